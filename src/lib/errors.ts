@@ -1,0 +1,71 @@
+/**
+ * The errors a verb may throw on purpose. Each has a stable `code` declared by its noun; doors translate the
+ * class (never the text): GraphQL to a union member, REST to a status, workers to a retry or a stop.
+ * Anything else that is thrown is a defect and is masked.
+ */
+export abstract class ExpectedError extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.name = new.target.name;
+    this.code = code;
+  }
+}
+
+/** Field name (as the caller spelled it: `name`, `contact.email`, `settings.host`) to what is wrong with it. */
+export type FieldErrors = Readonly<Record<string, readonly string[]>>;
+
+/** The input cannot be taken; `fields` says where and why. REST 422. */
+export class ValidationError extends ExpectedError {
+  readonly fields: FieldErrors;
+
+  constructor(fields: FieldErrors, code = 'INVALID_INPUT', message = 'The given data was invalid.') {
+    super(code, message);
+    this.fields = fields;
+  }
+}
+
+/** The thing exists but is in a state that does not allow this. REST 422 with `errors.status`. */
+export class WrongStateError extends ExpectedError {}
+
+/** No such thing. REST 404. */
+export class NotFoundError extends ExpectedError {}
+
+/** It exists, but belongs to another tenant: REST says 403, GraphQL says as little as for an unknown uid. */
+export class ForeignResourceError extends ExpectedError {}
+
+/** The caller is known but lacks the right. REST 403. */
+export class ForbiddenError extends ExpectedError {}
+
+/** No valid credentials. REST 401. */
+export class UnauthenticatedError extends ExpectedError {
+  constructor(message = 'Unauthenticated.', code = 'UNAUTHENTICATED') {
+    super(code, message);
+  }
+}
+
+/** Too many tries; `retryAfterSeconds` says when the next one is welcome. REST 429. */
+export class RateLimitedError extends ExpectedError {
+  readonly retryAfterSeconds: number;
+
+  constructor(code: string, message: string, retryAfterSeconds: number) {
+    super(code, message);
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** An impossible state was reached: a defect of ours, never the caller's. */
+export function assert(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new Error(`Assertion failed: ${message}`);
+}
+
+/** Closes a `switch` over a union: the compiler refuses a forgotten member. */
+export function unreachable(value: never): never {
+  throw new Error(`Assertion failed: unexpected value ${JSON.stringify(value)}`);
+}
+
+/** The text of whatever was thrown, for logs and stored reasons. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

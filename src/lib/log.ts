@@ -1,0 +1,57 @@
+/** Logs: one JSON line per event, or a readable line on a terminal. Never hand it a secret. */
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+export type LogFormat = 'json' | 'pretty';
+export type LogFields = Readonly<Record<string, unknown>>;
+
+export interface Log {
+  debug(event: string, fields?: LogFields): void;
+  info(event: string, fields?: LogFields): void;
+  warn(event: string, fields?: LogFields): void;
+  error(event: string, fields?: LogFields): void;
+  /** The same log with fields that every line of it carries (a request id, a campaign). */
+  with(fields: LogFields): Log;
+}
+
+interface LogOptions {
+  level: LogLevel;
+  format: LogFormat;
+  write?: (line: string) => void;
+}
+
+const RANK: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 };
+
+export function createLog(options: LogOptions, bound: LogFields = {}): Log {
+  const write = options.write ?? ((line: string) => process.stderr.write(`${line}\n`));
+  const at = (level: LogLevel) => (event: string, fields?: LogFields) => {
+    if (RANK[level] < RANK[options.level]) return;
+    const entry = { time: new Date().toISOString(), level, event, ...bound, ...fields };
+    write(options.format === 'json' ? JSON.stringify(entry, plain) : pretty(entry));
+  };
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    with: (fields) => createLog(options, { ...bound, ...fields }),
+  };
+}
+
+/** A log that says nothing, for programs that print their own progress. */
+export const silentLog: Log = createLog({ level: 'silent', format: 'json' });
+
+function plain(_key: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return value.toString();
+  if (value instanceof Error) return { name: value.name, message: value.message, stack: value.stack };
+  return value;
+}
+
+function pretty(entry: { time: string; level: string; event: string }): string {
+  const { time, level, event, ...rest } = entry;
+  const details = Object.entries(rest).map(([key, value]) => `${key}=${readable(value)}`);
+  return [time.slice(11, 23), level.toUpperCase().padEnd(5), event, ...details].join(' ');
+}
+
+function readable(value: unknown): string {
+  if (value instanceof Error) return value.stack ?? value.message;
+  return typeof value === 'string' ? value : JSON.stringify(value, plain);
+}

@@ -1,0 +1,38 @@
+/**
+ * The hook bus's four kinds (specification 6.4), each with a map of its names. Plugins add names of their own by
+ * declaration merging: `declare module 'mailwright/plugin-api' { interface EventHooks { my_event: [id: string] } }`.
+ */
+import type { SendingDriverRegistration } from './sending-driver.ts';
+
+/** REGISTRY: every plugin contributes, the results are merged. Name to the entry's type. */
+export interface RegistryHooks {
+  register_sending_server_driver: SendingDriverRegistration;
+}
+
+/** EVENT: all listeners run, what they return is dropped. Name to the arguments. */
+export interface EventHooks {
+  customer_added: [customer: { uid: string }];
+}
+
+/** BEHAVIOR: one claimant, a second claim throws at once. Name to the function. */
+export interface BehaviorHooks {
+  dispatch_list_import_job: (list: { listUid: string; importUid: string }) => Promise<void>;
+}
+
+/** FILTER: each callback gets the value and returns the next. Name to the value's type. */
+export interface FilterHooks {
+  'sidebar-menu-items': readonly { label: string; href: string }[];
+}
+
+export interface Hooks {
+  add<Name extends keyof RegistryHooks>(name: Name, entry: RegistryHooks[Name]): void;
+  collect<Name extends keyof RegistryHooks>(name: Name): readonly RegistryHooks[Name][];
+  on<Name extends keyof EventHooks>(name: Name, listener: (...args: EventHooks[Name]) => void | Promise<void>): void;
+  /** Runs all listeners; one that throws is logged and does not stop the others. */
+  fire<Name extends keyof EventHooks>(name: Name, ...args: EventHooks[Name]): Promise<void>;
+  set<Name extends keyof BehaviorHooks>(name: Name, behavior: BehaviorHooks[Name]): void;
+  setIfEmpty<Name extends keyof BehaviorHooks>(name: Name, behavior: BehaviorHooks[Name]): void;
+  perform<Name extends keyof BehaviorHooks>(name: Name, ...args: Parameters<BehaviorHooks[Name]>): ReturnType<BehaviorHooks[Name]>;
+  modify<Name extends keyof FilterHooks>(name: Name, callback: (value: FilterHooks[Name]) => FilterHooks[Name]): void;
+  filter<Name extends keyof FilterHooks>(name: Name, value: FilterHooks[Name]): FilterHooks[Name];
+}

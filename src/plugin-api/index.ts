@@ -1,0 +1,17 @@
+/** The published contract between the host and its plugins; plugins import nothing else of the house. */
+export { definePlugin, type Plugin } from './define-plugin.ts';
+export type { BehaviorHooks, EventHooks, FilterHooks, Hooks, RegistryHooks } from './hooks.ts';
+export {
+  SendingError,
+  type ConnectionTest,
+  type DriverOptions,
+  type DriverSettings,
+  type OutgoingMessage,
+  type SendResult,
+  type SendingDriver,
+  type SendingDriverRegistration,
+  type SendingErrorKind,
+  type SettingsCheck,
+  type SettingsInput,
+} from './sending-driver.ts';
+export type { FieldErrors } from '../lib/errors.ts';

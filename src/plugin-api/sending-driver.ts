@@ -1,0 +1,98 @@
+/**
+ * The contract of a sending driver: how a message leaves the house (specification 4.13).
+ * The host composes, signs, accounts and retries; a driver only hands bytes over and reports truly what became
+ * of them. `send` throws on failure, it never returns a failed result.
+ */
+import type { FieldErrors } from '../lib/errors.ts';
+
+/** One composed message for one recipient. */
+export interface OutgoingMessage {
+  /** Bare addresses, checked by the host: no display name, no CR, LF or NUL, domain in ASCII unless SMTPUTF8 is needed. */
+  readonly envelope: { readonly from: string; readonly to: string };
+  /** RFC 5322 bytes: CRLF line ends, no line over 998 bytes, not dot-stuffed. */
+  readonly content: Uint8Array;
+  /** The Message-ID header's value, the same for every attempt at this recipient. */
+  readonly messageId: string;
+}
+
+/** The server has taken responsibility for the message. */
+export interface SendResult {
+  /** What bounces and complaints will name: the vendor's identifier, or the Message-ID where there is none. */
+  readonly runtimeMessageId: string;
+  /** The server's last reply, for the ledger. */
+  readonly reply: string;
+}
+
+/**
+ * What a failed hand-over means:
+ * - `refused`: the server said no for good (SMTP 5xx); trying again is useless.
+ * - `deferred`: the server said not now (SMTP 4xx) for this message.
+ * - `unavailable`: the server could not be used (connection, TLS, login, 421); the message was certainly not taken,
+ *   and this says nothing about the recipient.
+ * - `unknown`: the message was handed over whole and no answer came; it may have been taken.
+ */
+export type SendingErrorKind = 'refused' | 'deferred' | 'unavailable' | 'unknown';
+
+export class SendingError extends Error {
+  readonly kind: SendingErrorKind;
+  /** SMTP reply code or HTTP status, where there was one. */
+  readonly code: number | undefined;
+  /** RFC 3463 status such as `4.7.28`, where the server gave one. */
+  readonly enhancedStatus: string | undefined;
+
+  constructor(kind: SendingErrorKind, message: string, code?: number, enhancedStatus?: string) {
+    super(message);
+    this.name = 'SendingError';
+    this.kind = kind;
+    this.code = code;
+    this.enhancedStatus = enhancedStatus;
+  }
+}
+
+export type ConnectionTest = { readonly ok: true } | { readonly ok: false; readonly message: string };
+
+/** A live connection (or pool of them) to one sending server. */
+export interface SendingDriver {
+  /** Messages it keeps in flight at once; the host never hands over more. */
+  readonly capacity: number;
+  /** Hands one message over. Resolves when the server has accepted it; throws `SendingError` otherwise. */
+  send(message: OutgoingMessage): Promise<SendResult>;
+  /** Makes a real, authenticated contact with the server and sends nothing. */
+  test(): Promise<ConnectionTest>;
+  /** Finishes what is in flight, then lets go of every connection. */
+  close(): Promise<void>;
+}
+
+/** What the host tells a driver besides the server's own settings. */
+export interface DriverOptions {
+  /** Upper bound of open connections to this server. */
+  readonly connectionsMax: number;
+  /** The name given in EHLO, a host name or address literal. */
+  readonly clientName: string;
+  /** How long one reply may take, in milliseconds (RFC 5321 4.5.3.2 asks for minutes). */
+  readonly replyTimeoutMs: number;
+}
+
+export type SettingsInput = Readonly<Record<string, unknown>>;
+export type DriverSettings = Readonly<Record<string, string | number | boolean>>;
+export type SettingsCheck =
+  | { readonly ok: true; readonly settings: DriverSettings }
+  | { readonly ok: false; readonly errors: FieldErrors };
+
+/** The entry a plugin adds under the registry hook `register_sending_server_driver`. */
+export interface SendingDriverRegistration {
+  /** Slug of the driver: `smtp`, `mailgun-api`. */
+  readonly type: string;
+  readonly name: string;
+  readonly description: string;
+  /** Keys of the server's settings, in the order of the form. */
+  readonly configKeys: readonly string[];
+  /** Those of them that are credentials: stored encrypted, never answered. */
+  readonly secretKeys: readonly string[];
+  readonly iconUrl?: string;
+  readonly createUrl?: string;
+  /** Checks and normalises the settings; errors are named by key. */
+  validate(settings: SettingsInput): SettingsCheck;
+  /** Makes a driver from settings that passed `validate`. Opens nothing yet. */
+  connect(settings: DriverSettings, options: DriverOptions): SendingDriver;
+}
