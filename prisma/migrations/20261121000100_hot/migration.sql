@@ -1,0 +1,281 @@
+-- Hot tables: the ledger, events, counters. They live outside Prisma's models, in a schema of their own, so that
+-- partitions are no drift. No foreign keys here: they would cost every batch a look-up a row.
+
+CREATE SCHEMA hot;
+
+-- ------------------------------------------------------------------ the ledger
+CREATE TYPE hot.delivery_state AS ENUM
+  ('queued', 'leased', 'sending', 'sent', 'failed', 'skipped', 'suppressed', 'unknown');
+
+-- One row per campaign and recipient. No index on the state: rows change it three times, and without one these
+-- are heap-only updates. Every statement names the day and a range of subscriber ids, so the primary key serves.
+CREATE TABLE hot.delivery (
+  planned_on         date               NOT NULL,
+  customer_id        bigint             NOT NULL,
+  campaign_id        bigint             NOT NULL,
+  subscriber_id      bigint             NOT NULL,
+  state              hot.delivery_state NOT NULL DEFAULT 'queued',
+  epoch              integer            NOT NULL DEFAULT 0,
+  attempts           smallint           NOT NULL DEFAULT 0,
+  ambiguous_count    smallint           NOT NULL DEFAULT 0,
+  owner              uuid,
+  lease_expires_at   timestamptz,
+  not_before         timestamptz,
+  server_id          bigint,
+  updated_at         timestamptz        NOT NULL DEFAULT now(),
+  email              text               NOT NULL,
+  reason             text,
+  reply              text,
+  runtime_message_id text,
+  PRIMARY KEY (customer_id, campaign_id, subscriber_id, planned_on)
+) PARTITION BY RANGE (planned_on);
+
+-- open = queued + leased + sending. audience = open + sent + failed + skipped + suppressed + unknown, always.
+CREATE TABLE hot.delivery_counter (
+  customer_id bigint  NOT NULL,
+  campaign_id bigint  NOT NULL,
+  audience    integer NOT NULL DEFAULT 0,
+  open        integer NOT NULL DEFAULT 0,
+  sent        integer NOT NULL DEFAULT 0,
+  failed      integer NOT NULL DEFAULT 0,
+  skipped     integer NOT NULL DEFAULT 0,
+  suppressed  integer NOT NULL DEFAULT 0,
+  unknown     integer NOT NULL DEFAULT 0,
+  PRIMARY KEY (customer_id, campaign_id),
+  CONSTRAINT delivery_counter_balances
+    CHECK (audience = open + sent + failed + skipped + suppressed + unknown)
+) WITH (fillfactor = 50);
+
+-- Token buckets of sending servers: what may still be sent now, refilled by the clock of the database.
+CREATE TABLE hot.rate_bucket (
+  key         text             PRIMARY KEY,
+  tokens      double precision NOT NULL,
+  refilled_at timestamptz      NOT NULL DEFAULT now()
+) WITH (fillfactor = 50);
+
+-- ------------------------------------------------------------------ what comes back
+CREATE TABLE hot.open_event (
+  at            timestamptz NOT NULL,
+  customer_id   bigint      NOT NULL,
+  campaign_id   bigint      NOT NULL,
+  subscriber_id bigint      NOT NULL,
+  is_machine    boolean     NOT NULL DEFAULT false,
+  ip            text,
+  user_agent    text,
+  country       text
+) PARTITION BY RANGE (at);
+CREATE INDEX ON hot.open_event (customer_id, campaign_id, at);
+
+CREATE TABLE hot.click_event (
+  at            timestamptz NOT NULL,
+  customer_id   bigint      NOT NULL,
+  campaign_id   bigint      NOT NULL,
+  subscriber_id bigint      NOT NULL,
+  link_no       integer     NOT NULL,
+  is_machine    boolean     NOT NULL DEFAULT false,
+  url           text        NOT NULL,
+  ip            text,
+  user_agent    text,
+  country       text
+) PARTITION BY RANGE (at);
+CREATE INDEX ON hot.click_event (customer_id, campaign_id, at);
+
+CREATE TABLE hot.unsubscribe_event (
+  at            timestamptz NOT NULL,
+  customer_id   bigint      NOT NULL,
+  campaign_id   bigint      NOT NULL,
+  subscriber_id bigint      NOT NULL,
+  reason        text,
+  ip            text,
+  user_agent    text
+) PARTITION BY RANGE (at);
+CREATE INDEX ON hot.unsubscribe_event (customer_id, campaign_id, at);
+
+CREATE TABLE hot.bounce_event (
+  at            timestamptz NOT NULL,
+  customer_id   bigint      NOT NULL,
+  campaign_id   bigint      NOT NULL,
+  subscriber_id bigint      NOT NULL,
+  type          text        NOT NULL,
+  status_code   text,
+  message       text
+) PARTITION BY RANGE (at);
+CREATE INDEX ON hot.bounce_event (customer_id, campaign_id, at);
+
+CREATE TABLE hot.feedback_event (
+  at            timestamptz NOT NULL,
+  customer_id   bigint      NOT NULL,
+  campaign_id   bigint      NOT NULL,
+  subscriber_id bigint      NOT NULL,
+  type          text        NOT NULL,
+  message       text
+) PARTITION BY RANGE (at);
+CREATE INDEX ON hot.feedback_event (customer_id, campaign_id, at);
+
+-- What one recipient did with one campaign: tells a first open from a further one.
+CREATE TABLE hot.recipient_activity (
+  customer_id     bigint      NOT NULL,
+  campaign_id     bigint      NOT NULL,
+  subscriber_id   bigint      NOT NULL,
+  open_count      integer     NOT NULL DEFAULT 0,
+  click_count     integer     NOT NULL DEFAULT 0,
+  last_open_at    timestamptz,
+  last_click_at   timestamptz,
+  unsubscribed_at timestamptz,
+  PRIMARY KEY (customer_id, campaign_id, subscriber_id)
+) WITH (fillfactor = 80);
+
+-- Who clicked which link at least once.
+CREATE TABLE hot.recipient_link (
+  customer_id   bigint  NOT NULL,
+  campaign_id   bigint  NOT NULL,
+  link_no       integer NOT NULL,
+  subscriber_id bigint  NOT NULL,
+  PRIMARY KEY (customer_id, campaign_id, link_no, subscriber_id)
+);
+
+-- Subscribers of a list that ever opened or clicked; the others have no row. Serves `open=yes` by key.
+CREATE TABLE hot.subscriber_activity (
+  customer_id   bigint      NOT NULL,
+  list_id       bigint      NOT NULL,
+  subscriber_id bigint      NOT NULL,
+  opened_at     timestamptz,
+  clicked_at    timestamptz,
+  PRIMARY KEY (customer_id, list_id, subscriber_id)
+) WITH (fillfactor = 80);
+
+CREATE TABLE hot.tracking_counter (
+  customer_id          bigint  NOT NULL,
+  campaign_id          bigint  NOT NULL,
+  open_count           integer NOT NULL DEFAULT 0,
+  uniq_open_count      integer NOT NULL DEFAULT 0,
+  click_count          integer NOT NULL DEFAULT 0,
+  uniq_click_count     integer NOT NULL DEFAULT 0,
+  unsubscribe_count    integer NOT NULL DEFAULT 0,
+  bounce_count         integer NOT NULL DEFAULT 0,
+  abuse_feedback_count integer NOT NULL DEFAULT 0,
+  last_open_at         timestamptz,
+  last_click_at        timestamptz,
+  PRIMARY KEY (customer_id, campaign_id)
+) WITH (fillfactor = 50);
+
+CREATE TABLE hot.link_counter (
+  customer_id      bigint  NOT NULL,
+  campaign_id      bigint  NOT NULL,
+  link_no          integer NOT NULL,
+  url              text    NOT NULL,
+  click_count      integer NOT NULL DEFAULT 0,
+  uniq_click_count integer NOT NULL DEFAULT 0,
+  last_click_at    timestamptz,
+  PRIMARY KEY (customer_id, campaign_id, link_no)
+) WITH (fillfactor = 50);
+
+-- ------------------------------------------------------------------ counters of lists
+-- The first four are kept by triggers on `subscriber`, so that no way of writing can forget them.
+-- openers and clickers count rows of hot.subscriber_activity; the sums are over all campaigns of the list.
+CREATE TABLE hot.list_counter (
+  customer_id      bigint  NOT NULL,
+  list_id          bigint  NOT NULL,
+  subscribed       integer NOT NULL DEFAULT 0,
+  unsubscribed     integer NOT NULL DEFAULT 0,
+  unconfirmed      integer NOT NULL DEFAULT 0,
+  pending          integer NOT NULL DEFAULT 0,
+  openers          integer NOT NULL DEFAULT 0,
+  clickers         integer NOT NULL DEFAULT 0,
+  sent_count       bigint  NOT NULL DEFAULT 0,
+  uniq_open_count  bigint  NOT NULL DEFAULT 0,
+  uniq_click_count bigint  NOT NULL DEFAULT 0,
+  PRIMARY KEY (customer_id, list_id)
+) WITH (fillfactor = 50);
+
+CREATE FUNCTION hot.count_inserted_subscribers() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO hot.list_counter AS c (customer_id, list_id, subscribed, unsubscribed, unconfirmed, pending)
+  SELECT customer_id, list_id,
+         count(*) FILTER (WHERE status = 'subscribed'), count(*) FILTER (WHERE status = 'unsubscribed'),
+         count(*) FILTER (WHERE status = 'unconfirmed'), count(*) FILTER (WHERE status = 'pending')
+    FROM inserted GROUP BY customer_id, list_id ORDER BY customer_id, list_id
+  ON CONFLICT (customer_id, list_id) DO UPDATE SET
+    subscribed = c.subscribed + excluded.subscribed, unsubscribed = c.unsubscribed + excluded.unsubscribed,
+    unconfirmed = c.unconfirmed + excluded.unconfirmed, pending = c.pending + excluded.pending;
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION hot.count_deleted_subscribers() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE hot.list_counter c SET
+    subscribed = c.subscribed - d.subscribed, unsubscribed = c.unsubscribed - d.unsubscribed,
+    unconfirmed = c.unconfirmed - d.unconfirmed, pending = c.pending - d.pending
+  FROM (SELECT customer_id, list_id,
+               count(*) FILTER (WHERE status = 'subscribed') AS subscribed,
+               count(*) FILTER (WHERE status = 'unsubscribed') AS unsubscribed,
+               count(*) FILTER (WHERE status = 'unconfirmed') AS unconfirmed,
+               count(*) FILTER (WHERE status = 'pending') AS pending
+          FROM deleted GROUP BY customer_id, list_id) d
+  WHERE c.customer_id = d.customer_id AND c.list_id = d.list_id;
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION hot.count_updated_subscribers() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE hot.list_counter c SET
+    subscribed = c.subscribed + d.subscribed, unsubscribed = c.unsubscribed + d.unsubscribed,
+    unconfirmed = c.unconfirmed + d.unconfirmed, pending = c.pending + d.pending
+  FROM (SELECT customer_id, list_id,
+               sum(sign) FILTER (WHERE status = 'subscribed') AS subscribed,
+               sum(sign) FILTER (WHERE status = 'unsubscribed') AS unsubscribed,
+               sum(sign) FILTER (WHERE status = 'unconfirmed') AS unconfirmed,
+               sum(sign) FILTER (WHERE status = 'pending') AS pending
+          FROM (SELECT o.customer_id, o.list_id, o.status, -1 AS sign FROM before o JOIN after n USING (customer_id, list_id, id) WHERE o.status <> n.status
+                UNION ALL
+                SELECT n.customer_id, n.list_id, n.status, 1 FROM before o JOIN after n USING (customer_id, list_id, id) WHERE o.status <> n.status) moved
+         GROUP BY customer_id, list_id) s,
+       LATERAL (SELECT coalesce(s.subscribed, 0) AS subscribed, coalesce(s.unsubscribed, 0) AS unsubscribed,
+                       coalesce(s.unconfirmed, 0) AS unconfirmed, coalesce(s.pending, 0) AS pending) d
+  WHERE c.customer_id = s.customer_id AND c.list_id = s.list_id;
+  RETURN NULL;
+END $$;
+
+CREATE TRIGGER count_inserted AFTER INSERT ON public.subscriber
+  REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION hot.count_inserted_subscribers();
+CREATE TRIGGER count_deleted AFTER DELETE ON public.subscriber
+  REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION hot.count_deleted_subscribers();
+CREATE TRIGGER count_updated AFTER UPDATE ON public.subscriber
+  REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION hot.count_updated_subscribers();
+
+-- ------------------------------------------------------------------ partitions
+-- Makes the monthly partitions from the month of `first_day` to the month of `last_day`; those that exist stay.
+CREATE FUNCTION hot.ensure_partitions(first_day date, last_day date) RETURNS integer LANGUAGE plpgsql SET timezone TO 'UTC' AS $$
+DECLARE
+  parent text;
+  month  date;
+  made   integer := 0;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('mailwright:partitions', 0));
+  FOREACH parent IN ARRAY ARRAY['delivery', 'open_event', 'click_event', 'unsubscribe_event', 'bounce_event', 'feedback_event'] LOOP
+    month := date_trunc('month', first_day)::date;
+    WHILE month <= last_day LOOP
+      IF to_regclass(format('hot.%I', parent || '_' || to_char(month, 'YYYY_MM'))) IS NULL THEN
+        EXECUTE format('CREATE TABLE hot.%I PARTITION OF hot.%I FOR VALUES FROM (%L) TO (%L)%s',
+          parent || '_' || to_char(month, 'YYYY_MM'), parent, month, (month + interval '1 month')::date,
+          CASE WHEN parent = 'delivery' THEN ' WITH (fillfactor = 70)' ELSE '' END);
+        made := made + 1;
+      END IF;
+      month := (month + interval '1 month')::date;
+    END LOOP;
+  END LOOP;
+  RETURN made;
+END $$;
+
+-- ------------------------------------------------------------------ the built-in inbox
+CREATE SCHEMA inbox;
+
+CREATE TABLE inbox.message (
+  id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  received_at timestamptz NOT NULL DEFAULT now(),
+  mail_from   text        NOT NULL,
+  rcpt_to     text[]      NOT NULL,
+  subject     text        NOT NULL DEFAULT '',
+  size        integer     NOT NULL,
+  raw         bytea       NOT NULL
+);

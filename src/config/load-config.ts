@@ -1,0 +1,33 @@
+/** Environment in, one frozen typed object out; every fault is named at once, so that nobody fixes them one by one. */
+import { settings, type SettingName, type Settings } from './settings.ts';
+
+export class ConfigError extends Error {
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(`The settings have ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+    this.name = 'ConfigError';
+    this.faults = faults;
+  }
+}
+
+/** Reads all settings from the environment given. Throws `ConfigError` with every fault. */
+export function loadConfig(environment: Readonly<Record<string, string | undefined>>): Settings {
+  const faults: string[] = [];
+  const entries = Object.entries(settings).map(([name, setting]) => {
+    const text = environment[name]?.trim() || setting.default;
+    const result = setting.schema.safeParse(text);
+    if (result.success) return [name, result.data];
+    // A password or token in a fault would end up in a log.
+    const shown = isSecret(name) ? 'the value given' : JSON.stringify(text);
+    faults.push(`${name}: ${shown} ${result.error.issues.map((issue) => issue.message).join('; ')}. ${setting.about}`);
+    return [name, undefined];
+  });
+  if (faults.length > 0) throw new ConfigError(faults);
+  return Object.freeze(Object.fromEntries(entries));
+}
+
+function isSecret(name: string): boolean {
+  const secrets: readonly SettingName[] = ['ADMIN_PASSWORD', 'ADMIN_API_TOKEN', 'APP_SECRET', 'DATABASE_URL'];
+  return secrets.some((secret) => secret === name);
+}

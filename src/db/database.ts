@@ -1,0 +1,142 @@
+/**
+ * The way to the database: plain statements, transactions with acts that wait for the commit, COPY.
+ * Everything that writes goes through here; Prisma (prisma.ts) reads for the GraphQL schema.
+ */
+import { finished } from 'node:stream/promises';
+import pg from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import type { Sql } from 'sql-template-tag';
+import type { Log } from '../lib/log.ts';
+import { messageOf } from '../lib/errors.ts';
+
+export { default as sql, empty, join, raw, type Sql } from 'sql-template-tag';
+
+/** Anything that runs statements: the pool, or one transaction. bigint columns arrive as bigint. */
+export interface Queryable {
+  /** Runs a statement and gives its rows. `name` makes it a prepared statement: for hot, constant texts only. */
+  query<Row extends pg.QueryResultRow>(statement: Sql, name?: string): Promise<Row[]>;
+  /** Runs a statement and gives the number of rows it touched. */
+  execute(statement: Sql, name?: string): Promise<number>;
+}
+
+export interface Transaction extends Queryable {
+  /** Runs when, and only when, the transaction has committed. Must not fail; what it throws is logged. */
+  afterCommit(act: () => void | Promise<void>): void;
+  /** Streams text-format COPY data (`COPY … FROM STDIN`) from the pieces given. */
+  copy(statement: string, pieces: Iterable<string> | AsyncIterable<string>): Promise<void>;
+}
+
+export interface Database extends Queryable {
+  readonly pool: pg.Pool;
+  readonly url: string;
+  /** One transaction: commits when `work` resolves, rolls back when it throws. */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  readonly url: string;
+  readonly poolSize: number;
+  readonly log: Log;
+  readonly applicationName?: string;
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+
+const types: pg.CustomTypesConfig = {
+  getTypeParser(oid, format) {
+    if (oid === pg.types.builtins.INT8 && format !== 'binary') return BigInt;
+    // A date stays the text YYYY-MM-DD: as a Date it would depend on the time zone of the process.
+    if (oid === pg.types.builtins.DATE && format !== 'binary') return String;
+    return pg.types.getTypeParser(oid, format ?? 'text');
+  },
+};
+
+/** Opens a pool on the database at `url`. Nothing is connected until the first statement. */
+export function openDatabase({ url, poolSize, log, applicationName = 'mailwright' }: DatabaseOptions): Database {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: poolSize,
+    types,
+    application_name: applicationName,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    options: '-c timezone=UTC',
+  });
+  pool.on('error', (error) => log.warn('database.connection_lost', { message: error.message }));
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  return {
+    pool,
+    url,
+    ...statementsOf(pool),
+    transaction: (work) => runTransaction(pool, log, work),
+    close: () => pool.end(),
+  };
+}
+
+function statementsOf(runner: pg.Pool | pg.PoolClient): Queryable {
+  return {
+    async query<Row extends pg.QueryResultRow>(statement: Sql, name?: string) {
+      return (await runner.query<Row>(config(statement, name))).rows;
+    },
+    async execute(statement, name) {
+      return (await runner.query(config(statement, name))).rowCount ?? 0;
+    },
+  };
+}
+
+function config(statement: Sql, name: string | undefined): pg.QueryConfig {
+  return { text: statement.text, values: statement.values, ...(name === undefined ? {} : { name }) };
+}
+
+async function runTransaction<T>(pool: pg.Pool, log: Log, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  const acts: (() => void | Promise<void>)[] = [];
+  let broken = false;
+  try {
+    await client.query('BEGIN');
+    const result = await work(transactionOn(client, acts));
+    const { command } = await client.query('COMMIT');
+    if (command !== 'COMMIT') throw new Error('The transaction was rolled back: a statement in it had failed.');
+    await runActs(acts, log);
+    return result;
+  } catch (error) {
+    broken = !(await rolledBack(client));
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+function transactionOn(client: pg.PoolClient, acts: (() => void | Promise<void>)[]): Transaction {
+  return {
+    ...statementsOf(client),
+    afterCommit: (act) => void acts.push(act),
+    async copy(statement, pieces) {
+      const stream = client.query(copyFrom(statement));
+      const done = finished(stream);
+      for await (const piece of pieces) {
+        if (!stream.write(piece)) await Promise.race([new Promise((resume) => stream.once('drain', resume)), done]);
+      }
+      stream.end();
+      await done;
+    },
+  };
+}
+
+async function rolledBack(client: pg.PoolClient): Promise<boolean> {
+  return client.query('ROLLBACK').then(
+    () => true,
+    () => false,
+  );
+}
+
+async function runActs(acts: readonly (() => void | Promise<void>)[], log: Log): Promise<void> {
+  for (const act of acts) {
+    try {
+      await act();
+    } catch (error) {
+      log.error('database.after_commit_failed', { message: messageOf(error) });
+    }
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * PostgreSQL refuses to run as root. When the program does, the database runs as an unprivileged user, and that
+ * user must be able to enter the data folder: better to say so at once than to fail inside initdb.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+
+export interface DatabaseUser {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+const PREFERRED_USERS = ['postgres', 'mailwright', 'nobody'];
+
+/** The user the database runs as: undefined is the program's own. Throws when it may not enter `folder`. */
+export function databaseUserFor(folder: string): DatabaseUser | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const user = unprivilegedUser();
+  mkdirSync(folder, { recursive: true });
+  const closed = firstClosedFolder(path.resolve(folder), user);
+  if (closed === undefined) return user;
+  throw new Error(
+    `The database cannot run as root, so it runs as the user "${user.name}", and that user may not enter ${closed}. ` +
+      `Set DATA_DIR to a folder it can reach, for example DATA_DIR=/var/lib/mailwright, ` +
+      `or start the program as an ordinary user, or set DATABASE_URL to a PostgreSQL of your own.`,
+  );
+}
+
+/** Options for a child process that runs as this user. */
+export function spawnIdentity(user: DatabaseUser | undefined): { uid?: number; gid?: number } {
+  return user ? { uid: user.uid, gid: user.gid } : {};
+}
+
+function unprivilegedUser(): DatabaseUser {
+  const users = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
+    .map(([name = '', , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid) }));
+  for (const name of PREFERRED_USERS) {
+    const user = users.find((candidate) => candidate.name === name && candidate.uid > 0);
+    if (user) return user;
+  }
+  throw new Error(
+    'The database cannot run as root and there is no user "postgres" or "nobody" to run it as. ' +
+      'Start the program as an ordinary user, or set DATABASE_URL to a PostgreSQL of your own.',
+  );
+}
+
+function firstClosedFolder(folder: string, user: DatabaseUser): string | undefined {
+  const parts = folder.split(path.sep).filter(Boolean);
+  const ancestors = parts.map((_, index) => path.sep + parts.slice(0, index + 1).join(path.sep));
+  return ancestors.find((ancestor) => !mayEnter(ancestor, user));
+}
+
+function mayEnter(folder: string, user: DatabaseUser): boolean {
+  const { mode, uid, gid } = statSync(folder);
+  const open = uid === user.uid ? mode & 0o100 : gid === user.gid ? mode & 0o010 : mode & 0o001;
+  // The mode is the quick answer; where it says no, an access list may still say yes.
+  if (open !== 0) return true;
+  return spawnSync('/bin/sh', ['-c', 'cd "$0"', folder], { ...spawnIdentity(user), cwd: '/' }).status === 0;
+}

@@ -1,0 +1,97 @@
+/**
+ * LISTEN/NOTIFY between processes: one connection of its own that reconnects. What is sent while it reconnects is
+ * lost, so listeners are told of a gap and read again.
+ */
+import pg from 'pg';
+import type { Log } from '../lib/log.ts';
+import type { Queryable } from './database.ts';
+import sql from 'sql-template-tag';
+
+/** Receives the payload of a notification, or null after a gap: read again whatever you show. */
+export type Listener = (payload: string | null) => void;
+
+export interface Notifications {
+  /** Calls `listener` for every notification on the channel; the answer ends it. */
+  listen(channel: string, listener: Listener): () => void;
+  close(): Promise<void>;
+}
+
+const RECONNECT_DELAY_MS = 500;
+
+/** Sends one notification; inside a transaction it goes out with the commit. Payloads stay under 8,000 bytes. */
+export async function notify(db: Queryable, channel: string, payload: string): Promise<void> {
+  await db.query(sql`SELECT pg_notify(${channel}, ${payload})`, 'notify');
+}
+
+/** Starts listening on the database at `url`; connects on its own and keeps trying. */
+export function openNotifications(url: string, log: Log): Notifications {
+  return new PgNotifications(url, log);
+}
+
+class PgNotifications implements Notifications {
+  readonly #url: string;
+  readonly #log: Log;
+  readonly #listeners = new Map<string, Set<Listener>>();
+  #client: pg.Client | undefined;
+  #closed = false;
+  #retry: NodeJS.Timeout | undefined;
+
+  constructor(url: string, log: Log) {
+    this.#url = url;
+    this.#log = log;
+  }
+
+  listen(channel: string, listener: Listener): () => void {
+    const set = this.#listeners.get(channel) ?? new Set<Listener>();
+    this.#listeners.set(channel, set);
+    set.add(listener);
+    if (set.size === 1) this.#say('LISTEN', channel);
+    return () => {
+      if (!set.delete(listener) || set.size > 0) return;
+      this.#listeners.delete(channel);
+      this.#say('UNLISTEN', channel);
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#retry);
+    await this.#client?.end().catch(() => undefined);
+  }
+
+  #say(verb: 'LISTEN' | 'UNLISTEN', channel: string): void {
+    if (this.#client) {
+      void this.#client.query(`${verb} ${pg.escapeIdentifier(channel)}`).catch(() => undefined);
+      return;
+    }
+    if (verb === 'LISTEN') void this.#connect(false);
+  }
+
+  async #connect(afterGap: boolean): Promise<void> {
+    if (this.#closed || this.#client) return;
+    const client = new pg.Client({ connectionString: this.#url, keepAlive: true, application_name: 'mailwright-listen' });
+    this.#client = client;
+    client.on('error', () => this.#lost(client));
+    client.on('end', () => this.#lost(client));
+    client.on('notification', ({ channel, payload }) => this.#deliver(channel, payload ?? ''));
+    try {
+      await client.connect();
+      for (const channel of this.#listeners.keys()) await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
+      if (afterGap) for (const channel of this.#listeners.keys()) this.#deliver(channel, null);
+    } catch {
+      this.#lost(client);
+    }
+  }
+
+  #deliver(channel: string, payload: string | null): void {
+    for (const listener of this.#listeners.get(channel) ?? []) listener(payload);
+  }
+
+  #lost(client: pg.Client): void {
+    if (this.#closed || this.#client !== client) return;
+    this.#client = undefined;
+    this.#log.warn('database.listen_lost');
+    void client.end().catch(() => undefined);
+    this.#retry = setTimeout(() => void this.#connect(true), RECONNECT_DELAY_MS);
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Brings the database to the schema this program was written for. Migrations are Prisma's files with Prisma's own
+ * bookkeeping (`_prisma_migrations`, checksums included), so that its command line agrees with what was done here.
+ * Each migration and its bookkeeping are one transaction: a crash at any statement leaves the database as it was.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import pg from 'pg';
+import { messageOf } from '../lib/errors.ts';
+import type { Log } from '../lib/log.ts';
+
+export interface Migration {
+  readonly name: string;
+  readonly script: string;
+}
+
+export interface MigrateOptions {
+  readonly url: string;
+  readonly migrations: readonly Migration[];
+  readonly log: Log;
+  /** Further set-up under the same lock (the job queue's own tables). */
+  readonly afterwards?: () => Promise<void>;
+}
+
+const LOCK = `hashtextextended('mailwright:migrations', 0)`;
+
+// The shape Prisma's own engine gives this table.
+const BOOKKEEPING = `
+  CREATE TABLE IF NOT EXISTS _prisma_migrations (
+    id                  varchar(36)  PRIMARY KEY NOT NULL,
+    checksum            varchar(64)  NOT NULL,
+    finished_at         timestamptz,
+    migration_name      varchar(255) NOT NULL,
+    logs                text,
+    rolled_back_at      timestamptz,
+    started_at          timestamptz  NOT NULL DEFAULT now(),
+    applied_steps_count integer      NOT NULL DEFAULT 0
+  )`;
+
+/** The migrations in a folder of Prisma's layout, in order. */
+export async function readMigrations(folder: string): Promise<Migration[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  return Promise.all(
+    names.sort().map(async (name) => ({ name, script: await readFile(path.join(folder, name, 'migration.sql'), 'utf8') })),
+  );
+}
+
+/**
+ * Applies what is missing and answers the names applied. Any number of processes may call it at once: they take
+ * turns under an advisory lock. Throws with the migration's name when one fails; nothing of that one stays.
+ */
+export async function migrate({ url, migrations, log, afterwards }: MigrateOptions): Promise<string[]> {
+  const client = new pg.Client({ connectionString: url, application_name: 'mailwright-migrate', options: '-c timezone=UTC' });
+  client.on('error', (error) => log.warn('migrate.connection_lost', { message: error.message }));
+  await client.connect();
+  try {
+    await client.query(`SELECT pg_advisory_lock(${LOCK})`);
+    await client.query(BOOKKEEPING);
+    const pending = await pendingMigrations(client, migrations);
+    for (const migration of pending) await apply(client, migration, log);
+    await afterwards?.();
+    return pending.map(({ name }) => name);
+  } finally {
+    // Ending the session frees the lock.
+    await client.end();
+  }
+}
+
+async function pendingMigrations(client: pg.Client, migrations: readonly Migration[]): Promise<Migration[]> {
+  const { rows } = await client.query<{ migration_name: string; finished: boolean }>(
+    `SELECT migration_name, finished_at IS NOT NULL AS finished FROM _prisma_migrations WHERE rolled_back_at IS NULL`,
+  );
+  const unfinished = rows.find((row) => !row.finished);
+  if (unfinished) {
+    throw new Error(
+      `Migration ${unfinished.migration_name} was begun by another tool and never finished. ` +
+        `Repair the database, then mark it with "prisma migrate resolve", and start again.`,
+    );
+  }
+  const known = new Set(migrations.map(({ name }) => name));
+  const stranger = rows.find((row) => !known.has(row.migration_name));
+  if (stranger) {
+    throw new Error(
+      `The database has migration ${stranger.migration_name}, which this version does not know: ` +
+        `it was used by a newer version. Start that version, or restore an older backup.`,
+    );
+  }
+  const applied = new Set(rows.map((row) => row.migration_name));
+  return migrations.filter(({ name }) => !applied.has(name));
+}
+
+async function apply(client: pg.Client, { name, script }: Migration, log: Log): Promise<void> {
+  const startedAt = performance.now();
+  const checksum = createHash('sha256').update(script).digest('hex');
+  try {
+    await client.query('BEGIN');
+    await client.query(script);
+    await client.query(
+      `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count)
+       VALUES ($1, $2, $3, clock_timestamp(), 1)`,
+      [randomUUID(), checksum, name],
+    );
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined);
+    throw new Error(`Migration ${name} failed and was undone; the database is as it was. ${messageOf(error)}`, { cause: error });
+  }
+  log.info('migrate.applied', { migration: name, ms: Math.round(performance.now() - startedAt) });
+}

@@ -1,0 +1,74 @@
+/** How a recipient's value is made harmless in each of the places where a template may put it. */
+
+/**
+ * - `html`: text or quoted attribute; `plain`: plain text; `header`: a header's text
+ * - `urlPart`: inside an address; `urlStart`: the beginning of one, the scheme included (html attribute)
+ * - `name`: the name of an element or attribute
+ */
+export type Escape = 'html' | 'plain' | 'header' | 'urlPart' | 'urlStart' | 'name';
+
+/** One value in an address; longer ones are cut, so that no link outgrows what browsers and servers take. */
+const URL_VALUE_LENGTH_MAX = 2_000;
+
+const HTML_SPECIAL = /[&<>"']/g;
+const HTML_ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+// Controls that have no business in text: C0 but tab, LF and CR; DEL; C1 (U+0085 among them); the noncharacters
+// that mark slots while a template is compiled.
+// oxlint-disable-next-line no-control-regex -- they are what is looked for
+const CONTROLS = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef]/g;
+/** Whatever some reader might take for the end of a header line, and every other control. */
+// oxlint-disable-next-line no-control-regex -- they are what is looked for
+const HEADER_BREAKS = /[\0-\x1f\x7f-\x9f\u2028\u2029\ufdd0-\ufdef]+/g;
+const SAFE_SCHEME = /^(?:https?:|mailto:|tel:|sms:)/i;
+const SCHEME = /^[^/?#]*:/;
+
+/** Removes controls and lone surrogates; the result is safe to encode. */
+export function cleanText(value: string): string {
+  return value.toWellFormed().replace(CONTROLS, '');
+}
+
+/** One line of text for a header: every run of controls and line breaks becomes one space. */
+export function headerText(value: string): string {
+  return value.toWellFormed().replace(HEADER_BREAKS, ' ').trim();
+}
+
+/** Safe as text and inside a quoted attribute. */
+export function escapeHtml(value: string): string {
+  return value.replace(HTML_SPECIAL, (character) => HTML_ENTITIES[character] ?? '');
+}
+
+/** Percent-encodes a value for use inside an address (RFC 3986 2.1). */
+export function urlPart(value: string): string {
+  return encodeURIComponent(cleanText(value.slice(0, URL_VALUE_LENGTH_MAX)).trim().toWellFormed()).replaceAll("'", '%27');
+}
+
+/** A whole address from a value: any scheme but the few that a mail needs is refused, `#` stands in its place. */
+export function safeUrl(value: string): string {
+  const url = cleanText(value.slice(0, URL_VALUE_LENGTH_MAX)).replace(/\s+/g, '').toWellFormed();
+  return SAFE_SCHEME.test(url) || !SCHEME.test(url) ? url : '#';
+}
+
+/** `value` made harmless for the place that `escape` names. */
+export function escapeFor(escape: Escape, value: string): string {
+  switch (escape) {
+    case 'html':
+      return escapeHtml(cleanText(value));
+    case 'plain':
+      return cleanText(value);
+    case 'header':
+      return headerText(value);
+    case 'urlPart':
+      return urlPart(value);
+    case 'urlStart':
+      return escapeHtml(safeUrl(value));
+    case 'name':
+      return value.replace(/[^A-Za-z0-9_-]/g, '');
+  }
+}

@@ -1,0 +1,37 @@
+/** What a slot may read while one recipient's message is filled, and what a compiled text consists of. */
+import type { Context } from 'liquidjs';
+import type { MessageRecipient } from './message.ts';
+
+export interface FillScope {
+  readonly recipient: MessageRecipient;
+  readonly now: Date;
+  /** False where nobody is counted: the web view, a preview. */
+  readonly withPixel: boolean;
+  /** Liquid's variables, one set per part, made when the first slot of the part asks. */
+  readonly liquid: Map<object, Context>;
+}
+
+/** Gives the text for one place of the message, already escaped for that place. */
+export type Slot = (scope: FillScope) => string;
+
+/** A compiled text: what is the same for all, and slots. */
+export type Segment = string | Slot;
+
+/** Fills a compiled text for one recipient. */
+export function fillText(segments: readonly Segment[], scope: FillScope): string {
+  let text = '';
+  for (const segment of segments) text += typeof segment === 'string' ? segment : segment(scope);
+  return text;
+}
+
+/** Joins neighbouring static segments and drops empty ones. */
+export function mergeStatic(segments: readonly Segment[]): Segment[] {
+  const merged: Segment[] = [];
+  for (const segment of segments) {
+    const last = merged.at(-1);
+    if (segment === '') continue;
+    if (typeof segment === 'string' && typeof last === 'string') merged[merged.length - 1] = last + segment;
+    else merged.push(segment);
+  }
+  return merged;
+}

@@ -1,0 +1,86 @@
+/**
+ * The upper-case merge tags (`{FIRST_NAME}`): what each name stands for. Names that are neither built in nor a
+ * field of the list are no tags and stay as they are, so that CSS in braces survives.
+ */
+import { escapeFor, escapeHtml, type Escape } from './escape.ts';
+import type { FillScope, Segment } from './fill-scope.ts';
+import type { FieldValue, MessageSource } from './message.ts';
+
+type Reader = (scope: FillScope) => string;
+
+/** Values that a message's author may name; constants are texts, the rest is read per recipient. */
+export type TagValues = ReadonlyMap<string, string | Reader>;
+
+/** Tags whose values are addresses of ours: trusted, never percent-encoded where they begin an attribute. */
+const SYSTEM_URLS: Readonly<Record<string, Reader>> = {
+  UNSUBSCRIBE_URL: (scope) => scope.recipient.links.unsubscribe(),
+  WEB_VIEW_URL: (scope) => scope.recipient.links.webView(),
+  UPDATE_PROFILE_URL: (scope) => scope.recipient.links.updateProfile(),
+};
+
+const DATES: Readonly<Record<string, Reader>> = {
+  CURRENT_YEAR: (scope) => scope.now.toISOString().slice(0, 4),
+  CURRENT_MONTH: (scope) => scope.now.toISOString().slice(5, 7),
+  CURRENT_DAY: (scope) => scope.now.toISOString().slice(8, 10),
+  CURRENT_DATE: (scope) => scope.now.toISOString().slice(0, 10),
+};
+
+const RECIPIENT: Readonly<Record<string, Reader>> = {
+  EMAIL: (scope) => scope.recipient.email,
+  SUBSCRIBER_EMAIL: (scope) => scope.recipient.email,
+  SUBSCRIBER_UID: (scope) => scope.recipient.uid,
+};
+
+export function isSystemUrl(tag: string): boolean {
+  return Object.hasOwn(SYSTEM_URLS, tag);
+}
+
+/** All tags of one message. A field also answers to `SUBSCRIBER_<TAG>`; built-in names win. */
+export function tagValues(source: MessageSource): TagValues {
+  const fields: Record<string, Reader> = {};
+  for (const [tag, fallback] of Object.entries(source.fieldDefaults)) {
+    const read: Reader = (scope) => fieldText(scope.recipient.fields[tag], fallback);
+    fields[tag] = read;
+    fields[`SUBSCRIBER_${tag}`] = read;
+  }
+  const all = { ...fields, ...constantTags(source), ...DATES, ...SYSTEM_URLS, ...RECIPIENT };
+  return new Map<string, string | Reader>(Object.entries(all));
+}
+
+/** A field's value as text; its default where there is none. */
+export function fieldText(value: FieldValue | undefined, fallback: string): string {
+  return value === undefined || value === null || value === '' ? fallback : String(value);
+}
+
+/** The segment that puts `tag` into a place; a constant is escaped now, once. */
+export function tagSegment(values: TagValues, tag: string, escape: Escape): Segment {
+  const value = values.get(tag);
+  if (value === undefined) return '';
+  if (typeof value === 'string') return escapeFor(escape, value);
+  if (escape === 'urlStart' && isSystemUrl(tag)) return (scope) => escapeHtml(value(scope));
+  return (scope) => escapeFor(escape, value(scope));
+}
+
+function constantTags(source: MessageSource): Record<string, string> {
+  const { contact } = source.list;
+  return {
+    CAMPAIGN_NAME: source.campaign.name,
+    CAMPAIGN_UID: source.campaign.uid,
+    CAMPAIGN_FROM_NAME: source.from.name,
+    CAMPAIGN_FROM_EMAIL: source.from.email,
+    CAMPAIGN_REPLY_TO: source.replyTo ?? source.from.email,
+    LIST_NAME: source.list.name,
+    LIST_UID: source.list.uid,
+    CONTACT_NAME: contact.company,
+    CONTACT_COMPANY: contact.company,
+    CONTACT_ADDRESS_1: contact.address1,
+    CONTACT_ADDRESS_2: contact.address2,
+    CONTACT_CITY: contact.city,
+    CONTACT_STATE: contact.state,
+    CONTACT_ZIP: contact.zip,
+    CONTACT_COUNTRY: contact.country,
+    CONTACT_PHONE: contact.phone,
+    CONTACT_EMAIL: contact.email,
+    CONTACT_URL: contact.url,
+  };
+}

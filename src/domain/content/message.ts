@@ -1,0 +1,106 @@
+/**
+ * The noun of this room: a message that is compiled once per campaign and filled once per recipient.
+ * This room knows templates, merge tags and MIME; it never reads a database, opens a socket or signs a link.
+ */
+
+/** Larger mails are cut by the big mailbox providers (about 100 KB) long before; this bounds compile time and memory. */
+export const HTML_LENGTH_MAX = 1_048_576;
+/** Half of that is already a book. */
+export const PLAIN_LENGTH_MAX = 524_288;
+/** The specification's limit (section 7), and that of a header line (RFC 5322 2.1.1). */
+export const SUBJECT_LENGTH_MAX = 998;
+/** What a display name may be after filling; longer ones are cut. */
+export const DISPLAY_NAME_LENGTH_MAX = 250;
+/** More links than any newsletter has; each costs a row of statistics. */
+export const LINKS_MAX = 1_000;
+
+/** The postal address and contact of the list's owner (specification 2.1); the law wants it in every mail. */
+export interface MessageContact {
+  readonly company: string;
+  readonly address1: string;
+  readonly address2: string;
+  readonly city: string;
+  readonly state: string;
+  readonly zip: string;
+  /** The country's name. */
+  readonly country: string;
+  readonly phone: string;
+  readonly email: string;
+  readonly url: string;
+}
+
+/** Everything of a message that is the same for all its recipients. */
+export interface MessageSource {
+  /**
+   * `marketing` carries List-Unsubscribe, List-Id, Precedence and a visible unsubscribe link; `transactional`
+   * (a confirmation, a notice) carries none of them.
+   */
+  readonly kind: 'marketing' | 'transactional';
+  readonly customerUid: string;
+  readonly campaign: { readonly uid: string; readonly name: string };
+  readonly list: { readonly uid: string; readonly name: string; readonly contact: MessageContact };
+  readonly from: { readonly name: string; readonly email: string };
+  readonly replyTo: string | null;
+  readonly subject: string;
+  /** At least one of `html` and `plain` has content; a missing plain text is made from the html. */
+  readonly html: string | null;
+  readonly plain: string | null;
+  readonly trackOpens: boolean;
+  readonly trackClicks: boolean;
+  /** Every custom field of the list by its upper-case tag, with the default for people who have no value. */
+  readonly fieldDefaults: Readonly<Record<string, string>>;
+}
+
+/** Makes the addresses that carry a recipient's identity; one per recipient, from the room that signs links. */
+export interface LinkSigner {
+  /** The tracked address of link `no`, leading to `url` (merge tags already filled in). */
+  click(no: number, url: string): string;
+  /** Address of the pixel. */
+  open(): string;
+  /** Address of the page that offers to unsubscribe on GET and does it on POST (RFC 8058). */
+  unsubscribe(): string;
+  webView(): string;
+  updateProfile(): string;
+}
+
+export type FieldValue = string | number | boolean | null;
+
+/** What varies from one recipient to the next. */
+export interface MessageRecipient {
+  readonly email: string;
+  readonly uid: string;
+  /** Values of custom fields by upper-case tag. */
+  readonly fields: Readonly<Record<string, FieldValue>>;
+  /** The Message-ID header with its angle brackets, the same for all attempts at this recipient. */
+  readonly messageId: string;
+  readonly links: LinkSigner;
+}
+
+export interface FilledMessage {
+  /** RFC 5322 bytes: CRLF, no line over 998 bytes, body lines at most 76, not dot-stuffed. */
+  readonly content: Buffer;
+  readonly messageId: string;
+  /** The bare addresses for the envelope, with ASCII domains. */
+  readonly envelope: { readonly from: string; readonly to: string };
+  /** An address has non-ASCII letters before the @: only a server with SMTPUTF8 can take it (RFC 6531). */
+  readonly needsSmtpUtf8: boolean;
+}
+
+export interface TrackedLink {
+  /** Position in the message, from 0; equal addresses share one. */
+  readonly no: number;
+  /** The address as the author wrote it, merge tags unfilled. */
+  readonly url: string;
+}
+
+export interface CompiledMessage {
+  readonly links: readonly TrackedLink[];
+  /** What the author should look at, one sentence each; nothing here stops sending. */
+  readonly warnings: readonly string[];
+  /** Bytes of the parts that are the same for everybody. */
+  readonly staticBytes: number;
+  /** Composes the message of one recipient. Throws ValidationError when a Liquid template fails for this one. */
+  fill(recipient: MessageRecipient): FilledMessage;
+  /** The page a recipient sees when reading the message in a browser: no pixel. Treat it as hostile html (sandbox). */
+  webView(recipient: MessageRecipient): string;
+}

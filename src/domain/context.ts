@@ -1,0 +1,51 @@
+/**
+ * The first argument of every verb: what a verb may touch of the world. Doors make one per request or job.
+ */
+import type { Database, Queryable, Transaction } from '../db/database.ts';
+import type { Hooks } from '../plugin-api/index.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import type { Limits } from './limits.ts';
+
+/** Who asks, as the token said; null for the public and for jobs that act for the house. */
+export interface Viewer {
+  readonly userId: bigint;
+  readonly userUid: string;
+  readonly customerId: bigint;
+  readonly tokenId: bigint;
+  readonly isAdmin: boolean;
+  /** What the token may do: `*`, or names such as `lists:read`. */
+  readonly scopes: readonly string[];
+}
+
+export interface Context {
+  /** The pool, or the transaction that is open. */
+  readonly db: Queryable;
+  readonly database: Database;
+  /** Present inside `inTransaction`. */
+  readonly tx: Transaction | undefined;
+  readonly hooks: Hooks;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly viewer: Viewer | null;
+  /** Address of the caller, for consent history and limits. */
+  readonly ipAddress: string | null;
+  readonly installation: Installation;
+}
+
+/** What verbs need to know of the installation. */
+export interface Installation {
+  /** Without a slash at the end. */
+  readonly baseUrl: string;
+  /** Root of all derived keys (src/lib/crypto.ts, `deriveKey`). */
+  readonly secret: string;
+  readonly limits: Limits;
+}
+
+/** Runs `work` in one transaction: the open one, or a new one. */
+export async function inTransaction<T>(ctx: Context, work: (ctx: TransactionContext) => Promise<T>): Promise<T> {
+  if (ctx.tx) return work({ ...ctx, tx: ctx.tx });
+  return ctx.database.transaction((tx) => work({ ...ctx, db: tx, tx }));
+}
+
+export type TransactionContext = Context & { readonly tx: Transaction };

@@ -1,0 +1,13 @@
+/** Sizes and paces an operator may set (src/config), as the domain sees them. */
+export interface Limits {
+  /** Recipients a sending job takes at once. */
+  readonly sendBatchSize: number;
+  /** Audience rows written to the ledger in one transaction. */
+  readonly planBatchSize: number;
+  /** Lines of an import file written in one transaction. */
+  readonly importBatchSize: number;
+  /** Tries per recipient before a deferral becomes a failure. */
+  readonly sendAttemptsMax: number;
+  /** Largest import file, in bytes. */
+  readonly importBytesMax: number;
+}
