@@ -14,10 +14,14 @@ export interface EventHooks {
   customer_added: [customer: { uid: string }];
 }
 
-/** BEHAVIOR: one claimant, a second claim throws at once. Name to the function. */
+/** BEHAVIOR: one claimant, a second claim throws at once. Name to the arguments and the result. */
 export interface BehaviorHooks {
-  dispatch_list_import_job: (list: { listUid: string; importUid: string }) => Promise<void>;
+  dispatch_list_import_job: { args: [list: { listUid: string; importUid: string }]; result: Promise<void> };
 }
+
+export type Behavior<Name extends keyof BehaviorHooks> = (
+  ...args: BehaviorHooks[Name]['args']
+) => BehaviorHooks[Name]['result'];
 
 /** FILTER: each callback gets the value and returns the next. Name to the value's type. */
 export interface FilterHooks {
@@ -30,9 +34,12 @@ export interface Hooks {
   on<Name extends keyof EventHooks>(name: Name, listener: (...args: EventHooks[Name]) => void | Promise<void>): void;
   /** Runs all listeners; one that throws is logged and does not stop the others. */
   fire<Name extends keyof EventHooks>(name: Name, ...args: EventHooks[Name]): Promise<void>;
-  set<Name extends keyof BehaviorHooks>(name: Name, behavior: BehaviorHooks[Name]): void;
-  setIfEmpty<Name extends keyof BehaviorHooks>(name: Name, behavior: BehaviorHooks[Name]): void;
-  perform<Name extends keyof BehaviorHooks>(name: Name, ...args: Parameters<BehaviorHooks[Name]>): ReturnType<BehaviorHooks[Name]>;
+  set<Name extends keyof BehaviorHooks>(name: Name, behavior: Behavior<Name>): void;
+  setIfEmpty<Name extends keyof BehaviorHooks>(name: Name, behavior: Behavior<Name>): void;
+  perform<Name extends keyof BehaviorHooks>(
+    name: Name,
+    ...args: BehaviorHooks[Name]['args']
+  ): BehaviorHooks[Name]['result'];
   modify<Name extends keyof FilterHooks>(name: Name, callback: (value: FilterHooks[Name]) => FilterHooks[Name]): void;
   filter<Name extends keyof FilterHooks>(name: Name, value: FilterHooks[Name]): FilterHooks[Name];
 }

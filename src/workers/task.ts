@@ -1,0 +1,30 @@
+/** A task: what a worker does with one kind of job. One file per task under tasks/. */
+import type { z } from 'zod';
+import type { Context } from '../domain/context.ts';
+import type { JobDefinition } from '../jobs/define-job.ts';
+
+export interface TaskHelpers {
+  /** Fires when the process is asked to stop: finish what is in flight, put the rest back, return soon. */
+  readonly abortSignal: AbortSignal;
+  /** This worker process's name in leases. */
+  readonly workerId: string;
+  /** 1 on the first try. */
+  readonly attempt: number;
+}
+
+export interface Task {
+  readonly name: string;
+  /** Checks the payload and does the work. Throwing makes the queue try again later. */
+  run(ctx: Context, payload: unknown, helpers: TaskHelpers): Promise<void>;
+}
+
+/** Binds a job definition to the work. */
+export function defineTask<Schema extends z.ZodType>(
+  definition: JobDefinition<Schema>,
+  work: (ctx: Context, payload: z.output<Schema>, helpers: TaskHelpers) => Promise<void>,
+): Task {
+  return {
+    name: definition.name,
+    run: (ctx, payload, helpers) => work(ctx, definition.payload.parse(payload), helpers),
+  };
+}
