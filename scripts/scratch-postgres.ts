@@ -1,0 +1,54 @@
+/**
+ * A throw-away PostgreSQL for tests, benches and the migration tools: the embedded server in a temporary folder with
+ * every durability switch off. Never for data that anybody wants to keep.
+ */
+import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { startEmbeddedDatabase } from '../src/db/embedded.ts';
+
+const FOLDER_PREFIX = 'mailwright-scratch-';
+
+/** Nothing here outlives the run, so nothing is flushed; tables that live for seconds need no vacuum. */
+const FAST_SETTINGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'autovacuum=off', 'shared_buffers=64MB'];
+
+export interface ScratchPostgres {
+  /** A superuser's address of an empty database. */
+  readonly url: string;
+  /** Ends the server and removes its folder. */
+  stop(): Promise<void>;
+}
+
+/** Starts an empty server on a free port of 127.0.0.1 in one to two seconds; `settings` are further `name=value`. */
+export async function startScratchPostgres(settings: readonly string[] = []): Promise<ScratchPostgres> {
+  await sweepAbandonedFolders();
+  const folder = await mkdtemp(path.join(tmpdir(), `${FOLDER_PREFIX}${process.pid}-`));
+  // Run as root, the server has a user of its own that must be able to enter; its data folder stays closed.
+  await chmod(folder, 0o755);
+  const remove = () => rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  try {
+    const server = await startEmbeddedDatabase({ folder, settings: [...FAST_SETTINGS, ...settings] });
+    return { url: server.url, stop: () => server.stop().finally(remove) };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+/** What killed runs left behind. A server ends itself within a minute once its folder is gone: no need to kill it. */
+async function sweepAbandonedFolders(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const pid = name.startsWith(FOLDER_PREFIX) ? Number.parseInt(name.slice(FOLDER_PREFIX.length), 10) : Number.NaN;
+    if (Number.isNaN(pid) || isAlive(pid)) continue;
+    await rm(path.join(tmpdir(), name), { recursive: true, force: true }).catch(() => undefined);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}

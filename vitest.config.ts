@@ -1,0 +1,17 @@
+/** How the tests run: real files on a real PostgreSQL, two files at a time. */
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  // graphql has a `development` export condition: without this line vite loads a second copy of it beside the one
+  // that the schema's libraries load, and nothing made by one is known to the other.
+  ssr: { resolve: { conditions: ['module', 'node', 'module-sync'] } },
+  test: {
+    include: ['test/**/*.test.ts', 'plugins/**/*.test.ts'],
+    globalSetup: ['test/support/global-setup.ts'],
+    pool: 'forks',
+    // More would only wait for the one database server.
+    maxWorkers: 2,
+    testTimeout: 20_000,
+    hookTimeout: 30_000,
+  },
+});
