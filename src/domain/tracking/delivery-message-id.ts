@@ -1,0 +1,52 @@
+/**
+ * The Message-ID of a delivery: the same for every attempt at one recipient, readable by us alone. A report that
+ * quotes it can be filed without a look-up; one that we did not make says nothing (a MAC of 96 bits).
+ */
+import { createSecretKey, type KeyObject } from 'node:crypto';
+import type { Installation } from '../context.ts';
+import { deriveKey, mac, sameBytes } from '../../lib/crypto.ts';
+
+/** Which row of the ledger a message belongs to. */
+export interface DeliveryKey {
+  readonly customerId: bigint;
+  readonly campaignId: bigint;
+  readonly subscriberId: bigint;
+}
+
+const MAC_BYTES = 12;
+// Lower case only: some relays change the case of what stands before the @.
+const PATTERN = /^<?([0-9a-z]{1,11})\.([0-9a-z]{1,11})\.([0-9a-z]{1,11})\.([0-9a-f]{24})@[^@<>\s]+>?$/;
+
+const keys = new WeakMap<Installation, KeyObject>();
+
+/** The Message-ID with its angle brackets; `domain` is that of the sender, in ASCII. */
+export function deliveryMessageId(installation: Installation, delivery: DeliveryKey, domain: string): string {
+  const ids = idsOf(delivery);
+  return `<${ids}.${mac(keyOf(installation), ids, MAC_BYTES).toString('hex')}@${domain}>`;
+}
+
+/** The delivery that a Message-ID (brackets optional, any case) stands for, or undefined when we did not make it. */
+export function parseDeliveryMessageId(installation: Installation, messageId: string): DeliveryKey | undefined {
+  const [, customer, campaign, subscriber, code] = PATTERN.exec(messageId.trim().toLowerCase()) ?? [];
+  if (customer === undefined || campaign === undefined || subscriber === undefined || code === undefined) return undefined;
+  const ids = `${customer}.${campaign}.${subscriber}`;
+  if (!sameBytes(Buffer.from(code, 'hex'), mac(keyOf(installation), ids, MAC_BYTES))) return undefined;
+  return { customerId: fromBase36(customer), campaignId: fromBase36(campaign), subscriberId: fromBase36(subscriber) };
+}
+
+function idsOf({ customerId, campaignId, subscriberId }: DeliveryKey): string {
+  return `${customerId.toString(36)}.${campaignId.toString(36)}.${subscriberId.toString(36)}`;
+}
+
+/** Eleven digits stay below 2^57, so the two halves are exact. */
+function fromBase36(text: string): bigint {
+  return BigInt(parseInt(text.slice(0, -5) || '0', 36)) * 36n ** 5n + BigInt(parseInt(text.slice(-5), 36));
+}
+
+function keyOf(installation: Installation): KeyObject {
+  const known = keys.get(installation);
+  if (known) return known;
+  const key = createSecretKey(deriveKey(installation.secret, 'message-id'));
+  keys.set(installation, key);
+  return key;
+}

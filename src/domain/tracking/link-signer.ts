@@ -1,0 +1,96 @@
+/**
+ * Makes and checks the addresses that stand in mails: one signer per installation, one set of links per recipient.
+ * A link that leads somewhere carries where under its MAC, so no redirect goes anywhere an author did not write.
+ */
+import { createSecretKey, type KeyObject } from 'node:crypto';
+import type { Installation } from '../context.ts';
+import { deriveKey } from '../../lib/crypto.ts';
+import { readLinkToken, recipientBytes, writeLinkToken, type LinkKind } from './link-token.ts';
+import { LINK_URL_BYTES_MAX, type TrackedClick, type TrackedConfirmation, type TrackedRecipient } from './tracking.ts';
+
+/** The links of one recipient, as a message is filled with them. */
+export interface RecipientLinks {
+  /** The tracked address of link `no`. An address that cannot be tracked (not http, too long) comes back as it is. */
+  click(no: number, url: string): string;
+  open(): string;
+  unsubscribe(): string;
+  webView(): string;
+  updateProfile(): string;
+}
+
+/** Kinds of link that say whose they are and nothing else. */
+export type PlainLinkKind = Exclude<LinkKind, 'click' | 'confirm'>;
+
+export interface LinkSigner {
+  forRecipient(recipient: TrackedRecipient): RecipientLinks;
+  /** The address that confirms a subscription until `expiresAt` (the subscriber's `pending_until`). */
+  confirmation(recipient: TrackedRecipient, expiresAt: Date): string;
+  /** Whose link this is; undefined when we did not sign it. Never throws. */
+  read(kind: PlainLinkKind, token: string): TrackedRecipient | undefined;
+  /** Where the click leads; undefined when we did not sign it or it leads to nothing that is http. Never throws. */
+  readClick(token: string): TrackedClick | undefined;
+  /** The confirmation asked for, expired or not; undefined when we did not sign it. Never throws. */
+  readConfirmation(token: string): TrackedConfirmation | undefined;
+}
+
+const HTTP_URL = /^https?:\/\//i;
+/** A UTF-16 unit is at most three bytes of UTF-8. */
+const BYTES_PER_UNIT_MAX = 3;
+
+const signers = new WeakMap<Installation, LinkSigner>();
+
+/** The signer of an installation, made once (deriving its key costs more than a thousand links). */
+export function linkSignerOf(installation: Installation): LinkSigner {
+  const known = signers.get(installation);
+  if (known) return known;
+  const signer = createLinkSigner(installation);
+  signers.set(installation, signer);
+  return signer;
+}
+
+function createLinkSigner({ secret, baseUrl }: Installation): LinkSigner {
+  const key = createSecretKey(deriveKey(secret, 'tracking'));
+  return {
+    forRecipient: (recipient) => recipientLinks(key, baseUrl, recipientBytes(recipient)),
+    confirmation(recipient, expiresAt) {
+      const number = Math.floor(expiresAt.getTime() / 1_000);
+      return `${baseUrl}/confirm/${writeLinkToken(key, { kind: 'confirm', recipient: recipientBytes(recipient), number })}`;
+    },
+    read(kind, token) {
+      const content = readLinkToken(key, kind, token);
+      return content && recipientOf(content);
+    },
+    readClick(token) {
+      const content = readLinkToken(key, 'click', token);
+      const url = content && URL.parse(content.url);
+      if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) return undefined;
+      return { ...recipientOf(content), linkNo: content.number, url: url.href };
+    },
+    readConfirmation(token) {
+      const content = readLinkToken(key, 'confirm', token);
+      return content && { ...recipientOf(content), expiresAt: new Date(content.number * 1_000) };
+    },
+  };
+}
+
+function recipientLinks(key: KeyObject, baseUrl: string, recipient: Buffer): RecipientLinks {
+  const token = (kind: LinkKind) => writeLinkToken(key, { kind, recipient });
+  return {
+    click(no, url) {
+      if (!HTTP_URL.test(url) || isTooLong(url)) return url;
+      return `${baseUrl}/c/${writeLinkToken(key, { kind: 'click', recipient, number: no, url })}`;
+    },
+    open: () => `${baseUrl}/o/${token('open')}.gif`,
+    unsubscribe: () => `${baseUrl}/u/${token('unsubscribe')}`,
+    webView: () => `${baseUrl}/view/${token('webView')}`,
+    updateProfile: () => `${baseUrl}/profile/${token('updateProfile')}`,
+  };
+}
+
+function isTooLong(url: string): boolean {
+  return url.length * BYTES_PER_UNIT_MAX > LINK_URL_BYTES_MAX && Buffer.byteLength(url) > LINK_URL_BYTES_MAX;
+}
+
+function recipientOf({ customerId, listId, campaignId, subscriberId }: TrackedRecipient): TrackedRecipient {
+  return { customerId, listId, campaignId, subscriberId };
+}
