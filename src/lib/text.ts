@@ -1,0 +1,153 @@
+/**
+ * The texts that come from outside, checked at the wall: what may reach a header has no control characters, what
+ * reaches the database is well-formed and without NUL, and everything has a length. zod schemas for verbs' inputs,
+ * and `parseInput`, which turns zod's findings into a ValidationError.
+ */
+import { domainToASCII } from 'node:url';
+import { z } from 'zod';
+import { ValidationError } from './errors.ts';
+
+/** RFC 5321, 4.5.3.1: octets before the @, and of a whole path without its angle brackets. */
+const LOCAL_PART_BYTES_MAX = 64;
+export const EMAIL_BYTES_MAX = 254;
+const DOMAIN_LABEL_MAX = 63;
+
+// C0, DEL, C1 and the two Unicode line separators: each of them can end or hide a header line somewhere.
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+// In text of several lines: the same, without tab, line feed and carriage return.
+const CONTROL_IN_LINES = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
+// A dot-atom of RFC 5322 with the letters RFC 6532 adds. Quoted local parts and comments are refused: parsers differ on them.
+const LOCAL_PART = /^[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u;
+// Checked before domainToASCII, which would decode percent signs and cut at a slash.
+const DOMAIN_TYPED = /^[\p{L}\p{M}\p{N}.\u3002-]+$/u;
+const DOMAIN_LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
+const ASCII = /^[\x21-\x7e]+$/;
+
+/** One line of at most `max` characters that may reach a header; trimmed; empty counts as missing. */
+export function singleLine(max: number) {
+  return optionalLine(max).pipe(z.string().min(1));
+}
+
+/** Like `singleLine`, but may be empty. */
+export function optionalLine(max: number) {
+  return z.string().max(max).refine(isOneLine, 'must not contain line breaks or control characters').trim();
+}
+
+/** Text of several lines, at most `max` characters; may be empty; not trimmed. */
+export function multiLine(max: number) {
+  return z.string().max(max).refine(isPlainText, 'must not contain control characters');
+}
+
+/** An email address as it was given, white space around it cut off. Compare addresses by `emailKey`. */
+export function emailAddress() {
+  return z.string().trim().min(1).refine(isEmailAddress, 'must be a valid email address');
+}
+
+const FLAGS: Readonly<Record<string, boolean>> = { '1': true, true: true, yes: true, on: true, '0': false, false: false, no: false, off: false };
+
+/** A flag in any spelling of decision D4: 1/0, true/false, yes/no, on/off; an empty text is false. */
+export const flag = z.union([z.boolean(), z.number(), z.string()]).transform((value, context) => {
+  const known = value === '' ? false : FLAGS[String(value).trim().toLowerCase()];
+  if (known !== undefined) return known;
+  context.addIssue({ code: 'custom', message: 'must be true or false', input: value });
+  return z.NEVER;
+});
+
+/** No control characters, no line breaks, no half of a surrogate pair. */
+export function isOneLine(value: string): boolean {
+  return value.isWellFormed() && !CONTROL.test(value);
+}
+
+/** Nothing that the database or a mail body cannot hold. */
+export function isPlainText(value: string): boolean {
+  return value.isWellFormed() && !CONTROL_IN_LINES.test(value);
+}
+
+/** Whether this can be mailed to: one @, a dot-atom, a domain name (IDN too); nothing quoted, no comments, no IP literal. */
+export function isEmailAddress(value: string): boolean {
+  // Characters are never more than octets, so this also bounds the work below.
+  if (value.length > EMAIL_BYTES_MAX || !value.isWellFormed()) return false;
+  const at = value.lastIndexOf('@');
+  const local = value.slice(0, at);
+  if (at < 1 || Buffer.byteLength(local) > LOCAL_PART_BYTES_MAX || !LOCAL_PART.test(local)) return false;
+  const domain = asciiDomain(value.slice(at + 1));
+  return isMailDomain(domain) && Buffer.byteLength(local) + 1 + domain.length <= EMAIL_BYTES_MAX;
+}
+
+/** The address as it is compared: lower case, domain in ASCII. Takes what `isEmailAddress` accepts. */
+export function emailKey(address: string): string {
+  if (ASCII.test(address)) return address.toLowerCase();
+  const at = address.lastIndexOf('@');
+  return `${address.slice(0, at).normalize('NFC').toLowerCase()}@${asciiDomain(address.slice(at + 1))}`;
+}
+
+function asciiDomain(typed: string): string {
+  return DOMAIN_TYPED.test(typed) ? domainToASCII(typed) : '';
+}
+
+function isMailDomain(domain: string): boolean {
+  if (domain === 'localhost') return true;
+  const labels = domain.split('.');
+  const top = labels.at(-1) ?? '';
+  return labels.length > 1 && !/^\d+$/.test(top) && labels.every((label) => label.length <= DOMAIN_LABEL_MAX && DOMAIN_LABEL.test(label));
+}
+
+/** The parsed input, or a ValidationError that names each wrong field (`contact.email`) with a sentence. */
+export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
+  const result = schema.safeParse(input, { reportInput: true });
+  if (result.success) return result.data;
+  throw new ValidationError(fieldErrors(result.error.issues));
+}
+
+function fieldErrors(issues: readonly z.core.$ZodIssue[]): Record<string, string[]> {
+  const fields = new Map<string, string[]>();
+  const add = (path: readonly PropertyKey[], sentence: string) => {
+    const name = path.length > 0 ? path.map(String).join('.') : 'input';
+    const sentences = fields.get(name) ?? [];
+    // One field gets one sentence of each kind, however many of its checks failed.
+    if (!sentences.includes(sentence)) fields.set(name, [...sentences, sentence]);
+  };
+  for (const issue of issues) {
+    if (issue.code !== 'unrecognized_keys') add(issue.path, sentenceOf(issue));
+    else for (const key of issue.keys) add([...issue.path, key], `The ${labelOf([key])} field is not known.`);
+  }
+  return Object.fromEntries(fields);
+}
+
+function sentenceOf(issue: z.core.$ZodIssue): string {
+  const label = labelOf(issue.path);
+  const missing = issue.input === undefined || issue.input === null || issue.input === '';
+  if (missing && issue.code !== 'custom') return `The ${label} field is required.`;
+  switch (issue.code) {
+    case 'invalid_type':
+      return `The ${label} must be ${EXPECTED[issue.expected] ?? issue.expected}.`;
+    case 'too_big':
+      return `The ${label} may not be greater than ${issue.maximum}${UNITS[issue.origin] ?? ''}.`;
+    case 'too_small':
+      return `The ${label} must be at least ${issue.minimum}${UNITS[issue.origin] ?? ''}.`;
+    case 'invalid_value':
+      return `The ${label} must be one of: ${issue.values.map(String).join(', ')}.`;
+    case 'custom':
+      return `The ${label} ${issue.message}.`;
+    default:
+      return `The ${label} is invalid.`;
+  }
+}
+
+const EXPECTED: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'an integer',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+};
+const UNITS: Readonly<Record<string, string>> = { string: ' characters', array: ' items', set: ' items' };
+
+/** `contact.fromEmail` is called "from email"; a field's tag keeps its capitals. */
+function labelOf(path: readonly PropertyKey[]): string {
+  const last = String(path.findLast((step) => typeof step === 'string') ?? 'input');
+  if (last === last.toUpperCase()) return last;
+  return last.replace(/([a-z])([A-Z0-9])/g, '$1 $2').replaceAll('_', ' ').toLowerCase();
+}
