@@ -4,6 +4,7 @@
 import type { Database, Queryable, Transaction } from '../db/database.ts';
 import type { Hooks } from '../plugin-api/index.ts';
 import type { Clock } from '../lib/clock.ts';
+import { UnauthenticatedError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import type { Limits } from './limits.ts';
 
@@ -46,6 +47,12 @@ export interface Installation {
 export async function inTransaction<T>(ctx: Context, work: (ctx: TransactionContext) => Promise<T>): Promise<T> {
   if (ctx.tx) return work({ ...ctx, tx: ctx.tx });
   return ctx.database.transaction((tx) => work({ ...ctx, db: tx, tx }));
+}
+
+/** The viewer of a verb that needs one. Throws UnauthenticatedError for the public. */
+export function viewerOf(ctx: Context): Viewer {
+  if (!ctx.viewer) throw new UnauthenticatedError();
+  return ctx.viewer;
 }
 
 export type TransactionContext = Context & { readonly tx: Transaction };

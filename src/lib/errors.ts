@@ -32,7 +32,10 @@ export class WrongStateError extends ExpectedError {}
 /** No such thing. REST 404. */
 export class NotFoundError extends ExpectedError {}
 
-/** It exists, but belongs to another tenant: REST says 403, GraphQL says as little as for an unknown uid. */
+/**
+ * It exists, but belongs to another tenant: REST says 403, GraphQL says what it says of an unknown uid. So it carries
+ * the very code and message of the NotFoundError that would be thrown if it did not exist.
+ */
 export class ForeignResourceError extends ExpectedError {}
 
 /** The caller is known but lacks the right. REST 403. */

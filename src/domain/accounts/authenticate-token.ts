@@ -1,0 +1,83 @@
+/**
+ * From the text of a token to who is asking. Nothing is cached: a revoked token, a disabled user or customer is out
+ * with the next request. One prepared statement finds the viewer and, at most once a minute, notes the use.
+ */
+import { sql, type Queryable } from '../../db/database.ts';
+import { sha256 } from '../../lib/crypto.ts';
+import type { Viewer } from '../context.ts';
+import { LOGIN_TOKEN_IDLE_DAYS } from './account-limits.ts';
+import type { RestDialect } from './api-token-store.ts';
+
+export interface Authentication {
+  readonly viewer: Viewer;
+  /** The token's own REST dialect; null: the installation's. */
+  readonly restDialect: RestDialect | null;
+}
+
+/** A use is noted this often at most: one write a minute and token instead of one a request. */
+const USE_NOTED_EVERY_SECONDS = 60;
+/** Ours have 60, an operator's own up to 100. What is longer is no token, and is not worth a digest. */
+const TOKEN_LENGTH_MAX = 100;
+
+interface Row {
+  user_id: bigint;
+  user_uid: string;
+  customer_id: bigint;
+  token_id: bigint;
+  is_admin: boolean;
+  scopes: string[];
+  rest_dialect: RestDialect | null;
+}
+
+/** Who this token speaks for, or null when it is unknown, expired, revoked, or its user or customer is disabled. */
+export async function authenticateToken(db: Queryable, token: string, ipAddress: string | null): Promise<Authentication | null> {
+  if (token === '' || token.length > TOKEN_LENGTH_MAX) return null;
+  const [row] = await db.query<Row>(findAndNoteUse(sha256(token), ipAddress), 'accounts.authenticate');
+  if (!row) return null;
+  return {
+    viewer: {
+      userId: row.user_id,
+      userUid: row.user_uid,
+      customerId: row.customer_id,
+      tokenId: row.token_id,
+      isAdmin: row.is_admin,
+      scopes: row.scopes,
+    },
+    restDialect: row.rest_dialect,
+  };
+}
+
+/** Which of these tokens still work: for connections that stay open longer than a request. */
+export async function stillValidTokenIds(db: Queryable, tokenIds: readonly bigint[]): Promise<ReadonlySet<bigint>> {
+  const rows = await db.query<{ id: bigint }>(
+    sql`SELECT t.id
+          FROM api_token t
+          JOIN app_user u ON u.customer_id = t.customer_id AND u.id = t.user_id
+          JOIN customer c ON c.id = t.customer_id
+         WHERE t.id = ANY(${tokenIds}::bigint[]) AND t.revoked_at IS NULL
+           AND (t.expires_at IS NULL OR t.expires_at > now()) AND u.status = 'active' AND c.status = 'active'`,
+    'accounts.still_valid',
+  );
+  return new Set(rows.map((row) => row.id));
+}
+
+function findAndNoteUse(digest: Buffer, ipAddress: string | null) {
+  return sql`
+    WITH found AS (
+      SELECT t.customer_id, t.id AS token_id, t.user_id, u.uid AS user_uid, u.is_admin, t.scopes, t.rest_dialect
+        FROM api_token t
+        JOIN app_user u ON u.customer_id = t.customer_id AND u.id = t.user_id
+        JOIN customer c ON c.id = t.customer_id
+       WHERE t.digest = ${digest} AND t.revoked_at IS NULL
+         AND (t.expires_at IS NULL OR t.expires_at > now()) AND u.status = 'active' AND c.status = 'active'
+    ), noted AS (
+      UPDATE api_token t SET
+        last_used_at = now(), last_used_ip = ${ipAddress}::text,
+        expires_at = CASE WHEN t.kind = 'login' THEN now() + make_interval(days => ${LOGIN_TOKEN_IDLE_DAYS}::int)
+                          ELSE t.expires_at END
+      FROM found f
+      WHERE t.customer_id = f.customer_id AND t.id = f.token_id
+        AND (t.last_used_at IS NULL OR t.last_used_at < now() - make_interval(secs => ${USE_NOTED_EVERY_SECONDS}::int))
+    )
+    SELECT * FROM found`;
+}

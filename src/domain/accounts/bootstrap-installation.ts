@@ -1,0 +1,62 @@
+/**
+ * The first start: the house's own customer, its administrator and that user's primary API token (decision D45).
+ * A row in `setting` says that it was done; it outlives every account, so nothing can bring the first start back.
+ */
+import { randomBytes } from 'node:crypto';
+import { sql, type Queryable } from '../../db/database.ts';
+import { newUid } from '../../lib/ids.ts';
+import { emailKey } from '../../lib/text.ts';
+import { inTransaction, type Context } from '../context.ts';
+import { insertApiToken } from './api-token-store.ts';
+import { hashPassword } from './password.ts';
+import { EVERY_SCOPE } from './scopes.ts';
+
+export interface BootstrapInput {
+  readonly email: string;
+  /** Empty or absent: made here. */
+  readonly password?: string | undefined;
+  readonly apiToken?: string | undefined;
+}
+
+/** What must be shown, this once: nothing of it can be read back. What the operator chose is not repeated. */
+export interface Bootstrapped {
+  readonly email: string;
+  readonly password: string | null;
+  readonly apiToken: string | null;
+}
+
+const DONE_KEY = 'installation.bootstrapped';
+/** 120 bits as 20 characters. */
+const PASSWORD_BYTES = 15;
+
+/** Sets up an empty installation; null when that was done before. Ten processes may call it at once: one does it. */
+export async function bootstrapInstallation(ctx: Context, input: BootstrapInput): Promise<Bootstrapped | null> {
+  return inTransaction(ctx, async ({ db }) => {
+    if (!(await claim(db))) return null;
+    const password = input.password || randomBytes(PASSWORD_BYTES).toString('base64url');
+    const user = await insertAdministrator(db, input.email, await hashPassword(password));
+    const { token } = await insertApiToken(db, {
+      ...user,
+      kind: 'primary',
+      name: 'Primary',
+      scopes: [EVERY_SCOPE],
+      token: input.apiToken || undefined,
+    });
+    return { email: input.email, password: input.password ? null : password, apiToken: input.apiToken ? null : token };
+  });
+}
+
+/** The unique key makes the others wait for the first one's commit, and then find its row. */
+async function claim(db: Queryable): Promise<boolean> {
+  return (await db.execute(sql`INSERT INTO setting (key, value) VALUES (${DONE_KEY}, 'true') ON CONFLICT DO NOTHING`)) === 1;
+}
+
+async function insertAdministrator(db: Queryable, email: string, passwordHash: string) {
+  const [customer] = await db.query<{ id: bigint }>(sql`INSERT INTO customer (uid, name) VALUES (${newUid()}, 'House') RETURNING id`);
+  const [user] = await db.query<{ customerId: bigint; userId: bigint }>(sql`
+    INSERT INTO app_user (customer_id, uid, email, email_key, first_name, password_hash, is_admin)
+    VALUES (${customer?.id}, ${newUid()}, ${email}, ${emailKey(email)}, 'Administrator', ${passwordHash}, true)
+    RETURNING customer_id AS "customerId", id AS "userId"`);
+  if (!user) throw new Error('Assertion failed: the administrator was not inserted');
+  return user;
+}

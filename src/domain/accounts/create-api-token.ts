@@ -1,0 +1,49 @@
+/** A further token of the caller, named, with the scopes it needs and no more. */
+import { z } from 'zod';
+import { sql } from '../../db/database.ts';
+import { ValidationError } from '../../lib/errors.ts';
+import { parseInput, singleLine } from '../../lib/text.ts';
+import { inTransaction, viewerOf, type Context, type TransactionContext, type Viewer } from '../context.ts';
+import { scopeNotHeld } from './account-errors.ts';
+import { NAMED_TOKENS_MAX, TOKEN_NAME_LENGTH_MAX } from './account-limits.ts';
+import { insertApiToken, type IssuedToken, type RestDialect } from './api-token-store.ts';
+import { EVERY_SCOPE, mayGrant, SCOPES } from './scopes.ts';
+
+export interface CreateApiTokenInput {
+  readonly name: string;
+  /** `*`, or scopes; none: everything the caller's token may do. */
+  readonly scopes?: readonly string[] | null | undefined;
+  readonly restDialect?: RestDialect | null | undefined;
+  readonly expiresAt?: Date | null | undefined;
+}
+
+const schema = z.object({
+  name: singleLine(TOKEN_NAME_LENGTH_MAX),
+  scopes: z.array(z.enum([EVERY_SCOPE, ...SCOPES])).min(1).max(SCOPES.length + 1).nullish(),
+  restDialect: z.enum(['standard', 'classic']).nullish(),
+  expiresAt: z.date().nullish(),
+});
+
+/** Makes a token and gives it in clear, this once. Throws ValidationError, ForbiddenError `SCOPE_NOT_HELD`. */
+export async function createApiToken(ctx: Context, input: CreateApiTokenInput): Promise<IssuedToken> {
+  const viewer = viewerOf(ctx);
+  const { name, scopes, restDialect, expiresAt } = parseInput(schema, input);
+  const granted = [...new Set(scopes ?? viewer.scopes)];
+  if (!granted.every((scope) => mayGrant(viewer.scopes, scope))) throw scopeNotHeld();
+  if (expiresAt && expiresAt <= ctx.clock.now()) throw new ValidationError({ expiresAt: ['The expires at must be in the future.'] });
+  return inTransaction(ctx, async (inner) => {
+    await refuseTooMany(inner, viewer);
+    const { customerId, userId } = viewer;
+    return insertApiToken(inner.db, { customerId, userId, kind: 'named', name, scopes: granted, restDialect, expiresAt });
+  });
+}
+
+async function refuseTooMany(ctx: TransactionContext, viewer: Viewer): Promise<void> {
+  // The user's row is the lock under which parallel calls count.
+  await ctx.db.query(sql`SELECT 1 FROM app_user WHERE customer_id = ${viewer.customerId} AND id = ${viewer.userId} FOR UPDATE`);
+  const [row] = await ctx.db.query<{ count: bigint }>(sql`
+    SELECT count(*) AS count FROM api_token
+     WHERE customer_id = ${viewer.customerId} AND user_id = ${viewer.userId} AND kind = 'named' AND revoked_at IS NULL`);
+  if (Number(row?.count ?? 0) < NAMED_TOKENS_MAX) return;
+  throw new ValidationError({ name: [`A user may have at most ${NAMED_TOKENS_MAX} API tokens: revoke one first.`] });
+}

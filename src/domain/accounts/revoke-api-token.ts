@@ -1,0 +1,34 @@
+/** Ends a token, or gives it a new text. Both bite with the next request, open connections included. */
+import { sql } from '../../db/database.ts';
+import { sha256 } from '../../lib/crypto.ts';
+import { newApiToken } from '../../lib/ids.ts';
+import { viewerOf, type Context } from '../context.ts';
+import { apiTokenNotFound, foreignApiToken } from './account-errors.ts';
+import type { IssuedToken } from './api-token-store.ts';
+
+/** Ends one of the caller's tokens for good; doing it twice is harmless. Throws NotFoundError `API_TOKEN_NOT_FOUND`. */
+export async function revokeApiToken(ctx: Context, { uid }: { uid: string }): Promise<{ uid: string }> {
+  const { customerId, userId } = viewerOf(ctx);
+  const touched = await ctx.db.execute(sql`
+    UPDATE api_token SET revoked_at = coalesce(revoked_at, now())
+     WHERE customer_id = ${customerId} AND uid = ${uid} AND user_id = ${userId}`);
+  if (touched === 0) throw await missingToken(ctx, uid);
+  return { uid };
+}
+
+/** Gives one of the caller's tokens a new text; the old one ends at once. Throws NotFoundError `API_TOKEN_NOT_FOUND`. */
+export async function rotateApiToken(ctx: Context, { uid }: { uid: string }): Promise<IssuedToken> {
+  const { customerId, userId } = viewerOf(ctx);
+  const token = newApiToken();
+  // The row gets a new id as well: what is open under the old text is known by the old id, and ends.
+  const touched = await ctx.db.execute(sql`
+    UPDATE api_token SET digest = ${sha256(token)}, id = DEFAULT, last_used_at = NULL, last_used_ip = NULL
+     WHERE customer_id = ${customerId} AND uid = ${uid} AND user_id = ${userId} AND revoked_at IS NULL`);
+  if (touched === 0) throw await missingToken(ctx, uid);
+  return { uid, token };
+}
+
+async function missingToken(ctx: Context, uid: string) {
+  const [row] = await ctx.db.query(sql`SELECT 1 FROM api_token WHERE uid = ${uid} LIMIT 1`);
+  return row ? foreignApiToken() : apiTokenNotFound();
+}
