@@ -1,0 +1,38 @@
+/** Who is calling: the connection's address, or what a trusted reverse proxy says about it. */
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP } from 'node:net';
+
+/** A reader of the caller's address. `X-Forwarded-For` counts only as far as it was written by proxies listed here. */
+export function clientAddressReader(trustedProxies: readonly string[]): (req: IncomingMessage) => string {
+  const trusted = trustList(trustedProxies);
+  return (req) => {
+    const peer = plainAddress(req.socket.remoteAddress ?? '');
+    if (!isTrusted(trusted, peer)) return peer;
+    const hops = [req.headers['x-forwarded-for'] ?? []].flat().join(',').split(',').map((hop) => plainAddress(hop.trim()));
+    // From the nearest hop outwards: the first one that is not ours is the caller.
+    const caller = hops.reverse().find((hop) => !isTrusted(trusted, hop));
+    return caller !== undefined && isIP(caller) ? caller : peer;
+  };
+}
+
+function trustList(entries: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const entry of entries) {
+    const [address = '', bits] = entry.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (bits === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(bits), family);
+  }
+  return list;
+}
+
+function isTrusted(list: BlockList, address: string): boolean {
+  const version = isIP(address);
+  return version !== 0 && list.check(address, version === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** An IPv4 caller on a dual-stack socket shows as ::ffff:a.b.c.d; it is the same caller. */
+function plainAddress(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  return mapped ?? address;
+}

@@ -1,0 +1,40 @@
+/** One request and its answer: number, caller, log, the headers every answer carries, one line in the log at the end. */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Log } from '../lib/log.ts';
+
+// What a proxy or client may choose as the number of a request; anything else is replaced, never logged.
+const REQUEST_ID_PATTERN = /^[A-Za-z0-9._-]{1,64}$/;
+
+export interface Exchange {
+  readonly requestId: string;
+  readonly ipAddress: string;
+  /** Carries the request's number on every line. */
+  readonly log: Log;
+  /** The pattern that matched, for the log: a path itself may hold addresses and tokens. */
+  route: string;
+}
+
+interface Surroundings {
+  readonly log: Log;
+  readonly ipAddress: string;
+}
+
+/** Numbers the request, sets the default headers, and logs the line when the answer has gone or broken off. */
+export function beginExchange(req: IncomingMessage, res: ServerResponse, { log, ipAddress }: Surroundings): Exchange {
+  const startedAt = performance.now();
+  const given = req.headers['x-request-id'];
+  const requestId = typeof given === 'string' && REQUEST_ID_PATTERN.test(given) ? given : randomUUID();
+  const exchange: Exchange = { requestId, ipAddress, log: log.with({ requestId }), route: '-' };
+  res.setHeader('X-Request-Id', requestId);
+  res.setHeader('X-Content-Type-Options', 'nosniff');
+  res.setHeader('Referrer-Policy', 'no-referrer');
+  // Pages with scripts or styles of their own set a wider policy; nothing of ours may ever be framed.
+  res.setHeader('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'");
+  res.on('close', () => {
+    const durationMs = Math.round((performance.now() - startedAt) * 10) / 10;
+    const complete = res.writableFinished;
+    exchange.log.info('http.request', { method: req.method, route: exchange.route, status: res.statusCode, durationMs, ...(complete ? {} : { complete }) });
+  });
+  return exchange;
+}

@@ -1,0 +1,153 @@
+/**
+ * The plain web server: it mounts the handlers it is given by path, numbers and logs every request, sets the
+ * headers every answer should carry, and closes without cutting off what runs. It knows nothing of what it serves.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Log } from '../lib/log.ts';
+import { clientAddressReader } from './client-address.ts';
+import { beginExchange, type Exchange } from './exchange.ts';
+import { sendJson } from './send-json.ts';
+
+// Decision D3: request line and headers up to 64 KiB (whole HTML documents arrive in query strings), and some room.
+const HEADER_BYTES_MAX = 80 * 1024;
+// A client that needs longer for its headers is holding a connection, not sending a request.
+const HEADERS_TIMEOUT_MS = 20_000;
+// Large import files come over slow lines.
+const REQUEST_TIMEOUT_MS = 30 * 60_000;
+// Above the 60 s that common reverse proxies keep idle connections, so that they never reuse one that we just closed.
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+// A socket on which nothing moves, in either direction, while a request or an answer is under way.
+const STALLED_SOCKET_TIMEOUT_MS = 120_000;
+/** How long `close` waits for running requests when it is not told. */
+const CLOSE_WAIT_MS_MAX = 8_000;
+
+export interface Mount {
+  /** Serves this path and everything below it; the first mount that fits wins. */
+  readonly prefix: string;
+  /** Only the path itself. */
+  readonly exact?: boolean;
+  handle(req: IncomingMessage, res: ServerResponse, exchange: Exchange): void | Promise<void>;
+  upgrade?(req: IncomingMessage, socket: Duplex, head: Buffer, ipAddress: string): void;
+}
+
+export interface HttpServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly mounts: readonly Mount[];
+  readonly log: Log;
+  /** Addresses and networks (CIDR) whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies?: readonly string[];
+}
+
+export interface HttpServer {
+  readonly port: number;
+  /** Takes no new requests, lets running ones end (at most `waitMsMax`), then cuts what is left. */
+  close(waitMsMax?: number): Promise<void>;
+}
+
+/** Starts listening and resolves with the port taken. Rejects when the address is in use or not allowed. */
+export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const addressOf = clientAddressReader(options.trustedProxies ?? []);
+  const state = { closing: false, upgraded: new Set<Duplex>() };
+  const server = createServer({
+    maxHeaderSize: HEADER_BYTES_MAX,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+  });
+  server.setTimeout(STALLED_SOCKET_TIMEOUT_MS);
+  server.on('request', (req, res) => {
+    if (state.closing) res.setHeader('Connection', 'close');
+    void serve(req, res, beginExchange(req, res, { log: options.log, ipAddress: addressOf(req) }), options.mounts);
+  });
+  server.on('upgrade', (req, socket, head) => {
+    state.upgraded.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => state.upgraded.delete(socket));
+    const mount = mountFor(options.mounts, pathOf(req));
+    if (!mount?.upgrade || state.closing) return refuseUpgrade(socket);
+    // Long-lived by design: the handler watches over it from here.
+    if ('setTimeout' in socket && typeof socket.setTimeout === 'function') socket.setTimeout(0);
+    mount.upgrade(req, socket, head, addressOf(req));
+  });
+  server.on('clientError', answerUnreadable);
+  await listen(server, options);
+  const address = server.address();
+  return {
+    port: isAddressInfo(address) ? address.port : options.port,
+    close: (waitMsMax = CLOSE_WAIT_MS_MAX) => {
+      state.closing = true;
+      return closeServer(server, state.upgraded, waitMsMax);
+    },
+  };
+}
+
+async function serve(req: IncomingMessage, res: ServerResponse, exchange: Exchange, mounts: readonly Mount[]): Promise<void> {
+  try {
+    const mount = mountFor(mounts, pathOf(req));
+    if (!mount) return sendJson(res, 404, { message: 'There is nothing at this address.' });
+    exchange.route = mount.prefix;
+    await mount.handle(req, res, exchange);
+  } catch (error) {
+    exchange.log.error('http.defect', { error, reference: exchange.requestId });
+    if (res.headersSent) res.destroy();
+    else sendJson(res, 500, { message: 'The server made a mistake. It is logged under this reference.', reference: exchange.requestId });
+  }
+}
+
+function mountFor(mounts: readonly Mount[], path: string): Mount | undefined {
+  return mounts.find(({ prefix, exact }) => path === prefix || (!exact && path.startsWith(prefix.endsWith('/') ? prefix : `${prefix}/`)));
+}
+
+function pathOf(req: IncomingMessage): string {
+  return (req.url ?? '/').split('?', 1)[0] ?? '/';
+}
+
+function refuseUpgrade(socket: Duplex): void {
+  socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+}
+
+/** Bytes that are no HTTP request, or headers beyond the limit: a short answer where one can still be written. */
+function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const [status, reason, message] =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? [431, 'Request Header Fields Too Large', 'The address and headers of a request may have 64 KiB; send long values in the body.']
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? [408, 'Request Timeout', 'The request did not arrive in time.']
+        : [400, 'Bad Request', 'This is not a readable HTTP request.'];
+  const body = JSON.stringify({ message });
+  const head = `HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}`;
+  socket.end(`${head}\r\n\r\n${body}`);
+}
+
+function listen(server: Server, { host, port }: HttpServerOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+async function closeServer(server: Server, upgraded: ReadonlySet<Duplex>, waitMsMax: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  // A connection becomes idle when its running answer ends; it would then wait for the next request.
+  const sweep = setInterval(() => server.closeIdleConnections(), 50);
+  const cut = setTimeout(() => {
+    server.closeAllConnections();
+    for (const socket of upgraded) socket.destroy();
+  }, waitMsMax);
+  await closed;
+  clearInterval(sweep);
+  clearTimeout(cut);
+  for (const socket of upgraded) socket.destroy();
+}
+
+function isAddressInfo(address: string | AddressInfo | null): address is AddressInfo {
+  return typeof address === 'object' && address !== null;
+}
