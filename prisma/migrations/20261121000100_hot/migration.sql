@@ -53,6 +53,30 @@ CREATE TABLE hot.rate_bucket (
   refilled_at timestamptz      NOT NULL DEFAULT now()
 ) WITH (fillfactor = 50);
 
+-- Takes up to `wanted` tokens and answers how many were granted.
+CREATE FUNCTION hot.take_tokens(bucket text, wanted integer, capacity double precision, per_second double precision)
+RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  available double precision;
+  granted   integer;
+BEGIN
+  INSERT INTO hot.rate_bucket (key, tokens) VALUES (bucket, capacity) ON CONFLICT DO NOTHING;
+  SELECT least(capacity, tokens + extract(epoch FROM clock_timestamp() - refilled_at) * per_second)
+    INTO available FROM hot.rate_bucket WHERE key = bucket FOR UPDATE;
+  granted := least(wanted, floor(available)::integer);
+  UPDATE hot.rate_bucket SET tokens = available - granted, refilled_at = clock_timestamp() WHERE key = bucket;
+  RETURN granted;
+END $$;
+
+-- Whether the worker process of this name lives: it holds an advisory lock in its name for as long as it does.
+CREATE FUNCTION hot.is_worker_alive(worker uuid) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (
+    SELECT 1 FROM pg_locks l
+     WHERE l.locktype = 'advisory' AND l.objsubid = 1
+       AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+       AND ((l.classid::bigint << 32) | l.objid::bigint) = hashtextextended(worker::text, 0))
+$$;
+
 -- ------------------------------------------------------------------ what comes back
 CREATE TABLE hot.open_event (
   at            timestamptz NOT NULL,
@@ -143,6 +167,9 @@ CREATE TABLE hot.subscriber_activity (
   clicked_at    timestamptz,
   PRIMARY KEY (customer_id, list_id, subscriber_id)
 ) WITH (fillfactor = 80);
+-- Clickers are few among openers: without this, a page of them would walk past all the others.
+CREATE INDEX subscriber_activity_clickers ON hot.subscriber_activity (customer_id, list_id, subscriber_id)
+  WHERE clicked_at IS NOT NULL;
 
 CREATE TABLE hot.tracking_counter (
   customer_id          bigint  NOT NULL,
@@ -188,6 +215,16 @@ CREATE TABLE hot.list_counter (
   PRIMARY KEY (customer_id, list_id)
 ) WITH (fillfactor = 50);
 
+-- How many subscribers of a list have an id in each block of 2,048 ids: where a page at any offset begins is found
+-- by adding up some hundred numbers, so that the last page of a million costs what the first one costs.
+CREATE TABLE hot.subscriber_block (
+  customer_id bigint  NOT NULL,
+  list_id     bigint  NOT NULL,
+  block       bigint  NOT NULL,
+  members     integer NOT NULL,
+  PRIMARY KEY (customer_id, list_id, block)
+) WITH (fillfactor = 50);
+
 CREATE FUNCTION hot.count_inserted_subscribers() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO hot.list_counter AS c (customer_id, list_id, subscribed, unsubscribed, unconfirmed, pending)
@@ -198,6 +235,9 @@ BEGIN
   ON CONFLICT (customer_id, list_id) DO UPDATE SET
     subscribed = c.subscribed + excluded.subscribed, unsubscribed = c.unsubscribed + excluded.unsubscribed,
     unconfirmed = c.unconfirmed + excluded.unconfirmed, pending = c.pending + excluded.pending;
+  INSERT INTO hot.subscriber_block AS b (customer_id, list_id, block, members)
+  SELECT customer_id, list_id, id >> 11, count(*) FROM inserted GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+  ON CONFLICT (customer_id, list_id, block) DO UPDATE SET members = b.members + excluded.members;
   RETURN NULL;
 END $$;
 
@@ -213,6 +253,9 @@ BEGIN
                count(*) FILTER (WHERE status = 'pending') AS pending
           FROM deleted GROUP BY customer_id, list_id) d
   WHERE c.customer_id = d.customer_id AND c.list_id = d.list_id;
+  UPDATE hot.subscriber_block b SET members = b.members - d.members
+  FROM (SELECT customer_id, list_id, id >> 11 AS block, count(*) AS members FROM deleted GROUP BY 1, 2, 3) d
+  WHERE b.customer_id = d.customer_id AND b.list_id = d.list_id AND b.block = d.block;
   RETURN NULL;
 END $$;
 
@@ -242,6 +285,35 @@ CREATE TRIGGER count_deleted AFTER DELETE ON public.subscriber
   REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION hot.count_deleted_subscribers();
 CREATE TRIGGER count_updated AFTER UPDATE ON public.subscriber
   REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION hot.count_updated_subscribers();
+
+-- ------------------------------------------------------------------ what a deletion takes with it
+-- No foreign key reaches these rows; these triggers do what ON DELETE CASCADE would, however a list or a campaign
+-- comes to be deleted (by itself, or with its customer).
+CREATE FUNCTION hot.erase_lists() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM public.subscriber s USING deleted d WHERE s.customer_id = d.customer_id AND s.list_id = d.id;
+  DELETE FROM public.consent_event e USING deleted d WHERE e.customer_id = d.customer_id AND e.list_id = d.id;
+  DELETE FROM hot.subscriber_activity a USING deleted d WHERE a.customer_id = d.customer_id AND a.list_id = d.id;
+  DELETE FROM hot.subscriber_block b USING deleted d WHERE b.customer_id = d.customer_id AND b.list_id = d.id;
+  DELETE FROM hot.list_counter c USING deleted d WHERE c.customer_id = d.customer_id AND c.list_id = d.id;
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION hot.erase_campaigns() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  child text;
+BEGIN
+  FOREACH child IN ARRAY ARRAY['delivery', 'delivery_counter', 'open_event', 'click_event', 'unsubscribe_event',
+    'bounce_event', 'feedback_event', 'recipient_activity', 'recipient_link', 'tracking_counter', 'link_counter'] LOOP
+    EXECUTE format('DELETE FROM hot.%I t USING deleted d WHERE t.customer_id = d.customer_id AND t.campaign_id = d.id', child);
+  END LOOP;
+  RETURN NULL;
+END $$;
+
+CREATE TRIGGER erase_lists AFTER DELETE ON public.mail_list
+  REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION hot.erase_lists();
+CREATE TRIGGER erase_campaigns AFTER DELETE ON public.campaign
+  REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION hot.erase_campaigns();
 
 -- ------------------------------------------------------------------ partitions
 -- Makes the monthly partitions from the month of `first_day` to the month of `last_day`; those that exist stay.
