@@ -1,0 +1,30 @@
+/** Refuses what cannot become a message, every fault at once, named by the API's fields. */
+import { ValidationError } from '../../lib/errors.ts';
+import { bareAddress, type BareAddress } from './mail-address.ts';
+import { HTML_LENGTH_MAX, PLAIN_LENGTH_MAX, SUBJECT_LENGTH_MAX, type MessageSource } from './message.ts';
+
+export interface MessageAddresses {
+  readonly from: BareAddress;
+  readonly replyTo: BareAddress | undefined;
+}
+
+/** The sender's addresses in header form. Throws ValidationError on the fields of the message. */
+export function checkMessage(source: MessageSource): MessageAddresses {
+  const fields: Record<string, string[]> = {};
+  const from = bareAddress(source.from.email);
+  const replyTo = source.replyTo ? bareAddress(source.replyTo) : undefined;
+  if (from === undefined) fields.from_email = ['The from email must be a plain mail address.'];
+  if (source.replyTo && replyTo === undefined) fields.reply_to = ['The reply to must be a plain mail address.'];
+  checkLength(fields, 'subject', { text: source.subject, lengthMax: SUBJECT_LENGTH_MAX });
+  checkLength(fields, 'html', { text: source.html, lengthMax: HTML_LENGTH_MAX });
+  checkLength(fields, 'plain', { text: source.plain, lengthMax: PLAIN_LENGTH_MAX });
+  if (!source.html?.trim() && !source.plain?.trim()) fields.html = ['A message needs html or plain content.'];
+  if (from === undefined || Object.keys(fields).length > 0) throw new ValidationError(fields);
+  return { from, replyTo };
+}
+
+function checkLength(fields: Record<string, string[]>, field: string, value: { text: string | null; lengthMax: number }): void {
+  if ((value.text?.length ?? 0) > value.lengthMax) {
+    fields[field] = [`The ${field} must not be greater than ${value.lengthMax} characters.`];
+  }
+}

@@ -1,0 +1,70 @@
+/** The header block of a message: each header once, the static ones written at compile time. */
+import { assert } from '../../lib/errors.ts';
+import { fillText, type FillScope, type Segment } from './fill-scope.ts';
+import { dateHeader, mailboxHeader, textHeader, tokenHeader } from './mail-headers.ts';
+import type { BareAddress } from './mail-address.ts';
+import { DISPLAY_NAME_LENGTH_MAX, SUBJECT_LENGTH_MAX, type MessageSource } from './message.ts';
+
+/** Names this product to the feedback loops of mailbox providers (their rule: 5 to 15 characters). */
+const FEEDBACK_SENDER = 'mailwright';
+/** An address of ours in a header; RFC 5322 allows a line of 998. */
+const HEADER_URL_LENGTH_MAX = 900;
+
+const MESSAGE_ID = /^<[!-;=?-~]{1,120}@[!-;=?-~]{1,120}>$/;
+const HEADER_URL = /^https?:\/\/[!-;=?-~]+$/;
+
+interface HeaderParts {
+  readonly source: MessageSource;
+  readonly from: BareAddress;
+  readonly replyTo: BareAddress | undefined;
+  readonly fromName: readonly Segment[];
+  readonly subject: readonly Segment[];
+}
+
+/** Writes the headers of one recipient, down to MIME-Version; the content headers follow. */
+export type HeaderWriter = (scope: FillScope, to: string) => string;
+
+export function compileHeaders(parts: HeaderParts): HeaderWriter {
+  const { source, from } = parts;
+  const fromHeader = compileHeader(parts.fromName, (name) => {
+    return mailboxHeader('From', cut(name, DISPLAY_NAME_LENGTH_MAX), from.address);
+  });
+  const subjectHeader = compileHeader(parts.subject, (text) => textHeader('Subject', cut(text, SUBJECT_LENGTH_MAX)));
+  const replyTo = parts.replyTo ? tokenHeader('Reply-To', parts.replyTo.address) : '';
+  const marketing = source.kind === 'marketing' ? marketingHeaders(source, from.domain) : undefined;
+  return (scope, to) => {
+    const { messageId, links } = scope.recipient;
+    assert(MESSAGE_ID.test(messageId), 'Message-ID is <left@right> in ASCII');
+    const unsubscribe = marketing === undefined ? '' : unsubscribeHeaders(links.unsubscribe()) + marketing;
+    return (
+      `${fromHeader(scope)}${tokenHeader('To', to)}${subjectHeader(scope)}${dateHeader(scope.now)}` +
+      `${tokenHeader('Message-ID', messageId)}${replyTo}${unsubscribe}MIME-Version: 1.0\r\n`
+    );
+  };
+}
+
+/** A header without slots is written once. */
+function compileHeader(segments: readonly Segment[], write: (text: string) => string): (scope: FillScope) => string {
+  if (segments.every((segment) => typeof segment === 'string')) {
+    const header = write(segments.join(''));
+    return () => header;
+  }
+  return (scope) => write(fillText(segments, scope));
+}
+
+/** RFC 2369 and RFC 8058: one address, which acts on POST only. */
+function unsubscribeHeaders(url: string): string {
+  assert(HEADER_URL.test(url) && url.length <= HEADER_URL_LENGTH_MAX, 'the unsubscribe address fits a header');
+  return `${tokenHeader('List-Unsubscribe', `<${url}>`)}List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n`;
+}
+
+/** RFC 2919 (List-Id), the providers' Feedback-ID, and Precedence, which keeps out-of-office replies away. */
+function marketingHeaders(source: MessageSource, domain: string): string {
+  const listId = mailboxHeader('List-Id', cut(source.list.name, DISPLAY_NAME_LENGTH_MAX), `${source.list.uid}.${domain}`);
+  const feedbackId = [source.campaign.uid, source.customerUid, 'campaign', FEEDBACK_SENDER].join(':');
+  return `${listId}${tokenHeader('Feedback-ID', feedbackId)}Precedence: bulk\r\n`;
+}
+
+function cut(text: string, lengthMax: number): string {
+  return text.length <= lengthMax ? text : text.slice(0, lengthMax).replace(/[\ud800-\udbff]$/, '');
+}

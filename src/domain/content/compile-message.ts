@@ -1,0 +1,163 @@
+/**
+ * Compiles a campaign's message once; filling it for a recipient is then a matter of writing values between bytes
+ * that are encoded already: no MIME tree, no encoding of what is the same for all.
+ */
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../lib/clock.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { ValidationError } from '../../lib/errors.ts';
+import { checkMessage, type MessageAddresses } from './check-message.ts';
+import { compileHeaders } from './compile-headers.ts';
+import { compileHtml } from './compile-html.ts';
+import { compilePlain } from './compile-plain.ts';
+import { compileText } from './compile-text.ts';
+import type { FillScope, Segment } from './fill-scope.ts';
+import { hasUnsubscribeLink } from './footer.ts';
+import { LinkBook } from './link-book.ts';
+import { bareAddress } from './mail-address.ts';
+import { tagValues, type TagValues } from './merge-tags.ts';
+import type { CompiledMessage, FilledMessage, MessageRecipient, MessageSource } from './message.ts';
+import { compileQuotedPrintable } from './quoted-printable.ts';
+import { renderWebView } from './render-web-view.ts';
+import { markTemplate, type MarkedText, type PartName } from './template-marks.ts';
+
+/** A body of a message: its media type and its compiled text. */
+interface Part {
+  readonly type: 'text/plain' | 'text/html';
+  readonly segments: readonly Segment[];
+}
+
+/** Writes a message's content headers and bodies. */
+interface BodyWriter {
+  readonly staticBytes: number;
+  write(scope: FillScope, out: string[]): void;
+}
+
+/**
+ * Compiles a message and fills it once for a reader without values, so that a template's faults show now.
+ * Throws ValidationError naming the field (`subject`, `from_name`, `from_email`, `reply_to`, `html`, `plain`) and,
+ * for Liquid, the line.
+ */
+export function compileMessage(source: MessageSource, clock: Clock = systemClock): CompiledMessage {
+  const addresses = checkMessage(source);
+  const tags = tagValues(source);
+  const book = new LinkBook(tags);
+  const marked = markParts(source, tags);
+  const html = compileHtmlPart(source, { marked: marked.html, tags, book });
+  const plain = compilePlain(source, { plain: marked.plain, html: marked.html, tags, book });
+  const writeHeaders = compileHeaders({
+    source,
+    ...addresses,
+    fromName: compileText(marked.fromName, tags),
+    subject: compileText(marked.subject, tags),
+  });
+  const body = compileBody([{ type: 'text/plain', segments: plain }, ...htmlPart(html)], source.campaign.uid);
+  const scopeOf = (recipient: MessageRecipient, withPixel: boolean): FillScope => {
+    return { recipient, withPixel, now: clock.now(), liquid: new Map() };
+  };
+  const message: CompiledMessage = {
+    links: book.links,
+    warnings: unknownTagWarnings(Object.values(marked)),
+    staticBytes: body.staticBytes,
+    fill: (recipient) => fillMessage(scopeOf(recipient, true), { addresses, writeHeaders, body }),
+    webView: (recipient) => renderWebView({ html, plain }, scopeOf(recipient, false)),
+  };
+  message.fill(TRIAL_RECIPIENT);
+  return message;
+}
+
+function markParts(source: MessageSource, tags: TagValues) {
+  const mark = (part: PartName, text: string | null, escape: 'header' | 'html' | 'plain'): MarkedText => {
+    return markTemplate({ part, text: text ?? '', escape, tags });
+  };
+  return {
+    subject: mark('subject', source.subject, 'header'),
+    fromName: mark('from_name', source.from.name, 'header'),
+    html: mark('html', source.html, 'html'),
+    plain: mark('plain', source.plain, 'plain'),
+  };
+}
+
+function compileHtmlPart(
+  source: MessageSource,
+  parts: { marked: MarkedText; tags: TagValues; book: LinkBook },
+): Segment[] | undefined {
+  if (parts.marked.text.trim() === '') return undefined;
+  const withFooter = source.kind === 'marketing' && !hasUnsubscribeLink(parts.marked);
+  // The plain text is made from the same marks later, so the html works on its own copy of what they stand for.
+  const marked = { ...parts.marked, pieces: parts.marked.pieces.map((piece) => ({ ...piece })) };
+  return compileHtml(marked, { source, tags: parts.tags, book: parts.book, withFooter });
+}
+
+function htmlPart(segments: readonly Segment[] | undefined): Part[] {
+  return segments === undefined ? [] : [{ type: 'text/html', segments }];
+}
+
+/** RFC 2046 5.1.4: alternatives from the plainest to the richest. One part needs no multipart. */
+function compileBody(parts: readonly Part[], seed: string): BodyWriter {
+  const bodies = parts.map((part) => ({ ...part, encoded: compileQuotedPrintable(part.segments) }));
+  // `=_` cannot occur in quoted-printable text, so no body can contain the boundary.
+  const boundary = `=_mw_${createHash('sha256').update(seed).digest('hex').slice(0, 24)}`;
+  const isMultipart = bodies.length > 1;
+  const opening = isMultipart ? `Content-Type: multipart/alternative;\r\n boundary="${boundary}"\r\n\r\n` : '';
+  const closing = isMultipart ? `--${boundary}--\r\n` : '';
+  const delimiter = isMultipart ? `--${boundary}\r\n` : '';
+  const heads = bodies.map(({ type }) => {
+    return `${delimiter}Content-Type: ${type}; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n`;
+  });
+  const staticBytes = bodies.reduce((sum, { encoded }) => sum + encoded.staticBytes, 0);
+  return {
+    staticBytes: staticBytes + opening.length + heads.join('').length + closing.length,
+    write: (scope, out) => {
+      out.push(opening);
+      for (const [index, { encoded }] of bodies.entries()) {
+        out.push(heads[index] ?? '');
+        encoded.write(scope, out);
+        // The line end before a delimiter belongs to the delimiter (RFC 2046 5.1.1).
+        if (isMultipart) out.push('\r\n');
+      }
+      out.push(closing);
+    },
+  };
+}
+
+function fillMessage(
+  scope: FillScope,
+  parts: { addresses: MessageAddresses; writeHeaders: (scope: FillScope, to: string) => string; body: BodyWriter },
+): FilledMessage {
+  const { addresses, writeHeaders, body } = parts;
+  const { email, messageId } = scope.recipient;
+  const to = bareAddress(email);
+  if (to === undefined) throw new ValidationError({ email: ['This is not a plain mail address.'] }, 'BAD_ADDRESS');
+  const out = [writeHeaders(scope, to.address)];
+  body.write(scope, out);
+  const needsSmtpUtf8 = to.needsSmtpUtf8 || addresses.from.needsSmtpUtf8 || addresses.replyTo?.needsSmtpUtf8 === true;
+  return {
+    // All but such addresses is ASCII by now, and latin1 is the faster way to write that.
+    content: Buffer.from(out.join(''), needsSmtpUtf8 ? 'utf8' : 'latin1'),
+    messageId,
+    envelope: { from: addresses.from.address, to: to.address },
+    needsSmtpUtf8,
+  };
+}
+
+function unknownTagWarnings(parts: readonly MarkedText[]): string[] {
+  return parts.flatMap(({ part, unknownTags }) =>
+    unknownTags.map((tag) => `"{${tag}}" in ${part} is neither a field of the list nor a merge tag; it is left as it is.`),
+  );
+}
+
+/** Who a message is filled for while it is compiled: somebody of whom nothing is known. */
+const TRIAL_RECIPIENT: MessageRecipient = {
+  email: 'reader@example.com',
+  uid: '0000000000000',
+  fields: {},
+  messageId: '<trial@example.com>',
+  links: {
+    click: () => 'https://example.com/click',
+    open: () => 'https://example.com/open',
+    unsubscribe: () => 'https://example.com/unsubscribe',
+    webView: () => 'https://example.com/view',
+    updateProfile: () => 'https://example.com/profile',
+  },
+};

@@ -1,0 +1,27 @@
+/** The plain text part: the author's own, or one made from the html. */
+import { compileText } from './compile-text.ts';
+import type { Segment } from './fill-scope.ts';
+import { hasUnsubscribeLink, plainFooter } from './footer.ts';
+import { htmlToPlain } from './html-to-plain.ts';
+import type { LinkBook } from './link-book.ts';
+import type { TagValues } from './merge-tags.ts';
+import type { MessageSource } from './message.ts';
+import { trackPlainLinks } from './plain-links.ts';
+import type { MarkedText } from './template-marks.ts';
+
+/** Compiles the plain text of a message. Throws ValidationError on `plain` when its Liquid does not parse. */
+export function compilePlain(
+  source: MessageSource,
+  parts: { plain: MarkedText; html: MarkedText; tags: TagValues; book: LinkBook },
+): Segment[] {
+  const own = parts.plain.text.trim() === '' ? fromHtml(parts.html) : parts.plain;
+  const tracked = source.trackClicks ? trackPlainLinks(own, parts.book) : own;
+  const needsFooter = source.kind === 'marketing' && !hasUnsubscribeLink(own);
+  const footer = needsFooter ? plainFooter(source, tracked) : '';
+  return compileText({ ...tracked, text: tracked.text + footer }, parts.tags);
+}
+
+function fromHtml(html: MarkedText): MarkedText {
+  const pieces = html.pieces.map((piece) => (piece.kind === 'insert' ? piece : { ...piece, escape: 'plain' as const }));
+  return { part: 'plain', text: htmlToPlain(html.text), pieces, unknownTags: [] };
+}

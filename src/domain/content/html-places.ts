@@ -1,0 +1,106 @@
+/**
+ * Reads html by a real tokenizer to find where merge tags stand and which addresses are links. Only the found places
+ * are replaced: every other byte of the author's html stays as it is.
+ */
+import { QuoteType, Tokenizer } from 'htmlparser2';
+import type { Escape } from './escape.ts';
+import { MARK_CLOSE, piecesIn, stripNoncharacters, type MarkedText } from './template-marks.ts';
+
+/** One attribute of the html: where its raw value stands, and what it says. */
+export interface HtmlAttribute {
+  readonly element: string;
+  readonly name: string;
+  /** The raw value, without quotes. */
+  readonly start: number;
+  readonly end: number;
+  readonly isQuoted: boolean;
+  /** The value with entities decoded. */
+  readonly value: string;
+}
+
+export interface HtmlPlaces {
+  readonly attributes: readonly HtmlAttribute[];
+  /** Stretches that are names of elements or attributes. */
+  readonly names: readonly { readonly start: number; readonly end: number }[];
+  /** Where something can be put at the end of the page: before the last `</body>`, or at the end. */
+  readonly bodyEnd: number;
+}
+
+const ADDRESS_ATTRIBUTES = new Set(['href', 'src', 'action', 'formaction', 'background', 'poster', 'cite', 'data', 'srcset', 'xlink:href']);
+
+/** Finds the places of a marked html text. */
+export function findHtmlPlaces(html: string): HtmlPlaces {
+  const attributes: HtmlAttribute[] = [];
+  const names: { start: number; end: number }[] = [];
+  const open = { element: '', name: '', nameEnd: 0, value: '' };
+  let bodyEnd = html.length;
+  const ignore = (): void => {};
+  const tokenizer = new Tokenizer(
+    { xmlMode: false, decodeEntities: true },
+    {
+      onopentagname: (start, end) => {
+        open.element = nameAt(html, start, end);
+        names.push({ start, end });
+      },
+      onattribname: (start, end) => {
+        Object.assign(open, { name: nameAt(html, start, end), nameEnd: end, value: '' });
+        names.push({ start, end });
+      },
+      onattribdata: (start, end) => {
+        open.value += html.slice(start, end);
+      },
+      onattribentity: (codePoint) => {
+        open.value += stripNoncharacters(String.fromCodePoint(codePoint));
+      },
+      onattribend: (quote, end) => {
+        if (quote === QuoteType.NoValue) return;
+        const isQuoted = quote !== QuoteType.Unquoted;
+        // The tokenizer counts the closing quote to the attribute.
+        const range = { start: valueStart(html, open.nameEnd), end: isQuoted ? end - 1 : end };
+        attributes.push({ element: open.element, name: open.name, value: open.value, isQuoted, ...range });
+      },
+      onclosetag: (start, end) => {
+        if (nameAt(html, start, end) === 'body') bodyEnd = html.lastIndexOf('<', start);
+      },
+      oncdata: ignore,
+      oncomment: ignore,
+      ondeclaration: ignore,
+      onend: ignore,
+      onopentagend: ignore,
+      onprocessinginstruction: ignore,
+      onselfclosingtag: ignore,
+      ontext: ignore,
+      ontextentity: ignore,
+    },
+  );
+  tokenizer.write(html);
+  tokenizer.end();
+  return { attributes, names, bodyEnd };
+}
+
+/** Tells every piece what place it stands in, so that its value is escaped for that place. */
+export function placePieces(marked: MarkedText, places: HtmlPlaces): void {
+  const place = (from: number, to: number, escapeAt: (at: number) => Escape): void => {
+    for (const { piece, at } of piecesIn(marked.text.slice(from, to), marked.pieces)) {
+      if (piece.kind !== 'insert') piece.escape = escapeAt(at);
+    }
+  };
+  for (const { start, end } of places.names) place(start, end, () => 'name');
+  for (const { name, start, end } of places.attributes) {
+    if (!ADDRESS_ATTRIBUTES.has(name)) continue;
+    const indent = marked.text.slice(start, end).search(/\S/);
+    place(start, end, (at) => (at <= indent ? 'urlStart' : 'urlPart'));
+  }
+}
+
+/** A Liquid construct may stand right before a name without a space: the name begins after its mark. */
+function nameAt(html: string, start: number, end: number): string {
+  const name = html.slice(start, end);
+  return name.slice(name.lastIndexOf(MARK_CLOSE) + 1).toLowerCase();
+}
+
+function valueStart(html: string, nameEnd: number): number {
+  const opening = /\s*=\s*["']?/y;
+  opening.lastIndex = nameEnd;
+  return nameEnd + (opening.exec(html)?.[0].length ?? 0);
+}

@@ -1,0 +1,87 @@
+/** The tracked links of one message: numbers them, and makes the segment that stands in an address's place. */
+import { ValidationError } from '../../lib/errors.ts';
+import { cleanText, escapeHtml } from './escape.ts';
+import { mergeStatic, type FillScope, type Segment } from './fill-scope.ts';
+import { tagSegment, type TagValues } from './merge-tags.ts';
+import { LINKS_MAX, type TrackedLink } from './message.ts';
+import {
+  addPiece,
+  MARK_CLOSE,
+  MARK_PATTERN,
+  piecesIn,
+  REGION_CLOSE,
+  REGION_OPEN,
+  unmark,
+  usesLiquid,
+  type MarkedText,
+  type Piece,
+} from './template-marks.ts';
+
+const TRACKABLE = /^https?:\/\/[^/?#]/i;
+
+export class LinkBook {
+  readonly links: TrackedLink[] = [];
+  readonly #numbers = new Map<string, number>();
+  readonly #tags: TagValues;
+
+  constructor(tags: TagValues) {
+    this.#tags = tags;
+  }
+
+  /**
+   * What to put in the place of `address` (marked, entities decoded) so that it is tracked; undefined for what is not:
+   * mail, telephone, anchors, and addresses that begin with a merge tag.
+   */
+  track(address: string, marked: MarkedText): string | undefined {
+    const url = asciiUrl(cleanAddress(address));
+    if (!TRACKABLE.test(url)) return undefined;
+    const no = this.#number(unmark(url, marked.pieces), marked.part);
+    for (const { piece } of piecesIn(url, marked.pieces)) {
+      if (piece.kind !== 'insert') piece.escape = 'urlPart';
+    }
+    if (usesLiquid(url, marked.pieces)) return `${REGION_OPEN}${no}${MARK_CLOSE}${url}${REGION_CLOSE}`;
+    const segments = this.#addressSegments(url, marked.pieces);
+    const escape = marked.part === 'html' ? escapeHtml : cleanText;
+    const [only] = segments;
+    const slot =
+      segments.length === 1 && typeof only === 'string'
+        ? (scope: FillScope) => escape(scope.recipient.links.click(no, only))
+        : (scope: FillScope) => escape(scope.recipient.links.click(no, fillAddress(segments, scope)));
+    return addPiece(marked.pieces, { kind: 'insert', segment: slot });
+  }
+
+  #number(url: string, part: string): number {
+    const existing = this.#numbers.get(url);
+    if (existing !== undefined) return existing;
+    const no = this.links.length;
+    if (no >= LINKS_MAX) throw new ValidationError({ [part]: [`A message may have at most ${LINKS_MAX} links.`] });
+    this.#numbers.set(url, no);
+    this.links.push({ no, url });
+    return no;
+  }
+
+  #addressSegments(url: string, pieces: readonly Piece[]): Segment[] {
+    const segments = url.split(MARK_PATTERN).map((part, index) => {
+      const piece = index % 2 === 1 ? pieces[Number(part)] : undefined;
+      if (index % 2 === 0) return part;
+      return piece?.kind === 'tag' ? tagSegment(this.#tags, piece.name, 'urlPart') : '';
+    });
+    return mergeStatic(segments);
+  }
+}
+
+function fillAddress(segments: readonly Segment[], scope: FillScope): string {
+  let url = '';
+  for (const segment of segments) url += typeof segment === 'string' ? segment : segment(scope);
+  return url;
+}
+
+/** As browsers read an address: no white space around it, no line breaks or tabs in it, spaces encoded. */
+function cleanAddress(address: string): string {
+  return address.trim().replace(/[\t\r\n]/g, '').replaceAll(' ', '%20');
+}
+
+/** Letters beyond ASCII are encoded, so that the address can stand in any header; marks are kept. */
+function asciiUrl(url: string): string {
+  return url.toWellFormed().replace(/[^\x21-\x7e\ufdd0-\ufdef]+/g, (run) => encodeURIComponent(run));
+}

@@ -1,0 +1,63 @@
+/**
+ * What Liquid templates may see of a recipient: `subscriber.*`, `campaign.*`, `list.*`, `contact.*`, the addresses,
+ * the date, and every merge tag by its upper-case name. Objects without prototype that hold texts only.
+ */
+import { cleanText } from './escape.ts';
+import type { FillScope } from './fill-scope.ts';
+import { isSystemUrl, type TagValues } from './merge-tags.ts';
+
+interface TextTree {
+  [name: string]: string | TextTree;
+}
+
+/** Prefix of a tag to the object that also carries it: `{LIST_NAME}` is `list.name`. */
+const OBJECTS: readonly (readonly [prefix: string, object: string])[] = [
+  ['SUBSCRIBER_', 'subscriber'],
+  ['CAMPAIGN_', 'campaign'],
+  ['LIST_', 'list'],
+  ['CONTACT_', 'contact'],
+];
+
+/**
+ * Makes the variables of one recipient, for one template. Values cost time and our addresses a signature each, so
+ * only what the template names is made; all but the addresses when it looks names up by brackets.
+ */
+export function compileLiquidData(tags: TagValues, source: string): (scope: FillScope) => object {
+  const text = source.toUpperCase();
+  const looksUp = /\{[{%][^}]*\[/.test(source);
+  const needed = [...tags].filter(([tag]) => text.includes(shortName(tag)) || (looksUp && !isSystemUrl(tag)));
+  return (scope) => {
+    const data = emptyTree();
+    for (const [, object] of OBJECTS) data[object] = emptyTree();
+    for (const [tag, value] of needed) {
+      const filled = typeof value === 'string' ? value : cleanText(value(scope));
+      data[tag] = filled;
+      place(data, tag, filled);
+    }
+    return data;
+  };
+}
+
+/** The part of a tag by which a template may name it: `LIST_NAME` is `NAME` in `list.name`. */
+function shortName(tag: string): string {
+  const entry = OBJECTS.find(([prefix]) => tag.startsWith(prefix));
+  return entry ? tag.slice(entry[0].length) : tag;
+}
+
+function place(data: TextTree, tag: string, text: string): void {
+  const entry = OBJECTS.find(([prefix]) => tag.startsWith(prefix));
+  if (entry === undefined) {
+    if (isSystemUrl(tag) || tag.startsWith('CURRENT_')) data[tag.toLowerCase()] = text;
+    return;
+  }
+  const [prefix, name] = entry;
+  const existing = data[name];
+  const object = typeof existing === 'object' ? existing : emptyTree();
+  object[tag.slice(prefix.length).toLowerCase()] = text;
+  data[name] = object;
+}
+
+function emptyTree(): TextTree {
+  const tree: TextTree = Object.create(null);
+  return tree;
+}

@@ -1,0 +1,43 @@
+/** Finds bare web addresses in plain text and has them tracked. */
+import type { LinkBook } from './link-book.ts';
+import { piecesIn, type MarkedText } from './template-marks.ts';
+
+const BARE_URL = /https?:\/\/[^\s<>"'[\]{}|\\^`]+/gi;
+/** What a sentence puts right behind an address is not part of it. */
+const TRAILING = /[.,;:!?)*]+$/;
+const BLOCK = /^(?:if|unless|case|for|tablerow|capture|comment|raw)$/;
+const BELONGS_TO_BLOCK = /^(?:end\w*|else|elsif|when)$/;
+
+/** The text with a tracked slot in the place of each address. */
+export function trackPlainLinks(marked: MarkedText, book: LinkBook): MarkedText {
+  const text = marked.text.replace(BARE_URL, (match) => {
+    const url = balanced(beforeControl(match, marked));
+    const slot = book.track(url, marked);
+    return slot === undefined ? match : slot + match.slice(url.length);
+  });
+  return { ...marked, text };
+}
+
+/**
+ * A Liquid tag that closes what began before the address belongs to the text, as in
+ * `{% if x %}https://example.com{% endif %}`; a block that begins and ends within the address belongs to it.
+ */
+function beforeControl(url: string, marked: MarkedText): string {
+  const controls = piecesIn(url, marked.pieces).flatMap(({ piece, at }) => {
+    return piece.kind === 'control' ? [{ at, tag: /\w+/.exec(piece.source)?.[0] ?? '' }] : [];
+  });
+  let depth = 0;
+  for (const { at, tag } of controls) {
+    if (depth === 0 && BELONGS_TO_BLOCK.test(tag)) return url.slice(0, at);
+    if (BLOCK.test(tag)) depth += 1;
+    if (tag.startsWith('end')) depth -= 1;
+  }
+  return depth === 0 ? url : url.slice(0, controls[0]?.at);
+}
+
+/** Cuts what trails, but keeps a closing bracket that the address itself opened. */
+function balanced(url: string): string {
+  const trailing = TRAILING.exec(url)?.[0] ?? '';
+  const bare = url.slice(0, url.length - trailing.length);
+  return trailing.startsWith(')') && bare.split('(').length > bare.split(')').length ? `${bare})` : bare;
+}
