@@ -1,0 +1,20 @@
+/** Which steps are due, and running them in their order. */
+import { codegenIsDue, runCodegen } from './codegen.mjs';
+import { installPackages, packagesToInstall } from './packages.mjs';
+import { checkPlatform } from './platform.mjs';
+import { generatePrisma, prismaIsDue } from './prisma.mjs';
+
+/** The steps that are due now, by name; an empty list means that the program can start. */
+export function planSetup(dev) {
+  if (packagesToInstall(dev)) return ['packages'];
+  return [...(prismaIsDue() ? ['prisma'] : []), ...(dev && codegenIsDue() ? ['codegen'] : [])];
+}
+
+/** Does what is due. Looks again before each step: another setup may have done it while this one waited. */
+export async function runSetup(dev) {
+  checkPlatform();
+  const packages = packagesToInstall(dev);
+  if (packages) await installPackages(packages);
+  if (prismaIsDue()) await generatePrisma();
+  if (dev && codegenIsDue()) await runCodegen();
+}
