@@ -67,7 +67,10 @@ function adviseOnInstall(output) {
   if (NETWORK_FAULT.test(output)) {
     return 'The package registry could not be reached: check the network connection or proxy, then run the same command again.';
   }
-  if (/EACCES|EPERM|EROFS/.test(output)) return `This user may not write to ${inProject('node_modules')}: change its owner, then run the same command again.`;
+  if (output.includes('EUSAGE')) return 'package.json and package-lock.json disagree: run npm install, then the same command again.';
+  if (/EACCES|EPERM|EROFS/.test(output)) {
+    return `This user may not write to ${inProject('node_modules')}: change its owner, then run the same command again.`;
+  }
   if (output.includes('ENOSPC')) return 'The disk is full: about 1 GB is needed. Make room, then run the same command again.';
   return 'What npm said stands above. If it is no help, remove the folder node_modules and run the same command again.';
 }
