@@ -1,0 +1,24 @@
+/** A new list with its contact and the two fields every list begins with (decisions D14, D16). */
+import { parseInput } from '../../lib/text.ts';
+import { inTransaction, viewerOf, type Context } from '../context.ts';
+import { createListInput, createListInputClassic, type CreateListInput, type MailList } from './list.ts';
+import { insertField } from './list-field-store.ts';
+import { insertContact, insertList } from './list-store.ts';
+
+export interface CreateListOptions {
+  /** Ask of the contact only company, country and address: what older clients send. */
+  readonly briefContact?: boolean;
+}
+
+/** Creates a list of the caller's. Throws ValidationError on the fields of the input. */
+export async function createList(ctx: Context, input: CreateListInput, options: CreateListOptions = {}): Promise<MailList> {
+  const { customerId } = viewerOf(ctx);
+  const { contact, ...list } = parseInput(options.briefContact ? createListInputClassic : createListInput, input);
+  return inTransaction(ctx, async ({ db }) => {
+    const created = await insertList(db, { customerId, ...list });
+    await insertContact(db, created, contact);
+    await insertField(db, created, { type: 'text', label: 'First name', tag: 'FIRST_NAME', defaultValue: null, required: false });
+    await insertField(db, created, { type: 'text', label: 'Last name', tag: 'LAST_NAME', defaultValue: null, required: false });
+    return created;
+  });
+}

@@ -1,0 +1,33 @@
+/**
+ * Erases a list with everybody on it, their history, its imports and its campaigns. The rows that no foreign key
+ * reaches go by triggers of the database, in the same transaction.
+ */
+import { sql } from '../../db/database.ts';
+import { inTransaction, type Context } from '../context.ts';
+import { ownList } from './own-list.ts';
+import type { MailList } from './list.ts';
+import { listInUse, listNotFound } from './list-errors.ts';
+
+/** Campaigns named in a refusal; more would only be noise. */
+const NAMED_CAMPAIGNS_MAX = 5;
+
+/**
+ * Deletes the caller's list and answers what it was. Throws NotFoundError `LIST_NOT_FOUND`, ForeignResourceError,
+ * WrongStateError `LIST_IN_USE` while a campaign to it is scheduled or under way.
+ */
+export async function deleteList(ctx: Context, uid: string): Promise<MailList> {
+  const list = await ownList(ctx, uid);
+  const { customerId, id } = list;
+  return inTransaction(ctx, async ({ db }) => {
+    // Waits for whoever is adding people (holdOwnList), and they then find no list.
+    const [held] = await db.query(sql`SELECT 1 FROM mail_list WHERE customer_id = ${customerId} AND id = ${id} FOR UPDATE`);
+    if (!held) throw listNotFound();
+    const busy = await db.query<{ name: string }>(sql`
+      SELECT name FROM campaign
+       WHERE customer_id = ${customerId} AND list_id = ${id} AND status IN ('scheduled', 'queued', 'sending', 'paused')
+       ORDER BY id LIMIT ${NAMED_CAMPAIGNS_MAX}`);
+    if (busy.length > 0) throw listInUse(busy.map((campaign) => campaign.name));
+    await db.execute(sql`DELETE FROM mail_list WHERE customer_id = ${customerId} AND id = ${id}`);
+    return list;
+  });
+}

@@ -1,0 +1,75 @@
+/** A custom field of a list (decision D16): its tag is the key of a value and the merge tag that shows it. */
+import { z } from 'zod';
+import { flag, multiLine, optionalLine, singleLine } from '../../lib/text.ts';
+
+export const FIELD_TYPES = ['text', 'number', 'datetime'] as const;
+export type FieldType = (typeof FIELD_TYPES)[number];
+
+export interface ListField {
+  readonly id: bigint;
+  readonly uid: string;
+  readonly type: FieldType;
+  readonly label: string;
+  readonly tag: string;
+  readonly defaultValue: string | null;
+  readonly required: boolean;
+}
+
+/** Every subscriber carries its values in one row: this bounds the row. */
+export const LIST_FIELDS_MAX = 100;
+const LABEL_MAX = 255;
+const TAG_MAX = 64;
+/** A text field holds a remark, not a document. */
+export const FIELD_VALUE_MAX = 4_000;
+
+/** Names that messages give another meaning: built-in merge tags, and the address itself. */
+const TAKEN_TAGS: ReadonlySet<string> = new Set([
+  ...['EMAIL', 'UID', 'STATUS', 'TAGS', 'LIST_NAME', 'LIST_UID', 'LIST_SUBJECT', 'UNSUBSCRIBE_URL', 'UNSUBSCRIBE_LINK'],
+  ...['WEB_VIEW_URL', 'UPDATE_PROFILE_URL', 'CAMPAIGN_NAME', 'CAMPAIGN_UID', 'CAMPAIGN_SUBJECT', 'CAMPAIGN_FROM_NAME'],
+  ...['CAMPAIGN_FROM_EMAIL', 'CAMPAIGN_REPLY_TO', 'CONTACT_NAME', 'CONTACT_COMPANY', 'CONTACT_ADDRESS_1', 'CONTACT_ADDRESS_2'],
+  ...['CONTACT_CITY', 'CONTACT_STATE', 'CONTACT_ZIP', 'CONTACT_PHONE', 'CONTACT_COUNTRY', 'CONTACT_EMAIL', 'CONTACT_URL'],
+  ...['CURRENT_YEAR', 'CURRENT_MONTH', 'CURRENT_DAY', 'CURRENT_DATE'],
+]);
+/** A field TAG also answers to SUBSCRIBER_TAG in messages, so no field may begin so. */
+const TAKEN_PREFIX = 'SUBSCRIBER_';
+
+export function isTakenTag(tag: string): boolean {
+  return TAKEN_TAGS.has(tag) || tag.startsWith(TAKEN_PREFIX);
+}
+
+export const addListFieldInput = z.object({
+  type: z.enum(FIELD_TYPES),
+  label: singleLine(LABEL_MAX),
+  tag: singleLine(TAG_MAX)
+    .transform((tag) => tag.toUpperCase())
+    .refine((tag) => /^[A-Z0-9_]+$/.test(tag), 'may hold only letters A to Z, digits and underscores')
+    .refine((tag) => !isTakenTag(tag), 'is the name of a built-in merge tag'),
+  defaultValue: multiLine(FIELD_VALUE_MAX).nullable().default(null),
+  required: flag.default(false),
+});
+
+export type AddListFieldInput = z.input<typeof addListFieldInput>;
+
+const VALUE_TEXT = { text: multiLine(FIELD_VALUE_MAX), line: optionalLine(FIELD_VALUE_MAX) };
+const NUMBER = /^[+-]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})(e[+-]?\d{1,3})?$/i;
+const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})([T ](\d{2}):(\d{2})(:(\d{2})(\.\d{1,9})?)?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?)?$/i;
+
+/** What is wrong with `value` as a value of this type, as the end of a sentence; undefined when nothing is. */
+export function fieldValueFault(type: FieldType, value: string): string | undefined {
+  const parsed = (type === 'text' ? VALUE_TEXT.text : VALUE_TEXT.line).safeParse(value);
+  if (!parsed.success) return value.length > FIELD_VALUE_MAX ? `may not be greater than ${FIELD_VALUE_MAX} characters` : 'must not contain control characters';
+  if (type === 'number' && !NUMBER.test(value.trim())) return 'must be a number';
+  if (type === 'datetime' && !isDateTime(value.trim())) return 'must be a date such as 2026-12-31 or 2026-12-31 23:59:00';
+  return undefined;
+}
+
+/** ISO 8601 in the spellings people use; a day that the calendar has. */
+function isDateTime(text: string): boolean {
+  const parts = DATE_TIME.exec(text);
+  if (!parts) return false;
+  const [, year, month, day, , hour = '0', minute = '0', , second = '0'] = parts;
+  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
+  date.setUTCFullYear(Number(year));
+  const isDay = date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day);
+  return isDay && Number(hour) < 24 && Number(minute) < 60 && Number(second) < 61;
+}

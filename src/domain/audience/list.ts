@@ -1,0 +1,107 @@
+/**
+ * A mailing list: an audience with its own sender identity, its contact and its opt-in rule. Types, limits and the
+ * checks of its input; who is on it is the business of `subscriber.ts`.
+ */
+import { z } from 'zod';
+import { emailAddress, flag, multiLine, optionalLine, singleLine } from '../../lib/text.ts';
+import { countryOf } from './countries.ts';
+
+export interface MailList {
+  readonly customerId: bigint;
+  readonly id: bigint;
+  readonly uid: string;
+  readonly name: string;
+  /** Double opt-in: who is added stays `pending` until the confirmation link is clicked. */
+  readonly subscribeConfirmation: boolean;
+}
+
+/** Names are shown in one line of a page and go into List-Id and merge tags. */
+export const LIST_NAME_MAX = 255;
+/** RFC 5322, 2.1.1: no header line is longer than 998 characters. */
+export const SUBJECT_MAX = 998;
+/** A display name beyond this is cut by every mail program. */
+const FROM_NAME_MAX = 255;
+/** Shown above the footer: a paragraph. */
+const REMIND_MESSAGE_MAX = 2_000;
+/** One line of a postal address. */
+const CONTACT_LINE_MAX = 255;
+const PHONE_MAX = 64;
+const ZIP_MAX = 32;
+/** What browsers take. */
+const URL_MAX = 2_000;
+
+const countryId = z.coerce
+  .number()
+  .int()
+  .refine((id) => countryOf(id) !== undefined, 'is not in the table of countries');
+
+const webAddress = optionalLine(URL_MAX).refine((url) => url === '' || isWebAddress(url), 'must be a web address that begins with http:// or https://');
+
+/** What the classic dialect demands of a contact (D14); the rest may be empty. */
+const contactBrief = {
+  company: singleLine(CONTACT_LINE_MAX),
+  countryId,
+  email: emailAddress(),
+  address1: optionalLine(CONTACT_LINE_MAX).default(''),
+  address2: optionalLine(CONTACT_LINE_MAX).default(''),
+  city: optionalLine(CONTACT_LINE_MAX).default(''),
+  state: optionalLine(CONTACT_LINE_MAX).default(''),
+  zip: optionalLine(ZIP_MAX).default(''),
+  phone: optionalLine(PHONE_MAX).default(''),
+  url: webAddress.default(''),
+};
+
+const contactWhole = {
+  ...contactBrief,
+  address1: singleLine(CONTACT_LINE_MAX),
+  city: singleLine(CONTACT_LINE_MAX),
+  state: singleLine(CONTACT_LINE_MAX),
+  zip: singleLine(ZIP_MAX),
+  phone: singleLine(PHONE_MAX),
+};
+
+const metadata = {
+  name: singleLine(LIST_NAME_MAX),
+  fromEmail: emailAddress(),
+  fromName: singleLine(FROM_NAME_MAX),
+  defaultSubject: singleLine(SUBJECT_MAX),
+};
+
+const options = {
+  remindMessage: multiLine(REMIND_MESSAGE_MAX).nullable(),
+  subscribeConfirmation: flag,
+  sendWelcomeEmail: flag,
+  unsubscribeNotification: flag,
+};
+
+export const createListInput = z.object({ ...metadata, ...z.object(options).partial().shape, contact: z.object(contactWhole) });
+export const createListInputClassic = createListInput.extend({ contact: z.object(contactBrief) });
+
+export const updateListInput = z
+  .object({ ...metadata, ...options, contact: z.object(withoutDefaults()).partial() })
+  .partial();
+
+export type CreateListInput = z.input<typeof createListInputClassic>;
+export type UpdateListInput = z.input<typeof updateListInput>;
+export type ListContactInput = z.output<typeof createListInputClassic>['contact'];
+
+/** A change names only what changes: absent must stay absent. */
+function withoutDefaults() {
+  const line = optionalLine(CONTACT_LINE_MAX);
+  return {
+    company: contactBrief.company,
+    countryId,
+    email: emailAddress(),
+    address1: line,
+    address2: line,
+    city: line,
+    state: line,
+    zip: optionalLine(ZIP_MAX),
+    phone: optionalLine(PHONE_MAX),
+    url: webAddress,
+  };
+}
+
+function isWebAddress(text: string): boolean {
+  return URL.canParse(text) && /^https?:\/\//i.test(text);
+}

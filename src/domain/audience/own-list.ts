@@ -1,0 +1,35 @@
+/** Resolves a list's uid for the caller: his own, somebody else's, or nobody's. */
+import { sql, type Queryable } from '../../db/database.ts';
+import { isUid } from '../../lib/ids.ts';
+import { viewerOf, type Context, type TransactionContext } from '../context.ts';
+import type { MailList } from './list.ts';
+import { foreignList, listNotFound } from './list-errors.ts';
+
+const COLUMNS = sql`customer_id AS "customerId", id, uid, name, subscribe_confirmation AS "subscribeConfirmation"`;
+
+/** The caller's list. Throws NotFoundError `LIST_NOT_FOUND`, ForeignResourceError `FOREIGN_RESOURCE`. */
+export async function ownList(ctx: Context, uid: string): Promise<MailList> {
+  const { customerId } = viewerOf(ctx);
+  if (!isUid(uid)) throw listNotFound();
+  const [list] = await ctx.db.query<MailList>(
+    sql`SELECT ${COLUMNS} FROM mail_list WHERE customer_id = ${customerId} AND uid = ${uid}`,
+    'audience.own_list',
+  );
+  return list ?? refuse(ctx.db, uid);
+}
+
+/** The same, and nobody deletes the list before the transaction ends. Everything that adds people needs this. */
+export async function holdOwnList(ctx: TransactionContext, uid: string): Promise<MailList> {
+  const { id, customerId } = await ownList(ctx, uid);
+  const [list] = await ctx.db.query<MailList>(
+    sql`SELECT ${COLUMNS} FROM mail_list WHERE customer_id = ${customerId} AND id = ${id} FOR KEY SHARE`,
+    'audience.hold_own_list',
+  );
+  if (!list) throw listNotFound();
+  return list;
+}
+
+async function refuse(db: Queryable, uid: string): Promise<never> {
+  const [other] = await db.query(sql`SELECT 1 FROM mail_list WHERE uid = ${uid} LIMIT 1`);
+  throw other ? foreignList() : listNotFound();
+}
