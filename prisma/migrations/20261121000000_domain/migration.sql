@@ -206,12 +206,17 @@ CREATE TABLE "mail_list_import" (
     "uid" TEXT NOT NULL,
     "list_id" BIGINT NOT NULL,
     "file_name" TEXT NOT NULL,
-    "status" TEXT NOT NULL DEFAULT 'queued',
-    "mapping" JSONB NOT NULL DEFAULT '{}',
+    "status" TEXT NOT NULL DEFAULT 'uploading',
+    "encoding" TEXT,
+    "separator" TEXT,
+    "has_header" BOOLEAN NOT NULL DEFAULT true,
+    "columns" JSONB NOT NULL DEFAULT '[]',
+    "notices" TEXT[],
     "update_existing" BOOLEAN NOT NULL DEFAULT true,
     "tag" TEXT,
     "bytes_total" BIGINT NOT NULL DEFAULT 0,
     "bytes_processed" BIGINT NOT NULL DEFAULT 0,
+    "lines_read" INTEGER NOT NULL DEFAULT 0,
     "processed" INTEGER NOT NULL DEFAULT 0,
     "added" INTEGER NOT NULL DEFAULT 0,
     "updated" INTEGER NOT NULL DEFAULT 0,
@@ -231,9 +236,13 @@ CREATE TABLE "import_chunk" (
     "import_id" BIGINT NOT NULL,
     "no" INTEGER NOT NULL,
     "bytes" BYTEA NOT NULL,
+    "is_ascii" BOOLEAN NOT NULL,
 
     CONSTRAINT "import_chunk_pkey" PRIMARY KEY ("customer_id","import_id","no")
 );
+
+-- Compressing a megabyte takes longer than writing it, and a chunk lives for minutes.
+ALTER TABLE "import_chunk" ALTER COLUMN "bytes" SET STORAGE EXTERNAL;
 
 -- CreateTable
 CREATE TABLE "import_rejection" (
@@ -241,7 +250,7 @@ CREATE TABLE "import_rejection" (
     "import_id" BIGINT NOT NULL,
     "line_no" INTEGER NOT NULL,
     "reason" TEXT NOT NULL,
-    "line" TEXT NOT NULL,
+    "cells" TEXT NOT NULL,
 
     CONSTRAINT "import_rejection_pkey" PRIMARY KEY ("customer_id","import_id","line_no")
 );
@@ -508,6 +517,12 @@ ALTER TABLE "segment" ADD CONSTRAINT "segment_customer_id_list_id_fkey" FOREIGN 
 
 -- AddForeignKey
 ALTER TABLE "mail_list_import" ADD CONSTRAINT "mail_list_import_customer_id_list_id_fkey" FOREIGN KEY ("customer_id", "list_id") REFERENCES "mail_list"("customer_id", "id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "import_chunk" ADD CONSTRAINT "import_chunk_customer_id_import_id_fkey" FOREIGN KEY ("customer_id", "import_id") REFERENCES "mail_list_import"("customer_id", "id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "import_rejection" ADD CONSTRAINT "import_rejection_customer_id_import_id_fkey" FOREIGN KEY ("customer_id", "import_id") REFERENCES "mail_list_import"("customer_id", "id") ON DELETE CASCADE ON UPDATE CASCADE;
 
 -- AddForeignKey
 ALTER TABLE "campaign" ADD CONSTRAINT "campaign_customer_id_fkey" FOREIGN KEY ("customer_id") REFERENCES "customer"("id") ON DELETE CASCADE ON UPDATE CASCADE;
