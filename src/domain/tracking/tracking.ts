@@ -31,6 +31,8 @@ export interface TrackedConfirmation extends TrackedRecipient {
 export interface Visitor {
   readonly ip: string | null;
   readonly userAgent: string | null;
-  /** A scanner, a link preview or a proxy rather than a person. */
+  /** Most likely a program: a scanner, a link preview, a mail proxy. Kept with the event; still counted. */
   readonly isMachine: boolean;
+  /** Asked without showing it to anybody (HEAD, prefetch): never counted as a click. */
+  readonly looksAhead: boolean;
 }

@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { deliveryMessageId, parseDeliveryMessageId } from '../../../src/domain/tracking/delivery-message-id.ts';
-import type { Installation } from '../../../src/domain/context.ts';
+import { testInstallation } from '../../support/test-context.ts';
 
-const limits = { sendBatchSize: 1, planBatchSize: 1, importBatchSize: 1, sendAttemptsMax: 1, importBytesMax: 1 };
-const installation: Installation = { baseUrl: 'https://mail.example', secret: 'a'.repeat(32), limits };
+const installation = testInstallation;
 const delivery = { customerId: 7n, campaignId: 36n, subscriberId: 123_456_789_012n };
 
 test('is the same for every attempt and can be read back, for every id', () => {

@@ -1,18 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { linkSignerOf } from '../../../src/domain/tracking/link-signer.ts';
-import type { Installation } from '../../../src/domain/context.ts';
 import { LINK_URL_BYTES_MAX, type TrackedRecipient } from '../../../src/domain/tracking/tracking.ts';
+import { testInstallation } from '../../support/test-context.ts';
 
-const limits = { sendBatchSize: 1, planBatchSize: 1, importBatchSize: 1, sendAttemptsMax: 1, importBytesMax: 1 };
-const installation: Installation = { baseUrl: 'https://mail.example', secret: 'a'.repeat(32), limits };
+const installation = testInstallation;
 const signer = linkSignerOf(installation);
 const recipient: TrackedRecipient = { customerId: 1n, listId: 22n, campaignId: 333n, subscriberId: 4_444_444_444n };
 const links = signer.forRecipient(recipient);
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
 function tokenOf(address: string): string {
-  return address.replace(/^https:\/\/mail\.example\/[a-z]+\//, '').replace(/\.gif$/, '');
+  return address.replace(/^http:\/\/mail\.test\/[a-z]+\//, '').replace(/\.gif$/, '');
 }
 
 describe('a signed link', () => {

@@ -1,0 +1,71 @@
+/**
+ * Says that a campaign's figures changed, to whoever watches in any process: one NOTIFY without figures, at most
+ * four a second per campaign and process, and never none after the last change.
+ */
+import type { Context } from '../context.ts';
+import { notify } from '../../db/listen.ts';
+import type { Database } from '../../db/database.ts';
+import { messageOf } from '../../lib/errors.ts';
+import type { Log } from '../../lib/log.ts';
+
+export interface CampaignKey {
+  readonly customerId: bigint;
+  readonly campaignId: bigint;
+}
+
+/** The channel; a payload is `<customer id>:<campaign id>`. */
+export const STATISTICS_CHANNEL = 'campaign_statistics';
+/** Four a second is as fast as a person can read; the issue sets it. */
+export const STATISTICS_INTERVAL_MS = 250;
+
+/** What is being held back: a key is there for one interval after each notification. */
+type Throttle = Map<string, { again: boolean; timer: NodeJS.Timeout }>;
+
+const throttles = new WeakMap<Database, Throttle>();
+
+/**
+ * Announces a change that is committed. Returns at once and never throws: who watches may miss one notification and
+ * reads the figures of the next. Inside a transaction call it from `afterCommit`.
+ */
+export function announceCampaignChange(ctx: Pick<Context, 'database' | 'log'>, { customerId, campaignId }: CampaignKey): void {
+  const throttle = throttleOf(ctx.database);
+  const key = `${customerId}:${campaignId}`;
+  const held = throttle.get(key);
+  if (held) held.again = true;
+  else send(ctx, throttle, key);
+}
+
+/** Sends what is held back: for a shutdown, before the database closes. */
+export async function flushAnnouncements(ctx: Pick<Context, 'database' | 'log'>): Promise<void> {
+  const throttle = throttleOf(ctx.database);
+  const held = [...throttle];
+  throttle.clear();
+  for (const [key, { again, timer }] of held) {
+    clearTimeout(timer);
+    if (again) await tell(ctx.database, ctx.log, key);
+  }
+}
+
+function send(ctx: Pick<Context, 'database' | 'log'>, throttle: Throttle, key: string): void {
+  const timer = setTimeout(() => {
+    const again = throttle.get(key)?.again;
+    throttle.delete(key);
+    if (again) send(ctx, throttle, key);
+  }, STATISTICS_INTERVAL_MS);
+  throttle.set(key, { again: false, timer });
+  void tell(ctx.database, ctx.log, key);
+}
+
+async function tell(database: Database, log: Log, key: string): Promise<void> {
+  await notify(database, STATISTICS_CHANNEL, key).catch((error: unknown) => {
+    log.warn('statistics.announce_failed', { campaign: key, message: messageOf(error) });
+  });
+}
+
+function throttleOf(database: Database): Throttle {
+  const known = throttles.get(database);
+  if (known) return known;
+  const throttle: Throttle = new Map();
+  throttles.set(database, throttle);
+  return throttle;
+}

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { createGroupCommit } from '../../src/lib/group-commit.ts';
+
+function gate() {
+  let open: () => void = () => undefined;
+  const passed = new Promise<void>((resolve) => (open = resolve));
+  return { passed, open };
+}
+
+test('items gather while a batch is written, up to the largest batch', async () => {
+  const batches: number[][] = [];
+  const first = gate();
+  const commits = createGroupCommit<number>({
+    batchMax: 3,
+    waitMs: 1,
+    waitingMax: 100,
+    write: async (batch) => {
+      batches.push([...batch]);
+      if (batches.length === 1) await first.passed;
+    },
+  });
+  const all = [1, 2, 3, 4, 5, 6, 7].map((n) => commits.add(n));
+  await new Promise((resume) => setTimeout(resume, 5));
+  expect(batches).toEqual([[1, 2, 3]]);
+  first.open();
+  await Promise.all(all);
+  expect(batches).toEqual([[1, 2, 3], [4, 5, 6], [7]]);
+});
+
+test('a batch that fails is told to its own callers only', async () => {
+  const commits = createGroupCommit<string>({
+    batchMax: 1,
+    waitMs: 1,
+    waitingMax: 100,
+    write: async ([item]) => {
+      if (item === 'bad') throw new Error('refused');
+    },
+  });
+  const results = await Promise.allSettled([commits.add('good'), commits.add('bad'), commits.add('good')]);
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+});
+
+test('what waits is bounded, and closing writes it', async () => {
+  const written: number[] = [];
+  const commits = createGroupCommit<number>({
+    batchMax: 10,
+    waitMs: 60_000,
+    waitingMax: 2,
+    write: async (batch) => void written.push(...batch),
+  });
+  const waiting = [commits.add(1), commits.add(2)];
+  await expect(commits.add(3)).rejects.toThrow('Too many');
+  await commits.close();
+  await Promise.all(waiting);
+  expect(written).toEqual([1, 2]);
+  await expect(commits.add(4)).rejects.toThrow('Closing');
+});

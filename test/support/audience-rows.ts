@@ -1,0 +1,43 @@
+/** Rows that many tests stand on, written straight into the tables: a customer, a list, people, a campaign. */
+import { sql, type Queryable } from '../../src/db/database.ts';
+import { newUid } from '../../src/lib/ids.ts';
+
+export interface SeededCampaign {
+  readonly customerId: bigint;
+  readonly listId: bigint;
+  readonly campaignId: bigint;
+  readonly campaignUid: string;
+  readonly listUid: string;
+  readonly subscriberIds: readonly bigint[];
+}
+
+interface SeedOptions {
+  readonly subscribers: number;
+  readonly trackOpen?: boolean;
+}
+
+/** A customer of its own with one list of subscribed people (`p1@example.org` on) and one campaign to it. */
+export async function seedCampaign(db: Queryable, { subscribers, trackOpen = true }: SeedOptions): Promise<SeededCampaign> {
+  const [campaignUid, listUid] = [newUid(), newUid()];
+  const customerId = await idOf(db.query(sql`INSERT INTO customer (uid, name) VALUES (${newUid()}, 'Customer') RETURNING id`));
+  const listId = await idOf(
+    db.query(sql`INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
+                 VALUES (${customerId}, ${listUid}, 'Friends', 'News', 'news@sender.example', 'Sender') RETURNING id`),
+  );
+  const people = await db.query<{ id: bigint }>(
+    sql`INSERT INTO subscriber (customer_id, list_id, email, email_key, status, tags)
+        SELECT ${customerId}, ${listId}, 'p' || n || '@example.org', 'p' || n || '@example.org', 'subscribed', '{}'
+          FROM generate_series(1, ${subscribers}::int) n RETURNING id`,
+  );
+  const campaignId = await idOf(
+    db.query(sql`INSERT INTO campaign (customer_id, uid, list_id, name, track_open)
+                 VALUES (${customerId}, ${campaignUid}, ${listId}, 'Campaign', ${trackOpen}) RETURNING id`),
+  );
+  return { customerId, listId, campaignId, campaignUid, listUid, subscriberIds: people.map(({ id }) => id) };
+}
+
+async function idOf(rows: Promise<{ id?: bigint }[]>): Promise<bigint> {
+  const id = (await rows)[0]?.id;
+  if (id === undefined) throw new Error('The statement answered no id.');
+  return id;
+}

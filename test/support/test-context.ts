@@ -1,0 +1,38 @@
+/** A context for tests of domain verbs: a real database, a clock that a test may hold still, nobody logged in. */
+import { afterAll } from 'vitest';
+import { openDatabase } from '../../src/db/database.ts';
+import type { Context } from '../../src/domain/context.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLog } from '../../src/lib/log.ts';
+import { createHookBus } from '../../src/plugin-host/hook-bus.ts';
+import { createTestDatabase } from './test-database.ts';
+
+const limits: Context['installation']['limits'] = {
+  sendBatchSize: 500,
+  planBatchSize: 10_000,
+  importBatchSize: 20_000,
+  sendAttemptsMax: 12,
+  sendRetryDelaySeconds: 60,
+  importBytesMax: 10_000_000,
+};
+
+export const testInstallation: Context['installation'] = { baseUrl: 'http://mail.test', secret: 'test-secret-'.repeat(4), limits };
+
+/** A context on a database of its own, closed after the file's last test. */
+export async function createTestContext(overrides: Partial<Context> = {}): Promise<Context> {
+  const { url } = await createTestDatabase();
+  const database = openDatabase({ url, poolSize: 5, log: silentLog, applicationName: 'mailwright-test' });
+  afterAll(() => database.close());
+  return {
+    db: database,
+    database,
+    tx: undefined,
+    hooks: createHookBus(silentLog),
+    clock: systemClock,
+    log: silentLog,
+    viewer: null,
+    ipAddress: null,
+    installation: testInstallation,
+    ...overrides,
+  };
+}
