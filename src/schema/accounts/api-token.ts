@@ -1,0 +1,39 @@
+/** API tokens: what can be said of them after they were shown, which is everything but the token. */
+import type { IssuedToken } from '../../domain/accounts/api-token-store.ts';
+import { viewerOf } from '../../domain/context.ts';
+import { builder } from '../builder.ts';
+
+export const RestDialect = builder.enumType('RestDialect', {
+  description: 'How REST answers look to the holder of a token.',
+  values: { STANDARD: { value: 'standard' }, CLASSIC: { value: 'classic' } } as const,
+});
+
+export const ApiToken = builder.prismaObject('ApiToken', {
+  authScopes: { scope: 'account:read' },
+  fields: (t) => ({
+    uid: t.exposeString('uid'),
+    kind: t.exposeString('kind'),
+    name: t.exposeString('name'),
+    scopes: t.exposeStringList('scopes', { description: '`*`, or what it may do.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    lastUsedAt: t.expose('lastUsedAt', { type: 'DateTime', nullable: true }),
+    lastUsedIp: t.exposeString('lastUsedIp', { nullable: true }),
+    expiresAt: t.expose('expiresAt', { type: 'DateTime', nullable: true }),
+  }),
+});
+
+export const CreatedApiToken = builder.objectRef<IssuedToken>('CreatedApiToken').implement({
+  description: 'A token in clear: shown this once, kept nowhere.',
+  authScopes: { scope: 'account:write' },
+  fields: (t) => ({
+    token: t.exposeString('token'),
+    apiToken: t.prismaField({
+      type: ApiToken,
+      resolve: (query, { uid }, _args, ctx) =>
+        ctx.prisma.apiToken.findUniqueOrThrow({
+          ...query,
+          where: { customerId_uid: { customerId: viewerOf(ctx).customerId, uid } },
+        }),
+    }),
+  }),
+});

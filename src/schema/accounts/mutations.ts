@@ -1,0 +1,77 @@
+/** Changing accounts. */
+import { createApiToken } from '../../domain/accounts/create-api-token.ts';
+import { logIn, type LoggedIn } from '../../domain/accounts/log-in.ts';
+import { revokeApiToken, rotateApiToken } from '../../domain/accounts/revoke-api-token.ts';
+import { builder } from '../builder.ts';
+import { CreatedApiToken, RestDialect } from './api-token.ts';
+import { OWN_USER, User } from './user.ts';
+
+const LoggedInType = builder.objectRef<LoggedIn>('LoggedIn').implement({
+  description: 'A fresh token, shown this once. It expires after 30 days of no use.',
+  authScopes: { public: true },
+  fields: (t) => ({
+    token: t.exposeString('token'),
+    user: t.prismaField({
+      type: User,
+      // Whoever knows the password may see this user; the token is not yet the one of this request.
+      grantScopes: [OWN_USER],
+      resolve: (query, { customerId, userId }, _args, ctx) =>
+        ctx.prisma.user.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id: userId } } }),
+    }),
+  }),
+});
+
+builder.mutationField('logIn', (t) =>
+  t.fieldWithInput({
+    type: LoggedInType,
+    description: 'Exchanges an email and a password for a token. Once per request; ten failures in 15 minutes stop it.',
+    authScopes: { public: true },
+    executionsMax: 1,
+    errors: {},
+    input: { email: t.input.string({ required: true }), password: t.input.string({ required: true }) },
+    resolve: (_root, { input }, ctx) => logIn(ctx, input),
+  }),
+);
+
+builder.mutationField('createApiToken', (t) =>
+  t.fieldWithInput({
+    type: CreatedApiToken,
+    description: 'Makes a further token of the user, with the scopes given or those of the token that asks.',
+    authScopes: { scope: 'account:write' },
+    errors: {},
+    input: {
+      name: t.input.string({ required: true }),
+      scopes: t.input.stringList({ description: '`*`, or scopes such as `lists:read`.' }),
+      restDialect: t.input.field({ type: RestDialect }),
+      expiresAt: t.input.field({ type: 'DateTime' }),
+    },
+    resolve: (_root, { input }, ctx) => createApiToken(ctx, input),
+  }),
+);
+
+builder.mutationField('rotateApiToken', (t) =>
+  t.field({
+    type: CreatedApiToken,
+    description: 'Gives a token of the user a new text; the old one ends at once.',
+    authScopes: { scope: 'account:write' },
+    errors: {},
+    args: { uid: t.arg.string({ required: true }) },
+    resolve: (_root, { uid }, ctx) => rotateApiToken(ctx, { uid }),
+  }),
+);
+
+const RevokedApiToken = builder.objectRef<{ uid: string }>('RevokedApiToken').implement({
+  authScopes: { scope: 'account:write' },
+  fields: (t) => ({ uid: t.exposeString('uid') }),
+});
+
+builder.mutationField('revokeApiToken', (t) =>
+  t.field({
+    type: RevokedApiToken,
+    description: 'Ends a token of the user at once, what is open under it included.',
+    authScopes: { scope: 'account:write' },
+    errors: {},
+    args: { uid: t.arg.string({ required: true }) },
+    resolve: (_root, { uid }, ctx) => revokeApiToken(ctx, { uid }),
+  }),
+);

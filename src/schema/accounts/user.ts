@@ -1,0 +1,33 @@
+/** Users and customers, as they are seen by themselves. */
+import { builder } from '../builder.ts';
+
+/** Given by a field whose answer is the caller's own user, although the request has no token yet (logging in). */
+export const OWN_USER = 'own-user';
+const ownUser = { $any: { authenticated: true, $granted: OWN_USER } } as const;
+
+export const Customer = builder.prismaObject('Customer', {
+  authScopes: ownUser,
+  fields: (t) => ({
+    uid: t.exposeString('uid'),
+    name: t.exposeString('name'),
+    status: t.exposeString('status'),
+    timezone: t.exposeString('timezone'),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+  }),
+});
+
+export const User = builder.prismaObject('User', {
+  authScopes: ownUser,
+  fields: (t) => ({
+    id: t.expose('id', { type: 'BigInt' }),
+    uid: t.exposeString('uid'),
+    email: t.exposeString('email'),
+    firstName: t.exposeString('firstName'),
+    lastName: t.exposeString('lastName'),
+    timezone: t.exposeString('timezone'),
+    status: t.exposeString('status'),
+    isAdmin: t.exposeBoolean('isAdmin'),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    customer: t.relation('customer'),
+  }),
+});

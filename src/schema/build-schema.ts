@@ -1,0 +1,12 @@
+/** The whole schema: every noun's part, in one list. */
+import type { GraphQLSchema } from 'graphql';
+import { builder } from './builder.ts';
+import './scalars.ts';
+import './errors.ts';
+import './accounts/queries.ts';
+import './accounts/mutations.ts';
+
+/** Builds the executable schema from all parts. */
+export function buildSchema(): GraphQLSchema {
+  return builder.toSchema();
+}

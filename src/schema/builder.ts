@@ -1,0 +1,107 @@
+/**
+ * The one Pothos builder. Every noun's files add their types and fields to it; `build-schema.ts` imports them all.
+ * Fields are non-null unless they say `nullable: true`. Root fields and object types name the scope they need.
+ */
+import SchemaBuilder from '@pothos/core';
+import ErrorsPlugin from '@pothos/plugin-errors';
+import PrismaPlugin from '@pothos/plugin-prisma';
+import RelayPlugin from '@pothos/plugin-relay';
+import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
+import SimpleObjectsPlugin from '@pothos/plugin-simple-objects';
+import WithInputPlugin from '@pothos/plugin-with-input';
+import type PrismaTypes from '../generated/pothos.ts';
+import { getDatamodel } from '../generated/pothos.ts';
+import { holdsScope, type Scope } from '../domain/accounts/scopes.ts';
+import {
+  ForbiddenError,
+  NotFoundError,
+  RateLimitedError,
+  UnauthenticatedError,
+  ValidationError,
+  WrongStateError,
+} from '../lib/errors.ts';
+import type { GraphqlContext } from './context.ts';
+import { housePlugin } from './house-plugin.ts';
+import { FIRST_DEFAULT, FIRST_MAX } from './limits.ts';
+
+interface BuilderTypes {
+  Context: GraphqlContext;
+  PrismaTypes: PrismaTypes;
+  DefaultFieldNullability: false;
+  DefaultEdgesNullability: false;
+  DefaultNodeNullability: false;
+  WithInputArgRequired: true;
+  DefaultAuthStrategy: 'all';
+  Scalars: {
+    ID: { Input: string; Output: string };
+    DateTime: { Input: Date; Output: Date };
+    BigInt: { Input: bigint; Output: bigint };
+    JsonObject: { Input: Record<string, unknown>; Output: unknown };
+  };
+  AuthScopes: {
+    /** Anybody, without a token. The few fields that say so are listed in a test. */
+    public: boolean;
+    /** Any valid token. */
+    authenticated: boolean;
+    /** A token with this scope; a write scope includes reading. */
+    scope: Scope;
+    /** An administrator, with a token that may act as one. */
+    admin: boolean;
+  };
+}
+
+export const builder = new SchemaBuilder<BuilderTypes>({
+  // The first one is the outermost: errors of the others become members of the result.
+  plugins: [ErrorsPlugin, housePlugin, ScopeAuthPlugin, RelayPlugin, PrismaPlugin, WithInputPlugin, SimpleObjectsPlugin],
+  defaultFieldNullability: false,
+  errors: {
+    directResult: true,
+    defaultTypes: [ValidationError, NotFoundError, ForbiddenError, UnauthenticatedError, WrongStateError, RateLimitedError],
+    defaultUnionOptions: { name: resultName },
+  },
+  scopeAuth: {
+    authorizeOnSubscribe: true,
+    // Once per object instead of once per field.
+    runScopesOnType: true,
+    defaultStrategy: 'all',
+    unauthorizedError: (_parent, ctx) =>
+      ctx.viewer ? new ForbiddenError('FORBIDDEN', 'This token does not allow that.') : new UnauthenticatedError(),
+    authScopes: ({ viewer }) => ({
+      public: true,
+      authenticated: viewer !== null,
+      scope: (scope) => viewer !== null && holdsScope(viewer.scopes, scope),
+      admin: viewer !== null && viewer.isAdmin && holdsScope(viewer.scopes, 'admin'),
+    }),
+  },
+  relay: {
+    cursorType: 'String',
+    nodesOnConnection: true,
+    nodeQueryOptions: false,
+    nodesQueryOptions: false,
+    edgesFieldOptions: { nullable: false },
+    nodeFieldOptions: { nullable: false },
+  },
+  prisma: {
+    client: (ctx) => ctx.prisma,
+    dmmf: getDatamodel(),
+    exposeDescriptions: true,
+    defaultConnectionSize: FIRST_DEFAULT,
+    maxConnectionSize: FIRST_MAX,
+    onUnusedQuery: 'error',
+  },
+  withInput: {
+    argOptions: { required: true },
+    typeOptions: { name: ({ fieldName }) => `${capitalised(fieldName)}Input` },
+  },
+});
+
+builder.queryType({ description: 'Reading. Everything here belongs to the customer of the token.' });
+builder.mutationType({ description: 'Changing. Expected errors are members of the result union.' });
+
+function resultName({ parentTypeName, fieldName }: { parentTypeName: string; fieldName: string }): string {
+  return `${capitalised(fieldName)}${parentTypeName === 'Subscription' ? 'Event' : 'Result'}`;
+}
+
+function capitalised(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}

@@ -1,0 +1,31 @@
+/** What every resolver gets: the domain's context, so that it can be handed to a verb as it is, and what only reading needs. */
+import type { Notifications } from '../db/listen.ts';
+import type { Prisma } from '../db/prisma.ts';
+import type { RestDialect } from '../domain/accounts/api-token-store.ts';
+import type { Context } from '../domain/context.ts';
+import { assert } from '../lib/errors.ts';
+
+/** By which door the operation came. It decides one thing only: how a foreign uid is answered. */
+export type Door = 'graphql' | 'rest';
+
+export interface GraphqlContext extends Context {
+  /** For reading; writes are verbs of the domain. */
+  readonly prisma: Prisma;
+  /** LISTEN/NOTIFY, for subscriptions. */
+  readonly notifications: Notifications;
+  readonly door: Door;
+  /** The token's own REST dialect, or null. */
+  readonly restDialect: RestDialect | null;
+  /** How often a limited field (`executionsMax`) ran in this request. */
+  readonly executions: Map<string, number>;
+}
+
+/** The context as ours: for code that is written for any context, such as a plugin of Pothos. */
+export function graphqlContext(context: object): GraphqlContext {
+  assert(isGraphqlContext(context), 'a resolver ran without the context that request-context.ts makes');
+  return context;
+}
+
+function isGraphqlContext(context: object): context is GraphqlContext {
+  return 'executions' in context && 'prisma' in context;
+}

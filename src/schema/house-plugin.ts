@@ -1,0 +1,101 @@
+/**
+ * The rules that hold for every field with arguments: texts that the database cannot hold are refused, `executionsMax`
+ * counts per request (aliases do not multiply a login), and a foreign uid is answered as the door wants it.
+ */
+import SchemaBuilder, {
+  BasePlugin,
+  type FieldNullability,
+  type InputFieldMap,
+  type PothosOutputFieldConfig,
+  type SchemaTypes,
+  type TypeParam,
+} from '@pothos/core';
+import type { GraphQLFieldResolver, GraphQLResolveInfo } from 'graphql';
+import { ForbiddenError, ForeignResourceError, NotFoundError, RateLimitedError, ValidationError } from '../lib/errors.ts';
+import { graphqlContext, type GraphqlContext } from './context.ts';
+
+declare global {
+  // Pothos learns of a plugin and its options by declaration merging; the parameters repeat those of its own types.
+  export namespace PothosSchemaTypes {
+    interface Plugins<Types extends SchemaTypes> {
+      house: HousePlugin<Types>;
+    }
+    interface MutationFieldOptions<
+      Types extends SchemaTypes,
+      Type extends TypeParam<Types>,
+      Nullable extends FieldNullability<Type>,
+      Args extends InputFieldMap,
+      ResolveReturnShape,
+    > {
+      /** How often the field may run in one request, however it is aliased. */
+      executionsMax?: number;
+    }
+  }
+}
+
+type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>;
+
+/** After a limited field was refused, the next request is welcome at once. */
+const NEXT_REQUEST_SECONDS = 1;
+
+class HousePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+  override wrapResolve(resolver: Resolver<Types>, fieldConfig: PothosOutputFieldConfig<Types>): Resolver<Types> {
+    return this.#guard(resolver, fieldConfig);
+  }
+
+  override wrapSubscribe(subscribe: Resolver<Types> | undefined, fieldConfig: PothosOutputFieldConfig<Types>): Resolver<Types> | undefined {
+    return subscribe && this.#guard(subscribe, fieldConfig);
+  }
+
+  #guard(resolver: Resolver<Types>, fieldConfig: PothosOutputFieldConfig<Types>): Resolver<Types> {
+    if (Object.keys(fieldConfig.args).length === 0) return resolver;
+    const executionsMax = fieldConfig.kind === 'Mutation' ? fieldConfig.pothosOptions.executionsMax : undefined;
+    return async (source, args, context, info) => {
+      const ctx = graphqlContext(context);
+      if (executionsMax !== undefined) countExecution(ctx, info, executionsMax);
+      refuseBrokenTexts(args);
+      try {
+        return await resolver(source, args, context, info);
+      } catch (error) {
+        throw error instanceof ForeignResourceError ? answerToForeign(error, ctx) : error;
+      }
+    };
+  }
+}
+
+export const housePlugin = 'house';
+SchemaBuilder.registerPlugin(housePlugin, HousePlugin);
+
+function countExecution(ctx: GraphqlContext, info: GraphQLResolveInfo, executionsMax: number): void {
+  const count = (ctx.executions.get(info.fieldName) ?? 0) + 1;
+  ctx.executions.set(info.fieldName, count);
+  if (count <= executionsMax) return;
+  const message = `${info.fieldName} may run ${executionsMax === 1 ? 'once' : `${executionsMax} times`} per request.`;
+  throw new RateLimitedError('TOO_MANY_EXECUTIONS', message, NEXT_REQUEST_SECONDS);
+}
+
+/** NUL cannot be stored by PostgreSQL, half a surrogate pair is no text: both would fail deep inside. */
+function refuseBrokenTexts(args: object): void {
+  const broken = pathOfBrokenText(args, []);
+  if (!broken) return;
+  const path = broken[0] === 'input' ? broken.slice(1) : broken;
+  const name = path.join('.') || 'input';
+  throw new ValidationError({ [name]: [`The ${path.at(-1) ?? 'input'} must not contain NUL or broken characters.`] });
+}
+
+function pathOfBrokenText(value: unknown, path: readonly string[]): readonly string[] | undefined {
+  if (typeof value === 'string') return value.includes('\0') || !value.isWellFormed() ? path : undefined;
+  if (typeof value !== 'object' || value === null || value instanceof Date) return undefined;
+  for (const [key, inner] of Object.entries(value)) {
+    if (key.includes('\0') || !key.isWellFormed()) return path;
+    const broken = pathOfBrokenText(inner, [...path, key]);
+    if (broken) return broken;
+  }
+  return undefined;
+}
+
+/** The specification wants a 403 over REST; GraphQL does not tell that the uid exists at all. */
+function answerToForeign(error: ForeignResourceError, ctx: GraphqlContext): Error {
+  if (ctx.door === 'rest') return new ForbiddenError('FOREIGN_RESOURCE', 'This resource belongs to somebody else.');
+  return new NotFoundError(error.code, error.message);
+}

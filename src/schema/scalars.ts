@@ -1,0 +1,79 @@
+/** The scalars beside GraphQL's own. Values are checked here, so that verbs get what the type says. */
+import { GraphQLError, Kind, type ValueNode } from 'graphql';
+import { builder } from './builder.ts';
+
+/** Room for an offset and fractions; longer is no time stamp. */
+const TIMESTAMP_LENGTH_MAX = 40;
+const ISO_8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
+/** bigint of the database: 19 digits and a sign. */
+const BIGINT = /^-?\d{1,19}$/;
+const BIGINT_MAX = 2n ** 63n;
+/** Custom field values are flat; a few levels serve mappings and rules. */
+const JSON_DEPTH_MAX = 10;
+
+builder.scalarType('DateTime', {
+  description: 'A point in time as ISO 8601 in UTC, with milliseconds: `2026-01-31T08:00:00.000Z`.',
+  serialize: (value) => value.toISOString(),
+  parseValue: (value) => {
+    if (typeof value === 'string' && value.length <= TIMESTAMP_LENGTH_MAX && ISO_8601.test(value)) {
+      const date = new Date(value);
+      if (!Number.isNaN(date.getTime())) return date;
+    }
+    throw new GraphQLError('DateTime must be an ISO 8601 time stamp with a time zone.');
+  },
+});
+
+builder.scalarType('BigInt', {
+  description: 'A whole number of up to 64 bits, written as a string of digits.',
+  serialize: (value) => value.toString(),
+  parseValue: (value) => {
+    const text = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
+    if (typeof text === 'string' && BIGINT.test(text)) {
+      const number = BigInt(text);
+      if (-BIGINT_MAX <= number && number < BIGINT_MAX) return number;
+    }
+    throw new GraphQLError('BigInt must be a whole number of up to 64 bits.');
+  },
+});
+
+builder.scalarType('JsonObject', {
+  description: 'A JSON object.',
+  serialize: (value) => value,
+  parseValue: (value) => {
+    if (isObject(value) && withinDepth(value, JSON_DEPTH_MAX)) return value;
+    throw new GraphQLError(`JsonObject must be a JSON object of at most ${JSON_DEPTH_MAX} levels.`);
+  },
+  parseLiteral: (node, variables) => {
+    const value = literalValue(node, variables ?? {}, JSON_DEPTH_MAX);
+    if (isObject(value)) return value;
+    throw new GraphQLError('JsonObject must be a JSON object.');
+  },
+});
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function withinDepth(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every((inner) => withinDepth(inner, levels - 1));
+}
+
+function literalValue(node: ValueNode, variables: Readonly<Record<string, unknown>>, levels: number): unknown {
+  if (levels < 0) throw new GraphQLError(`JsonObject must be a JSON object of at most ${JSON_DEPTH_MAX} levels.`);
+  switch (node.kind) {
+    case Kind.VARIABLE:
+      return variables[node.name.value];
+    case Kind.NULL:
+      return null;
+    case Kind.INT:
+    case Kind.FLOAT:
+      return Number(node.value);
+    case Kind.LIST:
+      return node.values.map((inner) => literalValue(inner, variables, levels - 1));
+    case Kind.OBJECT:
+      return Object.fromEntries(node.fields.map((field) => [field.name.value, literalValue(field.value, variables, levels - 1)]));
+    default:
+      return node.value;
+  }
+}
