@@ -8,6 +8,8 @@ export interface Limits {
   readonly importBatchSize: number;
   /** Tries per recipient before a deferral becomes a failure. */
   readonly sendAttemptsMax: number;
+  /** Wait before the second try of a deferred recipient; doubles from there. */
+  readonly sendRetryDelaySeconds: number;
   /** Largest import file, in bytes. */
   readonly importBytesMax: number;
 }

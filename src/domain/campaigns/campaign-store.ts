@@ -1,0 +1,128 @@
+/** Writes of campaigns. State changes are conditional on the state before, so that repeating one is harmless. */
+import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
+import { assert } from '../../lib/errors.ts';
+import type { Campaign, CampaignStatus, UnknownPolicy } from './campaign.ts';
+
+const COLUMNS = sql`id, uid, customer_id AS "customerId", list_id AS "listId", name, subject, from_email AS "fromEmail", from_name AS "fromName",
+  html, plain, status, delivery_at AS "deliveryAt", planned_on::text AS "plannedOn", plan_cursor AS "planCursor", planned_at AS "plannedAt"`;
+
+type CampaignRow = Campaign & Record<string, unknown>;
+
+/** What may be written about a campaign; undefined leaves alone, null clears. */
+export interface CampaignValues {
+  readonly listId?: bigint | undefined;
+  readonly name?: string | undefined;
+  readonly subject?: string | undefined;
+  readonly fromEmail?: string | undefined;
+  readonly fromName?: string | undefined;
+  readonly replyTo?: string | undefined;
+  readonly html?: string | undefined;
+  readonly plain?: string | undefined;
+  readonly trackOpen?: boolean | undefined;
+  readonly trackClick?: boolean | undefined;
+  readonly signDkim?: boolean | undefined;
+  readonly skipFailedMessages?: boolean | undefined;
+  readonly unknownPolicy?: UnknownPolicy | undefined;
+  readonly deliveryAt?: Date | null | undefined;
+}
+
+/** The campaign with this uid among the customer's, or undefined; `lock` holds it until the transaction ends. */
+export async function findCampaign(db: Queryable, customerId: bigint, uid: string, options: { lock?: boolean } = {}): Promise<Campaign | undefined> {
+  const [campaign] = await db.query<CampaignRow>(
+    sql`SELECT ${COLUMNS} FROM campaign WHERE customer_id = ${customerId} AND uid = ${uid} ${options.lock ? sql`FOR UPDATE` : empty}`,
+  );
+  return campaign;
+}
+
+export async function findCampaignById(db: Queryable, customerId: bigint, id: bigint, options: { lock?: boolean } = {}): Promise<Campaign | undefined> {
+  const [campaign] = await db.query<CampaignRow>(
+    sql`SELECT ${COLUMNS} FROM campaign WHERE customer_id = ${customerId} AND id = ${id} ${options.lock ? sql`FOR UPDATE` : empty}`,
+  );
+  return campaign;
+}
+
+/** Whether any customer has a campaign with this uid. */
+export async function campaignExists(db: Queryable, uid: string): Promise<boolean> {
+  return (await db.query(sql`SELECT 1 FROM campaign WHERE uid = ${uid}`)).length > 0;
+}
+
+export interface NewCampaign extends CampaignValues {
+  readonly customerId: bigint;
+  readonly listId: bigint;
+  readonly uid: string;
+  readonly name: string;
+  readonly status: CampaignStatus;
+}
+
+/** Writes the campaign and answers its id. */
+export async function insertCampaign(db: Queryable, values: NewCampaign): Promise<bigint> {
+  const [row] = await db.query<{ id: bigint }>(
+    sql`INSERT INTO campaign (customer_id, list_id, uid, name, status, subject, from_email, from_name, reply_to, html, plain,
+          track_open, track_click, sign_dkim, skip_failed_messages, unknown_policy, delivery_at)
+        VALUES (${values.customerId}, ${values.listId}, ${values.uid}, ${values.name}, ${values.status}, ${values.subject ?? ''},
+          ${values.fromEmail ?? ''}, ${values.fromName ?? ''}, ${values.replyTo ?? ''}, ${values.html ?? ''}, ${values.plain ?? ''},
+          ${values.trackOpen ?? true}, ${values.trackClick ?? true}, ${values.signDkim ?? true}, ${values.skipFailedMessages ?? true},
+          ${values.unknownPolicy ?? 'park'}, ${values.deliveryAt ?? null})
+        RETURNING id`,
+  );
+  assert(row, 'an insert returns its row');
+  return row.id;
+}
+
+/** Writes the values given and the status that follows from them. */
+export async function writeCampaign(db: Queryable, campaign: Campaign, values: CampaignValues, status: CampaignStatus): Promise<void> {
+  const set = (column: string, value: unknown): Sql => (value === undefined ? empty : sql`, ${identifier(column)} = ${value}`);
+  await db.execute(
+    sql`UPDATE campaign SET status = ${status}, updated_at = now()${set('list_id', values.listId)}${set('name', values.name)}
+          ${set('subject', values.subject)}${set('from_email', values.fromEmail)}${set('from_name', values.fromName)}${set('reply_to', values.replyTo)}
+          ${set('html', values.html)}${set('plain', values.plain)}${set('track_open', values.trackOpen)}${set('track_click', values.trackClick)}
+          ${set('sign_dkim', values.signDkim)}${set('skip_failed_messages', values.skipFailedMessages)}${set('unknown_policy', values.unknownPolicy)}
+          ${set('delivery_at', values.deliveryAt)}
+         WHERE customer_id = ${campaign.customerId} AND id = ${campaign.id}`,
+  );
+}
+
+interface Transition {
+  readonly campaign: Pick<Campaign, 'customerId' | 'id'>;
+  readonly from: readonly CampaignStatus[];
+  readonly to: CampaignStatus;
+  readonly reason?: string | null;
+}
+
+/** Moves the campaign from one of `from` to `to`; false when it stood elsewhere. Starting and finishing times follow. */
+export async function moveCampaign(db: Queryable, { campaign, from, to, reason = null }: Transition): Promise<boolean> {
+  const moved = await db.execute(
+    sql`UPDATE campaign SET status = ${to}, status_reason = ${reason}, updated_at = now(),
+          started_at = CASE WHEN ${to} = 'queued' THEN coalesce(started_at, now()) ELSE started_at END,
+          planned_on = CASE WHEN ${to} = 'queued' THEN coalesce(planned_on, (now() AT TIME ZONE 'UTC')::date) ELSE planned_on END,
+          finished_at = CASE WHEN ${to} = 'done' THEN now() END
+        WHERE customer_id = ${campaign.customerId} AND id = ${campaign.id} AND status = ANY(${from}::text[])`,
+  );
+  return moved > 0;
+}
+
+/** Remembers how far the audience is in the ledger. */
+export async function movePlanCursor(db: Queryable, campaign: Campaign, cursor: { lastId: bigint | null; isComplete: boolean }): Promise<void> {
+  await db.execute(
+    sql`UPDATE campaign SET plan_cursor = coalesce(${cursor.lastId}::bigint, plan_cursor),
+          planned_at = CASE WHEN ${cursor.isComplete} THEN now() ELSE planned_at END
+        WHERE customer_id = ${campaign.customerId} AND id = ${campaign.id}`,
+  );
+}
+
+/** Removes the campaign and everything that hangs on it. */
+export async function eraseCampaign(db: Queryable, campaign: Campaign): Promise<void> {
+  const key = sql`customer_id = ${campaign.customerId} AND campaign_id = ${campaign.id}`;
+  if (campaign.plannedOn !== null) await db.execute(sql`DELETE FROM hot.delivery WHERE planned_on = ${campaign.plannedOn}::date AND ${key}`);
+  await db.execute(sql`DELETE FROM hot.delivery_counter WHERE ${key}`);
+  await db.execute(sql`DELETE FROM hot.tracking_counter WHERE ${key}`);
+  await db.execute(sql`DELETE FROM hot.link_counter WHERE ${key}`);
+  await db.execute(sql`DELETE FROM hot.recipient_activity WHERE ${key}`);
+  await db.execute(sql`DELETE FROM hot.recipient_link WHERE ${key}`);
+  await db.execute(sql`DELETE FROM campaign WHERE customer_id = ${campaign.customerId} AND id = ${campaign.id}`);
+}
+
+function identifier(column: string): Sql {
+  // Column names of this file only; a value never comes here.
+  return sql([column]);
+}

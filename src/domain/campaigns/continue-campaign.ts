@@ -1,0 +1,46 @@
+/**
+ * Gives a campaign that was under way its jobs again: the rest of the plan, and a job for every batch that the
+ * ledger says is open. Doubled jobs do no harm: the ledger decides who is sent to.
+ */
+import type { Queryable } from '../../db/database.ts';
+import { enqueue, enqueueMany } from '../../jobs/define-job.ts';
+import { planCampaignJob, sendBatchJob } from '../../jobs/campaign-jobs.ts';
+import type { Context, TransactionContext } from '../context.ts';
+import { openBatches, type IdRange } from '../delivery/ledger-plan-store.ts';
+import { jobPayload } from '../delivery/send-batch.ts';
+import { moveCampaign } from './campaign-store.ts';
+import type { Campaign } from './campaign.ts';
+
+/** Batches cut in one statement; more come in the next. */
+const BATCHES_PER_STATEMENT = 1_000;
+
+/** Moves a paused campaign on and enqueues what it still owes. */
+export async function continueCampaign(tx: TransactionContext, campaign: Campaign): Promise<void> {
+  await moveCampaign(tx.db, { campaign, from: ['paused'], to: campaign.plannedAt === null ? 'queued' : 'sending' });
+  await enqueueOpenWork(tx, campaign);
+}
+
+/** Enqueues the rest of the plan and every open batch. */
+export async function enqueueOpenWork(ctx: Context, campaign: Campaign): Promise<void> {
+  const { customerId, id: campaignId, plannedOn } = campaign;
+  if (campaign.plannedAt === null) {
+    const payload = { customerId: String(customerId), campaignId: String(campaignId) };
+    await enqueue(ctx.db, planCampaignJob, payload, { key: `campaigns.plan:${campaignId}` });
+  }
+  if (plannedOn === null) return;
+  let afterId = 0n;
+  for (;;) {
+    const options = { afterId, batchSize: ctx.installation.limits.sendBatchSize, batchesMax: BATCHES_PER_STATEMENT };
+    const batches = await openBatches(ctx.db, { plannedOn, customerId, campaignId }, options);
+    await enqueueBatches(ctx.db, campaign, batches);
+    const last = batches.at(-1);
+    if (!last || batches.length < BATCHES_PER_STATEMENT) return;
+    afterId = last.toId;
+  }
+}
+
+/** One sending job for each batch. */
+export async function enqueueBatches(db: Queryable, campaign: Campaign, batches: readonly IdRange[]): Promise<void> {
+  const key = { customerId: campaign.customerId, campaignId: campaign.id };
+  await enqueueMany(db, sendBatchJob, batches.map((batch) => jobPayload({ ...key, ...batch })));
+}

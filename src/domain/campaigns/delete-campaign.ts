@@ -1,0 +1,16 @@
+/** Deletes a campaign with its ledger and counters; events stay until their month is dropped. */
+import { inTransaction, type Context } from '../context.ts';
+import { wrongCampaignState } from './campaign-errors.ts';
+import { eraseCampaign } from './campaign-store.ts';
+import { UNDER_WAY } from './campaign.ts';
+import { ownCampaign } from './own-campaign.ts';
+
+/** Erases the viewer's campaign. Throws CAMPAIGN_WRONG_STATE while it is in progress, CAMPAIGN_NOT_FOUND. */
+export async function deleteCampaign(ctx: Context, uid: string): Promise<{ uid: string }> {
+  return inTransaction(ctx, async (tx) => {
+    const campaign = await ownCampaign(tx, uid, { lock: true });
+    if (UNDER_WAY.includes(campaign.status)) throw wrongCampaignState('deleted', campaign.status);
+    await eraseCampaign(tx.db, campaign);
+    return { uid: campaign.uid };
+  });
+}

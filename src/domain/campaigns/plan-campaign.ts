@@ -1,0 +1,46 @@
+/**
+ * Puts the audience into the ledger, slice by slice; each slice, its batches' jobs and the cursor are one
+ * transaction, so a crash repeats nothing and skips nothing. Sending begins with the first slice.
+ */
+import { sql } from '../../db/database.ts';
+import { inTransaction, type Context } from '../context.ts';
+import { planSlice } from '../delivery/ledger-plan-store.ts';
+import { assert } from '../../lib/errors.ts';
+import { enqueueBatches } from './continue-campaign.ts';
+import { findCampaignById, moveCampaign, movePlanCursor } from './campaign-store.ts';
+
+/** The first slice is small: the first message should leave at once, however large the audience is. */
+const FIRST_SLICE_ROWS = 1_000;
+
+/** Plans until the audience is complete, or the campaign is no longer under way, or the process stops. */
+export async function planCampaign(ctx: Context, key: { customerId: bigint; campaignId: bigint }, abortSignal: AbortSignal): Promise<'planned' | 'stopped'> {
+  for (;;) {
+    if (abortSignal.aborted) return 'stopped';
+    const step = await planNextSlice(ctx, key);
+    if (step !== 'more') return step;
+  }
+}
+
+async function planNextSlice(ctx: Context, { customerId, campaignId }: { customerId: bigint; campaignId: bigint }): Promise<'more' | 'planned' | 'stopped'> {
+  return inTransaction(ctx, async (tx) => {
+    const campaign = await findCampaignById(tx.db, customerId, campaignId, { lock: true });
+    if (!campaign || (campaign.status !== 'queued' && campaign.status !== 'sending')) return 'stopped';
+    if (campaign.plannedAt !== null) return 'planned';
+    assert(campaign.plannedOn !== null, 'a queued campaign has its day in the ledger');
+    const { plannedOn, listId, planCursor } = campaign;
+    await tx.db.query(sql`SELECT hot.ensure_partitions(${plannedOn}::date, ${plannedOn}::date)`);
+    const rows = planCursor === 0n ? FIRST_SLICE_ROWS : tx.installation.limits.planBatchSize;
+    const slice = await planSlice(tx.db, {
+      key: { plannedOn, customerId, campaignId },
+      listId,
+      afterId: planCursor,
+      rows,
+      batchSize: tx.installation.limits.sendBatchSize,
+    });
+    const isComplete = slice.planned < rows;
+    await movePlanCursor(tx.db, campaign, { lastId: slice.lastId, isComplete });
+    await enqueueBatches(tx.db, campaign, slice.batches);
+    await moveCampaign(tx.db, { campaign, from: ['queued'], to: 'sending' });
+    return isComplete ? 'planned' : 'more';
+  });
+}

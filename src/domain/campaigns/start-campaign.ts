@@ -1,0 +1,70 @@
+/** Starts a campaign, or resumes a paused one, or schedules one whose time is still to come (decision D21). */
+import { enqueue } from '../../jobs/define-job.ts';
+import { planCampaignJob, startScheduledCampaignJob } from '../../jobs/campaign-jobs.ts';
+import { sql } from '../../db/database.ts';
+import { inTransaction, type Context, type TransactionContext } from '../context.ts';
+import { compileCampaign } from '../delivery/dispatch.ts';
+import { campaignNotReady, wrongCampaignState } from './campaign-errors.ts';
+import { findCampaignById, moveCampaign } from './campaign-store.ts';
+import { missingToSend, type Campaign } from './campaign.ts';
+import { ownCampaign } from './own-campaign.ts';
+import { continueCampaign } from './continue-campaign.ts';
+
+/**
+ * Queues the viewer's campaign for delivery. Throws CAMPAIGN_NOT_READY (with what is missing),
+ * CAMPAIGN_WRONG_STATE, CAMPAIGN_NOT_FOUND.
+ */
+export async function startCampaign(ctx: Context, uid: string): Promise<{ uid: string }> {
+  return inTransaction(ctx, async (tx) => {
+    const campaign = await ownCampaign(tx, uid, { lock: true });
+    await start(tx, campaign);
+    return { uid: campaign.uid };
+  });
+}
+
+/** Starts a scheduled campaign when its time has come; one that was moved, paused or started meanwhile is left alone. */
+export async function startScheduledCampaign(ctx: Context, key: { customerId: bigint; campaignId: bigint }): Promise<void> {
+  await inTransaction(ctx, async (tx) => {
+    const campaign = await findCampaignById(tx.db, key.customerId, key.campaignId, { lock: true });
+    if (campaign?.status !== 'scheduled' || isAhead(tx, campaign.deliveryAt)) return;
+    await launch(tx, campaign);
+  });
+}
+
+async function start(tx: TransactionContext, campaign: Campaign): Promise<void> {
+  if (campaign.status === 'paused' && campaign.plannedOn !== null) return continueCampaign(tx, campaign);
+  if (campaign.status === 'queued' || campaign.status === 'sending' || campaign.status === 'done') {
+    throw wrongCampaignState('started', campaign.status);
+  }
+  await checkReady(tx, campaign);
+  if (isAhead(tx, campaign.deliveryAt)) return schedule(tx, campaign, campaign.deliveryAt);
+  await launch(tx, campaign);
+}
+
+async function checkReady(tx: TransactionContext, campaign: Campaign): Promise<void> {
+  const missing = missingToSend(campaign);
+  const [server] = await tx.db.query(
+    sql`SELECT 1 FROM sending_server WHERE status = 'active' AND (customer_id = ${campaign.customerId} OR is_system) LIMIT 1`,
+  );
+  if (!server) missing['sending_server'] = ['There is no active sending server: create one first.'];
+  if (Object.keys(missing).length > 0) throw campaignNotReady(missing);
+  await compileCampaign(tx.db, campaign.customerId, campaign.id);
+}
+
+function isAhead(tx: Context, at: Date | null): at is Date {
+  return at !== null && at.getTime() > tx.clock.now().getTime();
+}
+
+async function schedule(tx: TransactionContext, campaign: Campaign, at: Date): Promise<void> {
+  await moveCampaign(tx.db, { campaign, from: [campaign.status], to: 'scheduled' });
+  await enqueue(tx.db, startScheduledCampaignJob, jobKey(campaign), { runAt: at, key: `campaigns.start:${campaign.id}` });
+}
+
+async function launch(tx: TransactionContext, campaign: Campaign): Promise<void> {
+  await moveCampaign(tx.db, { campaign, from: [campaign.status], to: 'queued' });
+  await enqueue(tx.db, planCampaignJob, jobKey(campaign), { key: `campaigns.plan:${campaign.id}` });
+}
+
+function jobKey(campaign: Campaign): { customerId: string; campaignId: string } {
+  return { customerId: String(campaign.customerId), campaignId: String(campaign.id) };
+}

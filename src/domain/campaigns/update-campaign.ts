@@ -1,0 +1,42 @@
+/** Changes a campaign that is not under way (decision D22). */
+import { parseInput } from '../../lib/text.ts';
+import { ownList } from '../audience/own-list.ts';
+import { inTransaction, type Context } from '../context.ts';
+import { compileCampaign } from '../delivery/dispatch.ts';
+import { EDITABLE, missingToSend, type Campaign, type CampaignStatus } from './campaign.ts';
+import { wrongCampaignState } from './campaign-errors.ts';
+import { campaignValues, updateCampaignInput, type UpdateCampaignInput } from './campaign-input.ts';
+import { writeCampaign, type CampaignValues } from './campaign-store.ts';
+import { ownCampaign } from './own-campaign.ts';
+
+/** Writes the fields given; the others stay. Throws ValidationError, CAMPAIGN_WRONG_STATE, CAMPAIGN_NOT_FOUND. */
+export async function updateCampaign(ctx: Context, uid: string, input: UpdateCampaignInput): Promise<{ uid: string }> {
+  const parsed = parseInput(updateCampaignInput, input);
+  return inTransaction(ctx, async (tx) => {
+    const campaign = await ownCampaign(tx, uid, { lock: true });
+    if (!isEditable(campaign)) throw wrongCampaignState('changed', campaign.status);
+    const list = parsed.list_uid === undefined ? undefined : await ownList(tx, parsed.list_uid);
+    const values: CampaignValues = { ...campaignValues(parsed), listId: list?.id };
+    const missing = missingToSend({
+      subject: values.subject ?? campaign.subject,
+      fromEmail: values.fromEmail ?? campaign.fromEmail,
+      fromName: values.fromName ?? campaign.fromName,
+      html: values.html ?? campaign.html,
+      plain: values.plain ?? campaign.plain,
+    });
+    const isComplete = Object.keys(missing).length === 0;
+    await writeCampaign(tx.db, campaign, values, statusAfter(campaign, isComplete));
+    if (isComplete) await compileCampaign(tx.db, campaign.customerId, campaign.id);
+    return { uid: campaign.uid };
+  });
+}
+
+/** Once rows are in the ledger its audience and content are fixed: whoever was mailed got what is shown. */
+function isEditable(campaign: Campaign): boolean {
+  return EDITABLE.includes(campaign.status) && campaign.planCursor === 0n && campaign.plannedAt === null;
+}
+
+function statusAfter({ status }: Campaign, isComplete: boolean): CampaignStatus {
+  if (status !== 'new' && status !== 'ready') return status;
+  return isComplete ? 'ready' : 'new';
+}

@@ -1,0 +1,107 @@
+/**
+ * The noun of this room: a delivery, one recipient's row in a campaign's ledger, and the states it goes through.
+ * The ledger is the truth about who got what; queue jobs only say where to look. This room never decides who is in
+ * the audience.
+ */
+import { unreachable } from '../../lib/errors.ts';
+import type { SendingError } from '../../plugin-api/index.ts';
+
+/**
+ * queued -> leased (a worker has it) -> sending (about to be handed over) -> sent | failed | unknown,
+ * and back to queued for a deferral. skipped and suppressed never leave the house.
+ */
+export const deliveryStates = ['queued', 'leased', 'sending', 'sent', 'failed', 'skipped', 'suppressed', 'unknown'] as const;
+export type DeliveryState = (typeof deliveryStates)[number];
+
+/** What to do with a message that was handed over and never answered. */
+export type UnknownPolicy = 'park' | 'retry';
+
+/** Names one campaign's part of the ledger; `plannedOn` (YYYY-MM-DD) picks the partition. */
+export interface LedgerKey {
+  readonly plannedOn: string;
+  readonly customerId: bigint;
+  readonly campaignId: bigint;
+}
+
+/** A run of subscriber ids within it, both ends included. */
+export interface LedgerRange extends LedgerKey {
+  readonly fromId: bigint;
+  readonly toId: bigint;
+}
+
+/** A recipient this worker holds. Every later write must carry the epoch. */
+export interface ClaimedDelivery {
+  readonly subscriberId: bigint;
+  readonly epoch: number;
+  readonly attempts: number;
+  readonly email: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** What became of one attempt, as the ledger stores it. */
+export interface DeliveryOutcome {
+  readonly subscriberId: bigint;
+  readonly epoch: number;
+  readonly state: Extract<DeliveryState, 'queued' | 'sent' | 'failed' | 'skipped' | 'unknown'>;
+  /** Whether the recipient's number of tries goes up: trouble with the server does not count. */
+  readonly isTry: boolean;
+  readonly reply: string | null;
+  readonly reason: string | null;
+  readonly runtimeMessageId: string | null;
+  /** For `queued`: how long to wait before the next try. */
+  readonly delaySeconds: number;
+}
+
+/**
+ * How long a lease holds without being renewed. Longer than a pause of the database, short enough that a dead
+ * worker's ambiguous messages are decided within a minute.
+ */
+export const LEASE_SECONDS = 45;
+export const LEASE_RENEWAL_MS = 15_000;
+/** RFC 5321 4.5.3.2.6: the answer to the final dot may take ten minutes. */
+export const REPLY_TIMEOUT_MS = 600_000;
+/** Half a working day: after that a retry is a matter of hours anyway. */
+const RETRY_DELAY_SECONDS_MAX = 21_600;
+/** A server that is down is asked again soon: its trouble says nothing about the recipient. */
+export const UNAVAILABLE_DELAY_SECONDS = 5;
+/** Enough of a reply to understand it; some servers answer with essays. */
+export const REPLY_LENGTH_MAX = 1_000;
+
+export interface RetryRule {
+  readonly attemptsMax: number;
+  readonly delaySeconds: number;
+}
+
+interface FailedAttempt {
+  readonly delivery: Pick<ClaimedDelivery, 'subscriberId' | 'epoch' | 'attempts'>;
+  readonly error: SendingError;
+  readonly policy: UnknownPolicy;
+  readonly rule: RetryRule;
+}
+
+/** What a failed attempt means for the ledger (kinds: `SendingErrorKind`). */
+export function outcomeOfFailure({ delivery, error, policy, rule }: FailedAttempt): DeliveryOutcome {
+  const reply = error.message.slice(0, REPLY_LENGTH_MAX);
+  const base = { subscriberId: delivery.subscriberId, epoch: delivery.epoch, reply, runtimeMessageId: null, delaySeconds: 0 };
+  const tries = delivery.attempts + 1;
+  switch (error.kind) {
+    case 'refused':
+      return { ...base, state: 'failed', isTry: true, reason: 'refused' };
+    case 'deferred':
+      if (tries >= rule.attemptsMax) return { ...base, state: 'failed', isTry: true, reason: 'deferred too often' };
+      return { ...base, state: 'queued', isTry: true, reason: 'deferred', delaySeconds: retryDelaySeconds(tries, rule) };
+    case 'unavailable':
+      return { ...base, state: 'queued', isTry: false, reason: 'server unavailable', delaySeconds: UNAVAILABLE_DELAY_SECONDS };
+    case 'unknown':
+      if (policy === 'park' || tries >= rule.attemptsMax) return { ...base, state: 'unknown', isTry: true, reason: 'no answer' };
+      return { ...base, state: 'queued', isTry: true, reason: 'no answer', delaySeconds: retryDelaySeconds(tries, rule) };
+    default:
+      return unreachable(error.kind);
+  }
+}
+
+/** The wait after try number `tries`: doubling, capped, with up to 10 % jitter so that retries do not march in step. */
+export function retryDelaySeconds(tries: number, { delaySeconds }: RetryRule): number {
+  const delay = Math.min(delaySeconds * 2 ** (tries - 1), RETRY_DELAY_SECONDS_MAX);
+  return delay * (1 + Math.random() * 0.1);
+}

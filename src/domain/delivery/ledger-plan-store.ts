@@ -1,0 +1,79 @@
+/**
+ * Writes that set the ledger up: the audience goes in slice by slice, and ranges that still owe something are cut
+ * into batches for the queue.
+ */
+import { sql, type Queryable } from '../../db/database.ts';
+import type { LedgerKey } from './delivery.ts';
+
+export interface PlannedSlice {
+  /** Rows written; fewer than asked for means that the audience is complete. */
+  readonly planned: number;
+  /** The highest subscriber id written, or null when there was none. */
+  readonly lastId: bigint | null;
+  readonly batches: readonly IdRange[];
+}
+
+/** Subscriber ids from..to, both included. */
+export interface IdRange {
+  readonly fromId: bigint;
+  readonly toId: bigint;
+}
+
+interface SliceInput {
+  readonly key: LedgerKey;
+  readonly listId: bigint;
+  /** Ids up to this one are in the ledger already. */
+  readonly afterId: bigint;
+  readonly rows: number;
+  readonly batchSize: number;
+}
+
+/**
+ * Writes the next slice of the list's subscribed people into the ledger, suppressed ones closed at once, counts
+ * them, and cuts the slice into batches. Runs in the transaction that moves the campaign's cursor.
+ */
+export async function planSlice(db: Queryable, { key, listId, afterId, rows, batchSize }: SliceInput): Promise<PlannedSlice> {
+  const batches = await db.query<{ fromId: bigint; toId: bigint; planned: number }>(
+    sql`WITH person AS (
+          SELECT s.id, s.email, s.email_key FROM public.subscriber s
+           WHERE s.customer_id = ${key.customerId} AND s.list_id = ${listId} AND s.id > ${afterId} AND s.status = 'subscribed'
+           ORDER BY s.id LIMIT ${rows}
+        ), inserted AS (
+          INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, state, reason)
+          SELECT ${key.plannedOn}::date, ${key.customerId}::bigint, ${key.campaignId}::bigint, p.id, p.email,
+                 CASE WHEN x.email_key IS NULL THEN 'queued' ELSE 'suppressed' END::hot.delivery_state,
+                 CASE WHEN x.email_key IS NOT NULL THEN 'suppressed' END
+            FROM person p
+            LEFT JOIN LATERAL (SELECT x.email_key FROM public.suppression x
+                                WHERE x.customer_id IN (0, ${key.customerId}) AND x.email_key = p.email_key LIMIT 1) x ON true
+          RETURNING subscriber_id, state
+        ), counted AS (
+          INSERT INTO hot.delivery_counter AS c (customer_id, campaign_id, audience, open, suppressed)
+          SELECT ${key.customerId}, ${key.campaignId}, count(*), count(*) FILTER (WHERE state = 'queued'), count(*) FILTER (WHERE state = 'suppressed') FROM inserted
+          ON CONFLICT (customer_id, campaign_id) DO UPDATE SET
+            audience = c.audience + excluded.audience, open = c.open + excluded.open, suppressed = c.suppressed + excluded.suppressed
+        ), numbered AS (
+          SELECT subscriber_id, (row_number() OVER (ORDER BY subscriber_id) - 1) / ${batchSize}::int AS batch FROM inserted
+        )
+        SELECT min(subscriber_id) AS "fromId", max(subscriber_id) AS "toId", count(*)::int AS planned FROM numbered GROUP BY batch ORDER BY batch`,
+    'delivery.plan',
+  );
+  return {
+    planned: batches.reduce((sum, batch) => sum + batch.planned, 0),
+    lastId: batches.at(-1)?.toId ?? null,
+    batches,
+  };
+}
+
+/** Cuts what the ledger still owes after `afterId` into at most `batchesMax` batches, in order of the ids. */
+export async function openBatches(db: Queryable, key: LedgerKey, options: { afterId: bigint; batchSize: number; batchesMax: number }): Promise<IdRange[]> {
+  return db.query<{ fromId: bigint; toId: bigint }>(
+    sql`SELECT min(subscriber_id) AS "fromId", max(subscriber_id) AS "toId"
+          FROM (SELECT subscriber_id, (row_number() OVER (ORDER BY subscriber_id) - 1) / ${options.batchSize}::int AS batch
+                  FROM (SELECT d.subscriber_id FROM hot.delivery d
+                         WHERE d.planned_on = ${key.plannedOn}::date AND d.customer_id = ${key.customerId} AND d.campaign_id = ${key.campaignId}
+                           AND d.subscriber_id > ${options.afterId} AND d.state IN ('queued', 'leased', 'sending')
+                         ORDER BY d.subscriber_id LIMIT ${options.batchSize * options.batchesMax}) open) numbered
+         GROUP BY batch ORDER BY batch`,
+  );
+}

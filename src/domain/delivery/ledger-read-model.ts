@@ -1,0 +1,80 @@
+/** Reads of the ledger: what a range still owes, the balance, one recipient's story. */
+import { sql, type Queryable } from '../../db/database.ts';
+import { deliveryStates, type DeliveryState, type LedgerKey, type LedgerRange } from './delivery.ts';
+
+export interface OpenWork {
+  readonly open: number;
+  /** Seconds until the first of it can be taken up: 0 now, null when nothing is open. */
+  readonly dueInSeconds: number | null;
+}
+
+/** What the range still owes, and when to come back for it. */
+export async function openWorkIn(db: Queryable, range: LedgerRange): Promise<OpenWork> {
+  const [row] = await db.query<{ open: number; due: number | null }>(
+    sql`SELECT count(*)::int AS open,
+               extract(epoch FROM min(CASE WHEN state = 'queued' THEN coalesce(not_before, now()) ELSE lease_expires_at END) - now())::float8 AS due
+          FROM hot.delivery
+         WHERE planned_on = ${range.plannedOn}::date AND customer_id = ${range.customerId} AND campaign_id = ${range.campaignId}
+           AND subscriber_id BETWEEN ${range.fromId} AND ${range.toId} AND state IN ('queued', 'leased', 'sending')`,
+    'delivery.open-work',
+  );
+  const due = row?.due ?? null;
+  return { open: row?.open ?? 0, dueInSeconds: due === null ? null : Math.max(0, due) };
+}
+
+export type LedgerBalance = Readonly<Record<DeliveryState, number>> & { readonly audience: number };
+
+/** Counts the ledger's rows by state: exact, at one instant, and as slow as the campaign is large. */
+export async function countLedger(db: Queryable, key: LedgerKey): Promise<LedgerBalance> {
+  const rows = await db.query<{ state: DeliveryState; rows: number }>(
+    sql`SELECT state::text AS state, count(*)::int AS rows FROM hot.delivery
+         WHERE planned_on = ${key.plannedOn}::date AND customer_id = ${key.customerId} AND campaign_id = ${key.campaignId} GROUP BY 1`,
+  );
+  const counts = new Map(rows.map((row) => [row.state, row.rows]));
+  const of = (state: DeliveryState): number => counts.get(state) ?? 0;
+  return {
+    audience: deliveryStates.reduce((sum, state) => sum + of(state), 0),
+    queued: of('queued'),
+    leased: of('leased'),
+    sending: of('sending'),
+    sent: of('sent'),
+    failed: of('failed'),
+    skipped: of('skipped'),
+    suppressed: of('suppressed'),
+    unknown: of('unknown'),
+  };
+}
+
+/** A recipient's row in the ledger. */
+export interface DeliveryRow {
+  readonly subscriberId: bigint;
+  readonly email: string;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  readonly ambiguousCount: number;
+  readonly notBefore: Date | null;
+  readonly updatedAt: Date;
+  readonly serverId: bigint | null;
+  readonly reason: string | null;
+  readonly reply: string | null;
+  readonly runtimeMessageId: string | null;
+}
+
+export interface DeliveryPageInput {
+  readonly key: LedgerKey;
+  readonly afterId: bigint;
+  readonly limit: number;
+  readonly state: DeliveryState | null;
+}
+
+/** Deliveries in order of the subscriber's id, after a key. */
+export async function deliveryPage(db: Queryable, { key, afterId, limit, state }: DeliveryPageInput): Promise<DeliveryRow[]> {
+  return db.query<DeliveryRow & Record<string, unknown>>(
+    sql`SELECT subscriber_id AS "subscriberId", email, state::text AS state, attempts, ambiguous_count AS "ambiguousCount", not_before AS "notBefore",
+               updated_at AS "updatedAt", server_id AS "serverId", reason, reply, runtime_message_id AS "runtimeMessageId"
+          FROM hot.delivery
+         WHERE planned_on = ${key.plannedOn}::date AND customer_id = ${key.customerId} AND campaign_id = ${key.campaignId}
+           AND subscriber_id > ${afterId} AND (${state}::text IS NULL OR state = ${state}::hot.delivery_state)
+         ORDER BY subscriber_id LIMIT ${limit}`,
+  );
+}

@@ -1,0 +1,108 @@
+/**
+ * Sends what is due in one range of a campaign's ledger: leases it, hands messages over with as many in flight as
+ * the server takes, and records outcomes while the next ones are marked. It never decides who is in the audience
+ * and never closes a campaign.
+ */
+import { enqueue } from '../../jobs/define-job.ts';
+import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
+import { messageOf } from '../../lib/errors.ts';
+import type { Context } from '../context.ts';
+import type { DriverPool, SendingChannel } from '../sending/driver-pool.ts';
+import { LEASE_RENEWAL_MS, UNAVAILABLE_DELAY_SECONDS, type LedgerRange } from './delivery.ts';
+import type { Dispatch, DispatchCache } from './dispatch.ts';
+import { openWorkIn } from './ledger-read-model.ts';
+import { claimRange, recoverAmbiguous, releaseLeases, renewLeases } from './ledger-store.ts';
+import { runSendingLoop, type LoopEnd } from './sending-loop.ts';
+
+export interface SendingTools {
+  readonly drivers: DriverPool;
+  readonly dispatches: DispatchCache;
+  /** Tells whoever watches that the campaign's counters moved. Must not throw and must be cheap. */
+  readonly announce: (customerId: bigint, campaignId: bigint) => void;
+}
+
+export interface Batch {
+  readonly customerId: bigint;
+  readonly campaignId: bigint;
+  readonly fromId: bigint;
+  readonly toId: bigint;
+}
+
+interface BatchWorker {
+  readonly workerId: string;
+  readonly abortSignal: AbortSignal;
+}
+
+/** Rows that are due and were not to be had are in another worker's hands for a moment. */
+const HELD_BY_OTHERS_SECONDS = 1;
+
+/** Why a batch ended; `settled` means that nothing of it is open any more. */
+export type BatchEnd = 'settled' | 'open' | 'not sending';
+
+/**
+ * Works the batch off and answers whether it is settled. What stays open (deferred, held by others, interrupted) has
+ * a job of its own again, due when it can go on; a campaign that is not sending keeps its rows for the day it is.
+ */
+export async function sendBatch(ctx: Context, tools: SendingTools, batch: Batch, worker: BatchWorker): Promise<BatchEnd> {
+  const dispatch = await tools.dispatches.dispatchOf(ctx.db, batch.customerId, batch.campaignId);
+  if (!dispatch) return 'not sending';
+  const range: LedgerRange = { ...dispatch.key, fromId: batch.fromId, toId: batch.toId };
+  const channel = await tools.drivers.channelFor(ctx, batch.customerId);
+  const end = channel
+    ? await workThrough({ ctx, tools, dispatch, range, channel, worker })
+    : ({ reason: 'unavailable', waitSeconds: UNAVAILABLE_DELAY_SECONDS, message: 'There is no active sending server.' } as const);
+  if (end.reason === 'stopped') return 'not sending';
+  return followUp(ctx, batch, range, end);
+}
+
+interface Work {
+  readonly ctx: Context;
+  readonly tools: SendingTools;
+  readonly dispatch: Dispatch;
+  readonly range: LedgerRange;
+  readonly channel: SendingChannel;
+  readonly worker: BatchWorker;
+}
+
+async function workThrough({ ctx, tools, dispatch, range, channel, worker }: Work): Promise<LoopEnd> {
+  const owner = worker.workerId;
+  await recoverAmbiguous(ctx.db, range, dispatch.policy);
+  const claimed = await claimRange(ctx.db, range, dispatch.listId, owner);
+  if (claimed.length === 0) return { reason: 'finished' };
+  const renewal = setInterval(() => {
+    renewLeases(ctx.db, range, owner).catch((error: unknown) => ctx.log.warn('delivery.renewal_failed', { message: messageOf(error) }));
+  }, LEASE_RENEWAL_MS);
+  try {
+    return await runSendingLoop({ ctx, dispatch, channel, owner, claimed, abortSignal: worker.abortSignal, announce: tools.announce });
+  } finally {
+    clearInterval(renewal);
+    await releaseLeases(ctx.db, range, owner);
+    tools.announce(range.customerId, range.campaignId);
+  }
+}
+
+/** Whatever is still open gets a job for the time when it can go on. */
+async function followUp(ctx: Context, batch: Batch, range: LedgerRange, end: LoopEnd): Promise<BatchEnd> {
+  const { open, dueInSeconds } = await openWorkIn(ctx.db, range);
+  if (open === 0) return 'settled';
+  const waitSeconds = Math.max(dueInSeconds ?? 0, waitAfter(end));
+  const runAt = new Date(ctx.clock.now().getTime() + waitSeconds * 1_000);
+  if (end.reason === 'unavailable') ctx.log.warn('delivery.server_unavailable', { campaignId: batch.campaignId, message: end.message });
+  await enqueue(ctx.db, sendBatchJob, jobPayload(batch), { runAt });
+  return 'open';
+}
+
+function waitAfter(end: LoopEnd): number {
+  if (end.reason === 'unavailable' || end.reason === 'paced') return end.waitSeconds;
+  return end.reason === 'aborted' ? 0 : HELD_BY_OTHERS_SECONDS;
+}
+
+/** A batch as the queue's JSON holds it. */
+export function jobPayload(batch: Batch): { customerId: string; campaignId: string; fromId: string; toId: string } {
+  return {
+    customerId: String(batch.customerId),
+    campaignId: String(batch.campaignId),
+    fromId: String(batch.fromId),
+    toId: String(batch.toId),
+  };
+}

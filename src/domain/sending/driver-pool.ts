@@ -1,0 +1,146 @@
+/**
+ * One live driver per sending server and process, shared by all jobs; and the permits that keep the number of
+ * messages in flight at what the driver can take. A server whose settings changed gets a new driver.
+ */
+import { hostname } from 'node:os';
+import { sql } from '../../db/database.ts';
+import type { Hooks, SendingDriver } from '../../plugin-api/index.ts';
+import type { Context } from '../context.ts';
+import { parsePublicSettings, unsealSecrets } from './server-secrets.ts';
+
+/** What the sending loop needs to know of the server it sends through. */
+export interface SendingChannel {
+  readonly serverId: bigint;
+  readonly serverUid: string;
+  readonly serverName: string;
+  readonly driver: SendingDriver;
+  readonly permits: Permits;
+  readonly quota: SendingQuota | null;
+}
+
+/** At most `value` messages in `periodSeconds`. */
+export interface SendingQuota {
+  readonly value: number;
+  readonly periodSeconds: number;
+}
+
+export interface DriverPool {
+  /** The channel of the server a customer sends through now: an own one, else a system one; undefined: there is none. */
+  channelFor(ctx: Context, customerId: bigint): Promise<SendingChannel | undefined>;
+  /** Lets every driver finish and lets go of it. */
+  close(): Promise<void>;
+}
+
+interface ServerRow {
+  id: bigint;
+  uid: string;
+  name: string;
+  type: string;
+  settings: unknown;
+  sealed_settings: Buffer | null;
+  connections_max: number;
+  quota_value: number | null;
+  quota_base: number | null;
+  quota_unit: string | null;
+  version: string;
+}
+
+/** RFC 5321 4.5.3.2.6: the answer to the final dot may take ten minutes. */
+const REPLY_TIMEOUT_MS = 600_000;
+
+const SECONDS_PER_UNIT = new Map([
+  ['second', 1],
+  ['minute', 60],
+  ['hour', 3_600],
+  ['day', 86_400],
+  ['month', 2_592_000],
+]);
+
+/** A pool with nothing connected. */
+export function createDriverPool(hooks: Hooks): DriverPool {
+  const channels = new Map<bigint, { version: string; channel: SendingChannel }>();
+  return {
+    async channelFor(ctx, customerId) {
+      const server = await chooseServer(ctx, customerId);
+      if (!server) return undefined;
+      const known = channels.get(server.id);
+      if (known?.version === server.version) return known.channel;
+      const channel = openChannel(ctx, hooks, server);
+      channels.set(server.id, { version: server.version, channel });
+      if (known) void known.channel.driver.close();
+      return channel;
+    },
+    async close() {
+      const open = [...channels.values()];
+      channels.clear();
+      await Promise.all(open.map(({ channel }) => channel.driver.close()));
+    },
+  };
+}
+
+/** Own servers come before the system's, real ones before the development inbox, older before newer. */
+async function chooseServer(ctx: Context, customerId: bigint): Promise<ServerRow | undefined> {
+  const rows = await ctx.db.query<ServerRow & Record<string, unknown>>(
+    sql`SELECT id, uid, name, type, settings, sealed_settings, connections_max, quota_value, quota_base, quota_unit, updated_at::text AS version
+          FROM sending_server
+         WHERE status = 'active' AND (customer_id = ${customerId} OR is_system)
+         ORDER BY is_development, (customer_id = ${customerId}) DESC, id LIMIT 1`,
+    'sending.choose-server',
+  );
+  return rows[0];
+}
+
+function openChannel(ctx: Context, hooks: Hooks, server: ServerRow): SendingChannel {
+  const registration = hooks.collect('register_sending_server_driver').find((entry) => entry.type === server.type);
+  if (!registration) throw new Error(`No plugin provides the driver "${server.type}" of sending server ${server.uid}.`);
+  const secrets = unsealSecrets(ctx.installation.secret, server.uid, server.sealed_settings);
+  const driver = registration.connect(
+    { ...parsePublicSettings(server.settings), ...secrets },
+    { connectionsMax: server.connections_max, clientName: clientName(ctx.installation.baseUrl), replyTimeoutMs: REPLY_TIMEOUT_MS },
+  );
+  return {
+    serverId: server.id,
+    serverUid: server.uid,
+    serverName: server.name,
+    driver,
+    permits: new Permits(driver.capacity),
+    quota: quotaOf(server),
+  };
+}
+
+function quotaOf({ quota_value, quota_base, quota_unit }: ServerRow): SendingQuota | null {
+  if (quota_value === null || quota_value < 0) return null;
+  return { value: quota_value, periodSeconds: (quota_base ?? 1) * (SECONDS_PER_UNIT.get(quota_unit ?? 'hour') ?? 3_600) };
+}
+
+function clientName(baseUrl: string): string {
+  const name = new URL(baseUrl).hostname;
+  return name === 'localhost' || /^[\d.]+$|^\[/.test(name) ? hostname() : name;
+}
+
+/** Counts what is in flight; several jobs share one server's permits. */
+export class Permits {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  /** Takes up to `wanted` permits that are free now; may be none. */
+  tryTake(wanted: number): number {
+    const taken = Math.min(wanted, this.#free);
+    this.#free -= taken;
+    return taken;
+  }
+
+  give(count: number): void {
+    this.#free += count;
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  /** Resolves when permits may have come free. */
+  whenFree(): Promise<void> {
+    return this.#free > 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
+  }
+}

@@ -1,0 +1,43 @@
+/** Jobs of campaigns and their delivery. Ids are bigints, written as strings in the queue's JSON. */
+import { z } from 'zod';
+import { defineJob } from './define-job.ts';
+
+const id = z.coerce.bigint();
+
+/** The queue retries for about a day; what a campaign still owes is in the ledger and is found again anyway. */
+const ATTEMPTS_MAX = 15;
+
+/** Puts the audience into the ledger, slice by slice. */
+export const planCampaignJob = defineJob({
+  name: 'campaigns.plan',
+  payload: z.object({ customerId: id, campaignId: id }),
+  attemptsMax: ATTEMPTS_MAX,
+});
+
+/** Starts a scheduled campaign when its time has come. */
+export const startScheduledCampaignJob = defineJob({
+  name: 'campaigns.start-scheduled',
+  payload: z.object({ customerId: id, campaignId: id }),
+  attemptsMax: ATTEMPTS_MAX,
+});
+
+/** Sends what is due among the recipients of one range of subscriber ids, both ends included. */
+export const sendBatchJob = defineJob({
+  name: 'delivery.send-batch',
+  payload: z.object({ customerId: id, campaignId: id, fromId: id, toId: id }),
+  attemptsMax: ATTEMPTS_MAX,
+});
+
+/** Looks for campaigns that are under way but have no job any more, and gives them new ones. */
+export const reviveCampaignsJob = defineJob({
+  name: 'campaigns.revive',
+  payload: z.looseObject({}),
+  attemptsMax: 1,
+});
+
+/** Makes the months' partitions ahead of time. */
+export const makePartitionsJob = defineJob({
+  name: 'maintenance.make-partitions',
+  payload: z.looseObject({}),
+  attemptsMax: 5,
+});

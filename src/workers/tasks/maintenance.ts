@@ -1,0 +1,11 @@
+/** Jobs of the clock: partitions ahead of time, campaigns that stand still. */
+import { makePartitionsJob, reviveCampaignsJob } from '../../jobs/campaign-jobs.ts';
+import { makePartitions } from '../../domain/delivery/make-partitions.ts';
+import { reviveCampaigns } from '../../domain/campaigns/revive-campaigns.ts';
+import { defineTask } from '../task.ts';
+
+export const makePartitionsTask = defineTask(makePartitionsJob, (ctx) => makePartitions(ctx));
+
+export const reviveCampaignsTask = defineTask(reviveCampaignsJob, async (ctx) => {
+  await reviveCampaigns(ctx);
+});
