@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { sql } from '../../../src/db/database.ts';
+import { readCampaignStatistics } from '../../../src/domain/statistics/campaign-statistics.ts';
+import { readCampaignLinks, readTopLocations, readTopOpeners, registerCampaignLinks } from '../../../src/domain/statistics/campaign-toplists.ts';
+import { readListStatistics } from '../../../src/domain/statistics/list-statistics.ts';
+import { rate } from '../../../src/domain/statistics/rate.ts';
+import { recordActivity, type Activity } from '../../../src/domain/tracking/record-activity.ts';
+import { subscriberUid } from '../../../src/lib/ids.ts';
+import { seedCampaign } from '../../support/audience-rows.ts';
+import { createTestContext } from '../../support/test-context.ts';
+
+const ctx = await createTestContext();
+await ctx.db.execute(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
+const seeded = await seedCampaign(ctx.db, { subscribers: 20 });
+const other = await seedCampaign(ctx.db, { subscribers: 1 });
+const { customerId, listId, campaignId } = seeded;
+
+function act(who: number, link?: number): Activity {
+  const recipient = { customerId, listId, campaignId, subscriberId: seeded.subscriberIds[who] ?? 0n };
+  const visitor = { ip: null, userAgent: null, isMachine: false, looksAhead: false };
+  return { recipient, visitor, linkNo: link ?? null, url: link === undefined ? null : 'https://example.org/filled' };
+}
+
+test('a campaign that has not begun has zeros, no rates and no times', async () => {
+  const [empty] = await readCampaignStatistics(ctx, [other]);
+  expect(empty).toMatchObject({ subscriberCount: 0, deliveredRate: 0, uniqOpenRate: 0, clickPerUniqOpen: 0, lastOpen: null, lastClick: null });
+  expect([await readTopLocations(ctx, other), await readTopOpeners(ctx, other), await readCampaignLinks(ctx, other)]).toEqual([[], [], []]);
+});
+
+test('the figures follow from the counters, in the order asked for', async () => {
+  await ctx.db.execute(sql`INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, sent, failed, open)
+                           VALUES (${customerId}, ${campaignId}, 20, 15, 3, 2)`);
+  await ctx.db.execute(sql`UPDATE hot.list_counter SET sent_count = 15 WHERE customer_id = ${customerId} AND list_id = ${listId}`);
+  await recordActivity(ctx, [...[0, 0, 0, 1, 1, 2, 3, 4, 5].map((who) => act(who)), act(0, 1), act(0, 1), act(1, 2)]);
+  const [first, second] = await readCampaignStatistics(ctx, [other, seeded]);
+  expect(first?.campaignId).toBe(other.campaignId);
+  expect(second).toMatchObject({
+    subscriberCount: 20, deliveredCount: 15, deliveredRate: 0.75, openCount: 9, uniqOpenCount: 6, uniqOpenRate: 0.4,
+    clickCount: 3, uniqClickCount: 2, clickRate: 0.1333, clickPerUniqOpen: 0.3333, sentCount: 15, failedCount: 3, openDeliveries: 2,
+  });
+  expect(second?.lastOpen).toBeInstanceOf(Date);
+  expect(await readListStatistics(ctx, [seeded])).toEqual([
+    { subscriberCount: 20, subscribedCount: 20, unsubscribeCount: 0, unconfirmedCount: 0, subscribeRate: 1, unsubscribeRate: 0, openUniqRate: 0.4, clickRate: 0.1333 },
+  ]);
+});
+
+test('the most frequent openers come first', async () => {
+  const openers = await readTopOpeners(ctx, seeded);
+  expect(openers.map(({ openCount }) => openCount)).toEqual([3, 2, 1, 1, 1, 1]);
+  expect(openers[0]).toEqual({ subscriberUid: subscriberUid(seeded.subscriberIds[0] ?? 0n), email: 'p1@example.org', openCount: 3 });
+  expect(await readTopLocations(ctx, seeded)).toEqual([{ country: null, region: null, city: null, openCount: 9 }]);
+});
+
+test('links show the address as written, also those that nobody clicked', async () => {
+  const links = [0, 1, 2].map((no) => ({ no, url: `https://example.org/{EMAIL}/${no}` }));
+  const fresh = { customerId: other.customerId, campaignId: other.campaignId };
+  await registerCampaignLinks(ctx, { ...fresh, links });
+  await registerCampaignLinks(ctx, { ...fresh, links });
+  expect(await readCampaignLinks(ctx, fresh)).toEqual(links.map(({ url }) => ({ url, clickCount: 0, uniqClickCount: 0, lastClick: null })));
+  expect((await readCampaignLinks(ctx, seeded)).map(({ clickCount }) => clickCount)).toEqual([2, 1]);
+});
+
+test('a rate is a fraction of four places, never of nothing and never above one', () => {
+  expect([rate(1, 3), rate(2, 3), rate(0, 0), rate(5, 0), rate(3, 2)]).toEqual([0.3333, 0.6667, 0, 0, 1]);
+});
