@@ -1,0 +1,122 @@
+/** One call of a row: its input, the operations it may run under the caller's own token, and the dialect. */
+import type { DocumentNode } from 'graphql';
+import type { Log } from '../lib/log.ts';
+import type { Bag } from './bag.ts';
+import type { Dialect } from './dialects.ts';
+import type { Documents } from './documents.ts';
+import type { Row, View } from './endpoint.ts';
+import { RestError, defectAnswer, failureAnswer, graphqlErrorAnswer, isFailure, restFieldName, unauthenticated } from './errors.ts';
+import { inputOf, type Input } from './input.ts';
+import type { IncomingFile } from './multipart.ts';
+import type { DataOf, OperationName, VariablesOf } from './operations.ts';
+
+/** Who calls, as the request says; whether it is true is found out below. */
+export interface Credentials {
+  readonly token: string | null;
+  readonly ipAddress: string;
+}
+
+/** What came of an operation; the door adds who the token turned out to be. */
+export interface Execution {
+  readonly data?: Readonly<Record<string, unknown>> | null | undefined;
+  readonly errors?: readonly { readonly message: string; readonly extensions?: Readonly<Record<string, unknown>> | undefined }[] | undefined;
+  /** null: no valid token. */
+  readonly viewer: { readonly isAdmin: boolean; readonly restDialect: Dialect | null } | null;
+}
+
+/** The facade's only way to anything: an operation, under the caller's credentials. Handed in by the composition. */
+export type Execute = (document: DocumentNode, variables: Readonly<Record<string, unknown>>, credentials: Credentials) => Promise<Execution>;
+
+export interface Call {
+  readonly input: Input;
+  readonly upload: Upload | undefined;
+  /** Runs an operation. Throws RestError for every failure in its data. */
+  execute<Name extends OperationName>(name: Name, variables: VariablesOf<Name>): Promise<DataOf<Name>>;
+  /** With the dialect as far as it is known: for certain after the first operation. */
+  view(): View;
+  /** Finds out who is calling. Throws RestError 401 or 403 when the row is not for them. */
+  identify(): Promise<void>;
+  /** Whether an operation has told who is calling. */
+  identified(): boolean;
+}
+
+export interface Upload {
+  readonly file: IncomingFile;
+  /** All fields, those after the file included; to be asked for when the file has been read. */
+  completeInput(): Promise<Input>;
+}
+
+export interface CallParts {
+  readonly row: Row;
+  readonly params: Readonly<Record<string, string | undefined>>;
+  readonly bag: Bag;
+  readonly file: IncomingFile | undefined;
+  readonly completeBag: () => Promise<Bag>;
+  readonly credentials: Credentials;
+  /** From the header; it wins over the token's own. */
+  readonly dialect: Dialect | undefined;
+  readonly log: Log;
+  readonly requestId: string;
+}
+
+/** What stays the same for all calls. */
+export interface Surroundings {
+  readonly execute: Execute;
+  readonly documents: Documents;
+  readonly view: View;
+}
+
+/** Makes the call of one request. */
+export function beginCall(parts: CallParts, around: Surroundings): Call {
+  let viewer: Execution['viewer'] | undefined;
+  const { row, params, bag, file } = parts;
+  const run = async (name: string, variables: Readonly<Record<string, unknown>>) => {
+    const document = around.documents.get(name);
+    if (!document) throw new Error(`The REST facade has no operation ${name}.`);
+    const execution = await around.execute(document, variables, parts.credentials);
+    viewer = execution.viewer;
+    checkAccess(row, viewer);
+    return execution;
+  };
+  const view = () => ({ ...around.view, dialect: parts.dialect ?? viewer?.restDialect ?? around.view.dialect });
+  return {
+    input: inputOf(bag, params),
+    upload: file && { file, completeInput: async () => inputOf(await parts.completeBag(), params) },
+    async execute<Name extends OperationName>(name: Name, variables: VariablesOf<Name>) {
+      const execution = await run(name, variables);
+      const data = dataOf(execution, parts);
+      for (const result of Object.values(data)) {
+        if (isFailure(result)) throw refusal(result, row, view().dialect);
+      }
+      // The document was validated against the schema at start, and the type was made from that document.
+      return data as DataOf<Name>;
+    },
+    view,
+    identify: async () => void (await run('Identify', {})),
+    identified: () => viewer !== undefined,
+  };
+}
+
+function checkAccess(row: Row, viewer: Execution['viewer']): void {
+  if (row.access === 'public') return;
+  if (!viewer) throw unauthenticated();
+  if (row.access === 'admin' && !viewer.isAdmin) throw new RestError(403, { message: 'This needs the token of an administrator.' });
+}
+
+function dataOf(execution: Execution, { log, requestId }: CallParts): Readonly<Record<string, unknown>> {
+  const [error] = execution.errors ?? [];
+  if (error) {
+    const known = graphqlErrorAnswer(error);
+    if (known) throw known;
+    const reference = String(error.extensions?.['reference'] ?? requestId);
+    log.error('rest.operation_failed', { message: error.message, reference });
+    throw defectAnswer(reference);
+  }
+  if (!execution.data) throw new Error('An operation ended without data and without an error.');
+  return execution.data;
+}
+
+function refusal(failure: Parameters<typeof failureAnswer>[0], row: Row, dialect: Dialect): RestError {
+  const own = dialect === 'classic' ? row.refuseClassic?.(failure) : undefined;
+  return own ?? failureAnswer(failure, (path) => row.fieldName?.(path) ?? restFieldName(path));
+}

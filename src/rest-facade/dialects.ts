@@ -1,0 +1,91 @@
+/**
+ * The two dialects (decision D1): the only place that knows how their answers differ in shape. An index is a
+ * paginator in `standard` and a bare array in `classic` (D2); a create is a 201 or a 200.
+ */
+import type { Answer, Page } from './answer.ts';
+import type { Input } from './input.ts';
+
+export type Dialect = 'standard' | 'classic';
+
+export const PER_PAGE_DEFAULT = 25;
+/** Decision D2: more is clamped to it, never refused. */
+export const PER_PAGE_MAX = 1_000;
+// So that page × per_page stays within what a database takes as an offset; past the end is an empty page anyway.
+const PAGE_MAX = 1_000_000_000;
+
+export interface Shaped {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+/** Where an index was asked for: its absolute address and the query it came with. */
+export interface IndexAddress {
+  readonly url: string;
+  readonly query: URLSearchParams;
+}
+
+/** The dialect a header asks for; anything unknown is ignored. */
+export function dialectOf(value: unknown): Dialect | undefined {
+  return value === 'standard' || value === 'classic' ? value : undefined;
+}
+
+/** `page` and `per_page` as an index takes them. */
+export function pageArguments(input: Input): { page: number; perPage: number } {
+  const perPage = input.integer('per_page') ?? PER_PAGE_DEFAULT;
+  return {
+    page: Math.min(Math.max(input.integer('page') ?? 1, 1), PAGE_MAX),
+    perPage: perPage < 1 ? PER_PAGE_DEFAULT : Math.min(perPage, PER_PAGE_MAX),
+  };
+}
+
+/** The answer as this dialect shows it. Downloads have no shape. */
+export function shape(answer: Exclude<Answer, { kind: 'stream' }>, dialect: Dialect, address: IndexAddress): Shaped {
+  switch (answer.kind) {
+    case 'body':
+      return { status: 200, headers: {}, body: answer.body };
+    case 'created':
+      return { status: dialect === 'classic' ? 200 : 201, headers: {}, body: answer.body };
+    case 'page':
+      return shapePage(answer.page, dialect, address);
+  }
+}
+
+function shapePage(page: Page, dialect: Dialect, address: IndexAddress): Shaped {
+  const links = pageLinks(page, address);
+  const relations = Object.entries(links).flatMap(([relation, url]) => (url === null ? [] : [`<${url}>; rel="${relation}"`]));
+  const headers = { 'X-Total-Count': String(page.total), Link: relations.join(', ') };
+  if (dialect === 'classic') return { status: 200, headers, body: page.nodes };
+  const first = (page.page - 1) * page.perPage + 1;
+  const meta = {
+    current_page: page.page,
+    per_page: page.perPage,
+    from: page.nodes.length > 0 ? first : null,
+    to: page.nodes.length > 0 ? first + page.nodes.length - 1 : null,
+    last_page: lastPage(page),
+    total: page.total,
+  };
+  return { status: 200, headers, body: { data: page.nodes, links, meta } };
+}
+
+function pageLinks(page: Page, address: IndexAddress) {
+  const last = lastPage(page);
+  const to = (number: number) => {
+    const query = new URLSearchParams(address.query);
+    // A token in a link would end up in somebody's log.
+    query.delete('api_token');
+    query.set('page', String(number));
+    query.set('per_page', String(page.perPage));
+    return `${address.url}?${query}`;
+  };
+  return {
+    first: to(1),
+    last: to(last),
+    prev: page.page > 1 ? to(Math.min(page.page - 1, last)) : null,
+    next: page.page < last ? to(page.page + 1) : null,
+  };
+}
+
+function lastPage(page: Page): number {
+  return Math.max(1, Math.ceil(page.total / page.perPage));
+}

@@ -1,0 +1,110 @@
+/**
+ * The error table (decision D6): what became of an operation -> status and body. Codes and types decide, texts
+ * never do. Whatever is not in the table is a defect: 500 with a reference, and nothing else.
+ */
+import type { FieldErrors } from '../lib/errors.ts';
+
+/** An answer that is not a success; thrown anywhere in the facade, written once. */
+export class RestError extends Error {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, body: { readonly message: string } & Record<string, unknown>, headers: Readonly<Record<string, string>> = {}) {
+    super(body.message);
+    this.name = 'RestError';
+    this.status = status;
+    this.body = body;
+    this.headers = headers;
+  }
+}
+
+/** The names of the result-union members that are failures, as the schema calls them. */
+export type FailureName =
+  | 'UnauthenticatedError'
+  | 'ForbiddenError'
+  | 'NotFoundError'
+  | 'ValidationError'
+  | 'WrongStateError'
+  | 'RateLimitedError';
+
+/** A failure member of a result union, as the shared fragment `Failure` selects it. */
+export interface Failure {
+  readonly __typename: FailureName;
+  readonly message: string;
+  readonly code: string;
+  readonly fields?: readonly { readonly field: string; readonly messages: readonly string[] }[];
+  readonly retryAfterSeconds?: number;
+}
+
+const STATUS: Readonly<Record<FailureName, number>> = {
+  UnauthenticatedError: 401,
+  ForbiddenError: 403,
+  NotFoundError: 404,
+  ValidationError: 422,
+  WrongStateError: 422,
+  RateLimitedError: 429,
+};
+
+// What a field resolver or the authorisation threw outside of a result union, by the code in the error's extensions.
+const STATUS_BY_CODE: Readonly<Record<string, number>> = {
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
+  FOREIGN_RESOURCE: 403,
+  NOT_FOUND: 404,
+  RATE_LIMITED: 429,
+};
+
+const INVALID_MESSAGE = 'The given data was invalid.';
+
+/** A 422 that names the fields. */
+export function invalid(errors: FieldErrors, message = INVALID_MESSAGE): RestError {
+  return new RestError(422, { message, errors });
+}
+
+export function unauthenticated(): RestError {
+  return new RestError(401, { message: 'Unauthenticated.' }, { 'WWW-Authenticate': 'Bearer' });
+}
+
+/** Whether a member of an operation's data is a failure. */
+export function isFailure(value: unknown): value is Failure {
+  if (typeof value !== 'object' || value === null || !('__typename' in value)) return false;
+  return typeof value.__typename === 'string' && Object.hasOwn(STATUS, value.__typename);
+}
+
+/** The answer to a failure member; `nameOf` turns the schema's field paths into the names REST clients use. */
+export function failureAnswer(failure: Failure, nameOf: (path: string) => string): RestError {
+  const { message } = failure;
+  switch (failure.__typename) {
+    case 'UnauthenticatedError':
+      return new RestError(401, { message }, { 'WWW-Authenticate': 'Bearer' });
+    case 'ValidationError':
+      return invalid(renamed(failure.fields ?? [], nameOf), message);
+    case 'WrongStateError':
+      return invalid({ status: [message] }, message);
+    case 'RateLimitedError':
+      return new RestError(429, { message }, { 'Retry-After': String(failure.retryAfterSeconds ?? 60) });
+    default:
+      return new RestError(STATUS[failure.__typename], { message });
+  }
+}
+
+/** An error beside the data: one of the codes known, or a defect (the schema has masked and logged it already). */
+export function graphqlErrorAnswer(error: { message: string; extensions?: Readonly<Record<string, unknown>> | undefined }): RestError | undefined {
+  const status = STATUS_BY_CODE[String(error.extensions?.['code'])];
+  if (status === 401) return unauthenticated();
+  return status === undefined ? undefined : new RestError(status, { message: error.message });
+}
+
+export function defectAnswer(reference: string): RestError {
+  return new RestError(500, { message: 'The server made a mistake. It is logged under this reference.', reference });
+}
+
+/** `contact.countryId` -> `contact.country_id`, `address1` -> `address_1`; a tag in capitals stays. */
+export function restFieldName(path: string): string {
+  return path.replace(/^input\./, '').replace(/([a-z])([A-Z0-9])/g, (_, before: string, after: string) => `${before}_${after.toLowerCase()}`);
+}
+
+function renamed(fields: readonly { field: string; messages: readonly string[] }[], nameOf: (path: string) => string): FieldErrors {
+  return Object.fromEntries(fields.map(({ field, messages }) => [nameOf(field), messages]));
+}

@@ -1,0 +1,30 @@
+/** Flags (decision D4): many spellings in; out as the specification shows each field. */
+import type { BagValue } from './bag.ts';
+
+const SPELLINGS: ReadonlyMap<string, boolean> = new Map([
+  ['1', true],
+  ['true', true],
+  ['yes', true],
+  ['on', true],
+  ['0', false],
+  ['false', false],
+  ['no', false],
+  ['off', false],
+]);
+
+/** The flag that was meant, or undefined when it is none. */
+export function flagOf(value: BagValue): boolean | undefined {
+  if (typeof value === 'boolean') return value;
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  return SPELLINGS.get(String(value).trim().toLowerCase());
+}
+
+/** For fields that the specification calls flags. */
+export function oneOrZero(flag: boolean): 1 | 0 {
+  return flag ? 1 : 0;
+}
+
+/** For plan options. */
+export function yesOrNo(flag: boolean): 'yes' | 'no' {
+  return flag ? 'yes' : 'no';
+}

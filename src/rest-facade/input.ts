@@ -1,0 +1,121 @@
+/**
+ * Reads typed values out of the bag. What is of the wrong type is collected under its own name, so that one answer
+ * tells all; whether a value is required or too long is the verbs' business. Absent is `undefined`: leave alone.
+ */
+import type { Bag, BagValue } from './bag.ts';
+import { invalid } from './errors.ts';
+import { flagOf } from './flags.ts';
+import { isoTime } from './timestamps.ts';
+
+const INT32_MAX = 2_147_483_647;
+
+export interface Input {
+  /** A part of the path, decoded. */
+  param(name: string): string;
+  has(name: string): boolean;
+  /** The names given, nested ones by their first part. */
+  names(): readonly string[];
+  /** A text; numbers and booleans are written out; null is the empty text. */
+  text(...names: readonly string[]): string | undefined;
+  /** A text, or null to clear. An empty text clears too: forms have no other way to say so. */
+  nullableText(...names: readonly string[]): string | null | undefined;
+  /** A whole number of 32 bits; an empty text counts as absent. */
+  integer(...names: readonly string[]): number | undefined;
+  /** A flag in any spelling of decision D4; an empty text counts as absent. */
+  flag(...names: readonly string[]): boolean | undefined;
+  /** A time (`YYYY-MM-DD HH:MM:SS` in UTC, or ISO 8601) as ISO text; empty or null clears. */
+  time(...names: readonly string[]): string | null | undefined;
+  /** A nested object's own reader. */
+  object(name: string): Input | undefined;
+  /** A nested object as it is. */
+  plainObject(name: string): Bag | undefined;
+  /** The value as it is. */
+  raw(name: string): BagValue | undefined;
+  /** Notes that this parameter is wrong. */
+  refuse(name: string, message: string): void;
+  /** Throws RestError 422 when anything was refused. */
+  check(): void;
+}
+
+/** A reader for one request. */
+export function inputOf(bag: Bag, params: Readonly<Record<string, string | undefined>>): Input {
+  return reader(bag, { params, problems: new Map(), prefix: '' });
+}
+
+interface Scope {
+  readonly params: Readonly<Record<string, string | undefined>>;
+  readonly problems: Map<string, string[]>;
+  readonly prefix: string;
+}
+
+function reader(bag: Bag, scope: Scope): Input {
+  const refuse = (name: string, message: string) => {
+    const field = scope.prefix + name;
+    scope.problems.set(field, [...(scope.problems.get(field) ?? []), message]);
+  };
+  // The first of several spellings that is there.
+  const find = (names: readonly string[]) => names.map((name) => [name, bag[name]] as const).find(([, value]) => value !== undefined);
+  const read = <T>(names: readonly string[], convert: (value: BagValue) => T | undefined, expected: string): T | undefined => {
+    const [name = '', value] = find(names) ?? [];
+    if (value === undefined) return undefined;
+    const converted = convert(value);
+    if (converted === undefined) refuse(name, `The ${name} must be ${expected}.`);
+    return converted;
+  };
+  const readUnlessEmpty = <T>(names: readonly string[], convert: (value: BagValue) => T | undefined, expected: string) => {
+    const value = find(names)?.[1];
+    return value === null || (typeof value === 'string' && value.trim() === '') ? undefined : read(names, convert, expected);
+  };
+  return {
+    param: (name) => scope.params[name] ?? '',
+    has: (name) => bag[name] !== undefined,
+    names: () => Object.keys(bag),
+    text: (...names) => read(names, textOf, 'a text'),
+    nullableText: (...names) => {
+      const text = read(names, textOf, 'a text');
+      return text === '' ? null : text;
+    },
+    integer: (...names) => readUnlessEmpty(names, integerOf, 'a whole number'),
+    flag: (...names) => readUnlessEmpty(names, flagOf, 'true or false (1 or 0, yes or no)'),
+    time: (...names) => {
+      const value = find(names)?.[1];
+      return value === null || value === '' ? null : read(names, timeOf, 'a time such as 2030-01-31 08:00:00 (UTC)');
+    },
+    object: (name) => {
+      const object = read([name], objectOf, 'an object');
+      return object && reader(object, { ...scope, prefix: `${scope.prefix}${name}.` });
+    },
+    plainObject: (name) => read([name], objectOf, 'an object'),
+    raw: (name) => bag[name],
+    refuse,
+    check: () => {
+      if (scope.problems.size > 0) throw invalid(Object.fromEntries(scope.problems));
+    },
+  };
+}
+
+function textOf(value: BagValue): string | undefined {
+  if (value === null) return '';
+  return typeof value === 'object' ? undefined : String(value);
+}
+
+function integerOf(value: BagValue): number | undefined {
+  if (typeof value === 'string' && !/^\s*[+-]?\d{1,15}(\.0+)?\s*$/.test(value)) return undefined;
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  const number = Number(value);
+  return Number.isInteger(number) && Math.abs(number) <= INT32_MAX ? number : undefined;
+}
+
+function timeOf(value: BagValue): string | undefined {
+  return typeof value === 'string' ? isoTime(value) : undefined;
+}
+
+/** An empty list is what PHP clients send for an empty object. */
+function objectOf(value: BagValue): Bag | undefined {
+  if (value === null || value === '' || (isList(value) && value.length === 0)) return {};
+  return typeof value === 'object' && !isList(value) ? value : undefined;
+}
+
+function isList(value: BagValue): value is readonly BagValue[] {
+  return Array.isArray(value);
+}

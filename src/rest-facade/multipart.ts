@@ -1,0 +1,73 @@
+/** Multipart bodies (RFC 7578): fields become parameters; the first file may be streamed on, others are read past. */
+import type { IncomingMessage } from 'node:http';
+import { finished } from 'node:stream/promises';
+import type { Readable } from 'node:stream';
+import busboy from 'busboy';
+import type { Parameter } from './bag.ts';
+import { RestError, invalid } from './errors.ts';
+
+const FIELD_BYTES_MAX = 10 * 1024 * 1024;
+const FIELDS_MAX = 5_000;
+const FIELD_NAME_BYTES_MAX = 1_000;
+// Files that nobody asked for are read past, not kept; still, there is an end to patience.
+const FILES_MAX = 20;
+
+export interface IncomingFile {
+  /** The parameter it was sent as. */
+  readonly field: string;
+  readonly name: string;
+  readonly contentType: string;
+  readonly content: Readable;
+}
+
+interface Multipart {
+  readonly parameters: readonly Parameter[];
+  readonly file?: IncomingFile;
+  /** The fields after the file, when all has been read. */
+  later(): Promise<readonly Parameter[]>;
+}
+
+/** Resolves at the first file when one is taken, else at the end of the body. Throws RestError 413 or 422. */
+export function readMultipart(req: IncomingMessage, takesFile: boolean): Promise<Multipart> {
+  return new Promise((resolve, reject) => {
+    const parser = openParser(req);
+    const parameters: Parameter[] = [];
+    let before: number | undefined;
+    let bytes = 0;
+    parser.on('field', (name, value, info) => {
+      bytes += value.length;
+      if (info.nameTruncated || info.valueTruncated || bytes > FIELD_BYTES_MAX) parser.destroy(tooLarge());
+      else parameters.push([name, value]);
+    });
+    const ended = finished(parser).catch((error: unknown) => {
+      throw error instanceof RestError ? error : invalid({ body: ['The multipart body is broken or incomplete.'] });
+    });
+    parser.on('file', (field, content, info) => {
+      if (!takesFile || before !== undefined) return void content.resume();
+      before = parameters.length;
+      const file = { field, name: info.filename ?? '', contentType: info.mimeType, content };
+      resolve({ parameters: parameters.slice(0, before), file, later: async () => ended.then(() => parameters.slice(before)) });
+    });
+    for (const limit of ['fieldsLimit', 'filesLimit', 'partsLimit'] as const) parser.on(limit, () => parser.destroy(tooLarge()));
+    req.on('error', () => parser.destroy());
+    req.on('aborted', () => parser.destroy());
+    req.pipe(parser);
+    ended.then(() => resolve({ parameters, later: () => Promise.resolve([]) }), reject);
+  });
+}
+
+function openParser(req: IncomingMessage): busboy.Busboy {
+  try {
+    return busboy({
+      headers: req.headers,
+      defParamCharset: 'utf8',
+      limits: { fieldSize: FIELD_BYTES_MAX, fields: FIELDS_MAX, fieldNameSize: FIELD_NAME_BYTES_MAX, files: FILES_MAX },
+    });
+  } catch {
+    throw invalid({ body: ['The multipart header names no boundary.'] });
+  }
+}
+
+function tooLarge(): RestError {
+  return new RestError(413, { message: 'The form has too many or too large fields.' }, { Connection: 'close' });
+}
