@@ -1,0 +1,86 @@
+/**
+ * Who may import whom: the table of docs/ARCHITECTURE.md as data. Change both together, with a decision record.
+ * A room may always import itself, and npm packages unless `packagesNever` names them.
+ */
+export interface RoomRule {
+  /** Imports point downwards only: every allowed room has a lower level. */
+  readonly level: number;
+  /** Rooms it may import; `domain/*` is every room of the domain. */
+  readonly may: readonly string[];
+  /** Rooms it may import types of, and nothing that exists at run time. */
+  readonly typesOf?: readonly string[];
+  /** Allowed only in some of the room's files, by path. */
+  readonly onlyFrom?: Readonly<Record<string, RegExp>>;
+  readonly packagesNever?: RegExp;
+}
+
+/** What every domain room works with. */
+const means = ['domain/context', 'jobs', 'db', 'plugin-api', 'lib'];
+
+const databasePackages = /^(pg|pg-copy-streams|graphile-worker|@prisma\/.*)$/;
+
+export const rooms: Readonly<Record<string, RoomRule>> = {
+  main: { level: 13, may: ['app', 'config'] },
+  app: {
+    level: 12,
+    may: [
+      ...['schema', 'workers', 'domain/*', 'inbound', 'inbox', 'http', 'rest-facade', 'plugin-host'],
+      ...['jobs', 'db', 'config', 'plugin-api', 'generated', 'lib'],
+    ],
+  },
+  schema: {
+    level: 11,
+    may: ['domain/*', 'db', 'plugin-api', 'generated', 'lib'],
+    // The context carries the handles from `app` to the builder and the loaders.
+    onlyFrom: { db: /^src\/schema\/(builder\.ts|(request-)?context\.ts|loaders\/)/ },
+  },
+  workers: { level: 11, may: ['domain/*', 'jobs', 'lib'] },
+  'domain/automations': {
+    level: 10,
+    may: ['campaigns', 'delivery', 'webhooks', 'audience', 'content', 'accounts'].map(inDomain).concat(means),
+  },
+  'domain/campaigns': {
+    level: 9,
+    may: ['delivery', 'statistics', 'audience', 'content', 'sending', 'billing', 'accounts'].map(inDomain).concat(means),
+  },
+  'domain/delivery': {
+    level: 8,
+    may: ['tracking', 'statistics', 'content', 'audience', 'sending', 'billing', 'accounts'].map(inDomain).concat(means),
+  },
+  inbound: {
+    level: 8,
+    may: [...['tracking', 'audience', 'sending', 'billing', 'accounts', 'context'].map(inDomain), 'lib'],
+  },
+  'domain/tracking': { level: 7, may: ['statistics', 'audience', 'accounts'].map(inDomain).concat(means) },
+  'domain/webhooks': { level: 7, may: ['statistics', 'audience', 'accounts'].map(inDomain).concat(means) },
+  'domain/audience': { level: 6, may: ['billing', 'accounts'].map(inDomain).concat(means) },
+  'domain/sending': { level: 6, may: ['billing', 'accounts'].map(inDomain).concat(means) },
+  'domain/statistics': { level: 5, may: ['domain/accounts', ...means] },
+  'domain/content': { level: 5, may: ['domain/accounts', ...means] },
+  'domain/billing': { level: 5, may: ['domain/accounts', ...means] },
+  'domain/accounts': { level: 4, may: means },
+  // The files that lie directly in src/domain: what every verb is handed. Types, and the leaves they stand on.
+  'domain/context': { level: 3, may: ['lib'], typesOf: ['jobs', 'db', 'plugin-api'] },
+  inbox: { level: 3, may: ['db', 'lib'], typesOf: ['http', 'config'] },
+  jobs: { level: 2, may: ['db', 'lib'] },
+  http: { level: 2, may: ['config', 'lib'] },
+  'plugin-host': { level: 2, may: ['plugin-api', 'lib'] },
+  plugins: { level: 2, may: ['plugin-api'], packagesNever: databasePackages },
+  // It has no privileges: no database handle, no resolver, no verb. `app` hands it `execute`.
+  'rest-facade': { level: 1, may: ['generated', 'lib'], packagesNever: databasePackages },
+  db: { level: 1, may: ['generated', 'lib'] },
+  config: { level: 1, may: ['lib'] },
+  'plugin-api': { level: 1, may: ['lib'] },
+  generated: { level: 0, may: [] },
+  lib: { level: 0, may: [], packagesNever: databasePackages },
+};
+
+/** Programs around the product: they may import whatever they need, and nothing of the product imports them. */
+export const programs = ['scripts', 'bench', 'test', 'web'];
+
+/** Among the programs, helpers are shared in this direction only. */
+export const programsMay: Readonly<Record<string, readonly string[]>> = { test: ['scripts', 'bench'], bench: ['scripts'] };
+
+function inDomain(noun: string): string {
+  return `domain/${noun}`;
+}
