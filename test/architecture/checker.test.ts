@@ -72,7 +72,7 @@ test.each([
   ['a default export', 'plugins/acme/post/a.ts', 'export default 1;', 'exports a default'],
   ['a barrel', 'src/lib/index.ts', `export * from './b.ts';`, 'only passes on'],
   ['another case of name', 'src/lib/myFile.ts', 'export const a = 1;', 'kebab-case'],
-  ['many parameters', 'src/lib/a.ts', 'export function f(a = 1, b = 1, c = 1, d = 1) {}', 'takes 4 parameters'],
+  ['many parameters', 'src/lib/a.ts', 'export function f(a: 1, b: 1, c: 1, d: 1, e = {}) {}', 'takes 4 parameters'],
   ['a silent verb', 'src/domain/accounts/a.ts', '\nexport function act(ctx: object) {\n  return ctx;\n}', 'no /\\*\\* sentence'],
 ])('finds %s', (_name, file, source, expected) => {
   expect(inspect({ [file]: source })).toEqual([expect.stringMatching(new RegExp(`^${file}:\\d+ .*${expected}`))]);

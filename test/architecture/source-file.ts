@@ -20,6 +20,7 @@ export interface FunctionSpan {
 export interface ExportedFunction {
   readonly name: string;
   readonly line: number;
+  /** Without a last, optional one: that is the named object of options already. */
   readonly parameters: number;
   /** An action: its first parameter is `ctx`. */
   readonly isVerb: boolean;
@@ -146,7 +147,10 @@ function findExportedFunctions({ program, comments }: ParseResult, lineOf: LineO
     const line = lineOf(statement.start);
     const first = params[0];
     const isVerb = first?.type === 'Identifier' && first.name === 'ctx';
-    return { name: id?.name ?? '', line, parameters: params.length, isVerb, documented: docEnds.has(line - 1) };
+    const last = params.at(-1);
+    const hasOptions = last?.type === 'AssignmentPattern' || (last?.type === 'Identifier' && last.optional === true);
+    const parameters = params.length - (hasOptions ? 1 : 0);
+    return { name: id?.name ?? '', line, parameters, isVerb, documented: docEnds.has(line - 1) };
   });
 }
 
