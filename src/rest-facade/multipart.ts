@@ -69,5 +69,5 @@ function openParser(req: IncomingMessage): busboy.Busboy {
 }
 
 function tooLarge(): RestError {
-  return new RestError(413, { message: 'The form has too many or too large fields.' }, { Connection: 'close' });
+  return new RestError(413, { message: 'The form has too many or too large fields.' });
 }

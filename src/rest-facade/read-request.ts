@@ -86,5 +86,5 @@ function formParameters(text: string): Parameter[] {
 }
 
 function tooLarge(): RestError {
-  return new RestError(413, { message: `A request body may have ${BODY_BYTES_MAX / 1024 / 1024} MB.` }, { Connection: 'close' });
+  return new RestError(413, { message: `A request body may have ${BODY_BYTES_MAX / 1024 / 1024} MB.` });
 }

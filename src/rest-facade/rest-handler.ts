@@ -156,6 +156,8 @@ async function writeStream(req: IncomingMessage, res: ServerResponse, { contentT
 function refuse(req: IncomingMessage, res: ServerResponse, error: unknown, exchange: RestExchange): void {
   const known = error instanceof RestError ? error : defectAnswer(exchange.requestId);
   if (known !== error) exchange.log.error('rest.defect', { error, reference: exchange.requestId });
+  // What is left of the body is read past: a client that is still sending would not see an answer on a closed connection.
+  if (!req.readableEnded) req.unpipe().resume();
   // Half a download cannot become an answer: the client must see that it broke off.
   if (res.headersSent) return void res.destroy();
   write(req, res, { status: known.status, headers: known.headers, body: known.body });

@@ -1,0 +1,103 @@
+/** The web server itself: request numbers, who called, probes, and closing without cutting anything off. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, expect, test } from 'vitest';
+import { healthMounts } from '../../src/http/health-handlers.ts';
+import { startHttpServer, type HttpServer, type Mount } from '../../src/http/http-server.ts';
+import { landingMount } from '../../src/http/landing-page.ts';
+import { createLog, type Log } from '../../src/lib/log.ts';
+
+const servers: HttpServer[] = [];
+afterAll(() => Promise.all(servers.map((server) => server.close(0))));
+
+async function start(mounts: readonly Mount[], { trustedProxies = [], log = silent() }: { trustedProxies?: string[]; log?: Log } = {}) {
+  const server = await startHttpServer({ host: '127.0.0.1', port: 0, mounts, log, trustedProxies });
+  servers.push(server);
+  return { server, url: `http://127.0.0.1:${server.port}` };
+}
+
+const silent = () => createLog({ level: 'silent', format: 'json' });
+const whoAmI: Mount = { prefix: '/who', handle: (_req, res, { ipAddress }) => void res.end(ipAddress) };
+
+test('the first mount that fits serves; nothing else is a 404 in JSON', async () => {
+  const { url } = await start([whoAmI, { prefix: '/whole', handle: (_req, res) => void res.end('whole') }]);
+  expect(await (await fetch(`${url}/whole/x?y=/who`)).text()).toBe('whole');
+  const missing = await fetch(`${url}/whose`);
+  expect([missing.status, await missing.json()]).toEqual([404, { message: 'There is nothing at this address.' }]);
+});
+
+test('a request number is taken over when it is harmless, and logged with the route, never with the path', async () => {
+  const lines: string[] = [];
+  const { url } = await start([whoAmI], { log: createLog({ level: 'info', format: 'json', write: (line) => lines.push(line) }) });
+  const taken = await fetch(`${url}/who/secret@example.com?token=x`, { headers: { 'X-Request-Id': 'abc-1' } });
+  expect(taken.headers.get('x-request-id')).toBe('abc-1');
+  const replaced = await fetch(`${url}/who`, { headers: { 'X-Request-Id': 'a b' } });
+  expect(replaced.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+  await sleep(20);
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ event: 'http.request', requestId: 'abc-1', route: '/who', status: 200 });
+  expect(lines.join()).not.toContain('secret');
+});
+
+test('a handler that throws is a 500 with a reference', async () => {
+  const { url } = await start([{ prefix: '/', handle: () => Promise.reject(new Error('inner details')) }]);
+  const answer = await fetch(url, { headers: { 'X-Request-Id': 'n1' } });
+  expect([answer.status, await answer.json()]).toEqual([500, { message: expect.not.stringContaining('inner'), reference: 'n1' }]);
+});
+
+test('forwarded addresses are believed from named proxies only', async () => {
+  const forwarded = { headers: { 'X-Forwarded-For': '203.0.113.9, 198.51.100.7, 10.1.2.3' } };
+  const open = await start([whoAmI]);
+  expect(await (await fetch(`${open.url}/who`, forwarded)).text()).toBe('127.0.0.1');
+  const behind = await start([whoAmI], { trustedProxies: ['127.0.0.1', '10.0.0.0/8'] });
+  expect(await (await fetch(`${behind.url}/who`, forwarded)).text()).toBe('198.51.100.7');
+  expect(await (await fetch(`${behind.url}/who`, { headers: { 'X-Forwarded-For': 'nonsense' } })).text()).toBe('127.0.0.1');
+});
+
+test('probes: alive is always 200, ready is 503 with the reason while a part fails', async () => {
+  let broken = false;
+  const database = async () => {
+    if (broken) throw new Error('no connection');
+  };
+  const { url } = await start(healthMounts({ database }));
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  expect(await (await fetch(`${url}/readyz`)).json()).toEqual({ status: 'ready', checks: { database: 'ok' } });
+  broken = true;
+  const answer = await fetch(`${url}/readyz`);
+  expect([answer.status, await answer.json()]).toEqual([503, { status: 'not ready', checks: { database: 'no connection' } }]);
+  expect((await fetch(`${url}/healthz`, { method: 'POST' })).status).toBe(405);
+});
+
+test('the landing page escapes what it is given', async () => {
+  const { url } = await start([landingMount('A <b>', [{ href: '/x?a=1&b=2', label: 'X', about: '"quoted"' }])]);
+  const html = await (await fetch(url)).text();
+  expect(html).toContain('<h1>A &lt;b&gt;</h1>');
+  expect(html).toContain('href="/x?a=1&amp;b=2"');
+});
+
+test('headers up to 64 KiB pass, far longer ones are a 431 and not a broken connection', async () => {
+  const { url } = await start([whoAmI]);
+  expect((await fetch(`${url}/who?x=${'a'.repeat(65_000)}`)).status).toBe(200);
+  expect((await fetch(`${url}/who?x=${'a'.repeat(200_000)}`)).status).toBe(431);
+});
+
+test('closing waits for a running answer, but not for idle connections', async () => {
+  const slow: Mount = { prefix: '/slow', handle: (_req, res) => sleep(300).then(() => void res.end('done')) };
+  const { server, url } = await start([slow, whoAmI]);
+  await (await fetch(`${url}/who`)).text();
+  const running = fetch(`${url}/slow`).then((response) => response.text());
+  await sleep(50);
+  const startedAt = performance.now();
+  await server.close();
+  expect(await running).toBe('done');
+  expect(performance.now() - startedAt).toBeLessThan(2_000);
+});
+
+test('closing cuts what does not end in time', async () => {
+  const { server, url } = await start([{ prefix: '/never', handle: () => new Promise(() => undefined) }]);
+  const running = fetch(`${url}/never`).then(
+    () => 'answered',
+    () => 'cut',
+  );
+  await sleep(50);
+  await server.close(200);
+  expect(await running).toBe('cut');
+});
