@@ -5,7 +5,7 @@
  */
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
-import { ValidationError } from './errors.ts';
+import { ValidationError, type FieldErrors } from './errors.ts';
 
 /** RFC 5321, 4.5.3.1: octets before the @, and of a whole path without its angle brackets. */
 const LOCAL_PART_BYTES_MAX = 64;
@@ -92,14 +92,22 @@ function isMailDomain(domain: string): boolean {
   return labels.length > 1 && !/^\d+$/.test(top) && labels.every((label) => label.length <= DOMAIN_LABEL_MAX && DOMAIN_LABEL.test(label));
 }
 
+export type InputResult<T> = { readonly data: T; readonly errors?: undefined } | { readonly data?: undefined; readonly errors: FieldErrors };
+
 /** The parsed input, or a ValidationError that names each wrong field (`contact.email`) with a sentence. */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
-  const result = schema.safeParse(input, { reportInput: true });
-  if (result.success) return result.data;
-  throw new ValidationError(fieldErrors(result.error.issues));
+  const { data, errors } = checkInput(schema, input);
+  if (errors) throw new ValidationError(errors);
+  return data;
 }
 
-function fieldErrors(issues: readonly z.core.$ZodIssue[]): Record<string, string[]> {
+/** The same without throwing, for verbs that have more to find fault with. */
+export function checkInput<Schema extends z.ZodType>(schema: Schema, input: unknown): InputResult<z.output<Schema>> {
+  const result = schema.safeParse(input, { reportInput: true });
+  return result.success ? { data: result.data } : { errors: fieldErrors(result.error.issues) };
+}
+
+function fieldErrors(issues: readonly z.core.$ZodIssue[]): FieldErrors {
   const fields = new Map<string, string[]>();
   const add = (path: readonly PropertyKey[], sentence: string) => {
     const name = path.length > 0 ? path.map(String).join('.') : 'input';

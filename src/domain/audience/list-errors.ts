@@ -3,7 +3,7 @@ import { ForeignResourceError, NotFoundError, ValidationError, WrongStateError }
 
 const NO_LIST = ['LIST_NOT_FOUND', 'No list has this uid.'] as const;
 export const listNotFound = () => new NotFoundError(...NO_LIST);
-export const foreignList = () => new ForeignResourceError('FOREIGN_RESOURCE', 'This list belongs to somebody else.');
+export const foreignList = () => new ForeignResourceError(...NO_LIST);
 
 export const listInUse = (campaigns: readonly string[]) =>
   new WrongStateError('LIST_IN_USE', `The list cannot be deleted while a campaign uses it: ${campaigns.join(', ')}.`);

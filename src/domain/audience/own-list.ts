@@ -7,7 +7,7 @@ import { foreignList, listNotFound } from './list-errors.ts';
 
 const COLUMNS = sql`customer_id AS "customerId", id, uid, name, subscribe_confirmation AS "subscribeConfirmation"`;
 
-/** The caller's list. Throws NotFoundError `LIST_NOT_FOUND`, ForeignResourceError `FOREIGN_RESOURCE`. */
+/** The caller's list. Throws NotFoundError `LIST_NOT_FOUND`, ForeignResourceError of the same code. */
 export async function ownList(ctx: Context, uid: string): Promise<MailList> {
   const { customerId } = viewerOf(ctx);
   if (!isUid(uid)) throw listNotFound();

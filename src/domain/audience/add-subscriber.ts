@@ -1,0 +1,59 @@
+/**
+ * Puts a person on a list: `subscribed` at once on a single opt-in list, `pending` with a confirmation mail on a
+ * double opt-in one. An address that is on the list already is refused whatever its status: somebody who unsubscribed
+ * comes back by `subscribeSubscriber`, which asks that person. A suppressed address is refused too.
+ */
+import { checkInput, emailKey } from '../../lib/text.ts';
+import { inTransaction, type Context, type TransactionContext } from '../context.ts';
+import { askForConfirmation } from './confirmation.ts';
+import { checkFieldValues } from './field-values.ts';
+import type { MailList } from './list.ts';
+import { fieldsOfList } from './list-field-store.ts';
+import { holdOwnList } from './own-list.ts';
+import { emailSuppressed, emailTaken, wrongFields } from './subscriber-errors.ts';
+import { insertConsentEvent, insertSubscriber, rememberTags, type NewSubscriber } from './subscriber-store.ts';
+import { addSubscriberInput, type ConsentSource, type Subscriber } from './subscriber.ts';
+import { isSuppressed } from './suppression.ts';
+
+export interface AddSubscriberInput {
+  readonly listUid: string;
+  readonly email: string;
+  /** Values by tag; null or the empty text is no value. */
+  readonly fields?: Readonly<Record<string, unknown>> | null | undefined;
+  readonly tags?: readonly string[] | null | undefined;
+  readonly ignoreUnknownFields?: boolean | null | undefined;
+}
+
+/**
+ * Adds a subscriber to the caller's list. Throws ValidationError (`EMAIL_TAKEN`, `EMAIL_SUPPRESSED`, fields by tag),
+ * NotFoundError `LIST_NOT_FOUND`, ForeignResourceError.
+ */
+export async function addSubscriber(ctx: Context, input: AddSubscriberInput, source: ConsentSource = 'api'): Promise<Subscriber> {
+  return inTransaction(ctx, async (inner) => {
+    const list = await holdOwnList(inner, input.listUid);
+    const person = await checkPerson(inner, list, input);
+    if (await isSuppressed(inner.db, { customerId: list.customerId, emailKey: emailKey(person.email) })) throw emailSuppressed();
+    const status = list.subscribeConfirmation ? 'pending' : 'subscribed';
+    // Over the API the address is the caller's machine; only a form is filled in by the person.
+    const ipAddress = source === 'form' ? ctx.ipAddress : null;
+    return insert(inner, list, { ...person, status, source, ipAddress });
+  });
+}
+
+async function checkPerson(ctx: TransactionContext, list: MailList, input: AddSubscriberInput) {
+  const person = checkInput(addSubscriberInput, { EMAIL: input.email, tags: input.tags ?? [] });
+  const options = { ignoreUnknown: input.ignoreUnknownFields ?? false, isNew: true };
+  const values = checkFieldValues(await fieldsOfList(ctx.db, list), input.fields ?? {}, options);
+  const errors = { ...person.errors, ...values.errors };
+  if (!person.data || Object.keys(errors).length > 0) throw wrongFields(errors);
+  return { email: person.data.EMAIL, tags: person.data.tags, fields: values.set };
+}
+
+async function insert(ctx: TransactionContext, list: MailList, person: NewSubscriber): Promise<Subscriber> {
+  const added = await insertSubscriber(ctx.db, list, person);
+  if (!added) throw emailTaken();
+  await insertConsentEvent(ctx.db, added, { status: added.status, source: person.source, ipAddress: ctx.ipAddress });
+  await rememberTags(ctx.db, list, added.tags);
+  if (added.status === 'pending') await askForConfirmation(ctx.db, added);
+  return added;
+}

@@ -1,0 +1,37 @@
+/**
+ * The click on a confirmation link: `pending` or `unconfirmed` becomes `subscribed` (decision D17). The link is signed
+ * and says until when it works; it works once: after the person subscribed or unsubscribed, a link of before is used up.
+ */
+import { sql } from '../../db/database.ts';
+import { inTransaction, type Context } from '../context.ts';
+import { insertConsentEvent, lockSubscriber, writeSubscriber, type SubscriberKey } from './subscriber-store.ts';
+import { CONFIRMATION_DAYS, type Subscriber } from './subscriber.ts';
+
+export interface ConfirmSubscriptionInput extends SubscriberKey {
+  /** The end that the link was signed with. */
+  readonly expiresAt: Date;
+}
+
+export type ConfirmationOutcome =
+  | { readonly kind: 'confirmed' | 'already-subscribed'; readonly subscriber: Subscriber }
+  | { readonly kind: 'expired' | 'used' | 'gone' };
+
+/** Confirms, and says what came of it. Doing it twice is harmless. Takes only what a signed link said. */
+export async function confirmSubscription(ctx: Context, { expiresAt, ...key }: ConfirmSubscriptionInput): Promise<ConfirmationOutcome> {
+  return inTransaction(ctx, async ({ db }) => {
+    const subscriber = await lockSubscriber(db, key);
+    if (!subscriber) return { kind: 'gone' };
+    if (subscriber.status === 'subscribed') return { kind: 'already-subscribed', subscriber };
+    const [link] = await db.query<{ expired: boolean; used: boolean }>(sql`
+      SELECT ${expiresAt}::timestamptz <= now() AS expired, EXISTS (
+        SELECT 1 FROM consent_event
+         WHERE customer_id = ${key.customerId} AND list_id = ${key.listId} AND subscriber_id = ${key.id}
+           AND status IN ('subscribed', 'unsubscribed')
+           AND at >= ${expiresAt}::timestamptz - make_interval(days => ${CONFIRMATION_DAYS})) AS used`);
+    if (subscriber.status === 'unsubscribed' || link?.used) return { kind: 'used' };
+    if (link?.expired) return { kind: 'expired' };
+    const confirmed = await writeSubscriber(db, key, { ...subscriber, status: 'subscribed' });
+    await insertConsentEvent(db, key, { status: 'subscribed', source: 'confirmation', ipAddress: ctx.ipAddress });
+    return { kind: 'confirmed', subscriber: confirmed };
+  });
+}

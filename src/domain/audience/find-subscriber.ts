@@ -1,0 +1,58 @@
+/**
+ * Resolves what callers put into a subscriber's slot (decision D7): a uid, an integer id or an address. An address is
+ * looked for among the caller's own people only: that somebody else has it on a list is nobody's business.
+ */
+import { sql, type Sql } from '../../db/database.ts';
+import { isUid, subscriberIdOf } from '../../lib/ids.ts';
+import { emailKey, isEmailAddress } from '../../lib/text.ts';
+import { viewerOf, type Context } from '../context.ts';
+import type { MailList } from './list.ts';
+import { ownList } from './own-list.ts';
+import { foreignSubscriber, severalLists, subscriberNotFound } from './subscriber-errors.ts';
+import { SUBSCRIBER_COLUMNS } from './subscriber-store.ts';
+import type { Subscriber, SubscriberRef } from './subscriber.ts';
+
+/** Ids are below 2^52 (src/lib/ids.ts): 16 digits. */
+const ID = /^[1-9]\d{0,15}$/;
+/** More lists than anybody has one person on; bounds the answer. */
+const LISTS_PER_ADDRESS_MAX = 1_000;
+
+/**
+ * The caller's subscriber, on the list named if one is. Throws NotFoundError `SUBSCRIBER_NOT_FOUND` or
+ * `LIST_NOT_FOUND`, ForeignResourceError of the same codes, ValidationError `LIST_REQUIRED` for an address on several lists.
+ */
+export async function findSubscriber(ctx: Context, { subscriber, listUid }: SubscriberRef): Promise<Subscriber> {
+  const list = listUid ? await ownList(ctx, listUid) : undefined;
+  const slot = subscriber.trim();
+  if (slot.includes('@')) return findByAddress(ctx, slot, list);
+  const byUid = isUid(slot) ? await findById(ctx, subscriberIdOf(slot)) : undefined;
+  const found = byUid ?? (ID.test(slot) ? await findById(ctx, BigInt(slot)) : undefined);
+  if (!found) throw subscriberNotFound();
+  if (found.customerId !== viewerOf(ctx).customerId) throw foreignSubscriber();
+  if (list && found.listId !== list.id) throw subscriberNotFound();
+  return found;
+}
+
+/** The caller's subscribers with this address, one per list; empty when there is none. */
+export async function subscribersByAddress(ctx: Context, address: string, list?: MailList): Promise<Subscriber[]> {
+  if (!isEmailAddress(address.trim())) return [];
+  const onList = list ? sql`AND list_id = ${list.id}` : sql``;
+  return select(ctx, sql`customer_id = ${viewerOf(ctx).customerId} AND email_key = ${emailKey(address.trim())} ${onList}
+                         ORDER BY list_id LIMIT ${LISTS_PER_ADDRESS_MAX}`);
+}
+
+async function findByAddress(ctx: Context, address: string, list: MailList | undefined): Promise<Subscriber> {
+  const [found, other] = await subscribersByAddress(ctx, address, list);
+  if (!found) throw subscriberNotFound();
+  if (other) throw severalLists();
+  return found;
+}
+
+async function findById(ctx: Context, id: bigint): Promise<Subscriber | undefined> {
+  const [row] = await select(ctx, sql`id = ${id}`);
+  return row;
+}
+
+function select(ctx: Context, condition: Sql): Promise<Subscriber[]> {
+  return ctx.db.query<Subscriber>(sql`SELECT ${SUBSCRIBER_COLUMNS} FROM subscriber s WHERE ${condition}`);
+}

@@ -1,0 +1,27 @@
+/** Asks a person on a list (again) for consent: `pending` and a confirmation mail, whatever the status was (D18). */
+import { emailKey } from '../../lib/text.ts';
+import { inTransaction, type Context } from '../context.ts';
+import { askForConfirmation } from './confirmation.ts';
+import { findSubscriber } from './find-subscriber.ts';
+import { emailSuppressed, subscriberNotFound } from './subscriber-errors.ts';
+import { insertConsentEvent, lockSubscriber, writeSubscriber } from './subscriber-store.ts';
+import type { Subscriber, SubscriberRef } from './subscriber.ts';
+import { isSuppressed } from './suppression.ts';
+
+/**
+ * Makes the caller's subscriber pending and enqueues the mail. Throws ValidationError `EMAIL_SUPPRESSED`, NotFoundError,
+ * ForeignResourceError.
+ */
+export async function subscribeSubscriber(ctx: Context, ref: SubscriberRef): Promise<Subscriber> {
+  const found = await findSubscriber(ctx, ref);
+  return inTransaction(ctx, async ({ db }) => {
+    const subscriber = await lockSubscriber(db, found);
+    if (!subscriber) throw subscriberNotFound();
+    const { customerId, email } = subscriber;
+    if (await isSuppressed(db, { customerId, emailKey: emailKey(email) })) throw emailSuppressed();
+    const asked = await writeSubscriber(db, subscriber, { ...subscriber, status: 'pending' }, true);
+    await insertConsentEvent(db, asked, { status: 'pending', source: 'api', ipAddress: ctx.ipAddress });
+    await askForConfirmation(db, asked);
+    return asked;
+  });
+}

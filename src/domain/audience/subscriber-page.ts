@@ -1,0 +1,144 @@
+/**
+ * Reads subscribers page by page: by number (REST, decision D2) and by key (GraphQL connections). Totals come from
+ * counters; where a numbered page begins is found from the block counters (hot.subscriber_block), so that the last
+ * page of a long list costs what its first one costs. The order is by list and id, and never changes.
+ */
+import { sql, empty, type Queryable, type Sql } from '../../db/database.ts';
+import type { Context } from '../context.ts';
+import type { MailList } from './list.ts';
+import { SUBSCRIBER_COLUMNS } from './subscriber-store.ts';
+import type { Subscriber } from './subscriber.ts';
+
+/** Who is meant: one list or all of the customer's; by what they ever did with a campaign. */
+export interface SubscriberFilter {
+  readonly customerId: bigint;
+  readonly list?: Pick<MailList, 'id'> | undefined;
+  readonly opened?: boolean | undefined;
+  readonly clicked?: boolean | undefined;
+}
+
+export interface SubscriberWindow {
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** Where a row stands in the order. */
+export interface SubscriberPosition {
+  readonly listId: bigint;
+  readonly id: bigint;
+}
+
+/** Ids per block are 2 to this: the same number as in the triggers that count (migration `hot`). */
+const BLOCK_BITS = 11;
+
+/** How many the filter means, from counters. Both filters at once are the one exception: those are counted. */
+export async function countSubscribers(ctx: Context, filter: SubscriberFilter): Promise<number> {
+  const { opened, clicked } = filter;
+  const [row] = await ctx.db.query<{ everybody: number; openers: number; clickers: number }>(sql`
+    SELECT coalesce(sum(subscribed + unsubscribed + unconfirmed + pending), 0)::int AS everybody,
+           coalesce(sum(openers), 0)::int AS openers, coalesce(sum(clickers), 0)::int AS clickers
+      FROM hot.list_counter c WHERE c.customer_id = ${filter.customerId} ${onList(sql`c`, filter)}`);
+  const { everybody = 0, openers = 0, clickers = 0 } = row ?? {};
+  if (opened !== undefined && clicked !== undefined) return countBoth(ctx.db, filter, everybody, { openers, clickers });
+  if (opened !== undefined) return opened ? openers : everybody - openers;
+  if (clicked !== undefined) return clicked ? clickers : everybody - clickers;
+  return everybody;
+}
+
+/** One numbered page; `total` is what `countSubscribers` said. */
+export async function subscriberPage(ctx: Context, filter: SubscriberFilter, window: SubscriberWindow & { total: number }): Promise<Subscriber[]> {
+  const { offset, limit, total } = window;
+  if (offset >= total) return [];
+  if (filter.opened === undefined && filter.clicked === undefined) return unfilteredPage(ctx.db, filter, window);
+  // From the nearer end: the last page is as near as the first.
+  if (offset <= total / 2) return rowsInOrder(ctx.db, filter, { direction: 'forward', limit, offset });
+  const behind = total - offset - limit;
+  const reading = { direction: 'backward', limit: behind < 0 ? limit + behind : limit, offset: Math.max(0, behind) } as const;
+  return (await rowsInOrder(ctx.db, filter, reading)).reverse();
+}
+
+export interface KeyWindow {
+  readonly limit: number;
+  readonly after?: SubscriberPosition | undefined;
+  readonly before?: SubscriberPosition | undefined;
+  /** Take the last ones of the range; they come in reversed order. */
+  readonly backward?: boolean | undefined;
+}
+
+/** A page by key: the rows after (and before) given positions. */
+export function subscribersByKey(ctx: Context, filter: SubscriberFilter, window: KeyWindow): Promise<Subscriber[]> {
+  const { limit, after, before, backward } = window;
+  return rowsInOrder(ctx.db, filter, { direction: backward ? 'backward' : 'forward', limit, offset: 0, after, before });
+}
+
+async function unfilteredPage(db: Queryable, filter: SubscriberFilter, { offset, limit }: SubscriberWindow): Promise<Subscriber[]> {
+  const [start] = await db.query<{ listId: bigint; block: bigint; passed: number }>(sql`
+    SELECT list_id AS "listId", block, passed FROM (
+      SELECT list_id, block, members, (sum(members) OVER (ORDER BY list_id, block) - members)::int AS passed
+        FROM hot.subscriber_block b WHERE b.customer_id = ${filter.customerId} ${onList(sql`b`, filter)}) running
+     WHERE passed <= ${offset} AND passed + members > ${offset}
+     ORDER BY list_id, block LIMIT 1`);
+  if (!start) return [];
+  const after = { listId: start.listId, id: (start.block << BigInt(BLOCK_BITS)) - 1n };
+  return rowsInOrder(db, filter, { direction: 'forward', limit, offset: offset - start.passed, after });
+}
+
+interface Reading {
+  readonly direction: 'forward' | 'backward';
+  readonly limit: number;
+  readonly offset: number;
+  readonly after?: SubscriberPosition | undefined;
+  readonly before?: SubscriberPosition | undefined;
+}
+
+/** Finds the page's keys in an index alone, then its rows. */
+async function rowsInOrder(db: Queryable, filter: SubscriberFilter, reading: Reading): Promise<Subscriber[]> {
+  const order = reading.direction === 'forward' ? sql`ASC` : sql`DESC`;
+  return db.query<Subscriber>(sql`
+    SELECT ${SUBSCRIBER_COLUMNS} FROM (
+      ${keysOf(filter, reading)} ORDER BY k.list_id ${order}, k.id ${order} OFFSET ${reading.offset} LIMIT ${reading.limit}) page
+      JOIN subscriber s ON s.customer_id = ${filter.customerId} AND s.list_id = page.list_id AND s.id = page.id
+     ORDER BY s.list_id ${order}, s.id ${order}`);
+}
+
+function keysOf(filter: SubscriberFilter, { after, before }: Reading): Sql {
+  const drivenByActivity = filter.opened === true || filter.clicked === true;
+  const source = drivenByActivity
+    ? sql`(SELECT customer_id, list_id, subscriber_id AS id, opened_at, clicked_at FROM hot.subscriber_activity)`
+    : sql`subscriber`;
+  const from = after ? sql`AND (k.list_id, k.id) > (${after.listId}, ${after.id})` : empty;
+  const to = before ? sql`AND (k.list_id, k.id) < (${before.listId}, ${before.id})` : empty;
+  const did = drivenByActivity ? sql`${didInRow(filter)}` : didNot(filter);
+  return sql`SELECT k.list_id, k.id FROM ${source} k WHERE k.customer_id = ${filter.customerId} ${onList(sql`k`, filter)} ${from} ${to} ${did}`;
+}
+
+/** Conditions on the row of hot.subscriber_activity itself. */
+function didInRow({ opened, clicked }: SubscriberFilter): Sql {
+  const open = opened === undefined ? empty : opened ? sql`AND k.opened_at IS NOT NULL` : sql`AND k.opened_at IS NULL`;
+  const click = clicked === undefined ? empty : clicked ? sql`AND k.clicked_at IS NOT NULL` : sql`AND k.clicked_at IS NULL`;
+  return sql`${open} ${click}`;
+}
+
+/** Who did nothing has no row, or one without the time in question. */
+function didNot({ opened, clicked }: SubscriberFilter): Sql {
+  if (opened === undefined && clicked === undefined) return empty;
+  const open = opened === undefined ? sql`false` : sql`a.opened_at IS NOT NULL`;
+  const click = clicked === undefined ? sql`false` : sql`a.clicked_at IS NOT NULL`;
+  return sql`AND NOT EXISTS (SELECT 1 FROM hot.subscriber_activity a
+    WHERE a.customer_id = k.customer_id AND a.list_id = k.list_id AND a.subscriber_id = k.id AND (${open} OR ${click}))`;
+}
+
+function onList(alias: Sql, { list }: SubscriberFilter): Sql {
+  return list ? sql`AND ${alias}.list_id = ${list.id}` : empty;
+}
+
+async function countBoth(db: Queryable, filter: SubscriberFilter, everybody: number, known: { openers: number; clickers: number }): Promise<number> {
+  const [row] = await db.query<{ both: number }>(sql`
+    SELECT count(*)::int AS both FROM hot.subscriber_activity a
+     WHERE a.customer_id = ${filter.customerId} ${onList(sql`a`, filter)} AND a.opened_at IS NOT NULL AND a.clicked_at IS NOT NULL`);
+  const both = row?.both ?? 0;
+  if (filter.opened && filter.clicked) return both;
+  if (filter.opened) return known.openers - both;
+  if (filter.clicked) return known.clickers - both;
+  return everybody - known.openers - known.clickers + both;
+}

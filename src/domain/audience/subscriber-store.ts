@@ -1,0 +1,108 @@
+/** Writes of subscribers, their history and the tags a list knows. One row at a time; bulk has its own ways. */
+import { sql, type Queryable } from '../../db/database.ts';
+import { emailKey } from '../../lib/text.ts';
+import type { MailList } from './list.ts';
+import { CONFIRMATION_DAYS, tagKey, type ConsentSource, type Subscriber, type SubscriberStatus } from './subscriber.ts';
+
+export const SUBSCRIBER_COLUMNS = sql`
+  s.customer_id AS "customerId", s.list_id AS "listId", s.id, s.email, s.status, s.source, s.ip_address AS "ipAddress",
+  s.fields, s.tags, s.created_at AS "createdAt", s.updated_at AS "updatedAt", s.pending_until AS "pendingUntil"`;
+
+// Whole seconds, because the link that carries it does; rounded up, so that a link is never older than its request.
+const PENDING_UNTIL = sql`date_trunc('second', now()) + interval '1 second' + make_interval(days => ${CONFIRMATION_DAYS})`;
+
+export interface NewSubscriber {
+  readonly email: string;
+  readonly status: SubscriberStatus;
+  readonly source: ConsentSource;
+  readonly ipAddress: string | null;
+  readonly fields: Readonly<Record<string, string>>;
+  readonly tags: readonly string[];
+}
+
+/** Stores a subscriber; undefined when the address is on the list already. */
+export async function insertSubscriber(db: Queryable, list: MailList, person: NewSubscriber): Promise<Subscriber | undefined> {
+  const isPending = person.status === 'pending';
+  const [row] = await db.query<Subscriber>(sql`
+    INSERT INTO subscriber AS s (customer_id, list_id, email, email_key, status, source, ip_address, fields, tags, pending_until)
+    VALUES (${list.customerId}, ${list.id}, ${person.email}, ${emailKey(person.email)}, ${person.status}, ${person.source},
+            ${person.ipAddress}, ${JSON.stringify(person.fields)}::jsonb, ${[...person.tags]}::text[],
+            CASE WHEN ${isPending}::boolean THEN ${PENDING_UNTIL} END)
+    ON CONFLICT (customer_id, email_key, list_id) DO NOTHING
+    RETURNING ${SUBSCRIBER_COLUMNS}`);
+  return row;
+}
+
+/** The subscriber as it is now, locked until the transaction ends; undefined when it is gone. */
+export async function lockSubscriber(db: Queryable, { customerId, listId, id }: SubscriberKey): Promise<Subscriber | undefined> {
+  const [row] = await db.query<Subscriber>(
+    sql`SELECT ${SUBSCRIBER_COLUMNS} FROM subscriber s
+         WHERE customer_id = ${customerId} AND list_id = ${listId} AND id = ${id} FOR UPDATE`,
+    'audience.lock_subscriber',
+  );
+  return row;
+}
+
+export type SubscriberKey = Pick<Subscriber, 'customerId' | 'listId' | 'id'>;
+
+export interface SubscriberChange {
+  readonly email: string;
+  readonly status: SubscriberStatus;
+  readonly fields: Readonly<Record<string, string>>;
+  readonly tags: readonly string[];
+}
+
+/** Writes a locked subscriber; `asked` says that a confirmation mail goes out and its time begins anew. */
+export async function writeSubscriber(db: Queryable, key: SubscriberKey, change: SubscriberChange, asked = false): Promise<Subscriber> {
+  const [row] = await db.query<Subscriber>(sql`
+    UPDATE subscriber AS s
+       SET email = ${change.email}, email_key = ${emailKey(change.email)}, status = ${change.status},
+           fields = ${JSON.stringify(change.fields)}::jsonb, tags = ${[...change.tags]}::text[], updated_at = now(),
+           pending_until = CASE WHEN ${asked}::boolean THEN ${PENDING_UNTIL}
+                                WHEN ${change.status}::text = 'pending' THEN pending_until END
+     WHERE customer_id = ${key.customerId} AND list_id = ${key.listId} AND id = ${key.id}
+    RETURNING ${SUBSCRIBER_COLUMNS}`);
+  if (!row) throw new Error('A locked subscriber is gone.');
+  return row;
+}
+
+/** Adds a line to the history of what a person agreed to. */
+export async function insertConsentEvent(db: Queryable, key: SubscriberKey, event: ConsentEntry): Promise<void> {
+  await db.execute(
+    sql`INSERT INTO consent_event (customer_id, list_id, subscriber_id, status, source, ip_address)
+        VALUES (${key.customerId}, ${key.listId}, ${key.id}, ${event.status}, ${event.source}, ${event.ipAddress})`,
+    'audience.insert_consent_event',
+  );
+}
+
+export interface ConsentEntry {
+  readonly status: SubscriberStatus;
+  readonly source: ConsentSource;
+  readonly ipAddress: string | null;
+}
+
+/** Makes the tags known to the list; the first spelling stays. */
+export async function rememberTags(db: Queryable, list: Pick<MailList, 'customerId' | 'id'>, tags: readonly string[]): Promise<void> {
+  if (tags.length === 0) return;
+  // In one order everywhere, so that two writers never wait for each other.
+  const byKey = tags.map((name) => ({ name, key: tagKey(name) })).sort((a, b) => (a.key < b.key ? -1 : 1));
+  await db.execute(sql`
+    INSERT INTO list_tag (customer_id, list_id, name_key, name)
+    SELECT ${list.customerId}, ${list.id}, key, name
+      FROM unnest(${byKey.map(({ key }) => key)}::text[], ${byKey.map(({ name }) => name)}::text[]) AS t (key, name)
+    ON CONFLICT DO NOTHING`);
+}
+
+/** Erases a subscriber, its history and what it opened or clicked. Answers whether it was there. */
+export async function eraseSubscriber(db: Queryable, { customerId, listId, id }: SubscriberKey): Promise<boolean> {
+  const erased = await db.execute(sql`DELETE FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId} AND id = ${id}`);
+  await db.execute(sql`DELETE FROM consent_event WHERE customer_id = ${customerId} AND list_id = ${listId} AND subscriber_id = ${id}`);
+  await db.execute(sql`
+    WITH gone AS (
+      DELETE FROM hot.subscriber_activity WHERE customer_id = ${customerId} AND list_id = ${listId} AND subscriber_id = ${id}
+      RETURNING opened_at, clicked_at)
+    UPDATE hot.list_counter c
+       SET openers = c.openers - (gone.opened_at IS NOT NULL)::int, clickers = c.clickers - (gone.clicked_at IS NOT NULL)::int
+      FROM gone WHERE c.customer_id = ${customerId} AND c.list_id = ${listId}`);
+  return erased === 1;
+}

@@ -1,0 +1,71 @@
+/**
+ * A person on a list: states, limits and the checks of its input. One row per address and list (decision D20).
+ * This file knows no SQL.
+ */
+import { z } from 'zod';
+import { emailAddress, isOneLine } from '../../lib/text.ts';
+
+export const SUBSCRIBER_STATUSES = ['subscribed', 'unsubscribed', 'unconfirmed', 'pending'] as const;
+export type SubscriberStatus = (typeof SUBSCRIBER_STATUSES)[number];
+
+/** What a caller may set by hand: `pending` comes only with a confirmation mail (D18). */
+export const SETTABLE_STATUSES = ['subscribed', 'unsubscribed', 'unconfirmed'] as const;
+
+export interface Subscriber {
+  readonly customerId: bigint;
+  readonly listId: bigint;
+  readonly id: bigint;
+  readonly email: string;
+  readonly status: SubscriberStatus;
+  readonly source: string | null;
+  readonly ipAddress: string | null;
+  /** Values by tag. */
+  readonly fields: Readonly<Record<string, string>>;
+  readonly tags: readonly string[];
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly pendingUntil: Date | null;
+}
+
+/** By which door a change of consent came: kept in the history. */
+export type ConsentSource = 'api' | 'form' | 'confirmation' | 'link' | 'one-click' | 'expiry' | `import:${string}`;
+
+/** How long a confirmation link works (D17). */
+export const CONFIRMATION_DAYS = 14;
+
+/** A word or two; longer is a remark and belongs in a field. */
+export const TAG_LENGTH_MAX = 100;
+/** All tags lie in the subscriber's row, which every page of a list reads. */
+export const TAGS_MAX = 100;
+
+/** Tags as callers write them: each may hold several, separated by commas; empty ones are dropped (D19). */
+export const tagsInput = z
+  .array(z.string())
+  .transform((texts) => distinctTags(texts.flatMap((text) => text.split(',')).map((tag) => tag.trim())))
+  .refine((tags) => tags.every(isOneLine), 'must not contain line breaks or control characters')
+  .refine((tags) => tags.every((tag) => tag.length <= TAG_LENGTH_MAX), `may not be longer than ${TAG_LENGTH_MAX} characters each`)
+  .refine((tags) => tags.length <= TAGS_MAX, `may not be more than ${TAGS_MAX}`);
+
+/** Which subscriber is meant: a uid, an id or an address; an address on several lists needs the list (D7). */
+export interface SubscriberRef {
+  readonly subscriber: string;
+  readonly listUid?: string | null | undefined;
+}
+
+export const addSubscriberInput = z.object({ EMAIL: emailAddress(), tags: tagsInput });
+
+export const updateSubscriberInput = z
+  .object({ EMAIL: emailAddress(), tags: tagsInput, status: z.enum(SETTABLE_STATUSES) })
+  .partial();
+
+/** The tags compared without case: the same key is the same tag. */
+export function tagKey(tag: string): string {
+  return tag.normalize('NFC').toLowerCase();
+}
+
+/** In order of first appearance, each key once, no empty ones. */
+export function distinctTags(tags: readonly string[]): string[] {
+  const byKey = new Map<string, string>();
+  for (const tag of tags) if (tag !== '' && !byKey.has(tagKey(tag))) byKey.set(tagKey(tag), tag);
+  return [...byKey.values()];
+}

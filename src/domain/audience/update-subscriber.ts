@@ -1,0 +1,69 @@
+/** Changes a subscriber's address, field values, tags (added to those there) and status; what is absent stays. */
+import { checkInput } from '../../lib/text.ts';
+import { inTransaction, type Context, type TransactionContext } from '../context.ts';
+import { checkFieldValues } from './field-values.ts';
+import { findSubscriber } from './find-subscriber.ts';
+import { fieldsOfList } from './list-field-store.ts';
+import { emailTaken, subscriberNotFound, tooManyTags, wrongFields } from './subscriber-errors.ts';
+import { insertConsentEvent, lockSubscriber, rememberTags, writeSubscriber, type SubscriberChange } from './subscriber-store.ts';
+import { distinctTags, TAGS_MAX, updateSubscriberInput, type Subscriber, type SubscriberRef } from './subscriber.ts';
+
+export interface UpdateSubscriberInput extends SubscriberRef {
+  readonly email?: string | null | undefined;
+  readonly fields?: Readonly<Record<string, unknown>> | null | undefined;
+  readonly tags?: readonly string[] | null | undefined;
+  readonly status?: string | null | undefined;
+  readonly ignoreUnknownFields?: boolean | null | undefined;
+}
+
+/**
+ * Updates the caller's subscriber. Throws ValidationError (`EMAIL_TAKEN`, `TOO_MANY_TAGS`, fields by tag),
+ * NotFoundError `SUBSCRIBER_NOT_FOUND`, ForeignResourceError.
+ */
+export async function updateSubscriber(ctx: Context, input: UpdateSubscriberInput): Promise<Subscriber> {
+  const found = await findSubscriber(ctx, input);
+  return inTransaction(ctx, async (inner) => {
+    const subscriber = await lockSubscriber(inner.db, found);
+    if (!subscriber) throw subscriberNotFound();
+    const change = await checkChange(inner, subscriber, input);
+    const updated = await writeSubscriber(inner.db, subscriber, change);
+    await rememberTags(inner.db, { customerId: subscriber.customerId, id: subscriber.listId }, input.tags ? change.tags : []);
+    if (updated.status !== subscriber.status) {
+      await insertConsentEvent(inner.db, updated, { status: updated.status, source: 'api', ipAddress: ctx.ipAddress });
+    }
+    return updated;
+  }).catch((error: unknown) => {
+    throw takenOr(error);
+  });
+}
+
+async function checkChange(ctx: TransactionContext, subscriber: Subscriber, input: UpdateSubscriberInput): Promise<SubscriberChange> {
+  const { email, tags, status } = input;
+  const parsed = checkInput(updateSubscriberInput, { EMAIL: email ?? undefined, tags: tags ?? undefined, status: status ?? undefined });
+  const fields = await fieldsOfList(ctx.db, { customerId: subscriber.customerId, id: subscriber.listId });
+  const options = { ignoreUnknown: input.ignoreUnknownFields ?? false, isNew: false };
+  const values = checkFieldValues(fields, input.fields ?? {}, options);
+  const errors = { ...parsed.errors, ...values.errors };
+  if (!parsed.data || Object.keys(errors).length > 0) throw wrongFields(errors);
+  const merged = distinctTags([...subscriber.tags, ...(parsed.data.tags ?? [])]);
+  if (merged.length > TAGS_MAX) throw tooManyTags(TAGS_MAX);
+  return {
+    email: parsed.data.EMAIL ?? subscriber.email,
+    status: parsed.data.status ?? subscriber.status,
+    fields: { ...without(subscriber.fields, values.cleared), ...values.set },
+    tags: merged,
+  };
+}
+
+/** The unique index decides, also between two callers at once. */
+function takenOr(error: unknown): unknown {
+  const isDuplicate = error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION;
+  return isDuplicate ? emailTaken() : error;
+}
+
+/** SQLSTATE, PostgreSQL's appendix A. */
+const UNIQUE_VIOLATION = '23505';
+
+function without(fields: Readonly<Record<string, string>>, cleared: readonly string[]): Record<string, string> {
+  return Object.fromEntries(Object.entries(fields).filter(([tag]) => !cleared.includes(tag)));
+}

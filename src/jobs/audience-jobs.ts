@@ -1,0 +1,22 @@
+/** Jobs of lists and the people on them. */
+import { z } from 'zod';
+import { defineJob } from './define-job.ts';
+
+const id = z.coerce.bigint();
+
+/** About a day with the queue's growing delay: a sending server that is down for a night loses no confirmation. */
+const CONFIRMATION_ATTEMPTS_MAX = 15;
+
+/** Sends the mail that asks a pending subscriber to confirm. */
+export const sendConfirmationJob = defineJob({
+  name: 'audience.send-confirmation',
+  payload: z.object({ customerId: id, listId: id, subscriberId: id }),
+  attemptsMax: CONFIRMATION_ATTEMPTS_MAX,
+});
+
+/** Turns those whose confirmation mail has run out into `unconfirmed`. */
+export const expirePendingJob = defineJob({
+  name: 'audience.expire-pending',
+  payload: z.looseObject({}),
+  attemptsMax: 1,
+});
