@@ -45,7 +45,8 @@ export async function startEmbeddedDatabase({ folder, settings = [] }: EmbeddedO
   const adminUrl = urlOf(password, port, 'postgres');
   await untilReady(adminUrl, folder, data);
   await ensureDatabase(adminUrl);
-  return { url: urlOf(password, port, DATABASE), stop: () => stop(data) };
+  const isOwner = becomeOwner(folder, running !== undefined);
+  return { url: urlOf(password, port, DATABASE), stop: () => (isOwner ? stop(data) : Promise.resolve()) };
 }
 
 interface Place {
@@ -140,6 +141,15 @@ async function ensureDatabase(adminUrl: string): Promise<void> {
   } finally {
     await client.end();
   }
+}
+
+/** Several processes may share the server of one folder; the one that started it, or found it orphaned, stops it. */
+function becomeOwner(folder: string, isRunning: boolean): boolean {
+  const file = path.join(folder, 'owner.pid');
+  const owner = isRunning && existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
+  if (owner > 0 && owner !== process.pid && isAlive(owner)) return false;
+  writeFileSync(file, String(process.pid));
+  return true;
 }
 
 /** The postmaster that owns `data` now, by its pid file: line 1 the process, line 4 the port. */

@@ -16,6 +16,9 @@ import { outcomeOfFailure, REPLY_LENGTH_MAX, UNAVAILABLE_DELAY_SECONDS, type Cla
 import type { Dispatch } from './dispatch.ts';
 import { resolveUnknownAsSent, settle, type Settled } from './ledger-store.ts';
 
+/** A commit costs milliseconds: replies that come together are recorded together. */
+const COLLECT_MS = 2;
+
 /** Why the loop ended: nothing left, campaign or process stopping, server down, or its pace reached. */
 export type LoopEnd =
   | { readonly reason: 'finished' | 'stopped' | 'aborted' }
@@ -182,6 +185,7 @@ class SendingLoop {
       if (wantsPermits) void this.#input.channel.permits.whenFree().then(resolve);
     }).then(() => {
       this.#wake = undefined;
+      return sleep(COLLECT_MS);
     });
   }
 }

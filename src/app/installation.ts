@@ -1,0 +1,62 @@
+/** What this installation is: its secret, its address, its limits. */
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Settings } from '../config/settings.ts';
+import { sql, type Database } from '../db/database.ts';
+import type { Installation } from '../domain/context.ts';
+import { deriveKey } from '../lib/crypto.ts';
+
+/** Reads or makes the secret, and refuses one that is not the database's. */
+export async function loadInstallation(settings: Settings, port: number, database: Database): Promise<Installation> {
+  const secret = settings.APP_SECRET || keptSecret(path.join(settings.DATA_DIR, 'secret'));
+  await checkSecret(database, secret);
+  return {
+    baseUrl: settings.BASE_URL || `http://${hostForUrl(settings.HOST)}:${port}`,
+    secret,
+    limits: {
+      sendBatchSize: settings.SEND_BATCH_SIZE,
+      sendAttemptsMax: settings.SEND_ATTEMPTS_MAX,
+      sendRetryDelaySeconds: settings.SEND_RETRY_DELAY_SECONDS,
+      planBatchSize: settings.PLAN_BATCH_SIZE,
+      importBatchSize: settings.IMPORT_BATCH_SIZE,
+      importBytesMax: settings.IMPORT_SIZE_MAX_MB * 1_000_000,
+    },
+  };
+}
+
+/** The secret in its file; made on first use, readable by the program's user only. */
+function keptSecret(file: string): string {
+  if (!existsSync(file)) {
+    mkdirSync(path.dirname(file), { recursive: true });
+    try {
+      // "wx": when two processes start at once, the second reads what the first wrote.
+      writeFileSync(file, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flag: 'wx' });
+    } catch (error) {
+      if (!existsSync(file)) throw error;
+    }
+  }
+  return readFileSync(file, 'utf8').trim();
+}
+
+/**
+ * Keeps a fingerprint of the secret in the database. Another secret would make every sealed credential unreadable
+ * and every link in every mail that was sent invalid, so it stops the start.
+ */
+async function checkSecret(database: Database, secret: string): Promise<void> {
+  const fingerprint = deriveKey(secret, 'fingerprint').toString('hex').slice(0, 32);
+  const [row] = await database.query<{ value: string }>(
+    sql`INSERT INTO setting (key, value) VALUES ('installation.secret_fingerprint', ${JSON.stringify(fingerprint)}::jsonb)
+        ON CONFLICT (key) DO UPDATE SET key = excluded.key RETURNING value`,
+  );
+  if (row?.value === fingerprint) return;
+  throw new Error(
+    'APP_SECRET (or the file "secret" in DATA_DIR) is not the one this database was set up with. ' +
+      'Give this process the same secret as the others: links in sent mails and stored credentials depend on it.',
+  );
+}
+
+function hostForUrl(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost';
+  return host.includes(':') ? `[${host}]` : host;
+}
