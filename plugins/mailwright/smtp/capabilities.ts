@@ -1,0 +1,43 @@
+/** What a server offers in its answer to EHLO, as far as this client makes use of it. */
+import type { Reply } from './reply.ts';
+
+export interface Capabilities {
+  readonly pipelining: boolean;
+  readonly chunking: boolean;
+  readonly size: boolean;
+  readonly smtputf8: boolean;
+  readonly eightBitMime: boolean;
+  readonly starttls: boolean;
+  /** Login mechanisms, in capitals. */
+  readonly auth: ReadonlySet<string>;
+}
+
+/** What a server of RFC 821 (HELO) can do: nothing of this. */
+export const NO_CAPABILITIES: Capabilities = {
+  pipelining: false,
+  chunking: false,
+  size: false,
+  smtputf8: false,
+  eightBitMime: false,
+  starttls: false,
+  auth: new Set(),
+};
+
+/** Reads the answer to EHLO: its first line is the greeting, each other line one keyword with parameters. */
+export function capabilitiesOf(ehlo: Reply): Capabilities {
+  const offered = new Map<string, readonly string[]>();
+  for (const line of ehlo.lines().slice(1)) {
+    // `AUTH=LOGIN` is how servers older than RFC 4954 wrote it
+    const [keyword = '', ...parameters] = line.toUpperCase().replace(/^AUTH=/, 'AUTH ').split(/\s+/);
+    offered.set(keyword, [...(offered.get(keyword) ?? []), ...parameters]);
+  }
+  return {
+    pipelining: offered.has('PIPELINING'),
+    chunking: offered.has('CHUNKING'),
+    size: offered.has('SIZE'),
+    smtputf8: offered.has('SMTPUTF8'),
+    eightBitMime: offered.has('8BITMIME'),
+    starttls: offered.has('STARTTLS'),
+    auth: new Set(offered.get('AUTH')),
+  };
+}

@@ -1,0 +1,179 @@
+/**
+ * The open connections to one server: opened when messages wait, shared evenly, given up when idle. A message that
+ * no connection has started with waits here.
+ */
+import { SendingError, type DriverOptions, type OutgoingMessage, type SendResult } from '../../../src/plugin-api/index.ts';
+import type { Capabilities } from './capabilities.ts';
+import { SmtpConnection, type ConnectionEnd, type Mode } from './connection.ts';
+import { unavailable } from './reply-meaning.ts';
+import { openSession, type Session } from './session.ts';
+import type { SmtpSettings } from './settings.ts';
+import type { Delivery } from './transaction.ts';
+
+/** After a failed opening, further ones beside a working connection wait this long, then twice as long, up to a limit. */
+const HOLD_MS = 1_000;
+const HOLD_MS_MAX = 30_000;
+/** A server that lost its step while commands were pipelined is spoken to in lockstep this long. */
+const LOCKSTEP_MS = 600_000;
+/** On closing, what waits here may still go out during this time; afterwards it is given back as not sent. */
+const DRAIN_MS_MAX = 5_000;
+/** On closing, what is in flight may take the time of one reply and this. */
+const CLOSE_GRACE_MS = 2_000;
+
+export interface PoolOptions extends DriverOptions {
+  readonly settings: SmtpSettings;
+}
+
+export class ConnectionPool {
+  readonly #options: PoolOptions;
+  readonly #connectionsMax: number;
+  readonly #connections = new Set<SmtpConnection>();
+  readonly #abort = new AbortController();
+  #waiting: Delivery[] = [];
+  #openingCount = 0;
+  #failureCount = 0;
+  #heldUntil = 0;
+  #lockstepUntil = 0;
+  #isClosing = false;
+  #closed: PromiseWithResolvers<void> | undefined;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#connectionsMax = Math.max(1, Math.min(options.connectionsMax, options.settings.connections));
+  }
+
+  get connectionsMax(): number {
+    return this.#connectionsMax;
+  }
+
+  /** Hands one message to a connection, opening one if need be; settles with the message's fate. */
+  send(message: OutgoingMessage): Promise<SendResult> {
+    if (this.#isClosing) return Promise.reject(unavailable('The driver is closed'));
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({
+        message,
+        accept: (reply) => {
+          this.#failureCount = 0;
+          resolve({ runtimeMessageId: message.messageId, reply: reply.text() });
+        },
+        fail: reject,
+        wasMoved: false,
+      });
+      this.#pump();
+    });
+  }
+
+  /** Lets what was handed over finish, within limits, and frees every connection. */
+  async close(): Promise<void> {
+    if (this.#closed) return this.#closed.promise;
+    this.#closed = Promise.withResolvers();
+    this.#isClosing = true;
+    const drainTimer = setTimeout(() => this.#failWaiting(unavailable('The driver is closed')), DRAIN_MS_MAX);
+    const cutTimer = setTimeout(() => this.#cut(), this.#options.replyTimeoutMs + CLOSE_GRACE_MS);
+    this.#retireWhenDrained();
+    await this.#closed.promise;
+    clearTimeout(drainTimer);
+    clearTimeout(cutTimer);
+  }
+
+  #pump(): void {
+    while (this.#waiting.length > 0) {
+      const connection = this.#emptiestConnection();
+      if (!connection) break;
+      const delivery = this.#waiting.shift();
+      if (delivery) connection.take(delivery);
+    }
+    this.#openMore();
+    if (this.#isClosing) this.#retireWhenDrained();
+  }
+
+  #emptiestConnection(): SmtpConnection | undefined {
+    let emptiest: SmtpConnection | undefined;
+    for (const connection of this.#connections) {
+      if (connection.room === 0) continue;
+      if (!emptiest || connection.inFlightCount < emptiest.inFlightCount) emptiest = connection;
+    }
+    return emptiest;
+  }
+
+  #openMore(): void {
+    const openCount = this.#connections.size + this.#openingCount;
+    const wanted = Math.min(this.#waiting.length - this.#openingCount, this.#connectionsMax - openCount);
+    for (let index = 0; index < wanted && this.#mayOpen(); index++) void this.#open();
+  }
+
+  /** In trouble one opening at a time, and beside working connections none until the hold is over. */
+  #mayOpen(): boolean {
+    if (this.#abort.signal.aborted) return false;
+    if (this.#failureCount === 0) return true;
+    if (this.#openingCount > 0) return false;
+    return this.#connections.size === 0 || performance.now() >= this.#heldUntil;
+  }
+
+  async #open(): Promise<void> {
+    this.#openingCount++;
+    try {
+      const session = await openSession({ ...this.#options, signal: this.#abort.signal });
+      this.#openingCount--;
+      this.#admit(session);
+    } catch (error) {
+      this.#openingCount--;
+      this.#onTrouble(error instanceof SendingError ? error : unavailable(String(error)));
+    }
+    this.#pump();
+  }
+
+  #admit(session: Session): void {
+    const listener = {
+      onRoom: () => this.#pump(),
+      onEnd: (connection: SmtpConnection, end: ConnectionEnd) => this.#onEnd(connection, end),
+    };
+    const mode = this.#modeFor(session.capabilities);
+    this.#connections.add(new SmtpConnection({ session, mode, window: this.#options.settings.window, listener }));
+  }
+
+  #modeFor({ pipelining, chunking }: Capabilities): Mode {
+    if (!pipelining || performance.now() < this.#lockstepUntil) return 'lockstep';
+    return chunking ? 'chunked' : 'pipelined';
+  }
+
+  #onEnd(connection: SmtpConnection, end: ConnectionEnd): void {
+    this.#connections.delete(connection);
+    this.#waiting.unshift(...end.returned);
+    if (end.isPipeliningSuspect) this.#lockstepUntil = performance.now() + LOCKSTEP_MS;
+    if (end.farewell) this.#onTrouble(end.farewell);
+    else if (end.isBarren) this.#hold();
+    this.#pump();
+  }
+
+  /** The server says that it cannot be used: with no connection left, nothing that waits has a way out. */
+  #onTrouble(error: SendingError): void {
+    this.#hold();
+    if (this.#connections.size === 0 && this.#openingCount === 0) this.#failWaiting(error);
+  }
+
+  #hold(): void {
+    this.#heldUntil = performance.now() + Math.min(HOLD_MS * 2 ** this.#failureCount, HOLD_MS_MAX);
+    this.#failureCount++;
+  }
+
+  #failWaiting(error: SendingError): void {
+    const given = this.#waiting;
+    this.#waiting = [];
+    for (const delivery of given) delivery.fail(error);
+    if (this.#isClosing) this.#retireWhenDrained();
+  }
+
+  #retireWhenDrained(): void {
+    if (this.#waiting.length > 0) return;
+    for (const connection of this.#connections) connection.retire();
+    if (this.#openingCount > 0) this.#abort.abort();
+    if (this.#connections.size === 0 && this.#openingCount === 0) this.#closed?.resolve();
+  }
+
+  #cut(): void {
+    this.#abort.abort();
+    for (const connection of [...this.#connections]) connection.destroy(new Error('The driver was closed'));
+    this.#failWaiting(unavailable('The driver is closed'));
+  }
+}

@@ -1,0 +1,273 @@
+/**
+ * One logged-in connection: takes messages, keeps as many in flight as the server's extensions allow, and gives each
+ * reply to its own message. Decides nothing about queues or other connections.
+ *
+ * Three ways to speak, by what the server offers:
+ * - lockstep: one command, one reply (RFC 5321).
+ * - pipelined: envelope and DATA of a message leave together with the content of the one before (RFC 2920).
+ * - chunked: whole messages leave one behind the other by BDAT (RFC 3030), up to a window.
+ */
+import { SendingError } from '../../../src/plugin-api/index.ts';
+import { SmtpTimeoutError, type SmtpChannel } from './channel.ts';
+import { chunkPieces, dataPieces, type Piece } from './content.ts';
+import { envelopeCommands } from './envelope.ts';
+import { BAD_SEQUENCE, CLOSING, refusalOf, unavailable } from './reply-meaning.ts';
+import { SmtpProtocolError, type Reply } from './reply.ts';
+import { quit, type Session } from './session.ts';
+import { Transaction, type Delivery, type Step } from './transaction.ts';
+
+/** Servers count messages per session; many refuse somewhere above this. */
+const MESSAGES_PER_CONNECTION_MAX = 1_000;
+/** Long enough to bridge two batches, short enough that no idle program is kept alive by it. */
+const IDLE_MS_MAX = 10_000;
+/** After such a pause the server may have gone; the next message asks first before it sends its content. */
+const TRUST_MS = 1_000;
+/** A server that said 421 has this long to close before we do. */
+const FAREWELL_MS_MAX = 2_000;
+
+export type Mode = 'lockstep' | 'pipelined' | 'chunked';
+
+export interface ConnectionEnd {
+  /** Messages of which nothing that counts was sent: another connection may have them. */
+  readonly returned: readonly Delivery[];
+  /** Why the server cannot be used, when it said so. */
+  readonly farewell: SendingError | undefined;
+  /** Died without having accepted anything. */
+  readonly isBarren: boolean;
+  /** The server and we lost each other while several commands were in flight. */
+  readonly isPipeliningSuspect: boolean;
+}
+
+export interface ConnectionListener {
+  onRoom(): void;
+  onEnd(connection: SmtpConnection, end: ConnectionEnd): void;
+}
+
+export interface ConnectionOptions {
+  readonly session: Session;
+  readonly mode: Mode;
+  readonly window: number;
+  readonly listener: ConnectionListener;
+}
+
+export class SmtpConnection {
+  readonly #options: ConnectionOptions;
+  readonly #channel: SmtpChannel;
+  readonly #mode: Mode;
+  readonly #idleTimer: NodeJS.Timeout;
+  #transactions: Transaction[] = [];
+  #startedCount = 0;
+  #takenCount = 0;
+  #acceptedCount = 0;
+  /** The transaction behind which nothing may be sent until the server has answered. */
+  #dialogue: Transaction | undefined;
+  #mustReset = false;
+  #isCareful = true;
+  #isRetiring = false;
+  #isLeaving = false;
+  #hasEnded = false;
+  #farewell: SendingError | undefined;
+  #farewellTimer: NodeJS.Timeout | undefined;
+  #isOutOfStep = false;
+  #lastReplyAt = performance.now();
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#mode = options.mode;
+    this.#channel = options.session.channel;
+    this.#idleTimer = setTimeout(() => this.#onIdle(), IDLE_MS_MAX);
+    this.#channel.onClosed((cause) => this.#onClosed(cause));
+  }
+
+  get inFlightCount(): number {
+    return this.#transactions.length;
+  }
+
+  /** How many messages it takes now. */
+  get room(): number {
+    if (this.#isRetiring || this.#farewell || this.#hasEnded) return 0;
+    return Math.max(0, this.#limit() - this.#transactions.length);
+  }
+
+  /** Starts with a message, or keeps it until the ones before leave room on the wire. */
+  take(delivery: Delivery): void {
+    try {
+      const commands = envelopeCommands(delivery.message, this.#options.session.capabilities);
+      if (this.#transactions.length === 0) this.#isCareful = this.#shouldBeCareful();
+      this.#transactions.push(new Transaction(delivery, commands));
+    } catch (error) {
+      return delivery.fail(error instanceof SendingError ? error : unavailable(String(error)));
+    }
+    if (++this.#takenCount >= MESSAGES_PER_CONNECTION_MAX) this.#isRetiring = true;
+    this.#advance();
+  }
+
+  /** Takes nothing more; says QUIT when the last message is through. */
+  retire(): void {
+    this.#isRetiring = true;
+    if (this.#transactions.length === 0) void this.#leave();
+  }
+
+  /** Cuts the connection. */
+  destroy(cause: Error): void {
+    this.#channel.destroy(cause);
+  }
+
+  /** A window opens with the trust that the server has earned, so that a bad one costs little. */
+  #limit(): number {
+    if (this.#mode === 'lockstep') return 1;
+    if (this.#mode === 'pipelined') return 2;
+    return this.#isCareful ? 1 : Math.min(this.#options.window, 1 + this.#acceptedCount);
+  }
+
+  #shouldBeCareful(): boolean {
+    return this.#acceptedCount === 0 || performance.now() - this.#lastReplyAt > TRUST_MS;
+  }
+
+  #advance(): void {
+    while (!this.#farewell && !this.#dialogue) {
+      const next = this.#transactions[this.#startedCount];
+      if (!next) return;
+      this.#start(next, this.#startedCount++ > 0);
+    }
+  }
+
+  #start(transaction: Transaction, isBehindAnother: boolean): void {
+    transaction.hasStarted = true;
+    const isChunked = this.#mode === 'chunked';
+    // an unanswered chunk may yet be refused, and leave a transaction that only RSET clears (RFC 3030 2)
+    const mustReset = this.#mustReset || (isChunked && isBehindAnother);
+    this.#mustReset = false;
+    const opening: Step[] = mustReset ? ['reset', 'mail', 'rcpt'] : ['mail', 'rcpt'];
+    if (isChunked && !this.#isCareful) return this.#say(transaction, [...opening, 'end']);
+    this.#dialogue = transaction;
+    if (isChunked) transaction.remaining = ['end'];
+    if (this.#mode === 'lockstep') transaction.remaining = [...opening.splice(1), 'data'];
+    this.#say(transaction, this.#mode === 'pipelined' ? [...opening, 'data'] : opening);
+  }
+
+  /** Queues the commands of these steps as one write, and awaits a reply to each. */
+  #say(transaction: Transaction, steps: readonly Step[]): void {
+    const pieces = steps.flatMap((step) => this.#piecesOf(transaction, step));
+    const hasContent = steps.at(-1) === 'end';
+    this.#channel.write(pieces, hasContent ? () => (transaction.wasHandedOver = true) : undefined);
+    transaction.outstanding += steps.length;
+    for (const step of steps) this.#channel.expect((reply) => this.#onReply(transaction, step, reply));
+  }
+
+  #piecesOf({ commands, delivery }: Transaction, step: Step): Piece[] {
+    if (step === 'reset') return ['RSET\r\n'];
+    if (step === 'mail') return [commands.mail];
+    if (step === 'rcpt') return [commands.rcpt];
+    if (step === 'data') return ['DATA\r\n'];
+    if (step === 'discard') return ['.\r\n'];
+    const { content } = delivery.message;
+    return this.#mode === 'chunked' ? chunkPieces(content) : dataPieces(content);
+  }
+
+  #onReply(transaction: Transaction, step: Step, reply: Reply): void {
+    transaction.outstanding--;
+    this.#lastReplyAt = performance.now();
+    const mayContinue = step === 'data' && reply.code === 354;
+    if (reply.code >= 300 && reply.code < 400 && !mayContinue) return this.#onNonsense(reply);
+    if (step === 'data' && reply.isPositive) return this.#onNonsense(reply);
+    if (!reply.isPositive && !mayContinue) this.#onRefusal(transaction, step, reply);
+    if (mayContinue) return this.#transfer(transaction);
+    if (step === 'end' && reply.isPositive && !transaction.failure) return this.#onAccepted(transaction, reply);
+    if (transaction.outstanding > 0) return;
+    const next = transaction.failure ? undefined : transaction.remaining.shift();
+    if (next === undefined) return this.#finish(transaction);
+    if (next === 'end') this.#dialogue = undefined;
+    this.#say(transaction, [next]);
+  }
+
+  /** The server waits for content. A pipelined DATA may get that far although the recipient was refused. */
+  #transfer(transaction: Transaction): void {
+    this.#say(transaction, [transaction.failure ? 'discard' : 'end']);
+    if (transaction.failure) this.#mustReset = true;
+    if (this.#mode === 'lockstep') return;
+    this.#dialogue = undefined;
+    this.#advance();
+    this.#options.listener.onRoom();
+  }
+
+  #onRefusal(transaction: Transaction, step: Step, reply: Reply): void {
+    const refusal = step === 'reset' ? unavailable('The server refused RSET', reply) : refusalOf(reply);
+    // a refusal of content or of a lone dot only follows from the first one
+    const isFirst = transaction.failure === undefined;
+    transaction.failure ??= refusal;
+    if (reply.code !== CLOSING && !(isFirst && refusal.kind === 'unavailable') && step !== 'reset') return;
+    this.#isOutOfStep ||= reply.code === BAD_SEQUENCE;
+    this.#farewell ??= refusal;
+    this.#farewellTimer ??= setTimeout(() => this.#channel.destroy(new Error(reply.text())), FAREWELL_MS_MAX);
+  }
+
+  #onNonsense(reply: Reply): void {
+    this.#channel.destroy(new SmtpProtocolError(`The server answered another question than ours: ${reply.text()}`));
+  }
+
+  #onAccepted(transaction: Transaction, reply: Reply): void {
+    this.#acceptedCount++;
+    transaction.delivery.accept(reply);
+    this.#finish(transaction);
+  }
+
+  /** Replies come in order, so the one that ends is always the oldest. */
+  #finish(transaction: Transaction): void {
+    this.#transactions.shift();
+    this.#startedCount--;
+    if (this.#dialogue === transaction) this.#dialogue = undefined;
+    this.#isCareful = false;
+    if (transaction.failure) {
+      this.#mustReset = true;
+      transaction.delivery.fail(transaction.failure);
+    }
+    if (this.#farewell) return this.#startedCount === 0 ? this.#channel.destroy(this.#farewell) : undefined;
+    this.#advance();
+    if (this.#transactions.length > 0) return this.#options.listener.onRoom();
+    if (this.#isRetiring) return void this.#leave();
+    this.#idleTimer.refresh();
+    this.#options.listener.onRoom();
+  }
+
+  #onIdle(): void {
+    if (this.#transactions.length === 0) this.retire();
+  }
+
+  async #leave(): Promise<void> {
+    if (this.#hasEnded || this.#isLeaving) return;
+    this.#isLeaving = true;
+    await quit(this.#channel);
+    this.#onClosed(new Error('The connection was closed'));
+  }
+
+  #onClosed(cause: Error): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    clearTimeout(this.#idleTimer);
+    clearTimeout(this.#farewellTimer);
+    const isOurs = cause instanceof SmtpTimeoutError || cause instanceof SmtpProtocolError;
+    const returned: Delivery[] = [];
+    for (const transaction of this.#transactions) {
+      if (this.#mayMove(transaction, isOurs)) returned.push(transaction.delivery);
+      else transaction.delivery.fail(transaction.lossError(cause, this.#farewell));
+    }
+    this.#transactions = [];
+    const isPipeliningSuspect = this.#mode !== 'lockstep' && (isOurs || this.#isOutOfStep);
+    const isBarren = this.#acceptedCount === 0 && !this.#isRetiring;
+    this.#options.listener.onEnd(this, { returned, farewell: this.#farewell, isBarren, isPipeliningSuspect });
+  }
+
+  /**
+   * A message that never started may always go elsewhere. One whose envelope met a connection that had died meanwhile
+   * may once: without content, no server can have taken it.
+   */
+  #mayMove(transaction: Transaction, isOurs: boolean): boolean {
+    const { delivery } = transaction;
+    if (!transaction.hasStarted) return true;
+    if (transaction.wasHandedOver || transaction.failure || this.#farewell || isOurs) return false;
+    if (this.#acceptedCount === 0 || delivery.wasMoved) return false;
+    delivery.wasMoved = true;
+    return true;
+  }
+}

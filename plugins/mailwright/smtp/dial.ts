@@ -1,0 +1,75 @@
+/** Opens the socket to a server, plain or with TLS, and turns a plain one into TLS (STARTTLS). */
+import { connect, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import type { SmtpSettings } from './settings.ts';
+
+/** A host that is reachable at all answers a TCP or TLS handshake within this. */
+const HANDSHAKE_MS_MAX = 30_000;
+
+interface DialOptions {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** A connected socket: with TLS from the first byte when the settings say `tls`, plain otherwise. */
+export async function dial(settings: SmtpSettings, options: DialOptions): Promise<Socket> {
+  const address = { host: bareHost(settings.host), port: settings.port };
+  if (settings.encryption === 'tls') {
+    const socket = connectTls({ ...address, ...tlsOptions(settings) });
+    return settled(socket, { ...options, event: 'secureConnect' });
+  }
+  return settled(connect(address), { ...options, event: 'connect' });
+}
+
+/** The same connection under TLS. The caller has taken its own listeners off the plain socket. */
+export async function upgrade(socket: Socket, settings: SmtpSettings, options: DialOptions): Promise<TLSSocket> {
+  const secured = connectTls({ socket, host: bareHost(settings.host), ...tlsOptions(settings) });
+  return settled(secured, { ...options, event: 'secureConnect' });
+}
+
+function tlsOptions(settings: SmtpSettings): ConnectionOptions {
+  const host = bareHost(settings.host);
+  return {
+    rejectUnauthorized: !settings.allow_invalid_certificate,
+    minVersion: 'TLSv1.2',
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+  };
+}
+
+/** `[::1]` is how people write it, `::1` is what the resolver takes. */
+function bareHost(host: string): string {
+  return host.replace(/^\[|\]$/g, '');
+}
+
+interface Settling extends DialOptions {
+  readonly event: 'connect' | 'secureConnect';
+}
+
+/** Waits for the handshake; on an error, a timeout or the signal the socket is gone before this rejects. */
+function settled<Kind extends Socket>(socket: Kind, { event, timeoutMs, signal }: Settling): Promise<Kind> {
+  socket.setNoDelay(true);
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error) => {
+      release();
+      // a late error of a socket that nobody listens to would end the process
+      socket.on('error', () => {});
+      socket.destroy();
+      reject(error);
+    };
+    const onEvent = () => {
+      release();
+      resolve(socket);
+    };
+    const onClose = () => fail(new Error('The server closed the connection during the handshake'));
+    const onAbort = () => fail(new Error('The driver was closed'));
+    const timer = setTimeout(() => fail(new Error('The server did not answer the connection in time')), Math.min(timeoutMs, HANDSHAKE_MS_MAX));
+    const release = () => {
+      clearTimeout(timer);
+      socket.off(event, onEvent).off('error', fail).off('close', onClose);
+      signal.removeEventListener('abort', onAbort);
+    };
+    socket.once(event, onEvent).once('error', fail).once('close', onClose);
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+  });
+}

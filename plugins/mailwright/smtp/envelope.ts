@@ -1,0 +1,37 @@
+/** The commands that open a transaction, and the guard that no address can smuggle a command of its own. */
+import { SendingError, type OutgoingMessage } from '../../../src/plugin-api/index.ts';
+import type { Capabilities } from './capabilities.ts';
+
+/** 64 of the local part, `@`, 255 of the domain (RFC 5321 4.5.3.1). */
+const ADDRESS_BYTES_MAX = 320;
+/** Control characters, every kind of blank and line end, and the brackets that delimit a path. */
+const FORBIDDEN = /[\p{Cc}\p{Z}<>]/u;
+const PRINTABLE_ASCII = /^[\u0021-\u007e]*$/;
+
+export interface EnvelopeCommands {
+  readonly mail: string;
+  readonly rcpt: string;
+}
+
+/** Throws `refused` for an address that may not go on the wire. An empty sender is the null sender of RFC 5321. */
+export function assertEnvelope(envelope: OutgoingMessage['envelope']): void {
+  if (envelope.to === '') throw new SendingError('refused', 'The recipient address is empty');
+  for (const address of [envelope.from, envelope.to]) {
+    if (Buffer.byteLength(address) > ADDRESS_BYTES_MAX) throw new SendingError('refused', 'The address is too long');
+    if (FORBIDDEN.test(address)) throw new SendingError('refused', 'The address has characters that no address may have');
+  }
+}
+
+/** MAIL and RCPT with the parameters that this server takes; throws `refused` when it cannot take these addresses. */
+export function envelopeCommands(message: OutgoingMessage, capabilities: Capabilities): EnvelopeCommands {
+  const { from, to } = message.envelope;
+  const size = capabilities.size ? ` SIZE=${message.content.byteLength}` : '';
+  return { mail: `MAIL FROM:<${from}>${size}${utf8Parameters(from + to, capabilities)}\r\n`, rcpt: `RCPT TO:<${to}>\r\n` };
+}
+
+/** RFC 6531: asked for only by addresses that need it, since not every next hop can take such a message. */
+function utf8Parameters(addresses: string, capabilities: Capabilities): string {
+  if (PRINTABLE_ASCII.test(addresses)) return '';
+  if (capabilities.smtputf8) return capabilities.eightBitMime ? ' BODY=8BITMIME SMTPUTF8' : ' SMTPUTF8';
+  throw new SendingError('refused', 'The server takes no addresses outside ASCII (it offers no SMTPUTF8)');
+}

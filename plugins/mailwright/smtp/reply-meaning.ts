@@ -1,0 +1,39 @@
+/** What a negative reply says about a message: the step from SMTP codes to the contract's kinds of error. */
+import { SendingError, type SendingErrorKind } from '../../../src/plugin-api/index.ts';
+import type { Reply } from './reply.ts';
+
+/** The server is closing the connection, whatever it was asked (RFC 5321 3.8). */
+export const CLOSING = 421;
+/** Our commands and the server's state have come apart; also how some servers ask for a login. */
+export const BAD_SEQUENCE = 503;
+
+/**
+ * Permanent replies that speak of the connection or the login, never of the message or its recipient: 502 command
+ * not implemented, 503 bad sequence, 521 host takes no mail (RFC 7504), 530 login or TLS needed, 534, 535, 538 login
+ * refused (RFC 4954).
+ */
+const CONNECTION_CODES: ReadonlySet<number> = new Set([502, BAD_SEQUENCE, 521, 530, 534, 535, 538]);
+/** The same as enhanced status: login refused or needed, encryption needed, account disabled (RFC 4954, 5248, 7372). */
+const CONNECTION_STATUS: ReadonlySet<string> = new Set(['5.7.8', '5.7.9', '5.7.10', '5.7.11', '5.7.13', '5.7.14']);
+/** A status about an address or a mailbox wins over a code about the connection. */
+const ADDRESS_STATUS = /^5\.[12]\./;
+
+/** The error that a negative reply to MAIL, RCPT, DATA, BDAT or the final dot stands for. */
+export function refusalOf(reply: Reply): SendingError {
+  const status = reply.enhancedStatus();
+  return new SendingError(kindOf(reply.code, status), reply.text(), reply.code, status);
+}
+
+/** The error for a server that could not be used at all. */
+export function unavailable(reason: string, reply?: Reply): SendingError {
+  if (reply === undefined) return new SendingError('unavailable', reason);
+  return new SendingError('unavailable', `${reason}: ${reply.text()}`, reply.code, reply.enhancedStatus());
+}
+
+function kindOf(code: number, status: string | undefined): SendingErrorKind {
+  if (code === CLOSING) return 'unavailable';
+  if (code < 500) return 'deferred';
+  if (status !== undefined && ADDRESS_STATUS.test(status)) return 'refused';
+  if (CONNECTION_CODES.has(code) || (status !== undefined && CONNECTION_STATUS.has(status))) return 'unavailable';
+  return 'refused';
+}

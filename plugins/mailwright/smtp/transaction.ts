@@ -1,0 +1,42 @@
+/** One message on its way through one connection: what was said of it, and what its end means. */
+import { SendingError, type OutgoingMessage } from '../../../src/plugin-api/index.ts';
+import type { EnvelopeCommands } from './envelope.ts';
+import type { Reply } from './reply.ts';
+
+/** A message that was handed to the driver and waits for its fate. */
+export interface Delivery {
+  readonly message: OutgoingMessage;
+  accept(reply: Reply): void;
+  fail(error: SendingError): void;
+  /** Has been given to another connection once already, after its first one died before any content. */
+  wasMoved: boolean;
+}
+
+/** `discard` is the reply to a lone dot, sent because DATA was pipelined before its recipient was refused. */
+export type Step = 'reset' | 'mail' | 'rcpt' | 'data' | 'end' | 'discard';
+
+export class Transaction {
+  readonly delivery: Delivery;
+  readonly commands: EnvelopeCommands;
+  /** Steps that have not been sent yet. */
+  remaining: Step[] = [];
+  /** Replies that are still to come. */
+  outstanding = 0;
+  hasStarted = false;
+  /** The last byte of the content was given to the socket: the server may have the whole message. */
+  wasHandedOver = false;
+  failure: SendingError | undefined;
+
+  constructor(delivery: Delivery, commands: EnvelopeCommands) {
+    this.delivery = delivery;
+    this.commands = commands;
+  }
+
+  /** The error for a connection that died; `cause` says how, `farewell` is a 421 that announced it. */
+  lossError(cause: Error, farewell: SendingError | undefined): SendingError {
+    if (this.failure) return this.failure;
+    // RFC 5321 3.8: after a 421 the server closes, it works on nothing that came behind
+    if (farewell) return farewell;
+    return new SendingError(this.wasHandedOver ? 'unknown' : 'unavailable', cause.message);
+  }
+}
