@@ -17,12 +17,17 @@ const roleList = z
   .transform((text) => text.split(',').map((role) => role.trim()).filter(Boolean))
   .pipe(z.array(z.enum(roles)).min(1));
 
+const words = z.string().transform((text) => text.split(',').map((word) => word.trim()).filter(Boolean));
+const proxies = words.pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])));
+
 const url = z.url({ protocol: /^https?$/ }).transform((text) => text.replace(/\/+$/, ''));
 
 export const settings = {
   PORT: { schema: port, default: '3000', about: 'TCP port of the web server; 0 takes a free one.' },
   HOST: { schema: z.string().min(1), default: '127.0.0.1', about: 'Address the web server listens on; `0.0.0.0` for all.' },
   BASE_URL: { schema: z.union([z.literal(''), url]), default: '', about: 'The address the world reaches this installation at; it stands in every link of every mail. Empty: `http://HOST:PORT`.' },
+  TRUSTED_PROXIES: { schema: proxies, default: '', about: 'Addresses and networks (CIDR) of reverse proxies whose `X-Forwarded-For` is believed, comma-separated.' },
+  OUTBOUND_ALLOW_HOSTS: { schema: words, default: '', about: 'Private hosts and networks (CIDR) that may be reached for customers, comma-separated; all other private addresses are refused.' },
   DATA_DIR: { schema: z.string().min(1).transform((dir) => path.resolve(dir)), default: 'data', about: 'Folder for what the program keeps: the embedded database, the secret.' },
   DATABASE_URL: { schema: z.union([z.literal(''), z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgresql://')]), default: '', about: 'A PostgreSQL 15 or later of your own. Empty: an embedded one under DATA_DIR.' },
   ROLES: { schema: roleList, default: 'web,worker,cron', about: 'What this process does: any of `web`, `worker`, `cron`, comma-separated.' },

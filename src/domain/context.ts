@@ -41,6 +41,8 @@ export interface Installation {
   /** Root of all derived keys (src/lib/crypto.ts, `deriveKey`). */
   readonly secret: string;
   readonly limits: Limits;
+  /** Private hosts and networks (CIDR) that may be reached for customers (decision D44). */
+  readonly outboundAllowHosts?: readonly string[];
 }
 
 /** Runs `work` in one transaction: the open one, or a new one. */
