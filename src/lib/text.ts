@@ -40,7 +40,7 @@ export function multiLine(max: number) {
 
 /** An email address as it was given, white space around it cut off. Compare addresses by `emailKey`. */
 export function emailAddress() {
-  return z.string().trim().min(1).refine(isEmailAddress, 'must be a valid email address');
+  return z.string().trim().min(1, { abort: true }).refine(isEmailAddress, 'must be a valid email address');
 }
 
 const FLAGS: Readonly<Record<string, boolean>> = { '1': true, true: true, yes: true, on: true, '0': false, false: false, no: false, off: false };
