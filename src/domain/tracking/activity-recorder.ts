@@ -3,9 +3,9 @@
  * long as the process serves links.
  */
 import type { Context } from '../context.ts';
-import { sql } from '../../db/database.ts';
 import { createGroupCommit } from '../../lib/group-commit.ts';
 import { messageOf } from '../../lib/errors.ts';
+import { makeThisMonth, mayLackPartition } from './partitions.ts';
 import { recordActivity, type Activity } from './record-activity.ts';
 import type { TrackedClick, TrackedRecipient, Visitor } from './tracking.ts';
 
@@ -27,8 +27,6 @@ const WAITING_MAX = 20_000;
 /** With the delays below: a restart of the database is survived. */
 const TRIES_MAX = 6;
 const RETRY_DELAY_MS = 100;
-/** PostgreSQL's code for a row that fits no partition (a month that nobody prepared) among other checks. */
-const CHECK_VIOLATION = '23514';
 
 /** Starts recording through `ctx`, which stays open until `close`. */
 export function createActivityRecorder(ctx: Context): ActivityRecorder {
@@ -53,18 +51,8 @@ async function writePatiently(ctx: Context, batch: readonly Activity[]): Promise
     } catch (error) {
       ctx.log.warn('tracking.record_failed', { events: batch.length, tries, message: messageOf(error) });
       if (tries >= TRIES_MAX) throw error;
-      if (isCheckViolation(error)) await ensurePartitions(ctx);
+      if (mayLackPartition(error)) await makeThisMonth(ctx).catch(() => undefined);
     }
     await new Promise((resume) => setTimeout(resume, RETRY_DELAY_MS * 2 ** (tries - 1)));
   }
-}
-
-function isCheckViolation(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === CHECK_VIOLATION;
-}
-
-async function ensurePartitions(ctx: Context): Promise<void> {
-  await ctx.database.execute(sql`SELECT hot.ensure_partitions(current_date, current_date)`).catch((error: unknown) => {
-    ctx.log.error('tracking.partitions_failed', { message: messageOf(error) });
-  });
 }

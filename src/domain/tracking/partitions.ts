@@ -1,0 +1,16 @@
+/** Events lie in monthly partitions that are made ahead of time. Should nobody have made one, nothing is lost. */
+import type { Context } from '../context.ts';
+import { sql } from '../../db/database.ts';
+
+/** PostgreSQL's code for a row that fits no partition, among other checks. */
+const CHECK_VIOLATION = '23514';
+
+/** Whether a statement may have failed because this month has no partitions. */
+export function mayLackPartition(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === CHECK_VIOLATION;
+}
+
+/** Makes the partitions of this month; those that exist stay. */
+export async function makeThisMonth(ctx: Context): Promise<void> {
+  await ctx.database.execute(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
+}

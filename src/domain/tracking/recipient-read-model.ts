@@ -1,0 +1,35 @@
+/** What the public pages show about the person whose link was followed. The link is the only proof of who that is. */
+import type { Context } from '../context.ts';
+import { sql } from '../../db/database.ts';
+import type { TrackedRecipient } from './tracking.ts';
+
+export interface RecipientCard {
+  readonly email: string;
+  readonly status: string;
+  readonly listName: string;
+  /** Fields of the list that the person may see and change, in the order of the list. */
+  readonly fields: readonly RecipientField[];
+}
+
+export interface RecipientField {
+  readonly tag: string;
+  readonly label: string;
+  readonly type: string;
+  readonly required: boolean;
+  readonly value: string;
+}
+
+/** The person on the list, or undefined when either is gone. */
+export async function readRecipient(ctx: Pick<Context, 'db'>, recipient: TrackedRecipient): Promise<RecipientCard | undefined> {
+  const { customerId, listId, subscriberId } = recipient;
+  const rows = await ctx.db.query<RecipientCard & Record<string, unknown>>(
+    sql`SELECT s.email, s.status, l.name AS "listName",
+               coalesce((SELECT jsonb_agg(jsonb_build_object('tag', f.tag, 'label', f.label, 'type', f.type, 'required', f.required,
+                                                             'value', coalesce(s.fields ->> f.tag, '')) ORDER BY f.custom_order, f.id)
+                           FROM list_field f WHERE f.customer_id = s.customer_id AND f.list_id = s.list_id AND f.visible), '[]') AS fields
+          FROM subscriber s JOIN mail_list l ON l.customer_id = s.customer_id AND l.id = s.list_id
+         WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = ${subscriberId}`,
+    'tracking.recipient',
+  );
+  return rows[0];
+}

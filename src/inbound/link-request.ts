@@ -1,0 +1,66 @@
+/** A request for one of the addresses that stand in mails: its token, who asks, which methods it takes. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { judgeVisit } from '../domain/tracking/machine-visitor.ts';
+import type { Visitor } from '../domain/tracking/tracking.ts';
+import type { Context } from '../domain/context.ts';
+import type { Log } from '../lib/log.ts';
+import { setPublicHeaders } from './page.ts';
+
+/** What the web server knows of the caller. */
+export interface Caller {
+  readonly ipAddress: string;
+  readonly log: Log;
+}
+
+/** Serves everything below one path; has the shape that the web server mounts. */
+export interface InboundMount {
+  readonly prefix: string;
+  handle(req: IncomingMessage, res: ServerResponse, caller: Caller): Promise<void>;
+}
+
+export interface LinkRequest {
+  readonly ctx: Context;
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly method: string;
+  readonly token: string;
+  readonly visitor: Visitor;
+}
+
+/** Kept of a User-Agent; longer ones are made up. */
+const USER_AGENT_LENGTH_MAX = 500;
+
+/** A mount for `/prefix/<token>` that answers the methods given, OPTIONS among them, and 405 to others. */
+export function linkMount(
+  ctx: Context,
+  { prefix, methods, serve }: { prefix: string; methods: readonly string[]; serve: (request: LinkRequest) => Promise<void> },
+): InboundMount {
+  const allowed = [...methods, 'OPTIONS'].join(', ');
+  return {
+    prefix,
+    async handle(req, res, caller) {
+      const method = req.method ?? 'GET';
+      if (!methods.includes(method)) {
+        setPublicHeaders(res);
+        res.writeHead(method === 'OPTIONS' ? 204 : 405, { Allow: allowed });
+        res.end();
+        return;
+      }
+      const visitor = visitorOf(req, method, caller);
+      const publicCtx: Context = { ...ctx, log: caller.log, viewer: null, ipAddress: visitor.ip };
+      await serve({ ctx: publicCtx, req, res, method, token: tokenOf(req, prefix), visitor });
+    },
+  };
+}
+
+/** Mail programs append parameters of their own; what counts is the path. */
+function tokenOf(req: IncomingMessage, prefix: string): string {
+  const [path = ''] = (req.url ?? '').split('?', 1);
+  return path.slice(prefix.length + 1);
+}
+
+function visitorOf(req: IncomingMessage, method: string, caller: Caller): Visitor {
+  const userAgent = req.headers['user-agent']?.slice(0, USER_AGENT_LENGTH_MAX) ?? null;
+  const purpose = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].map((name) => req.headers[name] ?? '').join(' ');
+  return { ip: caller.ipAddress === '' ? null : caller.ipAddress, userAgent, ...judgeVisit({ method, userAgent, purpose }) };
+}

@@ -1,0 +1,26 @@
+/** Short pages that say one thing, shared by several addresses. */
+import type { ServerResponse } from 'node:http';
+import { html } from './html.ts';
+import { sendPage } from './page.ts';
+
+/** The link is not one of ours, or not to the letter. */
+export function sendUnknownLink(res: ServerResponse): void {
+  sendPage(res, 404, {
+    title: 'This link does not work',
+    body: html`<p>The address is incomplete or was changed on its way. Please open the link in the message again, or copy
+the whole of it into your browser.</p>`,
+  });
+}
+
+/** The person or the list behind the link is gone. For a robot that unsubscribes this is a success. */
+export function sendNotOnList(res: ServerResponse): void {
+  sendPage(res, 200, {
+    title: 'You are not on this list',
+    body: html`<p>Your address is no longer on the mailing list that this message came from. There is nothing to do.</p>`,
+  });
+}
+
+export function sendBodyTooLarge(res: ServerResponse): void {
+  res.setHeader('Connection', 'close');
+  sendPage(res, 413, { title: 'That was too much', body: html`<p>The form was larger than this page takes.</p>` });
+}

@@ -1,0 +1,68 @@
+/**
+ * The frame of the public pages and the way they are sent: no script, no cookie, nothing from elsewhere, nothing
+ * cached. Readable in light and dark, at any size, by keyboard and by screen reader.
+ */
+import { createHash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { html, Html } from './html.ts';
+
+export interface Page {
+  readonly title: string;
+  readonly body: Html;
+}
+
+const STYLE = `
+:root { color-scheme: light dark; }
+body { font: 1.0625rem/1.6 system-ui, sans-serif; max-width: 34rem; margin: 0 auto; padding: 3rem 1.25rem; color: #1b1b1f; background: #fff; overflow-wrap: anywhere; }
+h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 1rem; }
+label { display: block; margin: 1rem 0 .25rem; font-weight: 600; }
+input, select, textarea { font: inherit; color: inherit; background: transparent; border: 1px solid #6b6b76; border-radius: .4rem; padding: .5rem .6rem; width: 100%; box-sizing: border-box; min-height: 2.75rem; }
+option { color: #1b1b1f; background: #fff; }
+button { font: inherit; font-weight: 600; margin-top: 1.5rem; padding: .6rem 1.4rem; min-height: 2.75rem; border: 0; border-radius: .4rem; background: #1f4fd8; color: #fff; cursor: pointer; }
+:focus-visible { outline: 3px solid #7aa2ff; outline-offset: 2px; }
+.error { color: #b3261e; margin: .25rem 0 0; }
+@media (prefers-color-scheme: dark) { body { color: #ececf1; background: #16161a; } .error { color: #ffb4ab; } }
+`;
+const STYLE_DIGEST = createHash('sha256').update(STYLE).digest('base64');
+const POLICY =
+  `default-src 'none'; style-src 'sha256-${STYLE_DIGEST}'; form-action 'self'; ` + "base-uri 'none'; frame-ancestors 'none'";
+
+const styleElement = new Html(`<style>${STYLE}</style>`);
+
+/** Ends the answer with the page. On HEAD Node leaves the body out by itself. */
+export function sendPage(res: ServerResponse, status: number, { title, body }: Page): void {
+  const { text } = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${title}</title>
+${styleElement}
+</head>
+<body>
+<main>
+<h1>${title}</h1>
+${body}
+</main>
+</body>
+</html>
+`;
+  res.setHeader('Content-Security-Policy', POLICY);
+  sendHtml(res, status, text);
+}
+
+/** Ends the answer with html as it is; the caller has set the policy for it. */
+export function sendHtml(res: ServerResponse, status: number, text: string): void {
+  setPublicHeaders(res);
+  res.writeHead(status, { 'Content-Type': 'text/html; charset=utf-8', 'Content-Length': Buffer.byteLength(text) });
+  res.end(text);
+}
+
+/** Headers of everything in this room: personal addresses are not cached, indexed or told to others. */
+export function setPublicHeaders(res: ServerResponse): void {
+  res.setHeader('Cache-Control', 'no-store');
+  res.setHeader('Referrer-Policy', 'no-referrer');
+  res.setHeader('X-Content-Type-Options', 'nosniff');
+  res.setHeader('X-Robots-Tag', 'noindex, nofollow');
+}

@@ -1,0 +1,92 @@
+/** The page on which people change what the list knows of them: the fields that its owner made visible. */
+import { updatePersonFields } from '../domain/audience/update-person-fields.ts';
+import type { Context } from '../domain/context.ts';
+import { linkSignerOf } from '../domain/tracking/link-signer.ts';
+import { readRecipient, type RecipientCard, type RecipientField } from '../domain/tracking/recipient-read-model.ts';
+import type { TrackedRecipient } from '../domain/tracking/tracking.ts';
+import { ValidationError, type FieldErrors } from '../lib/errors.ts';
+import { html, type Html } from './html.ts';
+import { linkMount, type InboundMount, type LinkRequest } from './link-request.ts';
+import { maskEmail } from './mask-email.ts';
+import { sendBodyTooLarge, sendNotOnList, sendUnknownLink } from './notices.ts';
+import { sendPage, type Page } from './page.ts';
+import { readForm, type Form } from './read-form.ts';
+
+/** A page of full fields; more than a person types. */
+const PROFILE_BYTES_MAX = 65_536;
+
+/** `/profile/<token>`. GET shows, POST changes. */
+export function profileMount(ctx: Context): InboundMount {
+  const signer = linkSignerOf(ctx.installation);
+  return linkMount(ctx, {
+    prefix: '/profile',
+    methods: ['GET', 'HEAD', 'POST'],
+    async serve(request) {
+      const recipient = signer.read('updateProfile', request.token);
+      if (!recipient) return sendUnknownLink(request.res);
+      const person = await readRecipient(request.ctx, recipient);
+      if (!person) return sendNotOnList(request.res);
+      if (request.method === 'POST') return update(request, recipient, person);
+      sendPage(request.res, 200, formPage(person));
+    },
+  });
+}
+
+async function update({ ctx, req, res }: LinkRequest, recipient: TrackedRecipient, person: RecipientCard): Promise<void> {
+  const form = await readForm(req, PROFILE_BYTES_MAX);
+  if (!form) return sendBodyTooLarge(res);
+  const { customerId, listId, subscriberId } = recipient;
+  try {
+    const isThere = await updatePersonFields(ctx, { customerId, listId, id: subscriberId }, changesIn(form, person));
+    if (isThere) sendPage(res, 200, savedPage(person));
+    else sendNotOnList(res);
+  } catch (error) {
+    if (!(error instanceof ValidationError)) throw error;
+    sendPage(res, 422, formPage(withGiven(person, form), error.fields));
+  }
+}
+
+/** Only what is shown can be changed, and only what differs is: what somebody else changed meanwhile stays. */
+function changesIn(form: Form, { fields }: RecipientCard): Record<string, string> {
+  const changed = fields.flatMap(({ tag, value }) => {
+    const given = givenValue(form, tag);
+    return given === undefined || given === value ? [] : [[tag, given] as const];
+  });
+  return Object.fromEntries(changed);
+}
+
+function withGiven(person: RecipientCard, form: Form): RecipientCard {
+  return { ...person, fields: person.fields.map((field) => ({ ...field, value: givenValue(form, field.tag) ?? field.value })) };
+}
+
+/** Browsers send line breaks of their own kind. */
+function givenValue(form: Form, tag: string): string | undefined {
+  return form.get(tag)?.replaceAll('\r\n', '\n');
+}
+
+function formPage({ listName, email, fields }: RecipientCard, errors: FieldErrors = {}): Page {
+  return {
+    title: 'Your details',
+    body: html`<p>What “${listName}” knows about ${maskEmail(email)}.</p>
+<form method="post">
+${fields.map((field) => fieldInput(field, errors[field.tag]))}
+<button type="submit">Save</button>
+</form>`,
+  };
+}
+
+function fieldInput({ tag, label, type, required, value }: RecipientField, faults: readonly string[] = []): Html {
+  const [id, faultId] = [`field-${tag}`, `fault-${tag}`];
+  const state = faults.length > 0 ? html` aria-invalid="true" aria-describedby="${faultId}"` : undefined;
+  const need = required ? html` required` : undefined;
+  const hint = type === 'number' ? html` inputmode="decimal"` : undefined;
+  const control = value.includes('\n')
+    ? html`<textarea id="${id}" name="${tag}" rows="4"${need}${state}>${value}</textarea>`
+    : html`<input id="${id}" name="${tag}" value="${value}"${hint}${need}${state}>`;
+  return html`<label for="${id}">${label}</label>
+${control}${faults.map((fault) => html`<p class="error" id="${faultId}">${fault}</p>`)}`;
+}
+
+function savedPage({ listName }: RecipientCard): Page {
+  return { title: 'Saved', body: html`<p role="status">“${listName}” knows your new details.</p>` };
+}

@@ -1,0 +1,69 @@
+/**
+ * The unsubscribe link. GET, which scanners follow, shows a page with a button and changes nothing; POST, which the
+ * button and the robots of mail providers send (RFC 8058), unsubscribes at once: no login, no cookie, no redirect.
+ */
+import type { Context } from '../domain/context.ts';
+import { linkSignerOf } from '../domain/tracking/link-signer.ts';
+import { readRecipient, type RecipientCard } from '../domain/tracking/recipient-read-model.ts';
+import { recordUnsubscribe } from '../domain/tracking/record-unsubscribe.ts';
+import type { TrackedRecipient } from '../domain/tracking/tracking.ts';
+import { html } from './html.ts';
+import { linkMount, type InboundMount, type LinkRequest } from './link-request.ts';
+import { maskEmail } from './mask-email.ts';
+import { sendBodyTooLarge, sendNotOnList, sendUnknownLink } from './notices.ts';
+import { sendPage, type Page } from './page.ts';
+import { readForm } from './read-form.ts';
+
+/** What the page offers as reasons; nothing else is kept. */
+const REASONS = ['I get too many messages', 'They are not relevant to me', 'I never signed up', 'Another reason'];
+
+/** `/u/<token>`. */
+export function unsubscribeMount(ctx: Context): InboundMount {
+  const signer = linkSignerOf(ctx.installation);
+  return linkMount(ctx, {
+    prefix: '/u',
+    methods: ['GET', 'HEAD', 'POST'],
+    async serve(request) {
+      const recipient = signer.read('unsubscribe', request.token);
+      if (!recipient) return sendUnknownLink(request.res);
+      if (request.method === 'POST') return unsubscribe(request, recipient);
+      const person = await readRecipient(request.ctx, recipient);
+      if (!person) return sendNotOnList(request.res);
+      sendPage(request.res, 200, person.status === 'unsubscribed' ? donePage(person) : askPage(person));
+    },
+  });
+}
+
+async function unsubscribe({ ctx, req, res, visitor }: LinkRequest, recipient: TrackedRecipient): Promise<void> {
+  const form = await readForm(req);
+  if (!form) return sendBodyTooLarge(res);
+  const isOneClick = form.get('List-Unsubscribe') === 'One-Click';
+  const reason = REASONS.find((known) => known === form.get('reason')) ?? null;
+  await recordUnsubscribe(ctx, { recipient, visitor, source: isOneClick ? 'one-click' : 'link', reason });
+  const person = await readRecipient(ctx, recipient);
+  if (!person) return sendNotOnList(res);
+  sendPage(res, 200, donePage(person));
+}
+
+function askPage({ listName, email }: RecipientCard): Page {
+  return {
+    title: `Unsubscribe from ${listName}?`,
+    body: html`<p>${maskEmail(email)} will get no more messages of this list.</p>
+<form method="post">
+<label for="reason">Why, if you like to say</label>
+<select id="reason" name="reason">
+<option value="">No answer</option>
+${REASONS.map((reason) => html`<option>${reason}</option>`)}
+</select>
+<button type="submit">Unsubscribe</button>
+</form>`,
+  };
+}
+
+function donePage({ listName, email }: RecipientCard): Page {
+  return {
+    title: 'You are unsubscribed',
+    body: html`<p role="status">${maskEmail(email)} gets no more messages of “${listName}”.</p>
+<p>You can close this page.</p>`,
+  };
+}

@@ -1,0 +1,43 @@
+/**
+ * The message as a page. Its html is the customer's and is treated as hostile: a sandbox without scripts, forms or
+ * our origin.
+ */
+import type { Context } from '../domain/context.ts';
+import { linkSignerOf } from '../domain/tracking/link-signer.ts';
+import type { TrackedRecipient } from '../domain/tracking/tracking.ts';
+import { html } from './html.ts';
+import { linkMount, type InboundMount } from './link-request.ts';
+import { sendUnknownLink } from './notices.ts';
+import { sendHtml, sendPage } from './page.ts';
+
+/** The message of one recipient as html, or undefined when the campaign or the person is gone. */
+export type WebView = (ctx: Context, recipient: TrackedRecipient) => Promise<string | undefined>;
+
+const CAGE =
+  'sandbox allow-popups allow-popups-to-escape-sandbox; ' +
+  "default-src 'none'; img-src https: http: data:; media-src https: http:; font-src https: http: data:; " +
+  "style-src 'unsafe-inline' https: http:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
+
+/** `/view/<token>`. */
+export function webViewMount(ctx: Context, webView: WebView): InboundMount {
+  const signer = linkSignerOf(ctx.installation);
+  return linkMount(ctx, {
+    prefix: '/view',
+    methods: ['GET', 'HEAD'],
+    async serve({ ctx: publicCtx, res, token }) {
+      const recipient = signer.read('webView', token);
+      if (!recipient) return sendUnknownLink(res);
+      const page = await webView(publicCtx, recipient);
+      if (page === undefined) return sendGone(res);
+      res.setHeader('Content-Security-Policy', CAGE);
+      sendHtml(res, 200, page);
+    },
+  });
+}
+
+function sendGone(res: Parameters<typeof sendPage>[0]): void {
+  sendPage(res, 404, {
+    title: 'This message is no longer here',
+    body: html`<p>Its sender has deleted it, or your address is no longer on the list that it went to.</p>`,
+  });
+}

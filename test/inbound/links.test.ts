@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import { sql } from '../../src/db/database.ts';
+import { startInboundServer, WEB_VIEW } from './inbound-server.ts';
+
+const { ctx, origin, seeded, signer, links, here, status } = await startInboundServer();
+const BROWSER = { 'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0' };
+const { customerId, listId, campaignId, subscriberIds } = seeded;
+const recipient = (who: number) => ({ customerId, listId, campaignId, subscriberId: subscriberIds[who] ?? 0n });
+
+async function counters() {
+  const [row] = await ctx.db.query<{ open_count: number; click_count: number }>(
+    sql`SELECT open_count, click_count FROM hot.tracking_counter WHERE campaign_id = ${campaignId}`,
+  );
+  return row ?? { open_count: 0, click_count: 0 };
+}
+
+describe('the pixel', () => {
+  test('is an image that nobody caches, and an open when it arrives', async () => {
+    const response = await fetch(here(links(0).open()), { headers: BROWSER });
+    expect([response.status, response.headers.get('content-type'), response.headers.get('cache-control')]).toEqual([200, 'image/gif', 'no-store']);
+    expect(Buffer.from(await response.arrayBuffer()).subarray(0, 6).toString()).toBe('GIF89a');
+    expect(await counters()).toMatchObject({ open_count: 1 });
+    const [event] = await ctx.db.query(sql`SELECT ip, is_machine, user_agent FROM hot.open_event`);
+    expect(event).toEqual({ ip: '127.0.0.1', is_machine: false, user_agent: BROWSER['User-Agent'] });
+  });
+
+  test('is not shown by HEAD and not known under another name', async () => {
+    expect((await fetch(here(links(0).open()), { method: 'HEAD' })).status).toBe(200);
+    expect((await fetch(here(links(0).open()).replace('.gif', '.png'))).status).toBe(404);
+    expect((await fetch(here(links(0).open()), { method: 'POST' })).status).toBe(405);
+    expect(await counters()).toMatchObject({ open_count: 1 });
+  });
+});
+
+describe('a tracked link', () => {
+  test('leads where the author said and is a click when it does', async () => {
+    const response = await fetch(here(links(1).click(2, 'https://example.org/a?b=c&d=ä#e')), { redirect: 'manual', headers: BROWSER });
+    expect([response.status, response.headers.get('location')]).toEqual([302, 'https://example.org/a?b=c&d=%C3%A4#e']);
+    expect(await counters()).toMatchObject({ click_count: 1 });
+  });
+
+  test('is followed but not counted ahead of the reader', async () => {
+    const address = here(links(1).click(2, 'https://example.org/'));
+    for (const init of [{ method: 'HEAD' }, { headers: { ...BROWSER, 'Sec-Purpose': 'prefetch' } }, { headers: { ...BROWSER, Purpose: 'prefetch' } }]) {
+      expect((await fetch(address, { redirect: 'manual', ...init })).status).toBe(302);
+    }
+    expect(await counters()).toMatchObject({ click_count: 1 });
+    const [kept] = await ctx.db.query(sql`SELECT count(*)::int AS n FROM hot.click_event WHERE is_machine`);
+    expect(kept).toEqual({ n: 3 });
+  });
+
+  test('ignores what mail programs append', async () => {
+    const response = await fetch(`${here(links(1).click(2, 'https://example.org/'))}?fbclid=1&u=https://evil.example`, { redirect: 'manual' });
+    expect(response.headers.get('location')).toBe('https://example.org/');
+  });
+
+  test('is no open redirect', async () => {
+    const good = here(links(1).click(2, 'https://example.org/'));
+    const token = good.slice(good.lastIndexOf('/') + 1);
+    const evil = Buffer.from('https://evil.example/').toString('base64url');
+    for (const path of ['', 'x', evil, `${token}${evil}`, `${token}/../x`, `${token}?u=x`.replace(token, ''), encodeURIComponent('https://evil.example')]) {
+      const response = await fetch(`${origin}/c/${path}`, { redirect: 'manual' });
+      expect([response.status, response.headers.get('location')]).toEqual([404, null]);
+    }
+  });
+
+  test('works for a campaign that is deleted', async () => {
+    const gone = signer.forRecipient({ ...recipient(1), campaignId: 424_242n }).click(0, 'https://example.org/still');
+    expect((await fetch(here(gone), { redirect: 'manual' })).headers.get('location')).toBe('https://example.org/still');
+  });
+});
+
+describe('the web view', () => {
+  test('comes in a cage', async () => {
+    const response = await fetch(here(links(0).webView()));
+    expect(await response.text()).toBe(WEB_VIEW);
+    const policy = response.headers.get('content-security-policy') ?? '';
+    expect(policy).toMatch(/^sandbox /);
+    expect(policy).not.toMatch(/allow-scripts|allow-same-origin|allow-forms/);
+    expect(policy).toContain("default-src 'none'");
+  });
+
+  test('of a deleted campaign says so', async () => {
+    const gone = signer.forRecipient({ ...recipient(0), campaignId: 424_242n }).webView();
+    expect((await fetch(here(gone))).status).toBe(404);
+  });
+});
+
+describe('confirming', () => {
+  const expiresAt = new Date(Math.floor(Date.now() / 1_000) * 1_000 + 14 * 86_400_000);
+
+  test('needs a POST; GET and HEAD change nothing; it works once', async () => {
+    await ctx.db.execute(sql`UPDATE subscriber SET status = 'pending', pending_until = ${expiresAt} WHERE id = ${subscriberIds[2]}`);
+    const address = here(signer.confirmation(recipient(2), expiresAt));
+    for (const method of ['GET', 'HEAD', 'OPTIONS']) await fetch(address, { method });
+    expect(await status(2)).toBe('pending');
+    expect(await (await fetch(address)).text()).toContain('Yes, subscribe me');
+    expect(await (await fetch(address, { method: 'POST' })).text()).toContain('You are subscribed');
+    expect(await status(2)).toBe('subscribed');
+    await ctx.db.execute(sql`UPDATE subscriber SET status = 'unsubscribed' WHERE id = ${subscriberIds[2]}`);
+    expect((await fetch(address, { method: 'POST' })).status).toBe(410);
+    expect(await status(2)).toBe('unsubscribed');
+  });
+
+  test('too late is too late', async () => {
+    await ctx.db.execute(sql`UPDATE subscriber SET status = 'pending' WHERE id = ${subscriberIds[3]}`);
+    const address = here(signer.confirmation(recipient(3), new Date(Date.now() - 60_000)));
+    expect((await fetch(address)).status).toBe(410);
+    expect((await fetch(address, { method: 'POST' })).status).toBe(410);
+    expect(await status(3)).toBe('pending');
+  });
+});
+
+describe('the profile page', () => {
+  async function fieldsOf(who: number) {
+    const [row] = await ctx.db.query<{ fields: Record<string, string> }>(sql`SELECT fields FROM subscriber WHERE id = ${subscriberIds[who]}`);
+    return row?.fields;
+  }
+  const address = here(links(4).updateProfile());
+  const save = (values: Record<string, string>) => fetch(address, { method: 'POST', body: new URLSearchParams(values) });
+
+  test('shows visible fields escaped and stores what is changed', async () => {
+    for (const [tag, type, visible] of [['FIRST_NAME', 'text', true], ['AGE', 'number', true], ['SECRET', 'text', false]] as const) {
+      await ctx.db.execute(sql`INSERT INTO list_field (customer_id, uid, list_id, type, label, tag, visible)
+                               VALUES (${customerId}, ${tag.slice(0, 13)}, ${listId}, ${type}, ${`Your "${tag}"`}, ${tag}, ${visible})`);
+    }
+    const hostile = { FIRST_NAME: '"><script>alert(1)</script>', SECRET: 'score 7' };
+    await ctx.db.execute(sql`UPDATE subscriber SET fields = ${JSON.stringify(hostile)}::jsonb WHERE id = ${subscriberIds[4]}`);
+    const page = await (await fetch(address)).text();
+    expect(page).toContain('value="&quot;&gt;&lt;script&gt;');
+    expect(page).not.toContain('score 7');
+    expect((await save({ FIRST_NAME: 'Žofie', AGE: '41', SECRET: 'x', EMAIL: 'other@example.org', status: 'x' })).status).toBe(200);
+    expect(await fieldsOf(4)).toEqual({ FIRST_NAME: 'Žofie', AGE: '41', SECRET: 'score 7' });
+  });
+
+  test('says which value is wrong and keeps what was typed', async () => {
+    const response = await save({ FIRST_NAME: 'Ann', AGE: 'old' });
+    const page = await response.text();
+    expect(response.status).toBe(422);
+    expect(page).toContain('aria-invalid="true"');
+    expect(page).toContain('value="old"');
+    expect(await fieldsOf(4)).toMatchObject({ FIRST_NAME: 'Žofie', AGE: '41' });
+  });
+});

@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest';
+import { sql } from '../../src/db/database.ts';
+import { startInboundServer } from './inbound-server.ts';
+
+const { ctx, seeded, links, here, status } = await startInboundServer();
+
+const SCANNERS = [
+  '', 'Mozilla/5.0', 'node', 'curl/8.5.0', 'Wget/1.21', 'python-requests/2.31', 'Go-http-client/2.0', 'okhttp/4.12', 'Java/17.0.2',
+  'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)', 'Mozilla/5.0 (compatible; bingbot/2.0)', 'BingPreview/1.0b',
+  'Slackbot-LinkExpanding 1.0', 'facebookexternalhit/1.1', 'WhatsApp/2.23', 'TelegramBot (like TwitterBot)', 'LinkedInBot/1.0',
+  'Twitterbot/1.0', 'Discordbot/2.0', 'SkypeUriPreview Preview/0.5', 'Mozilla/5.0 (Windows NT 10.0) Barracuda Sentinel (EE)',
+  'Proofpoint URL Defense', 'Mimecast URL scanner', 'Symantec Email Security.cloud', 'TrendMicro WTP', 'Cisco-IronPort', 'FireEye',
+  'Forcepoint', 'Sophos Email', 'Zscaler', 'Bitdefender', 'Kaspersky', 'VirusTotal', 'urlscan.io', 'HeadlessChrome/120', 'PhantomJS/2.1',
+  'Apache-HttpClient/4.5', 'axios/1.6', 'undici', 'PostmanRuntime/7.36', 'libwww-perl/6', 'Ruby', 'PHP/8.2', 'GuzzleHttp/7', 'Embedly/0.2',
+  'Feedfetcher-Google', 'Yahoo! Slurp', 'YandexBot/3.0', 'DuckDuckBot/1.1', 'AppleBot/0.1',
+];
+
+function post(who: number, body: BodyInit, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(here(links(who).unsubscribe()), { method: 'POST', body, headers, redirect: 'manual' });
+}
+
+async function unsubscribes(): Promise<{ events: number; counted: number; consents: number }> {
+  const [row] = await ctx.db.query<{ events: number; counted: number; consents: number }>(sql`
+    SELECT (SELECT count(*)::int FROM hot.unsubscribe_event) AS events,
+           (SELECT coalesce(sum(unsubscribe_count), 0)::int FROM hot.tracking_counter) AS counted,
+           (SELECT count(*)::int FROM consent_event WHERE status = 'unsubscribed') AS consents`);
+  if (!row) throw new Error('no row');
+  return row;
+}
+
+describe('looking at the link', () => {
+  test('by fifty scanners with GET, HEAD and OPTIONS unsubscribes nobody (B2)', async () => {
+    expect(SCANNERS).toHaveLength(50);
+    for (const agent of SCANNERS) {
+      for (const method of ['GET', 'HEAD', 'OPTIONS']) {
+        const response = await fetch(here(links(0).unsubscribe()), { method, headers: { 'User-Agent': agent, 'Sec-Purpose': 'prefetch' } });
+        expect(response.status).toBe(method === 'OPTIONS' ? 204 : 200);
+        await response.text();
+      }
+    }
+    expect(await status(0)).toBe('subscribed');
+    expect(await unsubscribes()).toEqual({ events: 0, counted: 0, consents: 0 });
+  });
+
+  test('shows a page that works without script and says nothing about the reader to strangers', async () => {
+    const response = await fetch(here(links(0).unsubscribe()));
+    const page = await response.text();
+    expect(page).toContain('<form method="post">');
+    expect(page).toContain('<html lang="en">');
+    expect(page).toContain('name="viewport"');
+    expect(page).toContain('p…@example.org');
+    expect(page).not.toContain('p1@example.org');
+    expect(page).not.toContain('<script');
+    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(response.headers.get('set-cookie')).toBeNull();
+  });
+
+  test('other methods are refused by name', async () => {
+    for (const method of ['PUT', 'DELETE', 'PATCH']) {
+      const response = await fetch(here(links(0).unsubscribe()), { method });
+      expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST, OPTIONS']);
+    }
+    expect(await status(0)).toBe('subscribed');
+  });
+});
+
+describe('posting to the link', () => {
+  test('one click, urlencoded: at once, no cookie, no redirect; again: no change', async () => {
+    const type = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    const startedAt = performance.now();
+    const response = await post(1, 'List-Unsubscribe=One-Click', type);
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect([response.status, response.headers.get('set-cookie'), response.redirected]).toEqual([200, null, false]);
+    expect(await status(1)).toBe('unsubscribed');
+    const once = await unsubscribes();
+    expect(once).toEqual({ events: 1, counted: 1, consents: 1 });
+    const again = await Promise.all([1, 2, 3].map(() => post(1, 'List-Unsubscribe=One-Click', type)));
+    expect(again.map((answer) => answer.status)).toEqual([200, 200, 200]);
+    expect(await unsubscribes()).toEqual(once);
+    expect(await ctx.db.query(sql`SELECT source, ip_address FROM consent_event WHERE subscriber_id = ${seeded.subscriberIds[1]}`)).toEqual([
+      { source: 'one-click', ip_address: '127.0.0.1' },
+    ]);
+  });
+
+  test('one click, multipart, twenty at the same moment: once', async () => {
+    const before = await unsubscribes();
+    const form = () => {
+      const data = new FormData();
+      data.set('List-Unsubscribe', 'One-Click');
+      return data;
+    };
+    const answers = await Promise.all(Array.from({ length: 20 }, () => post(2, form())));
+    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([200]));
+    expect(await status(2)).toBe('unsubscribed');
+    const after = await unsubscribes();
+    expect([after.events - before.events, after.counted - before.counted, after.consents - before.consents]).toEqual([1, 1, 1]);
+  });
+
+  test("the page's own form, with a reason that is kept and one that is not", async () => {
+    await post(3, new URLSearchParams({ reason: 'I never signed up' }));
+    await post(4, new URLSearchParams({ reason: '<script>' }));
+    const rows = await ctx.db.query<{ reason: string | null }>(
+      sql`SELECT reason FROM hot.unsubscribe_event WHERE subscriber_id IN (${seeded.subscriberIds[3]}, ${seeded.subscriberIds[4]}) ORDER BY subscriber_id`,
+    );
+    expect(rows.map(({ reason }) => reason)).toEqual(['I never signed up', null]);
+    expect(await (await fetch(here(links(3).unsubscribe()))).text()).toContain('You are unsubscribed');
+  });
+
+  test('a body too large is refused; a forged link does nothing', async () => {
+    const large = await post(0, 'x'.repeat(10_000));
+    expect(large.status).toBe(413);
+    const forged = await fetch(`${here(links(0).unsubscribe())}x`, { method: 'POST', body: 'List-Unsubscribe=One-Click' });
+    expect(forged.status).toBe(404);
+    expect(await forged.text()).toContain('does not work');
+    expect(await status(0)).toBe('subscribed');
+  });
+
+  test('a body that is no form still means it', async () => {
+    expect((await post(0, '{"a":1}', { 'Content-Type': 'application/json' })).status).toBe(200);
+    expect(await status(0)).toBe('unsubscribed');
+  });
+
+  test('whoever is gone already is told so, with success', async () => {
+    await ctx.db.execute(sql`DELETE FROM subscriber WHERE id = ${seeded.subscriberIds[4]}`);
+    const response = await post(4, 'List-Unsubscribe=One-Click');
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain('not on this list');
+  });
+});
