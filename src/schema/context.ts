@@ -21,11 +21,16 @@ export interface GraphqlContext extends Context {
 }
 
 /** The context as ours: for code that is written for any context, such as a plugin of Pothos. */
-export function graphqlContext(context: object): GraphqlContext {
+export function graphqlContext(context: unknown): GraphqlContext {
   assert(isGraphqlContext(context), 'a resolver ran without the context that request-context.ts makes');
   return context;
 }
 
-function isGraphqlContext(context: object): context is GraphqlContext {
-  return 'executions' in context && 'prisma' in context;
+/** The same caller, with nothing remembered: loaders and rights are kept per context object. */
+export function freshContext(ctx: GraphqlContext): GraphqlContext {
+  return { ...ctx, executions: new Map() };
+}
+
+function isGraphqlContext(context: unknown): context is GraphqlContext {
+  return typeof context === 'object' && context !== null && 'executions' in context && 'prisma' in context;
 }

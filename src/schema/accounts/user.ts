@@ -7,6 +7,8 @@ const ownUser = { $any: { authenticated: true, $granted: OWN_USER } } as const;
 
 export const Customer = builder.prismaObject('Customer', {
   authScopes: ownUser,
+  // What a field grants is known to fields only.
+  runScopesOnType: false,
   fields: (t) => ({
     uid: t.exposeString('uid'),
     name: t.exposeString('name'),
@@ -18,6 +20,8 @@ export const Customer = builder.prismaObject('Customer', {
 
 export const User = builder.prismaObject('User', {
   authScopes: ownUser,
+  // What a field grants is known to fields only.
+  runScopesOnType: false,
   fields: (t) => ({
     id: t.expose('id', { type: 'BigInt' }),
     uid: t.exposeString('uid'),
@@ -28,6 +32,6 @@ export const User = builder.prismaObject('User', {
     status: t.exposeString('status'),
     isAdmin: t.exposeBoolean('isAdmin'),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
-    customer: t.relation('customer'),
+    customer: t.relation('customer', { grantScopes: [OWN_USER] }),
   }),
 });

@@ -1,0 +1,13 @@
+/**
+ * Requests that a browser sends for another site are refused, although nothing here works by cookie: a token that
+ * a page got hold of should not work from there either. What is no browser sends no Origin.
+ */
+import type { IncomingMessage } from 'node:http';
+
+/** Whether the request comes from this installation's own pages, or from no page at all. */
+export function isOwnOrigin(req: IncomingMessage, baseUrl: string): boolean {
+  const { origin, host } = req.headers;
+  if (origin === undefined) return true;
+  if (!URL.canParse(origin)) return false;
+  return new URL(origin).host === host || origin === new URL(baseUrl).origin;
+}

@@ -1,0 +1,84 @@
+/** Refuses documents that would cost more than anybody needs: first by their text and shape, then with their variables. */
+import { GraphQLError, Kind, parse, visit, type DocumentNode, type GraphQLSchema, type OperationDefinitionNode } from 'graphql';
+import {
+  ALIASES_MAX,
+  COST_MAX,
+  DEPTH_MAX,
+  DIRECTIVES_MAX,
+  DOCUMENT_CHARACTERS_MAX,
+  FIELDS_UNFOLDED_MAX,
+  FIELDS_WRITTEN_MAX,
+  FIRST_MAX,
+  FRAGMENTS_MAX,
+  INTROSPECTION_DEPTH_MAX,
+  ROOT_FIELDS_MAX,
+  TOKENS_MAX,
+} from './limits.ts';
+import { measureOperation, type Measure } from './measure-document.ts';
+
+/** Parses a document and checks its shape; throws a GraphQLError that says which limit it passes. */
+export function parseWithinLimits(schema: GraphQLSchema, text: string): DocumentNode {
+  refuseAbove('characters', text.length, DOCUMENT_CHARACTERS_MAX);
+  const document = parse(text, { maxTokens: TOKENS_MAX });
+  checkWriting(document);
+  for (const operation of operationsOf(document)) {
+    refuseAbove('root fields', operation.selectionSet.selections.length, ROOT_FIELDS_MAX);
+    checkMeasure(measureOperation(schema, { document, operation }));
+  }
+  return document;
+}
+
+export interface OperationToCheck {
+  readonly document: DocumentNode;
+  readonly operationName?: string | null | undefined;
+  readonly variables?: Readonly<Record<string, unknown>> | null | undefined;
+}
+
+/** Checks the cost of the operation that is about to run, now that its variables are known; throws a GraphQLError. */
+export function checkCost(schema: GraphQLSchema, { document, operationName, variables }: OperationToCheck): Measure {
+  const operations = operationsOf(document);
+  const operation = operationName ? operations.find((one) => one.name?.value === operationName) : operations[0];
+  if (!operation) throw limitError('There is no such operation in the document.');
+  const measure = measureOperation(schema, { document, operation, variables: variables ?? undefined });
+  checkMeasure(measure);
+  return measure;
+}
+
+function checkMeasure(measure: Measure): void {
+  refuseAbove('levels', measure.depth, DEPTH_MAX);
+  refuseAbove('levels of introspection', measure.introspectionDepth, INTROSPECTION_DEPTH_MAX);
+  refuseAbove('fields', measure.fields, FIELDS_UNFOLDED_MAX);
+  refuseAbove('rows in `first` or `last`', measure.firstMax, FIRST_MAX);
+  refuseAbove('values', measure.cost, COST_MAX);
+}
+
+function checkWriting(document: DocumentNode): void {
+  let fields = 0;
+  let aliases = 0;
+  let directives = 0;
+  visit(document, {
+    Field: (node) => {
+      fields++;
+      if (node.alias) aliases++;
+    },
+    Directive: () => {
+      directives++;
+    },
+  });
+  refuseAbove('written fields', fields, FIELDS_WRITTEN_MAX);
+  refuseAbove('aliases', aliases, ALIASES_MAX);
+  refuseAbove('directives', directives, DIRECTIVES_MAX);
+  refuseAbove('definitions', document.definitions.length, FRAGMENTS_MAX);
+}
+
+function operationsOf(document: DocumentNode): OperationDefinitionNode[] {
+  return document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
+}
+
+function refuseAbove(what: string, count: number, max: number): void {
+  if (count > max) throw limitError(`The document asks for too much: ${count} ${what}, at most ${max} are allowed.`);
+}
+
+function limitError(message: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { code: 'DOCUMENT_TOO_EXPENSIVE', http: { status: 400 } } });
+}

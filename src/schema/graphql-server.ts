@@ -1,0 +1,81 @@
+/** GraphQL as a server: HTTP and event streams, websockets, and `execute` for the REST facade, on one schema. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { execute, type DocumentNode, type ExecutionResult, type GraphQLSchema } from 'graphql';
+import type { RestDialect } from '../domain/accounts/api-token-store.ts';
+import { buildSchema } from './build-schema.ts';
+import { Documents } from './documents.ts';
+import { createHttpDoor, type DoorOptions } from './http-door.ts';
+import { LiveConnections } from './live-connections.ts';
+import { maskResult } from './mask-error.ts';
+import { makeContext, type Means } from './request-context.ts';
+import { createSocketDoor } from './socket-door.ts';
+
+export interface GraphqlServerOptions {
+  readonly means: Means;
+  /** Serves GraphiQL to browsers, and lets strangers read the schema, which it needs. */
+  readonly explorer: boolean;
+}
+
+/** What the REST facade hands over: the token as the client sent it, or null. */
+export interface RestCredentials {
+  readonly token: string | null;
+  readonly ipAddress: string;
+}
+
+export interface RestExecution extends ExecutionResult {
+  /** Who the token turned out to be; null: no valid token. */
+  readonly viewer: { readonly isAdmin: boolean; readonly restDialect: RestDialect | null } | null;
+}
+
+export interface GraphqlServer {
+  readonly schema: GraphQLSchema;
+  handle(req: IncomingMessage, res: ServerResponse): Promise<void>;
+  upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Runs a document that was parsed and validated before, for the REST door. */
+  execute(document: DocumentNode, variables: Readonly<Record<string, unknown>>, credentials: RestCredentials): Promise<RestExecution>;
+  /** Ends every connection that is still open. */
+  close(): Promise<void>;
+}
+
+/** Makes the server; nothing listens yet: the web server hands it requests and upgrades. */
+export function createGraphqlServer({ means, explorer }: GraphqlServerOptions): GraphqlServer {
+  const schema = buildSchema();
+  const connections = new LiveConnections(means.database, means.log);
+  const door: DoorOptions = {
+    schema,
+    means,
+    connections,
+    documents: new Documents(schema),
+    policy: { introspectionForAll: explorer },
+  };
+  const http = createHttpDoor(door);
+  const sockets = createSocketDoor(door);
+  return {
+    schema,
+    handle: (req, res) => http.handle(req, res),
+    upgrade: (req, socket, head) => sockets.upgrade(req, socket, head),
+    execute: (document, variables, credentials) => executeForRest({ schema, means }, { document, variables, credentials }),
+    close: async () => {
+      connections.close();
+      await Promise.all([sockets.close(), http.close()]);
+    },
+  };
+}
+
+interface RestOperation {
+  readonly document: DocumentNode;
+  readonly variables: Readonly<Record<string, unknown>>;
+  readonly credentials: RestCredentials;
+}
+
+async function executeForRest(
+  { schema, means }: Pick<DoorOptions, 'schema' | 'means'>,
+  { document, variables, credentials }: RestOperation,
+): Promise<RestExecution> {
+  const { token, ipAddress } = credentials;
+  const contextValue = await makeContext(means, { token: token ?? undefined, ipAddress, door: 'rest' });
+  const result = maskResult(await execute({ schema, document, variableValues: variables, contextValue }), means.log);
+  const { viewer, restDialect } = contextValue;
+  return { ...result, viewer: viewer && { isAdmin: viewer.isAdmin, restDialect } };
+}

@@ -1,0 +1,124 @@
+/**
+ * GraphQL over HTTP and server-sent events, and the explorer for browsers. Only JSON bodies, only from our own pages
+ * or from no page, never credentials by cookie, no CORS.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
+import type { GraphQLSchema } from 'graphql';
+import { createYoga, type Plugin } from 'graphql-yoga';
+import { isOwnOrigin } from './check-origin.ts';
+import { graphqlContext, type GraphqlContext } from './context.ts';
+import type { Documents } from './documents.ts';
+import { BODY_BYTES_MAX } from './limits.ts';
+import type { LiveConnections } from './live-connections.ts';
+import { maskError } from './mask-error.ts';
+import { bearerToken, makeContext, type Means } from './request-context.ts';
+import { checkOperation, subscribeFresh, type OperationPolicy } from './run-operation.ts';
+
+/** What both doors, HTTP and websocket, stand on. */
+export interface DoorOptions {
+  readonly schema: GraphQLSchema;
+  readonly documents: Documents;
+  readonly means: Means;
+  readonly policy: OperationPolicy;
+  readonly connections: LiveConnections;
+}
+
+export interface HttpDoor {
+  handle(req: IncomingMessage, res: ServerResponse): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface NodeContext {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+}
+
+const GREETING = `# Welcome to Mailwright. Put your API token into the "Headers" tab below:
+#   { "Authorization": "Bearer <token>" }
+query Me {
+  me {
+    email
+    customer {
+      name
+    }
+  }
+}
+`;
+
+/** The handler of `/graphql` for everything that is no websocket. */
+export function createHttpDoor(options: DoorOptions): HttpDoor {
+  const { schema, means, policy } = options;
+  const yoga = createYoga<NodeContext, GraphqlContext>({
+    schema,
+    context: ({ req }) => contextOf(req, means),
+    plugins: [guard(options)],
+    maskedErrors: { maskError: (error) => maskError(error, means.log) },
+    maxRequestBodySize: BODY_BYTES_MAX,
+    parserAndValidationCache: false,
+    graphiql: policy.introspectionForAll ? { title: 'Mailwright', defaultQuery: GREETING } : false,
+    renderGraphiQL,
+    landingPage: false,
+    cors: false,
+    logging: false,
+    multipart: false,
+    batching: false,
+  });
+  return {
+    async handle(req, res) {
+      const refusal = refusalOf(req, means.installation.baseUrl);
+      if (refusal) return refuse(res, refusal);
+      await yoga(req, res, { req, res });
+    },
+    close: async () => void (await yoga.dispose()),
+  };
+}
+
+function contextOf(req: IncomingMessage, means: Means): Promise<GraphqlContext> {
+  const token = bearerToken(req.headers.authorization);
+  return makeContext(means, { token, ipAddress: req.socket.remoteAddress ?? null, door: 'graphql' });
+}
+
+function guard({ documents, policy, connections }: DoorOptions): Plugin<NodeContext> {
+  return {
+    onParse: ({ params, setParseFn }) => setParseFn(() => documents.parse(params.source)),
+    onValidate: ({ params, setValidationFn }) => {
+      setValidationFn(() => documents.validate(params.documentAST));
+    },
+    onExecute: ({ args }) => checkOperation(args, policy),
+    onSubscribe: ({ args, context, setSubscribeFn }) => {
+      checkOperation(args, policy);
+      watchStream(context, connections);
+      setSubscribeFn(subscribeFresh);
+    },
+  };
+}
+
+/** An event stream ends with its token; a stranger's ends by itself, as nothing may be watched without one. */
+function watchStream(context: NodeContext, connections: LiveConnections): void {
+  const { viewer } = graphqlContext(context);
+  if (!viewer) return;
+  const { res } = context;
+  res.once('close', connections.add({ viewer, end: () => void res.destroy() }));
+}
+
+interface Refusal {
+  readonly status: 403 | 405 | 415;
+  readonly message: string;
+}
+
+const JSON_TYPE = /^application\/(json|graphql\+json)\s*(;|$)/i;
+
+function refusalOf(req: IncomingMessage, baseUrl: string): Refusal | undefined {
+  if (req.method !== 'GET' && req.method !== 'POST') return { status: 405, message: 'GraphQL takes GET and POST.' };
+  if (!isOwnOrigin(req, baseUrl)) return { status: 403, message: 'Requests from other sites are refused.' };
+  if (req.method === 'POST' && !JSON_TYPE.test(req.headers['content-type'] ?? '')) {
+    return { status: 415, message: 'GraphQL takes `content-type: application/json`.' };
+  }
+  return undefined;
+}
+
+function refuse(res: ServerResponse, { status, message }: Refusal): void {
+  res.writeHead(status, { 'content-type': 'application/json; charset=utf-8', ...(status === 405 ? { allow: 'GET, POST' } : {}) });
+  res.end(JSON.stringify({ errors: [{ message, extensions: { code: 'REQUEST_REFUSED' } }] }));
+}

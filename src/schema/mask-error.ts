@@ -1,0 +1,59 @@
+/**
+ * What a client may know of an error: expected ones as they are, mistakes in the document as GraphQL says them,
+ * everything else only a reference number, under which the log has the rest.
+ */
+import { randomBytes } from 'node:crypto';
+import { GraphQLError } from 'graphql';
+import { ExpectedError, RateLimitedError, UnauthenticatedError, ValidationError } from '../lib/errors.ts';
+import type { Log } from '../lib/log.ts';
+
+const REFERENCE_BYTES = 6;
+
+/** The error as the client gets it. */
+export function maskError(error: unknown, log: Log): GraphQLError {
+  const cause = causeOf(error);
+  if (cause instanceof ExpectedError) return expected(cause, error);
+  if (cause instanceof GraphQLError) return mistake(cause, error);
+  return defect(cause, { error, log });
+}
+
+interface Erring {
+  readonly errors?: readonly GraphQLError[] | undefined;
+}
+
+/** The answer of an operation with its errors masked. */
+export function maskResult<Result extends Erring>(result: Result, log: Log): Result {
+  return result.errors ? { ...result, errors: result.errors.map((error) => maskError(error, log)) } : result;
+}
+
+function causeOf(error: unknown): unknown {
+  let cause = error;
+  while (cause instanceof GraphQLError && cause.originalError) cause = cause.originalError;
+  return cause;
+}
+
+function placeOf(error: unknown) {
+  return error instanceof GraphQLError ? { nodes: error.nodes, source: error.source, positions: error.positions, path: error.path } : {};
+}
+
+function expected(cause: ExpectedError, error: unknown): GraphQLError {
+  const extensions: Record<string, unknown> = { code: cause.code, type: cause.name };
+  if (cause instanceof ValidationError) extensions['fields'] = cause.fields;
+  if (cause instanceof RateLimitedError) extensions['retryAfterSeconds'] = cause.retryAfterSeconds;
+  if (cause instanceof UnauthenticatedError) extensions['http'] = { status: 401, headers: { 'www-authenticate': 'Bearer' } };
+  return new GraphQLError(cause.message, { ...placeOf(error), extensions });
+}
+
+/** Thrown on purpose for the client: by the parser, by validation, by a scalar, by a limit. */
+function mistake(cause: GraphQLError, error: unknown): GraphQLError {
+  const extensions = { code: 'BAD_REQUEST', ...cause.extensions };
+  return new GraphQLError(cause.message, { ...placeOf(error), extensions });
+}
+
+function defect(cause: unknown, { error, log }: { error: unknown; log: Log }): GraphQLError {
+  const reference = randomBytes(REFERENCE_BYTES).toString('hex');
+  const path = error instanceof GraphQLError ? error.path?.join('.') : undefined;
+  log.error('graphql.defect', { reference, path, error: cause });
+  const message = `Something went wrong on our side. Reference: ${reference}`;
+  return new GraphQLError(message, { path: placeOf(error).path, extensions: { code: 'INTERNAL_ERROR', reference, http: { status: 500 } } });
+}
