@@ -63,14 +63,20 @@ export function openDatabase({ url, poolSize, log, applicationName = 'mailwright
     keepAlive: true,
     options: '-c timezone=UTC',
   });
-  pool.on('error', (error) => log.warn('database.connection_lost', { message: error.message }));
+  let isClosing = false;
+  pool.on('error', (error) => {
+    if (!isClosing) log.warn('database.connection_lost', { message: error.message });
+  });
   pool.on('connect', (client) => client.on('error', () => undefined));
   return {
     pool,
     url,
     ...statementsOf(pool),
     transaction: (work) => runTransaction(pool, log, work),
-    close: () => pool.end(),
+    close() {
+      isClosing = true;
+      return pool.end();
+    },
   };
 }
 

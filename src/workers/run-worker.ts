@@ -40,7 +40,9 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
   const liveness = await proveLiveness(ctx.database.url, log);
   await liveness.hold(workerId);
   const pool = new pg.Pool({ connectionString: ctx.database.url, max: concurrency + 2, application_name: 'mailwright-queue' });
-  pool.on('error', (error) => log.warn('queue.connection_lost', { message: error.message }));
+  pool.on('error', (error) => {
+    if (!stopping.signal.aborted) log.warn('queue.connection_lost', { message: error.message });
+  });
   pool.on('connect', (client) => client.on('error', () => undefined));
   await freeJobsOfDeadPools(ctx.database);
 

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../lib/errors.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import { SendingError } from '../../plugin-api/index.ts';
-import type { FieldValue, FilledMessage } from '../content/message.ts';
+import type { FilledMessage } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import type { SendingChannel } from '../sending/driver-pool.ts';
 import { takeQuota } from '../sending/take-quota.ts';
@@ -14,6 +14,7 @@ import { deliveryMessageId } from '../tracking/delivery-message-id.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
 import { outcomeOfFailure, REPLY_LENGTH_MAX, UNAVAILABLE_DELAY_SECONDS, type ClaimedDelivery, type DeliveryOutcome } from './delivery.ts';
 import type { Dispatch } from './dispatch.ts';
+import { fieldValues } from './field-values.ts';
 import { resolveUnknownAsSent, settle, type Settled } from './ledger-store.ts';
 
 /** A commit costs milliseconds: replies that come together are recorded together. */
@@ -188,15 +189,6 @@ class SendingLoop {
       return sleep(COLLECT_MS);
     });
   }
-}
-
-/** Values as the merge tags take them; the column holds scalars, anything else shows as its JSON. */
-function fieldValues(fields: Readonly<Record<string, unknown>>): Record<string, FieldValue> {
-  return Object.fromEntries(Object.entries(fields).map(([tag, value]) => [tag, isFieldValue(value) ? value : JSON.stringify(value)]));
-}
-
-function isFieldValue(value: unknown): value is FieldValue {
-  return value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }
 
 /** A lost or refused connection, or a server that is starting or stopping (SQLSTATE classes 08 and 57). */

@@ -1,0 +1,78 @@
+/**
+ * The composition root: what the program is made of, in the order in which it comes up. It goes down in the
+ * opposite order. Nothing here decides anything; rooms are made, handed what they need, and joined.
+ */
+import path from 'node:path';
+import type { Settings } from '../config/settings.ts';
+import { freePort } from '../db/free-port.ts';
+import { openNotifications } from '../db/listen.ts';
+import { bootstrapInstallation } from '../domain/accounts/bootstrap-installation.ts';
+import type { Context } from '../domain/context.ts';
+import { makePartitions } from '../domain/delivery/make-partitions.ts';
+import { flushAnnouncements } from '../domain/statistics/announce-campaign-change.ts';
+import { systemClock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import { createHookBus } from '../plugin-host/hook-bus.ts';
+import { loadPlugins } from '../plugin-host/load-plugins.ts';
+import type { BannerFacts } from './banner.ts';
+import { loadInstallation } from './installation.ts';
+import { openMigratedDatabase } from './open-database.ts';
+import { startInbox } from './start-inbox.ts';
+import { startWeb } from './start-web.ts';
+import { startWorker } from './start-worker.ts';
+
+export interface App extends BannerFacts {
+  readonly ctx: Context;
+  /** Takes everything down, the embedded database last. */
+  stop(): Promise<void>;
+}
+
+const PLUGINS = path.join(import.meta.dirname, '..', '..', 'plugins');
+
+/** Starts what the settings ask for. When something fails, what was up already is taken down before this throws. */
+export async function startApp(settings: Settings, log: Log): Promise<App> {
+  const closers = new AsyncDisposableStack();
+  try {
+    return await compose(settings, log, closers);
+  } catch (error) {
+    await closers.disposeAsync();
+    throw error;
+  }
+}
+
+async function compose(settings: Settings, log: Log, closers: AsyncDisposableStack): Promise<App> {
+  const port = settings.PORT || (await freePort());
+  const opened = await openMigratedDatabase(settings, log);
+  closers.defer(() => opened.close());
+  const { database } = opened;
+  const hooks = createHookBus(log);
+  await loadPlugins(PLUGINS, hooks);
+  const installation = await loadInstallation(settings, port, database);
+  const ctx: Context = { db: database, database, tx: undefined, hooks, clock: systemClock, log, viewer: null, ipAddress: null, installation };
+  await makePartitions(ctx);
+  const bootstrapped = await bootstrapInstallation(ctx, {
+    email: settings.ADMIN_EMAIL,
+    password: settings.ADMIN_PASSWORD,
+    apiToken: settings.ADMIN_API_TOKEN,
+  });
+  closers.defer(() => flushAnnouncements(ctx));
+  const notifications = openNotifications(database.url, log);
+  closers.defer(() => notifications.close());
+
+  const inbox = await startInbox(ctx, settings);
+  closers.defer(() => inbox.close());
+  const worker = await startWorker(ctx, settings);
+  closers.defer(() => worker.stop());
+  const web = await startWeb({ ctx, settings, port, notifications, inbox, isWorking: worker.isWorking });
+  closers.defer(() => web.close());
+
+  return {
+    ctx,
+    baseUrl: installation.baseUrl,
+    roles: settings.ROLES,
+    adminEmail: settings.ADMIN_EMAIL,
+    bootstrapped,
+    inboxPort: inbox.port,
+    stop: () => closers.disposeAsync(),
+  };
+}

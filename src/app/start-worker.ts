@@ -1,0 +1,45 @@
+/** The worker of this process: its tasks with what they share, and the clock's lines. */
+import type { Settings } from '../config/settings.ts';
+import type { Context } from '../domain/context.ts';
+import { createDispatchCache } from '../domain/delivery/dispatch.ts';
+import { createDriverPool } from '../domain/sending/driver-pool.ts';
+import { announceCampaignChange } from '../domain/statistics/announce-campaign-change.ts';
+import { crontab } from '../workers/crontab.ts';
+import { runWorker } from '../workers/run-worker.ts';
+import { makePartitionsTask, reviveCampaignsTask } from '../workers/tasks/maintenance.ts';
+import { planCampaignTask, startScheduledCampaignTask } from '../workers/tasks/plan-campaign.ts';
+import { sendBatchTask } from '../workers/tasks/send-batch.ts';
+
+export interface RunningWorker {
+  isWorking(): boolean;
+  stop(): Promise<void>;
+}
+
+/** Ctrl-C is answered within ten seconds: this long a dialogue may take to end, the rest is for the database. */
+const STOP_GRACE_MS = 7_000;
+
+/** Works when the roles say `worker`; a process that is only `cron` takes up no jobs but puts the clock's into the queue. */
+export async function startWorker(ctx: Context, settings: Settings): Promise<RunningWorker> {
+  const works = settings.ROLES.includes('worker');
+  const ticks = settings.ROLES.includes('cron');
+  if (!works && !ticks) return { isWorking: () => true, stop: async () => undefined };
+  const drivers = createDriverPool(ctx.hooks);
+  const tools = {
+    drivers,
+    dispatches: createDispatchCache(),
+    announce: (customerId: bigint, campaignId: bigint) => announceCampaignChange(ctx, { customerId, campaignId }),
+  };
+  const worker = await runWorker({
+    ctx,
+    tasks: works ? [planCampaignTask, startScheduledCampaignTask, sendBatchTask(tools), makePartitionsTask, reviveCampaignsTask] : [],
+    concurrency: settings.WORKER_CONCURRENCY,
+    crontab: ticks ? crontab : [],
+  });
+  return {
+    isWorking: worker.isWorking,
+    async stop() {
+      await worker.stop(STOP_GRACE_MS);
+      await drivers.close();
+    },
+  };
+}

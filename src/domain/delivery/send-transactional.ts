@@ -1,0 +1,64 @@
+/**
+ * Sends one message that is not a campaign's (a confirmation, a notice) through the server its customer sends
+ * through. The caller is a job: a failure is thrown, and the queue tries again.
+ */
+import { createHash } from 'node:crypto';
+import { domainToASCII } from 'node:url';
+import type { Context } from '../context.ts';
+import { compileMessage } from '../content/compile-message.ts';
+import type { LinkSigner, MessageContact, MessageRecipient } from '../content/message.ts';
+import type { DriverPool } from '../sending/driver-pool.ts';
+
+export interface TransactionalMessage {
+  readonly customerId: bigint;
+  readonly customerUid: string;
+  readonly list: { readonly uid: string; readonly name: string; readonly contact: MessageContact };
+  readonly from: { readonly name: string; readonly email: string };
+  readonly subject: string;
+  readonly html: string;
+  readonly to: Pick<MessageRecipient, 'email' | 'uid' | 'fields'>;
+  /** Tells this message from every other to the same person: a repeated job sends the same Message-ID. */
+  readonly purpose: string;
+}
+
+/** Links of a message that carries none of a campaign's. */
+const noLinks: LinkSigner = {
+  click: (_no, url) => url,
+  open: () => '',
+  unsubscribe: () => '',
+  webView: () => '',
+  updateProfile: () => '',
+};
+
+/** Hands the message over. Throws when there is no server or it was not taken. */
+export async function sendTransactional(ctx: Context, drivers: DriverPool, message: TransactionalMessage): Promise<void> {
+  const channel = await drivers.channelFor(ctx, message.customerId);
+  if (!channel) throw new Error('There is no active sending server.');
+  const compiled = compileMessage({
+    kind: 'transactional',
+    customerUid: message.customerUid,
+    campaign: { uid: '', name: '' },
+    list: message.list,
+    from: message.from,
+    replyTo: null,
+    subject: message.subject,
+    html: message.html,
+    plain: null,
+    trackOpens: false,
+    trackClicks: false,
+    fieldDefaults: {},
+  });
+  const filled = compiled.fill({ ...message.to, messageId: messageIdOf(message), links: noLinks });
+  // A permit, as for campaigns: the server's limit of messages in flight holds for everything that leaves.
+  while (channel.permits.tryTake(1) === 0) await channel.permits.whenFree();
+  try {
+    await channel.driver.send(filled);
+  } finally {
+    channel.permits.give(1);
+  }
+}
+
+function messageIdOf({ purpose, to, from }: TransactionalMessage): string {
+  const digest = createHash('sha256').update(`${purpose}\n${to.uid}`).digest('hex').slice(0, 32);
+  return `<${digest}@${domainToASCII(from.email.slice(from.email.lastIndexOf('@') + 1))}>`;
+}

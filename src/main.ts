@@ -1,0 +1,27 @@
+/** The program: settings, then the app for the asked roles, then wait, then stop. */
+import { printBanner } from './app/banner.ts';
+import { startApp } from './app/start-app.ts';
+import { waitForStop } from './app/shutdown.ts';
+import { ConfigError, loadConfig } from './config/load-config.ts';
+import { createLog, logFormatFor } from './lib/log.ts';
+
+const startedAt = performance.now();
+
+try {
+  const settings = loadConfig(process.env);
+  const log = createLog({ level: settings.LOG_LEVEL, format: logFormatFor(settings.LOG_FORMAT) });
+  const starting = startApp(settings, log);
+  // Asked to stop while still starting: what comes up is taken down again.
+  const stopped = waitForStop(log, () => starting.then((app) => app.stop()));
+  printBanner(await starting, performance.now() - startedAt);
+  await stopped;
+} catch (error) {
+  // Every fault of the settings is in the message; a stack would only hide them.
+  console.error(error instanceof ConfigError ? error.message : `Mailwright could not start. ${explain(error)}`);
+  process.exitCode = 1;
+}
+
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return process.env['LOG_LEVEL'] === 'debug' ? (error.stack ?? error.message) : error.message;
+}
