@@ -31,8 +31,8 @@ export const rooms: Readonly<Record<string, RoomRule>> = {
   schema: {
     level: 11,
     may: ['domain/*', 'db', 'plugin-api', 'generated', 'lib'],
-    // The context carries the handles from `app` to the builder and the loaders.
-    onlyFrom: { db: /^src\/schema\/(builder\.ts|(request-)?context\.ts|loaders\/)/ },
+    // The frame (builder, context, transport) and the loaders; never a noun's folder: resolvers call verbs.
+    onlyFrom: { db: /^src\/schema\/([a-z-]+\.ts|loaders\/)/ },
   },
   workers: { level: 11, may: ['domain/*', 'jobs', 'lib'] },
   'domain/automations': {

@@ -148,7 +148,7 @@ function findExportedFunctions({ program, comments }: ParseResult, lineOf: LineO
     const first = params[0];
     const isVerb = first?.type === 'Identifier' && first.name === 'ctx';
     const last = params.at(-1);
-    const hasOptions = last?.type === 'AssignmentPattern' || (last?.type === 'Identifier' && last.optional === true);
+    const hasOptions = last?.type === 'AssignmentPattern' || (last?.type === 'Identifier' && 'optional' in last && Boolean(last.optional));
     const parameters = params.length - (hasOptions ? 1 : 0);
     return { name: id?.name ?? '', line, parameters, isVerb, documented: docEnds.has(line - 1) };
   });

@@ -1,0 +1,53 @@
+/**
+ * Migrations for developers: `npm run migrate:new -- <name>` writes the next one from what prisma/schema.prisma has
+ * and the migrations lack (`--empty` for SQL of your own), `npm run migrate:check` fails where the two differ.
+ * They are applied by the product itself when it starts: src/db/migrate.ts.
+ */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { readMigrations } from '../src/db/migrate.ts';
+import { findMissingSql } from './schema-engine.ts';
+import { startScratchPostgres } from './scratch-postgres.ts';
+
+const FOLDER = path.resolve(import.meta.dirname, '../prisma/migrations');
+const SCHEMA = path.resolve(import.meta.dirname, '../prisma/schema.prisma');
+const USAGE = 'Usage: npm run migrate:new -- <name> [--empty]   or   npm run migrate:check';
+
+const [command, ...options] = process.argv.slice(2);
+if (command === 'check') await check();
+else if (command === 'new') await writeNext(options);
+else fail(USAGE);
+
+async function check(): Promise<void> {
+  const sql = await missingSql();
+  if (sql === '') console.log('The migrations lead exactly to prisma/schema.prisma.');
+  else fail(`prisma/schema.prisma has what no migration makes. Write one with: npm run migrate:new -- <name>\n\n${sql}`);
+}
+
+async function writeNext(words: readonly string[]): Promise<void> {
+  const name = words.filter((word) => !word.startsWith('--')).join('_').toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
+  if (name === '') return fail(USAGE);
+  const sql = words.includes('--empty') ? '-- Say here what this migration is for.' : await missingSql();
+  if (sql === '') return fail('Nothing to do: the migrations lead to prisma/schema.prisma already. For SQL of your own add --empty.');
+  const stamp = new Date().toISOString().replaceAll(/[-:T]/g, '').slice(0, 14);
+  const file = path.join(FOLDER, `${stamp}_${name}`, 'migration.sql');
+  await mkdir(path.dirname(file));
+  await writeFile(file, `${sql}\n`);
+  console.log(`Wrote ${path.relative(process.cwd(), file)}: read it before you commit it. A renamed column, say, shows as a loss.`);
+}
+
+/** Every migration runs on an empty scratch database; tables in the schema `hot` are not Prisma's and are passed over. */
+async function missingSql(): Promise<string> {
+  const server = await startScratchPostgres();
+  try {
+    const schema = { path: 'prisma/schema.prisma', content: await readFile(SCHEMA, 'utf8') };
+    return await findMissingSql({ url: server.url, schema, migrations: await readMigrations(FOLDER) });
+  } finally {
+    await server.stop();
+  }
+}
+
+function fail(message: string): void {
+  console.error(message);
+  process.exitCode = 1;
+}
