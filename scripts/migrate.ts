@@ -21,19 +21,27 @@ else fail(USAGE);
 async function check(): Promise<void> {
   const sql = await missingSql();
   if (sql === '') console.log('The migrations lead exactly to prisma/schema.prisma.');
-  else fail(`prisma/schema.prisma has what no migration makes. Write one with: npm run migrate:new -- <name>\n\n${sql}`);
+  else
+    fail(`prisma/schema.prisma has what no migration makes. Write one with: npm run migrate:new -- <name>\n\n${sql}`);
 }
 
 async function writeNext(words: readonly string[]): Promise<void> {
-  const name = words.filter((word) => !word.startsWith('--')).join('_').toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
+  const name = words
+    .filter((word) => !word.startsWith('--'))
+    .join('_')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_');
   if (name === '') return fail(USAGE);
   const sql = words.includes('--empty') ? '-- Say here what this migration is for.' : await missingSql();
-  if (sql === '') return fail('Nothing to do: the migrations lead to prisma/schema.prisma already. For SQL of your own add --empty.');
+  if (sql === '')
+    return fail('Nothing to do: the migrations lead to prisma/schema.prisma already. For SQL of your own add --empty.');
   const stamp = new Date().toISOString().replaceAll(/[-:T]/g, '').slice(0, 14);
   const file = path.join(FOLDER, `${stamp}_${name}`, 'migration.sql');
   await mkdir(path.dirname(file));
   await writeFile(file, `${sql}\n`);
-  console.log(`Wrote ${path.relative(process.cwd(), file)}: read it before you commit it. A renamed column, say, shows as a loss.`);
+  console.log(
+    `Wrote ${path.relative(process.cwd(), file)}: read it before you commit it. A renamed column, say, shows as a loss.`,
+  );
 }
 
 /** Every migration runs on an empty scratch database; tables in the schema `hot` are not Prisma's and are passed over. */

@@ -40,7 +40,11 @@ export interface SchemaDifference {
 export async function findMissingSql({ url, schema, migrations }: SchemaDifference): Promise<string> {
   await (engineStarted ??= startEngine());
   const adapter = bindMigrationAwareSqlAdapterFactory(adapterFactory(url));
-  const engine = await engineModule.SchemaEngine.new({ datamodels: [[schema.path, schema.content]] }, () => undefined, adapter);
+  const engine = await engineModule.SchemaEngine.new(
+    { datamodels: [[schema.path, schema.content]] },
+    () => undefined,
+    adapter,
+  );
   try {
     const { exitCode, stdout } = await engine.diff({
       from: { tag: 'migrations', ...migrationList(migrations) },
@@ -135,7 +139,9 @@ async function openAdapter(url: string): Promise<SqlDriverAdapter> {
     async queryRaw(statement: SqlQuery): Promise<SqlResultSet> {
       const result = await queryRaw(statement);
       const chars = charColumns.get(result.rows);
-      const columnTypes = result.columnTypes.map((type, index) => (chars?.has(index) ? ColumnTypeEnum.Character : type));
+      const columnTypes = result.columnTypes.map((type, index) =>
+        chars?.has(index) ? ColumnTypeEnum.Character : type,
+      );
       return { ...result, columnTypes };
     },
     // The adapter's own way splits a script at every semicolon, inside the bodies of functions too.

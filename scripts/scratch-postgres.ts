@@ -10,7 +10,13 @@ import { startEmbeddedDatabase } from '../src/db/embedded.ts';
 const FOLDER_PREFIX = 'mailwright-scratch-';
 
 /** Nothing here outlives the run, so nothing is flushed; tables that live for seconds need no vacuum. */
-const FAST_SETTINGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'autovacuum=off', 'shared_buffers=64MB'];
+const FAST_SETTINGS = [
+  'fsync=off',
+  'synchronous_commit=off',
+  'full_page_writes=off',
+  'autovacuum=off',
+  'shared_buffers=64MB',
+];
 
 export interface ScratchPostgres {
   /** A superuser's address of an empty database. */

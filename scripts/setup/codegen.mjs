@@ -31,6 +31,10 @@ function inputs() {
   const folder = 'src/rest-facade';
   const names = existsSync(inProject(folder)) ? readdirSync(inProject(folder), { recursive: true }) : [];
   const operations = names.filter((name) => name.endsWith('.graphql')).sort();
-  const files = [CONFIG, 'schema.graphql', ...operations.map((name) => path.posix.join(folder, name.replaceAll('\\', '/')))];
+  const files = [
+    CONFIG,
+    'schema.graphql',
+    ...operations.map((name) => path.posix.join(folder, name.replaceAll('\\', '/'))),
+  ];
   return [fingerprint(files), `codegen@${installedVersion('@graphql-codegen/cli')}`].join(' ');
 }

@@ -50,7 +50,8 @@ async function acquire(mine) {
     if (holder && isStale(holder)) breakLock(holder);
     else if (!told) console.log('Another set-up of this folder is running; waiting for it.');
     told = true;
-    if (Date.now() > deadline) throw new SetupError(`The other set-up does not end. If none is running, remove ${LOCK}.`);
+    if (Date.now() > deadline)
+      throw new SetupError(`The other set-up does not end. If none is running, remove ${LOCK}.`);
   }
 }
 
@@ -60,7 +61,9 @@ function tryAcquire(mine) {
     return true;
   } catch (error) {
     if (error.code === 'EEXIST') return false;
-    throw new SetupError(`This user may not write to the folder of the program (${error.message}). Change its owner, then run the same command again.`);
+    throw new SetupError(
+      `This user may not write to the folder of the program (${error.message}). Change its owner, then run the same command again.`,
+    );
   }
 }
 

@@ -14,7 +14,8 @@ export function packagesToInstall(dev) {
   if (record?.lock === lock && (record.dev || !dev)) return undefined;
   // Installed by hand, or another branch with the same packages: believe what npm wrote down.
   const wanted = readJson(inProject('package-lock.json'))?.packages;
-  if (!wanted) throw new SetupError('package-lock.json is missing or broken. Restore it: git checkout package-lock.json');
+  if (!wanted)
+    throw new SetupError('package-lock.json is missing or broken. Restore it: git checkout package-lock.json');
   const present = readJson(inProject('node_modules/.package-lock.json'))?.packages ?? {};
   const complete = matches({ wanted, present, dev: true });
   if (complete || (!dev && matches({ wanted, present, dev: false }))) {
@@ -28,7 +29,14 @@ export function packagesToInstall(dev) {
 export async function installPackages({ dev, lock }) {
   await runStep({
     title: `Installing packages${dev ? ' with development tools' : ''} (a minute or two, only when they change)`,
-    ...npm(['ci', dev ? '--include=dev' : '--omit=dev', '--include=optional', '--ignore-scripts', '--no-audit', '--no-fund']),
+    ...npm([
+      'ci',
+      dev ? '--include=dev' : '--omit=dev',
+      '--include=optional',
+      '--ignore-scripts',
+      '--no-audit',
+      '--no-fund',
+    ]),
     advice: adviseOnInstall,
   });
   await finishDatabasePackages();
@@ -67,11 +75,13 @@ function adviseOnInstall(output) {
   if (NETWORK_FAULT.test(output)) {
     return 'The package registry could not be reached: check the network connection or proxy, then run the same command again.';
   }
-  if (output.includes('EUSAGE')) return 'package.json and package-lock.json disagree: run npm install, then the same command again.';
+  if (output.includes('EUSAGE'))
+    return 'package.json and package-lock.json disagree: run npm install, then the same command again.';
   if (/EACCES|EPERM|EROFS/.test(output)) {
     return `This user may not write to ${inProject('node_modules')}: change its owner, then run the same command again.`;
   }
-  if (output.includes('ENOSPC')) return 'The disk is full: about 1 GB is needed. Make room, then run the same command again.';
+  if (output.includes('ENOSPC'))
+    return 'The disk is full: about 1 GB is needed. Make room, then run the same command again.';
   return 'What npm said stands above. If it is no help, remove the folder node_modules and run the same command again.';
 }
 

@@ -12,7 +12,9 @@ export function nodeIsBundled() {
 /** Throws where no start can succeed. Called only when something is to be set up, so it may take a moment. */
 export function checkPlatform() {
   if (process.platform === 'win32') {
-    throw new SetupError('Mailwright runs on Linux and macOS. On Windows, run it inside WSL (https://aka.ms/wsl) or Docker.');
+    throw new SetupError(
+      'Mailwright runs on Linux and macOS. On Windows, run it inside WSL (https://aka.ms/wsl) or Docker.',
+    );
   }
   if (nodeIsBundled() && !usesGlibc()) {
     throw new SetupError(

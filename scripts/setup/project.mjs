@@ -32,7 +32,8 @@ export function writeRecord(file, record) {
 /** One hash over names and contents; an absent file counts as empty. */
 export function fingerprint(files) {
   const hash = createHash('sha256');
-  for (const file of files) hash.update(`${file}\0${existsSync(inProject(file)) ? readFileSync(inProject(file)) : ''}\0`);
+  for (const file of files)
+    hash.update(`${file}\0${existsSync(inProject(file)) ? readFileSync(inProject(file)) : ''}\0`);
   return hash.digest('hex');
 }
 

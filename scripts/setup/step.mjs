@@ -13,7 +13,9 @@ export class SetupError extends Error {}
 export async function runStep({ title, program, args, env = {}, cwd = root, advice }) {
   const startedAt = Date.now();
   process.stdout.write(`${title} ... `);
-  const { code, output } = await collect(spawn(program, args, { cwd, env: childEnvironment(env), stdio: ['ignore', 'pipe', 'pipe'] }));
+  const { code, output } = await collect(
+    spawn(program, args, { cwd, env: childEnvironment(env), stdio: ['ignore', 'pipe', 'pipe'] }),
+  );
   if (code === 0) {
     console.log(`${((Date.now() - startedAt) / 1000).toFixed(1)} s`);
     return;

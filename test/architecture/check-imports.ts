@@ -29,7 +29,11 @@ export function findCycles(files: readonly SourceFile[]): Finding[] {
       const start = target ? trail.indexOf(target.path) : -1;
       if (start >= 0) {
         const ring = [...trail.slice(start), trail[start]].join(' -> ');
-        findings.push({ path: file.path, line: found.line, what: `closes a ring: ${ring}. Move what both need into a third file.` });
+        findings.push({
+          path: file.path,
+          line: found.line,
+          what: `closes a ring: ${ring}. Move what both need into a third file.`,
+        });
       } else if (target && !done.has(target.path)) visit(target);
     }
     trail.pop();
@@ -67,7 +71,9 @@ function judgeProgram(from: string, to: string): string | undefined {
 
 function judgePackage(file: string, { specifier }: Import): string | undefined {
   const room = roomOf(file);
-  return rooms[room]?.packagesNever?.test(specifier) ? `${room} may not import the package ${specifier}. ${ADVICE}` : undefined;
+  return rooms[room]?.packagesNever?.test(specifier)
+    ? `${room} may not import the package ${specifier}. ${ADVICE}`
+    : undefined;
 }
 
 function allows(list: readonly string[], room: string): boolean {

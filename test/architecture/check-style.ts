@@ -14,7 +14,9 @@ const BARREL = 'src/plugin-api/index.ts';
 export function checkStyle(file: SourceFile): Finding[] {
   const at = (line: number, what: string): Finding => ({ path: file.path, line, what });
   return [
-    ...(file.lines > FILE_LINES_MAX ? [at(1, `has ${file.lines} lines, more than ${FILE_LINES_MAX}: split it by purpose.`)] : []),
+    ...(file.lines > FILE_LINES_MAX
+      ? [at(1, `has ${file.lines} lines, more than ${FILE_LINES_MAX}: split it by purpose.`)]
+      : []),
     ...(KEBAB_CASE.test(file.path.split('/').at(-1) ?? '') ? [] : [at(1, 'is not named in kebab-case.')]),
     ...file.anys.map((line) => at(line, 'says any: name the type, or take unknown and check it.')),
     ...(roomOf(file.path) === 'test' ? [] : checkCode(file, at)),
@@ -38,7 +40,9 @@ function checkProduct(file: SourceFile, at: At): Finding[] {
   const crowded = file.exportedFunctions.filter(({ parameters }) => parameters > PARAMETERS_MAX);
   const silent = file.exportedFunctions.filter(({ isVerb, documented }) => isVerb && !documented);
   return [
-    ...(file.isBarrel && file.path !== BARREL ? [at(1, 'only passes on what others export: import from the files themselves.')] : []),
+    ...(file.isBarrel && file.path !== BARREL
+      ? [at(1, 'only passes on what others export: import from the files themselves.')]
+      : []),
     ...(file.defaultExport === undefined ? [] : [at(file.defaultExport, 'exports a default: give it a name.')]),
     ...crowded.map(({ name, line, parameters }) =>
       at(line, `${name} takes ${parameters} parameters, more than ${PARAMETERS_MAX}: make them one named object.`),

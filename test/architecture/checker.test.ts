@@ -37,17 +37,57 @@ test('a house in order has no findings', () => {
 });
 
 test.each([
-  ['upwards in the domain', 'src/domain/accounts/a.ts', `import { x } from '../campaigns/b.ts';`, 'may not import domain/campaigns'],
+  [
+    'upwards in the domain',
+    'src/domain/accounts/a.ts',
+    `import { x } from '../campaigns/b.ts';`,
+    'may not import domain/campaigns',
+  ],
   ['a type import', 'src/rest-facade/a.ts', `import type { X } from '../db/database.ts';`, 'may not import db'],
-  ['a re-export', 'src/http/a.ts', `export const one = 1;\nexport { x } from '../schema/b.ts';`, 'may not import schema'],
-  ['a dynamic import', 'src/rest-facade/a.ts', `export const x = () => import('../domain/audience/b.ts');`, 'may not import domain/audience'],
+  [
+    'a re-export',
+    'src/http/a.ts',
+    `export const one = 1;\nexport { x } from '../schema/b.ts';`,
+    'may not import schema',
+  ],
+  [
+    'a dynamic import',
+    'src/rest-facade/a.ts',
+    `export const x = () => import('../domain/audience/b.ts');`,
+    'may not import domain/audience',
+  ],
   ['an import type', 'src/lib/a.ts', `export type X = import('../db/b.ts').X;`, 'may not import db'],
-  ['a database package in the facade', 'src/rest-facade/a.ts', `import pg from 'pg';\nexport const p = pg;`, 'may not import the package pg'],
-  ['a plugin inside the house', 'plugins/acme/post/a.ts', `import { x } from '../../../src/lib/ids.ts';`, 'a plugin may import only'],
-  ['a plugin in another', 'plugins/acme/post/a.ts', `import { x } from '../../other/thing/b.ts';`, 'a plugin may import only'],
-  ['the database in a resolver', 'src/schema/lists/a.ts', `import { x } from '../../db/b.ts';`, 'may not import db here'],
+  [
+    'a database package in the facade',
+    'src/rest-facade/a.ts',
+    `import pg from 'pg';\nexport const p = pg;`,
+    'may not import the package pg',
+  ],
+  [
+    'a plugin inside the house',
+    'plugins/acme/post/a.ts',
+    `import { x } from '../../../src/lib/ids.ts';`,
+    'a plugin may import only',
+  ],
+  [
+    'a plugin in another',
+    'plugins/acme/post/a.ts',
+    `import { x } from '../../other/thing/b.ts';`,
+    'a plugin may import only',
+  ],
+  [
+    'the database in a resolver',
+    'src/schema/lists/a.ts',
+    `import { x } from '../../db/b.ts';`,
+    'may not import db here',
+  ],
   ['a value where types are allowed', 'src/domain/context.ts', `import { x } from '../db/b.ts';`, 'only types of db'],
-  ['a program in the product', 'src/app/a.ts', `import { x } from '../../test/support/b.ts';`, 'app may not import test'],
+  [
+    'a program in the product',
+    'src/app/a.ts',
+    `import { x } from '../../test/support/b.ts';`,
+    'app may not import test',
+  ],
   ['a room nobody knows', 'src/helpers/a.ts', `import { x } from '../lib/b.ts';`, 'does not know'],
 ])('finds %s', (_name, file, source, expected) => {
   expect(inspect({ [file]: source })).toEqual([expect.stringMatching(new RegExp(`^${file}:\\d+ .*${expected}`))]);
@@ -59,7 +99,11 @@ test('finds a ring of three files, also when it is closed by a type', () => {
     'src/lib/b.ts': `import { c } from './c.ts';\nexport const b = c;`,
     'src/lib/c.ts': `import type { a } from './a.ts';\nexport const c: typeof a = 1;`,
   });
-  expect(findings).toEqual([expect.stringContaining('src/lib/c.ts:2 closes a ring: src/lib/a.ts -> src/lib/b.ts -> src/lib/c.ts -> src/lib/a.ts')]);
+  expect(findings).toEqual([
+    expect.stringContaining(
+      'src/lib/c.ts:2 closes a ring: src/lib/a.ts -> src/lib/b.ts -> src/lib/c.ts -> src/lib/a.ts',
+    ),
+  ]);
 });
 
 const lines = (count: number): string => 'void 0;\n'.repeat(count);
@@ -73,7 +117,12 @@ test.each([
   ['a barrel', 'src/lib/index.ts', `export * from './b.ts';`, 'only passes on'],
   ['another case of name', 'src/lib/myFile.ts', 'export const a = 1;', 'kebab-case'],
   ['many parameters', 'src/lib/a.ts', 'export function f(a: 1, b: 1, c: 1, d: 1, e = {}) {}', 'takes 4 parameters'],
-  ['a silent verb', 'src/domain/accounts/a.ts', '\nexport function act(ctx: object) {\n  return ctx;\n}', 'no /\\*\\* sentence'],
+  [
+    'a silent verb',
+    'src/domain/accounts/a.ts',
+    '\nexport function act(ctx: object) {\n  return ctx;\n}',
+    'no /\\*\\* sentence',
+  ],
 ])('finds %s', (_name, file, source, expected) => {
   expect(inspect({ [file]: source })).toEqual([expect.stringMatching(new RegExp(`^${file}:\\d+ .*${expected}`))]);
 });
@@ -83,7 +132,9 @@ test('finds a file that does not say what it is for', () => {
   folders.push(root);
   mkdirSync(path.join(root, 'src/lib'), { recursive: true });
   writeFileSync(path.join(root, 'src/lib/a.ts'), 'export const a = 1;\n');
-  expect(tell(readProject(root).flatMap(checkStyle))).toEqual([expect.stringContaining('does not open with a comment')]);
+  expect(tell(readProject(root).flatMap(checkStyle))).toEqual([
+    expect.stringContaining('does not open with a comment'),
+  ]);
 });
 
 test('quantile takes the value at the share', () => {

@@ -41,11 +41,15 @@ export const rooms: Readonly<Record<string, RoomRule>> = {
   },
   'domain/campaigns': {
     level: 9,
-    may: ['delivery', 'statistics', 'audience', 'content', 'sending', 'billing', 'accounts'].map(inDomain).concat(means),
+    may: ['delivery', 'statistics', 'audience', 'content', 'sending', 'billing', 'accounts']
+      .map(inDomain)
+      .concat(means),
   },
   'domain/delivery': {
     level: 8,
-    may: ['tracking', 'statistics', 'content', 'audience', 'sending', 'billing', 'accounts'].map(inDomain).concat(means),
+    may: ['tracking', 'statistics', 'content', 'audience', 'sending', 'billing', 'accounts']
+      .map(inDomain)
+      .concat(means),
   },
   inbound: {
     level: 8,
@@ -79,7 +83,10 @@ export const rooms: Readonly<Record<string, RoomRule>> = {
 export const programs = ['scripts', 'bench', 'test', 'web'];
 
 /** Among the programs, helpers are shared in this direction only. */
-export const programsMay: Readonly<Record<string, readonly string[]>> = { test: ['scripts', 'bench'], bench: ['scripts'] };
+export const programsMay: Readonly<Record<string, readonly string[]>> = {
+  test: ['scripts', 'bench'],
+  bench: ['scripts'],
+};
 
 function inDomain(noun: string): string {
   return `domain/${noun}`;

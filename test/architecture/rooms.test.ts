@@ -30,7 +30,9 @@ describe('rooms', () => {
   test('the REST facade imports neither database nor schema nor domain', () => {
     const facade = product.filter((file) => roomOf(file.path) === 'rest-facade');
     const specifiers = facade.flatMap(({ imports }) => imports.map(({ specifier }) => specifier));
-    expect(specifiers.filter((specifier) => /\/(db|schema|domain|workers|jobs)\/|^pg$|prisma/.test(specifier))).toEqual([]);
+    expect(specifiers.filter((specifier) => /\/(db|schema|domain|workers|jobs)\/|^pg$|prisma/.test(specifier))).toEqual(
+      [],
+    );
   });
 });
 
@@ -46,7 +48,9 @@ describe('house style', () => {
   });
 
   test('functions are short: nine of ten of the named ones under 40 lines', () => {
-    const sizes = product.flatMap(({ functions }) => functions.filter(({ name }) => name !== undefined).map(({ lines }) => lines));
+    const sizes = product.flatMap(({ functions }) =>
+      functions.filter(({ name }) => name !== undefined).map(({ lines }) => lines),
+    );
     expect(quantile(sizes, 0.9)).toBeLessThan(40);
   });
 

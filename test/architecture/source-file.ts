@@ -55,7 +55,8 @@ export function readSourceFile(root: string, file: string): SourceFile {
   const lineOf = lineFinder(source);
   const statements = parsed.program.body;
   const passesOn = (statement: Node) =>
-    statement.type === 'ExportAllDeclaration' || (statement.type === 'ExportNamedDeclaration' && statement.source !== null);
+    statement.type === 'ExportAllDeclaration' ||
+    (statement.type === 'ExportNamedDeclaration' && statement.source !== null);
   const defaultExport = statements.find((statement) => statement.type === 'ExportDefaultDeclaration');
   return {
     path: file,
@@ -88,12 +89,16 @@ function lineFinder(source: string): LineOf {
 function staticImports({ program }: ParseResult, lineOf: LineOf): Import[] {
   return program.body.flatMap((statement) => {
     if (statement.type === 'ImportDeclaration') {
-      const typed = (specifier: (typeof statement.specifiers)[number]) => 'importKind' in specifier && specifier.importKind === 'type';
+      const typed = (specifier: (typeof statement.specifiers)[number]) =>
+        'importKind' in specifier && specifier.importKind === 'type';
       const typeOnly =
         statement.importKind === 'type' || (statement.specifiers.length > 0 && statement.specifiers.every(typed));
       return { specifier: statement.source.value, line: lineOf(statement.start), typeOnly };
     }
-    if (statement.type === 'ExportAllDeclaration' || (statement.type === 'ExportNamedDeclaration' && statement.source)) {
+    if (
+      statement.type === 'ExportAllDeclaration' ||
+      (statement.type === 'ExportNamedDeclaration' && statement.source)
+    ) {
       const typeOnly =
         statement.exportKind === 'type' ||
         (statement.type === 'ExportNamedDeclaration' &&
@@ -148,7 +153,9 @@ function findExportedFunctions({ program, comments }: ParseResult, lineOf: LineO
     const first = params[0];
     const isVerb = first?.type === 'Identifier' && first.name === 'ctx';
     const last = params.at(-1);
-    const hasOptions = last?.type === 'AssignmentPattern' || (last?.type === 'Identifier' && 'optional' in last && Boolean(last.optional));
+    const hasOptions =
+      last?.type === 'AssignmentPattern' ||
+      (last?.type === 'Identifier' && 'optional' in last && last.optional !== false);
     const parameters = params.length - (hasOptions ? 1 : 0);
     return { name: id?.name ?? '', line, parameters, isVerb, documented: docEnds.has(line - 1) };
   });
@@ -160,7 +167,8 @@ function findTypeEscapes({ program }: ParseResult, lineOf: LineOf): { anys: numb
   new Visitor({
     TSAnyKeyword: ({ start }) => void anys.push(lineOf(start)),
     TSAsExpression({ typeAnnotation: type, start }) {
-      const isConst = type.type === 'TSTypeReference' && type.typeName.type === 'Identifier' && type.typeName.name === 'const';
+      const isConst =
+        type.type === 'TSTypeReference' && type.typeName.type === 'Identifier' && type.typeName.name === 'const';
       if (!isConst) casts.push(lineOf(start));
     },
     TSTypeAssertion: ({ start }) => void casts.push(lineOf(start)),

@@ -25,7 +25,9 @@ test('the migrations of the project lead to its schema', async () => {
 });
 
 test('a field without a migration is told as the SQL that would make it', async () => {
-  expect(await difference(model.replace('\n}', '\n  name String?\n}'), [table])).toContain('ALTER TABLE "Person" ADD COLUMN');
+  expect(await difference(model.replace('\n}', '\n  name String?\n}'), [table])).toContain(
+    'ALTER TABLE "Person" ADD COLUMN',
+  );
 });
 
 test('a column that the schema does not know is drift too', async () => {
@@ -40,5 +42,7 @@ test('another schema, its functions and partitions are no drift', async () => {
 
 test('a migration that fails is an error, and no shadow database stays behind', async () => {
   await expect(difference(model, ['CREATE TABLE broken (;'])).rejects.toThrow(/syntax error/);
-  await expect(administer(url, `DO $$ BEGIN ASSERT NOT EXISTS (SELECT FROM pg_database WHERE datname LIKE 'shadow_%'); END $$`)).resolves.toBeUndefined();
+  await expect(
+    administer(url, `DO $$ BEGIN ASSERT NOT EXISTS (SELECT FROM pg_database WHERE datname LIKE 'shadow_%'); END $$`),
+  ).resolves.toBeUndefined();
 });
