@@ -3,6 +3,7 @@
  * The host composes, signs, accounts and retries; a driver only hands bytes over and reports truly what became
  * of them. `send` throws on failure, it never returns a failed result.
  */
+import type { LookupFunction } from 'node:net';
 import type { FieldErrors } from '../lib/errors.ts';
 
 /** One composed message for one recipient. */
@@ -71,6 +72,11 @@ export interface DriverOptions {
   readonly clientName: string;
   /** How long one reply may take, in milliseconds (RFC 5321 4.5.3.2 asks for minutes). */
   readonly replyTimeoutMs: number;
+  /**
+   * Resolves every host name this driver connects to (`net.connect`'s `lookup`). Absent: as the system does. The
+   * host gives one for servers of customers: it fails for addresses that may not be reached.
+   */
+  readonly lookup?: LookupFunction | undefined;
 }
 
 export type SettingsInput = Readonly<Record<string, unknown>>;

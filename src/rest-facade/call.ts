@@ -5,7 +5,17 @@ import type { Bag } from './bag.ts';
 import type { Dialect } from './dialects.ts';
 import type { Documents } from './documents.ts';
 import type { Row, View } from './endpoint.ts';
-import { RestError, defectAnswer, failureAnswer, graphqlErrorAnswer, isFailure, restFieldName, unauthenticated } from './errors.ts';
+import {
+  RestError,
+  defectAnswer,
+  failureAnswer,
+  graphqlErrorAnswer,
+  isFailure,
+  restFieldName,
+  unauthenticated,
+  type Failure,
+  type OperationError,
+} from './errors.ts';
 import { inputOf, type Input } from './input.ts';
 import type { IncomingFile } from './multipart.ts';
 import type { DataOf, OperationName, VariablesOf } from './operations.ts';
@@ -19,7 +29,7 @@ export interface Credentials {
 /** What came of an operation; the door adds who the token turned out to be. */
 export interface Execution {
   readonly data?: Readonly<Record<string, unknown>> | null | undefined;
-  readonly errors?: readonly { readonly message: string; readonly extensions?: Readonly<Record<string, unknown>> | undefined }[] | undefined;
+  readonly errors?: readonly OperationError[] | undefined;
   /** null: no valid token. */
   readonly viewer: { readonly isAdmin: boolean; readonly restDialect: Dialect | null } | null;
 }
@@ -103,10 +113,10 @@ function checkAccess(row: Row, viewer: Execution['viewer']): void {
   if (row.access === 'admin' && !viewer.isAdmin) throw new RestError(403, { message: 'This needs the token of an administrator.' });
 }
 
-function dataOf(execution: Execution, { log, requestId }: CallParts): Readonly<Record<string, unknown>> {
+function dataOf(execution: Execution, { row, log, requestId }: CallParts): Readonly<Record<string, unknown>> {
   const [error] = execution.errors ?? [];
   if (error) {
-    const known = graphqlErrorAnswer(error);
+    const known = graphqlErrorAnswer(error, fieldNames(row));
     if (known) throw known;
     const reference = String(error.extensions?.['reference'] ?? requestId);
     log.error('rest.operation_failed', { message: error.message, reference });
@@ -116,7 +126,11 @@ function dataOf(execution: Execution, { log, requestId }: CallParts): Readonly<R
   return execution.data;
 }
 
-function refusal(failure: Parameters<typeof failureAnswer>[0], row: Row, dialect: Dialect): RestError {
+function refusal(failure: Failure, row: Row, dialect: Dialect): RestError {
   const own = dialect === 'classic' ? row.refuseClassic?.(failure) : undefined;
-  return own ?? failureAnswer(failure, (path) => row.fieldName?.(path) ?? restFieldName(path));
+  return own ?? failureAnswer(failure, fieldNames(row));
+}
+
+function fieldNames(row: Row): (path: string) => string {
+  return (path) => row.fieldName?.(path) ?? restFieldName(path);
 }

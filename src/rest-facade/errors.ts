@@ -37,6 +37,12 @@ export interface Failure {
   readonly retryAfterSeconds?: number;
 }
 
+/** An error of the execution that stands beside the data. */
+export interface OperationError {
+  readonly message: string;
+  readonly extensions?: Readonly<Record<string, unknown>> | undefined;
+}
+
 const STATUS: Readonly<Record<FailureName, number>> = {
   UnauthenticatedError: 401,
   ForbiddenError: 403,
@@ -46,14 +52,8 @@ const STATUS: Readonly<Record<FailureName, number>> = {
   RateLimitedError: 429,
 };
 
-// What a field resolver or the authorisation threw outside of a result union, by the code in the error's extensions.
-const STATUS_BY_CODE: Readonly<Record<string, number>> = {
-  UNAUTHENTICATED: 401,
-  FORBIDDEN: 403,
-  FOREIGN_RESOURCE: 403,
-  NOT_FOUND: 404,
-  RATE_LIMITED: 429,
-};
+/** The code of an operation whose variables do not fit the schema: the caller's values, as a rule. */
+const BAD_REQUEST = 'BAD_REQUEST';
 
 const INVALID_MESSAGE = 'The given data was invalid.';
 
@@ -69,7 +69,11 @@ export function unauthenticated(): RestError {
 /** Whether a member of an operation's data is a failure. */
 export function isFailure(value: unknown): value is Failure {
   if (typeof value !== 'object' || value === null || !('__typename' in value)) return false;
-  return typeof value.__typename === 'string' && Object.hasOwn(STATUS, value.__typename);
+  return typeof value.__typename === 'string' && isFailureName(value.__typename);
+}
+
+function isFailureName(name: string): name is FailureName {
+  return Object.hasOwn(STATUS, name);
 }
 
 /** The answer to a failure member; `nameOf` turns the schema's field paths into the names REST clients use. */
@@ -89,11 +93,19 @@ export function failureAnswer(failure: Failure, nameOf: (path: string) => string
   }
 }
 
-/** An error beside the data: one of the codes known, or a defect (the schema has masked and logged it already). */
-export function graphqlErrorAnswer(error: { message: string; extensions?: Readonly<Record<string, unknown>> | undefined }): RestError | undefined {
-  const status = STATUS_BY_CODE[String(error.extensions?.['code'])];
-  if (status === 401) return unauthenticated();
-  return status === undefined ? undefined : new RestError(status, { message: error.message });
+/** An error beside the data: an expected one, or a defect (the schema has masked and logged it already). */
+export function graphqlErrorAnswer(error: OperationError, nameOf: (path: string) => string): RestError | undefined {
+  const { type, code, fields, retryAfterSeconds } = error.extensions ?? {};
+  if (code === BAD_REQUEST) return invalid({ input: [error.message] });
+  if (typeof type !== 'string' || !isFailureName(type)) return undefined;
+  const failure: Failure = {
+    __typename: type,
+    message: error.message,
+    code: String(code),
+    fields: typeof fields === 'object' && fields !== null ? Object.entries(fields).map(([field, messages]) => ({ field, messages: [messages].flat().map(String) })) : [],
+    ...(typeof retryAfterSeconds === 'number' ? { retryAfterSeconds } : {}),
+  };
+  return failureAnswer(failure, nameOf);
 }
 
 export function defectAnswer(reference: string): RestError {

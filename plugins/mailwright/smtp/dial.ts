@@ -1,5 +1,5 @@
 /** Opens the socket to a server, plain or with TLS, and turns a plain one into TLS (STARTTLS). */
-import { connect, isIP, type Socket } from 'node:net';
+import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import type { SmtpSettings } from './settings.ts';
 
@@ -9,11 +9,13 @@ const HANDSHAKE_MS_MAX = 30_000;
 interface DialOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** How host names are resolved; absent: as the system does. */
+  readonly lookup?: LookupFunction | undefined;
 }
 
 /** A connected socket: with TLS from the first byte when the settings say `tls`, plain otherwise. */
 export async function dial(settings: SmtpSettings, options: DialOptions): Promise<Socket> {
-  const address = { host: bareHost(settings.host), port: settings.port };
+  const address = { host: bareHost(settings.host), port: settings.port, ...(options.lookup ? { lookup: options.lookup } : {}) };
   if (settings.encryption === 'tls') {
     const socket = connectTls({ ...address, ...tlsOptions(settings) });
     return settled(socket, { ...options, event: 'secureConnect' });

@@ -28,7 +28,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   let channel: SmtpChannel | undefined;
   const abort = () => channel?.destroy(new Error('The driver was closed'));
   try {
-    const socket = await dial(options.settings, { timeoutMs: options.replyTimeoutMs, signal: options.signal });
+    const socket = await dial(options.settings, { timeoutMs: options.replyTimeoutMs, signal: options.signal, lookup: options.lookup });
     channel = new SmtpChannel(socket, options.replyTimeoutMs);
     options.signal.addEventListener('abort', abort, { once: true });
     return { channel, capabilities: await converse(channel, options) };

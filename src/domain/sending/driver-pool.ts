@@ -5,6 +5,7 @@
 import { hostname } from 'node:os';
 import { sql } from '../../db/database.ts';
 import type { Hooks, SendingDriver } from '../../plugin-api/index.ts';
+import { addressGuard } from '../../lib/public-address.ts';
 import type { Context } from '../context.ts';
 import { parsePublicSettings, unsealSecrets } from './server-secrets.ts';
 
@@ -38,6 +39,7 @@ interface ServerRow {
   type: string;
   settings: unknown;
   sealed_settings: Buffer | null;
+  is_system: boolean;
   connections_max: number;
   quota_value: number | null;
   quota_base: number | null;
@@ -81,7 +83,7 @@ export function createDriverPool(hooks: Hooks): DriverPool {
 /** Own servers come before the system's, real ones before the development inbox, older before newer. */
 async function chooseServer(ctx: Context, customerId: bigint): Promise<ServerRow | undefined> {
   const rows = await ctx.db.query<ServerRow & Record<string, unknown>>(
-    sql`SELECT id, uid, name, type, settings, sealed_settings, connections_max, quota_value, quota_base, quota_unit, updated_at::text AS version
+    sql`SELECT id, uid, name, type, settings, sealed_settings, is_system, connections_max, quota_value, quota_base, quota_unit, updated_at::text AS version
           FROM sending_server
          WHERE status = 'active' AND (customer_id = ${customerId} OR is_system)
          ORDER BY is_development, (customer_id = ${customerId}) DESC, id LIMIT 1`,
@@ -96,7 +98,13 @@ function openChannel(ctx: Context, hooks: Hooks, server: ServerRow): SendingChan
   const secrets = unsealSecrets(ctx.installation.secret, server.uid, server.sealed_settings);
   const driver = registration.connect(
     { ...parsePublicSettings(server.settings), ...secrets },
-    { connectionsMax: server.connections_max, clientName: clientName(ctx.installation.baseUrl), replyTimeoutMs: REPLY_TIMEOUT_MS },
+    {
+      connectionsMax: server.connections_max,
+      clientName: clientName(ctx.installation.baseUrl),
+      replyTimeoutMs: REPLY_TIMEOUT_MS,
+      // A customer's server must still be at a public address when it is connected to (decision D44).
+      ...(server.is_system ? {} : { lookup: addressGuard(ctx.installation.outboundAllowHosts).lookup }),
+    },
   );
   return {
     serverId: server.id,

@@ -1,0 +1,46 @@
+/** A new sending server: an administrator makes it for the system, a customer for itself (decision D29). */
+import { newUid } from '../../lib/ids.ts';
+import { parseInput } from '../../lib/text.ts';
+import { viewerOf, type Context } from '../context.ts';
+import { tooManyServers } from './sending-server-errors.ts';
+import { countServers, insertServer } from './sending-server-store.ts';
+import {
+  createSendingServerInput,
+  quotaColumns,
+  SERVERS_PER_CUSTOMER_MAX,
+  type CreateSendingServerInput,
+  type SendingServer,
+} from './sending-server.ts';
+import { sealSecrets } from './server-secrets.ts';
+import { trySettings } from './try-settings.ts';
+import type { DriverSettings } from '../../plugin-api/index.ts';
+
+// For drivers that do not say: enough for every server, too little to annoy one.
+const CONNECTIONS_DEFAULT = 5;
+
+/** Stores the server when its settings work. Throws ValidationError on the input, `settings.<key>` or `connection`. */
+export async function createSendingServer(ctx: Context, input: CreateSendingServerInput): Promise<SendingServer> {
+  const { customerId, isAdmin } = viewerOf(ctx);
+  const wanted = parseInput(createSendingServerInput, input);
+  if ((await countServers(ctx.db, customerId)) >= SERVERS_PER_CUSTOMER_MAX) throw tooManyServers();
+  const tried = await trySettings(ctx, { type: wanted.type, settings: wanted.settings, isSystem: isAdmin });
+  const uid = newUid();
+  return insertServer(ctx.db, {
+    customerId,
+    uid,
+    name: wanted.name,
+    type: wanted.type,
+    settings: tried.settings,
+    sealedSettings: sealSecrets(ctx.installation.secret, uid, tried.secrets),
+    isSystem: isAdmin,
+    defaultFromEmail: wanted.defaultFromEmail ?? '',
+    connectionsMax: connectionsOf(tried.settings),
+    ...quotaColumns(wanted),
+  });
+}
+
+/** Drivers that keep several connections call their number so. */
+export function connectionsOf(settings: DriverSettings): number {
+  const connections = settings['connections'];
+  return typeof connections === 'number' ? connections : CONNECTIONS_DEFAULT;
+}

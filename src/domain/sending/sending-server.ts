@@ -1,0 +1,84 @@
+/**
+ * The noun: a sending server, a driver and its settings. An administrator's servers are the system's and serve
+ * every customer without own ones (decision D29). This file says what an input may hold; it never connects.
+ */
+import { z } from 'zod';
+import type { FieldErrors } from '../../lib/errors.ts';
+import { emailAddress, singleLine } from '../../lib/text.ts';
+
+const NAME_LENGTH_MAX = 255;
+const TYPE_LENGTH_MAX = 50;
+// No driver has as many keys; a setting may be a private key.
+const SETTINGS_MAX = 50;
+const SETTING_LENGTH_MAX = 10_000;
+// Above it, "no limit" is meant.
+const QUOTA_VALUE_MAX = 1_000_000_000;
+const QUOTA_BASE_MAX = 1_000;
+/** What a quota's value means when there is no limit. */
+const NO_QUOTA = -1;
+
+/** More are a mistake of a program that creates in a loop; each is tried by connecting. */
+export const SERVERS_PER_CUSTOMER_MAX = 100;
+
+export const quotaUnits = ['second', 'minute', 'hour', 'day', 'month'] as const;
+export const serverStatuses = ['active', 'inactive'] as const;
+export type ServerStatus = (typeof serverStatuses)[number];
+
+const settingValue = z.union([z.string().max(SETTING_LENGTH_MAX), z.number(), z.boolean(), z.null()]);
+const settings = z
+  .record(z.string().max(TYPE_LENGTH_MAX), settingValue)
+  .refine((value) => Object.keys(value).length <= SETTINGS_MAX, 'has too many keys');
+
+const common = {
+  name: singleLine(NAME_LENGTH_MAX),
+  defaultFromEmail: z.union([z.literal(''), emailAddress()]).nullish(),
+  quotaValue: z.int().min(NO_QUOTA).max(QUOTA_VALUE_MAX).refine((value) => value !== 0, 'must be at least 1, or -1 for no limit').nullish(),
+  quotaBase: z.int().min(1).max(QUOTA_BASE_MAX).nullish(),
+  quotaUnit: z.enum(quotaUnits).nullish(),
+};
+
+export const createSendingServerInput = z.object({
+  ...common,
+  type: singleLine(TYPE_LENGTH_MAX),
+  settings: settings.default({}),
+});
+
+export const updateSendingServerInput = z.object({
+  ...common,
+  name: common.name.optional(),
+  type: singleLine(TYPE_LENGTH_MAX).optional(),
+  settings: settings.optional(),
+  status: z.enum(serverStatuses).optional(),
+});
+
+export type CreateSendingServerInput = z.input<typeof createSendingServerInput>;
+export type UpdateSendingServerInput = z.input<typeof updateSendingServerInput>;
+
+/** A server's row, without its settings. */
+export interface SendingServer {
+  readonly customerId: bigint;
+  readonly id: bigint;
+  readonly uid: string;
+  readonly name: string;
+  readonly type: string;
+  readonly isSystem: boolean;
+  readonly status: ServerStatus;
+}
+
+export interface QuotaColumns {
+  readonly quotaValue: number | null;
+  readonly quotaBase: number | null;
+  readonly quotaUnit: string | null;
+}
+
+/** The quota to store; null in all three: no limit. */
+export function quotaColumns(input: { quotaValue?: number | null | undefined; quotaBase?: number | null | undefined; quotaUnit?: string | null | undefined }): QuotaColumns {
+  const { quotaValue } = input;
+  if (quotaValue === undefined || quotaValue === null || quotaValue === NO_QUOTA) return { quotaValue: null, quotaBase: null, quotaUnit: null };
+  return { quotaValue, quotaBase: input.quotaBase ?? 1, quotaUnit: input.quotaUnit ?? 'hour' };
+}
+
+/** A driver's errors, named by key, as errors of the input: `settings.host`. */
+export function settingsErrors(errors: FieldErrors): FieldErrors {
+  return Object.fromEntries(Object.entries(errors).map(([key, messages]) => [`settings.${key}`, messages]));
+}

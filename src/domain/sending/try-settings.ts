@@ -1,0 +1,84 @@
+/**
+ * Settings of a sending server are stored only after the driver found them well-formed and the server answered
+ * (specification 4.13.4): fields first, then a real connection that sends nothing.
+ */
+import { hostname } from 'node:os';
+import { addressGuard, type AddressGuard } from '../../lib/public-address.ts';
+import { messageOf } from '../../lib/errors.ts';
+import type { DriverOptions, DriverSettings, SendingDriverRegistration, SettingsInput } from '../../plugin-api/index.ts';
+import type { Context } from '../context.ts';
+import { connectionFailed, unknownType, wrongSettings } from './sending-server-errors.ts';
+import { settingsErrors } from './sending-server.ts';
+
+/** Somebody waits for the answer in a browser; a server that needs longer is not fit for sending. */
+const TRY_TIMEOUT_MS = 15_000;
+/** The setting by which drivers of servers with a host name call it. */
+const HOST = 'host';
+
+export interface TrySettings {
+  readonly type: string;
+  readonly settings: SettingsInput;
+  /** A system server may be anywhere; a customer's only at public addresses (decision D44). */
+  readonly isSystem: boolean;
+}
+
+export interface TriedSettings {
+  /** What may be shown. */
+  readonly settings: DriverSettings;
+  readonly secrets: DriverSettings;
+}
+
+/** Checks and tries the settings. Throws ValidationError on `type`, `settings.<key>` or `connection`. */
+export async function trySettings(ctx: Context, input: TrySettings): Promise<TriedSettings> {
+  const driver = driverOf(ctx, input.type);
+  const checked = driver.validate(input.settings);
+  if (!checked.ok) throw wrongSettings(settingsErrors(checked.errors));
+  const guard = input.isSystem ? undefined : addressGuard(ctx.installation.outboundAllowHosts);
+  if (guard) await checkHost(guard, checked.settings);
+  await tryConnection(driver, checked.settings, guard);
+  return divide(driver, checked.settings);
+}
+
+/** The driver that plugins registered for this type. Throws ValidationError on `type`. */
+export function driverOf(ctx: Context, type: string): SendingDriverRegistration {
+  const drivers = ctx.hooks.collect('register_sending_server_driver');
+  const driver = drivers.find((entry) => entry.type === type);
+  if (!driver) throw unknownType(drivers.map((entry) => entry.type));
+  return driver;
+}
+
+async function checkHost(guard: AddressGuard, settings: DriverSettings): Promise<void> {
+  const host = settings[HOST];
+  const refusal = typeof host === 'string' ? await guard.refusal(host) : undefined;
+  if (refusal) throw wrongSettings({ [`settings.${HOST}`]: [refusal] });
+}
+
+async function tryConnection(driver: SendingDriverRegistration, settings: DriverSettings, guard: AddressGuard | undefined): Promise<void> {
+  const options: DriverOptions = { connectionsMax: 1, clientName: hostname(), replyTimeoutMs: TRY_TIMEOUT_MS, ...(guard ? { lookup: guard.lookup } : {}) };
+  const connection = driver.connect(settings, options);
+  try {
+    const result = await withinTime(connection.test());
+    if (!result.ok) throw connectionFailed(result.message);
+  } finally {
+    // What still hangs is let go of in the background.
+    void connection.close().catch(() => undefined);
+  }
+}
+
+async function withinTime(test: Promise<{ ok: true } | { ok: false; message: string }>) {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<{ ok: false; message: string }>((resolve) => {
+    timer = setTimeout(() => resolve({ ok: false, message: `The server did not answer within ${TRY_TIMEOUT_MS / 1000} seconds.` }), TRY_TIMEOUT_MS);
+  });
+  const answer = test.catch((error: unknown) => ({ ok: false as const, message: messageOf(error) }));
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+}
+
+function divide(driver: SendingDriverRegistration, all: DriverSettings): TriedSettings {
+  const isSecret = ([key]: [string, unknown]) => driver.secretKeys.includes(key);
+  const entries = Object.entries(all);
+  return {
+    settings: Object.fromEntries(entries.filter((entry) => !isSecret(entry))),
+    secrets: Object.fromEntries(entries.filter(isSecret)),
+  };
+}

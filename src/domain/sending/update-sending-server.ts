@@ -1,0 +1,62 @@
+/** Changes a sending server: new settings are tried like those of a new one before anything is stored. */
+import { parseInput } from '../../lib/text.ts';
+import { inTransaction, viewerOf, type Context } from '../context.ts';
+import { connectionsOf } from './create-sending-server.ts';
+import { ownSendingServer } from './own-sending-server.ts';
+import { typeFixed } from './sending-server-errors.ts';
+import { updateServerRow, type ServerChanges, type StoredSettings } from './sending-server-store.ts';
+import { quotaColumns, updateSendingServerInput, type QuotaColumns, type SendingServer, type UpdateSendingServerInput } from './sending-server.ts';
+import { parsePublicSettings, sealSecrets, unsealSecrets } from './server-secrets.ts';
+import { trySettings } from './try-settings.ts';
+import type { z } from 'zod';
+
+type Changes = z.output<typeof updateSendingServerInput>;
+type Server = SendingServer & StoredSettings & QuotaColumns;
+
+/**
+ * Changes what is given; settings that are not given keep their values, credentials included. Throws ValidationError
+ * on the input, `settings.<key>` or `connection`; NotFoundError, ForeignResourceError.
+ */
+export async function updateSendingServer(ctx: Context, { uid, ...input }: UpdateSendingServerInput & { uid: string }): Promise<SendingServer> {
+  viewerOf(ctx);
+  const before = await ownSendingServer(ctx, uid);
+  const wanted = parseInput(updateSendingServerInput, input);
+  if (wanted.type !== undefined && wanted.type !== before.type) throw typeFixed();
+  const settings = await triedSettings(ctx, before, wanted);
+  return inTransaction(ctx, async (tx) => {
+    const server = await ownSendingServer(tx, uid, { lock: true });
+    await updateServerRow(tx.db, server, { ...plainChanges(server, wanted), ...settings });
+    return { ...server, name: wanted.name ?? server.name, status: wanted.status ?? server.status };
+  });
+}
+
+/** Outside of the transaction: a connection may take seconds. */
+async function triedSettings(ctx: Context, server: Server, { settings }: Changes): Promise<Pick<ServerChanges, 'settings' | 'sealedSettings' | 'connectionsMax'>> {
+  if (settings === undefined) return {};
+  const { secret } = ctx.installation;
+  const present = { ...parsePublicSettings(server.settings), ...unsealSecrets(secret, server.uid, server.sealedSettings) };
+  const tried = await trySettings(ctx, { type: server.type, settings: { ...present, ...settings }, isSystem: server.isSystem });
+  return {
+    settings: tried.settings,
+    sealedSettings: sealSecrets(secret, server.uid, tried.secrets),
+    connectionsMax: connectionsOf(tried.settings),
+  };
+}
+
+function plainChanges(server: Server, wanted: Changes): ServerChanges {
+  const touchesQuota = wanted.quotaValue !== undefined || wanted.quotaBase !== undefined || wanted.quotaUnit !== undefined;
+  return {
+    name: wanted.name,
+    status: wanted.status,
+    defaultFromEmail: wanted.defaultFromEmail === null ? '' : wanted.defaultFromEmail,
+    ...(touchesQuota ? quotaColumns({ ...server, ...given(wanted) }) : {}),
+  };
+}
+
+function given({ quotaValue, quotaBase, quotaUnit }: Changes): Partial<Changes> {
+  return {
+    ...(quotaValue === undefined ? {} : { quotaValue }),
+    ...(quotaBase === undefined ? {} : { quotaBase }),
+    ...(quotaUnit === undefined ? {} : { quotaUnit }),
+  };
+}
