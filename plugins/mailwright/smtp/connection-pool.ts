@@ -52,10 +52,7 @@ export class ConnectionPool {
     return new Promise((resolve, reject) => {
       this.#waiting.push({
         message,
-        accept: (reply) => {
-          this.#failureCount = 0;
-          resolve({ runtimeMessageId: message.messageId, reply: reply.text() });
-        },
+        accept: (reply) => resolve({ runtimeMessageId: message.messageId, reply: reply.text() }),
         fail: reject,
         wasMoved: false,
       });
@@ -105,8 +102,7 @@ export class ConnectionPool {
   /** In trouble one opening at a time, and beside working connections none until the hold is over. */
   #mayOpen(): boolean {
     if (this.#abort.signal.aborted) return false;
-    if (this.#failureCount === 0) return true;
-    if (this.#openingCount > 0) return false;
+    if (this.#failureCount > 0 && this.#openingCount > 0) return false;
     return this.#connections.size === 0 || performance.now() >= this.#heldUntil;
   }
 
@@ -129,6 +125,7 @@ export class ConnectionPool {
       onEnd: (connection: SmtpConnection, end: ConnectionEnd) => this.#onEnd(connection, end),
     };
     const mode = this.#modeFor(session.capabilities);
+    this.#failureCount = 0;
     this.#connections.add(new SmtpConnection({ session, mode, window: this.#options.settings.window, listener }));
   }
 
