@@ -14,7 +14,9 @@ const COMPOSES = isSmoke ? 50 : 1_000;
 const words = 'Fresh bread, good coffee and the news of the week are waiting for you around the corner. ';
 const html =
   `<html><body><h1>Hi {FIRST_NAME} {LAST_NAME}</h1><p>${words.repeat(95)}</p>` +
-  [1, 2, 3, 4, 5].map((n) => `<p><a href="https://shop.example.com/p/${n}?ref=mail">Offer ${n}</a> in {CITY}</p>`).join('') +
+  [1, 2, 3, 4, 5]
+    .map((n) => `<p><a href="https://shop.example.com/p/${n}?ref=mail">Offer ${n}</a> in {CITY}</p>`)
+    .join('') +
   '<p>{CAMPAIGN_NAME} for {EMAIL}. <a href="{UNSUBSCRIBE_URL}">Unsubscribe</a></p></body></html>';
 
 const source: MessageSource = {
@@ -25,8 +27,16 @@ const source: MessageSource = {
     uid: 'b000000000001',
     name: 'Friends',
     contact: {
-      company: 'Acme', address1: 'Main St 1', address2: '', city: 'Springfield', state: 'IL', zip: '62701',
-      country: 'United States', phone: '', email: 'office@example.org', url: '',
+      company: 'Acme',
+      address1: 'Main St 1',
+      address2: '',
+      city: 'Springfield',
+      state: 'IL',
+      zip: '62701',
+      country: 'United States',
+      phone: '',
+      email: 'office@example.org',
+      url: '',
     },
   },
   from: { name: 'Acme News', email: 'news@example.org' },
@@ -58,7 +68,10 @@ function reader(n: number): MessageRecipient {
 
 const readers = Array.from({ length: 1_000 }, (_, n) => reader(n));
 const plainTags = compileMessage(source);
-const liquid = compileMessage({ ...source, html: html.replaceAll('{FIRST_NAME}', '{{ subscriber.first_name | default: "friend" }}') });
+const liquid = compileMessage({
+  ...source,
+  html: html.replaceAll('{FIRST_NAME}', '{{ subscriber.first_name | default: "friend" }}'),
+});
 
 const results = { compiled: [0], liquid: [0], composer: [0] };
 for (let round = 0; round <= ROUNDS; round++) {
@@ -91,7 +104,13 @@ async function composeTime(): Promise<number> {
   const start = process.cpuUsage();
   for (let n = 0; n < COMPOSES; n++) {
     const subject = `News for Ada${n}`;
-    const composer = new MailComposer({ from: 'Acme News <news@example.org>', to: `reader${n}@example.com`, subject, html, text: words });
+    const composer = new MailComposer({
+      from: 'Acme News <news@example.org>',
+      to: `reader${n}@example.com`,
+      subject,
+      html,
+      text: words,
+    });
     await new Promise<void>((resolve, reject) => {
       composer.compile().build((error: Error | null) => (error ? reject(error) : resolve()));
     });

@@ -23,7 +23,11 @@ export function checkMessage(source: MessageSource): MessageAddresses {
   return { from, replyTo };
 }
 
-function checkLength(fields: Record<string, string[]>, field: string, value: { text: string | null; lengthMax: number }): void {
+function checkLength(
+  fields: Record<string, string[]>,
+  field: string,
+  value: { text: string | null; lengthMax: number },
+): void {
   if ((value.text?.length ?? 0) > value.lengthMax) {
     fields[field] = [`The ${field} must not be greater than ${value.lengthMax} characters.`];
   }

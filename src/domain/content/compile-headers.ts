@@ -60,11 +60,16 @@ function unsubscribeHeaders(url: string): string {
 
 /** RFC 2919 (List-Id), the providers' Feedback-ID, and Precedence, which keeps out-of-office replies away. */
 function marketingHeaders(source: MessageSource, domain: string): string {
-  const listId = mailboxHeader('List-Id', cut(source.list.name, DISPLAY_NAME_LENGTH_MAX), `${source.list.uid}.${domain}`);
+  const listId = mailboxHeader(
+    'List-Id',
+    cut(source.list.name, DISPLAY_NAME_LENGTH_MAX),
+    `${source.list.uid}.${domain}`,
+  );
   const feedbackId = [source.campaign.uid, source.customerUid, 'campaign', FEEDBACK_SENDER].join(':');
   return `${listId}${tokenHeader('Feedback-ID', feedbackId)}Precedence: bulk\r\n`;
 }
 
-function cut(text: string, lengthMax: number): string {
+function cut(value: string, lengthMax: number): string {
+  const text = value.trim();
   return text.length <= lengthMax ? text : text.slice(0, lengthMax).replace(/[\ud800-\udbff]$/, '');
 }

@@ -23,7 +23,9 @@ export function compileHtml(
   const { source, tags, book, withFooter } = options;
   const places = findHtmlPlaces(marked.text);
   placePieces(marked, places);
-  const edits = places.attributes.flatMap((attribute) => attributeEdits(attribute, marked, source.trackClicks ? book : undefined));
+  const edits = places.attributes.flatMap((attribute) =>
+    attributeEdits(attribute, marked, source.trackClicks ? book : undefined),
+  );
   const ending = (withFooter ? htmlFooter(source, marked) : '') + (source.trackOpens ? pixel(marked) : '');
   if (ending !== '') edits.push({ start: places.bodyEnd, end: places.bodyEnd, text: ending });
   return compileText({ ...marked, text: applyEdits(marked.text, edits) }, tags);
@@ -53,6 +55,8 @@ function applyEdits(text: string, edits: readonly Edit[]): string {
 
 function pixel(marked: MarkedText): string {
   const segment: Segment = (scope) =>
-    scope.withPixel ? `<img src="${escapeHtml(scope.recipient.links.open())}" width="1" height="1" alt="" border="0">` : '';
+    scope.withPixel
+      ? `<img src="${escapeHtml(scope.recipient.links.open())}" width="1" height="1" alt="" border="0">`
+      : '';
   return addPiece(marked.pieces, { kind: 'insert', segment });
 }

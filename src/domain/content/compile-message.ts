@@ -143,7 +143,9 @@ function fillMessage(
 
 function unknownTagWarnings(parts: readonly MarkedText[]): string[] {
   return parts.flatMap(({ part, unknownTags }) =>
-    unknownTags.map((tag) => `"{${tag}}" in ${part} is neither a field of the list nor a merge tag; it is left as it is.`),
+    unknownTags.map(
+      (tag) => `"{${tag}}" in ${part} is neither a field of the list nor a merge tag; it is left as it is.`,
+    ),
   );
 }
 

@@ -23,5 +23,5 @@ export function compilePlain(
 
 function fromHtml(html: MarkedText): MarkedText {
   const pieces = html.pieces.map((piece) => (piece.kind === 'insert' ? piece : { ...piece, escape: 'plain' as const }));
-  return { part: 'plain', text: htmlToPlain(html.text), pieces, unknownTags: [] };
+  return { part: 'plain', field: 'html', text: htmlToPlain(html.text), pieces, unknownTags: [] };
 }

@@ -31,8 +31,8 @@ export function compileText(marked: MarkedText, tags: TagValues): Segment[] {
   }
   const engine = liquidEngine(isHtml);
   const source = restoreLiquid(marked.text, marked.pieces);
-  const groups = groupTemplates(parseLiquid(engine, source, marked.part));
-  const part = { key: {}, engine, data: compileLiquidData(tags, source), resolved, name: marked.part, isHtml };
+  const groups = groupTemplates(parseLiquid(engine, source, marked.field));
+  const part = { key: {}, engine, data: compileLiquidData(tags, source), resolved, field: marked.field, isHtml };
   return mergeStatic(
     groups.flatMap((group) => (typeof group === 'string' ? splitAtMarks(group, resolved) : [liquidSlot(part, group)])),
   );
@@ -44,7 +44,7 @@ interface LiquidPart {
   readonly engine: Liquid;
   readonly data: (scope: FillScope) => object;
   readonly resolved: readonly Segment[];
-  readonly name: PartName;
+  readonly field: PartName;
   readonly isHtml: boolean;
 }
 
@@ -115,7 +115,7 @@ function liquidSlot(part: LiquidPart, templates: readonly Template[]): Segment {
       variables = liquidContext(part.engine, part.data(scope));
       scope.liquid.set(part.key, variables);
     }
-    const rendered = renderLiquid(part.engine, { templates, context: variables, part: part.name });
+    const rendered = renderLiquid(part.engine, { templates, context: variables, part: part.field });
     return resolveMarks(part, rendered, scope);
   };
 }
@@ -124,7 +124,10 @@ function resolveMarks(part: LiquidPart, text: string, scope: FillScope): string 
   const filled = text.replace(ANY_MARK, (_mark, index?: string, linkNo?: string, region?: string) => {
     if (linkNo === undefined) return fillSegment(part.resolved[Number(index)] ?? '', scope);
     const address = splitAtMarks(resolveSigns(region ?? '', true), part.resolved);
-    const url = address.map((segment) => fillSegment(segment, scope)).join('').trim();
+    const url = address
+      .map((segment) => fillSegment(segment, scope))
+      .join('')
+      .trim();
     const tracked = scope.recipient.links.click(Number(linkNo), url);
     return part.isHtml ? escapeHtml(tracked) : tracked;
   });

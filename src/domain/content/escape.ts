@@ -36,7 +36,7 @@ export function cleanText(value: string): string {
 
 /** One line of text for a header: every run of controls and line breaks becomes one space. */
 export function headerText(value: string): string {
-  return value.toWellFormed().replace(HEADER_BREAKS, ' ').trim();
+  return value.toWellFormed().replace(HEADER_BREAKS, ' ');
 }
 
 /** Safe as text and inside a quoted attribute. */
@@ -46,7 +46,10 @@ export function escapeHtml(value: string): string {
 
 /** Percent-encodes a value for use inside an address (RFC 3986 2.1). */
 export function urlPart(value: string): string {
-  return encodeURIComponent(cleanText(value.slice(0, URL_VALUE_LENGTH_MAX)).trim().toWellFormed()).replaceAll("'", '%27');
+  return encodeURIComponent(cleanText(value.slice(0, URL_VALUE_LENGTH_MAX)).trim().toWellFormed()).replaceAll(
+    "'",
+    '%27',
+  );
 }
 
 /** A whole address from a value: any scheme but the few that a mail needs is refused, `#` stands in its place. */

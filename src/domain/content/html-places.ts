@@ -26,7 +26,18 @@ export interface HtmlPlaces {
   readonly bodyEnd: number;
 }
 
-const ADDRESS_ATTRIBUTES = new Set(['href', 'src', 'action', 'formaction', 'background', 'poster', 'cite', 'data', 'srcset', 'xlink:href']);
+const ADDRESS_ATTRIBUTES = new Set([
+  'href',
+  'src',
+  'action',
+  'formaction',
+  'background',
+  'poster',
+  'cite',
+  'data',
+  'srcset',
+  'xlink:href',
+]);
 
 /** Finds the places of a marked html text. */
 export function findHtmlPlaces(html: string): HtmlPlaces {

@@ -78,7 +78,10 @@ function fillAddress(segments: readonly Segment[], scope: FillScope): string {
 
 /** As browsers read an address: no white space around it, no line breaks or tabs in it, spaces encoded. */
 function cleanAddress(address: string): string {
-  return address.trim().replace(/[\t\r\n]/g, '').replaceAll(' ', '%20');
+  return address
+    .trim()
+    .replace(/[\t\r\n]/g, '')
+    .replaceAll(' ', '%20');
 }
 
 /** Letters beyond ASCII are encoded, so that the address can stand in any header; marks are kept. */

@@ -65,6 +65,5 @@ export function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return '';
   if (Array.isArray(value)) return value.map(textOf).join('');
-  return typeof value === 'object' ? '' : String(value);
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 }
-

@@ -12,6 +12,8 @@ const ADDRESS_BYTES_MAX = 254;
 const ATOM = String.raw`[\w!#$%&'*+/=?^\x60{|}~.\-\u{a1}-\u{1fff}\u{2070}-\u{2fff}\u{3001}-\u{d7ff}\u{f900}-\u{fdcf}\u{fdf0}-\u{fffd}\u{10000}-\u{1fffd}\u{20000}-\u{3fffd}]`;
 const LOCAL = new RegExp(`^${ATOM}+$`, 'u');
 const ASCII_DOMAIN = /^(?!-)[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*$/;
+// What a name may hold before IDNA; Node's function reads a host as an address would, and drops the rest.
+const UNICODE_DOMAIN = /^[\p{L}\p{M}\p{N}.-]+$/u;
 // oxlint-disable-next-line no-control-regex -- ASCII is a range that begins with controls
 const ASCII = /^[\0-\x7f]*$/;
 
@@ -37,7 +39,7 @@ export function bareAddress(text: string): BareAddress | undefined {
 
 function asciiDomain(domain: string): string | undefined {
   if (ASCII_DOMAIN.test(domain)) return domain;
-  if (ASCII.test(domain) || /\s/.test(domain)) return undefined;
+  if (!UNICODE_DOMAIN.test(domain)) return undefined;
   const ascii = domainToASCII(domain);
   return ASCII_DOMAIN.test(ascii) ? ascii : undefined;
 }

@@ -9,8 +9,6 @@ const LINE_LENGTH = 78;
 /** RFC 2047 2: an encoded word has at most 75 characters, a line that holds one at most 76. */
 const ENCODED_WORD_LENGTH = 75;
 const ENCODED_WORD_OVERHEAD = '=?UTF-8?B??='.length;
-/** A single word this long cannot be folded safely below the hard limit of 998, so it is encoded instead. */
-const WORD_LENGTH_MAX = 900;
 
 const PRINTABLE_ASCII = /^[ -~]*$/;
 const ATOMS = /^[\w!#$%&'*+/=?^`{|}~-]+(?: [\w!#$%&'*+/=?^`{|}~-]+)*$/;
@@ -19,12 +17,12 @@ const PHRASE_SAFE = /^[A-Za-z0-9!*+/-]$/;
 
 /** `Name: text` for unstructured text such as a subject, with the line end. */
 export function textHeader(name: string, text: string): string {
-  return `${name}: ${encodeText(headerText(text), name.length + 2)}\r\n`;
+  return `${name}: ${encodeText(headerText(text).trim(), name.length + 2)}\r\n`;
 }
 
 /** `Name: display <address>` for one mailbox, with the line end. `address` must be a bare address. */
 export function mailboxHeader(name: string, displayName: string, address: string): string {
-  const phrase = encodePhrase(headerText(displayName), name.length + 2);
+  const phrase = encodePhrase(headerText(displayName).trim(), name.length + 2);
   if (phrase === '') return `${name}: ${address}\r\n`;
   const lastLine = phrase.slice(phrase.lastIndexOf('\n') + 1);
   const column = lastLine.length + (phrase.includes('\n') ? 0 : name.length + 2);
@@ -56,17 +54,17 @@ function encodePhrase(text: string, column: number): string {
   return text === '' || ATOMS.test(text) ? text : `"${text.replace(/["\\]/g, String.raw`\$&`)}"`;
 }
 
-/** Folds before words; undefined when a word is too long for that. Never makes a line of nothing but space. */
+/** Folds before words, never into a line of nothing but space; undefined when a word is longer than a line. */
 function foldWords(text: string, startColumn: number): string | undefined {
   let folded = '';
   let column = startColumn;
   for (const word of text.split(/(?= [^ ])/)) {
-    if (word.length > WORD_LENGTH_MAX) return undefined;
-    const needsFold = column + word.length > LINE_LENGTH && folded !== '';
+    const needsFold = column + word.length > LINE_LENGTH;
+    if (needsFold && (folded === '' || word.length > LINE_LENGTH)) return undefined;
     folded += needsFold ? `\r\n${word}` : word;
     column = needsFold ? word.length : column + word.length;
   }
-  return column > WORD_LENGTH_MAX ? undefined : folded;
+  return folded;
 }
 
 /** As many encoded words as it takes, one a line, in the shorter of the two encodings. */

@@ -3,6 +3,7 @@
  * that html and links can be read without tripping over templates. Marks are made of Unicode noncharacters, which no
  * interchanged text contains and which are removed from every text and value that comes in.
  */
+import { ValidationError } from '../../lib/errors.ts';
 import type { Escape } from './escape.ts';
 import type { Segment } from './fill-scope.ts';
 import type { TagValues } from './merge-tags.ts';
@@ -27,30 +28,84 @@ export type PartName = 'subject' | 'from_name' | 'html' | 'plain';
 
 export interface MarkedText {
   readonly part: PartName;
+  /** The field to name when it has a fault: `html`, also for the plain text that is made from it. */
+  readonly field: PartName;
   readonly text: string;
   readonly pieces: Piece[];
   /** Upper-case names in braces that mean nothing here. */
   readonly unknownTags: readonly string[];
 }
 
-// A Liquid output or tag (quoted strings may hold its closing braces), or an upper-case merge tag.
-const CONSTRUCT =
-  /\{\{(?:"[^"\n]*"|'[^'\n]*'|(?!\}\})[\s\S])*?\}\}|\{%(?:"[^"\n]*"|'[^'\n]*'|(?!%\})[\s\S])*?%\}|\{([A-Z][A-Z0-9_]{0,63})\}/g;
+/** How far a construct is read with its strings in mind; beyond, the nearest closing braces end it. */
+const CONSTRUCT_LENGTH_MAX = 2_000;
+/** More merge tags and Liquid than any honest mail has; each costs time per recipient. */
+const PIECES_MAX = 5_000;
 
 /** Takes the templates out of `text`; `escape` is that of plain running text in this part. */
 export function markTemplate(source: { part: PartName; text: string; escape: Escape; tags: TagValues }): MarkedText {
   const pieces: Piece[] = [];
   const unknown = new Set<string>();
-  const text = stripNoncharacters(source.text).replace(CONSTRUCT, (construct, tag: string | undefined) => {
-    if (tag === undefined) {
-      const kind = construct.startsWith('{{') ? 'output' : 'control';
-      return addPiece(pieces, { kind, source: construct, escape: source.escape });
+  const input = stripNoncharacters(source.text);
+  let text = '';
+  let from = 0;
+  for (const { start, end, tag } of findConstructs(input, source.part)) {
+    const construct = input.slice(start, end);
+    if (tag !== undefined && !source.tags.has(tag)) {
+      unknown.add(tag);
+      continue;
     }
-    if (source.tags.has(tag)) return addPiece(pieces, { kind: 'tag', name: tag, escape: source.escape });
-    unknown.add(tag);
-    return construct;
-  });
-  return { part: source.part, text, pieces, unknownTags: [...unknown] };
+    if (pieces.length >= PIECES_MAX) throw fault(source.part, `A text may have at most ${PIECES_MAX} merge tags.`);
+    const { escape } = source;
+    const kind = construct.startsWith('{{') ? 'output' : 'control';
+    const piece: Piece = tag === undefined ? { kind, source: construct, escape } : { kind: 'tag', name: tag, escape };
+    text += input.slice(from, start) + addPiece(pieces, piece);
+    from = end;
+  }
+  return { part: source.part, field: source.part, text: text + input.slice(from), pieces, unknownTags: [...unknown] };
+}
+
+interface Construct {
+  readonly start: number;
+  readonly end: number;
+  /** The name, when it is an upper-case merge tag. */
+  readonly tag?: string;
+}
+
+/** One pass, in time linear to the text: a hostile author pays for what comes in, not for its square. */
+function* findConstructs(text: string, part: PartName): Generator<Construct> {
+  const opening = /\{(?:\{|%|([A-Z][A-Z0-9_]{0,63})\})/g;
+  for (let match = opening.exec(text); match !== null; match = opening.exec(text)) {
+    const start = match.index;
+    const tag = match[1];
+    const end = tag === undefined ? liquidEnd(text, start) : opening.lastIndex;
+    if (end === undefined) {
+      const line = text.slice(0, start).split('\n').length;
+      throw fault(part, `Line ${line}: "${text.slice(start, start + 20)}" is not closed.`);
+    }
+    yield { start, end, ...(tag === undefined ? {} : { tag }) };
+    opening.lastIndex = end;
+  }
+}
+
+/** Where a Liquid construct ends; its closing braces may also stand in a quoted string of it. */
+function liquidEnd(text: string, start: number): number | undefined {
+  const close = text[start + 1] === '{' ? '}}' : '%}';
+  const nearest = text.indexOf(close, start + 2);
+  if (nearest === -1) return undefined;
+  const stop = /"[^"\n]{0,500}"|'[^'\n]{0,500}'|\}\}|%\}/g;
+  stop.lastIndex = start + 2;
+  for (
+    let match = stop.exec(text);
+    match !== null && match.index - start < CONSTRUCT_LENGTH_MAX;
+    match = stop.exec(text)
+  ) {
+    if (match[0] === close) return stop.lastIndex;
+  }
+  return nearest + close.length;
+}
+
+function fault(part: PartName, text: string): ValidationError {
+  return new ValidationError({ [part]: [text] }, 'TEMPLATE_FAULT', `The template of "${part}" has a fault. ${text}`);
 }
 
 /** Adds a piece and answers the mark that stands for it. */
@@ -65,9 +120,10 @@ export function stripNoncharacters(text: string): string {
 
 /** The pieces whose marks stand in this stretch of marked text, in order, each with its place. */
 export function piecesIn(text: string, pieces: readonly Piece[]): { piece: Piece; at: number }[] {
-  return Array.from(text.matchAll(MARK_PATTERN), (match) => ({ piece: pieces[Number(match[1])], at: match.index })).flatMap(
-    ({ piece, at }) => (piece ? [{ piece, at }] : []),
-  );
+  return Array.from(text.matchAll(MARK_PATTERN), (match) => ({
+    piece: pieces[Number(match[1])],
+    at: match.index,
+  })).flatMap(({ piece, at }) => (piece ? [{ piece, at }] : []));
 }
 
 /** Marked text as its author wrote it. */

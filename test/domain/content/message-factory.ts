@@ -46,8 +46,18 @@ export function messageSource(changes: Partial<MessageSource> = {}): MessageSour
   };
 }
 
-export function recipient(fields: Record<string, FieldValue> = {}, changes: Partial<MessageRecipient> = {}): MessageRecipient {
-  return { email: 'ada@example.com', uid: 'd000000000001', fields, messageId: '<a.d.mac@example.org>', links, ...changes };
+export function recipient(
+  fields: Record<string, FieldValue> = {},
+  changes: Partial<MessageRecipient> = {},
+): MessageRecipient {
+  return {
+    email: 'ada@example.com',
+    uid: 'd000000000001',
+    fields,
+    messageId: '<a.d.mac@example.org>',
+    links,
+    ...changes,
+  };
 }
 
 /** Compiles, fills and reads back one message. */

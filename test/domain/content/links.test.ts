@@ -1,0 +1,101 @@
+/** Which addresses are tracked, what of the html may change, and where recipients' values go in an address. */
+import { expect, test } from 'vitest';
+import { compileMessage } from '../../../src/domain/content/compile-message.ts';
+import { links, messageSource, recipient, roundTrip } from './message-factory.ts';
+
+const END = '<a href="{UNSUBSCRIBE_URL}">x</a>';
+
+async function html(body: string, fields = {}): Promise<string> {
+  const { email } = await roundTrip({ html: body + END }, fields);
+  return email.html.replace('<a href="https://t.example.net/u/abc">x</a>', '');
+}
+
+test('tracks web links of a and area, decoded, and nothing else', async () => {
+  const { message } = await roundTrip({
+    html:
+      '<a href="https://a.test/?x=1&amp;y=2">1</a><area href=\'HTTP://b.test\'><A HREF=https://c.test/>3</A><a href="https://a.test/?x=1&#38;y=2">again</a>' +
+      '<a href="mailto:a@b.test">m</a><a href="tel:1">t</a><a href="#x">h</a><a href="/x">r</a><a href="javascript:x">j</a><a>n</a><a href>e</a>' +
+      '<link href="https://l.test"><img src="https://i.test"><!-- <a href="https://comment.test"> --><script>"<a href=https://s.test>"</script>' +
+      END,
+  });
+  expect(message.links).toEqual([
+    { no: 0, url: 'https://a.test/?x=1&y=2' },
+    { no: 1, url: 'HTTP://b.test' },
+    { no: 2, url: 'https://c.test/' },
+  ]);
+});
+
+test('leaves every other byte of the html alone', async () => {
+  const body =
+    "<!DOCTYPE html>\n<P  Class=x  data-y='\"'>\t&nbsp;&copy;&unknown; <br/><unclosed <b>é</i>\n<![if mso]><style>a{b:c}</style>";
+  expect(await html(body)).toBe(body);
+  expect(await html(`${body}<a  TITLE='t' href = "https://a.test/" >z</a>`)).toBe(
+    `${body}<a  TITLE='t' href = "https://t.example.net/c/0?u=https%3A%2F%2Fa.test%2F" >z</a>`,
+  );
+});
+
+test('hands the signer the address with values percent-encoded', () => {
+  const seen: string[] = [];
+  const source =
+    '<a href="https://a.test/{CITY}?e={EMAIL}&amp;n={{ subscriber.first_name }}">1</a><a href="https://a.test/?{% if subscriber.city %}c={CITY}{% endif %}">2</a>';
+  const signer = { ...links, click: (no: number, url: string) => `https://t.test/${no}/${seen.push(url)}` };
+  const fields = { CITY: 'São Paulo/&"', FIRST_NAME: "A&B '<" };
+  compileMessage(messageSource({ html: source, plain: '{UNSUBSCRIBE_URL}' })).webView(
+    recipient(fields, { links: signer }),
+  );
+  expect(seen).toEqual([
+    'https://a.test/S%C3%A3o%20Paulo%2F%26%22?e=ada%40example.com&n=A%26B%20%27%3C',
+    'https://a.test/?c=S%C3%A3o%20Paulo%2F%26%22',
+  ]);
+});
+
+test('a link inside a loop or condition is tracked when it is shown', async () => {
+  const body =
+    '{% for n in (1..2) %}<a href="https://a.test/{{ n }}">{{ n }}</a>{% endfor %}{% if subscriber.city == "x" %}<a href="https://b.test">{CITY}</a>{% endif %}';
+  const click = (no: number, url: string) => `https://t.example.net/c/${no}?u=${encodeURIComponent(url)}`;
+  const loop = `<a href="${click(0, 'https://a.test/1')}">1</a><a href="${click(0, 'https://a.test/2')}">2</a>`;
+  expect(await html(body)).toBe(loop);
+  expect(await html(body, { CITY: 'x' })).toBe(`${loop}<a href="${click(1, 'https://b.test')}">x</a>`);
+});
+
+test('tracks bare addresses of plain text, without what trails', async () => {
+  const plain =
+    'See https://a.test/x_(y), (https://b.test/z) or {% if true %}https://c.test{% endif %}. [https://d.test/]\n{UNSUBSCRIBE_URL}';
+  const { message, email } = await roundTrip({ html: null, plain });
+  expect(message.links.map(({ url }) => url)).toEqual([
+    'https://a.test/x_(y)',
+    'https://b.test/z',
+    'https://c.test',
+    'https://d.test/',
+  ]);
+  const plainClick = (no: number, url: string) => links.click(no, url);
+  expect(email.text).toBe(
+    `See ${plainClick(0, 'https://a.test/x_(y)')}, (${plainClick(1, 'https://b.test/z')}) or ${plainClick(2, 'https://c.test')}. [${plainClick(3, 'https://d.test/')}]\nhttps://t.example.net/u/abc`,
+  );
+});
+
+test('nothing is rewritten when clicks are not tracked', async () => {
+  const body = '<a href="https://a.test/?e={EMAIL}">1</a>';
+  const { message, email } = await roundTrip({ html: body + END, trackClicks: false });
+  expect(message.links).toEqual([]);
+  expect(email.html).toContain('<a href="https://a.test/?e=ada%40example.com">1</a>');
+});
+
+test('a value cannot leave its place in the html', async () => {
+  const evil = { CITY: `x onerror=alert(1) "'><script>`, FIRST_NAME: ' java\tscript:alert(1)' };
+  expect(await html('<p title={CITY} {CITY}=1>', evil)).toBe(
+    '<p title="x onerror=alert(1) &quot;&#39;&gt;&lt;script&gt;" xonerroralert1script=1>',
+  );
+  expect(await html('<p title={{ CITY }}>', evil)).toBe('<p title="x onerror=alert(1) &quot;&#39;&gt;&lt;script&gt;">');
+  expect(await html('<a href="{FIRST_NAME}">1</a><a href="{{ FIRST_NAME }}">2</a>', evil)).toBe(
+    '<a href="#">1</a><a href="#">2</a>',
+  );
+  expect(await html('<a href="{CITY}">1</a>', { CITY: 'https://own.test/?a=1&b=2' })).toBe(
+    '<a href="https://own.test/?a=1&amp;b=2">1</a>',
+  );
+});
+
+test('captured html stays html, values in it are escaped once', async () => {
+  const body = '{% capture x %}<b>{{ CITY }}</b>{% endcapture %}{{ x }}{{ CITY | escape }}{{ "a\nb" | newline_to_br }}';
+  expect(await html(body, { CITY: 'A&B' })).toBe('<b>A&amp;B</b>A&amp;Ba<br>\nb');
+});
