@@ -18,7 +18,7 @@ export interface HtmlAttribute {
   readonly value: string;
 }
 
-export interface HtmlPlaces {
+interface HtmlPlaces {
   readonly attributes: readonly HtmlAttribute[];
   /** Stretches that are names of elements or attributes. */
   readonly names: readonly { readonly start: number; readonly end: number }[];

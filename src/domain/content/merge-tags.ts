@@ -48,7 +48,7 @@ export function tagValues(source: MessageSource): TagValues {
 }
 
 /** A field's value as text; its default where there is none. */
-export function fieldText(value: FieldValue | undefined, fallback: string): string {
+function fieldText(value: FieldValue | undefined, fallback: string): string {
   return value === undefined || value === null || value === '' ? fallback : String(value);
 }
 

@@ -14,7 +14,7 @@ const NEEDS_ENCODING = /[^ -<>-~\t]+/g;
 
 type Chunk = { readonly text: string; readonly column: number } | Slot;
 
-export interface QuotedPrintable {
+interface QuotedPrintable {
   readonly staticBytes: number;
   /** Adds the encoded text to `out`. It begins at the start of a line and ends with a line end. */
   write(scope: FillScope, out: string[]): void;
@@ -28,7 +28,7 @@ export function compileQuotedPrintable(segments: readonly Segment[]): QuotedPrin
 }
 
 /** The encoding of one text that begins at `column`, and the column where it ends. */
-export function encodeQuotedPrintable(text: string, column = 0): { text: string; column: number } {
+function encodeQuotedPrintable(text: string, column = 0): { text: string; column: number } {
   const out: string[] = [];
   return { column: encodeInto(out, text, column), text: out.join('') };
 }

@@ -8,7 +8,7 @@ import type { Escape } from './escape.ts';
 import type { Segment } from './fill-scope.ts';
 import type { TagValues } from './merge-tags.ts';
 
-export const MARK_OPEN = '\ufdd0';
+const MARK_OPEN = '\ufdd0';
 export const MARK_CLOSE = '\ufdd1';
 /** An address with Liquid inside: `REGION_OPEN no MARK_CLOSE address REGION_CLOSE`. */
 export const REGION_OPEN = '\ufdd2';
