@@ -5,6 +5,13 @@ import './scalars.ts';
 import './errors.ts';
 import './accounts/queries.ts';
 import './accounts/mutations.ts';
+import './lists/queries.ts';
+import './lists/mutations.ts';
+import './subscribers/queries.ts';
+import './subscribers/mutations.ts';
+import './sending-servers/queries.ts';
+import './sending-servers/mutations.ts';
+import './statistics/subscriptions.ts';
 
 /** Builds the executable schema from all parts. */
 export function buildSchema(): GraphQLSchema {

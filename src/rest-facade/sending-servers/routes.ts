@@ -1,0 +1,88 @@
+/** Sending servers (specification 4.6; decisions D29, D30). */
+import { created, done, ok, page } from '../answer.ts';
+import { pageArguments } from '../dialects.ts';
+import { endpoint } from '../endpoint.ts';
+import type { Input } from '../input.ts';
+import { presentServer, presentServerRow } from './present.ts';
+
+const parameters = ['name', 'type', 'settings', 'default_from_email', 'quota_value', 'quota_base', 'quota_unit'];
+
+export const sendingServerRows = [
+  endpoint({
+    method: 'GET',
+    path: '/sending_servers',
+    access: 'token',
+    parameters: ['page', 'per_page'],
+    operation: 'SendingServers',
+    variables: pageArguments,
+    present: ({ sendingServersPage }) => page(sendingServersPage, presentServerRow),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/sending_servers',
+    access: 'token',
+    parameters,
+    operation: 'CreateSendingServer',
+    variables: (input) => ({
+      input: { ...fields(input), name: input.text('name') ?? '', type: input.text('type') ?? '', settings: settings(input) ?? {} },
+    }),
+    fieldName,
+    present: ({ createSendingServer: server }) =>
+      created('Sending server was successfully created', { sending_server_uid: server.uid, sending_server: presentServer(server) }),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/sending_servers/:uid',
+    access: 'token',
+    operation: 'SendingServer',
+    variables: (input) => ({ uid: input.param('uid') }),
+    present: ({ sendingServer }) => ok({ sending_server: presentServer(sendingServer) }),
+  }),
+  endpoint({
+    method: 'PATCH',
+    path: '/sending_servers/:uid',
+    access: 'token',
+    parameters: [...parameters, 'status'],
+    operation: 'UpdateSendingServer',
+    variables: (input) => ({
+      input: {
+        ...fields(input),
+        uid: input.param('uid'),
+        name: input.text('name'),
+        type: input.text('type'),
+        settings: settings(input),
+        status: input.text('status'),
+      },
+    }),
+    fieldName,
+    present: ({ updateSendingServer: server }) =>
+      done('Sending server was successfully updated', { sending_server_uid: server.uid, sending_server: presentServer(server) }),
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/sending_servers/:uid',
+    access: 'token',
+    operation: 'DeleteSendingServer',
+    variables: (input) => ({ uid: input.param('uid') }),
+    present: ({ deleteSendingServer: { uid } }) => done('Deleted', { sending_server_uid: uid }),
+  }),
+];
+
+function fields(input: Input) {
+  return {
+    defaultFromEmail: input.text('default_from_email'),
+    quotaValue: input.integer('quota_value'),
+    quotaBase: input.integer('quota_base'),
+    quotaUnit: input.nullableText('quota_unit'),
+  };
+}
+
+function settings(input: Input): Record<string, unknown> | undefined {
+  const given = input.plainObject('settings');
+  return given && { ...given };
+}
+
+/** Settings keep the names that their driver gave them. */
+function fieldName(path: string): string | undefined {
+  return path.startsWith('settings.') || path === 'connection' ? path : undefined;
+}

@@ -1,0 +1,62 @@
+/** Reading sending servers: the caller's own. */
+import { viewerOf } from '../../domain/context.ts';
+import { ownSendingServer } from '../../domain/sending/own-sending-server.ts';
+import { builder } from '../builder.ts';
+import { pageArgs, pageWindow } from '../page.ts';
+import { SendingServer, SendingServerPage, SendingServerType } from './sending-server.ts';
+
+const reading = { scope: 'sending-servers:read' } as const;
+
+builder.queryField('sendingServer', (t) =>
+  t.prismaField({
+    type: SendingServer,
+    authScopes: reading,
+    args: { uid: t.arg.string({ required: true }) },
+    resolve: async (query, _root, { uid }, ctx) => {
+      const { customerId, id } = await ownSendingServer(ctx, uid);
+      return ctx.prisma.sendingServer.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
+    },
+  }),
+);
+
+builder.queryField('sendingServers', (t) =>
+  t.prismaConnection(
+    {
+      type: SendingServer,
+      cursor: 'customerId_id',
+      authScopes: reading,
+      resolve: (query, _root, _args, ctx) =>
+        ctx.prisma.sendingServer.findMany({ ...query, where: { customerId: viewerOf(ctx).customerId }, orderBy: { id: 'asc' } }),
+    },
+    { name: 'SendingServerConnection' },
+    { name: 'SendingServerEdge' },
+  ),
+);
+
+builder.queryField('sendingServersPage', (t) =>
+  t.field({
+    type: SendingServerPage,
+    description: 'The same by numbered pages.',
+    authScopes: reading,
+    args: pageArgs(),
+    resolve: async (_root, args, ctx) => {
+      const { page, perPage, offset } = pageWindow(args);
+      const where = { customerId: viewerOf(ctx).customerId };
+      // At most a hundred a customer: counting them costs nothing.
+      const [nodes, total] = await Promise.all([
+        ctx.prisma.sendingServer.findMany({ where, orderBy: { id: 'asc' }, skip: offset, take: perPage }),
+        ctx.prisma.sendingServer.count({ where }),
+      ]);
+      return { nodes, total, page, perPage };
+    },
+  }),
+);
+
+builder.queryField('sendingServerTypes', (t) =>
+  t.field({
+    type: [SendingServerType],
+    description: 'What can be created here.',
+    authScopes: reading,
+    resolve: (_root, _args, ctx) => [...ctx.hooks.collect('register_sending_server_driver')],
+  }),
+);

@@ -1,0 +1,44 @@
+/** A sending server as its owner sees it: everything but the credentials, which are not even read. */
+import { builder } from '../builder.ts';
+import { definePage } from '../page.ts';
+
+export const SendingServer = builder.prismaObject('SendingServer', {
+  authScopes: { scope: 'sending-servers:read' },
+  fields: (t) => ({
+    uid: t.exposeString('uid'),
+    name: t.exposeString('name'),
+    type: t.exposeString('type'),
+    settings: t.expose('settings', { type: 'JsonObject', description: 'Without credentials: those are never answered.' }),
+    isSystem: t.exposeBoolean('isSystem'),
+    isDevelopment: t.exposeBoolean('isDevelopment'),
+    defaultFromEmail: t.exposeString('defaultFromEmail'),
+    quotaValue: t.exposeInt('quotaValue', { nullable: true }),
+    quotaBase: t.exposeInt('quotaBase', { nullable: true }),
+    quotaUnit: t.exposeString('quotaUnit', { nullable: true }),
+    status: t.exposeString('status', { description: '`active` or `inactive`; nothing is sent through an inactive one.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
+  }),
+});
+
+export const SendingServerPage = definePage('SendingServerPage', SendingServer, 'sending-servers:read');
+
+export interface SendingServerType {
+  readonly type: string;
+  readonly name: string;
+  readonly description: string;
+  readonly configKeys: readonly string[];
+  readonly secretKeys: readonly string[];
+}
+
+export const SendingServerType = builder.objectRef<SendingServerType>('SendingServerType').implement({
+  description: 'A kind of sending server that can be created: a driver that a plugin provides.',
+  authScopes: { scope: 'sending-servers:read' },
+  fields: (t) => ({
+    type: t.exposeString('type'),
+    name: t.exposeString('name'),
+    description: t.exposeString('description'),
+    configKeys: t.stringList({ description: 'Keys of its settings, in the order of a form.', resolve: ({ configKeys }) => [...configKeys] }),
+    secretKeys: t.stringList({ description: 'Those of them that are credentials.', resolve: ({ secretKeys }) => [...secretKeys] }),
+  }),
+});
