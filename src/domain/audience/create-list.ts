@@ -5,15 +5,13 @@ import { createListInput, createListInputClassic, type CreateListInput, type Mai
 import { insertField } from './list-field-store.ts';
 import { insertContact, insertList } from './list-store.ts';
 
-export interface CreateListOptions {
-  /** Ask of the contact only company, country and address: what older clients send. */
-  readonly briefContact?: boolean;
-}
-
-/** Creates a list of the caller's. Throws ValidationError on the fields of the input. */
-export async function createList(ctx: Context, input: CreateListInput, options: CreateListOptions = {}): Promise<MailList> {
+/**
+ * Creates a list of the caller's; `briefContact` asks of the contact only company, country and address, which is all
+ * that older clients send. Throws ValidationError on the fields of the input.
+ */
+export async function createList(ctx: Context, input: CreateListInput): Promise<MailList> {
   const { customerId } = viewerOf(ctx);
-  const { contact, ...list } = parseInput(options.briefContact ? createListInputClassic : createListInput, input);
+  const { contact, ...list } = parseInput(input.briefContact ? createListInputClassic : createListInput, input);
   return inTransaction(ctx, async ({ db }) => {
     const created = await insertList(db, { customerId, ...list });
     await insertContact(db, created, contact);

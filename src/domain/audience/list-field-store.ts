@@ -31,3 +31,14 @@ export async function fieldsOfList(db: Queryable, list: Pick<MailList, 'customer
     'audience.fields_of_list',
   );
 }
+
+/** The tags of several lists of one customer, in the order asked for, in one statement. */
+export async function fieldTagsOfLists(db: Queryable, customerId: bigint, listIds: readonly bigint[]): Promise<string[][]> {
+  const rows = await db.query<{ listId: bigint; tag: string }>(
+    sql`SELECT list_id AS "listId", tag FROM list_field
+         WHERE customer_id = ${customerId} AND list_id = ANY (${[...listIds]}::bigint[]) ORDER BY id`,
+    'audience.field_tags_of_lists',
+  );
+  const byList = Map.groupBy(rows, (row) => row.listId);
+  return listIds.map((id) => byList.get(id)?.map((row) => row.tag) ?? []);
+}

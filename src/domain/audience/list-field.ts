@@ -44,11 +44,20 @@ export const addListFieldInput = z.object({
     .transform((tag) => tag.toUpperCase())
     .refine((tag) => /^[A-Z0-9_]+$/.test(tag), 'may hold only letters A to Z, digits and underscores')
     .refine((tag) => !isTakenTag(tag), 'is the name of a built-in merge tag'),
-  defaultValue: multiLine(FIELD_VALUE_MAX).nullable().default(null),
-  required: flag.default(false),
+  defaultValue: multiLine(FIELD_VALUE_MAX)
+    .nullish()
+    .transform((text) => text || null),
+  required: flag.nullish().transform((required) => required ?? false),
 });
 
-export type AddListFieldInput = z.input<typeof addListFieldInput>;
+/** As callers give it. */
+export interface AddListFieldInput {
+  readonly type: string;
+  readonly label: string;
+  readonly tag: string;
+  readonly defaultValue?: string | null | undefined;
+  readonly required?: boolean | null | undefined;
+}
 
 const VALUE_TEXT = { text: multiLine(FIELD_VALUE_MAX), line: optionalLine(FIELD_VALUE_MAX) };
 const NUMBER = /^[+-]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})(e[+-]?\d{1,3})?$/i;

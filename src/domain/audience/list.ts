@@ -30,25 +30,31 @@ const ZIP_MAX = 32;
 /** What browsers take. */
 const URL_MAX = 2_000;
 
-const countryId = z.coerce
-  .number()
-  .int()
-  .refine((id) => countryOf(id) !== undefined, 'is not in the table of countries');
+/** 0 is what forms send when nothing was chosen: it counts as missing. */
+const countryId = z.preprocess(
+  (id) => (id === 0 ? undefined : id),
+  z.number().refine((id) => countryOf(id) !== undefined, 'is not in the table of countries'),
+);
 
 const webAddress = optionalLine(URL_MAX).refine((url) => url === '' || isWebAddress(url), 'must be a web address that begins with http:// or https://');
+
+/** Absent and null are the empty text. */
+function emptyOr<Schema extends z.ZodType<string>>(schema: Schema) {
+  return schema.nullish().transform((text) => text ?? '');
+}
 
 /** What the classic dialect demands of a contact (D14); the rest may be empty. */
 const contactBrief = {
   company: singleLine(CONTACT_LINE_MAX),
   countryId,
   email: emailAddress(),
-  address1: optionalLine(CONTACT_LINE_MAX).default(''),
-  address2: optionalLine(CONTACT_LINE_MAX).default(''),
-  city: optionalLine(CONTACT_LINE_MAX).default(''),
-  state: optionalLine(CONTACT_LINE_MAX).default(''),
-  zip: optionalLine(ZIP_MAX).default(''),
-  phone: optionalLine(PHONE_MAX).default(''),
-  url: webAddress.default(''),
+  address1: emptyOr(optionalLine(CONTACT_LINE_MAX)),
+  address2: emptyOr(optionalLine(CONTACT_LINE_MAX)),
+  city: emptyOr(optionalLine(CONTACT_LINE_MAX)),
+  state: emptyOr(optionalLine(CONTACT_LINE_MAX)),
+  zip: emptyOr(optionalLine(ZIP_MAX)),
+  phone: emptyOr(optionalLine(PHONE_MAX)),
+  url: emptyOr(webAddress),
 };
 
 const contactWhole = {
@@ -67,22 +73,50 @@ const metadata = {
   defaultSubject: singleLine(SUBJECT_MAX),
 };
 
+const flagOrDefault = flag.nullish().transform((value) => value ?? undefined);
 const options = {
-  remindMessage: multiLine(REMIND_MESSAGE_MAX).nullable(),
-  subscribeConfirmation: flag,
-  sendWelcomeEmail: flag,
-  unsubscribeNotification: flag,
+  remindMessage: multiLine(REMIND_MESSAGE_MAX).nullish(),
+  subscribeConfirmation: flagOrDefault,
+  sendWelcomeEmail: flagOrDefault,
+  unsubscribeNotification: flagOrDefault,
 };
 
-export const createListInput = z.object({ ...metadata, ...z.object(options).partial().shape, contact: z.object(contactWhole) });
+export const createListInput = z.object({ ...metadata, ...options, contact: z.object(contactWhole) });
 export const createListInputClassic = createListInput.extend({ contact: z.object(contactBrief) });
 
 export const updateListInput = z
   .object({ ...metadata, ...options, contact: z.object(withoutDefaults()).partial() })
   .partial();
 
-export type CreateListInput = z.input<typeof createListInputClassic>;
-export type UpdateListInput = z.input<typeof updateListInput>;
+type Given<T> = { readonly [Name in keyof T]?: T[Name] | null | undefined };
+
+/** As callers give it; what is missing is found when it is parsed. */
+export type ListContactGiven = Given<{
+  company: string;
+  address1: string;
+  address2: string;
+  city: string;
+  state: string;
+  zip: string;
+  phone: string;
+  countryId: number;
+  email: string;
+  url: string;
+}>;
+
+export type UpdateListInput = Given<{
+  name: string;
+  fromEmail: string;
+  fromName: string;
+  defaultSubject: string;
+  remindMessage: string;
+  subscribeConfirmation: boolean;
+  sendWelcomeEmail: boolean;
+  unsubscribeNotification: boolean;
+  contact: ListContactGiven;
+}>;
+
+export type CreateListInput = UpdateListInput & { readonly briefContact?: boolean | null | undefined };
 export type ListContactInput = z.output<typeof createListInputClassic>['contact'];
 
 /** A change names only what changes: absent must stay absent. */

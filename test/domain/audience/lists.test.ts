@@ -30,7 +30,7 @@ test('countries are numbered from 1 in the order of their English names', () => 
 });
 
 test('a new list has its contact, two fields and counters', async () => {
-  const list = await newList(ctx, { subscribeConfirmation: '1' });
+  const list = await newList(ctx, { subscribeConfirmation: true });
   expect(list).toMatchObject({ name: 'Friends', subscribeConfirmation: true });
   expect((await fieldsOfList(ctx.db, list)).map(({ tag }) => tag)).toEqual(['FIRST_NAME', 'LAST_NAME']);
   const [contact] = await ctx.db.query(sql`SELECT company, url FROM list_contact WHERE list_id = ${list.id}`);
@@ -38,9 +38,9 @@ test('a new list has its contact, two fields and counters', async () => {
 });
 
 test('what a contact must have depends on the dialect (D14)', async () => {
-  const brief = { ...rightListInput(), contact: { company: 'Acme', countryId: '7', email: 'a@b.co' } };
+  const brief = { ...rightListInput(), contact: { company: 'Acme', countryId: 7, email: 'a@b.co' } };
   await expect(createList(ctx, brief)).rejects.toMatchObject({ fields: { 'contact.address1': expect.anything(), 'contact.zip': expect.anything() } });
-  await expect(createList(ctx, brief, { briefContact: true })).resolves.toMatchObject({ name: 'Friends' });
+  await expect(createList(ctx, { ...brief, briefContact: true })).resolves.toMatchObject({ name: 'Friends' });
 });
 
 test.each(['name', 'fromEmail', 'fromName', 'defaultSubject'])('hostile values of %s are refused', async (field) => {
@@ -53,7 +53,7 @@ test.each(['name', 'fromEmail', 'fromName', 'defaultSubject'])('hostile values o
 
 test('hostile contacts are refused, and what the input does not document is left alone', async () => {
   const { contact } = rightListInput();
-  for (const wrong of [{ email: 'nobody' }, { countryId: 0 }, { countryId: 9_999 }, { countryId: 'x' }, { url: 'javascript:alert(1)' }, { company: 'a\nb' }]) {
+  for (const wrong of [{ email: 'nobody' }, { countryId: 0 }, { countryId: 9_999 }, { url: 'javascript:alert(1)' }, { company: 'a\nb' }]) {
     await expect(createList(ctx, rightListInput({ contact: { ...contact, ...wrong } }))).rejects.toThrow(ValidationError);
   }
   const greedy = { ...rightListInput(), id: 1, uid: 'ffffffffffff0', customerId: 77, customer_id: 77, status: 'x', createdAt: new Date(0) };
@@ -64,7 +64,7 @@ test('hostile contacts are refused, and what the input does not document is left
 
 test('an update changes what it names and nothing else', async () => {
   const list = await newList(ctx);
-  await updateList(ctx, list.uid, { name: ' Family ', contact: { city: 'Shelbyville' }, subscribeConfirmation: 'yes' });
+  await updateList(ctx, list.uid, { name: ' Family ', contact: { city: 'Shelbyville' }, subscribeConfirmation: true });
   const [row] = await ctx.db.query(sql`
     SELECT name, from_name, subscribe_confirmation, send_welcome_email, city, zip FROM mail_list l
       JOIN list_contact c ON c.list_id = l.id WHERE l.id = ${list.id}`);

@@ -1,0 +1,43 @@
+/** Who stands behind a list, and the countries that such an address may be in (decision D15). */
+import { COUNTRIES, countryOf, type Country as CountryRow } from '../../domain/audience/countries.ts';
+import { builder } from '../builder.ts';
+
+export const Country = builder.objectRef<CountryRow>('Country').implement({
+  description: 'A country of ISO 3166.',
+  fields: (t) => ({
+    id: t.exposeInt('id', { description: 'What `countryId` means.' }),
+    code: t.exposeString('code', { description: 'ISO 3166-1 alpha-2.' }),
+    name: t.exposeString('name'),
+  }),
+});
+
+export const ListContact = builder.prismaObject('ListContact', {
+  authScopes: { scope: 'lists:read' },
+  fields: (t) => ({
+    company: t.exposeString('company'),
+    address1: t.exposeString('address1'),
+    address2: t.exposeString('address2'),
+    city: t.exposeString('city'),
+    state: t.exposeString('state'),
+    zip: t.exposeString('zip'),
+    phone: t.exposeString('phone'),
+    email: t.exposeString('email'),
+    url: t.exposeString('url'),
+    countryId: t.exposeInt('countryId'),
+    country: t.field({
+      type: Country,
+      nullable: true,
+      select: { countryId: true },
+      resolve: ({ countryId }) => countryOf(countryId),
+    }),
+  }),
+});
+
+builder.queryField('countries', (t) =>
+  t.field({
+    type: [Country],
+    description: 'All countries, in the order of their English names.',
+    authScopes: { authenticated: true },
+    resolve: () => [...COUNTRIES],
+  }),
+);

@@ -1,0 +1,120 @@
+/** Changing lists. */
+import { addListField } from '../../domain/audience/add-list-field.ts';
+import { createList } from '../../domain/audience/create-list.ts';
+import { deleteList } from '../../domain/audience/delete-list.ts';
+import { updateList } from '../../domain/audience/update-list.ts';
+import { viewerOf } from '../../domain/context.ts';
+import { builder } from '../builder.ts';
+import { ListField, MailList } from './mail-list.ts';
+
+const ListContactInput = builder.inputType('ListContactInput', {
+  description: 'A new list needs all of it but `address2` and `url`; a change names what changes.',
+  fields: (t) => ({
+    company: t.string(),
+    address1: t.string(),
+    address2: t.string(),
+    city: t.string(),
+    state: t.string(),
+    zip: t.string(),
+    phone: t.string(),
+    countryId: t.int({ description: 'See `countries`.' }),
+    email: t.string(),
+    url: t.string(),
+  }),
+});
+
+const CreateListInput = builder.inputType('CreateListInput', {
+  fields: (t) => ({
+    name: t.string({ required: true }),
+    fromEmail: t.string({ required: true }),
+    fromName: t.string({ required: true }),
+    defaultSubject: t.string({ required: true }),
+    contact: t.field({ type: ListContactInput, required: true }),
+    remindMessage: t.string(),
+    subscribeConfirmation: t.boolean({ description: 'Double opt-in.' }),
+    sendWelcomeEmail: t.boolean(),
+    unsubscribeNotification: t.boolean(),
+    briefContact: t.boolean({ description: 'Ask of the contact only company, country and email.' }),
+  }),
+});
+
+const UpdateListInput = builder.inputType('UpdateListInput', {
+  description: 'What is absent stays.',
+  fields: (t) => ({
+    name: t.string(),
+    fromEmail: t.string(),
+    fromName: t.string(),
+    defaultSubject: t.string(),
+    contact: t.field({ type: ListContactInput }),
+    remindMessage: t.string({ description: 'null clears.' }),
+    subscribeConfirmation: t.boolean({ description: 'Double opt-in.' }),
+    sendWelcomeEmail: t.boolean(),
+    unsubscribeNotification: t.boolean(),
+  }),
+});
+
+builder.mutationField('createList', (t) =>
+  t.prismaField({
+    type: MailList,
+    description: 'Makes a list with its contact and the fields FIRST_NAME and LAST_NAME.',
+    authScopes: { scope: 'lists:write' },
+    errors: {},
+    args: { input: t.arg({ type: CreateListInput, required: true }) },
+    resolve: async (query, _root, { input }, ctx) => {
+      const { customerId, id } = await createList(ctx, input);
+      return ctx.prisma.mailList.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
+    },
+  }),
+);
+
+builder.mutationField('updateList', (t) =>
+  t.prismaField({
+    type: MailList,
+    description: 'Changes metadata, sender identity, opt-in settings and contact.',
+    authScopes: { scope: 'lists:write' },
+    errors: {},
+    args: { uid: t.arg.string({ required: true }), input: t.arg({ type: UpdateListInput, required: true }) },
+    resolve: async (query, _root, { uid, input }, ctx) => {
+      const { customerId, id } = await updateList(ctx, uid, input);
+      return ctx.prisma.mailList.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
+    },
+  }),
+);
+
+const DeletedList = builder.objectRef<{ uid: string }>('DeletedList').implement({
+  authScopes: { scope: 'lists:write' },
+  fields: (t) => ({ uid: t.exposeString('uid') }),
+});
+
+builder.mutationField('deleteList', (t) =>
+  t.field({
+    type: DeletedList,
+    description: 'Erases a list with all its subscribers and campaigns. Refused while a campaign to it is under way.',
+    authScopes: { scope: 'lists:write' },
+    errors: {},
+    args: { uid: t.arg.string({ required: true }) },
+    resolve: (_root, { uid }, ctx) => deleteList(ctx, uid),
+  }),
+);
+
+builder.mutationField('addListField', (t) =>
+  t.prismaFieldWithInput({
+    type: ListField,
+    description: 'Adds a custom field to a list.',
+    authScopes: { scope: 'lists:write' },
+    errors: {},
+    input: {
+      listUid: t.input.string({ required: true }),
+      type: t.input.string({ required: true, description: '`text`, `number` or `datetime`.' }),
+      label: t.input.string({ required: true }),
+      tag: t.input.string({ required: true, description: 'Letters, digits and underscores; upper-cased.' }),
+      defaultValue: t.input.string(),
+      required: t.input.boolean(),
+    },
+    resolve: async (query, _root, { input: { listUid, ...field } }, ctx) => {
+      const { id } = await addListField(ctx, listUid, field);
+      const { customerId } = viewerOf(ctx);
+      return ctx.prisma.listField.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
+    },
+  }),
+);

@@ -1,0 +1,105 @@
+/** Changing subscribers. Which one is meant: a uid, an id or an address; an address on several lists needs the list. */
+import { addSubscriber } from '../../domain/audience/add-subscriber.ts';
+import { deleteSubscriber } from '../../domain/audience/delete-subscriber.ts';
+import { subscribeSubscriber } from '../../domain/audience/subscribe-subscriber.ts';
+import { tagSubscriber, untagSubscriber } from '../../domain/audience/tag-subscriber.ts';
+import { unsubscribeSubscriber } from '../../domain/audience/unsubscribe-subscriber.ts';
+import { updateSubscriber } from '../../domain/audience/update-subscriber.ts';
+import type { Subscriber as SubscriberRow, SubscriberRef } from '../../domain/audience/subscriber.ts';
+import type { Context } from '../../domain/context.ts';
+import { subscriberUid } from '../../lib/ids.ts';
+import { builder } from '../builder.ts';
+import { Subscriber } from './subscriber.ts';
+
+const SCOPE = { scope: 'subscribers:write' } as const;
+const IGNORE_UNKNOWN = 'Leave out values for what is no field of the list, instead of refusing them.';
+
+const refArgs = () =>
+  builder.args((t) => ({
+    subscriber: t.string({ required: true, description: 'A uid, an id or an address.' }),
+    listUid: t.string({ description: 'Needed for an address that is on several lists.' }),
+  }));
+
+builder.mutationField('addSubscriber', (t) =>
+  t.fieldWithInput({
+    type: Subscriber,
+    description: 'Puts a person on a list: subscribed, or pending with a confirmation mail where the list wants double opt-in.',
+    authScopes: SCOPE,
+    errors: {},
+    input: {
+      listUid: t.input.string({ required: true }),
+      email: t.input.string({ required: true }),
+      fields: t.input.field({ type: 'JsonObject', description: 'Values by tag.' }),
+      tags: t.input.stringList(),
+      ignoreUnknownFields: t.input.boolean({ description: IGNORE_UNKNOWN }),
+    },
+    resolve: (_root, { input }, ctx) => addSubscriber(ctx, input),
+  }),
+);
+
+builder.mutationField('updateSubscriber', (t) =>
+  t.fieldWithInput({
+    type: Subscriber,
+    description: 'Changes what is named; tags are added to those there.',
+    authScopes: SCOPE,
+    errors: {},
+    input: {
+      subscriber: t.input.string({ required: true, description: 'A uid, an id or an address.' }),
+      listUid: t.input.string(),
+      email: t.input.string(),
+      fields: t.input.field({ type: 'JsonObject', description: 'Values by tag; null clears.' }),
+      tags: t.input.stringList(),
+      status: t.input.string({ description: '`subscribed`, `unsubscribed` or `unconfirmed`.' }),
+      ignoreUnknownFields: t.input.boolean({ description: IGNORE_UNKNOWN }),
+    },
+    resolve: (_root, { input }, ctx) => updateSubscriber(ctx, input),
+  }),
+);
+
+const tagArgs = () => ({ ...refArgs(), ...builder.args((t) => ({ tags: t.stringList({ required: true }) })) });
+
+builder.mutationField('tagSubscriber', (t) =>
+  t.field({
+    type: Subscriber,
+    description: 'Adds tags behind those there; compared without case.',
+    authScopes: SCOPE,
+    errors: {},
+    args: tagArgs(),
+    resolve: (_root, args, ctx) => tagSubscriber(ctx, args),
+  }),
+);
+
+builder.mutationField('untagSubscriber', (t) =>
+  t.field({
+    type: Subscriber,
+    description: 'Removes tags; those not there are no error.',
+    authScopes: SCOPE,
+    errors: {},
+    args: tagArgs(),
+    resolve: (_root, args, ctx) => untagSubscriber(ctx, args),
+  }),
+);
+
+const transition = (name: string, verb: (ctx: Context, ref: SubscriberRef) => Promise<SubscriberRow>, description: string) =>
+  builder.mutationField(name, (t) =>
+    t.field({ type: Subscriber, description, authScopes: SCOPE, errors: {}, args: refArgs(), resolve: (_root, ref, ctx) => verb(ctx, ref) }),
+  );
+
+transition('subscribeSubscriber', subscribeSubscriber, 'Asks the person (again): pending, and a confirmation mail.');
+transition('unsubscribeSubscriber', unsubscribeSubscriber, 'Takes the consent back; the person stays on the list and gets no more mail.');
+
+const DeletedSubscriber = builder.objectRef<SubscriberRow>('DeletedSubscriber').implement({
+  authScopes: SCOPE,
+  fields: (t) => ({ uid: t.string({ resolve: ({ id }) => subscriberUid(id) }), id: t.expose('id', { type: 'BigInt' }) }),
+});
+
+builder.mutationField('deleteSubscriber', (t) =>
+  t.field({
+    type: DeletedSubscriber,
+    description: 'Erases a person from a list, with the history of consent.',
+    authScopes: SCOPE,
+    errors: {},
+    args: refArgs(),
+    resolve: (_root, ref, ctx) => deleteSubscriber(ctx, ref),
+  }),
+);

@@ -1,0 +1,114 @@
+/** Reading subscribers: one, all with an address, by numbered pages and by key. */
+import { resolveCursorConnection, type ResolveCursorConnectionArgs } from '@pothos/plugin-relay';
+import { findSubscriber, subscribersByAddress } from '../../domain/audience/find-subscriber.ts';
+import { ownList } from '../../domain/audience/own-list.ts';
+import { countSubscribers, subscriberPage, subscribersByKey, type SubscriberFilter, type SubscriberPosition } from '../../domain/audience/subscriber-page.ts';
+import type { Subscriber as SubscriberRow } from '../../domain/audience/subscriber.ts';
+import { viewerOf } from '../../domain/context.ts';
+import { ValidationError } from '../../lib/errors.ts';
+import { builder } from '../builder.ts';
+import type { GraphqlContext } from '../context.ts';
+import { FIRST_DEFAULT, FIRST_MAX } from '../limits.ts';
+import { MailList } from '../lists/mail-list.ts';
+import { definePage, pageArgs, pageWindow } from '../page.ts';
+import { Subscriber } from './subscriber.ts';
+
+builder.queryField('subscriber', (t) =>
+  t.field({
+    type: Subscriber,
+    description: 'One subscriber, by uid, id or address; an address on several lists needs the list.',
+    authScopes: { scope: 'subscribers:read' },
+    errors: {},
+    args: { subscriber: t.arg.string({ required: true }), listUid: t.arg.string() },
+    resolve: (_root, ref, ctx) => findSubscriber(ctx, ref),
+  }),
+);
+
+builder.queryField('subscribersByEmail', (t) =>
+  t.field({
+    type: [Subscriber],
+    description: 'Everybody with this address, one per list.',
+    authScopes: { scope: 'subscribers:read' },
+    args: { email: t.arg.string({ required: true }) },
+    resolve: (_root, { email }, ctx) => subscribersByAddress(ctx, email),
+  }),
+);
+
+const SubscriberPage = definePage('SubscriberPage', Subscriber, 'subscribers:read');
+
+const activityArgs = () =>
+  builder.args((t) => ({
+    opened: t.boolean({ description: 'Only those who ever opened a mail of the list, or never did.' }),
+    clicked: t.boolean({ description: 'Only those who ever clicked, or never did.' }),
+  }));
+
+builder.queryField('subscribersPage', (t) =>
+  t.field({
+    type: SubscriberPage,
+    description: 'Subscribers of one list, or of all, by numbered pages, the oldest first.',
+    authScopes: { scope: 'subscribers:read' },
+    errors: {},
+    args: { listUid: t.arg.string(), ...activityArgs(), ...pageArgs() },
+    resolve: async (_root, args, ctx) => {
+      const filter = filterOf(ctx, args.listUid ? await ownList(ctx, args.listUid) : undefined, args);
+      const { page, perPage, offset } = pageWindow(args);
+      const total = await countSubscribers(ctx, filter);
+      const nodes = await subscriberPage(ctx, filter, { offset, limit: perPage, total });
+      return { nodes, total, page, perPage };
+    },
+  }),
+);
+
+builder.queryField('subscribers', (t) =>
+  t.connection(
+    {
+      type: Subscriber,
+      description: 'Subscribers of all lists, list by list, the oldest first.',
+      authScopes: { scope: 'subscribers:read' },
+      args: activityArgs(),
+      resolve: (_root, args, ctx) => connection(ctx, filterOf(ctx, undefined, args), args),
+    },
+    { name: 'SubscriberConnection' },
+    { name: 'SubscriberEdge' },
+  ),
+);
+
+builder.prismaObjectField(MailList, 'subscribers', (t) =>
+  t.connection(
+    {
+      type: Subscriber,
+      description: 'The people on the list, the oldest first.',
+      authScopes: { scope: 'subscribers:read' },
+      args: activityArgs(),
+      resolve: (list, args, ctx) => connection(ctx, filterOf(ctx, list, args), args),
+    },
+    { name: 'MailListSubscribersConnection' },
+    { name: 'MailListSubscribersEdge' },
+  ),
+);
+
+interface Activity {
+  readonly opened?: boolean | null | undefined;
+  readonly clicked?: boolean | null | undefined;
+}
+
+function filterOf(ctx: GraphqlContext, list: { readonly id: bigint } | undefined, { opened, clicked }: Activity): SubscriberFilter {
+  return { customerId: viewerOf(ctx).customerId, list, opened: opened ?? undefined, clicked: clicked ?? undefined };
+}
+
+type KeyArgs = Parameters<typeof resolveCursorConnection>[0]['args'];
+
+function connection(ctx: GraphqlContext, filter: SubscriberFilter, args: KeyArgs) {
+  return resolveCursorConnection(
+    { args, defaultSize: FIRST_DEFAULT, maxSize: FIRST_MAX, toCursor: ({ listId, id }: SubscriberRow) => `${listId}.${id}` },
+    async ({ before, after, limit, inverted }: ResolveCursorConnectionArgs) =>
+      subscribersByKey(ctx, filter, { after: positionOf(after), before: positionOf(before), limit, backward: inverted }),
+  );
+}
+
+function positionOf(cursor: string | undefined): SubscriberPosition | undefined {
+  if (cursor === undefined) return undefined;
+  const [, listId, id] = /^(\d{1,18})\.(\d{1,18})$/.exec(cursor) ?? [];
+  if (listId === undefined || id === undefined) throw new ValidationError({ after: ['This is no cursor of this connection.'] });
+  return { listId: BigInt(listId), id: BigInt(id) };
+}

@@ -1,0 +1,60 @@
+/** People on lists. The rows come from the audience's read model; what belongs to them through loaders. */
+import { consentHistories, type ConsentEvent as ConsentEventRow } from '../../domain/audience/consent-history.ts';
+import { fieldTagsOfLists } from '../../domain/audience/list-field-store.ts';
+import type { Subscriber as SubscriberRow } from '../../domain/audience/subscriber.ts';
+import { viewerOf } from '../../domain/context.ts';
+import { subscriberUid } from '../../lib/ids.ts';
+import { builder } from '../builder.ts';
+import type { GraphqlContext } from '../context.ts';
+import { MailList } from '../lists/mail-list.ts';
+import { loadBy } from '../loaders/load-by.ts';
+
+const readTags = (ctx: GraphqlContext, listIds: readonly bigint[]) => fieldTagsOfLists(ctx.db, viewerOf(ctx).customerId, listIds);
+const readHistories = (ctx: GraphqlContext, people: readonly SubscriberRow[]) =>
+  consentHistories(ctx.db, viewerOf(ctx).customerId, people);
+
+const ConsentEvent = builder.objectRef<ConsentEventRow>('ConsentEvent').implement({
+  description: 'What a person agreed to or withdrew.',
+  fields: (t) => ({
+    status: t.exposeString('status', { description: 'The status that followed.' }),
+    source: t.exposeString('source', { description: 'By which door: `api`, `form`, `confirmation`, `link`, `one-click`, `import:<uid>`.' }),
+    ipAddress: t.exposeString('ipAddress', { nullable: true }),
+    at: t.expose('at', { type: 'DateTime' }),
+  }),
+});
+
+export const Subscriber = builder.objectRef<SubscriberRow>('Subscriber').implement({
+  description: 'A person on a list. The same address on two lists is two subscribers.',
+  authScopes: { scope: 'subscribers:read' },
+  fields: (t) => ({
+    id: t.expose('id', { type: 'BigInt' }),
+    uid: t.string({ resolve: ({ id }) => subscriberUid(id) }),
+    email: t.exposeString('email'),
+    status: t.exposeString('status', { description: '`subscribed`, `unsubscribed`, `unconfirmed` or `pending`.' }),
+    source: t.exposeString('source', { nullable: true, description: 'How the person came here: `api`, `form`, `import:<uid>`.' }),
+    ipAddress: t.exposeString('ipAddress', { nullable: true }),
+    fields: t.field({
+      type: 'JsonObject',
+      description: 'The value of every custom field of the list by its tag; null where there is none.',
+      resolve: async ({ listId, fields }, _args, ctx) => {
+        const tags = await loadBy(ctx, readTags).load(listId);
+        return Object.fromEntries(tags.map((tag) => [tag, fields[tag] ?? null]));
+      },
+    }),
+    tags: t.stringList({ resolve: ({ tags }) => [...tags] }),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
+    pendingUntil: t.expose('pendingUntil', { type: 'DateTime', nullable: true, description: 'When the confirmation link stops working.' }),
+    list: t.prismaField({
+      type: MailList,
+      // Prisma gathers the look-ups of one tick into one statement.
+      resolve: (query, { customerId, listId }, _args, ctx) =>
+        ctx.prisma.mailList.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id: listId } } }),
+    }),
+    consentEvents: t.field({
+      type: [ConsentEvent],
+      description: 'The newest hundred, in order.',
+      resolve: (person, _args, ctx) => loadBy(ctx, readHistories).load(person),
+    }),
+  }),
+});
