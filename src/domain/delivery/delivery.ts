@@ -62,8 +62,8 @@ export const LEASE_RENEWAL_MS = 15_000;
 export const REPLY_TIMEOUT_MS = 600_000;
 /** Half a working day: after that a retry is a matter of hours anyway. */
 const RETRY_DELAY_SECONDS_MAX = 21_600;
-/** A server that is down is asked again soon: its trouble says nothing about the recipient. */
-export const UNAVAILABLE_DELAY_SECONDS = 5;
+/** Without any server to send through, somebody has to act first. */
+export const NO_SERVER_DELAY_SECONDS = 15;
 /** Enough of a reply to understand it; some servers answer with essays. */
 export const REPLY_LENGTH_MAX = 1_000;
 
@@ -91,7 +91,7 @@ export function outcomeOfFailure({ delivery, error, policy, rule }: FailedAttemp
       if (tries >= rule.attemptsMax) return { ...base, state: 'failed', isTry: true, reason: 'deferred too often' };
       return { ...base, state: 'queued', isTry: true, reason: 'deferred', delaySeconds: retryDelaySeconds(tries, rule) };
     case 'unavailable':
-      return { ...base, state: 'queued', isTry: false, reason: 'server unavailable', delaySeconds: UNAVAILABLE_DELAY_SECONDS };
+      return { ...base, state: 'queued', isTry: false, reason: 'server unavailable' };
     case 'unknown':
       if (policy === 'park' || tries >= rule.attemptsMax) return { ...base, state: 'unknown', isTry: true, reason: 'no answer' };
       return { ...base, state: 'queued', isTry: true, reason: 'no answer', delaySeconds: retryDelaySeconds(tries, rule) };

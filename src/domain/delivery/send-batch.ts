@@ -8,7 +8,7 @@ import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
 import type { DriverPool, SendingChannel } from '../sending/driver-pool.ts';
-import { LEASE_RENEWAL_MS, UNAVAILABLE_DELAY_SECONDS, type LedgerRange } from './delivery.ts';
+import { LEASE_RENEWAL_MS, NO_SERVER_DELAY_SECONDS, type LedgerRange } from './delivery.ts';
 import type { Dispatch, DispatchCache } from './dispatch.ts';
 import { openWorkIn } from './ledger-read-model.ts';
 import { claimRange, recoverAmbiguous, releaseLeases, renewLeases } from './ledger-store.ts';
@@ -50,7 +50,7 @@ export async function sendBatch(ctx: Context, tools: SendingTools, batch: Batch,
   const channel = await tools.drivers.channelFor(ctx, batch.customerId);
   const end = channel
     ? await workThrough({ ctx, tools, dispatch, range, channel, worker })
-    : ({ reason: 'unavailable', waitSeconds: UNAVAILABLE_DELAY_SECONDS, message: 'There is no active sending server.' } as const);
+    : ({ reason: 'unavailable', waitSeconds: NO_SERVER_DELAY_SECONDS, message: 'There is no active sending server.' } as const);
   if (end.reason === 'stopped') return 'not sending';
   return followUp(ctx, batch, range, end);
 }

@@ -12,7 +12,7 @@ import type { SendingChannel } from '../sending/driver-pool.ts';
 import { takeQuota } from '../sending/take-quota.ts';
 import { deliveryMessageId } from '../tracking/delivery-message-id.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
-import { outcomeOfFailure, REPLY_LENGTH_MAX, UNAVAILABLE_DELAY_SECONDS, type ClaimedDelivery, type DeliveryOutcome } from './delivery.ts';
+import { outcomeOfFailure, REPLY_LENGTH_MAX, type ClaimedDelivery, type DeliveryOutcome } from './delivery.ts';
 import type { Dispatch } from './dispatch.ts';
 import { fieldValues } from './field-values.ts';
 import { resolveUnknownAsSent, settle, type Settled } from './ledger-store.ts';
@@ -149,6 +149,7 @@ class SendingLoop {
     }
     try {
       const { reply, runtimeMessageId } = await this.#input.channel.driver.send(filled);
+      this.#input.channel.trouble.clear();
       const kept = reply.slice(0, REPLY_LENGTH_MAX);
       return { subscriberId, epoch, state: 'sent', isTry: true, reply: kept, reason: null, runtimeMessageId, delaySeconds: 0 };
     } catch (error) {
@@ -160,7 +161,7 @@ class SendingLoop {
     // A driver that throws anything else broke its contract; the message may have left.
     const error = thrown instanceof SendingError ? thrown : new SendingError('unknown', messageOf(thrown));
     if (error.kind === 'unavailable') {
-      this.#end ??= { reason: 'unavailable', waitSeconds: UNAVAILABLE_DELAY_SECONDS, message: error.message };
+      this.#end ??= { reason: 'unavailable', waitSeconds: this.#input.channel.trouble.note(), message: error.message };
     }
     const { sendAttemptsMax, sendRetryDelaySeconds } = this.#input.ctx.installation.limits;
     const rule = { attemptsMax: sendAttemptsMax, delaySeconds: sendRetryDelaySeconds };

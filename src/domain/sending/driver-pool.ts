@@ -16,6 +16,7 @@ export interface SendingChannel {
   readonly serverName: string;
   readonly driver: SendingDriver;
   readonly permits: Permits;
+  readonly trouble: Trouble;
   readonly quota: SendingQuota | null;
 }
 
@@ -49,6 +50,9 @@ interface ServerRow {
 
 /** RFC 5321 4.5.3.2.6: the answer to the final dot may take ten minutes. */
 const REPLY_TIMEOUT_MS = 600_000;
+
+/** Operators look at a server that is down; this is how long after its repair mail flows again at the latest. */
+const TROUBLE_WAIT_SECONDS_MAX = 60;
 
 const SECONDS_PER_UNIT = new Map([
   ['second', 1],
@@ -112,6 +116,7 @@ function openChannel(ctx: Context, hooks: Hooks, server: ServerRow): SendingChan
     serverName: server.name,
     driver,
     permits: new Permits(driver.capacity),
+    trouble: new Trouble(),
     quota: quotaOf(server),
   };
 }
@@ -124,6 +129,28 @@ function quotaOf({ quota_value, quota_base, quota_unit }: ServerRow): SendingQuo
 function clientName(baseUrl: string): string {
   const name = new URL(baseUrl).hostname;
   return name === 'localhost' || /^[\d.]+$|^\[/.test(name) ? hostname() : name;
+}
+
+/** How long to leave a server alone that could not be used: doubling from one second while nothing gets through. */
+export class Trouble {
+  #waitSeconds = 0;
+  #notedAt = 0;
+
+  /** Notes that the server could not be used, and answers when to come back. */
+  note(): number {
+    // Several messages in flight fail together when one connection breaks: that is one trouble.
+    const isNew = performance.now() - this.#notedAt > (this.#waitSeconds * 1_000) / 2;
+    if (isNew) {
+      this.#waitSeconds = Math.min(Math.max(1, this.#waitSeconds * 2), TROUBLE_WAIT_SECONDS_MAX);
+      this.#notedAt = performance.now();
+    }
+    return this.#waitSeconds;
+  }
+
+  /** A message got through. */
+  clear(): void {
+    this.#waitSeconds = 0;
+  }
 }
 
 /** Counts what is in flight; several jobs share one server's permits. */

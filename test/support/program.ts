@@ -1,0 +1,80 @@
+/** The program as an operator runs it: a process of its own, with settings, that can be killed. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll } from 'vitest';
+import { freePort } from '../../src/db/free-port.ts';
+import { testInstallation } from './test-context.ts';
+
+export interface Program {
+  readonly baseUrl: string;
+  readonly token: string;
+  readonly process: ChildProcess;
+  /** Everything it printed and logged so far. */
+  output(): string;
+  /** kill -9. */
+  kill(): Promise<void>;
+  /** SIGTERM; answers the exit code and how long it took. */
+  stop(): Promise<{ code: number | null; ms: number }>;
+}
+
+export const PROGRAM_TOKEN = 'T'.repeat(60);
+const READY_TIMEOUT_MS = 60_000;
+const MAIN = path.resolve(import.meta.dirname, '../../src/main.ts');
+
+/** Starts the program on the database given and waits until it says that it is ready. */
+export async function startProgram(settings: Readonly<Record<string, string>>): Promise<Program> {
+  const port = await freePort();
+  const dataDir = mkdtempSync(path.join(os.tmpdir(), 'mailwright-program-'));
+  const child = spawn(process.execPath, [MAIN], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      PORT: String(port),
+      DATA_DIR: dataDir,
+      APP_SECRET: testInstallation.secret,
+      ADMIN_API_TOKEN: PROGRAM_TOKEN,
+      ADMIN_PASSWORD: 'correct horse battery',
+      INBOX: 'off',
+      LOG_FORMAT: 'json',
+      ...settings,
+    },
+  });
+  const lines: string[] = [];
+  child.stdout.on('data', (chunk: Buffer) => lines.push(chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => lines.push(chunk.toString()));
+  const gone = once(child, 'exit');
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    await gone;
+  };
+  afterAll(async () => {
+    await end('SIGKILL');
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+  await untilReady(child, lines);
+  return {
+    baseUrl: `http://127.0.0.1:${port}`,
+    token: settings['ADMIN_API_TOKEN'] ?? PROGRAM_TOKEN,
+    process: child,
+    output: () => lines.join(''),
+    kill: () => end('SIGKILL'),
+    async stop() {
+      const startedAt = performance.now();
+      await end('SIGTERM');
+      return { code: child.exitCode, ms: performance.now() - startedAt };
+    },
+  };
+}
+
+async function untilReady(child: ChildProcess, lines: readonly string[]): Promise<void> {
+  const deadline = performance.now() + READY_TIMEOUT_MS;
+  while (!/Mailwright .*(is ready|is working)/.test(lines.join(''))) {
+    if (child.exitCode !== null || performance.now() > deadline) throw new Error(`The program did not start:\n${lines.join('')}`);
+    await sleep(25);
+  }
+}
