@@ -14,8 +14,10 @@ export async function loadInstallation(settings: Settings, port: number, databas
   return {
     baseUrl: settings.BASE_URL || `http://${hostForUrl(settings.HOST)}:${port}`,
     secret,
+    outboundAllowHosts: settings.OUTBOUND_ALLOW_HOSTS,
     limits: {
       sendBatchSize: settings.SEND_BATCH_SIZE,
+      sendLeaseSeconds: settings.SEND_LEASE_SECONDS,
       sendAttemptsMax: settings.SEND_ATTEMPTS_MAX,
       sendRetryDelaySeconds: settings.SEND_RETRY_DELAY_SECONDS,
       planBatchSize: settings.PLAN_BATCH_SIZE,

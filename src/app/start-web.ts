@@ -46,6 +46,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
     host: settings.HOST,
     port,
     log: ctx.log,
+    trustedProxies: settings.TRUSTED_PROXIES,
     mounts: [
       ...healthMounts({ database: () => checkDatabase(ctx), worker: () => checkWorker(options) }),
       { prefix: '/graphql', handle: graphql.handle, upgrade: graphql.upgrade },
