@@ -52,11 +52,26 @@ interface BuilderTypes {
 
 export const builder = new SchemaBuilder<BuilderTypes>({
   // The first one is the outermost: errors of the others become members of the result.
-  plugins: [ErrorsPlugin, housePlugin, ScopeAuthPlugin, RelayPlugin, PrismaPlugin, WithInputPlugin, SimpleObjectsPlugin],
+  plugins: [
+    ErrorsPlugin,
+    housePlugin,
+    ScopeAuthPlugin,
+    RelayPlugin,
+    PrismaPlugin,
+    WithInputPlugin,
+    SimpleObjectsPlugin,
+  ],
   defaultFieldNullability: false,
   errors: {
     directResult: true,
-    defaultTypes: [ValidationError, NotFoundError, ForbiddenError, UnauthenticatedError, WrongStateError, RateLimitedError],
+    defaultTypes: [
+      ValidationError,
+      NotFoundError,
+      ForbiddenError,
+      UnauthenticatedError,
+      WrongStateError,
+      RateLimitedError,
+    ],
     defaultUnionOptions: { name: resultName },
   },
   scopeAuth: {

@@ -1,5 +1,13 @@
 /** Refuses documents that would cost more than anybody needs: first by their text and shape, then with their variables. */
-import { GraphQLError, Kind, parse, visit, type DocumentNode, type GraphQLSchema, type OperationDefinitionNode } from 'graphql';
+import {
+  GraphQLError,
+  Kind,
+  parse,
+  visit,
+  type DocumentNode,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+} from 'graphql';
 import {
   ALIASES_MAX,
   COST_MAX,

@@ -1,6 +1,6 @@
 /** The expected errors as GraphQL types: members of every result union, with a stable `code`. */
 import {
-  ExpectedError,
+  type ExpectedError,
   ForbiddenError,
   NotFoundError,
   RateLimitedError,

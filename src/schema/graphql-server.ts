@@ -33,7 +33,11 @@ export interface GraphqlServer {
   handle(req: IncomingMessage, res: ServerResponse): Promise<void>;
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** Runs a document that was parsed and validated before, for the REST door. */
-  execute(document: DocumentNode, variables: Readonly<Record<string, unknown>>, credentials: RestCredentials): Promise<RestExecution>;
+  execute(
+    document: DocumentNode,
+    variables: Readonly<Record<string, unknown>>,
+    credentials: RestCredentials,
+  ): Promise<RestExecution>;
   /** Ends every connection that is still open. */
   close(): Promise<void>;
 }
@@ -55,7 +59,8 @@ export function createGraphqlServer({ means, explorer }: GraphqlServerOptions): 
     schema,
     handle: (req, res) => http.handle(req, res),
     upgrade: (req, socket, head) => sockets.upgrade(req, socket, head),
-    execute: (document, variables, credentials) => executeForRest({ schema, means }, { document, variables, credentials }),
+    execute: (document, variables, credentials) =>
+      executeForRest({ schema, means }, { document, variables, credentials }),
     close: async () => {
       connections.close();
       await Promise.all([sockets.close(), http.close()]);

@@ -11,7 +11,13 @@ import SchemaBuilder, {
   type TypeParam,
 } from '@pothos/core';
 import type { GraphQLFieldResolver, GraphQLResolveInfo } from 'graphql';
-import { ForbiddenError, ForeignResourceError, NotFoundError, RateLimitedError, ValidationError } from '../lib/errors.ts';
+import {
+  ForbiddenError,
+  ForeignResourceError,
+  NotFoundError,
+  RateLimitedError,
+  ValidationError,
+} from '../lib/errors.ts';
 import { graphqlContext, type GraphqlContext } from './context.ts';
 
 declare global {
@@ -43,7 +49,10 @@ class HousePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     return this.#guard(resolver, fieldConfig);
   }
 
-  override wrapSubscribe(subscribe: Resolver<Types> | undefined, fieldConfig: PothosOutputFieldConfig<Types>): Resolver<Types> | undefined {
+  override wrapSubscribe(
+    subscribe: Resolver<Types> | undefined,
+    fieldConfig: PothosOutputFieldConfig<Types>,
+  ): Resolver<Types> | undefined {
     return subscribe && this.#guard(subscribe, fieldConfig);
   }
 

@@ -119,6 +119,9 @@ function refusalOf(req: IncomingMessage, baseUrl: string): Refusal | undefined {
 }
 
 function refuse(res: ServerResponse, { status, message }: Refusal): void {
-  res.writeHead(status, { 'content-type': 'application/json; charset=utf-8', ...(status === 405 ? { allow: 'GET, POST' } : {}) });
+  res.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8',
+    ...(status === 405 ? { allow: 'GET, POST' } : {}),
+  });
   res.end(JSON.stringify({ errors: [{ message, extensions: { code: 'REQUEST_REFUSED' } }] }));
 }

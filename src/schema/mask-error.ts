@@ -33,14 +33,17 @@ function causeOf(error: unknown): unknown {
 }
 
 function placeOf(error: unknown) {
-  return error instanceof GraphQLError ? { nodes: error.nodes, source: error.source, positions: error.positions, path: error.path } : {};
+  return error instanceof GraphQLError
+    ? { nodes: error.nodes, source: error.source, positions: error.positions, path: error.path }
+    : {};
 }
 
 function expected(cause: ExpectedError, error: unknown): GraphQLError {
   const extensions: Record<string, unknown> = { code: cause.code, type: cause.name };
   if (cause instanceof ValidationError) extensions['fields'] = cause.fields;
   if (cause instanceof RateLimitedError) extensions['retryAfterSeconds'] = cause.retryAfterSeconds;
-  if (cause instanceof UnauthenticatedError) extensions['http'] = { status: 401, headers: { 'www-authenticate': 'Bearer' } };
+  if (cause instanceof UnauthenticatedError)
+    extensions['http'] = { status: 401, headers: { 'www-authenticate': 'Bearer' } };
   return new GraphQLError(cause.message, { ...placeOf(error), extensions });
 }
 
@@ -55,5 +58,8 @@ function defect(cause: unknown, { error, log }: { error: unknown; log: Log }): G
   const path = error instanceof GraphQLError ? error.path?.join('.') : undefined;
   log.error('graphql.defect', { reference, path, error: cause });
   const message = `Something went wrong on our side. Reference: ${reference}`;
-  return new GraphQLError(message, { path: placeOf(error).path, extensions: { code: 'INTERNAL_ERROR', reference, http: { status: 500 } } });
+  return new GraphQLError(message, {
+    path: placeOf(error).path,
+    extensions: { code: 'INTERNAL_ERROR', reference, http: { status: 500 } },
+  });
 }

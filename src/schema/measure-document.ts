@@ -48,10 +48,15 @@ const NOTHING: Measure = { depth: 0, introspectionDepth: 0, fields: 0, cost: 0, 
 /** Measures one operation. Size arguments given by unknown variables count as 1; unknown fields count as they stand. */
 export function measureOperation(
   schema: GraphQLSchema,
-  { document, operation, variables }: { document: DocumentNode; operation: OperationDefinitionNode; variables?: Variables },
+  {
+    document,
+    operation,
+    variables,
+  }: { document: DocumentNode; operation: OperationDefinitionNode; variables?: Variables },
 ): Measure {
   const fragments = new Map<string, FragmentDefinitionNode>();
-  for (const node of document.definitions) if (node.kind === Kind.FRAGMENT_DEFINITION) fragments.set(node.name.value, node);
+  for (const node of document.definitions)
+    if (node.kind === Kind.FRAGMENT_DEFINITION) fragments.set(node.name.value, node);
   const survey = { schema, fragments, measured: new Map(), variables: { ...defaultsOf(operation), ...variables } };
   return measureSelections(survey, operation.selectionSet, schema.getRootType(operation.operation) ?? undefined);
 }
@@ -74,7 +79,11 @@ function measureFragment(survey: Survey, name: string): Measure {
   if (!fragment) return NOTHING;
   // A fragment that spreads itself finds this; validation names the circle later.
   survey.measured.set(name, NOTHING);
-  const measure = measureSelections(survey, fragment.selectionSet, survey.schema.getType(fragment.typeCondition.name.value));
+  const measure = measureSelections(
+    survey,
+    fragment.selectionSet,
+    survey.schema.getType(fragment.typeCondition.name.value),
+  );
   survey.measured.set(name, measure);
   return measure;
 }
@@ -116,12 +125,18 @@ function fieldOf(parent: GraphQLNamedType | undefined, name: string): GraphQLFie
 function sizeArgument(survey: Survey, node: FieldNode, names: readonly string[]): number | undefined {
   const given = node.arguments?.find((argument) => names.includes(argument.name.value))?.value;
   if (!given) return undefined;
-  const size = given.kind === Kind.VARIABLE ? Number(survey.variables[given.name.value]) : Number('value' in given ? given.value : NaN);
+  const size =
+    given.kind === Kind.VARIABLE
+      ? Number(survey.variables[given.name.value])
+      : Number('value' in given ? given.value : NaN);
   return Number.isFinite(size) ? Math.max(1, size) : 1;
 }
 
 /** How long a list is that says nothing of its size. The list inside a connection or page was counted outside of it. */
-function lengthGuessed(parent: GraphQLNamedType | undefined, field: GraphQLField<unknown, unknown> | undefined): number {
+function lengthGuessed(
+  parent: GraphQLNamedType | undefined,
+  field: GraphQLField<unknown, unknown> | undefined,
+): number {
   if (!field) return 1;
   if (field.args.some((argument) => argument.name === 'first' || argument.name === 'perPage')) return FIRST_DEFAULT;
   const insideOfPage = parent !== undefined && /(Connection|Page)$/.test(parent.name);

@@ -24,11 +24,17 @@ export interface PageWindow {
 
 /** The arguments of a field that answers a numbered page: spread it into `args`. */
 export function pageArgs() {
-  return builder.args((t) => ({ page: t.int({ defaultValue: 1 }), perPage: t.int({ defaultValue: PER_PAGE_DEFAULT }) }));
+  return builder.args((t) => ({
+    page: t.int({ defaultValue: 1 }),
+    perPage: t.int({ defaultValue: PER_PAGE_DEFAULT }),
+  }));
 }
 
 /** What the arguments mean. */
-export function pageWindow(args: { page?: number | null | undefined; perPage?: number | null | undefined }): PageWindow {
+export function pageWindow(args: {
+  page?: number | null | undefined;
+  perPage?: number | null | undefined;
+}): PageWindow {
   const page = Math.max(1, args.page ?? 1);
   const perPage = Math.min(PER_PAGE_MAX, Math.max(1, args.perPage ?? PER_PAGE_DEFAULT));
   return { page, perPage, offset: (page - 1) * perPage };

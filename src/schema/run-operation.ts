@@ -26,7 +26,9 @@ export function checkOperation(args: ExecutionArgs, policy: OperationPolicy): vo
 }
 
 /** Subscribes. Every event runs with a context of its own, so that no loader answers with what was true before. */
-export async function subscribeFresh(args: ExecutionArgs): Promise<AsyncGenerator<ExecutionResult, void, void> | ExecutionResult> {
+export async function subscribeFresh(
+  args: ExecutionArgs,
+): Promise<AsyncGenerator<ExecutionResult, void, void> | ExecutionResult> {
   const validated = validateSubscriptionArgs(args);
   if (!('schema' in validated)) return { errors: validated };
   const stream = await createSourceEventStream(validated);

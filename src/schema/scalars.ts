@@ -72,7 +72,9 @@ function literalValue(node: ValueNode, variables: Readonly<Record<string, unknow
     case Kind.LIST:
       return node.values.map((inner) => literalValue(inner, variables, levels - 1));
     case Kind.OBJECT:
-      return Object.fromEntries(node.fields.map((field) => [field.name.value, literalValue(field.value, variables, levels - 1)]));
+      return Object.fromEntries(
+        node.fields.map((field) => [field.name.value, literalValue(field.value, variables, levels - 1)]),
+      );
     default:
       return node.value;
   }

@@ -83,7 +83,8 @@ function serve(server: Server<Extra>, { opened, req, options }: OpenedSocket): v
       close: (code = GOING_AWAY_CODE, reason = '') => transport.close(code, reason),
       onMessage: (take) => {
         opened.on('message', (data) => {
-          take(String(data)).catch((error: unknown) => {
+          // Fragments come joined: with `ws` as it is set up here, a message is one Buffer.
+          take(Buffer.isBuffer(data) ? data.toString() : '').catch((error: unknown) => {
             options.means.log.error('graphql.socket_failed', { error });
             transport.close(BROKEN_CODE, 'Internal server error');
           });
@@ -93,7 +94,9 @@ function serve(server: Server<Extra>, { opened, req, options }: OpenedSocket): v
     extra,
   );
   opened.once('close', (code, reason) => {
-    closed(code, String(reason)).catch((error: unknown) => options.means.log.warn('graphql.socket_close_failed', { message: messageOf(error) }));
+    closed(code, String(reason)).catch((error: unknown) =>
+      options.means.log.warn('graphql.socket_close_failed', { message: messageOf(error) }),
+    );
   });
 }
 
@@ -123,7 +126,9 @@ async function admit({ connectionParams, extra }: Connection, { means, connectio
   }
   extra.context = context;
   const end = (reason: EndReason) =>
-    reason === 'shutdown' ? transport.close(GOING_AWAY_CODE, 'Going away') : transport.close(TOKEN_ENDED_CODE, 'Token ended');
+    reason === 'shutdown'
+      ? transport.close(GOING_AWAY_CODE, 'Going away')
+      : transport.close(TOKEN_ENDED_CODE, 'Token ended');
   const forget = connections.add({ viewer: context.viewer, end });
   if (socket.readyState === socket.OPEN) socket.once('close', forget);
   else forget();
@@ -132,16 +137,26 @@ async function admit({ connectionParams, extra }: Connection, { means, connectio
 
 /** `{ authorization: "Bearer …" }`, in any spelling of the key, or `{ apiToken: "…" }`. */
 function tokenOf(params: Readonly<Record<string, unknown>> | undefined): string | undefined {
-  const given = Object.entries(params ?? {}).find(([key]) => ['authorization', 'apitoken'].includes(key.toLowerCase()))?.[1];
+  const given = Object.entries(params ?? {}).find(([key]) =>
+    ['authorization', 'apitoken'].includes(key.toLowerCase()),
+  )?.[1];
   return typeof given === 'string' ? (bearerToken(given) ?? given) : undefined;
 }
 
-function prepare(connection: Connection, payload: SubscribePayload, options: DoorOptions): ExecutionArgs | readonly GraphQLError[] {
+function prepare(
+  connection: Connection,
+  payload: SubscribePayload,
+  options: DoorOptions,
+): ExecutionArgs | readonly GraphQLError[] {
   const { schema, documents, policy, means } = options;
   const { context } = connection.extra;
   if (!context) return [new GraphQLError('The connection was not initialised.')];
   if (Object.keys(connection.subscriptions).length > OPERATIONS_PER_SOCKET_MAX) {
-    return [new GraphQLError(`At most ${OPERATIONS_PER_SOCKET_MAX} operations run on one connection.`, { extensions: { code: 'TOO_MANY_OPERATIONS' } })];
+    return [
+      new GraphQLError(`At most ${OPERATIONS_PER_SOCKET_MAX} operations run on one connection.`, {
+        extensions: { code: 'TOO_MANY_OPERATIONS' },
+      }),
+    ];
   }
   try {
     const document = documents.parse(payload.query);

@@ -3,12 +3,7 @@
  * kernel holds and one bounded buffer is ever kept for a reader that stopped.
  */
 import type { WebSocket } from 'ws';
-import {
-  SLOW_READER_MS_MAX,
-  SOCKET_BUFFERED_BYTES_MAX,
-  SOCKET_CLOSE_MS_MAX,
-  SOCKET_PING_EVERY_MS,
-} from './limits.ts';
+import { SLOW_READER_MS_MAX, SOCKET_BUFFERED_BYTES_MAX, SOCKET_CLOSE_MS_MAX, SOCKET_PING_EVERY_MS } from './limits.ts';
 
 /** Close codes of our own; those of the protocol are 4400 and up as well, and do not meet these. */
 export const SLOW_READER_CODE = 4413;

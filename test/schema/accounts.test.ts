@@ -21,10 +21,18 @@ const CREATE = `mutation ($input: CreateApiTokenInput!) {
 describe('me', () => {
   test('tells the owner of a token', async () => {
     const { data } = await app.run(ME);
-    expect(data['me']).toMatchObject({ email: app.admin.email, isAdmin: true, customer: { name: 'House', status: 'active' } });
+    expect(data['me']).toMatchObject({
+      email: app.admin.email,
+      isAdmin: true,
+      customer: { name: 'House', status: 'active' },
+    });
   });
 
-  test.each([['none', null], ['an unknown one', 'x'.repeat(60)], ['a huge one', 'x'.repeat(5_000)]])('with %s is refused', async (_name, token) => {
+  test.each([
+    ['none', null],
+    ['an unknown one', 'x'.repeat(60)],
+    ['a huge one', 'x'.repeat(5_000)],
+  ])('with %s is refused', async (_name, token) => {
     const { errors, status } = await app.run(ME, {}, token);
     expect(errors[0]?.extensions).toMatchObject({ code: 'UNAUTHENTICATED' });
     expect(status).toBe(401);
@@ -72,7 +80,9 @@ describe('API tokens', () => {
     const { data } = await app.run(CREATE, { input: { name: 'Script', scopes: ['lists:read'] } });
     const { token, apiToken } = data['createApiToken'] as { token: string; apiToken: { uid: string } };
     expect(apiToken).toMatchObject({ name: 'Script', scopes: ['lists:read'] });
-    const rows = await app.ctx.db.query<{ digest: Buffer; text: string }>(sql`SELECT digest, api_token::text AS text FROM api_token WHERE uid = ${apiToken.uid}`);
+    const rows = await app.ctx.db.query<{ digest: Buffer; text: string }>(
+      sql`SELECT digest, api_token::text AS text FROM api_token WHERE uid = ${apiToken.uid}`,
+    );
     expect(rows[0]?.digest.equals(sha256(token))).toBe(true);
     expect(rows[0]?.text).not.toContain(token);
     const listed = await app.run('{ apiTokens(first: 100) { nodes { uid name kind scopes } } }');
@@ -105,20 +115,26 @@ describe('API tokens', () => {
     const made = await app.run(CREATE, { input: { name: 'Short-lived' } });
     const first = made.data['createApiToken'] as { token: string; apiToken: { uid: string } };
     const uid = first.apiToken.uid;
-    const rotated = await app.run('mutation ($uid: String!) { rotateApiToken(uid: $uid) { ... on CreatedApiToken { token apiToken { name } } } }', { uid });
+    const rotated = await app.run(
+      'mutation ($uid: String!) { rotateApiToken(uid: $uid) { ... on CreatedApiToken { token apiToken { name } } } }',
+      { uid },
+    );
     const second = rotated.data['rotateApiToken'] as { token: string };
     expect((await app.run(ME, {}, first.token)).status).toBe(401);
     expect((await app.run(ME, {}, second.token)).status).toBe(200);
-    const revoke = 'mutation ($uid: String!) { revokeApiToken(uid: $uid) { __typename ... on RevokedApiToken { uid } } }';
-    for (let time = 0; time < 2; time++) expect((await app.run(revoke, { uid })).data['revokeApiToken']).toMatchObject({ uid });
+    const revoke =
+      'mutation ($uid: String!) { revokeApiToken(uid: $uid) { __typename ... on RevokedApiToken { uid } } }';
+    for (let time = 0; time < 2; time++)
+      expect((await app.run(revoke, { uid })).data['revokeApiToken']).toMatchObject({ uid });
     expect((await app.run(ME, {}, second.token)).status).toBe(401);
   });
 
-  test("of somebody else cannot be told from unknown ones", async () => {
+  test('of somebody else cannot be told from unknown ones', async () => {
     const other = await app.newCustomer();
     const made = await app.run(CREATE, { input: { name: 'Mine' } }, other.token);
     const { apiToken } = made.data['createApiToken'] as { apiToken: { uid: string } };
-    const revoke = 'mutation ($uid: String!) { revokeApiToken(uid: $uid) { __typename ... on Error { code message } } }';
+    const revoke =
+      'mutation ($uid: String!) { revokeApiToken(uid: $uid) { __typename ... on Error { code message } } }';
     const foreign = await app.run(revoke, { uid: apiToken.uid });
     const unknown = await app.run(revoke, { uid: '0123456789abc' });
     expect(foreign.data).toEqual(unknown.data);

@@ -31,7 +31,9 @@ export interface GraphqlApp {
   /** Runs a document over HTTP; without a token given: the administrator's. `null`: a stranger. */
   run(query: string, variables?: Record<string, unknown>, token?: string | null): Promise<GraphqlAnswer>;
   /** A customer of its own with one user; answers its token. */
-  newCustomer(scopes?: readonly string[]): Promise<{ token: string; customerId: bigint; userId: bigint; email: string }>;
+  newCustomer(
+    scopes?: readonly string[],
+  ): Promise<{ token: string; customerId: bigint; userId: bigint; email: string }>;
 }
 
 /** Starts everything; it ends after the file's last test. */
@@ -63,7 +65,10 @@ async function bootstrapAdmin(ctx: Context): Promise<GraphqlApp['admin']> {
 async function listen(ctx: Context, { notifications, explorer }: { notifications: Notifications; explorer: boolean }) {
   const prisma = openPrisma(ctx.database);
   const { database, hooks, clock, log, installation } = ctx;
-  const server = createGraphqlServer({ means: { database, hooks, clock, log, installation, prisma, notifications }, explorer });
+  const server = createGraphqlServer({
+    means: { database, hooks, clock, log, installation, prisma, notifications },
+    explorer,
+  });
   const http = createServer((req, res) => void server.handle(req, res));
   http.on('upgrade', (req, socket, head) => server.upgrade(req, socket, head));
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
@@ -86,7 +91,7 @@ async function post(url: string, body: unknown, token: string | null): Promise<G
   const authorization = token === null ? {} : { authorization: `Bearer ${token}` };
   const answer = await fetch(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...authorization },
+    headers: { 'content-type': 'application/json', accept: 'application/graphql-response+json', ...authorization },
     body: JSON.stringify(body),
   });
   const { data, errors } = await answer.json();
@@ -95,7 +100,9 @@ async function post(url: string, body: unknown, token: string | null): Promise<G
 
 async function insertCustomer(ctx: Context, scopes: readonly string[]) {
   const email = `user-${newUid()}@example.com`;
-  const [customer] = await ctx.db.query<{ id: bigint }>(sql`INSERT INTO customer (uid, name) VALUES (${newUid()}, 'Tenant') RETURNING id`);
+  const [customer] = await ctx.db.query<{ id: bigint }>(
+    sql`INSERT INTO customer (uid, name) VALUES (${newUid()}, 'Tenant') RETURNING id`,
+  );
   const customerId = customer?.id ?? 0n;
   const [user] = await ctx.db.query<{ id: bigint }>(sql`
     INSERT INTO app_user (customer_id, uid, email, email_key, password_hash)
@@ -104,4 +111,3 @@ async function insertCustomer(ctx: Context, scopes: readonly string[]) {
   const { token } = await insertApiToken(ctx.db, { customerId, userId, kind: 'primary', name: 'Primary', scopes });
   return { token, customerId, userId, email };
 }
-

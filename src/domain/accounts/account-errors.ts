@@ -1,5 +1,11 @@
 /** The errors of accounts, by code. Doors translate the class; clients may rely on the code. */
-import { ForbiddenError, ForeignResourceError, NotFoundError, RateLimitedError, UnauthenticatedError } from '../../lib/errors.ts';
+import {
+  ForbiddenError,
+  ForeignResourceError,
+  NotFoundError,
+  RateLimitedError,
+  UnauthenticatedError,
+} from '../../lib/errors.ts';
 
 /** Says the same for an unknown address and for a wrong password: users cannot be enumerated. */
 export const wrongCredentials = () =>

@@ -30,7 +30,11 @@ interface Row {
 }
 
 /** Who this token speaks for, or null when it is unknown, expired, revoked, or its user or customer is disabled. */
-export async function authenticateToken(db: Queryable, token: string, ipAddress: string | null): Promise<Authentication | null> {
+export async function authenticateToken(
+  db: Queryable,
+  token: string,
+  ipAddress: string | null,
+): Promise<Authentication | null> {
   if (token === '' || token.length > TOKEN_LENGTH_MAX) return null;
   const [row] = await db.query<Row>(findAndNoteUse(sha256(token), ipAddress), 'accounts.authenticate');
   if (!row) return null;

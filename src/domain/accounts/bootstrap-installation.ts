@@ -48,11 +48,15 @@ export async function bootstrapInstallation(ctx: Context, input: BootstrapInput)
 
 /** The unique key makes the others wait for the first one's commit, and then find its row. */
 async function claim(db: Queryable): Promise<boolean> {
-  return (await db.execute(sql`INSERT INTO setting (key, value) VALUES (${DONE_KEY}, 'true') ON CONFLICT DO NOTHING`)) === 1;
+  return (
+    (await db.execute(sql`INSERT INTO setting (key, value) VALUES (${DONE_KEY}, 'true') ON CONFLICT DO NOTHING`)) === 1
+  );
 }
 
 async function insertAdministrator(db: Queryable, email: string, passwordHash: string) {
-  const [customer] = await db.query<{ id: bigint }>(sql`INSERT INTO customer (uid, name) VALUES (${newUid()}, 'House') RETURNING id`);
+  const [customer] = await db.query<{ id: bigint }>(
+    sql`INSERT INTO customer (uid, name) VALUES (${newUid()}, 'House') RETURNING id`,
+  );
   const [user] = await db.query<{ customerId: bigint; userId: bigint }>(sql`
     INSERT INTO app_user (customer_id, uid, email, email_key, first_name, password_hash, is_admin)
     VALUES (${customer?.id}, ${newUid()}, ${email}, ${emailKey(email)}, 'Administrator', ${passwordHash}, true)

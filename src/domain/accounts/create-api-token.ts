@@ -19,7 +19,11 @@ export interface CreateApiTokenInput {
 
 const schema = z.object({
   name: singleLine(TOKEN_NAME_LENGTH_MAX),
-  scopes: z.array(z.enum([EVERY_SCOPE, ...SCOPES])).min(1).max(SCOPES.length + 1).nullish(),
+  scopes: z
+    .array(z.enum([EVERY_SCOPE, ...SCOPES]))
+    .min(1)
+    .max(SCOPES.length + 1)
+    .nullish(),
   restDialect: z.enum(['standard', 'classic']).nullish(),
   expiresAt: z.date().nullish(),
 });
@@ -30,17 +34,28 @@ export async function createApiToken(ctx: Context, input: CreateApiTokenInput): 
   const { name, scopes, restDialect, expiresAt } = parseInput(schema, input);
   const granted = [...new Set(scopes ?? viewer.scopes)];
   if (!granted.every((scope) => mayGrant(viewer.scopes, scope))) throw scopeNotHeld();
-  if (expiresAt && expiresAt <= ctx.clock.now()) throw new ValidationError({ expiresAt: ['The expires at must be in the future.'] });
+  if (expiresAt && expiresAt <= ctx.clock.now())
+    throw new ValidationError({ expiresAt: ['The expires at must be in the future.'] });
   return inTransaction(ctx, async (inner) => {
     await refuseTooMany(inner, viewer);
     const { customerId, userId } = viewer;
-    return insertApiToken(inner.db, { customerId, userId, kind: 'named', name, scopes: granted, restDialect, expiresAt });
+    return insertApiToken(inner.db, {
+      customerId,
+      userId,
+      kind: 'named',
+      name,
+      scopes: granted,
+      restDialect,
+      expiresAt,
+    });
   });
 }
 
 async function refuseTooMany(ctx: TransactionContext, viewer: Viewer): Promise<void> {
   // The user's row is the lock under which parallel calls count.
-  await ctx.db.query(sql`SELECT 1 FROM app_user WHERE customer_id = ${viewer.customerId} AND id = ${viewer.userId} FOR UPDATE`);
+  await ctx.db.query(
+    sql`SELECT 1 FROM app_user WHERE customer_id = ${viewer.customerId} AND id = ${viewer.userId} FOR UPDATE`,
+  );
   const [row] = await ctx.db.query<{ count: bigint }>(sql`
     SELECT count(*) AS count FROM api_token
      WHERE customer_id = ${viewer.customerId} AND user_id = ${viewer.userId} AND kind = 'named' AND revoked_at IS NULL`);

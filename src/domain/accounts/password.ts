@@ -21,14 +21,18 @@ const scrypt = promisify<string, Buffer, number, crypto.ScryptOptions, Buffer>(c
 /** The PHC string of a password. Every call takes its own salt. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = crypto.randomBytes(SALT_BYTES);
-  return inTurn(async () => (hasArgon2() ? argon2Phc(salt, await argon2(password, salt)) : scryptPhc(salt, await scryptHash(password, salt))));
+  return inTurn(async () =>
+    hasArgon2() ? argon2Phc(salt, await argon2(password, salt)) : scryptPhc(salt, await scryptHash(password, salt)),
+  );
 }
 
 /** Whether the password is the one behind the PHC string. A string it cannot read answers false. */
 export async function verifyPassword(password: string, phc: string): Promise<boolean> {
   const parts = parsePhc(phc);
   if (!parts) return false;
-  const hash = await inTurn(() => (parts.algorithm === 'argon2id' ? argon2(password, parts.salt) : scryptHash(password, parts.salt)));
+  const hash = await inTurn(() =>
+    parts.algorithm === 'argon2id' ? argon2(password, parts.salt) : scryptHash(password, parts.salt),
+  );
   return sameBytes(hash, parts.hash);
 }
 
@@ -54,7 +58,12 @@ function argon2(password: string, salt: Buffer): Promise<Buffer> {
 
 function scryptHash(password: string, salt: Buffer): Promise<Buffer> {
   const { logN, blockSize, parallelization } = SCRYPT;
-  return scrypt(password, salt, HASH_BYTES, { N: 2 ** logN, r: blockSize, p: parallelization, maxmem: SCRYPT_MEMORY_MAX });
+  return scrypt(password, salt, HASH_BYTES, {
+    N: 2 ** logN,
+    r: blockSize,
+    p: parallelization,
+    maxmem: SCRYPT_MEMORY_MAX,
+  });
 }
 
 const ARGON2_PREFIX = `$argon2id$v=19$m=${ARGON2.memory},t=${ARGON2.passes},p=${ARGON2.parallelism}$`;

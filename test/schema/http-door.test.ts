@@ -1,0 +1,135 @@
+/** GraphQL over HTTP: which requests are let in, the explorer, what errors tell. */
+import { request } from 'node:http';
+import { getIntrospectionQuery } from 'graphql';
+import { describe, expect, test } from 'vitest';
+import { builder } from '../../src/schema/builder.ts';
+import { startGraphqlApp } from '../support/graphql-app.ts';
+
+builder.queryField('broken', (t) =>
+  t.string({
+    authScopes: { public: true },
+    resolve: () => {
+      throw new Error('password=hunter2 in SELECT * FROM app_user');
+    },
+  }),
+);
+
+const app = await startGraphqlApp();
+const body = JSON.stringify({ query: '{ me { uid } }' });
+const authorization = `Bearer ${app.admin.token}`;
+
+interface Attempt {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string;
+}
+
+/** With node:http, as fetch does not let go of Origin and Host. */
+async function send(attempt: Attempt): Promise<{ status: number; headers: Record<string, unknown>; text: string }> {
+  return new Promise((resolve, reject) => {
+    const req = request(
+      app.url,
+      { method: attempt.method ?? 'POST', headers: { authorization, ...attempt.headers } },
+      (res) => {
+        let text = '';
+        res.on('data', (piece: Buffer) => (text += piece.toString()));
+        res.on('end', () => resolve({ status: res.statusCode ?? 0, headers: res.headers, text }));
+      },
+    );
+    req.on('error', reject);
+    req.end(attempt.body);
+  });
+}
+
+const json = { 'content-type': 'application/json', accept: 'application/graphql-response+json' };
+
+describe('requests of other sites', () => {
+  const origins = ['https://evil.test', 'null', 'http://127.0.0.1:1', 'https://mail.test.evil.test', 'file://'];
+  const types = [
+    'application/json',
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+  ];
+  test.each(origins.flatMap((origin) => types.map((type) => [origin, type])))(
+    'from %s as %s are refused',
+    async (origin, type) => {
+      const answer = await send({ headers: { origin, 'content-type': type }, body });
+      expect(answer.status).toBe(403);
+      expect(answer.headers['access-control-allow-origin']).toBeUndefined();
+    },
+  );
+
+  test('get no preflight', async () => {
+    const headers = { origin: 'https://evil.test', 'access-control-request-method': 'POST' };
+    const answer = await send({ method: 'OPTIONS', headers });
+    expect(answer.status).toBe(405);
+    expect(answer.headers['access-control-allow-origin']).toBeUndefined();
+  });
+
+  test.each([new URL(app.url).origin, 'http://mail.test'])('but those of %s are our own', async (origin) => {
+    expect((await send({ headers: { ...json, origin }, body })).status).toBe(200);
+  });
+});
+
+describe('bodies', () => {
+  test.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/graphql',
+    '',
+  ])('of type "%s" are refused', async (type) => {
+    expect((await send({ headers: type ? { 'content-type': type } : {}, body })).status).toBe(415);
+  });
+
+  test.each(['{', '"text"', 'null', '[]', '{"query": 5}', '{}'])('such as %s are a 400', async (broken) => {
+    expect((await send({ headers: json, body: broken })).status).toBe(400);
+  });
+
+  test('above the limit are refused', async () => {
+    const huge = JSON.stringify({ query: '{ me { uid } }', variables: { x: 'x'.repeat(5_000_000) } });
+    expect((await send({ headers: json, body: huge })).status).toBe(413);
+  });
+
+  test('mutations do not run by GET', async () => {
+    const query = encodeURIComponent('mutation { revokeApiToken(uid: "x") { __typename } }');
+    const answer = await fetch(`${app.url}?query=${query}`, { headers: { authorization } });
+    expect(answer.status).toBe(405);
+  });
+});
+
+test('a defect tells a reference and nothing else, and the log has the rest', async () => {
+  const { errors, status } = await app.run('{ broken }', {}, null);
+  const reference = String(errors[0]?.extensions['reference']);
+  expect(status).toBe(500);
+  expect(JSON.stringify(errors)).not.toMatch(/hunter2|SELECT|\/src\/|stack/);
+  expect(app.logged.find((line) => line.includes(reference))).toContain('hunter2');
+});
+
+test('the explorer is served to browsers and needs nothing from elsewhere', async () => {
+  const page = await (await fetch(app.url, { headers: { accept: 'text/html' } })).text();
+  expect(page).toContain('Mailwright');
+  expect(page).not.toMatch(/(src|href)="https?:\/\//);
+});
+
+describe('without the explorer', async () => {
+  const closed = await startGraphqlApp({ explorer: false });
+
+  test('strangers cannot read the schema', async () => {
+    expect((await closed.run(getIntrospectionQuery(), {}, null)).errors[0]?.extensions).toMatchObject({
+      code: 'INTROSPECTION_REFUSED',
+    });
+    expect((await closed.run('{ __type(name: "User") { name } }', {}, null)).errors).not.toEqual([]);
+    expect(
+      (await closed.run('{ ...a } fragment a on Query { __schema { types { name } } }', {}, null)).errors,
+    ).not.toEqual([]);
+    expect((await closed.run(getIntrospectionQuery())).errors).toEqual([]);
+  });
+
+  test('browsers get no page', async () => {
+    const answer = await fetch(closed.url, { headers: { accept: 'text/html' } });
+    expect(answer.headers.get('content-type') ?? '').not.toContain('text/html');
+    expect(await answer.text()).not.toContain('<html');
+  });
+});

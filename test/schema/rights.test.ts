@@ -1,0 +1,102 @@
+/** A walk over the whole schema: every root field and type names the right it needs, every list has a bound. */
+import {
+  getNamedType,
+  isObjectType,
+  isListType,
+  isNonNullType,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+} from 'graphql';
+import { describe, expect, test } from 'vitest';
+import { buildSchema } from '../../src/schema/build-schema.ts';
+import { FIRST_MAX, PER_PAGE_MAX } from '../../src/schema/limits.ts';
+
+const schema = buildSchema();
+
+/** Whoever adds to this list opens a door to the whole world. */
+const PUBLIC_FIELDS = ['Mutation.logIn'];
+
+/** What holds no data of its own. */
+const SHELLS = /^(PageInfo|FieldError|.*Error|.*Connection|.*Edge)$/;
+
+/** Lists without a size argument: short by nature, for the reason given. */
+const SHORT_LISTS: Readonly<Record<string, string>> = {
+  'CampaignStatistics.links': 'the links of one mail, bounded when it is compiled',
+  'CampaignStatistics.topLocations': 'ten (decision D23)',
+  'CampaignStatistics.topOpenSubscribers': 'ten (decision D23)',
+  'Query.sendingServerTypes': 'the drivers that are installed',
+  'SendingServerType.configKeys': 'the settings of one driver',
+  'SendingServerType.secretKeys': 'the settings of one driver',
+  'ApiToken.scopes': 'there are a dozen scopes',
+  'FieldError.messages': 'a few sentences',
+  'ValidationError.fields': 'the fields of one input',
+};
+
+const rootTypes = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].filter(
+  (type) => type !== undefined && type !== null,
+);
+const objectTypes = Object.values(schema.getTypeMap())
+  .filter((type) => isObjectType(type))
+  .filter((type) => !type.name.startsWith('__'));
+
+interface PothosOptions {
+  readonly authScopes?: unknown;
+  readonly description?: string;
+}
+
+function optionsOf(thing: { extensions: object }): PothosOptions {
+  const options: unknown = Reflect.get(thing.extensions, 'pothosOptions');
+  return typeof options === 'object' && options !== null ? options : {};
+}
+
+function fieldsOf(type: GraphQLObjectType): [name: string, field: GraphQLField<unknown, unknown>][] {
+  return Object.values(type.getFields()).map((field) => [`${type.name}.${field.name}`, field]);
+}
+
+const rootFields = rootTypes.flatMap(fieldsOf);
+const allFields = objectTypes.flatMap(fieldsOf);
+const isList = (type: GraphQLOutputType) => isListType(isNonNullType(type) ? type.ofType : type);
+
+describe('every root field', () => {
+  test.each(rootFields)('%s names its right', (name, field) => {
+    const { authScopes } = optionsOf(field);
+    expect(authScopes).toBeDefined();
+    const isPublic = JSON.stringify(authScopes) === '{"public":true}';
+    expect(isPublic).toBe(PUBLIC_FIELDS.includes(name));
+  });
+
+  test.each(rootFields)('%s says what it does', (_name, field) => {
+    expect(field.description).toBeTruthy();
+  });
+});
+
+test('every type names its right, or is part of one that does', () => {
+  const roots = new Set(rootTypes.map(({ name }) => name));
+  // A value that only one type has is guarded by it; what several ways lead to needs a guard of its own.
+  const ways = (type: GraphQLObjectType) =>
+    new Set(allFields.filter(([, field]) => getNamedType(field.type) === type).map(([name]) => name.split('.')[0]))
+      .size;
+  const open = objectTypes.filter(
+    (type) =>
+      !roots.has(type.name) && !SHELLS.test(type.name) && optionsOf(type).authScopes === undefined && ways(type) > 1,
+  );
+  expect(open.map(({ name }) => name)).toEqual([]);
+});
+
+test('every mutation answers a result union', () => {
+  const plain = rootFields.filter(
+    ([name, field]) => name.startsWith('Mutation.') && !String(field.type).replace('!', '').endsWith('Result'),
+  );
+  expect(plain.map(([name]) => name)).toEqual([]);
+});
+
+test('every list is bounded by an argument, or short by nature', () => {
+  const unbounded = allFields.filter(([name, field]) => {
+    if (!isList(field.type) || SHORT_LISTS[name] !== undefined) return false;
+    if (/(Connection|Page)\.(edges|nodes)$/.test(name)) return false;
+    return !field.args.some((argument) => ['first', 'perPage'].includes(argument.name));
+  });
+  expect(unbounded.map(([name]) => name)).toEqual([]);
+  expect([FIRST_MAX, PER_PAGE_MAX]).toEqual([100, 1_000]);
+});

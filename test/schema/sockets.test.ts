@@ -1,0 +1,239 @@
+/** Websockets and event streams (hard cases D6 to D10): bounded, tied to their token, and no reader can harm another. */
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createClient, type Client } from 'graphql-ws';
+import { describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { sql } from '../../src/db/database.ts';
+import { builder } from '../../src/schema/builder.ts';
+import '../../src/schema/subscription-type.ts';
+import { startGraphqlApp } from '../support/graphql-app.ts';
+
+const finished: string[] = [];
+
+builder.subscriptionField('ticks', (t) =>
+  t.string({
+    authScopes: { authenticated: true },
+    args: {
+      name: t.arg.string({ required: true }),
+      everyMs: t.arg.int({ required: true }),
+      bytes: t.arg.int({ defaultValue: 1 }),
+    },
+    subscribe: (_root, { name, everyMs, bytes }) => ticks({ name, everyMs, bytes: bytes ?? 1 }),
+    resolve: (text) => text,
+  }),
+);
+
+async function* ticks({
+  name,
+  everyMs,
+  bytes,
+}: {
+  name: string;
+  everyMs: number;
+  bytes: number;
+}): AsyncGenerator<string> {
+  try {
+    for (;;) {
+      yield 'x'.repeat(bytes);
+      await sleep(everyMs);
+    }
+  } finally {
+    finished.push(name);
+  }
+}
+
+const app = await startGraphqlApp();
+const socketUrl = app.url.replace('http:', 'ws:');
+const PROTOCOL = 'graphql-transport-ws';
+const TICKS =
+  'subscription ($name: String!, $everyMs: Int!, $bytes: Int) { ticks(name: $name, everyMs: $everyMs, bytes: $bytes) }';
+
+function connect(token: string): Client {
+  return createClient({
+    url: socketUrl,
+    webSocketImpl: WebSocket,
+    connectionParams: { authorization: `Bearer ${token}` },
+    retryAttempts: 0,
+  });
+}
+
+/** A socket spoken to by hand; `closed` resolves to its close code. */
+async function open(
+  options: { origin?: string } = {},
+): Promise<{ socket: WebSocket; closed: Promise<number>; say: (message: object) => void }> {
+  const socket = new WebSocket(socketUrl, PROTOCOL, options);
+  const closed = new Promise<number>((resolve) => socket.once('close', resolve));
+  socket.on('error', () => undefined);
+  await Promise.race([once(socket, 'open'), closed]);
+  return { socket, closed, say: (message) => socket.send(JSON.stringify(message)) };
+}
+
+async function openAs(token: string) {
+  const opened = await open();
+  const acknowledged = once(opened.socket, 'message');
+  opened.say({ type: 'connection_init', payload: { apiToken: token } });
+  await Promise.race([acknowledged, opened.closed]);
+  return opened;
+}
+
+async function newToken(): Promise<string> {
+  return (await app.newCustomer()).token;
+}
+
+test('a subscription gives events until it is ended', async () => {
+  const client = connect(app.admin.token);
+  const events = client.iterate({ query: TICKS, variables: { name: 'plain', everyMs: 1 } });
+  for (let n = 0; n < 5; n++) expect((await events.next()).value).toMatchObject({ data: { ticks: 'x' } });
+  await events.return?.();
+  await expect.poll(() => finished).toContain('plain');
+  await client.dispose();
+});
+
+test('queries run over the socket, with errors masked and checked', async () => {
+  const client = connect(app.admin.token);
+  const events = client.iterate({ query: '{ me { email } }' });
+  expect((await events.next()).value).toMatchObject({ data: { me: { email: app.admin.email } } });
+  const refused = client.iterate({ query: '{ apiTokens(first: 1000) { nodes { uid } } }' });
+  await expect(refused.next()).rejects.toMatchObject([{ extensions: { code: 'DOCUMENT_TOO_EXPENSIVE' } }]);
+  await client.dispose();
+});
+
+describe('a socket is closed', () => {
+  test('without a valid token', async () => {
+    const { closed, say } = await open();
+    say({ type: 'connection_init', payload: { authorization: 'Bearer nonsense' } });
+    expect(await closed).toBe(4403);
+  });
+
+  test('when it does not introduce itself', async () => {
+    const startedAt = performance.now();
+    const { closed } = await open();
+    expect(await closed).toBe(4408);
+    expect(performance.now() - startedAt).toBeLessThan(4_000);
+  });
+
+  test('when a message is too long', async () => {
+    const { closed, say } = await openAs(await newToken());
+    say({ type: 'ping', payload: { x: 'x'.repeat(70_000) } });
+    expect(await closed).toBe(1009);
+  });
+
+  test('when it speaks no JSON', async () => {
+    const { closed, socket } = await openAs(await newToken());
+    socket.send('nonsense');
+    expect(await closed).toBe(4400);
+  });
+
+  test('when its user has ten others', async () => {
+    const token = await newToken();
+    const others = await Promise.all(Array.from({ length: 10 }, () => openAs(token)));
+    expect(await (await openAs(token)).closed).toBe(4429);
+    for (const { socket } of others) expect(socket.readyState).toBe(WebSocket.OPEN);
+    others[0]?.socket.close();
+    await others[0]?.closed;
+    const again = await openAs(token);
+    expect(again.socket.readyState).toBe(WebSocket.OPEN);
+    for (const { socket } of [...others, again]) socket.terminate();
+  });
+
+  test('within two seconds when its token is revoked', async () => {
+    const { token, userId } = await app.newCustomer();
+    const { closed, say } = await openAs(token);
+    say({ type: 'subscribe', id: '1', payload: { query: TICKS, variables: { name: 'revoked', everyMs: 10 } } });
+    const startedAt = performance.now();
+    await app.ctx.db.execute(sql`UPDATE api_token SET revoked_at = now() WHERE user_id = ${userId}`);
+    expect(await closed).toBe(4401);
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    await expect.poll(() => finished).toContain('revoked');
+  });
+
+  test('within two seconds when its customer is disabled', async () => {
+    const { token, customerId } = await app.newCustomer();
+    const { closed } = await openAs(token);
+    await app.ctx.db.execute(sql`UPDATE customer SET status = 'disabled' WHERE id = ${customerId}`);
+    expect(await closed).toBe(4401);
+  });
+
+  test('when it comes from another site', async () => {
+    const { closed, socket } = await open({ origin: 'https://evil.test' });
+    expect(await closed).toBe(1006);
+    expect(socket.readyState).toBe(WebSocket.CLOSED);
+  });
+});
+
+test('at most twenty operations run on one socket', async () => {
+  const { socket, say } = await openAs(await newToken());
+  const refusals: string[] = [];
+  socket.on('message', (data: Buffer) => {
+    const message = JSON.parse(data.toString()) as { type: string; id: string };
+    if (message.type === 'error') refusals.push(message.id);
+  });
+  for (let n = 1; n <= 25; n++)
+    say({ type: 'subscribe', id: `${n}`, payload: { query: TICKS, variables: { name: `many-${n}`, everyMs: 20 } } });
+  await expect.poll(() => refusals.length).toBe(5);
+  socket.terminate();
+  await expect.poll(() => finished.filter((name) => name.startsWith('many-')).length).toBe(20);
+});
+
+test('a reader that stops is closed within ten seconds, costs little, and the others notice nothing', async () => {
+  const slow = await openAs(await newToken());
+  slow.say({
+    type: 'subscribe',
+    id: '1',
+    payload: { query: TICKS, variables: { name: 'slow', everyMs: 0, bytes: 50_000 } },
+  });
+  slow.socket.pause();
+  const client = connect(await newToken());
+  const others = client.iterate({ query: TICKS, variables: { name: 'quick', everyMs: 5 } });
+  const before = process.memoryUsage().rss;
+  const startedAt = performance.now();
+  let gapMax = 0;
+  while (!finished.includes('slow') && performance.now() - startedAt < 15_000) {
+    const askedAt = performance.now();
+    expect((await others.next()).done).toBe(false);
+    gapMax = Math.max(gapMax, performance.now() - askedAt);
+  }
+  expect(finished).toContain('slow');
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
+  expect(process.memoryUsage().rss - before).toBeLessThan(32 * 1024 * 1024);
+  expect(gapMax).toBeLessThan(1_000);
+  slow.socket.terminate();
+  await client.dispose();
+});
+
+describe('event streams', () => {
+  async function stream(token: string, name: string): Promise<Response> {
+    return fetch(app.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'text/event-stream', authorization: `Bearer ${token}` },
+      body: JSON.stringify({ query: TICKS, variables: { name, everyMs: 5 } }),
+    });
+  }
+
+  test('give events, and end what they watch when the reader goes', async () => {
+    const answer = await stream(app.admin.token, 'stream');
+    expect(answer.headers.get('content-type')).toContain('text/event-stream');
+    const reader = answer.body?.getReader();
+    const text = new TextDecoder();
+    let seen = '';
+    while (!seen.includes('"ticks":"x"')) seen += text.decode((await reader?.read())?.value);
+    await reader?.cancel();
+    await expect.poll(() => finished).toContain('stream');
+  });
+
+  test('end with their token', async () => {
+    const { token, userId } = await app.newCustomer();
+    const answer = await stream(token, 'revoked-stream');
+    const drained = answer.text().catch(() => 'ended');
+    await app.ctx.db.execute(sql`UPDATE api_token SET revoked_at = now() WHERE user_id = ${userId}`);
+    await drained;
+    await expect.poll(() => finished).toContain('revoked-stream');
+  });
+});
+
+test('shutting down ends every socket', async () => {
+  const { closed } = await openAs(await newToken());
+  await app.server.close();
+  expect(await closed).toBe(1001);
+});
