@@ -1,0 +1,142 @@
+/** The inbox over HTTP: pages under `/inbox`, JSON under `/inbox/messages`. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Mount } from '../http/http-server.ts';
+import { isLocalCaller, isSameOrigin } from './inbox-access.ts';
+import { listPage, MAIL_POLICY, messagePage, noticePage, PAGE_POLICY, TABS } from './inbox-pages.ts';
+import type { InboxEntry, InboxMessage, InboxStore, PageQuery } from './inbox-store.ts';
+import { parseMessage } from './parse-message.ts';
+
+const PAGE_SIZE = 50;
+/** What one answer may hold of a list. */
+const PAGE_SIZE_MAX = 200;
+/** Longer than any address. */
+const SEARCH_LENGTH_MAX = 320;
+const ID = /^[1-9]\d{0,14}$/;
+const MESSAGE_PATH = /^\/inbox\/([1-9]\d{0,14})(?:\/(html|text|source))?$/;
+const JSON_MESSAGE_PATH = /^\/inbox\/messages\/([1-9]\d{0,14})$/;
+
+export interface InboxHandlerOptions {
+  readonly store: InboxStore;
+  /** Whether a caller who is not at this machine may see the inbox. */
+  authorize(req: IncomingMessage): boolean | Promise<boolean>;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly type: 'text/html' | 'text/plain' | 'application/json';
+  readonly body: string | Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The mount that answers everything under `/inbox`. */
+export function inboxMount(options: InboxHandlerOptions): Mount {
+  return {
+    prefix: '/inbox',
+    async handle(req, res) {
+      const url = new URL(req.url ?? '/', 'http://inbox.invalid');
+      const isJson = url.pathname.startsWith('/inbox/messages');
+      const isAllowed = isLocalCaller(req) || (await options.authorize(req));
+      const answer = isAllowed ? await answerTo(req, url, options.store) : refusal(isJson, 401, 'The inbox is open on its own machine, or with a login.');
+      send(res, answer ?? refusal(isJson, 404, 'There is no such mail or page in the inbox.'));
+    },
+  };
+}
+
+async function answerTo(req: IncomingMessage, url: URL, store: InboxStore): Promise<Answer | undefined> {
+  const path = url.pathname.replace(/(.)\/$/, '$1');
+  if (req.method === 'GET' || req.method === 'HEAD') return read(path, url.searchParams, store);
+  const isDelete = req.method === 'DELETE' && path === '/inbox/messages';
+  const isForm = req.method === 'POST' && path === '/inbox/clear';
+  if (!isDelete && !isForm) return refusal(path.startsWith('/inbox/messages'), 405, 'The inbox is read by GET, and emptied by DELETE /inbox/messages.');
+  if (!isSameOrigin(req)) return refusal(isDelete, 403, 'The inbox is emptied from its own pages only.');
+  await store.clear();
+  if (isDelete) return json(200, { message: 'The inbox is empty.' });
+  return { status: 303, type: 'text/plain', body: '', headers: { Location: '/inbox' } };
+}
+
+async function read(path: string, search: URLSearchParams, store: InboxStore): Promise<Answer | undefined> {
+  if (path === '/inbox') return list(search, store);
+  if (path === '/inbox/messages') return listJson(search, store);
+  const jsonId = JSON_MESSAGE_PATH.exec(path)?.[1];
+  if (jsonId !== undefined) return found(store, jsonId, messageJson);
+  const [, id, part] = MESSAGE_PATH.exec(path) ?? [];
+  if (id === undefined) return undefined;
+  return found(store, id, (message) => (part === undefined ? showMessage(message, search) : partOf(message, part)));
+}
+
+async function found(store: InboxStore, id: string, show: (message: InboxMessage) => Promise<Answer | undefined>): Promise<Answer | undefined> {
+  const message = await store.read(Number(id));
+  return message && show(message);
+}
+
+async function list(search: URLSearchParams, store: InboxStore): Promise<Answer> {
+  const query = { ...queryOf(search), limit: PAGE_SIZE };
+  return page(200, listPage(await store.page(query), query.to ?? ''));
+}
+
+async function listJson(search: URLSearchParams, store: InboxStore): Promise<Answer> {
+  const limit = search.get('limit') ?? String(PAGE_SIZE);
+  if (!ID.test(limit) || Number(limit) > PAGE_SIZE_MAX) return json(422, { message: `limit must be a number from 1 to ${PAGE_SIZE_MAX}.` });
+  const { entries, hasOlder } = await store.page({ ...queryOf(search), limit: Number(limit) });
+  return json(200, { messages: entries.map(entryJson), next_before: hasOlder ? (entries.at(-1)?.id ?? null) : null });
+}
+
+/** An id that is none is left out: a hand-written address still shows the newest page. */
+function queryOf(search: URLSearchParams): Omit<PageQuery, 'limit'> {
+  const [before, after] = [search.get('before') ?? '', search.get('after') ?? ''];
+  const to = (search.get('to') ?? '').replaceAll('\0', '').trim().slice(0, SEARCH_LENGTH_MAX);
+  return {
+    ...(ID.test(before) ? { before: Number(before) } : ID.test(after) ? { after: Number(after) } : {}),
+    ...(to === '' ? {} : { to }),
+  };
+}
+
+function entryJson({ id, mailFrom, rcptTo, subject, size, receivedAt }: InboxEntry): Record<string, unknown> {
+  return { id, mail_from: mailFrom, to: rcptTo, subject, size, received_at: receivedAt };
+}
+
+async function messageJson(message: InboxMessage): Promise<Answer> {
+  const { from, subject, headers, html, text, links, attachments } = await parseMessage(message.raw);
+  return json(200, { ...entryJson(message), from, subject, headers, html, text, links, attachments });
+}
+
+async function showMessage(message: InboxMessage, search: URLSearchParams): Promise<Answer> {
+  const parsed = await parseMessage(message.raw);
+  const asked = TABS.find((name) => name === search.get('tab'));
+  return page(200, messagePage(message, parsed, asked ?? (parsed.html === null ? 'text' : 'html')));
+}
+
+async function partOf(message: InboxMessage, part: string): Promise<Answer | undefined> {
+  if (part === 'source') return { status: 200, type: 'text/plain', body: message.raw };
+  const { html, text } = await parseMessage(message.raw);
+  if (part === 'text') return text === null ? undefined : { status: 200, type: 'text/plain', body: text };
+  return html === null ? undefined : { status: 200, type: 'text/html', body: html, headers: { 'Content-Security-Policy': MAIL_POLICY } };
+}
+
+function refusal(isJson: boolean, status: number, text: string): Answer {
+  return isJson ? json(status, { message: text }) : page(status, noticePage('Inbox', text));
+}
+
+function page(status: number, body: string): Answer {
+  // under `no-referrer` a browser sends `Origin: null` with our own form
+  const headers = { 'Content-Security-Policy': PAGE_POLICY, 'Referrer-Policy': 'same-origin' };
+  return { status, type: 'text/html', body, headers };
+}
+
+function json(status: number, value: unknown): Answer {
+  return { status, type: 'application/json', body: JSON.stringify(value) };
+}
+
+function send(res: ServerResponse, { status, type, body, headers }: Answer): void {
+  res.writeHead(status, {
+    'Content-Type': `${type}; charset=utf-8`,
+    'Content-Length': Buffer.byteLength(body),
+    'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    ...headers,
+  });
+  res.end(body);
+}

@@ -1,0 +1,123 @@
+/** The received mails in the database: the newest ones, read page by page. */
+import { empty, join, sql, type Database, type Sql } from '../db/database.ts';
+import type { ReceivedMessage } from './inbox-server.ts';
+import { subjectOf } from './parse-message.ts';
+
+/** Enough for several demonstration campaigns; older mails make room. */
+export const MESSAGES_KEPT_MAX = 5_000;
+
+/** What a list shows of a mail. */
+export interface InboxEntry {
+  readonly id: number;
+  readonly receivedAt: Date;
+  readonly mailFrom: string;
+  readonly rcptTo: readonly string[];
+  readonly subject: string;
+  readonly size: number;
+}
+
+export interface InboxMessage extends InboxEntry {
+  readonly raw: Buffer;
+}
+
+export interface PageQuery {
+  /** Only what is older than this id. */
+  readonly before?: number;
+  /** Only what is newer than this id: the page next to it. */
+  readonly after?: number;
+  /** Part of a recipient's address, in any case of letters. */
+  readonly to?: string;
+  readonly limit: number;
+}
+
+/** Newest first. */
+export interface InboxPage {
+  readonly entries: readonly InboxEntry[];
+  readonly hasOlder: boolean;
+  readonly hasNewer: boolean;
+}
+
+export interface InboxStore {
+  /** Keeps these messages, all or none, and lets go of the oldest beyond the limit. */
+  storeBatch(messages: readonly ReceivedMessage[]): Promise<void>;
+  page(query: PageQuery): Promise<InboxPage>;
+  read(id: number): Promise<InboxMessage | undefined>;
+  clear(): Promise<void>;
+}
+
+interface Row {
+  readonly id: bigint;
+  readonly received_at: Date;
+  readonly mail_from: string;
+  readonly rcpt_to: string[];
+  readonly subject: string;
+  readonly size: number;
+}
+
+/** The inbox of this installation; several processes may share it. */
+export function createInboxStore(database: Database): InboxStore {
+  return {
+    storeBatch: (messages) => storeBatch(database, messages),
+    page: (query) => readPage(database, query),
+    read: (id) => readMessage(database, id),
+    clear: async () => void (await database.execute(sql`DELETE FROM inbox.message`)),
+  };
+}
+
+async function storeBatch(database: Database, messages: readonly ReceivedMessage[]): Promise<void> {
+  if (messages.length === 0) return;
+  const rows = messages.map(({ mailFrom, rcptTo, raw }) => {
+    const recipients = rcptTo.map(withoutNul);
+    return sql`(${withoutNul(mailFrom)}::text, ${recipients}::text[], ${withoutNul(subjectOf(raw))}::text, ${raw.length}::int, ${raw}::bytea)`;
+  });
+  // ids count messages, so the limit is a range of the key: nothing is counted
+  await database.execute(sql`
+    WITH stored AS (
+      INSERT INTO inbox.message (mail_from, rcpt_to, subject, size, raw) VALUES ${join(rows)} RETURNING id
+    )
+    DELETE FROM inbox.message WHERE id <= (SELECT max(id) FROM stored) - ${MESSAGES_KEPT_MAX}::int`);
+}
+
+async function readPage(database: Database, query: PageQuery): Promise<InboxPage> {
+  const isBackwards = query.after !== undefined;
+  const conditions = [
+    query.before === undefined ? empty : sql`AND id < ${query.before}::bigint`,
+    query.after === undefined ? empty : sql`AND id > ${query.after}::bigint`,
+    query.to === undefined ? empty : sql`AND position(lower(${query.to}) IN lower(array_to_string(rcpt_to, ' '))) > 0`,
+  ];
+  const rows = await database.query<Row>(sql`
+    SELECT id, received_at, mail_from, rcpt_to, subject, size FROM inbox.message
+    WHERE true ${joinConditions(conditions)}
+    ORDER BY id ${isBackwards ? sql`ASC` : sql`DESC`} LIMIT ${query.limit + 1}`);
+  const hasMore = rows.length > query.limit;
+  const entries = rows.slice(0, query.limit).map(entryOf);
+  if (isBackwards) return { entries: entries.toReversed(), hasOlder: true, hasNewer: hasMore };
+  return { entries, hasOlder: hasMore, hasNewer: query.before !== undefined };
+}
+
+async function readMessage(database: Database, id: number): Promise<InboxMessage | undefined> {
+  const rows = await database.query<Row & { readonly raw: Buffer }>(sql`
+    SELECT id, received_at, mail_from, rcpt_to, subject, size, raw FROM inbox.message WHERE id = ${id}::bigint`);
+  const row = rows[0];
+  return row && { ...entryOf(row), raw: row.raw };
+}
+
+function entryOf(row: Row): InboxEntry {
+  return {
+    id: Number(row.id),
+    receivedAt: row.received_at,
+    mailFrom: row.mail_from,
+    rcptTo: row.rcpt_to,
+    subject: row.subject,
+    size: row.size,
+  };
+}
+
+function joinConditions(conditions: readonly Sql[]): Sql {
+  return join([...conditions], ' ');
+}
+
+/** Postgres takes no NUL in text. */
+function withoutNul(text: string): string {
+  return text.replaceAll('\0', '');
+}
