@@ -1,15 +1,15 @@
 /** The program: settings, then the app for the asked roles, then wait, then stop. */
+import { createAppLog } from './app/app-log.ts';
 import { printBanner } from './app/banner.ts';
 import { startApp } from './app/start-app.ts';
 import { waitForStop } from './app/shutdown.ts';
 import { ConfigError, loadConfig } from './config/load-config.ts';
-import { createLog, logFormatFor } from './lib/log.ts';
 
 const startedAt = performance.now();
 
 try {
   const settings = loadConfig(process.env);
-  const log = createLog({ level: settings.LOG_LEVEL, format: logFormatFor(settings.LOG_FORMAT) });
+  const log = createAppLog(settings);
   const starting = startApp(settings, log);
   // Asked to stop while still starting: what comes up is taken down again.
   const stopped = waitForStop(log, () => starting.then((app) => app.stop()));

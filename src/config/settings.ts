@@ -46,6 +46,7 @@ export const settings = {
   SEND_BATCH_SIZE: { schema: count(10, 10_000), default: '500', about: 'Recipients a sending job takes at once.' },
   SEND_ATTEMPTS_MAX: { schema: count(1, 100), default: '20', about: 'Tries per recipient before a temporary refusal becomes a failure (20 tries span about two days).' },
   SEND_RETRY_DELAY_SECONDS: { schema: count(1, 3_600), default: '15', about: 'Wait before the second try of a temporarily refused recipient; it doubles with each try, up to 6 hours.' },
+  SEND_LEASE_SECONDS: { schema: count(2, 3_600), default: '45', about: 'How long a recipient stays with a worker that says nothing more; after a crash, messages in doubt are decided this much later.' },
   PLAN_BATCH_SIZE: { schema: count(100, 100_000), default: '10000', about: 'Recipients written to the ledger in one transaction when a campaign starts.' },
   IMPORT_BATCH_SIZE: { schema: count(100, 100_000), default: '20000', about: 'Lines of an import file written in one transaction.' },
   IMPORT_SIZE_MAX_MB: { schema: count(1, 10_000), default: '500', about: 'Largest import file, in megabytes.' },

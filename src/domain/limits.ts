@@ -2,6 +2,8 @@
 export interface Limits {
   /** Recipients a sending job takes at once. */
   readonly sendBatchSize: number;
+  /** How long a recipient stays with a worker that says nothing more. */
+  readonly sendLeaseSeconds: number;
   /** Audience rows written to the ledger in one transaction. */
   readonly planBatchSize: number;
   /** Lines of an import file written in one transaction. */

@@ -55,9 +55,3 @@ function readable(value: unknown): string {
   if (value instanceof Error) return value.stack ?? value.message;
   return typeof value === 'string' ? value : JSON.stringify(value, plain);
 }
-
-/** `auto` is readable on a terminal and JSON everywhere else. */
-export function logFormatFor(setting: LogFormat | 'auto'): LogFormat {
-  if (setting !== 'auto') return setting;
-  return process.stderr.isTTY ? 'pretty' : 'json';
-}

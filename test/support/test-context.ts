@@ -9,6 +9,7 @@ import { createTestDatabase } from './test-database.ts';
 
 const limits: Context['installation']['limits'] = {
   sendBatchSize: 500,
+  sendLeaseSeconds: 45,
   planBatchSize: 10_000,
   importBatchSize: 20_000,
   sendAttemptsMax: 12,
@@ -16,7 +17,11 @@ const limits: Context['installation']['limits'] = {
   importBytesMax: 10_000_000,
 };
 
-export const testInstallation: Context['installation'] = { baseUrl: 'http://mail.test', secret: 'test-secret-'.repeat(4), limits };
+export const testInstallation: Context['installation'] = {
+  baseUrl: 'http://mail.test',
+  secret: 'test-secret-'.repeat(4),
+  limits,
+};
 
 /** A context on a database of its own, closed after the file's last test. */
 export async function createTestContext(overrides: Partial<Context> = {}): Promise<Context> {

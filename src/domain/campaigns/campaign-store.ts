@@ -70,10 +70,10 @@ export async function insertCampaign(db: Queryable, values: NewCampaign): Promis
 }
 
 /** Writes the values given and the status that follows from them. */
-export async function writeCampaign(db: Queryable, campaign: Campaign, values: CampaignValues, status: CampaignStatus): Promise<void> {
+export async function writeCampaign(db: Queryable, campaign: Campaign, values: CampaignValues & { status: CampaignStatus }): Promise<void> {
   const set = (column: string, value: unknown): Sql => (value === undefined ? empty : sql`, ${identifier(column)} = ${value}`);
   await db.execute(
-    sql`UPDATE campaign SET status = ${status}, updated_at = now()${set('list_id', values.listId)}${set('name', values.name)}
+    sql`UPDATE campaign SET status = ${values.status}, updated_at = now()${set('list_id', values.listId)}${set('name', values.name)}
           ${set('subject', values.subject)}${set('from_email', values.fromEmail)}${set('from_name', values.fromName)}${set('reply_to', values.replyTo)}
           ${set('html', values.html)}${set('plain', values.plain)}${set('track_open', values.trackOpen)}${set('track_click', values.trackClick)}
           ${set('sign_dkim', values.signDkim)}${set('skip_failed_messages', values.skipFailedMessages)}${set('unknown_policy', values.unknownPolicy)}

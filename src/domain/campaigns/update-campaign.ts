@@ -25,7 +25,7 @@ export async function updateCampaign(ctx: Context, uid: string, input: UpdateCam
       plain: values.plain ?? campaign.plain,
     });
     const isComplete = Object.keys(missing).length === 0;
-    await writeCampaign(tx.db, campaign, values, statusAfter(campaign, isComplete));
+    await writeCampaign(tx.db, campaign, { ...values, status: statusAfter(campaign, isComplete) });
     if (isComplete) await compileCampaign(tx.db, campaign.customerId, campaign.id);
     return { uid: campaign.uid };
   });

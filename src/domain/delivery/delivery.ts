@@ -52,14 +52,8 @@ export interface DeliveryOutcome {
   readonly delaySeconds: number;
 }
 
-/**
- * How long a lease holds without being renewed. Longer than a pause of the database, short enough that a dead
- * worker's ambiguous messages are decided within a minute.
- */
-export const LEASE_SECONDS = 45;
-export const LEASE_RENEWAL_MS = 15_000;
-/** RFC 5321 4.5.3.2.6: the answer to the final dot may take ten minutes. */
-export const REPLY_TIMEOUT_MS = 600_000;
+/** A lease is renewed this often within its time: two renewals may fail before it runs out. */
+export const RENEWALS_PER_LEASE = 3;
 /** Half a working day: after that a retry is a matter of hours anyway. */
 const RETRY_DELAY_SECONDS_MAX = 21_600;
 /** Without any server to send through, somebody has to act first. */

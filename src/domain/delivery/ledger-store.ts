@@ -3,9 +3,17 @@
  * epoch, and uses the database's clock; so repeating one is harmless and two workers never write over each other.
  */
 import { sql, type Queryable } from '../../db/database.ts';
-import { LEASE_SECONDS, type ClaimedDelivery, type DeliveryOutcome, type LedgerKey, type LedgerRange, type UnknownPolicy } from './delivery.ts';
+import type { ClaimedDelivery, DeliveryOutcome, LedgerKey, LedgerRange, UnknownPolicy } from './delivery.ts';
 
-const LEASE = sql`make_interval(secs => ${LEASE_SECONDS})`;
+/** Who holds rows, and for how long without a renewal. */
+export interface Leaseholder {
+  readonly owner: string;
+  readonly leaseSeconds: number;
+}
+
+function leaseEnd({ leaseSeconds }: Leaseholder) {
+  return sql`now() + make_interval(secs => ${leaseSeconds})`;
+}
 
 function inRange(range: LedgerRange) {
   return sql`d.planned_on = ${range.plannedOn}::date AND d.customer_id = ${range.customerId}
@@ -20,7 +28,8 @@ function inLedger(key: LedgerKey) {
  * Leases what is due in the range to `owner`: queued rows whose time has come, and rows whose leaseholder's lease
  * ran out or who is dead. Whoever left the list, or was suppressed since the plan, is closed as skipped.
  */
-export async function claimRange(db: Queryable, range: LedgerRange, listId: bigint, owner: string): Promise<ClaimedDelivery[]> {
+export async function claimRange(db: Queryable, range: LedgerRange, claim: { listId: bigint; holder: Leaseholder }): Promise<ClaimedDelivery[]> {
+  const { listId, holder } = claim;
   return db.query<ClaimedDelivery & Record<string, unknown>>(
     sql`WITH due AS (
           SELECT d.subscriber_id FROM hot.delivery d
@@ -40,8 +49,8 @@ export async function claimRange(db: Queryable, range: LedgerRange, listId: bigi
           UPDATE hot.delivery d
              SET state = (CASE WHEN p.obstacle IS NULL THEN 'leased' WHEN p.obstacle = 'suppressed' THEN 'suppressed' ELSE 'skipped' END)::hot.delivery_state,
                  reason = coalesce(p.obstacle, d.reason), epoch = d.epoch + 1, updated_at = now(),
-                 owner = CASE WHEN p.obstacle IS NULL THEN ${owner}::uuid END,
-                 lease_expires_at = CASE WHEN p.obstacle IS NULL THEN now() + ${LEASE} END
+                 owner = CASE WHEN p.obstacle IS NULL THEN ${holder.owner}::uuid END,
+                 lease_expires_at = CASE WHEN p.obstacle IS NULL THEN ${leaseEnd(holder)} END
             FROM person p WHERE ${inRange(range)} AND d.subscriber_id = p.subscriber_id
           RETURNING d.subscriber_id, d.epoch, d.attempts, d.state, p.email, p.fields
         ), counted AS (
@@ -62,7 +71,7 @@ export interface Handover {
 interface SettleInput {
   readonly key: LedgerKey;
   readonly listId: bigint;
-  readonly owner: string;
+  readonly holder: Leaseholder;
   readonly serverId: bigint;
   /** Attempts that ended. */
   readonly outcomes: readonly DeliveryOutcome[];
@@ -99,7 +108,7 @@ export async function settle(db: Queryable, input: SettleInput): Promise<Settled
                  not_before = CASE WHEN o.state = 'queued' THEN now() + make_interval(secs => o.delay_seconds) END,
                  owner = CASE WHEN o.state = 'unknown' THEN d.owner END, lease_expires_at = NULL
             FROM outcome o
-           WHERE ${inLedger(key)} AND d.subscriber_id = o.subscriber_id AND d.epoch = o.epoch AND d.owner = ${input.owner}::uuid
+           WHERE ${inLedger(key)} AND d.subscriber_id = o.subscriber_id AND d.epoch = o.epoch AND d.owner = ${input.holder.owner}::uuid
              AND d.state IN ('leased', 'sending')
           RETURNING d.state
         ), counted AS (
@@ -113,9 +122,9 @@ export async function settle(db: Queryable, input: SettleInput): Promise<Settled
           SELECT count(*) > 0 AS is_sending FROM public.campaign c
            WHERE c.customer_id = ${key.customerId} AND c.id = ${key.campaignId} AND c.status = 'sending'
         ), marked AS (
-          UPDATE hot.delivery d SET state = 'sending', lease_expires_at = now() + ${LEASE}, updated_at = now(), server_id = ${input.serverId}
+          UPDATE hot.delivery d SET state = 'sending', lease_expires_at = ${leaseEnd(input.holder)}, updated_at = now(), server_id = ${input.serverId}
             FROM unnest(${next.map((n) => n.subscriberId)}::bigint[], ${next.map((n) => n.epoch)}::int[]) AS n(subscriber_id, epoch)
-           WHERE ${inLedger(key)} AND d.subscriber_id = n.subscriber_id AND d.epoch = n.epoch AND d.owner = ${input.owner}::uuid
+           WHERE ${inLedger(key)} AND d.subscriber_id = n.subscriber_id AND d.epoch = n.epoch AND d.owner = ${input.holder.owner}::uuid
              AND d.state IN ('leased', 'sending')
              AND (SELECT is_sending FROM campaign)
              AND EXISTS (SELECT 1 FROM public.subscriber s WHERE s.customer_id = ${key.customerId} AND s.list_id = ${input.listId}
@@ -144,10 +153,10 @@ export async function releaseLeases(db: Queryable, range: LedgerRange, owner: st
 }
 
 /** Keeps the leases of `owner` in the range while its dialogues go on. */
-export async function renewLeases(db: Queryable, range: LedgerRange, owner: string): Promise<void> {
+export async function renewLeases(db: Queryable, range: LedgerRange, holder: Leaseholder): Promise<void> {
   await db.execute(
-    sql`UPDATE hot.delivery d SET lease_expires_at = now() + ${LEASE}
-         WHERE ${inRange(range)} AND d.state IN ('leased', 'sending') AND d.owner = ${owner}::uuid`,
+    sql`UPDATE hot.delivery d SET lease_expires_at = ${leaseEnd(holder)}
+         WHERE ${inRange(range)} AND d.state IN ('leased', 'sending') AND d.owner = ${holder.owner}::uuid`,
     'delivery.renew',
   );
 }
@@ -175,7 +184,8 @@ export async function recoverAmbiguous(db: Queryable, range: LedgerRange, policy
 }
 
 /** A late answer for a row that was given up as `unknown`: the server did take it. */
-export async function resolveUnknownAsSent(db: Queryable, key: LedgerKey, owner: string, late: readonly DeliveryOutcome[]): Promise<void> {
+export async function resolveUnknownAsSent(db: Queryable, key: LedgerKey, answer: { owner: string; late: readonly DeliveryOutcome[] }): Promise<void> {
+  const { owner, late } = answer;
   await db.query(
     sql`WITH found AS (
           UPDATE hot.delivery d SET state = 'sent', reply = o.reply, runtime_message_id = o.runtime_message_id, reason = NULL, updated_at = now()

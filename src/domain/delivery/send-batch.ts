@@ -8,7 +8,7 @@ import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
 import type { DriverPool, SendingChannel } from '../sending/driver-pool.ts';
-import { LEASE_RENEWAL_MS, NO_SERVER_DELAY_SECONDS, type LedgerRange } from './delivery.ts';
+import { NO_SERVER_DELAY_SECONDS, RENEWALS_PER_LEASE, type LedgerRange } from './delivery.ts';
 import type { Dispatch, DispatchCache } from './dispatch.ts';
 import { openWorkIn } from './ledger-read-model.ts';
 import { claimRange, recoverAmbiguous, releaseLeases, renewLeases } from './ledger-store.ts';
@@ -28,7 +28,8 @@ export interface Batch {
   readonly toId: bigint;
 }
 
-interface BatchWorker {
+/** The process that works, and the tools its jobs share. */
+export interface BatchWorker extends SendingTools {
   readonly workerId: string;
   readonly abortSignal: AbortSignal;
 }
@@ -43,13 +44,13 @@ export type BatchEnd = 'settled' | 'open' | 'not sending';
  * Works the batch off and answers whether it is settled. What stays open (deferred, held by others, interrupted) has
  * a job of its own again, due when it can go on; a campaign that is not sending keeps its rows for the day it is.
  */
-export async function sendBatch(ctx: Context, tools: SendingTools, batch: Batch, worker: BatchWorker): Promise<BatchEnd> {
-  const dispatch = await tools.dispatches.dispatchOf(ctx.db, batch.customerId, batch.campaignId);
+export async function sendBatch(ctx: Context, batch: Batch, worker: BatchWorker): Promise<BatchEnd> {
+  const dispatch = await worker.dispatches.dispatchOf(ctx.db, batch.customerId, batch.campaignId);
   if (!dispatch) return 'not sending';
   const range: LedgerRange = { ...dispatch.key, fromId: batch.fromId, toId: batch.toId };
-  const channel = await tools.drivers.channelFor(ctx, batch.customerId);
+  const channel = await worker.drivers.channelFor(ctx, batch.customerId);
   const end = channel
-    ? await workThrough({ ctx, tools, dispatch, range, channel, worker })
+    ? await workThrough({ ctx, dispatch, range, channel, worker })
     : ({ reason: 'unavailable', waitSeconds: NO_SERVER_DELAY_SECONDS, message: 'There is no active sending server.' } as const);
   if (end.reason === 'stopped') return 'not sending';
   return followUp(ctx, batch, range, end);
@@ -57,27 +58,26 @@ export async function sendBatch(ctx: Context, tools: SendingTools, batch: Batch,
 
 interface Work {
   readonly ctx: Context;
-  readonly tools: SendingTools;
   readonly dispatch: Dispatch;
   readonly range: LedgerRange;
   readonly channel: SendingChannel;
   readonly worker: BatchWorker;
 }
 
-async function workThrough({ ctx, tools, dispatch, range, channel, worker }: Work): Promise<LoopEnd> {
-  const owner = worker.workerId;
+async function workThrough({ ctx, dispatch, range, channel, worker }: Work): Promise<LoopEnd> {
+  const holder = { owner: worker.workerId, leaseSeconds: ctx.installation.limits.sendLeaseSeconds };
   await recoverAmbiguous(ctx.db, range, dispatch.policy);
-  const claimed = await claimRange(ctx.db, range, dispatch.listId, owner);
+  const claimed = await claimRange(ctx.db, range, { listId: dispatch.listId, holder });
   if (claimed.length === 0) return { reason: 'finished' };
   const renewal = setInterval(() => {
-    renewLeases(ctx.db, range, owner).catch((error: unknown) => ctx.log.warn('delivery.renewal_failed', { message: messageOf(error) }));
-  }, LEASE_RENEWAL_MS);
+    renewLeases(ctx.db, range, holder).catch((error: unknown) => ctx.log.warn('delivery.renewal_failed', { message: messageOf(error) }));
+  }, (holder.leaseSeconds * 1_000) / RENEWALS_PER_LEASE);
   try {
-    return await runSendingLoop({ ctx, dispatch, channel, owner, claimed, abortSignal: worker.abortSignal, announce: tools.announce });
+    return await runSendingLoop({ ctx, dispatch, channel, holder, claimed, abortSignal: worker.abortSignal, announce: worker.announce });
   } finally {
     clearInterval(renewal);
-    await releaseLeases(ctx.db, range, owner);
-    tools.announce(range.customerId, range.campaignId);
+    await releaseLeases(ctx.db, range, holder.owner);
+    worker.announce(range.customerId, range.campaignId);
   }
 }
 

@@ -15,7 +15,7 @@ import { linkSignerOf } from '../tracking/link-signer.ts';
 import { outcomeOfFailure, REPLY_LENGTH_MAX, type ClaimedDelivery, type DeliveryOutcome } from './delivery.ts';
 import type { Dispatch } from './dispatch.ts';
 import { fieldValues } from './field-values.ts';
-import { resolveUnknownAsSent, settle, type Settled } from './ledger-store.ts';
+import { resolveUnknownAsSent, settle, type Leaseholder, type Settled } from './ledger-store.ts';
 
 /** A commit costs milliseconds: replies that come together are recorded together. */
 const COLLECT_MS = 2;
@@ -30,7 +30,7 @@ export interface LoopInput {
   readonly ctx: Context;
   readonly dispatch: Dispatch;
   readonly channel: SendingChannel;
-  readonly owner: string;
+  readonly holder: Leaseholder;
   readonly claimed: readonly ClaimedDelivery[];
   readonly abortSignal: AbortSignal;
   readonly announce: (customerId: bigint, campaignId: bigint) => void;
@@ -98,7 +98,7 @@ class SendingLoop {
   async #paced(permits: number): Promise<ClaimedDelivery[]> {
     const { channel, ctx } = this.#input;
     if (permits === 0 || channel.quota === null) return this.#takeNext(permits);
-    const { granted, waitSeconds } = await takeQuota(ctx.db, channel.serverId, channel.quota, permits);
+    const { granted, waitSeconds } = await takeQuota(ctx.db, { serverId: channel.serverId, quota: channel.quota }, permits);
     this.#give(permits - granted);
     if (granted < permits) this.#end ??= { reason: 'paced', waitSeconds };
     return this.#takeNext(granted);
@@ -114,13 +114,13 @@ class SendingLoop {
   }
 
   async #settle(outcomes: readonly DeliveryOutcome[], next: readonly ClaimedDelivery[]): Promise<Settled> {
-    const { ctx, dispatch, owner, channel } = this.#input;
-    const input = { key: dispatch.key, listId: dispatch.listId, owner, serverId: channel.serverId, outcomes, next };
+    const { ctx, dispatch, holder, channel } = this.#input;
+    const input = { key: dispatch.key, listId: dispatch.listId, holder, serverId: channel.serverId, outcomes, next };
     for (;;) {
       try {
         const settled = await settle(ctx.db, input);
         const sent = outcomes.filter((outcome) => outcome.state === 'sent');
-        if (settled.recorded < outcomes.length && sent.length > 0) await resolveUnknownAsSent(ctx.db, dispatch.key, owner, sent);
+        if (settled.recorded < outcomes.length && sent.length > 0) await resolveUnknownAsSent(ctx.db, dispatch.key, { owner: holder.owner, late: sent });
         return settled;
       } catch (error) {
         if (!isDatabaseAway(error)) throw error;

@@ -15,7 +15,8 @@ export interface Grant {
 }
 
 /** Takes up to `wanted` messages from the server's quota. */
-export async function takeQuota(db: Queryable, serverId: bigint, quota: SendingQuota, wanted: number): Promise<Grant> {
+export async function takeQuota(db: Queryable, server: { serverId: bigint; quota: SendingQuota }, wanted: number): Promise<Grant> {
+  const { serverId, quota } = server;
   const perSecond = quota.value / quota.periodSeconds;
   const capacity = Math.min(quota.value, Math.max(1, perSecond * BURST_SECONDS));
   const [row] = await db.query<{ granted: number }>(

@@ -1,0 +1,17 @@
+/** Runs an import; trouble that outlasts all tries ends it as failed. */
+import { failListImport, runListImport } from '../../domain/audience/imports/run-list-import.ts';
+import { runImportJob } from '../../jobs/import-jobs.ts';
+import { defineTask } from '../task.ts';
+
+/** Whoever uploaded cannot mend what is wrong here; the log of the job says more. */
+const STOPPED = 'The import could not go on. What was read so far is on the list; import the file again for the rest.';
+
+export const task = defineTask(runImportJob, async (ctx, { customerId, importId }, { abortSignal, attempt }) => {
+  const key = { customerId, id: importId };
+  try {
+    await runListImport(ctx, key, abortSignal);
+  } catch (error) {
+    if (attempt >= runImportJob.attemptsMax) await failListImport(ctx, key, STOPPED);
+    throw error;
+  }
+});
