@@ -19,7 +19,7 @@ export interface AddSubscriberInput {
   readonly listUid: string;
   readonly email: string;
   /** Values by tag; null or the empty text is no value. */
-  readonly fields?: Readonly<Record<string, unknown>> | null | undefined;
+  readonly fieldValues?: Readonly<Record<string, unknown>> | null | undefined;
   readonly tags?: readonly string[] | null | undefined;
   readonly ignoreUnknownFields?: boolean | null | undefined;
 }
@@ -43,7 +43,7 @@ export async function addSubscriber(ctx: Context, input: AddSubscriberInput, sou
 async function checkPerson(ctx: TransactionContext, list: MailList, input: AddSubscriberInput) {
   const person = checkInput(addSubscriberInput, { EMAIL: input.email, tags: input.tags ?? [] });
   const options = { ignoreUnknown: input.ignoreUnknownFields ?? false, isNew: true };
-  const values = checkFieldValues(await fieldsOfList(ctx.db, list), input.fields ?? {}, options);
+  const values = checkFieldValues(await fieldsOfList(ctx.db, list), input.fieldValues ?? {}, options);
   const errors = { ...person.errors, ...values.errors };
   if (!person.data || Object.keys(errors).length > 0) throw wrongFields(errors);
   return { email: person.data.EMAIL, tags: person.data.tags, fields: values.set };

@@ -10,7 +10,7 @@ import { distinctTags, TAGS_MAX, updateSubscriberInput, type Subscriber, type Su
 
 export interface UpdateSubscriberInput extends SubscriberRef {
   readonly email?: string | null | undefined;
-  readonly fields?: Readonly<Record<string, unknown>> | null | undefined;
+  readonly fieldValues?: Readonly<Record<string, unknown>> | null | undefined;
   readonly tags?: readonly string[] | null | undefined;
   readonly status?: string | null | undefined;
   readonly ignoreUnknownFields?: boolean | null | undefined;
@@ -42,7 +42,7 @@ async function checkChange(ctx: TransactionContext, subscriber: Subscriber, inpu
   const parsed = checkInput(updateSubscriberInput, { EMAIL: email ?? undefined, tags: tags ?? undefined, status: status ?? undefined });
   const fields = await fieldsOfList(ctx.db, { customerId: subscriber.customerId, id: subscriber.listId });
   const options = { ignoreUnknown: input.ignoreUnknownFields ?? false, isNew: false };
-  const values = checkFieldValues(fields, input.fields ?? {}, options);
+  const values = checkFieldValues(fields, input.fieldValues ?? {}, options);
   const errors = { ...parsed.errors, ...values.errors };
   if (!parsed.data || Object.keys(errors).length > 0) throw wrongFields(errors);
   const merged = distinctTags([...subscriber.tags, ...(parsed.data.tags ?? [])]);

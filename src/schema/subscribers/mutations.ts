@@ -29,7 +29,7 @@ builder.mutationField('addSubscriber', (t) =>
     input: {
       listUid: t.input.string({ required: true }),
       email: t.input.string({ required: true }),
-      fields: t.input.field({ type: 'JsonObject', description: 'Values by tag.' }),
+      fieldValues: t.input.field({ type: 'JsonObject', description: 'Values by tag.' }),
       tags: t.input.stringList(),
       ignoreUnknownFields: t.input.boolean({ description: IGNORE_UNKNOWN }),
     },
@@ -47,7 +47,7 @@ builder.mutationField('updateSubscriber', (t) =>
       subscriber: t.input.string({ required: true, description: 'A uid, an id or an address.' }),
       listUid: t.input.string(),
       email: t.input.string(),
-      fields: t.input.field({ type: 'JsonObject', description: 'Values by tag; null clears.' }),
+      fieldValues: t.input.field({ type: 'JsonObject', description: 'Values by tag; null clears.' }),
       tags: t.input.stringList(),
       status: t.input.string({ description: '`subscribed`, `unsubscribed` or `unconfirmed`.' }),
       ignoreUnknownFields: t.input.boolean({ description: IGNORE_UNKNOWN }),

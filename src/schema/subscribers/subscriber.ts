@@ -33,7 +33,7 @@ export const Subscriber = builder.objectRef<SubscriberRow>('Subscriber').impleme
     status: t.exposeString('status', { description: '`subscribed`, `unsubscribed`, `unconfirmed` or `pending`.' }),
     source: t.exposeString('source', { nullable: true, description: 'How the person came here: `api`, `form`, `import:<uid>`.' }),
     ipAddress: t.exposeString('ipAddress', { nullable: true }),
-    fields: t.field({
+    fieldValues: t.field({
       type: 'JsonObject',
       description: 'The value of every custom field of the list by its tag; null where there is none.',
       resolve: async ({ listId, fields }, _args, ctx) => {

@@ -35,7 +35,7 @@ const jobs = async () => (await ctx.db.query(sql`SELECT 1 FROM graphile_worker.j
 
 test('single opt-in: subscribed at once, with fields, tags and history', async () => {
   await addListField(ctx, single.uid, { type: 'number', label: 'Age', tag: 'AGE' });
-  const input = { listUid: single.uid, email: ' Ann@Example.ORG ', fields: { first_name: 'Ann', AGE: ' 41 ', LAST_NAME: '' }, tags: ['vip, Press,', 'VIP'] };
+  const input = { listUid: single.uid, email: ' Ann@Example.ORG ', fieldValues: { first_name: 'Ann', AGE: ' 41 ', LAST_NAME: '' }, tags: ['vip, Press,', 'VIP'] };
   const ann = await addSubscriber(ctx, input);
   expect(ann).toMatchObject({ email: 'Ann@Example.ORG', status: 'subscribed', source: 'api', fields: { FIRST_NAME: 'Ann', AGE: '41' }, tags: ['vip', 'Press'], ipAddress: null, pendingUntil: null });
   expect(await historyOf(ann)).toEqual(['subscribed by api']);
@@ -150,13 +150,13 @@ test('hostile input is refused field by field and changes nothing', async () => 
     await expect(add(single.uid, email)).rejects.toMatchObject({ fields: { EMAIL: expect.anything() } });
   }
   const fields = { AGE: 'old', FIRST_NAME: 'a\u0000b', LAST_NAME: 'x'.repeat(5_000), NOPE: '1', ['n'.repeat(1_000)]: 1 };
-  const failure = await addSubscriber(ctx, { listUid: single.uid, email: 'x', fields, tags: ['a\nb'] }).catch((error: unknown) => error);
+  const failure = await addSubscriber(ctx, { listUid: single.uid, email: 'x', fieldValues: fields, tags: ['a\nb'] }).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(ValidationError);
   expect(failure).toMatchObject({ fields: { EMAIL: expect.anything(), AGE: ['The AGE must be a number.'], FIRST_NAME: expect.anything(), LAST_NAME: expect.anything(), NOPE: expect.anything(), tags: expect.anything() } });
-  await expect(addSubscriber(ctx, { listUid: single.uid, email: 'x@y.co', fields: { FIRST_NAME: { a: 1 } } })).rejects.toThrow(ValidationError);
+  await expect(addSubscriber(ctx, { listUid: single.uid, email: 'x@y.co', fieldValues: { FIRST_NAME: { a: 1 } } })).rejects.toThrow(ValidationError);
   await expect(addSubscriber(ctx, { listUid: single.uid, email: 'x@y.co', tags: Array.from({ length: 101 }, (_, n) => `t${n}`) })).rejects.toThrow(ValidationError);
   expect(await listCounters(ctx.db, single.customerId, [single.id])).toEqual(before);
-  const lenient = await addSubscriber(ctx, { listUid: single.uid, email: address(), fields: { NOPE: '1' }, ignoreUnknownFields: true });
+  const lenient = await addSubscriber(ctx, { listUid: single.uid, email: address(), fieldValues: { NOPE: '1' }, ignoreUnknownFields: true });
   expect(lenient.fields).toEqual({});
 });
 
@@ -164,15 +164,15 @@ test('a required field must have a value', async () => {
   const list = await newList(ctx);
   await addListField(ctx, list.uid, { type: 'text', label: 'Town', tag: 'TOWN', required: true });
   await expect(addSubscriber(ctx, { listUid: list.uid, email: 'a@b.co' })).rejects.toMatchObject({ fields: { TOWN: ['The TOWN field is required.'] } });
-  await addSubscriber(ctx, { listUid: list.uid, email: 'a@b.co', fields: { TOWN: 'Bath' } });
-  await expect(updateSubscriber(ctx, { subscriber: 'a@b.co', fields: { TOWN: '' } })).rejects.toThrow(ValidationError);
-  await expect(updateSubscriber(ctx, { subscriber: 'a@b.co', fields: { FIRST_NAME: 'A' } })).resolves.toMatchObject({ fields: { TOWN: 'Bath', FIRST_NAME: 'A' } });
+  await addSubscriber(ctx, { listUid: list.uid, email: 'a@b.co', fieldValues: { TOWN: 'Bath' } });
+  await expect(updateSubscriber(ctx, { subscriber: 'a@b.co', fieldValues: { TOWN: '' } })).rejects.toThrow(ValidationError);
+  await expect(updateSubscriber(ctx, { subscriber: 'a@b.co', fieldValues: { FIRST_NAME: 'A' } })).resolves.toMatchObject({ fields: { TOWN: 'Bath', FIRST_NAME: 'A' } });
 });
 
 test('an update changes what it names; a status leaves a line of history', async () => {
-  const person = await addSubscriber(ctx, { listUid: single.uid, email: address(), fields: { FIRST_NAME: 'A', AGE: 3 }, tags: ['one'] });
+  const person = await addSubscriber(ctx, { listUid: single.uid, email: address(), fieldValues: { FIRST_NAME: 'A', AGE: 3 }, tags: ['one'] });
   const email = address();
-  const updated = await updateSubscriber(ctx, { subscriber: String(person.id), email, fields: { FIRST_NAME: null, LAST_NAME: 'B' }, tags: ['two', 'ONE'], status: 'unsubscribed' });
+  const updated = await updateSubscriber(ctx, { subscriber: String(person.id), email, fieldValues: { FIRST_NAME: null, LAST_NAME: 'B' }, tags: ['two', 'ONE'], status: 'unsubscribed' });
   expect(updated).toMatchObject({ email, status: 'unsubscribed', fields: { AGE: '3', LAST_NAME: 'B' }, tags: ['one', 'two'] });
   expect(updated.fields).not.toHaveProperty('FIRST_NAME');
   expect(await historyOf(person)).toEqual(['subscribed by api', 'unsubscribed by api']);

@@ -1,0 +1,18 @@
+/** Counts what is asked of the database while something runs, whoever asks: every statement goes through the pool. */
+import pg from 'pg';
+
+/** Runs `act` and answers its result with the texts of all statements; nothing else may run meanwhile. */
+export async function countStatements<T>(act: () => Promise<T>): Promise<{ result: T; statements: string[] }> {
+  const statements: string[] = [];
+  const original = pg.Client.prototype.query;
+  pg.Client.prototype.query = function counted(this: pg.Client, ...args: unknown[]) {
+    const [config] = args;
+    statements.push(typeof config === 'string' ? config : String((config as { text?: string }).text));
+    return Reflect.apply(original, this, args);
+  } as typeof original;
+  try {
+    return { result: await act(), statements };
+  } finally {
+    pg.Client.prototype.query = original;
+  }
+}
