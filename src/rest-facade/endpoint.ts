@@ -26,8 +26,6 @@ interface RowHead {
   /** Below `/api/v1`, with `:name` for parameters. */
   readonly path: `/${string}`;
   readonly access: Access;
-  /** Names of the parameters it understands, for the reference and for the tests that walk all rows. */
-  readonly parameters?: readonly string[];
   /** The schema's name of a field (`contact.countryId`) -> the parameter's; by default in snake case. */
   fieldName?(path: string): string | undefined;
   /** Where the classic dialect words a refusal in its own way. */

@@ -5,14 +5,11 @@ import { endpoint } from '../endpoint.ts';
 import type { Input } from '../input.ts';
 import { presentServer, presentServerRow } from './present.ts';
 
-const parameters = ['name', 'type', 'settings', 'default_from_email', 'quota_value', 'quota_base', 'quota_unit'];
-
 export const sendingServerRows = [
   endpoint({
     method: 'GET',
     path: '/sending_servers',
     access: 'token',
-    parameters: ['page', 'per_page'],
     operation: 'SendingServers',
     variables: pageArguments,
     present: ({ sendingServersPage }) => page(sendingServersPage, presentServerRow),
@@ -21,7 +18,6 @@ export const sendingServerRows = [
     method: 'POST',
     path: '/sending_servers',
     access: 'token',
-    parameters,
     operation: 'CreateSendingServer',
     variables: (input) => ({
       input: { ...fields(input), name: input.text('name') ?? '', type: input.text('type') ?? '', settings: settings(input) ?? {} },
@@ -42,7 +38,6 @@ export const sendingServerRows = [
     method: 'PATCH',
     path: '/sending_servers/:uid',
     access: 'token',
-    parameters: [...parameters, 'status'],
     operation: 'UpdateSendingServer',
     variables: (input) => ({
       input: {

@@ -18,7 +18,6 @@ export const sessionRows = [
     method: 'POST',
     path: '/user/login',
     access: 'public',
-    parameters: ['email', 'password'],
     operation: 'LogIn',
     variables: (input) => ({ input: { email: input.text('email') ?? '', password: input.text('password') ?? '' } }),
     present: ({ logIn: { token, user } }) => done('You are logged in.', { token, api_token: token, user: presentUser(user) }),

@@ -1,0 +1,60 @@
+/**
+ * Which parameters a row reads, found out by letting it read: the reference and the tests that walk all rows need no
+ * list beside the code. What a row reads only in a certain case is not seen.
+ */
+import type { Call } from './call.ts';
+import type { Row, View } from './endpoint.ts';
+import type { Input } from './input.ts';
+
+export type ParameterKind = 'text' | 'integer' | 'flag' | 'time' | 'object' | 'file' | 'any';
+
+export interface RowParameter {
+  /** Spellings of one parameter, the usual one first; `contact[company]` when nested. */
+  readonly names: readonly string[];
+  readonly kind: ParameterKind;
+}
+
+class Recorded extends Error {}
+
+const view: View = { dialect: 'standard', apiUrl: '', product: { name: '', version: '', baseUrl: '' } };
+
+/** The parameters of the row's query or body; those of its path are in the path. */
+export async function parametersOf(row: Row): Promise<readonly RowParameter[]> {
+  const found = new Map<string, RowParameter>();
+  const input = recorder(found, (name) => name);
+  const stop = () => {
+    throw new Recorded();
+  };
+  const call: Call = { input, upload: undefined, execute: stop, view: () => view, identify: async () => undefined, identified: () => true };
+  try {
+    await row.run(call);
+  } catch {
+    // Every row ends here: it was given nothing, and its operation did not run.
+  }
+  if (row.takesFile) found.set('file', { names: ['file'], kind: 'file' });
+  return [...found.values()];
+}
+
+function recorder(found: Map<string, RowParameter>, nameOf: (name: string) => string): Input {
+  const read = (kind: ParameterKind) => (...names: readonly string[]) => {
+    const spelled = names.map(nameOf);
+    const [first = ''] = spelled;
+    if (!found.has(first)) found.set(first, { names: spelled, kind });
+    return undefined;
+  };
+  return {
+    param: () => '',
+    has: () => false,
+    names: () => [],
+    text: read('text'),
+    nullableText: read('text'),
+    integer: read('integer'),
+    flag: read('flag'),
+    time: read('time'),
+    object: (name) => recorder(found, (inner) => `${nameOf(name)}[${inner}]`),
+    plainObject: read('object'),
+    raw: read('any'),
+    refuse: () => undefined,
+    check: () => undefined,
+  };
+}
