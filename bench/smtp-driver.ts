@@ -49,22 +49,34 @@ async function measureSink(path: string): Promise<void> {
 
 async function measureDriver(name: string, port: number): Promise<void> {
   const checked = validateSettings({
-    host: '127.0.0.1', port, encryption: 'none', connections: Number(values.connections), window: Number(values.window),
+    host: '127.0.0.1',
+    port,
+    encryption: 'none',
+    connections: Number(values.connections),
+    window: Number(values.window),
   });
   if (!checked.ok) throw new Error(JSON.stringify(checked.errors));
-  const driver = connectSmtp(checked.settings, { connectionsMax: 100, clientName: 'bench.invalid', replyTimeoutMs: 30_000 });
+  const driver = connectSmtp(checked.settings, {
+    connectionsMax: 100,
+    clientName: 'bench.invalid',
+    replyTimeoutMs: 30_000,
+  });
   const [startedAt, cpu] = [performance.now(), process.cpuUsage()];
   await sendAll(driver, messageCount);
   const seconds = (performance.now() - startedAt) / 1000;
   const used = process.cpuUsage(cpu);
   await driver.close();
   const cpuMicroseconds = (used.user + used.system) / messageCount;
-  console.log(`${name}: ${Math.round(messageCount / seconds)} messages/s, ${cpuMicroseconds.toFixed(0)} us CPU a message`);
+  console.log(
+    `${name}: ${Math.round(messageCount / seconds)} messages/s, ${cpuMicroseconds.toFixed(0)} us CPU a message`,
+  );
 }
 
 /** Keeps the driver's capacity filled, as a worker does. */
 async function sendAll(driver: SendingDriver, count: number): Promise<void> {
-  const content = Buffer.from(`Subject: bench\r\n\r\n${'All work and no play makes a dull inbox.\r\n'.repeat(bodyBytes / 42)}`);
+  const content = Buffer.from(
+    `Subject: bench\r\n\r\n${'All work and no play makes a dull inbox.\r\n'.repeat(bodyBytes / 42)}`,
+  );
   let next = 0;
   const lane = async () => {
     while (next < count) {
@@ -79,17 +91,23 @@ async function sendAll(driver: SendingDriver, count: number): Promise<void> {
 function measureSource(path: string, port: number): void {
   if (!existsSync(path)) return;
   const startedAt = performance.now();
-  const run = spawnSync(path, ['-s', String(values.connections), '-l', String(bodyBytes), '-m', String(messageCount), `127.0.0.1:${port}`], {
-    env: postfixEnvironment(path),
-    stdio: 'inherit',
-  });
+  const run = spawnSync(
+    path,
+    ['-s', String(values.connections), '-l', String(bodyBytes), '-m', String(messageCount), `127.0.0.1:${port}`],
+    {
+      env: postfixEnvironment(path),
+      stdio: 'inherit',
+    },
+  );
   const seconds = (performance.now() - startedAt) / 1000;
   if (run.status === 0) console.log(`smtp-source: ${Math.round(messageCount / seconds)} messages/s`);
 }
 
 function findSink(): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(':').map((folder) => join(folder, 'smtp-sink'));
-  return [process.env['SMTP_SINK'] ?? '', '/usr/sbin/smtp-sink', ...folders].find((path) => path !== '' && existsSync(path));
+  return [process.env['SMTP_SINK'] ?? '', '/usr/sbin/smtp-sink', ...folders].find(
+    (path) => path !== '' && existsSync(path),
+  );
 }
 
 /** An unpacked package has its libraries beside its programs. */
@@ -124,28 +142,34 @@ function startSwallower(): Promise<{ server: Server; port: number }> {
     let rest: Buffer = Buffer.alloc(0);
     let skip = 0;
     socket.write('220 swallower\r\n');
-    socket.on('error', () => {}).on('data', (chunk: Buffer) => {
-      let replies = '';
-      let bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
-      for (;;) {
-        const skipped = Math.min(skip, bytes.length);
-        bytes = bytes.subarray(skipped);
-        skip -= skipped;
-        const end = bytes.indexOf(10);
-        if (skip > 0 || end < 0) break;
-        const command = bytes.toString('latin1', 0, end).trim();
-        bytes = bytes.subarray(end + 1);
-        if (command.startsWith('BDAT')) skip = Number(command.split(' ')[1]);
-        replies += command.startsWith('EHLO') ? '250-swallower\r\n250-PIPELINING\r\n250 CHUNKING\r\n' : '250 2.0.0 Ok\r\n';
-      }
-      rest = bytes;
-      if (replies !== '') socket.write(replies);
-    });
+    socket
+      .on('error', () => {})
+      .on('data', (chunk: Buffer) => {
+        let replies = '';
+        let bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
+        for (;;) {
+          const skipped = Math.min(skip, bytes.length);
+          bytes = bytes.subarray(skipped);
+          skip -= skipped;
+          const end = bytes.indexOf(10);
+          if (skip > 0 || end < 0) break;
+          const command = bytes.toString('latin1', 0, end).trim();
+          bytes = bytes.subarray(end + 1);
+          if (command.startsWith('BDAT')) skip = Number(command.split(' ')[1]);
+          replies += command.startsWith('EHLO')
+            ? '250-swallower\r\n250-PIPELINING\r\n250 CHUNKING\r\n'
+            : '250 2.0.0 Ok\r\n';
+        }
+        rest = bytes;
+        if (replies !== '') socket.write(replies);
+      });
   });
 }
 
 function listen(onSocket: (socket: Socket) => void): Promise<{ server: Server; port: number }> {
   return new Promise((resolve) => {
-    const server = createServer(onSocket).listen(0, '127.0.0.1', () => resolve({ server, port: (server.address() as AddressInfo).port }));
+    const server = createServer(onSocket).listen(0, '127.0.0.1', () =>
+      resolve({ server, port: (server.address() as AddressInfo).port }),
+    );
   });
 }

@@ -11,7 +11,13 @@ export class Html {
 
 type Value = string | number | Html | readonly Html[];
 
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
 
 /** Tag for templates; values stand in text or in quoted attributes. */
 export function html(strings: TemplateStringsArray, ...values: readonly Value[]): Html {

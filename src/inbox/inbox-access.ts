@@ -19,5 +19,7 @@ export function isSameOrigin(req: IncomingMessage): boolean {
   const site = req.headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return false;
   const { origin, host } = req.headers;
-  return origin === undefined || (host !== undefined && URL.canParse(origin) && new URL(origin).host === host.toLowerCase());
+  return (
+    origin === undefined || (host !== undefined && URL.canParse(origin) && new URL(origin).host === host.toLowerCase())
+  );
 }

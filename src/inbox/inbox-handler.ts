@@ -36,7 +36,9 @@ export function inboxMount(options: InboxHandlerOptions): Mount {
       const url = new URL(req.url ?? '/', 'http://inbox.invalid');
       const isJson = url.pathname.startsWith('/inbox/messages');
       const isAllowed = isLocalCaller(req) || (await options.authorize(req));
-      const answer = isAllowed ? await answerTo(req, url, options.store) : refusal(isJson, 401, 'The inbox is open on its own machine, or with a login.');
+      const answer = isAllowed
+        ? await answerTo(req, url, options.store)
+        : refusal(isJson, 401, 'The inbox is open on its own machine, or with a login.');
       send(res, answer ?? refusal(isJson, 404, 'There is no such mail or page in the inbox.'));
     },
   };
@@ -47,7 +49,12 @@ async function answerTo(req: IncomingMessage, url: URL, store: InboxStore): Prom
   if (req.method === 'GET' || req.method === 'HEAD') return read(path, url.searchParams, store);
   const isDelete = req.method === 'DELETE' && path === '/inbox/messages';
   const isForm = req.method === 'POST' && path === '/inbox/clear';
-  if (!isDelete && !isForm) return refusal(path.startsWith('/inbox/messages'), 405, 'The inbox is read by GET, and emptied by DELETE /inbox/messages.');
+  if (!isDelete && !isForm)
+    return refusal(
+      path.startsWith('/inbox/messages'),
+      405,
+      'The inbox is read by GET, and emptied by DELETE /inbox/messages.',
+    );
   if (!isSameOrigin(req)) return refusal(isDelete, 403, 'The inbox is emptied from its own pages only.');
   await store.clear();
   if (isDelete) return json(200, { message: 'The inbox is empty.' });
@@ -64,7 +71,11 @@ async function read(path: string, search: URLSearchParams, store: InboxStore): P
   return found(store, id, (message) => (part === undefined ? showMessage(message, search) : partOf(message, part)));
 }
 
-async function found(store: InboxStore, id: string, show: (message: InboxMessage) => Promise<Answer | undefined>): Promise<Answer | undefined> {
+async function found(
+  store: InboxStore,
+  id: string,
+  show: (message: InboxMessage) => Promise<Answer | undefined>,
+): Promise<Answer | undefined> {
   const message = await store.read(Number(id));
   return message && show(message);
 }
@@ -76,7 +87,8 @@ async function list(search: URLSearchParams, store: InboxStore): Promise<Answer>
 
 async function listJson(search: URLSearchParams, store: InboxStore): Promise<Answer> {
   const limit = search.get('limit') ?? String(PAGE_SIZE);
-  if (!ID.test(limit) || Number(limit) > PAGE_SIZE_MAX) return json(422, { message: `limit must be a number from 1 to ${PAGE_SIZE_MAX}.` });
+  if (!ID.test(limit) || Number(limit) > PAGE_SIZE_MAX)
+    return json(422, { message: `limit must be a number from 1 to ${PAGE_SIZE_MAX}.` });
   const { entries, hasOlder } = await store.page({ ...queryOf(search), limit: Number(limit) });
   return json(200, { messages: entries.map(entryJson), next_before: hasOlder ? (entries.at(-1)?.id ?? null) : null });
 }
@@ -110,7 +122,9 @@ async function partOf(message: InboxMessage, part: string): Promise<Answer | und
   if (part === 'source') return { status: 200, type: 'text/plain', body: message.raw };
   const { html, text } = await parseMessage(message.raw);
   if (part === 'text') return text === null ? undefined : { status: 200, type: 'text/plain', body: text };
-  return html === null ? undefined : { status: 200, type: 'text/html', body: html, headers: { 'Content-Security-Policy': MAIL_POLICY } };
+  return html === null
+    ? undefined
+    : { status: 200, type: 'text/html', body: html, headers: { 'Content-Security-Policy': MAIL_POLICY } };
 }
 
 function refusal(isJson: boolean, status: number, text: string): Answer {

@@ -46,7 +46,9 @@ export function listPage(page: InboxPage, to: string): string {
   const search = to === '' ? '' : `&to=${encodeURIComponent(to)}`;
   const newest = page.entries[0]?.id ?? 0;
   const oldest = page.entries.at(-1)?.id ?? 0;
-  return layout('Inbox', html`
+  return layout(
+    'Inbox',
+    html`
 <p class="note">What the development receiver got. Nothing here was delivered to anybody.</p>
 <form method="get" action="/inbox" role="search"><label>Recipient <input type="search" name="to" value="${to}"></label> <button>Search</button></form>
 <form method="post" action="/inbox/clear"><button>Delete all</button></form>
@@ -54,12 +56,15 @@ ${page.entries.length === 0 ? html`<p>No mails.</p>` : entryTable(page.entries)}
 <nav aria-label="Pages"><ul>
 ${page.hasNewer ? html`<li><a rel="prev" href="/inbox?after=${newest}${search}">Newer</a></li>` : ''}
 ${page.hasOlder && oldest > 0 ? html`<li><a rel="next" href="/inbox?before=${oldest}${search}">Older</a></li>` : ''}
-</ul></nav>`);
+</ul></nav>`,
+  );
 }
 
 /** One mail under one of its tabs. */
 export function messagePage(message: InboxMessage, parsed: ParsedMessage, tab: Tab): string {
-  return layout(parsed.subject || '(no subject)', html`
+  return layout(
+    parsed.subject || '(no subject)',
+    html`
 <p><a href="/inbox">Inbox</a></p>
 <table><tbody>
 ${row('From', parsed.from || message.mailFrom)}${row('Envelope sender', message.mailFrom)}${row('Recipients', message.rcptTo.join(', '))}
@@ -68,7 +73,8 @@ ${parsed.attachments.map(({ filename, type, size }) => row('Attachment', `${file
 </tbody></table>
 <nav aria-label="Parts"><ul>${TABS.map((name) => tabLink(message.id, name, tab))}</ul></nav>
 ${tabContent(message, parsed, tab)}
-${parsed.links.length === 0 ? '' : html`<h2>Links</h2><ul>${parsed.links.map(linkItem)}</ul>`}`);
+${parsed.links.length === 0 ? '' : html`<h2>Links</h2><ul>${parsed.links.map(linkItem)}</ul>`}`,
+  );
 }
 
 /** A short page that says why there is nothing else. */
@@ -85,9 +91,17 @@ function layout(title: string, content: Html): string {
 
 function entryTable(entries: readonly InboxEntry[]): Html {
   return html`<table><thead><tr><th scope="col">Received</th><th scope="col">To</th><th scope="col">Subject</th><th scope="col">Size</th></tr></thead>
-<tbody>${entries.map(({ id, receivedAt, rcptTo, subject, size }) => html`<tr><td><time>${receivedAt.toISOString().slice(0, 19).replace('T', ' ')}</time></td>
+<tbody>${entries.map(
+    ({
+      id,
+      receivedAt,
+      rcptTo,
+      subject,
+      size,
+    }) => html`<tr><td><time>${receivedAt.toISOString().slice(0, 19).replace('T', ' ')}</time></td>
 <td>${rcptTo.join(', ')}</td><td><a href="/inbox/${id}">${subject || '(no subject)'}</a></td><td>${size}</td></tr>
-`)}</tbody></table>`;
+`,
+  )}</tbody></table>`;
 }
 
 function row(name: string, value: string): Html {
@@ -102,8 +116,10 @@ function tabLink(id: number, name: Tab, current: Tab): Html {
 }
 
 function tabContent(message: InboxMessage, parsed: ParsedMessage, tab: Tab): Html {
-  if (tab === 'headers') return html`<table><tbody>${parsed.headers.map(({ name, value }) => row(name, value))}</tbody></table>`;
-  if (tab === 'text') return parsed.text === null ? html`<p>This mail has no text part.</p>` : html`<pre>${parsed.text}</pre>`;
+  if (tab === 'headers')
+    return html`<table><tbody>${parsed.headers.map(({ name, value }) => row(name, value))}</tbody></table>`;
+  if (tab === 'text')
+    return parsed.text === null ? html`<p>This mail has no text part.</p>` : html`<pre>${parsed.text}</pre>`;
   if (tab === 'source') {
     const source = message.raw.toString('utf8', 0, SOURCE_LENGTH_SHOWN_MAX);
     return html`<p><a href="/inbox/${message.id}/source">The source alone</a></p><pre>${source}</pre>`;

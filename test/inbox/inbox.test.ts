@@ -26,7 +26,9 @@ const receiver = await startInboxServer({
   },
 });
 const web = await startHttpServer({
-  host: '127.0.0.1', port: 0, log: silentLog,
+  host: '127.0.0.1',
+  port: 0,
+  log: silentLog,
   mounts: [inboxMount({ store, authorize: (req) => req.headers.authorization === 'Bearer right' })],
 });
 const settings = validateSettings({ host: '127.0.0.1', port: receiver.port, encryption: 'none' });
@@ -42,7 +44,11 @@ afterAll(async () => {
 beforeEach(() => store.clear());
 
 function mail(to: string, content: string): Promise<unknown> {
-  return driver.send({ envelope: { from: 'bounce@house.test', to }, content: Buffer.from(content.replaceAll('\n', '\r\n')), messageId: '<1@house.test>' });
+  return driver.send({
+    envelope: { from: 'bounce@house.test', to },
+    content: Buffer.from(content.replaceAll('\n', '\r\n')),
+    messageId: '<1@house.test>',
+  });
 }
 
 interface Got {
@@ -55,8 +61,11 @@ function call(path: string, headers: Record<string, string> = {}, method = 'GET'
   return new Promise((resolve, reject) => {
     const req = request({ host: '127.0.0.1', port: web.port, path, method, headers }, (res) => {
       const chunks: Buffer[] = [];
-      res.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () =>
-        resolve({ status: res.statusCode ?? 0, headers: res.headers, text: Buffer.concat(chunks).toString() }));
+      res
+        .on('data', (chunk: Buffer) => chunks.push(chunk))
+        .on('end', () =>
+          resolve({ status: res.statusCode ?? 0, headers: res.headers, text: Buffer.concat(chunks).toString() }),
+        );
     });
     req.on('error', reject).end();
   });
@@ -86,7 +95,9 @@ Content-Type: text/html; charset=utf-8
 
 it('keeps a campaign in batches and shows it newest first, page by page', async () => {
   state.batches = 0;
-  await Promise.all(Array.from({ length: 130 }, (_, index) => mail(`p${index}@there.test`, `Subject: Number ${index}\n\nHello\n`)));
+  await Promise.all(
+    Array.from({ length: 130 }, (_, index) => mail(`p${index}@there.test`, `Subject: Number ${index}\n\nHello\n`)),
+  );
   expect(state.batches).toBeLessThan(130);
   const pages: string[] = [];
   let next: unknown = '';
@@ -112,12 +123,26 @@ it('shows a mail with all that is in it, and runs nothing of it', async () => {
   const id = await newestId();
   const read = JSON.parse((await call(`/inbox/messages/${id}`)).text);
   expect(read).toMatchObject({
-    id, from: 'Jürgen <j@house.test>', to: ['anna@there.test'], mail_from: 'bounce@house.test', subject: 'Grüße <script>alert(1)</script>',
+    id,
+    from: 'Jürgen <j@house.test>',
+    to: ['anna@there.test'],
+    mail_from: 'bounce@house.test',
+    subject: 'Grüße <script>alert(1)</script>',
     links: ['https://there.test/a?x=1&y=2', 'javascript:alert(5)', 'https://there.test/text'],
   });
-  for (const path of ['/inbox', `/inbox/${id}`, ...['html', 'text', 'headers', 'source'].map((tab) => `/inbox/${id}?tab=${tab}`)]) {
+  for (const path of [
+    '/inbox',
+    `/inbox/${id}`,
+    ...['html', 'text', 'headers', 'source'].map((tab) => `/inbox/${id}?tab=${tab}`),
+  ]) {
     const { status, text, headers } = await call(path);
-    expect([path, status, text.includes('<script'), text.includes('<img'), text.includes('href="javascript')]).toEqual([path, 200, false, false, false]);
+    expect([path, status, text.includes('<script'), text.includes('<img'), text.includes('href="javascript')]).toEqual([
+      path,
+      200,
+      false,
+      false,
+      false,
+    ]);
     expect(headers['content-security-policy']).toContain("default-src 'none'; style-src 'sha256-");
   }
   expect((await call(`/inbox/${id}`)).text).toContain(`<iframe sandbox="" src="/inbox/${id}/html"`);
@@ -125,12 +150,22 @@ it('shows a mail with all that is in it, and runs nothing of it', async () => {
   expect(framed.headers['content-security-policy']).toMatch(/^default-src 'none'.*sandbox$/);
   expect(framed.text).toContain('alert(4)');
   const source = await call(`/inbox/${id}/source`);
-  expect([source.headers['content-type'], source.text]).toEqual(['text/plain; charset=utf-8', HOSTILE.replaceAll('\n', '\r\n')]);
+  expect([source.headers['content-type'], source.text]).toEqual([
+    'text/plain; charset=utf-8',
+    HOSTILE.replaceAll('\n', '\r\n'),
+  ]);
   expect((await call(`/inbox/${id}/text`)).text).toContain('</pre><script>');
 });
 
 it('answers 404 for what is not there', async () => {
-  for (const path of ['/inbox/999999999', '/inbox/0', '/inbox/x', '/inbox/messages/1e9', '/inbox/messages/999999999999999', '/inbox/1/evil']) {
+  for (const path of [
+    '/inbox/999999999',
+    '/inbox/0',
+    '/inbox/x',
+    '/inbox/messages/1e9',
+    '/inbox/messages/999999999999999',
+    '/inbox/1/evil',
+  ]) {
     expect([path, (await call(path)).status]).toEqual([path, 404]);
   }
 });
@@ -138,7 +173,12 @@ it('answers 404 for what is not there', async () => {
 it('is open to this machine, and to others only with leave', async () => {
   const host = { Host: `localhost:${web.port}` };
   expect((await call('/inbox', host)).status).toBe(200);
-  for (const foreign of [{ Host: 'evil.test' }, { ...host, 'X-Forwarded-For': '10.0.0.1' }, { ...host, Forwarded: 'for=10.0.0.1' }, { Host: 'localhost.evil.test' }]) {
+  for (const foreign of [
+    { Host: 'evil.test' },
+    { ...host, 'X-Forwarded-For': '10.0.0.1' },
+    { ...host, Forwarded: 'for=10.0.0.1' },
+    { Host: 'localhost.evil.test' },
+  ]) {
     expect((await call('/inbox', foreign)).status).toBe(401);
     expect((await call('/inbox/messages', foreign)).status).toBe(401);
     expect((await call('/inbox/messages', { ...foreign, Authorization: 'Bearer right' })).status).toBe(200);
@@ -154,7 +194,9 @@ it('is emptied from its own pages or by a program, never by another site', async
   }
   expect((await call('/inbox', {}, 'POST')).status).toBe(405);
   expect((await store.page({ limit: 1 })).entries).toHaveLength(1);
-  expect((await call('/inbox/clear', { Origin: `http://${host}`, 'Sec-Fetch-Site': 'same-origin' }, 'POST')).status).toBe(303);
+  expect(
+    (await call('/inbox/clear', { Origin: `http://${host}`, 'Sec-Fetch-Site': 'same-origin' }, 'POST')).status,
+  ).toBe(303);
   expect((await store.page({ limit: 1 })).entries).toHaveLength(0);
   expect((await call('/inbox/messages', {}, 'DELETE')).status).toBe(200);
 });
@@ -173,7 +215,9 @@ it('refuses what is too long', async () => {
 });
 
 it('keeps the newest 5,000', async () => {
-  await database.execute(sql`INSERT INTO inbox.message (mail_from, rcpt_to, size, raw) SELECT 'a', '{b}', 1, 'x' FROM generate_series(1, 5100)`);
+  await database.execute(
+    sql`INSERT INTO inbox.message (mail_from, rcpt_to, size, raw) SELECT 'a', '{b}', 1, 'x' FROM generate_series(1, 5100)`,
+  );
   await mail('anna@there.test', 'Subject: newest\n\nx\n');
   const [row] = await database.query<{ count: bigint }>(sql`SELECT count(*) FROM inbox.message`);
   expect(row?.count).toBe(5000n);

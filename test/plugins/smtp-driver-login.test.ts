@@ -32,12 +32,15 @@ async function mailServer(options: SMTPServerOptions): Promise<{ port: number; g
     disableReverseLookup: true,
     authOptional: true,
     onAuth: (auth, _session, done) => {
-      const isRight = auth.method === 'CRAM-MD5' ? auth.validatePassword('open sesame') : auth.password === 'open sesame';
+      const isRight =
+        auth.method === 'CRAM-MD5' ? auth.validatePassword('open sesame') : auth.password === 'open sesame';
       return auth.username === 'anna' && isRight ? done(null, { user: 'anna' }) : done(new Error('no such login'));
     },
     onData: (stream, _session, done) => {
       const chunks: Buffer[] = [];
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => (got.push(Buffer.concat(chunks).toString()), done()));
+      stream
+        .on('data', (chunk: Buffer) => chunks.push(chunk))
+        .on('end', () => (got.push(Buffer.concat(chunks).toString()), done()));
     },
     ...options,
   });
@@ -50,8 +53,15 @@ async function mailServer(options: SMTPServerOptions): Promise<{ port: number; g
 
 function sendMany(driver: SendingDriver, count: number): Promise<unknown> {
   const content = (index: number) => Buffer.from(`Subject: ${index}\r\n\r\n.dotted\r\nline ${index}\r\n`);
-  return Promise.all(Array.from({ length: count }, (_, index) =>
-    driver.send({ envelope: { from: 'a@house.test', to: `p${index}@there.test` }, content: content(index), messageId: `<${index}@house.test>` })));
+  return Promise.all(
+    Array.from({ length: count }, (_, index) =>
+      driver.send({
+        envelope: { from: 'a@house.test', to: `p${index}@there.test` },
+        content: content(index),
+        messageId: `<${index}@house.test>`,
+      }),
+    ),
+  );
 }
 
 describe('a general mail server', () => {
@@ -73,11 +83,17 @@ describe('a general mail server', () => {
     expect(await driverFor(port, { ...login, password: 'open sesame' }).test()).toEqual({ ok: true });
     const refused = await driverFor(port, { ...login, password: 'guess' }).test();
     expect(refused).toMatchObject({ ok: false, message: expect.stringContaining('535') });
-    await expect(sendMany(driverFor(port, { ...login, password: 'guess' }), 3)).rejects.toMatchObject({ kind: 'unavailable', code: 535 });
+    await expect(sendMany(driverFor(port, { ...login, password: 'guess' }), 3)).rejects.toMatchObject({
+      kind: 'unavailable',
+      code: 535,
+    });
   });
 
   it('is not trusted with a certificate that nobody vouches for', async () => {
-    for (const [encryption, secure] of [['tls', true], ['starttls', false]] as const) {
+    for (const [encryption, secure] of [
+      ['tls', true],
+      ['starttls', false],
+    ] as const) {
       const { port, got } = await mailServer({ secure });
       const driver = driverFor(port, { encryption, allow_invalid_certificate: false });
       await expect(sendMany(driver, 2)).rejects.toMatchObject({ kind: 'unavailable' });
@@ -87,7 +103,9 @@ describe('a general mail server', () => {
 
   it('gets no password when it offers no login', async () => {
     const { port } = await mailServer({ disabledCommands: ['AUTH'] });
-    expect(await driverFor(port, { encryption: 'none', username: 'anna', password: 'open sesame' }).test()).toMatchObject({ ok: false });
+    expect(
+      await driverFor(port, { encryption: 'none', username: 'anna', password: 'open sesame' }).test(),
+    ).toMatchObject({ ok: false });
   });
 });
 
@@ -99,32 +117,47 @@ describe('somebody on the way', () => {
     expect(server.lines).toEqual(['EHLO client.test']);
   });
 
-  it.each(['220 go\r\n250 injected', '220 go\r\n250-injec'])('who slips in replies before TLS ends the connection', async (reply) => {
-    await using server = await scriptedSmtpServer({ extensions: ['STARTTLS'], answer: ({ verb }) => (verb === 'STARTTLS' ? reply : undefined) });
-    expect(await driverFor(server.port, { encryption: 'starttls' }).test()).toMatchObject({ ok: false });
-    await expect.poll(() => server.openSockets()).toBe(0);
-  });
+  it.each(['220 go\r\n250 injected', '220 go\r\n250-injec'])(
+    'who slips in replies before TLS ends the connection',
+    async (reply) => {
+      await using server = await scriptedSmtpServer({
+        extensions: ['STARTTLS'],
+        answer: ({ verb }) => (verb === 'STARTTLS' ? reply : undefined),
+      });
+      expect(await driverFor(server.port, { encryption: 'starttls' }).test()).toMatchObject({ ok: false });
+      await expect.poll(() => server.openSockets()).toBe(0);
+    },
+  );
 
   it('who answers STARTTLS with garbage ends the connection', async () => {
-    await using server = await scriptedSmtpServer({ extensions: ['STARTTLS'], answer: ({ verb, session }) => {
-      if (verb === 'STARTTLS') setTimeout(() => session.socket.write('this is not TLS'), 20);
-      return verb === 'STARTTLS' ? '220 go' : undefined;
-    } });
+    await using server = await scriptedSmtpServer({
+      extensions: ['STARTTLS'],
+      answer: ({ verb, session }) => {
+        if (verb === 'STARTTLS') setTimeout(() => session.socket.write('this is not TLS'), 20);
+        return verb === 'STARTTLS' ? '220 go' : undefined;
+      },
+    });
     expect(await driverFor(server.port, { encryption: 'starttls' }).test()).toMatchObject({ ok: false });
     await expect.poll(() => server.openSockets()).toBe(0);
   });
 });
 
 describe.skipIf(SINK === undefined)("Postfix's sink", () => {
-  it.each([['pipelined', []], ['without PIPELINING', ['-p']], ['refusing RCPT', ['-f', 'RCPT']], ['dropping at the dot', ['-q', '.']], ['dropping at DATA', ['-q', 'DATA']], ['only HELO', ['-e']]])(
-    'is served %s', async (name, flags) => {
-      const driver = driverFor(await startSink(flags), { encryption: 'none' });
-      const sent = sendMany(driver, 60);
-      if (name === 'refusing RCPT') return expect(sent).rejects.toMatchObject({ kind: 'refused' });
-      if (name === 'dropping at the dot') return expect(sent).rejects.toMatchObject({ kind: 'unknown' });
-      if (name === 'dropping at DATA') return expect(sent).rejects.toMatchObject({ kind: 'unavailable' });
-      await sent;
-    });
+  it.each([
+    ['pipelined', []],
+    ['without PIPELINING', ['-p']],
+    ['refusing RCPT', ['-f', 'RCPT']],
+    ['dropping at the dot', ['-q', '.']],
+    ['dropping at DATA', ['-q', 'DATA']],
+    ['only HELO', ['-e']],
+  ])('is served %s', async (name, flags) => {
+    const driver = driverFor(await startSink(flags), { encryption: 'none' });
+    const sent = sendMany(driver, 60);
+    if (name === 'refusing RCPT') return expect(sent).rejects.toMatchObject({ kind: 'refused' });
+    if (name === 'dropping at the dot') return expect(sent).rejects.toMatchObject({ kind: 'unknown' });
+    if (name === 'dropping at DATA') return expect(sent).rejects.toMatchObject({ kind: 'unavailable' });
+    await sent;
+  });
 });
 
 async function startSink(flags: readonly string[]): Promise<number> {
@@ -136,9 +169,12 @@ async function startSink(flags: readonly string[]): Promise<number> {
   const env = { ...process.env, LD_LIBRARY_PATH: join(dirname(SINK ?? ''), '../lib/postfix') };
   const sink = spawn(SINK ?? '', [...user, ...flags, `127.0.0.1:${port}`, '100'], { env, stdio: 'ignore' });
   cleanups.push(() => sink.kill());
-  const answers = () => new Promise<boolean>((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => (socket.destroy(), resolve(true))).on('error', () => resolve(false));
-  });
+  const answers = () =>
+    new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => (socket.destroy(), resolve(true))).on('error', () =>
+        resolve(false),
+      );
+    });
   await expect.poll(answers).toBe(true);
   return port;
 }

@@ -79,7 +79,7 @@ function serve(socket: Socket, shared: Shared): void {
   socket.on('data', (chunk: Buffer) => {
     const bytes = shared.options.filter?.(chunk, session) ?? chunk;
     dialogue.rest += bytes.toString('latin1');
-    while (!socket.destroyed && step(dialogue));
+    while (!socket.writableEnded && step(dialogue));
   });
 }
 
@@ -176,7 +176,7 @@ function say(dialogue: Dialogue, event: SmtpEvent, usual: string): boolean {
 function write(dialogue: Dialogue, text: string): void {
   const { socket } = dialogue.session;
   const pause = dialogue.shared.options.byteDelayMs;
-  if (socket.destroyed) return;
+  if (socket.writableEnded) return;
   if (pause === undefined) return void socket.write(text, 'latin1');
   for (const byte of text) setTimeout(() => socket.destroyed || socket.write(byte), pause * dialogue.bytesWritten++);
 }

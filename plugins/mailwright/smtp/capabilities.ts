@@ -28,7 +28,10 @@ export function capabilitiesOf(ehlo: Reply): Capabilities {
   const offered = new Map<string, readonly string[]>();
   for (const line of ehlo.lines().slice(1)) {
     // `AUTH=LOGIN` is how servers older than RFC 4954 wrote it
-    const [keyword = '', ...parameters] = line.toUpperCase().replace(/^AUTH=/, 'AUTH ').split(/\s+/);
+    const [keyword = '', ...parameters] = line
+      .toUpperCase()
+      .replace(/^AUTH=/, 'AUTH ')
+      .split(/\s+/);
     offered.set(keyword, [...(offered.get(keyword) ?? []), ...parameters]);
   }
   return {

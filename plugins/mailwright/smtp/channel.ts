@@ -134,7 +134,10 @@ export class SmtpChannel {
     }
     for (let from = 0; from < piece.byteLength; from += WRITE_BYTES_MAX) {
       const isLast = from + WRITE_BYTES_MAX >= piece.byteLength;
-      this.#outgoing.push({ piece: piece.subarray(from, from + WRITE_BYTES_MAX), onWrite: isLast ? onWrite : undefined });
+      this.#outgoing.push({
+        piece: piece.subarray(from, from + WRITE_BYTES_MAX),
+        onWrite: isLast ? onWrite : undefined,
+      });
     }
   }
 

@@ -2,7 +2,12 @@
  * The open connections to one server: opened when messages wait, shared evenly, given up when idle. A message that
  * no connection has started with waits here.
  */
-import { SendingError, type DriverOptions, type OutgoingMessage, type SendResult } from '../../../src/plugin-api/index.ts';
+import {
+  SendingError,
+  type DriverOptions,
+  type OutgoingMessage,
+  type SendResult,
+} from '../../../src/plugin-api/index.ts';
 import type { Capabilities } from './capabilities.ts';
 import { SmtpConnection, type ConnectionEnd, type Mode } from './connection.ts';
 import { unavailable } from './reply-meaning.ts';

@@ -15,7 +15,11 @@ interface DialOptions {
 
 /** A connected socket: with TLS from the first byte when the settings say `tls`, plain otherwise. */
 export async function dial(settings: SmtpSettings, options: DialOptions): Promise<Socket> {
-  const address = { host: bareHost(settings.host), port: settings.port, ...(options.lookup ? { lookup: options.lookup } : {}) };
+  const address = {
+    host: bareHost(settings.host),
+    port: settings.port,
+    ...(options.lookup ? { lookup: options.lookup } : {}),
+  };
   if (settings.encryption === 'tls') {
     const socket = connectTls({ ...address, ...tlsOptions(settings) });
     return settled(socket, { ...options, event: 'secureConnect' });
@@ -64,7 +68,10 @@ function settled<Kind extends Socket>(socket: Kind, { event, timeoutMs, signal }
     };
     const onClose = () => fail(new Error('The server closed the connection during the handshake'));
     const onAbort = () => fail(new Error('The driver was closed'));
-    const timer = setTimeout(() => fail(new Error('The server did not answer the connection in time')), Math.min(timeoutMs, HANDSHAKE_MS_MAX));
+    const timer = setTimeout(
+      () => fail(new Error('The server did not answer the connection in time')),
+      Math.min(timeoutMs, HANDSHAKE_MS_MAX),
+    );
     const release = () => {
       clearTimeout(timer);
       socket.off(event, onEvent).off('error', fail).off('close', onClose);

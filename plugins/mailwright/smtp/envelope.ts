@@ -18,7 +18,8 @@ export function assertEnvelope(envelope: OutgoingMessage['envelope']): void {
   if (envelope.to === '') throw new SendingError('refused', 'The recipient address is empty');
   for (const address of [envelope.from, envelope.to]) {
     if (Buffer.byteLength(address) > ADDRESS_BYTES_MAX) throw new SendingError('refused', 'The address is too long');
-    if (FORBIDDEN.test(address)) throw new SendingError('refused', 'The address has characters that no address may have');
+    if (FORBIDDEN.test(address))
+      throw new SendingError('refused', 'The address has characters that no address may have');
   }
 }
 
@@ -26,7 +27,10 @@ export function assertEnvelope(envelope: OutgoingMessage['envelope']): void {
 export function envelopeCommands(message: OutgoingMessage, capabilities: Capabilities): EnvelopeCommands {
   const { from, to } = message.envelope;
   const size = capabilities.size ? ` SIZE=${message.content.byteLength}` : '';
-  return { mail: `MAIL FROM:<${from}>${size}${utf8Parameters(from + to, capabilities)}\r\n`, rcpt: `RCPT TO:<${to}>\r\n` };
+  return {
+    mail: `MAIL FROM:<${from}>${size}${utf8Parameters(from + to, capabilities)}\r\n`,
+    rcpt: `RCPT TO:<${to}>\r\n`,
+  };
 }
 
 /** RFC 6531: asked for only by addresses that need it, since not every next hop can take such a message. */

@@ -98,5 +98,6 @@ function assertSameCode(bytes: Buffer, at: { code: number; replyStart: number; l
 }
 
 function assertSize(size: number): void {
-  if (size > REPLY_BYTES_MAX) throw new SmtpProtocolError(`A reply of the server is longer than ${REPLY_BYTES_MAX} bytes`);
+  if (size > REPLY_BYTES_MAX)
+    throw new SmtpProtocolError(`A reply of the server is longer than ${REPLY_BYTES_MAX} bytes`);
 }

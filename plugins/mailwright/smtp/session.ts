@@ -28,7 +28,11 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   let channel: SmtpChannel | undefined;
   const abort = () => channel?.destroy(new Error('The driver was closed'));
   try {
-    const socket = await dial(options.settings, { timeoutMs: options.replyTimeoutMs, signal: options.signal, lookup: options.lookup });
+    const socket = await dial(options.settings, {
+      timeoutMs: options.replyTimeoutMs,
+      signal: options.signal,
+      lookup: options.lookup,
+    });
     channel = new SmtpChannel(socket, options.replyTimeoutMs);
     options.signal.addEventListener('abort', abort, { once: true });
     return { channel, capabilities: await converse(channel, options) };
@@ -58,7 +62,8 @@ async function converse(channel: SmtpChannel, options: SessionOptions): Promise<
     // what was offered in plain text could have been written by anybody on the way (RFC 3207 4.2)
     capabilities = await introduce(channel, options.clientName);
   }
-  if (options.settings.username !== '') await logIn(channel, { settings: options.settings, offered: capabilities.auth });
+  if (options.settings.username !== '')
+    await logIn(channel, { settings: options.settings, offered: capabilities.auth });
   return capabilities;
 }
 
@@ -79,12 +84,16 @@ async function startTls(channel: SmtpChannel, tls: { options: SessionOptions; is
   await channel.replaceSocket((plain) => upgrade(plain, settings, { timeoutMs: replyTimeoutMs, signal }));
 }
 
-async function logIn(channel: SmtpChannel, login: { settings: SmtpSettings; offered: ReadonlySet<string> }): Promise<void> {
+async function logIn(
+  channel: SmtpChannel,
+  login: { settings: SmtpSettings; offered: ReadonlySet<string> },
+): Promise<void> {
   const { username, password, encryption } = login.settings;
   // in plain text a challenge is better than the password itself
   const preferred = encryption === 'none' ? ['CRAM-MD5', 'PLAIN', 'LOGIN'] : ['PLAIN', 'LOGIN', 'CRAM-MD5'];
   const mechanism = preferred.find((name) => login.offered.has(name));
-  if (mechanism === undefined) throw unavailable('The server offers no login that this client knows (PLAIN, LOGIN, CRAM-MD5)');
+  if (mechanism === undefined)
+    throw unavailable('The server offers no login that this client knows (PLAIN, LOGIN, CRAM-MD5)');
   const answer = await authenticate(channel, { mechanism, username, password });
   if (!answer.isPositive) throw unavailable('The server refused the login', answer);
 }

@@ -33,7 +33,10 @@ const flag = z
 
 const settingsSchema = z
   .object({
-    host: z.string({ error: 'The host is required.' }).trim().min(1, { error: 'The host is required.' })
+    host: z
+      .string({ error: 'The host is required.' })
+      .trim()
+      .min(1, { error: 'The host is required.' })
       .regex(HOST, { error: 'The host must be a host name or an IP address.' }),
     port: z.preprocess(absentWhenBlank, count('port', 65_535).optional()),
     encryption: z.preprocess(

@@ -47,7 +47,9 @@ class SmtpDriver implements SendingDriver {
       const { channel } = await openSession({ ...this.#options, settings: this.#settings, signal });
       const answer = await channel.request('NOOP');
       await quit(channel);
-      return answer.isPositive ? { ok: true } : { ok: false, message: unavailable('The server refused NOOP', answer).message };
+      return answer.isPositive
+        ? { ok: true }
+        : { ok: false, message: unavailable('The server refused NOOP', answer).message };
     } catch (error) {
       return { ok: false, message: error instanceof Error ? error.message : String(error) };
     }
