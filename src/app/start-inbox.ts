@@ -1,10 +1,21 @@
 /**
  * The built-in inbox, a development receiver: it runs so that a first campaign arrives somewhere, and steps back as
- * soon as there is a real sending server.
+ * soon as there is a real sending server. One process of an installation runs it.
  */
+import type { IncomingMessage } from 'node:http';
 import type { Settings } from '../config/settings.ts';
-import type { Mount } from '../http/http-server.ts';
+import { authenticateToken } from '../domain/accounts/authenticate-token.ts';
 import type { Context } from '../domain/context.ts';
+import {
+  developmentServerPort,
+  hasRealSendingServer,
+  retireDevelopmentServer,
+  useDevelopmentServer,
+} from '../domain/sending/development-server.ts';
+import type { Mount } from '../http/http-server.ts';
+import { inboxMount } from '../inbox/inbox-handler.ts';
+import { startInboxServer, type InboxServer } from '../inbox/inbox-server.ts';
+import { createInboxStore, type InboxStore } from '../inbox/inbox-store.ts';
 
 export interface RunningInbox {
   /** Port of the SMTP receiver; null: it does not run. */
@@ -13,6 +24,54 @@ export interface RunningInbox {
   close(): Promise<void>;
 }
 
-export async function startInbox(_ctx: Context, _settings: Settings): Promise<RunningInbox> {
-  return { port: null, mounts: [], close: async () => undefined };
+const NONE: RunningInbox = { port: null, mounts: [], close: async () => undefined };
+const LOCK = `hashtextextended('mailwright:inbox', 0)`;
+
+/** Runs the inbox when the settings ask for it; in a second process it only shows what the first receives. */
+export async function startInbox(ctx: Context, settings: Settings): Promise<RunningInbox> {
+  const isWanted = settings.INBOX === 'on' || (settings.INBOX === 'auto' && !(await hasRealSendingServer(ctx)));
+  if (!isWanted) {
+    await retireDevelopmentServer(ctx);
+    return NONE;
+  }
+  const store = createInboxStore(ctx.database);
+  const mounts = [inboxMount({ store, authorize: (req) => isAdministrator(ctx, req) })];
+  // Held by the connection for as long as the process lives, so that a killed one's place is free at once.
+  const client = await ctx.database.pool.connect();
+  const { rows } = await client.query<{ isFirst: boolean }>(`SELECT pg_try_advisory_lock(${LOCK}) AS "isFirst"`);
+  if (!rows[0]?.isFirst) {
+    client.release();
+    return { port: await developmentServerPort(ctx), mounts, close: async () => undefined };
+  }
+  const server = await listenSomewhere(ctx, settings.INBOX_SMTP_PORT, store);
+  await useDevelopmentServer(ctx, server.port);
+  return {
+    port: server.port,
+    mounts,
+    async close() {
+      await server.close();
+      client.release(true);
+    },
+  };
+}
+
+/** Another program may have the usual port; nobody needs to know the number. */
+async function listenSomewhere(ctx: Context, port: number, store: InboxStore): Promise<InboxServer> {
+  const options = { log: ctx.log, storeBatch: store.storeBatch };
+  try {
+    return await startInboxServer({ ...options, port });
+  } catch {
+    const server = await startInboxServer({ ...options, port: 0 });
+    ctx.log.warn('inbox.other_port', { wanted: port, port: server.port });
+    return server;
+  }
+}
+
+/** From another machine: an administrator's API token, as a bearer or as the password of a browser's login. */
+async function isAdministrator(ctx: Context, req: IncomingMessage): Promise<boolean> {
+  const [, scheme = '', credentials = ''] = /^(Bearer|Basic) +(\S+)$/i.exec(req.headers.authorization ?? '') ?? [];
+  const token = scheme.toLowerCase() === 'basic' ? Buffer.from(credentials, 'base64').toString().replace(/^[^:]*:/, '') : credentials;
+  if (token === '') return false;
+  const found = await authenticateToken(ctx.db, token, null);
+  return found?.viewer.isAdmin === true;
 }
