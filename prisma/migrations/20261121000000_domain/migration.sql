@@ -447,9 +447,6 @@ CREATE UNIQUE INDEX "list_field_customer_id_list_id_tag_key" ON "list_field"("cu
 CREATE UNIQUE INDEX "list_field_customer_id_uid_key" ON "list_field"("customer_id", "uid");
 
 -- CreateIndex
-CREATE INDEX "subscriber_id_idx" ON "subscriber"("id");
-
--- CreateIndex
 CREATE UNIQUE INDEX "subscriber_customer_id_email_key_list_id_key" ON "subscriber"("customer_id", "email_key", "list_id");
 
 -- CreateIndex

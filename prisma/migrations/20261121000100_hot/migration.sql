@@ -227,6 +227,8 @@ CREATE TABLE hot.subscriber_block (
   members     integer NOT NULL,
   PRIMARY KEY (customer_id, list_id, block)
 ) WITH (fillfactor = 50);
+-- Which lists have somebody near an id: finds a subscriber by its id alone without an index on the largest table.
+CREATE INDEX subscriber_block_by_id ON hot.subscriber_block (block);
 
 CREATE FUNCTION hot.count_inserted_subscribers() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

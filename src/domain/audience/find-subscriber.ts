@@ -48,8 +48,15 @@ async function findByAddress(ctx: Context, address: string, list: MailList | und
   return found;
 }
 
+/** Whoever's it is. The block tells which lists have ids near this one: mostly a single list. */
 async function findById(ctx: Context, id: bigint): Promise<Subscriber | undefined> {
-  const [row] = await select(ctx, sql`id = ${id}`);
+  const [row] = await ctx.db.query<Subscriber>(
+    sql`SELECT ${SUBSCRIBER_COLUMNS}
+          FROM hot.subscriber_block b
+          JOIN subscriber s ON s.customer_id = b.customer_id AND s.list_id = b.list_id AND s.id = ${id}::bigint
+         WHERE b.block = ${id}::bigint >> 11`,
+    'audience.find_subscriber_by_id',
+  );
   return row;
 }
 
