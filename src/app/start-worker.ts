@@ -2,13 +2,16 @@
 import type { Settings } from '../config/settings.ts';
 import type { Context } from '../domain/context.ts';
 import { createDispatchCache } from '../domain/delivery/dispatch.ts';
-import { createDriverPool } from '../domain/sending/driver-pool.ts';
+import { createDriverPool, type DriverPool } from '../domain/sending/driver-pool.ts';
 import { announceCampaignChange } from '../domain/statistics/announce-campaign-change.ts';
 import { crontab } from '../workers/crontab.ts';
 import { runWorker } from '../workers/run-worker.ts';
+import { dropAbandonedImportsTask } from '../workers/tasks/drop-abandoned-imports.ts';
 import { makePartitionsTask, reviveCampaignsTask } from '../workers/tasks/maintenance.ts';
 import { planCampaignTask, startScheduledCampaignTask } from '../workers/tasks/plan-campaign.ts';
+import { runImportTask } from '../workers/tasks/run-import.ts';
 import { sendBatchTask } from '../workers/tasks/send-batch.ts';
+import type { Task } from '../workers/task.ts';
 
 export interface RunningWorker {
   isWorking(): boolean;
@@ -24,14 +27,9 @@ export async function startWorker(ctx: Context, settings: Settings): Promise<Run
   const ticks = settings.ROLES.includes('cron');
   if (!works && !ticks) return { isWorking: () => true, stop: async () => undefined };
   const drivers = createDriverPool(ctx.hooks);
-  const tools = {
-    drivers,
-    dispatches: createDispatchCache(),
-    announce: (customerId: bigint, campaignId: bigint) => announceCampaignChange(ctx, { customerId, campaignId }),
-  };
   const worker = await runWorker({
     ctx,
-    tasks: works ? [planCampaignTask, startScheduledCampaignTask, sendBatchTask(tools), makePartitionsTask, reviveCampaignsTask] : [],
+    tasks: works ? tasksOf(ctx, drivers) : [],
     concurrency: settings.WORKER_CONCURRENCY,
     crontab: ticks ? crontab : [],
   });
@@ -42,4 +40,22 @@ export async function startWorker(ctx: Context, settings: Settings): Promise<Run
       await drivers.close();
     },
   };
+}
+
+/** Every kind of job there is, and what the sending ones share in this process. */
+function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
+  const tools = {
+    drivers,
+    dispatches: createDispatchCache(),
+    announce: (customerId: bigint, campaignId: bigint) => announceCampaignChange(ctx, { customerId, campaignId }),
+  };
+  return [
+    planCampaignTask,
+    startScheduledCampaignTask,
+    sendBatchTask(tools),
+    runImportTask,
+    dropAbandonedImportsTask,
+    makePartitionsTask,
+    reviveCampaignsTask,
+  ];
 }

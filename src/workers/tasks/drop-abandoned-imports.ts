@@ -3,7 +3,7 @@ import { dropAbandonedImports } from '../../domain/audience/imports/drop-abandon
 import { dropAbandonedImportsJob } from '../../jobs/import-jobs.ts';
 import { defineTask } from '../task.ts';
 
-export const task = defineTask(dropAbandonedImportsJob, async (ctx) => {
+export const dropAbandonedImportsTask = defineTask(dropAbandonedImportsJob, async (ctx) => {
   const dropped = await dropAbandonedImports(ctx);
   if (dropped > 0) ctx.log.info('imports.dropped', { imports: dropped });
 });
