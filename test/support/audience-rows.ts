@@ -14,12 +14,19 @@ export interface SeededCampaign {
 interface SeedOptions {
   readonly subscribers: number;
   readonly trackOpen?: boolean;
+  /** Of a customer that is there already. */
+  readonly customerId?: bigint;
 }
 
-/** A customer of its own with one list of subscribed people (`p1@example.org` on) and one campaign to it. */
-export async function seedCampaign(db: Queryable, { subscribers, trackOpen = true }: SeedOptions): Promise<SeededCampaign> {
+/** A customer (of its own) with one list of subscribed people (`p1@example.org` on) and one campaign to it. */
+export async function seedCampaign(
+  db: Queryable,
+  { subscribers, trackOpen = true, customerId: given }: SeedOptions,
+): Promise<SeededCampaign> {
   const [campaignUid, listUid] = [newUid(), newUid()];
-  const customerId = await idOf(db.query(sql`INSERT INTO customer (uid, name) VALUES (${newUid()}, 'Customer') RETURNING id`));
+  const customerId =
+    given ??
+    (await idOf(db.query(sql`INSERT INTO customer (uid, name) VALUES (${newUid()}, 'Customer') RETURNING id`)));
   const listId = await idOf(
     db.query(sql`INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
                  VALUES (${customerId}, ${listUid}, 'Friends', 'News', 'news@sender.example', 'Sender') RETURNING id`),

@@ -27,7 +27,10 @@ const throttles = new WeakMap<Database, Throttle>();
  * Announces a change that is committed. Returns at once and never throws: who watches may miss one notification and
  * reads the figures of the next. Inside a transaction call it from `afterCommit`.
  */
-export function announceCampaignChange(ctx: Pick<Context, 'database' | 'log'>, { customerId, campaignId }: CampaignKey): void {
+export function announceCampaignChange(
+  ctx: Pick<Context, 'database' | 'log'>,
+  { customerId, campaignId }: CampaignKey,
+): void {
   const throttle = throttleOf(ctx.database);
   const key = `${customerId}:${campaignId}`;
   const held = throttle.get(key);

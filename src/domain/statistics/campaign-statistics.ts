@@ -63,7 +63,10 @@ interface CounterRow {
 }
 
 /** The figures of the campaigns asked for, in their order; zeros for one that has not begun. One statement for all. */
-export async function readCampaignStatistics(ctx: Pick<Context, 'db'>, keys: readonly CampaignKey[]): Promise<CampaignStatistics[]> {
+export async function readCampaignStatistics(
+  ctx: Pick<Context, 'db'>,
+  keys: readonly CampaignKey[],
+): Promise<CampaignStatistics[]> {
   const rows = await ctx.db.query<CounterRow & Record<string, unknown>>(
     sql`SELECT k.customer_id, k.campaign_id,
                coalesce(d.audience, 0) AS audience, coalesce(d.open, 0) AS open, coalesce(d.sent, 0) AS sent,

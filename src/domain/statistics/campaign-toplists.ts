@@ -1,6 +1,6 @@
 /** The lists beside a campaign's figures (decision D23): its links, its most frequent openers, where they were. */
 import type { Context } from '../context.ts';
-import { sql } from '../../db/database.ts';
+import { sql, type Sql } from '../../db/database.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import type { CampaignKey } from './announce-campaign-change.ts';
 
@@ -15,6 +15,9 @@ export interface LinkStatistics {
   readonly uniqClickCount: number;
   readonly lastClick: Date | null;
 }
+
+/** A row of a batch: which of the campaigns asked for it belongs to. */
+type Numbered<Row> = Row & { readonly no: bigint };
 
 export interface TopLocation {
   readonly country: string | null;
@@ -46,46 +49,87 @@ export async function registerCampaignLinks(
   );
 }
 
-/** Every link of the campaign in the order of the message, with its clicks. */
-export async function readCampaignLinks(ctx: Pick<Context, 'db'>, { customerId, campaignId }: CampaignKey): Promise<LinkStatistics[]> {
-  return ctx.db.query<LinkStatistics & Record<string, unknown>>(
-    sql`SELECT url, click_count AS "clickCount", uniq_click_count AS "uniqClickCount", last_click_at AS "lastClick"
-          FROM hot.link_counter WHERE customer_id = ${customerId} AND campaign_id = ${campaignId}
-         ORDER BY link_no LIMIT ${LINKS_MAX}`,
+/** Every link of each campaign in the order of its message, with its clicks. One statement for all campaigns. */
+export async function readCampaignLinks(
+  ctx: Pick<Context, 'db'>,
+  keys: readonly CampaignKey[],
+): Promise<LinkStatistics[][]> {
+  const rows = await ctx.db.query<Numbered<LinkStatistics>>(
+    sql`SELECT k.no, l.* FROM ${campaignsAskedFor(keys)}
+         CROSS JOIN LATERAL (
+           SELECT url, click_count AS "clickCount", uniq_click_count AS "uniqClickCount", last_click_at AS "lastClick"
+             FROM hot.link_counter l WHERE l.customer_id = k.customer_id AND l.campaign_id = k.campaign_id
+            ORDER BY link_no LIMIT ${LINKS_MAX}) l`,
     'statistics.links',
   );
+  return byCampaign(keys, rows, ({ url, clickCount, uniqClickCount, lastClick }) => ({
+    url,
+    clickCount,
+    uniqClickCount,
+    lastClick,
+  }));
 }
 
 /**
  * Where opens came from. This installation looks no addresses up, so all opens are of one unknown place; without an
  * open there is no place.
  */
-export async function readTopLocations(ctx: Pick<Context, 'db'>, { customerId, campaignId }: CampaignKey): Promise<TopLocation[]> {
-  return ctx.db.query<TopLocation & Record<string, unknown>>(
-    sql`SELECT NULL AS country, NULL AS region, NULL AS city, open_count AS "openCount"
-          FROM hot.tracking_counter WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} AND open_count > 0`,
+export async function readTopLocations(
+  ctx: Pick<Context, 'db'>,
+  keys: readonly CampaignKey[],
+): Promise<TopLocation[][]> {
+  const rows = await ctx.db.query<{ no: bigint; open_count: number }>(
+    sql`SELECT k.no, t.open_count FROM ${campaignsAskedFor(keys)}
+          JOIN hot.tracking_counter t ON t.customer_id = k.customer_id AND t.campaign_id = k.campaign_id
+         WHERE t.open_count > 0`,
     'statistics.locations',
   );
+  return byCampaign(keys, rows, ({ open_count }) => ({
+    country: null,
+    region: null,
+    city: null,
+    openCount: open_count,
+  }));
 }
 
-/** Who opened most often, at most ten, the most frequent first. */
-export async function readTopOpeners(ctx: Pick<Context, 'db'>, { customerId, campaignId }: CampaignKey): Promise<TopOpener[]> {
+/** Who opened most often, at most ten per campaign, the most frequent first. */
+export async function readTopOpeners(ctx: Pick<Context, 'db'>, keys: readonly CampaignKey[]): Promise<TopOpener[][]> {
   // Two ways in, so that no campaign is read as a whole: those who opened again have an index of their own, and of
   // those who opened once any ten will do.
-  const rows = await ctx.db.query<{ id: bigint; email: string; open_count: number }>(
-    sql`WITH again AS (
-          SELECT subscriber_id, open_count FROM hot.recipient_activity
-           WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} AND open_count > 1
-           ORDER BY open_count DESC LIMIT ${TOP_LIST_LENGTH}
-        ), once AS (
-          SELECT subscriber_id, open_count FROM hot.recipient_activity
-           WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} AND open_count = 1 LIMIT ${TOP_LIST_LENGTH}
-        )
-        SELECT s.id, s.email, t.open_count FROM (SELECT * FROM again UNION ALL SELECT * FROM once) t
-          JOIN campaign c ON c.customer_id = ${customerId} AND c.id = ${campaignId}
-          JOIN subscriber s ON s.customer_id = ${customerId} AND s.list_id = c.list_id AND s.id = t.subscriber_id
-         ORDER BY t.open_count DESC, s.id LIMIT ${TOP_LIST_LENGTH}`,
+  const rows = await ctx.db.query<{ no: bigint; id: bigint; email: string; open_count: number }>(
+    sql`SELECT k.no, s.id, s.email, t.open_count FROM ${campaignsAskedFor(keys)}
+         CROSS JOIN LATERAL (
+           (SELECT subscriber_id, open_count FROM hot.recipient_activity a
+             WHERE a.customer_id = k.customer_id AND a.campaign_id = k.campaign_id AND open_count > 1
+             ORDER BY open_count DESC LIMIT ${TOP_LIST_LENGTH})
+           UNION ALL
+           (SELECT subscriber_id, open_count FROM hot.recipient_activity a
+             WHERE a.customer_id = k.customer_id AND a.campaign_id = k.campaign_id AND open_count = 1 LIMIT ${TOP_LIST_LENGTH})
+           ORDER BY open_count DESC LIMIT ${TOP_LIST_LENGTH}) t
+          JOIN campaign c ON c.customer_id = k.customer_id AND c.id = k.campaign_id
+          JOIN subscriber s ON s.customer_id = k.customer_id AND s.list_id = c.list_id AND s.id = t.subscriber_id
+         ORDER BY k.no, t.open_count DESC, s.id`,
     'statistics.openers',
   );
-  return rows.map(({ id, email, open_count }) => ({ subscriberUid: subscriberUid(id), email, openCount: open_count }));
+  return byCampaign(keys, rows, ({ id, email, open_count }) => ({
+    subscriberUid: subscriberUid(id),
+    email,
+    openCount: open_count,
+  }));
+}
+
+function campaignsAskedFor(keys: readonly CampaignKey[]): Sql {
+  return sql`unnest(${keys.map(({ customerId }) => customerId)}::bigint[], ${keys.map(({ campaignId }) => campaignId)}::bigint[])
+             WITH ORDINALITY AS k (customer_id, campaign_id, no)`;
+}
+
+/** The rows of each campaign, in the order of the campaigns asked for and of the rows. */
+function byCampaign<Row, Item>(
+  keys: readonly CampaignKey[],
+  rows: readonly Numbered<Row>[],
+  item: (row: Row) => Item,
+): Item[][] {
+  const lists = keys.map((): Item[] => []);
+  for (const row of rows) lists[Number(row.no) - 1]?.push(item(row));
+  return lists;
 }

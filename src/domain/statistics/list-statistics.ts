@@ -34,7 +34,10 @@ interface CounterRow {
 }
 
 /** The figures of the lists asked for, in their order; zeros for an empty one. One statement for all. */
-export async function readListStatistics(ctx: Pick<Context, 'db'>, keys: readonly ListKey[]): Promise<ListStatistics[]> {
+export async function readListStatistics(
+  ctx: Pick<Context, 'db'>,
+  keys: readonly ListKey[],
+): Promise<ListStatistics[]> {
   const rows = await ctx.db.query<CounterRow & Record<string, unknown>>(
     sql`SELECT coalesce(c.subscribed, 0) AS subscribed, coalesce(c.unsubscribed, 0) AS unsubscribed,
                coalesce(c.unconfirmed + c.pending, 0) AS unconfirmed, coalesce(c.sent_count, 0)::float8 AS sent,

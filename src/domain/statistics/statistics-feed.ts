@@ -17,7 +17,7 @@ export interface StatisticsFeed {
 }
 
 /** A notification can be lost while a connection is made: whoever watches sees the truth this late at most. */
-const REREAD_MS = 15_000;
+const REREAD_MS = 5_000;
 
 interface Room {
   readonly campaign: CampaignKey;
@@ -29,6 +29,17 @@ interface Room {
   isDirty: boolean;
   timer: NodeJS.Timeout | undefined;
   reading: boolean;
+}
+
+const feeds = new WeakMap<Notifications, StatisticsFeed>();
+
+/** The process's feed on these notifications, opened when the first one asks. */
+export function statisticsFeedOf(ctx: Pick<Context, 'database' | 'log'>, notifications: Notifications): StatisticsFeed {
+  const known = feeds.get(notifications);
+  if (known) return known;
+  const feed = openStatisticsFeed({ db: ctx.database, log: ctx.log }, notifications);
+  feeds.set(notifications, feed);
+  return feed;
 }
 
 /** Opens the feed; it listens on the database's channel from now on. */

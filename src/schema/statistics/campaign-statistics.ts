@@ -1,0 +1,86 @@
+/** A campaign's figures in GraphQL. */
+import type { CampaignStatistics as Figures } from '../../domain/statistics/campaign-statistics.ts';
+import {
+  readCampaignLinks,
+  readTopLocations,
+  readTopOpeners,
+  type LinkStatistics,
+  type TopLocation,
+  type TopOpener,
+} from '../../domain/statistics/campaign-toplists.ts';
+import { builder } from '../builder.ts';
+import { loadBy } from '../loaders/load-by.ts';
+
+const CampaignLink = builder.objectRef<LinkStatistics>('CampaignLink').implement({
+  description: 'A tracked link of a message.',
+  fields: (t) => ({
+    url: t.exposeString('url', { description: 'As the author wrote it, merge tags unfilled.' }),
+    clickCount: t.exposeInt('clickCount'),
+    uniqClickCount: t.exposeInt('uniqClickCount', { description: 'People who clicked it at least once.' }),
+    lastClick: t.expose('lastClick', { type: 'DateTime', nullable: true }),
+  }),
+});
+
+const OpenLocation = builder.objectRef<TopLocation>('OpenLocation').implement({
+  description: 'Where opens came from; null is unknown.',
+  fields: (t) => ({
+    country: t.exposeString('country', { nullable: true }),
+    region: t.exposeString('region', { nullable: true }),
+    city: t.exposeString('city', { nullable: true }),
+    openCount: t.exposeInt('openCount'),
+  }),
+});
+
+const FrequentOpener = builder.objectRef<TopOpener>('FrequentOpener').implement({
+  description: 'A person and how often the message was displayed to it.',
+  fields: (t) => ({
+    subscriberUid: t.exposeString('subscriberUid'),
+    email: t.exposeString('email'),
+    openCount: t.exposeInt('openCount'),
+  }),
+});
+
+// The key of a loader is the parent object itself: batched within a page, and read anew for every event of a subscription.
+export const CampaignStatistics = builder.objectRef<Figures>('CampaignStatistics').implement({
+  description: 'The figures of a campaign. Rates are fractions 0..1, rounded to four places.',
+  authScopes: { scope: 'campaigns:read' },
+  fields: (t) => ({
+    subscriberCount: t.exposeInt('subscriberCount', { description: 'Everybody it was planned for.' }),
+    deliveredCount: t.exposeInt('deliveredCount', {
+      description: 'Accepted by a receiving server and not bounced since.',
+    }),
+    deliveredRate: t.exposeFloat('deliveredRate'),
+    openCount: t.exposeInt('openCount'),
+    uniqOpenCount: t.exposeInt('uniqOpenCount', {
+      description: 'People who opened at least once, or clicked, which proves it.',
+    }),
+    uniqOpenRate: t.exposeFloat('uniqOpenRate', { description: 'Of those delivered to.' }),
+    lastOpen: t.expose('lastOpen', { type: 'DateTime', nullable: true }),
+    clickCount: t.exposeInt('clickCount'),
+    uniqClickCount: t.exposeInt('uniqClickCount', { description: 'People who clicked at least once.' }),
+    clickRate: t.exposeFloat('clickRate', { description: 'People who clicked, of those delivered to.' }),
+    clickPerUniqOpen: t.exposeFloat('clickPerUniqOpen', { description: 'People who clicked, of those who opened.' }),
+    lastClick: t.expose('lastClick', { type: 'DateTime', nullable: true }),
+    bounceCount: t.exposeInt('bounceCount'),
+    abuseFeedbackCount: t.exposeInt('abuseFeedbackCount'),
+    unsubscribeCount: t.exposeInt('unsubscribeCount'),
+    openDeliveryCount: t.int({ description: 'Not decided yet.', resolve: ({ openDeliveries }) => openDeliveries }),
+    sentCount: t.exposeInt('sentCount'),
+    failedCount: t.exposeInt('failedCount'),
+    skippedCount: t.exposeInt('skippedCount'),
+    suppressedCount: t.exposeInt('suppressedCount'),
+    unknownCount: t.exposeInt('unknownCount'),
+    links: t.field({
+      type: [CampaignLink],
+      resolve: (figures, _args, ctx) => loadBy(ctx, readCampaignLinks).load(figures),
+    }),
+    topLocations: t.field({
+      type: [OpenLocation],
+      resolve: (figures, _args, ctx) => loadBy(ctx, readTopLocations).load(figures),
+    }),
+    topOpenSubscribers: t.field({
+      type: [FrequentOpener],
+      resolve: (figures, _args, ctx) => loadBy(ctx, readTopOpeners).load(figures),
+    }),
+  }),
+});
