@@ -2,12 +2,15 @@
 import { ForeignResourceError, NotFoundError, ValidationError, WrongStateError } from '../../lib/errors.ts';
 import type { CampaignStatus } from './campaign.ts';
 
+const NO_CAMPAIGN = ['CAMPAIGN_NOT_FOUND', 'No campaign has this uid.'] as const;
+
 export function campaignNotFound(): NotFoundError {
-  return new NotFoundError('CAMPAIGN_NOT_FOUND', 'No campaign has this uid.');
+  return new NotFoundError(...NO_CAMPAIGN);
 }
 
+/** In the words of the error above: whoever must not know of the campaign sees no difference. */
 export function foreignCampaign(): ForeignResourceError {
-  return new ForeignResourceError('FOREIGN_RESOURCE', 'This campaign is not yours.');
+  return new ForeignResourceError(...NO_CAMPAIGN);
 }
 
 /** `missing` says by field what is needed before the campaign can be sent. */

@@ -1,0 +1,80 @@
+/** How REST shows campaigns and their figures (specification 2.4; decisions D7, D23). */
+import type { RestCampaignFragment, RestCampaignStatisticsFragment } from '../../generated/operations.ts';
+import { restTime } from '../timestamps.ts';
+
+/** A row of the index. */
+export function presentCampaignRow(campaign: RestCampaignFragment) {
+  return {
+    uid: campaign.uid,
+    name: campaign.name,
+    type: campaign.type,
+    subject: campaign.subject,
+    html: campaign.html,
+    plain: campaign.plain,
+    from_email: campaign.fromEmail,
+    from_name: campaign.fromName,
+    reply_to: campaign.replyTo,
+    status: campaign.status,
+    delivery_at: restTime(campaign.deliveryAt),
+    created_at: restTime(campaign.createdAt),
+    updated_at: restTime(campaign.updatedAt),
+  };
+}
+
+/** The whole campaign: what a single read and every action shows. */
+export function presentCampaign(campaign: RestCampaignFragment) {
+  return {
+    ...presentCampaignRow(campaign),
+    default_subject: campaign.subject,
+    list: campaign.listName,
+    list_uid: campaign.listUid,
+    segment: null,
+    remind_message: campaign.remindMessage,
+    track_open: campaign.trackOpen,
+    track_click: campaign.trackClick,
+    sign_dkim: campaign.signDkim,
+    skip_failed_messages: campaign.skipFailedMessages,
+    status_reason: campaign.statusReason,
+  };
+}
+
+/** A campaign that was just made, with the way to it. */
+export function presentNewCampaign(campaign: RestCampaignFragment) {
+  return { ...presentCampaign(campaign), links: { self: `/api/v1/campaigns/${campaign.uid}` } };
+}
+
+export function presentStatistics(figures: RestCampaignStatisticsFragment) {
+  return {
+    subscriber_count: figures.subscriberCount,
+    delivered_count: figures.deliveredCount,
+    delivered_rate: figures.deliveredRate,
+    open_count: figures.openCount,
+    uniq_open_count: figures.uniqOpenCount,
+    uniq_open_rate: figures.uniqOpenRate,
+    last_open: restTime(figures.lastOpen),
+    click_count: figures.clickCount,
+    click_rate: figures.clickRate,
+    click_per_uniq_open: figures.clickPerUniqOpen,
+    last_click: restTime(figures.lastClick),
+    abuse_feedback_count: figures.abuseFeedbackCount,
+    bounce_count: figures.bounceCount,
+    unsubscribe_count: figures.unsubscribeCount,
+    links: figures.links.map((link) => ({
+      url: link.url,
+      click_count: link.clickCount,
+      uniq_click_count: link.uniqClickCount,
+      last_click: restTime(link.lastClick),
+    })),
+    top_locations: figures.topLocations.map(({ country, region, city, openCount }) => ({
+      country,
+      region,
+      city,
+      open_count: openCount,
+    })),
+    top_open_subscribers: figures.topOpenSubscribers.map(({ subscriberUid, email, openCount }) => ({
+      subscriber_uid: subscriberUid,
+      email,
+      open_count: openCount,
+    })),
+  };
+}

@@ -1,0 +1,58 @@
+/** Campaigns as they are read: content, state, and figures from counters through one loader. */
+import { viewerOf } from '../../domain/context.ts';
+import { readCampaignStatistics } from '../../domain/statistics/campaign-statistics.ts';
+import { builder } from '../builder.ts';
+import type { GraphqlContext } from '../context.ts';
+import { MailList } from '../lists/mail-list.ts';
+import { loadBy } from '../loaders/load-by.ts';
+import { CampaignStatistics } from '../statistics/campaign-statistics.ts';
+
+const readStatistics = (ctx: GraphqlContext, ids: readonly bigint[]) => {
+  const { customerId } = viewerOf(ctx);
+  return readCampaignStatistics(
+    ctx,
+    ids.map((campaignId) => ({ customerId, campaignId })),
+  );
+};
+
+export const Campaign = builder.prismaObject('Campaign', {
+  authScopes: { scope: 'campaigns:read' },
+  select: { id: true, customerId: true, plannedOn: true },
+  fields: (t) => ({
+    uid: t.exposeString('uid'),
+    name: t.exposeString('name'),
+    type: t.exposeString('type'),
+    subject: t.exposeString('subject'),
+    fromEmail: t.exposeString('fromEmail'),
+    fromName: t.exposeString('fromName'),
+    replyTo: t.exposeString('replyTo'),
+    html: t.exposeString('html'),
+    plain: t.exposeString('plain', { description: 'The plain text part; empty: made from the html.' }),
+    trackOpen: t.exposeBoolean('trackOpen'),
+    trackClick: t.exposeBoolean('trackClick'),
+    signDkim: t.exposeBoolean('signDkim'),
+    skipFailedMessages: t.exposeBoolean('skipFailedMessages'),
+    unknownPolicy: t.exposeString('unknownPolicy'),
+    status: t.exposeString('status'),
+    statusReason: t.exposeString('statusReason', { nullable: true }),
+    deliveryAt: t.expose('deliveryAt', { type: 'DateTime', nullable: true }),
+    startedAt: t.expose('startedAt', { type: 'DateTime', nullable: true }),
+    finishedAt: t.expose('finishedAt', { type: 'DateTime', nullable: true }),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
+    listUid: t.string({ select: { list: { select: { uid: true } } }, resolve: ({ list }) => list.uid }),
+    listName: t.string({ select: { list: { select: { name: true } } }, resolve: ({ list }) => list.name }),
+    remindMessage: t.string({
+      nullable: true,
+      description: 'Why recipients get this mail, as its list says it.',
+      select: { list: { select: { remindMessage: true } } },
+      resolve: ({ list }) => list.remindMessage,
+    }),
+    // Nullable: a token that may not read lists still reads its campaigns.
+    list: t.relation('list', { type: MailList, nullable: true }),
+    statistics: t.field({
+      type: CampaignStatistics,
+      resolve: ({ id }, _args, ctx) => loadBy(ctx, readStatistics).load(id),
+    }),
+  }),
+});

@@ -1,0 +1,85 @@
+/** Deliveries: what became of each recipient of a campaign, from its ledger, by key. */
+import { resolveCursorConnection, type ResolveCursorConnectionArgs } from '@pothos/plugin-relay';
+import { deliveryStates } from '../../domain/delivery/delivery.ts';
+import { deliveryPage, type DeliveryRow, type LedgerBalance } from '../../domain/delivery/ledger-read-model.ts';
+import { ValidationError } from '../../lib/errors.ts';
+import { subscriberUid } from '../../lib/ids.ts';
+import { builder } from '../builder.ts';
+import { FIRST_DEFAULT, FIRST_MAX } from '../limits.ts';
+import { Campaign } from './campaign.ts';
+
+export const DeliveryState = builder.enumType('DeliveryState', {
+  description: 'queued, leased and sending are open; the others are decided.',
+  values: deliveryStates,
+});
+
+const Delivery = builder.objectRef<DeliveryRow>('Delivery').implement({
+  description: 'One recipient of one campaign.',
+  authScopes: { scope: 'campaigns:read' },
+  fields: (t) => ({
+    subscriberUid: t.string({ resolve: ({ subscriberId }) => subscriberUid(subscriberId) }),
+    email: t.exposeString('email'),
+    state: t.expose('state', { type: DeliveryState }),
+    attempts: t.exposeInt('attempts', { description: 'Tries that reached a server.' }),
+    ambiguousCount: t.exposeInt('ambiguousCount', { description: 'Tries whose outcome nobody knows.' }),
+    notBefore: t.expose('notBefore', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'A deferred one waits until then.',
+    }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
+    reason: t.exposeString('reason', { nullable: true }),
+    reply: t.exposeString('reply', { nullable: true, description: 'What the receiving server said last.' }),
+    runtimeMessageId: t.exposeString('runtimeMessageId', { nullable: true }),
+  }),
+});
+
+export const LedgerBalanceType = builder.objectRef<LedgerBalance>('LedgerBalance').implement({
+  description: "The ledger's rows by state, counted at one instant: audience is the sum of the others.",
+  authScopes: { scope: 'campaigns:read' },
+  fields: (t) => ({
+    audience: t.exposeInt('audience'),
+    queued: t.exposeInt('queued'),
+    leased: t.exposeInt('leased'),
+    sending: t.exposeInt('sending'),
+    sent: t.exposeInt('sent'),
+    failed: t.exposeInt('failed'),
+    skipped: t.exposeInt('skipped'),
+    suppressed: t.exposeInt('suppressed'),
+    unknown: t.exposeInt('unknown'),
+  }),
+});
+
+builder.prismaObjectField(Campaign, 'deliveries', (t) =>
+  t.connection(
+    {
+      type: Delivery,
+      description: 'Its recipients in the order of their subscription; empty until it was started. Forward only.',
+      args: { state: t.arg({ type: DeliveryState, description: 'Only those in this state.' }) },
+      resolve: ({ id, customerId, plannedOn }, args, ctx) =>
+        resolveCursorConnection(
+          {
+            args,
+            defaultSize: FIRST_DEFAULT,
+            maxSize: FIRST_MAX,
+            toCursor: ({ subscriberId }: DeliveryRow) => String(subscriberId),
+          },
+          ({ after, before, limit, inverted }: ResolveCursorConnectionArgs) => {
+            if (inverted || before !== undefined)
+              throw new ValidationError({ before: ['Deliveries are read forward: use first and after.'] });
+            if (plannedOn === null) return Promise.resolve([]);
+            const key = { customerId, campaignId: id, plannedOn: plannedOn.toISOString().slice(0, 10) };
+            return deliveryPage(ctx.db, { key, afterId: positionOf(after), limit, state: args.state ?? null });
+          },
+        ),
+    },
+    { name: 'DeliveryConnection' },
+    { name: 'DeliveryEdge' },
+  ),
+);
+
+function positionOf(cursor: string | undefined): bigint {
+  if (cursor === undefined) return 0n;
+  if (!/^\d{1,18}$/.test(cursor)) throw new ValidationError({ after: ['This is no cursor of this connection.'] });
+  return BigInt(cursor);
+}

@@ -1,0 +1,145 @@
+/** Changing campaigns. */
+import { createCampaign } from '../../domain/campaigns/create-campaign.ts';
+import { deleteCampaign } from '../../domain/campaigns/delete-campaign.ts';
+import { pauseCampaign } from '../../domain/campaigns/pause-campaign.ts';
+import { resumeCampaign } from '../../domain/campaigns/resume-campaign.ts';
+import { scheduleCampaign } from '../../domain/campaigns/schedule-campaign.ts';
+import { startCampaign } from '../../domain/campaigns/start-campaign.ts';
+import { updateCampaign } from '../../domain/campaigns/update-campaign.ts';
+import { viewerOf } from '../../domain/context.ts';
+import type { Prisma } from '../../generated/prisma/client.ts';
+import { builder } from '../builder.ts';
+import type { GraphqlContext } from '../context.ts';
+import { Campaign } from './campaign.ts';
+import { inGraphqlWords, verbInput } from './campaign-words.ts';
+
+const writing = { scope: 'campaigns:write' } as const;
+
+const UnknownPolicy = builder.enumType('UnknownPolicy', {
+  description: 'What becomes of a message whose fate is unknown: park lists it, retry sends it again, maybe twice.',
+  values: ['park', 'retry'] as const,
+});
+
+type InputFields = PothosSchemaTypes.InputFieldBuilder<typeof builder.$inferSchemaTypes, 'InputObject'>;
+
+/** What may be said when a campaign is made and when it is changed. */
+const optionalFields = (input: InputFields) => ({
+  replyTo: input.string(),
+  plain: input.string({ description: 'Empty: made from the html.' }),
+  trackOpen: input.boolean(),
+  trackClick: input.boolean(),
+  signDkim: input.boolean(),
+  skipFailedMessages: input.boolean(),
+  unknownPolicy: input.field({ type: UnknownPolicy }),
+  deliveryAt: input.field({ type: 'DateTime', description: 'Null: no time.' }),
+});
+
+builder.mutationField('createCampaign', (t) =>
+  t.prismaFieldWithInput({
+    type: Campaign,
+    description: 'Makes a campaign to one list, after composing its message once to see that it can be composed.',
+    authScopes: writing,
+    errors: {},
+    input: {
+      listUid: t.input.string({ required: true }),
+      name: t.input.string({ required: true }),
+      subject: t.input.string({ required: true }),
+      fromEmail: t.input.string({ required: true }),
+      fromName: t.input.string({ required: true }),
+      html: t.input.string({ required: true }),
+      ...optionalFields(t.input),
+    },
+    resolve: async (query, _root, { input }, ctx) => {
+      const { listUid, name, subject, fromEmail, fromName, html } = input;
+      const required = { list_uid: listUid, name, subject, from_email: fromEmail, from_name: fromName, html };
+      return readBack(ctx, query, await inGraphqlWords(createCampaign(ctx, { ...verbInput(input), ...required })));
+    },
+  }),
+);
+
+builder.mutationField('updateCampaign', (t) =>
+  t.prismaFieldWithInput({
+    type: Campaign,
+    description:
+      'Changes what is given. Refused once recipients are in the ledger: whoever was mailed got what is shown.',
+    authScopes: writing,
+    errors: {},
+    input: {
+      uid: t.input.string({ required: true }),
+      listUid: t.input.string(),
+      name: t.input.string(),
+      subject: t.input.string(),
+      fromEmail: t.input.string(),
+      fromName: t.input.string(),
+      html: t.input.string(),
+      ...optionalFields(t.input),
+    },
+    resolve: async (query, _root, { input: { uid, ...fields } }, ctx) =>
+      readBack(ctx, query, await inGraphqlWords(updateCampaign(ctx, uid, verbInput(fields)))),
+  }),
+);
+
+builder.mutationField('startCampaign', (t) =>
+  t.prismaField({
+    type: Campaign,
+    description: 'Sends a campaign, or lets a paused one go on; with a time ahead it is scheduled.',
+    authScopes: writing,
+    errors: {},
+    args: {
+      uid: t.arg.string({ required: true }),
+      deliveryAt: t.arg({ type: 'DateTime', description: 'Replaces the time the campaign has.' }),
+    },
+    resolve: async (query, _root, { uid, deliveryAt }, ctx) =>
+      readBack(
+        ctx,
+        query,
+        await inGraphqlWords(deliveryAt ? scheduleCampaign(ctx, uid, deliveryAt) : startCampaign(ctx, uid)),
+      ),
+  }),
+);
+
+builder.mutationField('pauseCampaign', (t) =>
+  t.prismaField({
+    type: Campaign,
+    description: 'Begins no further message once this has answered; those in flight are finished and recorded.',
+    authScopes: writing,
+    errors: {},
+    args: { uid: t.arg.string({ required: true }) },
+    resolve: async (query, _root, { uid }, ctx) => readBack(ctx, query, await pauseCampaign(ctx, uid)),
+  }),
+);
+
+builder.mutationField('resumeCampaign', (t) =>
+  t.prismaField({
+    type: Campaign,
+    description: 'Lets a paused campaign go on from where it stopped.',
+    authScopes: writing,
+    errors: {},
+    args: { uid: t.arg.string({ required: true }) },
+    resolve: async (query, _root, { uid }, ctx) => readBack(ctx, query, await inGraphqlWords(resumeCampaign(ctx, uid))),
+  }),
+);
+
+const DeletedCampaign = builder.objectRef<{ uid: string }>('DeletedCampaign').implement({
+  authScopes: writing,
+  fields: (t) => ({ uid: t.exposeString('uid') }),
+});
+
+builder.mutationField('deleteCampaign', (t) =>
+  t.field({
+    type: DeletedCampaign,
+    description: 'Erases a campaign with its ledger and figures; refused while it is under way.',
+    authScopes: writing,
+    errors: {},
+    args: { uid: t.arg.string({ required: true }) },
+    resolve: (_root, { uid }, ctx) => deleteCampaign(ctx, uid),
+  }),
+);
+
+type Query = Pick<Prisma.CampaignFindUniqueOrThrowArgs, 'include' | 'select'>;
+
+/** What was written, as the database has it now. */
+function readBack<Asked extends Query>(ctx: GraphqlContext, query: Asked, { uid }: { uid: string }) {
+  const { customerId } = viewerOf(ctx);
+  return ctx.prisma.campaign.findUniqueOrThrow({ ...query, where: { customerId_uid: { customerId, uid } } });
+}
