@@ -1,0 +1,61 @@
+/**
+ * The upload is complete: decides how the file is read and queues the import. A file that cannot be taken fails the
+ * import at once, so that the uploader hears it now and not from a report.
+ */
+import { enqueue } from '../../../jobs/define-job.ts';
+import { runImportJob } from '../../../jobs/import-jobs.ts';
+import { ValidationError } from '../../../lib/errors.ts';
+import { parseInput } from '../../../lib/text.ts';
+import { inTransaction, type Context } from '../../context.ts';
+import { fieldsOfList } from '../list-field-store.ts';
+import { detectEncoding } from './file-encoding.ts';
+import { checkUploadComplete, readFileStart, rewriteAsUtf8, tellingChunk } from './import-file.ts';
+import { unusableFile, uploadOver } from './list-import-errors.ts';
+import { endImport, updateImport } from './list-import-store.ts';
+import { finishImportInput, type ColumnMapping, type FinishImportInput, type ListImport } from './list-import.ts';
+import { lockOwnImport, ownImport } from './own-import.ts';
+import { PLAN_BYTES, planImport } from './plan-import.ts';
+
+export type FinishImportUploadInput = FinishImportInput & { readonly uid: string };
+
+/**
+ * Puts the caller's import into state `queued` and answers it with its columns and notices. Throws ValidationError
+ * (`IMPORT_FILE_UNUSABLE` or `mapping.<header>`: the import is `failed` then; `IMPORT_CHUNK_MISSING` and wrong input
+ * leave it as it is), WrongStateError `IMPORT_NOT_UPLOADING`, NotFoundError, ForeignResourceError.
+ */
+export async function finishImportUpload(ctx: Context, { uid, ...options }: FinishImportUploadInput): Promise<ListImport> {
+  const { mapping, updateExisting, tag } = parseInput(finishImportInput, options);
+  const outcome = await inTransaction(ctx, async (inner) => {
+    const found = await lockOwnImport(inner, uid);
+    if (found.status !== 'uploading') throw uploadOver(found.status);
+    await checkUploadComplete(inner.db, found);
+    try {
+      await makePlan(inner, found, mapping);
+    } catch (error) {
+      if (!(error instanceof ValidationError)) throw error;
+      await endImport(inner.db, found, { status: 'failed', error: Object.values(error.fields).flat().join(' ') });
+      return error;
+    }
+    await updateImport(inner.db, found, { status: 'queued', updateExisting, tag: tag === '' ? null : tag });
+    await enqueue(inner.db, runImportJob, { customerId: String(found.customerId), importId: String(found.id) }, { key: importJobKey(found) });
+    return ownImport(inner, uid);
+  });
+  if (outcome instanceof ValidationError) throw outcome;
+  return outcome;
+}
+
+/** The job of an import exists once. */
+export function importJobKey({ uid }: Pick<ListImport, 'uid'>): string {
+  return `import:${uid}`;
+}
+
+async function makePlan({ db }: Context, found: ListImport, mapping: ColumnMapping): Promise<void> {
+  if (found.bytesTotal === 0n) throw unusableFile('The file is empty.');
+  const { bytes: first } = await readFileStart(db, found, 1);
+  const encoding = detectEncoding({ first, telling: await tellingChunk(db, found) });
+  const bytesTotal = encoding === 'utf-8' ? undefined : await rewriteAsUtf8(db, found, encoding);
+  const { bytes, isLast } = await readFileStart(db, found, PLAN_BYTES);
+  const fields = await fieldsOfList(db, { customerId: found.customerId, id: found.listId });
+  const { offset, ...plan } = planImport({ start: bytes, isWhole: isLast, fields, mapping });
+  await updateImport(db, found, { ...plan, encoding, bytesProcessed: offset, ...(bytesTotal === undefined ? {} : { bytesTotal }) });
+}

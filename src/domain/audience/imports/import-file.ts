@@ -1,0 +1,92 @@
+/** The uploaded file of an import as a stream of bytes, never whole in memory. */
+import { sql, type Queryable } from '../../../db/database.ts';
+import { chunkMissing } from './list-import-errors.ts';
+import type { ImportKey } from './list-import.ts';
+
+export interface FilePiece {
+  readonly bytes: Buffer;
+  readonly isLast: boolean;
+}
+
+interface ChunkSize {
+  readonly no: number;
+  readonly size: number;
+}
+
+/** The file from byte `offset` on, in its pieces. Answers nothing when the offset is its end. */
+export async function* readImportFile(db: Queryable, key: ImportKey, offset: number): AsyncGenerator<FilePiece> {
+  const sizes = await chunkSizes(db, key);
+  let start = 0;
+  const wanted = sizes.flatMap(({ no, size }) => {
+    const skip = Math.max(0, offset - start);
+    start += size;
+    return skip < size ? [{ no, skip }] : [];
+  });
+  // The next piece is on its way while this one is read.
+  let coming = wanted[0] && readChunk(db, key, wanted[0].no);
+  for (const [index, { skip }] of wanted.entries()) {
+    const bytes = await coming;
+    const following = wanted[index + 1];
+    coming = following && readChunk(db, key, following.no);
+    // It is awaited in the next round, or by nobody when the reader stops here.
+    coming?.catch(() => undefined);
+    if (bytes) yield { bytes: bytes.subarray(skip), isLast: following === undefined };
+  }
+}
+
+/** The beginning of the file, at least `wanted` bytes if it has them. */
+export async function readFileStart(db: Queryable, key: ImportKey, wanted: number): Promise<FilePiece> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  let isLast = true;
+  for await (const piece of readImportFile(db, key, 0)) {
+    parts.push(piece.bytes);
+    size += piece.bytes.length;
+    isLast = piece.isLast;
+    if (size >= wanted) break;
+  }
+  return { bytes: Buffer.concat(parts), isLast };
+}
+
+/** The first chunk that holds more than ASCII; undefined when the file is plain ASCII. */
+export async function tellingChunk(db: Queryable, { customerId, id }: ImportKey): Promise<Buffer | undefined> {
+  const [row] = await db.query<{ bytes: Buffer }>(sql`
+    SELECT bytes FROM import_chunk WHERE customer_id = ${customerId} AND import_id = ${id} AND NOT is_ascii ORDER BY no LIMIT 1`);
+  return row?.bytes;
+}
+
+/** Refuses a file with a hole. */
+export async function checkUploadComplete(db: Queryable, key: ImportKey): Promise<void> {
+  const sizes = await chunkSizes(db, key);
+  const hole = sizes.findIndex(({ no }, index) => no !== index);
+  if (hole !== -1) throw chunkMissing(hole);
+}
+
+/** Rewrites the file as UTF-8, so that one scanner reads every file. Answers its new size. */
+export async function rewriteAsUtf8(db: Queryable, key: ImportKey, encoding: string): Promise<number> {
+  const decoder = new TextDecoder(encoding);
+  const sizes = await chunkSizes(db, key);
+  let total = 0;
+  for (const [index, { no }] of sizes.entries()) {
+    const bytes = Buffer.from(decoder.decode(await readChunk(db, key, no), { stream: index < sizes.length - 1 }), 'utf8');
+    total += bytes.length;
+    await db.execute(
+      sql`UPDATE import_chunk SET bytes = ${bytes} WHERE customer_id = ${key.customerId} AND import_id = ${key.id} AND no = ${no}`,
+      'imports.rewrite_chunk',
+    );
+  }
+  return total;
+}
+
+function chunkSizes(db: Queryable, { customerId, id }: ImportKey): Promise<ChunkSize[]> {
+  return db.query<ChunkSize>(sql`
+    SELECT no, octet_length(bytes) AS size FROM import_chunk WHERE customer_id = ${customerId} AND import_id = ${id} ORDER BY no`);
+}
+
+async function readChunk(db: Queryable, { customerId, id }: ImportKey, no: number): Promise<Buffer | undefined> {
+  const [row] = await db.query<{ bytes: Buffer }>(
+    sql`SELECT bytes FROM import_chunk WHERE customer_id = ${customerId} AND import_id = ${id} AND no = ${no}`,
+    'imports.read_chunk',
+  );
+  return row?.bytes;
+}

@@ -1,0 +1,43 @@
+/** What one run of an import carries from batch to batch. */
+import { sql } from '../../../db/database.ts';
+import type { Context } from '../../context.ts';
+import { fieldsOfList } from '../list-field-store.ts';
+import type { ListImport } from './list-import.ts';
+import { createPersonReader, type PersonReader } from './person.ts';
+import { SeenAddresses } from './seen-addresses.ts';
+
+export interface ImportRun {
+  readonly found: ListImport;
+  readonly list: { readonly customerId: bigint; readonly id: bigint };
+  /** How the history names this import. */
+  readonly source: `import:${string}`;
+  readonly reader: PersonReader;
+  /**
+   * Present while everybody on the list came from this run: an address that is not among the seen is new and need not
+   * be looked up. Should somebody be added by another way, the database refuses the batch and it is done again.
+   */
+  seen: SeenAddresses | undefined;
+  /** Tags that the list knows already. */
+  readonly rememberedTags: Set<string>;
+  /** When watchers were last told, by the monotonic clock. */
+  toldAt: number;
+}
+
+/** Makes ready for the batches of an import. */
+export async function beginRun(ctx: Context, found: ListImport): Promise<ImportRun> {
+  const list = { customerId: found.customerId, id: found.listId };
+  const fields = await fieldsOfList(ctx.db, list);
+  const reader = createPersonReader({ columns: found.columns, fields, tag: found.tag });
+  const [somebody] = await ctx.db.query(
+    sql`SELECT 1 FROM subscriber WHERE customer_id = ${list.customerId} AND list_id = ${list.id} LIMIT 1`,
+  );
+  return {
+    found,
+    list,
+    source: `import:${found.uid}`,
+    reader,
+    seen: somebody ? undefined : new SeenAddresses(),
+    rememberedTags: new Set(),
+    toldAt: 0,
+  };
+}

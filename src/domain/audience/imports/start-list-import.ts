@@ -1,0 +1,20 @@
+/** Begins an import into a list. The file follows in chunks (append-import-chunk), then finish-import-upload. */
+import { parseInput } from '../../../lib/text.ts';
+import { inTransaction, type Context } from '../../context.ts';
+import { holdOwnList } from '../own-list.ts';
+import { insertImport } from './list-import-store.ts';
+import { startImportInput, type ListImport } from './list-import.ts';
+
+export interface StartListImportInput {
+  readonly listUid: string;
+  readonly fileName?: string | null | undefined;
+}
+
+/**
+ * Makes an import in state `uploading` for the caller's list. Throws ValidationError, NotFoundError `LIST_NOT_FOUND`,
+ * ForeignResourceError.
+ */
+export async function startListImport(ctx: Context, { listUid, fileName }: StartListImportInput): Promise<ListImport> {
+  const input = parseInput(startImportInput, { fileName: fileName ?? '' });
+  return inTransaction(ctx, async (inner) => insertImport(inner.db, await holdOwnList(inner, listUid), input.fileName));
+}

@@ -1,0 +1,22 @@
+/** Jobs of imports. */
+import { z } from 'zod';
+import { defineJob } from './define-job.ts';
+
+const id = z.coerce.bigint();
+
+/** Trouble that outlasts some hours of growing delays is not going away by itself. */
+const RUN_ATTEMPTS_MAX = 12;
+
+/** Reads an uploaded file into its list, from where it stands to its end. */
+export const runImportJob = defineJob({
+  name: 'imports.run',
+  payload: z.object({ customerId: id, importId: id }),
+  attemptsMax: RUN_ATTEMPTS_MAX,
+});
+
+/** Drops uploads that nobody finished. */
+export const dropAbandonedImportsJob = defineJob({
+  name: 'imports.drop-abandoned',
+  payload: z.looseObject({}),
+  attemptsMax: 1,
+});
