@@ -10,8 +10,8 @@ export class RestError extends Error {
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(status: number, body: { readonly message: string } & Record<string, unknown>, headers: Readonly<Record<string, string>> = {}) {
-    super(body.message);
+  constructor(status: number, body: { readonly message?: unknown } & Readonly<Record<string, unknown>>, headers: Readonly<Record<string, string>> = {}) {
+    super(typeof body.message === 'string' ? body.message : `Refused with ${status}`);
     this.name = 'RestError';
     this.status = status;
     this.body = body;

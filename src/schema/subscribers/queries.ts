@@ -27,10 +27,11 @@ builder.queryField('subscriber', (t) =>
 builder.queryField('subscribersByEmail', (t) =>
   t.field({
     type: [Subscriber],
-    description: 'Everybody with this address, one per list.',
+    description: 'Everybody with this address, one per list; or the one on the list named.',
     authScopes: { scope: 'subscribers:read' },
-    args: { email: t.arg.string({ required: true }) },
-    resolve: (_root, { email }, ctx) => subscribersByAddress(ctx, email),
+    args: { email: t.arg.string({ required: true }), listUid: t.arg.string() },
+    resolve: async (_root, { email, listUid }, ctx) =>
+      subscribersByAddress(ctx, email, listUid ? await ownList(ctx, listUid) : undefined),
   }),
 );
 

@@ -1,0 +1,67 @@
+/** How REST shows lists (specification 2.1, 2.2): the address is the first of a list's fields here. */
+import type { RestListFieldFragment, RestListRowFragment } from '../../generated/operations.ts';
+import type { DataOf } from '../operations.ts';
+import { restTime } from '../timestamps.ts';
+
+type OneList = DataOf<'List'>['list'];
+
+/** Every list has it; it is no custom field. */
+const EMAIL_FIELD = {
+  ...{ key: 'EMAIL', type: 'string', label: 'Email', tag: 'EMAIL', default_value: null },
+  ...{ visible: '1', required: true, custom_order: null },
+};
+
+export function presentListRow(list: RestListRowFragment) {
+  return {
+    id: Number(list.id),
+    uid: list.uid,
+    name: list.name,
+    default_subject: list.defaultSubject,
+    from_email: list.fromEmail,
+    from_name: list.fromName,
+    status: list.status,
+    created_at: restTime(list.createdAt),
+    updated_at: restTime(list.updatedAt),
+  };
+}
+
+export function presentList(list: OneList) {
+  const { statistics } = list;
+  const fields = [EMAIL_FIELD, ...list.fields.map(presentField)];
+  return {
+    list: { ...presentListRow(list), remind_message: list.remindMessage, fields },
+    contact: presentContact(list.contact),
+    statistics: {
+      subscriber_count: statistics.subscriberCount,
+      open_uniq_rate: statistics.openUniqRate,
+      click_rate: statistics.clickRate,
+      subscribe_rate: statistics.subscribeRate,
+      unsubscribe_rate: statistics.unsubscribeRate,
+      unsubscribe_count: statistics.unsubscribeCount,
+      unconfirmed_count: statistics.unconfirmedCount,
+    },
+  };
+}
+
+export function presentNewField(field: DataOf<'AddListField'>['addListField']) {
+  return { id: Number(field.id), uid: field.uid, mail_list_id: Number(field.listId), ...presentField(field) };
+}
+
+function presentField(field: RestListFieldFragment) {
+  return {
+    key: field.tag,
+    type: field.type,
+    label: field.label,
+    tag: field.tag,
+    default_value: field.defaultValue,
+    visible: field.visible ? '1' : '0',
+    required: field.required,
+    custom_order: field.customOrder,
+  };
+}
+
+function presentContact(contact: OneList['contact']) {
+  if (!contact) return {};
+  const { company, state, city, zip, phone, email, url } = contact;
+  return { company, state, address_1: contact.address1, address_2: contact.address2, city, zip, phone, country: contact.country?.name ?? '', email, url };
+}

@@ -1,0 +1,127 @@
+/** Lists and their fields (specification 4.2; decisions D14 to D16). */
+import { created, done, ok, page } from '../answer.ts';
+import { pageArguments } from '../dialects.ts';
+import { endpoint } from '../endpoint.ts';
+import type { Input } from '../input.ts';
+import type { DataOf } from '../operations.ts';
+import { presentList, presentListRow, presentNewField } from './present.ts';
+
+const addField = {
+  path: '/lists/:uid/add-field',
+  access: 'token',
+  operation: 'AddListField',
+  variables: (input: Input) => ({
+    input: {
+      listUid: input.param('uid'),
+      type: input.text('type') ?? '',
+      label: input.text('label') ?? '',
+      tag: input.text('tag') ?? '',
+      defaultValue: input.nullableText('default_value'),
+      required: input.flag('required'),
+    },
+  }),
+} as const;
+
+const fieldCreated = (data: DataOf<'AddListField'>) => ["List's field was created", { field: presentNewField(data.addListField) }] as const;
+
+export const listRows = [
+  endpoint({
+    method: 'GET',
+    path: '/lists',
+    access: 'token',
+    operation: 'Lists',
+    variables: pageArguments,
+    present: ({ listsPage }) => page(listsPage, presentListRow),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/lists',
+    access: 'token',
+    dialectFirst: true,
+    operation: 'CreateList',
+    variables: (input, { dialect }) => ({
+      input: {
+        ...options(input),
+        name: input.text('name') ?? '',
+        fromEmail: input.text('from_email') ?? '',
+        fromName: input.text('from_name') ?? '',
+        defaultSubject: input.text('default_subject', 'subject') ?? '',
+        contact: contact(input) ?? {},
+        briefContact: dialect === 'classic',
+      },
+    }),
+    present: ({ createList: { uid } }) => created('List was successfully created', { list_uid: uid }),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/lists/:uid',
+    access: 'token',
+    operation: 'List',
+    variables: (input) => ({ uid: input.param('uid') }),
+    present: ({ list }) => ok(presentList(list)),
+  }),
+  endpoint({
+    method: 'PATCH',
+    path: '/lists/:uid',
+    access: 'token',
+    operation: 'UpdateList',
+    variables: (input) => ({
+      uid: input.param('uid'),
+      input: {
+        ...options(input),
+        name: input.text('name'),
+        fromEmail: input.text('from_email'),
+        fromName: input.text('from_name'),
+        defaultSubject: input.text('default_subject', 'subject'),
+        contact: contact(input),
+      },
+    }),
+    present: ({ updateList: { uid } }) => done('List was successfully updated', { list_uid: uid }),
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/lists/:uid',
+    access: 'token',
+    operation: 'DeleteList',
+    variables: (input) => ({ uid: input.param('uid') }),
+    present: ({ deleteList: { uid } }) => done('Deleted', { list_uid: uid }),
+  }),
+  endpoint({ ...addField, method: 'POST', present: (data) => created(...fieldCreated(data)) }),
+  // The specification shows the method both ways.
+  endpoint({ ...addField, method: 'GET', present: (data) => done(...fieldCreated(data)) }),
+  endpoint({
+    method: 'GET',
+    path: '/countries',
+    access: 'token',
+    operation: 'Countries',
+    variables: () => ({}),
+    present: ({ countries }) => ok(countries),
+  }),
+];
+
+function options(input: Input) {
+  return {
+    remindMessage: input.nullableText('remind_message'),
+    subscribeConfirmation: input.flag('subscribe_confirmation'),
+    sendWelcomeEmail: input.flag('send_welcome_email'),
+    unsubscribeNotification: input.flag('unsubscribe_notification'),
+  };
+}
+
+function contact(input: Input) {
+  const given = input.object('contact');
+  return (
+    given && {
+      company: given.text('company'),
+      address1: given.text('address_1'),
+      address2: given.text('address_2'),
+      city: given.text('city'),
+      state: given.text('state'),
+      zip: given.text('zip'),
+      phone: given.text('phone'),
+      countryId: given.integer('country_id'),
+      email: given.text('email'),
+      url: given.text('url'),
+    }
+  );
+}

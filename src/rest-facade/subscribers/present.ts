@@ -1,0 +1,27 @@
+/** How REST shows subscribers (specification 2.3): one key per field tag beside the fixed ones. */
+import type { RestSubscriberFragment, RestSubscriberRowFragment } from '../../generated/operations.ts';
+import { restTime } from '../timestamps.ts';
+
+export function presentSubscriberRow(subscriber: RestSubscriberRowFragment) {
+  const { id, uid, email, status, fieldValues } = subscriber;
+  return { id: Number(id), uid, email, status, ...texts(fieldValues) };
+}
+
+export function presentSubscriber(subscriber: RestSubscriberFragment) {
+  const { id, uid, email, status, source, ipAddress, tags, fieldValues } = subscriber;
+  return {
+    ...{ id: Number(id), uid, list_uid: subscriber.list.uid, email, status, source, ip_address: ipAddress },
+    ...texts(fieldValues),
+    ...{ tags, created_at: restTime(subscriber.createdAt), updated_at: restTime(subscriber.updatedAt) },
+  };
+}
+
+/** What an action result says of whom it was done to: clients read either name (D7). */
+export function whom({ id, uid }: { readonly id: string; readonly uid: string }) {
+  return { subscriber_uid: uid, subscriber_id: id };
+}
+
+/** Values are texts; no value is the empty one. */
+function texts(values: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).map(([tag, value]) => [tag, value === null ? '' : String(value)]));
+}

@@ -1,0 +1,193 @@
+/** Subscribers (specification 4.3; decisions D7, D10, D18, D19). An alias is one more path to the same row. */
+import { created, done, ok, page } from '../answer.ts';
+import { pageArguments } from '../dialects.ts';
+import { endpoint, type Method } from '../endpoint.ts';
+import { RestError, type Failure } from '../errors.ts';
+import type { Input } from '../input.ts';
+import { presentSubscriber, presentSubscriberRow, whom } from './present.ts';
+
+type Path = `/${string}`;
+type Place = readonly [method: Method, path: Path];
+
+const FIELD_TAG = /^[A-Z0-9_]*[A-Z][A-Z0-9_]*$/;
+
+const indexes = (['/subscribers', '/lists/:list_uid/subscribers'] as const).map((path) =>
+  endpoint({
+    method: 'GET',
+    path,
+    access: 'token',
+    operation: 'Subscribers',
+    variables: (input) => ({ listUid: listUid(input), opened: input.flag('open'), clicked: input.flag('click'), ...pageArguments(input) }),
+    present: ({ subscribersPage }) => page(subscribersPage, presentSubscriberRow),
+  }),
+);
+
+const creates = (['/subscribers', '/lists/:list_uid/subscribers', '/lists/:list_uid/subscribers/store'] as const).map((path) =>
+  endpoint({
+    method: 'POST',
+    path,
+    access: 'token',
+    operation: 'AddSubscriber',
+    variables: (input) => ({
+      input: { listUid: neededListUid(input), email: input.text('EMAIL', 'email') ?? '', fieldValues: fieldValues(input), tags: tags(input), ignoreUnknownFields: true },
+    }),
+    fieldName,
+    refuseClassic: duplicate,
+    present: ({ addSubscriber: subscriber }) => {
+      const asked = subscriber.status === 'pending';
+      return created(asked ? 'Confirmation email sent to the subscriber' : 'Subscriber was successfully created', whom(subscriber));
+    },
+  }),
+);
+
+const reads = (['/subscribers/:id', '/lists/:list_uid/subscribers/:id'] as const).map((path) =>
+  endpoint({
+    method: 'GET',
+    path,
+    access: 'token',
+    operation: 'Subscriber',
+    variables: which,
+    present: ({ subscriber }) => ok({ subscriber: presentSubscriber(subscriber) }),
+  }),
+);
+
+const byEmail = endpoint({
+  method: 'GET',
+  path: '/subscribers/email/:email',
+  access: 'token',
+  operation: 'SubscribersByEmail',
+  variables: (input) => ({ email: input.param('email'), listUid: listUid(input) }),
+  present: ({ subscribersByEmail }) => ok({ subscribers: subscribersByEmail.map(presentSubscriber) }),
+});
+
+const updates = (['/subscribers/:id', '/lists/:list_uid/subscribers/:id/update'] as const).map((path) =>
+  endpoint({
+    method: 'PATCH',
+    path,
+    access: 'token',
+    operation: 'UpdateSubscriber',
+    variables: (input) => ({
+      input: {
+        ...which(input),
+        email: input.text('EMAIL'),
+        fieldValues: fieldValues(input),
+        tags: tags(input),
+        status: input.text('status'),
+        ignoreUnknownFields: true,
+      },
+    }),
+    fieldName,
+    refuseClassic: duplicate,
+    present: ({ updateSubscriber }) => done('Subscriber was successfully updated', whom(updateSubscriber)),
+  }),
+);
+
+const tagging = [
+  endpoint({
+    method: 'POST',
+    path: '/subscribers/:id/add-tag',
+    access: 'token',
+    operation: 'TagSubscriber',
+    variables: (input) => ({ ...which(input), tags: tags(input) ?? [] }),
+    fieldName,
+    present: ({ tagSubscriber: subscriber }) => done('Tag was added successfully', { ...whom(subscriber), tags: subscriber.tags }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/subscribers/:id/remove-tag',
+    access: 'token',
+    operation: 'UntagSubscriber',
+    variables: (input) => ({ ...which(input), tags: tags(input) ?? [] }),
+    fieldName,
+    present: ({ untagSubscriber: subscriber }) => done('Tag was removed successfully', { ...whom(subscriber), tags: subscriber.tags }),
+  }),
+];
+
+const subscribes = (['/subscribers/:id/subscribe', '/lists/:list_uid/subscribers/:id/subscribe'] as const).map((path) =>
+  endpoint({
+    method: 'PATCH',
+    path,
+    access: 'token',
+    operation: 'SubscribeSubscriber',
+    variables: which,
+    present: ({ subscribeSubscriber }) => done('Subscriber was subscribed', whom(subscribeSubscriber)),
+  }),
+);
+
+const unsubscribePaths = [
+  '/subscribers/:id/unsubscribe',
+  '/lists/:list_uid/subscribers/:id/unsubscribe',
+  '/subscribers/email/:email/unsubscribe',
+  '/lists/:list_uid/subscribers/email/:email/unsubscribe',
+] as const;
+const unsubscribes = unsubscribePaths.map((path) =>
+  endpoint({
+    method: 'PATCH',
+    path,
+    access: 'token',
+    operation: 'UnsubscribeSubscriber',
+    variables: which,
+    present: ({ unsubscribeSubscriber }) => done('Subscriber was unsubscribed', whom(unsubscribeSubscriber)),
+  }),
+);
+
+const deletePlaces: readonly Place[] = [
+  ['DELETE', '/subscribers/:id'],
+  ['DELETE', '/lists/:list_uid/subscribers/:id/delete'],
+];
+const deletes = deletePlaces.map(([method, path]) =>
+  endpoint({
+    method,
+    path,
+    access: 'token',
+    operation: 'DeleteSubscriber',
+    variables: which,
+    present: ({ deleteSubscriber }) => done('Deleted', whom(deleteSubscriber)),
+  }),
+);
+
+export const subscriberRows = [...indexes, ...creates, ...reads, byEmail, ...updates, ...tagging, ...subscribes, ...unsubscribes, ...deletes];
+
+/** The subscriber meant by the path, and the list if one is named (D7). */
+function which(input: Input) {
+  return { subscriber: input.param('id') || input.param('email'), listUid: listUid(input) };
+}
+
+/** From the path, else from the parameters; empty means none. */
+function listUid(input: Input): string | undefined {
+  return input.param('list_uid') || input.text('list_uid', 'mail_list_uid') || undefined;
+}
+
+function neededListUid(input: Input): string {
+  const uid = listUid(input);
+  if (uid === undefined) input.refuse('list_uid', 'The list uid field is required.');
+  return uid ?? '';
+}
+
+/** Every parameter in capitals is a field's value; what is no field of the list is ignored below. */
+function fieldValues(input: Input): Record<string, unknown> {
+  const names = input.names().filter((name) => FIELD_TAG.test(name) && name !== 'EMAIL');
+  return Object.fromEntries(names.map((name) => [name, input.raw(name)]));
+}
+
+/** Separated by commas, or a list of such texts. */
+function tags(input: Input): string[] | undefined {
+  const given = input.raw('tag');
+  if (!Array.isArray(given)) {
+    const text = input.text('tag');
+    return text === undefined ? undefined : [text];
+  }
+  const texts = given.filter((tag) => typeof tag === 'string' || typeof tag === 'number');
+  if (texts.length < given.length) input.refuse('tag', 'The tag must be a text.');
+  return texts.map(String);
+}
+
+function fieldName(path: string): string | undefined {
+  return path === 'tags' ? 'tag' : undefined;
+}
+
+/** Decision D1: the classic dialect answers a duplicate with a 403 and the bare map of errors. */
+function duplicate({ code, fields }: Failure): RestError | undefined {
+  if (code !== 'EMAIL_TAKEN') return undefined;
+  return new RestError(403, Object.fromEntries((fields ?? []).map(({ field, messages }) => [field, messages])));
+}
