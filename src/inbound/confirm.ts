@@ -33,7 +33,11 @@ export function confirmMount(ctx: Context): InboundMount {
   });
 }
 
-async function confirm({ ctx, req, res }: LinkRequest, confirmation: TrackedConfirmation, person: RecipientCard): Promise<void> {
+async function confirm(
+  { ctx, req, res }: LinkRequest,
+  confirmation: TrackedConfirmation,
+  person: RecipientCard,
+): Promise<void> {
   // Nothing in the form matters, but it is read: an answer before the end of the body looks like a failure.
   if (!(await readForm(req))) return sendBodyTooLarge(res);
   const { customerId, listId, subscriberId, expiresAt } = confirmation;

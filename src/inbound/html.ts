@@ -11,7 +11,13 @@ export class Html {
 
 export type HtmlValue = string | number | Html | readonly Html[] | undefined;
 
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
 
 /** Html from a template; values are escaped for text and quoted attributes. */
 export function html(parts: TemplateStringsArray, ...values: HtmlValue[]): Html {

@@ -33,7 +33,11 @@ const USER_AGENT_LENGTH_MAX = 500;
 /** A mount for `/prefix/<token>` that answers the methods given, OPTIONS among them, and 405 to others. */
 export function linkMount(
   ctx: Context,
-  { prefix, methods, serve }: { prefix: string; methods: readonly string[]; serve: (request: LinkRequest) => Promise<void> },
+  {
+    prefix,
+    methods,
+    serve,
+  }: { prefix: string; methods: readonly string[]; serve: (request: LinkRequest) => Promise<void> },
 ): InboundMount {
   const allowed = [...methods, 'OPTIONS'].join(', ');
   return {
@@ -62,5 +66,9 @@ function tokenOf(req: IncomingMessage, prefix: string): string {
 function visitorOf(req: IncomingMessage, method: string, caller: Caller): Visitor {
   const userAgent = req.headers['user-agent']?.slice(0, USER_AGENT_LENGTH_MAX) ?? null;
   const purpose = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].map((name) => req.headers[name] ?? '').join(' ');
-  return { ip: caller.ipAddress === '' ? null : caller.ipAddress, userAgent, ...judgeVisit({ method, userAgent, purpose }) };
+  return {
+    ip: caller.ipAddress === '' ? null : caller.ipAddress,
+    userAgent,
+    ...judgeVisit({ method, userAgent, purpose }),
+  };
 }

@@ -25,7 +25,8 @@ button { font: inherit; font-weight: 600; margin-top: 1.5rem; padding: .6rem 1.4
 `;
 const STYLE_DIGEST = createHash('sha256').update(STYLE).digest('base64');
 const POLICY =
-  `default-src 'none'; style-src 'sha256-${STYLE_DIGEST}'; form-action 'self'; ` + "base-uri 'none'; frame-ancestors 'none'";
+  `default-src 'none'; style-src 'sha256-${STYLE_DIGEST}'; form-action 'self'; ` +
+  "base-uri 'none'; frame-ancestors 'none'";
 
 const styleElement = new Html(`<style>${STYLE}</style>`);
 

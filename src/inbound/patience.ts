@@ -11,7 +11,9 @@ export async function withinPatience(ctx: Context, recorded: Promise<void>): Pro
   const patience = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, PATIENCE_MS);
   });
-  const outcome = recorded.catch((error: unknown) => ctx.log.error('tracking.event_lost', { message: messageOf(error) }));
+  const outcome = recorded.catch((error: unknown) =>
+    ctx.log.error('tracking.event_lost', { message: messageOf(error) }),
+  );
   await Promise.race([outcome, patience]);
   clearTimeout(timer);
 }

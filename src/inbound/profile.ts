@@ -32,7 +32,11 @@ export function profileMount(ctx: Context): InboundMount {
   });
 }
 
-async function update({ ctx, req, res }: LinkRequest, recipient: TrackedRecipient, person: RecipientCard): Promise<void> {
+async function update(
+  { ctx, req, res }: LinkRequest,
+  recipient: TrackedRecipient,
+  person: RecipientCard,
+): Promise<void> {
   const form = await readForm(req, PROFILE_BYTES_MAX);
   if (!form) return sendBodyTooLarge(res);
   const { customerId, listId, subscriberId } = recipient;
@@ -56,7 +60,10 @@ function changesIn(form: Form, { fields }: RecipientCard): Record<string, string
 }
 
 function withGiven(person: RecipientCard, form: Form): RecipientCard {
-  return { ...person, fields: person.fields.map((field) => ({ ...field, value: givenValue(form, field.tag) ?? field.value })) };
+  return {
+    ...person,
+    fields: person.fields.map((field) => ({ ...field, value: givenValue(form, field.tag) ?? field.value })),
+  };
 }
 
 /** Browsers send line breaks of their own kind. */

@@ -28,7 +28,8 @@ export async function startInboundServer(): Promise<InboundServer> {
   const ctx = await createTestContext();
   await ctx.db.execute(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
   const seeded = await seedCampaign(ctx.db, { subscribers: 5 });
-  const webView = async (_ctx: Context, { campaignId }: { campaignId: bigint }) => (campaignId === seeded.campaignId ? WEB_VIEW : undefined);
+  const webView = async (_ctx: Context, { campaignId }: { campaignId: bigint }) =>
+    campaignId === seeded.campaignId ? WEB_VIEW : undefined;
   const inbound = createInbound(ctx, { webView });
   const server = await startHttpServer({ host: '127.0.0.1', port: 0, mounts: inbound.mounts, log: silentLog });
   afterAll(async () => {
@@ -46,7 +47,9 @@ export async function startInboundServer(): Promise<InboundServer> {
     links: (who) => signer.forRecipient({ customerId, listId, campaignId, subscriberId: subscriberIds[who] ?? 0n }),
     here: (address) => address.replace(ctx.installation.baseUrl, origin),
     async status(who) {
-      const [row] = await ctx.db.query<{ status: string }>(sql`SELECT status FROM subscriber WHERE id = ${subscriberIds[who]}`);
+      const [row] = await ctx.db.query<{ status: string }>(
+        sql`SELECT status FROM subscriber WHERE id = ${subscriberIds[who]}`,
+      );
       return row?.status;
     },
   };

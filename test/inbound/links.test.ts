@@ -17,8 +17,16 @@ async function counters() {
 describe('the pixel', () => {
   test('is an image that nobody caches, and an open when it arrives', async () => {
     const response = await fetch(here(links(0).open()), { headers: BROWSER });
-    expect([response.status, response.headers.get('content-type'), response.headers.get('cache-control')]).toEqual([200, 'image/gif', 'no-store']);
-    expect(Buffer.from(await response.arrayBuffer()).subarray(0, 6).toString()).toBe('GIF89a');
+    expect([response.status, response.headers.get('content-type'), response.headers.get('cache-control')]).toEqual([
+      200,
+      'image/gif',
+      'no-store',
+    ]);
+    expect(
+      Buffer.from(await response.arrayBuffer())
+        .subarray(0, 6)
+        .toString(),
+    ).toBe('GIF89a');
     expect(await counters()).toMatchObject({ open_count: 1 });
     const [event] = await ctx.db.query(sql`SELECT ip, is_machine, user_agent FROM hot.open_event`);
     expect(event).toEqual({ ip: '127.0.0.1', is_machine: false, user_agent: BROWSER['User-Agent'] });
@@ -34,14 +42,21 @@ describe('the pixel', () => {
 
 describe('a tracked link', () => {
   test('leads where the author said and is a click when it does', async () => {
-    const response = await fetch(here(links(1).click(2, 'https://example.org/a?b=c&d=ä#e')), { redirect: 'manual', headers: BROWSER });
+    const response = await fetch(here(links(1).click(2, 'https://example.org/a?b=c&d=ä#e')), {
+      redirect: 'manual',
+      headers: BROWSER,
+    });
     expect([response.status, response.headers.get('location')]).toEqual([302, 'https://example.org/a?b=c&d=%C3%A4#e']);
     expect(await counters()).toMatchObject({ click_count: 1 });
   });
 
   test('is followed but not counted ahead of the reader', async () => {
     const address = here(links(1).click(2, 'https://example.org/'));
-    for (const init of [{ method: 'HEAD' }, { headers: { ...BROWSER, 'Sec-Purpose': 'prefetch' } }, { headers: { ...BROWSER, Purpose: 'prefetch' } }]) {
+    for (const init of [
+      { method: 'HEAD' },
+      { headers: { ...BROWSER, 'Sec-Purpose': 'prefetch' } },
+      { headers: { ...BROWSER, Purpose: 'prefetch' } },
+    ]) {
       expect((await fetch(address, { redirect: 'manual', ...init })).status).toBe(302);
     }
     expect(await counters()).toMatchObject({ click_count: 1 });
@@ -50,7 +65,9 @@ describe('a tracked link', () => {
   });
 
   test('ignores what mail programs append', async () => {
-    const response = await fetch(`${here(links(1).click(2, 'https://example.org/'))}?fbclid=1&u=https://evil.example`, { redirect: 'manual' });
+    const response = await fetch(`${here(links(1).click(2, 'https://example.org/'))}?fbclid=1&u=https://evil.example`, {
+      redirect: 'manual',
+    });
     expect(response.headers.get('location')).toBe('https://example.org/');
   });
 
@@ -58,7 +75,15 @@ describe('a tracked link', () => {
     const good = here(links(1).click(2, 'https://example.org/'));
     const token = good.slice(good.lastIndexOf('/') + 1);
     const evil = Buffer.from('https://evil.example/').toString('base64url');
-    for (const path of ['', 'x', evil, `${token}${evil}`, `${token}/../x`, `${token}?u=x`.replace(token, ''), encodeURIComponent('https://evil.example')]) {
+    for (const path of [
+      '',
+      'x',
+      evil,
+      `${token}${evil}`,
+      `${token}/../x`,
+      `${token}?u=x`.replace(token, ''),
+      encodeURIComponent('https://evil.example'),
+    ]) {
       const response = await fetch(`${origin}/c/${path}`, { redirect: 'manual' });
       expect([response.status, response.headers.get('location')]).toEqual([404, null]);
     }
@@ -90,7 +115,9 @@ describe('confirming', () => {
   const expiresAt = new Date(Math.floor(Date.now() / 1_000) * 1_000 + 14 * 86_400_000);
 
   test('needs a POST; GET and HEAD change nothing; it works once', async () => {
-    await ctx.db.execute(sql`UPDATE subscriber SET status = 'pending', pending_until = ${expiresAt} WHERE id = ${subscriberIds[2]}`);
+    await ctx.db.execute(
+      sql`UPDATE subscriber SET status = 'pending', pending_until = ${expiresAt} WHERE id = ${subscriberIds[2]}`,
+    );
     const address = here(signer.confirmation(recipient(2), expiresAt));
     for (const method of ['GET', 'HEAD', 'OPTIONS']) await fetch(address, { method });
     expect(await status(2)).toBe('pending');
@@ -113,23 +140,34 @@ describe('confirming', () => {
 
 describe('the profile page', () => {
   async function fieldsOf(who: number) {
-    const [row] = await ctx.db.query<{ fields: Record<string, string> }>(sql`SELECT fields FROM subscriber WHERE id = ${subscriberIds[who]}`);
+    const [row] = await ctx.db.query<{ fields: Record<string, string> }>(
+      sql`SELECT fields FROM subscriber WHERE id = ${subscriberIds[who]}`,
+    );
     return row?.fields;
   }
   const address = here(links(4).updateProfile());
-  const save = (values: Record<string, string>) => fetch(address, { method: 'POST', body: new URLSearchParams(values) });
+  const save = (values: Record<string, string>) =>
+    fetch(address, { method: 'POST', body: new URLSearchParams(values) });
 
   test('shows visible fields escaped and stores what is changed', async () => {
-    for (const [tag, type, visible] of [['FIRST_NAME', 'text', true], ['AGE', 'number', true], ['SECRET', 'text', false]] as const) {
+    for (const [tag, type, visible] of [
+      ['FIRST_NAME', 'text', true],
+      ['AGE', 'number', true],
+      ['SECRET', 'text', false],
+    ] as const) {
       await ctx.db.execute(sql`INSERT INTO list_field (customer_id, uid, list_id, type, label, tag, visible)
                                VALUES (${customerId}, ${tag.slice(0, 13)}, ${listId}, ${type}, ${`Your "${tag}"`}, ${tag}, ${visible})`);
     }
     const hostile = { FIRST_NAME: '"><script>alert(1)</script>', SECRET: 'score 7' };
-    await ctx.db.execute(sql`UPDATE subscriber SET fields = ${JSON.stringify(hostile)}::jsonb WHERE id = ${subscriberIds[4]}`);
+    await ctx.db.execute(
+      sql`UPDATE subscriber SET fields = ${JSON.stringify(hostile)}::jsonb WHERE id = ${subscriberIds[4]}`,
+    );
     const page = await (await fetch(address)).text();
     expect(page).toContain('value="&quot;&gt;&lt;script&gt;');
     expect(page).not.toContain('score 7');
-    expect((await save({ FIRST_NAME: 'Žofie', AGE: '41', SECRET: 'x', EMAIL: 'other@example.org', status: 'x' })).status).toBe(200);
+    expect(
+      (await save({ FIRST_NAME: 'Žofie', AGE: '41', SECRET: 'x', EMAIL: 'other@example.org', status: 'x' })).status,
+    ).toBe(200);
     expect(await fieldsOf(4)).toEqual({ FIRST_NAME: 'Žofie', AGE: '41', SECRET: 'score 7' });
   });
 

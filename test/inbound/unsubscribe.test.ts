@@ -5,14 +5,56 @@ import { startInboundServer } from './inbound-server.ts';
 const { ctx, seeded, links, here, status } = await startInboundServer();
 
 const SCANNERS = [
-  '', 'Mozilla/5.0', 'node', 'curl/8.5.0', 'Wget/1.21', 'python-requests/2.31', 'Go-http-client/2.0', 'okhttp/4.12', 'Java/17.0.2',
-  'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)', 'Mozilla/5.0 (compatible; bingbot/2.0)', 'BingPreview/1.0b',
-  'Slackbot-LinkExpanding 1.0', 'facebookexternalhit/1.1', 'WhatsApp/2.23', 'TelegramBot (like TwitterBot)', 'LinkedInBot/1.0',
-  'Twitterbot/1.0', 'Discordbot/2.0', 'SkypeUriPreview Preview/0.5', 'Mozilla/5.0 (Windows NT 10.0) Barracuda Sentinel (EE)',
-  'Proofpoint URL Defense', 'Mimecast URL scanner', 'Symantec Email Security.cloud', 'TrendMicro WTP', 'Cisco-IronPort', 'FireEye',
-  'Forcepoint', 'Sophos Email', 'Zscaler', 'Bitdefender', 'Kaspersky', 'VirusTotal', 'urlscan.io', 'HeadlessChrome/120', 'PhantomJS/2.1',
-  'Apache-HttpClient/4.5', 'axios/1.6', 'undici', 'PostmanRuntime/7.36', 'libwww-perl/6', 'Ruby', 'PHP/8.2', 'GuzzleHttp/7', 'Embedly/0.2',
-  'Feedfetcher-Google', 'Yahoo! Slurp', 'YandexBot/3.0', 'DuckDuckBot/1.1', 'AppleBot/0.1',
+  '',
+  'Mozilla/5.0',
+  'node',
+  'curl/8.5.0',
+  'Wget/1.21',
+  'python-requests/2.31',
+  'Go-http-client/2.0',
+  'okhttp/4.12',
+  'Java/17.0.2',
+  'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)',
+  'Mozilla/5.0 (compatible; bingbot/2.0)',
+  'BingPreview/1.0b',
+  'Slackbot-LinkExpanding 1.0',
+  'facebookexternalhit/1.1',
+  'WhatsApp/2.23',
+  'TelegramBot (like TwitterBot)',
+  'LinkedInBot/1.0',
+  'Twitterbot/1.0',
+  'Discordbot/2.0',
+  'SkypeUriPreview Preview/0.5',
+  'Mozilla/5.0 (Windows NT 10.0) Barracuda Sentinel (EE)',
+  'Proofpoint URL Defense',
+  'Mimecast URL scanner',
+  'Symantec Email Security.cloud',
+  'TrendMicro WTP',
+  'Cisco-IronPort',
+  'FireEye',
+  'Forcepoint',
+  'Sophos Email',
+  'Zscaler',
+  'Bitdefender',
+  'Kaspersky',
+  'VirusTotal',
+  'urlscan.io',
+  'HeadlessChrome/120',
+  'PhantomJS/2.1',
+  'Apache-HttpClient/4.5',
+  'axios/1.6',
+  'undici',
+  'PostmanRuntime/7.36',
+  'libwww-perl/6',
+  'Ruby',
+  'PHP/8.2',
+  'GuzzleHttp/7',
+  'Embedly/0.2',
+  'Feedfetcher-Google',
+  'Yahoo! Slurp',
+  'YandexBot/3.0',
+  'DuckDuckBot/1.1',
+  'AppleBot/0.1',
 ];
 
 function post(who: number, body: BodyInit, headers: Record<string, string> = {}): Promise<Response> {
@@ -33,7 +75,10 @@ describe('looking at the link', () => {
     expect(SCANNERS).toHaveLength(50);
     for (const agent of SCANNERS) {
       for (const method of ['GET', 'HEAD', 'OPTIONS']) {
-        const response = await fetch(here(links(0).unsubscribe()), { method, headers: { 'User-Agent': agent, 'Sec-Purpose': 'prefetch' } });
+        const response = await fetch(here(links(0).unsubscribe()), {
+          method,
+          headers: { 'User-Agent': agent, 'Sec-Purpose': 'prefetch' },
+        });
         expect(response.status).toBe(method === 'OPTIONS' ? 204 : 200);
         await response.text();
       }
@@ -78,9 +123,11 @@ describe('posting to the link', () => {
     const again = await Promise.all([1, 2, 3].map(() => post(1, 'List-Unsubscribe=One-Click', type)));
     expect(again.map((answer) => answer.status)).toEqual([200, 200, 200]);
     expect(await unsubscribes()).toEqual(once);
-    expect(await ctx.db.query(sql`SELECT source, ip_address FROM consent_event WHERE subscriber_id = ${seeded.subscriberIds[1]}`)).toEqual([
-      { source: 'one-click', ip_address: '127.0.0.1' },
-    ]);
+    expect(
+      await ctx.db.query(
+        sql`SELECT source, ip_address FROM consent_event WHERE subscriber_id = ${seeded.subscriberIds[1]}`,
+      ),
+    ).toEqual([{ source: 'one-click', ip_address: '127.0.0.1' }]);
   });
 
   test('one click, multipart, twenty at the same moment: once', async () => {
@@ -94,7 +141,9 @@ describe('posting to the link', () => {
     expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([200]));
     expect(await status(2)).toBe('unsubscribed');
     const after = await unsubscribes();
-    expect([after.events - before.events, after.counted - before.counted, after.consents - before.consents]).toEqual([1, 1, 1]);
+    expect([after.events - before.events, after.counted - before.counted, after.consents - before.consents]).toEqual([
+      1, 1, 1,
+    ]);
   });
 
   test("the page's own form, with a reason that is kept and one that is not", async () => {
@@ -110,7 +159,10 @@ describe('posting to the link', () => {
   test('a body too large is refused; a forged link does nothing', async () => {
     const large = await post(0, 'x'.repeat(10_000));
     expect(large.status).toBe(413);
-    const forged = await fetch(`${here(links(0).unsubscribe())}x`, { method: 'POST', body: 'List-Unsubscribe=One-Click' });
+    const forged = await fetch(`${here(links(0).unsubscribe())}x`, {
+      method: 'POST',
+      body: 'List-Unsubscribe=One-Click',
+    });
     expect(forged.status).toBe(404);
     expect(await forged.text()).toContain('does not work');
     expect(await status(0)).toBe('subscribed');

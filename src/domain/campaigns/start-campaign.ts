@@ -4,6 +4,7 @@ import { planCampaignJob, startScheduledCampaignJob } from '../../jobs/campaign-
 import { sql } from '../../db/database.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { compileCampaign } from '../delivery/dispatch.ts';
+import { registerCampaignLinks } from '../statistics/campaign-toplists.ts';
 import { campaignNotReady, wrongCampaignState } from './campaign-errors.ts';
 import { findCampaignById, moveCampaign } from './campaign-store.ts';
 import { missingToSend, type Campaign } from './campaign.ts';
@@ -61,6 +62,10 @@ async function schedule(tx: TransactionContext, campaign: Campaign, at: Date): P
 }
 
 async function launch(tx: TransactionContext, campaign: Campaign): Promise<void> {
+  const { customerId, id: campaignId } = campaign;
+  const message = await compileCampaign(tx.db, customerId, campaignId);
+  // A report shows every link from the beginning, also those that nobody clicks.
+  if (message) await registerCampaignLinks(tx, { customerId, campaignId, links: message.links });
   await moveCampaign(tx.db, { campaign, from: [campaign.status], to: 'queued' });
   await enqueue(tx.db, planCampaignJob, jobKey(campaign), { key: `campaigns.plan:${campaign.id}` });
 }

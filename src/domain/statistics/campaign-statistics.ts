@@ -11,6 +11,8 @@ import { rate } from './rate.ts';
 export interface CampaignStatistics {
   readonly customerId: bigint;
   readonly campaignId: bigint;
+  /** Where the campaign stands; null when it is gone. */
+  readonly status: string | null;
   /** Everybody the campaign was planned for. */
   readonly subscriberCount: number;
   /** Accepted by a receiving server and not bounced since. */
@@ -44,6 +46,7 @@ export interface CampaignStatistics {
 interface CounterRow {
   customer_id: bigint;
   campaign_id: bigint;
+  status: string | null;
   audience: number;
   open: number;
   sent: number;
@@ -68,7 +71,7 @@ export async function readCampaignStatistics(
   keys: readonly CampaignKey[],
 ): Promise<CampaignStatistics[]> {
   const rows = await ctx.db.query<CounterRow & Record<string, unknown>>(
-    sql`SELECT k.customer_id, k.campaign_id,
+    sql`SELECT k.customer_id, k.campaign_id, c.status,
                coalesce(d.audience, 0) AS audience, coalesce(d.open, 0) AS open, coalesce(d.sent, 0) AS sent,
                coalesce(d.failed, 0) AS failed, coalesce(d.skipped, 0) AS skipped, coalesce(d.suppressed, 0) AS suppressed,
                coalesce(d.unknown, 0) AS unknown, coalesce(t.open_count, 0) AS open_count,
@@ -78,6 +81,7 @@ export async function readCampaignStatistics(
                t.last_open_at, t.last_click_at
           FROM unnest(${keys.map(({ customerId }) => customerId)}::bigint[], ${keys.map(({ campaignId }) => campaignId)}::bigint[])
                WITH ORDINALITY AS k (customer_id, campaign_id, no)
+          LEFT JOIN campaign c ON c.customer_id = k.customer_id AND c.id = k.campaign_id
           LEFT JOIN hot.delivery_counter d ON d.customer_id = k.customer_id AND d.campaign_id = k.campaign_id
           LEFT JOIN hot.tracking_counter t ON t.customer_id = k.customer_id AND t.campaign_id = k.campaign_id
          ORDER BY k.no`,
@@ -91,6 +95,7 @@ function statisticsOf(row: CounterRow): CampaignStatistics {
   return {
     customerId: row.customer_id,
     campaignId: row.campaign_id,
+    status: row.status,
     subscriberCount: row.audience,
     deliveredCount,
     deliveredRate: rate(deliveredCount, row.audience),

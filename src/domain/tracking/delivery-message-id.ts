@@ -28,7 +28,8 @@ export function deliveryMessageId(installation: Installation, delivery: Delivery
 /** The delivery that a Message-ID (brackets optional, any case) stands for, or undefined when we did not make it. */
 export function parseDeliveryMessageId(installation: Installation, messageId: string): DeliveryKey | undefined {
   const [, customer, campaign, subscriber, code] = PATTERN.exec(messageId.trim().toLowerCase()) ?? [];
-  if (customer === undefined || campaign === undefined || subscriber === undefined || code === undefined) return undefined;
+  if (customer === undefined || campaign === undefined || subscriber === undefined || code === undefined)
+    return undefined;
   const ids = `${customer}.${campaign}.${subscriber}`;
   if (!sameBytes(Buffer.from(code, 'hex'), mac(keyOf(installation), ids, MAC_BYTES))) return undefined;
   return { customerId: fromBase36(customer), campaignId: fromBase36(campaign), subscriberId: fromBase36(subscriber) };

@@ -20,7 +20,10 @@ export interface RecipientField {
 }
 
 /** The person on the list, or undefined when either is gone. */
-export async function readRecipient(ctx: Pick<Context, 'db'>, recipient: TrackedRecipient): Promise<RecipientCard | undefined> {
+export async function readRecipient(
+  ctx: Pick<Context, 'db'>,
+  recipient: TrackedRecipient,
+): Promise<RecipientCard | undefined> {
   const { customerId, listId, subscriberId } = recipient;
   const rows = await ctx.db.query<RecipientCard & Record<string, unknown>>(
     sql`SELECT s.email, s.status, l.name AS "listName",

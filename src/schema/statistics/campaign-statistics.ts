@@ -45,6 +45,7 @@ export const CampaignStatistics = builder.objectRef<Figures>('CampaignStatistics
   description: 'The figures of a campaign. Rates are fractions 0..1, rounded to four places.',
   authScopes: { scope: 'campaigns:read' },
   fields: (t) => ({
+    status: t.exposeString('status', { nullable: true, description: 'Where the campaign stands: for who watches.' }),
     subscriberCount: t.exposeInt('subscriberCount', { description: 'Everybody it was planned for.' }),
     deliveredCount: t.exposeInt('deliveredCount', {
       description: 'Accepted by a receiving server and not bounced since.',

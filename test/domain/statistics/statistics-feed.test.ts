@@ -2,7 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { openNotifications } from '../../../src/db/listen.ts';
-import { announceCampaignChange, flushAnnouncements, STATISTICS_CHANNEL } from '../../../src/domain/statistics/announce-campaign-change.ts';
+import {
+  announceCampaignChange,
+  flushAnnouncements,
+  STATISTICS_CHANNEL,
+} from '../../../src/domain/statistics/announce-campaign-change.ts';
 import { openStatisticsFeed } from '../../../src/domain/statistics/statistics-feed.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { seedCampaign } from '../../support/audience-rows.ts';
@@ -114,7 +118,9 @@ describe('watching', () => {
     const watch = feed.watch(campaign);
     await watch.next();
     await setSent(campaign, 5);
-    await ctx.db.query(sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mailwright-listen' AND datname = current_database()`);
+    await ctx.db.query(
+      sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mailwright-listen' AND datname = current_database()`,
+    );
     expect((await watch.next()).value).toMatchObject({ sentCount: 5 });
     await watch.return?.();
   });

@@ -1,8 +1,12 @@
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { readCampaignStatistics } from '../../../src/domain/statistics/campaign-statistics.ts';
-import { readCampaignLinks, readTopLocations, readTopOpeners, registerCampaignLinks } from '../../../src/domain/statistics/campaign-toplists.ts';
-import { readListStatistics } from '../../../src/domain/statistics/list-statistics.ts';
+import {
+  readCampaignLinks,
+  readTopLocations,
+  readTopOpeners,
+  registerCampaignLinks,
+} from '../../../src/domain/statistics/campaign-toplists.ts';
 import { rate } from '../../../src/domain/statistics/rate.ts';
 import { recordActivity, type Activity } from '../../../src/domain/tracking/record-activity.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
@@ -23,33 +27,56 @@ function act(who: number, link?: number): Activity {
 
 test('a campaign that has not begun has zeros, no rates and no times', async () => {
   const [empty] = await readCampaignStatistics(ctx, [other]);
-  expect(empty).toMatchObject({ subscriberCount: 0, deliveredRate: 0, uniqOpenRate: 0, clickPerUniqOpen: 0, lastOpen: null, lastClick: null });
-  expect(await Promise.all([readTopLocations, readTopOpeners, readCampaignLinks].map((read) => read(ctx, [other])))).toEqual([[[]], [[]], [[]]]);
+  expect(empty).toMatchObject({
+    subscriberCount: 0,
+    deliveredRate: 0,
+    uniqOpenRate: 0,
+    clickPerUniqOpen: 0,
+    lastOpen: null,
+    lastClick: null,
+  });
+  expect(
+    await Promise.all([readTopLocations, readTopOpeners, readCampaignLinks].map((read) => read(ctx, [other]))),
+  ).toEqual([[[]], [[]], [[]]]);
 });
 
 test('the figures follow from the counters, in the order asked for', async () => {
   await ctx.db.execute(sql`INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, sent, failed, open)
                            VALUES (${customerId}, ${campaignId}, 20, 15, 3, 2)`);
-  await ctx.db.execute(sql`UPDATE hot.list_counter SET sent_count = 15 WHERE customer_id = ${customerId} AND list_id = ${listId}`);
   await recordActivity(ctx, [...[0, 0, 0, 1, 1, 2, 3, 4, 5].map((who) => act(who)), act(0, 1), act(0, 1), act(1, 2)]);
   const [first, second] = await readCampaignStatistics(ctx, [other, seeded]);
-  expect(first?.campaignId).toBe(other.campaignId);
+  expect([first?.campaignId, first?.status]).toEqual([other.campaignId, 'new']);
   expect(second).toMatchObject({
-    subscriberCount: 20, deliveredCount: 15, deliveredRate: 0.75, openCount: 9, uniqOpenCount: 6, uniqOpenRate: 0.4,
-    clickCount: 3, uniqClickCount: 2, clickRate: 0.1333, clickPerUniqOpen: 0.3333, sentCount: 15, failedCount: 3, openDeliveries: 2,
+    subscriberCount: 20,
+    deliveredCount: 15,
+    deliveredRate: 0.75,
+    openCount: 9,
+    uniqOpenCount: 6,
+    uniqOpenRate: 0.4,
+    clickCount: 3,
+    uniqClickCount: 2,
+    clickRate: 0.1333,
+    clickPerUniqOpen: 0.3333,
+    sentCount: 15,
+    failedCount: 3,
+    openDeliveries: 2,
   });
   expect(second?.lastOpen).toBeInstanceOf(Date);
-  expect(await readListStatistics(ctx, [seeded])).toEqual([
-    { subscriberCount: 20, subscribedCount: 20, unsubscribeCount: 0, unconfirmedCount: 0, subscribeRate: 1, unsubscribeRate: 0, openUniqRate: 0.4, clickRate: 0.1333 },
-  ]);
 });
 
 test('the most frequent openers come first', async () => {
   const [none, openers = []] = await readTopOpeners(ctx, [other, seeded]);
   expect(none).toEqual([]);
   expect(openers.map(({ openCount }) => openCount)).toEqual([3, 2, 1, 1, 1, 1]);
-  expect(openers[0]).toEqual({ subscriberUid: subscriberUid(seeded.subscriberIds[0] ?? 0n), email: 'p1@example.org', openCount: 3 });
-  expect(await readTopLocations(ctx, [other, seeded])).toEqual([[], [{ country: null, region: null, city: null, openCount: 9 }]]);
+  expect(openers[0]).toEqual({
+    subscriberUid: subscriberUid(seeded.subscriberIds[0] ?? 0n),
+    email: 'p1@example.org',
+    openCount: 3,
+  });
+  expect(await readTopLocations(ctx, [other, seeded])).toEqual([
+    [],
+    [{ country: null, region: null, city: null, openCount: 9 }],
+  ]);
 });
 
 test('links show the address as written, also those that nobody clicked', async () => {

@@ -82,9 +82,12 @@ describe('a signed link', () => {
 });
 
 describe('what is not tracked', () => {
-  test.each(['mailto:a@b.example', 'javascript:alert(1)', '#top', '/relative', 'data:text/html,x'])('%s stays as it is', (url) => {
-    expect(links.click(0, url)).toBe(url);
-  });
+  test.each(['mailto:a@b.example', 'javascript:alert(1)', '#top', '/relative', 'data:text/html,x'])(
+    '%s stays as it is',
+    (url) => {
+      expect(links.click(0, url)).toBe(url);
+    },
+  );
 
   test('an address too long for a link stays as it is', () => {
     const url = (length: number) => `https://example.org/${'ä'.repeat(length)}`;

@@ -33,10 +33,24 @@ describe('recording opens and clicks', () => {
   test('tells first ones from further ones, in one batch and over many', async () => {
     const seeded = await seedCampaign(ctx.db, { subscribers: 5 });
     await recordActivity(ctx, [act(seeded, 0), act(seeded, 0), act(seeded, 1), act(seeded, 0, 0)]);
-    await recordActivity(ctx, [act(seeded, 0), act(seeded, 2), act(seeded, 0, 0), act(seeded, 0, 1), act(seeded, 1, 0)]);
+    await recordActivity(ctx, [
+      act(seeded, 0),
+      act(seeded, 2),
+      act(seeded, 0, 0),
+      act(seeded, 0, 1),
+      act(seeded, 1, 0),
+    ]);
     expect(await figures(seeded)).toEqual({
-      open_count: 5, uniq_open_count: 3, click_count: 4, uniq_click_count: 2, openers: 3, clickers: 2,
-      list_opens: 3, list_clicks: 2, open_events: 5, click_events: 4,
+      open_count: 5,
+      uniq_open_count: 3,
+      click_count: 4,
+      uniq_click_count: 2,
+      openers: 3,
+      clickers: 2,
+      list_opens: 3,
+      list_clicks: 2,
+      open_events: 5,
+      click_events: 4,
     });
     const links = await ctx.db.query(
       sql`SELECT link_no, url, click_count, uniq_click_count FROM hot.link_counter WHERE campaign_id = ${seeded.campaignId} ORDER BY link_no`,
@@ -50,27 +64,58 @@ describe('recording opens and clicks', () => {
   test('a click proves reading, once, whatever comes in which order', async () => {
     const seeded = await seedCampaign(ctx.db, { subscribers: 4 });
     await recordActivity(ctx, [act(seeded, 0, 1), act(seeded, 0, 1)]);
-    expect(await figures(seeded)).toMatchObject({ open_count: 1, uniq_open_count: 1, click_count: 2, openers: 1, open_events: 1 });
+    expect(await figures(seeded)).toMatchObject({
+      open_count: 1,
+      uniq_open_count: 1,
+      click_count: 2,
+      openers: 1,
+      open_events: 1,
+    });
     await recordActivity(ctx, [act(seeded, 0, 2)]);
     await recordActivity(ctx, [act(seeded, 0)]);
     await recordActivity(ctx, [act(seeded, 0, 1)]);
-    expect(await figures(seeded)).toMatchObject({ open_count: 2, uniq_open_count: 1, click_count: 4, uniq_click_count: 1, open_events: 2 });
+    expect(await figures(seeded)).toMatchObject({
+      open_count: 2,
+      uniq_open_count: 1,
+      click_count: 4,
+      uniq_click_count: 1,
+      open_events: 2,
+    });
     await recordActivity(ctx, [act(seeded, 1)]);
     await recordActivity(ctx, [act(seeded, 1, 0)]);
     await recordActivity(ctx, [act(seeded, 1, 0)]);
-    expect(await figures(seeded)).toMatchObject({ open_count: 3, uniq_open_count: 2, click_count: 6, uniq_click_count: 2, openers: 2 });
+    expect(await figures(seeded)).toMatchObject({
+      open_count: 3,
+      uniq_open_count: 2,
+      click_count: 6,
+      uniq_click_count: 2,
+      openers: 2,
+    });
   });
 
   test('a click is no open where the campaign counts none', async () => {
     const seeded = await seedCampaign(ctx.db, { subscribers: 1, trackOpen: false });
     await recordActivity(ctx, [act(seeded, 0, 0)]);
-    expect(await figures(seeded)).toMatchObject({ open_count: 0, uniq_open_count: 0, click_count: 1, openers: 0, clickers: 1, open_events: 0 });
+    expect(await figures(seeded)).toMatchObject({
+      open_count: 0,
+      uniq_open_count: 0,
+      click_count: 1,
+      openers: 0,
+      clickers: 1,
+      open_events: 0,
+    });
   });
 
   test('a look ahead is kept but not counted', async () => {
     const seeded = await seedCampaign(ctx.db, { subscribers: 2 });
     await recordActivity(ctx, [act(seeded, 0, 0, scanner), act(seeded, 1, 0, scanner), act(seeded, 1, 0)]);
-    expect(await figures(seeded)).toMatchObject({ click_count: 1, uniq_click_count: 1, uniq_open_count: 1, clickers: 1, click_events: 3 });
+    expect(await figures(seeded)).toMatchObject({
+      click_count: 1,
+      uniq_click_count: 1,
+      uniq_open_count: 1,
+      clickers: 1,
+      click_events: 3,
+    });
   });
 
   test('an opener of two campaigns is one opener of the list', async () => {
@@ -89,7 +134,9 @@ describe('recording opens and clicks', () => {
     const stranger = { ...seeded, subscriberIds: [888_888n] };
     await recordActivity(ctx, [act(gone, 0), act(gone, 0, 1), act(stranger, 0), act(stranger, 0, 1)]);
     expect(await figures(seeded)).toMatchObject({ open_count: null, openers: 0, clickers: 0 });
-    const [left] = await ctx.db.query(sql`SELECT count(*)::int AS n FROM hot.click_event WHERE campaign_id IN (999999, ${seeded.campaignId})`);
+    const [left] = await ctx.db.query(
+      sql`SELECT count(*)::int AS n FROM hot.click_event WHERE campaign_id IN (999999, ${seeded.campaignId})`,
+    );
     expect(left).toEqual({ n: 0 });
   });
 });
@@ -103,11 +150,21 @@ describe('the recorder', () => {
       const { recipient } = act(seeded, (n * 7) % 300);
       const recorder = recorders[n % 2];
       if (n % 3 === 0) all.push(recorder?.open(recipient, person) ?? Promise.reject(new Error('none')));
-      else all.push(recorder?.click({ ...recipient, linkNo: n % 4, url: 'https://example.org/' }, person) ?? Promise.reject(new Error('none')));
+      else
+        all.push(
+          recorder?.click({ ...recipient, linkNo: n % 4, url: 'https://example.org/' }, person) ??
+            Promise.reject(new Error('none')),
+        );
     }
     await Promise.all(all);
     const result = await figures(seeded);
-    expect(result).toMatchObject({ click_count: 4_000, uniq_open_count: 300, uniq_click_count: 200, openers: 300, click_events: 4_000 });
+    expect(result).toMatchObject({
+      click_count: 4_000,
+      uniq_open_count: 300,
+      uniq_click_count: 200,
+      openers: 300,
+      click_events: 4_000,
+    });
     expect(result?.['open_count']).toBe(result?.['open_events']);
     await Promise.all(recorders.map((recorder) => recorder.close()));
     await expect(recorders[0]?.open(act(seeded, 0).recipient, person)).rejects.toThrow('Closing');
