@@ -11,6 +11,7 @@ import { healthMounts } from '../http/health-handlers.ts';
 import { startHttpServer, type Mount } from '../http/http-server.ts';
 import { landingMount } from '../http/landing-page.ts';
 import { createInbound } from '../inbound/inbound-mounts.ts';
+import { messageOf } from '../lib/errors.ts';
 import { loadDocuments } from '../rest-facade/documents.ts';
 import { createRestHandler } from '../rest-facade/rest-handler.ts';
 import { rows } from '../rest-facade/rows.ts';
@@ -55,6 +56,8 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
       ...inbox.mounts,
       landing(inbox),
     ],
+  }).catch((error: unknown) => {
+    throw cannotListen(error, settings.HOST, port);
   });
   return {
     async close() {
@@ -65,6 +68,17 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
       await prisma.$disconnect();
     },
   };
+}
+
+function cannotListen(error: unknown, host: string, port: number): Error {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const why =
+    code === 'EADDRINUSE'
+      ? `another program listens there; set PORT to a free one (PORT=0 takes any), or stop the other`
+      : code === 'EACCES'
+        ? `this user may not use that port; set PORT to one above 1023`
+        : `${messageOf(error)}; check HOST and PORT`;
+  return new Error(`The web server cannot listen on ${host}, port ${port}: ${why}.`, { cause: error });
 }
 
 function restMount(ctx: Context, settings: Settings, graphql: GraphqlServer): Mount {

@@ -3,7 +3,7 @@
  * user must be able to enter the data folder: better to say so at once than to fail inside initdb.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 export interface DatabaseUser {
@@ -14,11 +14,13 @@ export interface DatabaseUser {
 
 const PREFERRED_USERS = ['postgres', 'mailwright', 'nobody'];
 
-/** The user the database runs as: undefined is the program's own. Throws when it may not enter `folder`. */
+/** The user the database runs as: undefined is the program's own. Throws when it may not enter `folder` (in the data folder). */
 export function databaseUserFor(folder: string): DatabaseUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const user = unprivilegedUser();
   mkdirSync(folder, { recursive: true });
+  // The data folder is the program's own: the database's user may pass through it, what lies in it stays closed.
+  for (const own of [folder, path.dirname(folder)]) chmodSync(own, statSync(own).mode | 0o011);
   const closed = firstClosedFolder(path.resolve(folder), user);
   if (closed === undefined) return user;
   throw new Error(

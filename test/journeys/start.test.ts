@@ -1,0 +1,111 @@
+/** What an operator sees: the first start on embedded defaults, the second, faults in the settings, kill and Ctrl-C. */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { freePort } from '../../src/db/free-port.ts';
+
+const MAIN = path.resolve('src/main.ts');
+// Where the user that the database runs as may go; a temporary folder of a sandbox may be closed to it.
+const dataDir = mkdtempSync(path.join(os.tmpdir(), 'mailwright-start-'));
+afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+
+const environment = { PATH: process.env['PATH'], HOME: process.env['HOME'], DATA_DIR: dataDir, INBOX_SMTP_PORT: '0', LOG_FORMAT: 'json' };
+
+interface Running {
+  readonly banner: string;
+  readonly url: string;
+  end(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+async function start(settings: Record<string, string> = {}): Promise<Running> {
+  const port = String(await freePort());
+  const child = spawn(process.execPath, [MAIN], { env: { ...environment, PORT: port, ...settings }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const gone = once(child, 'exit');
+  let [printed, logged] = ['', ''];
+  child.stderr.on('data', (chunk: Buffer) => (logged += chunk.toString()));
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      printed += chunk.toString();
+      if (printed.includes('Ctrl-C')) resolve();
+    });
+    child.on('exit', () => reject(new Error(`It did not start: ${printed}${logged}`)));
+  });
+  afterAll(() => void child.kill('SIGKILL'));
+  return {
+    banner: printed,
+    url: `http://127.0.0.1:${port}`,
+    async end(signal) {
+      child.kill(signal);
+      await gone;
+      return child.exitCode;
+    },
+  };
+}
+
+const me = async (url: string, token: string): Promise<number> =>
+  (await fetch(`${url}/api/v1/me`, { headers: { authorization: `Bearer ${token}` } })).status;
+
+function databaseProcess(): number {
+  return Number(readFileSync(path.join(dataDir, 'postgres', 'data', 'postmaster.pid'), 'utf8').split('\n')[0]);
+}
+
+const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}`);
+
+describe('npm start', () => {
+  it('sets itself up, says in few lines where everything is, and shows the secrets once', async () => {
+    const first = await start();
+    expect(first.banner.trim().split('\n').length).toBeLessThan(15);
+    const [, token = ''] = /API token +(\w{60})/.exec(first.banner) ?? [];
+    expect(first.banner).toMatch(/Password +\S{12,}/);
+    for (const place of ['/graphql', '/api/v1', '/inbox']) expect(first.banner).toContain(first.url + place);
+    expect(await me(first.url, token)).toBe(200);
+    expect(await me(first.url, 'x'.repeat(60))).toBe(401);
+
+    const database = databaseProcess();
+    expect(await first.end('SIGINT')).toBe(0);
+    expect(isAlive(database)).toBe(false);
+
+    const second = await start();
+    expect(second.banner).not.toMatch(/Password|API token/);
+    expect(await me(second.url, token)).toBe(200);
+
+    // Killed: the database stays behind, and the next start takes it over and stops it in the end.
+    const orphan = databaseProcess();
+    await second.end('SIGKILL');
+    expect(isAlive(orphan)).toBe(true);
+    const third = await start();
+    expect(databaseProcess()).toBe(orphan);
+    expect(await me(third.url, token)).toBe(200);
+    expect(await third.end('SIGTERM')).toBe(0);
+    expect(isAlive(orphan)).toBe(false);
+  }, 120_000);
+
+  it('names every fault of the settings at once, and no secret', () => {
+    const settings = { PORT: '99999', ROLES: 'web,cook', ADMIN_PASSWORD: 'short', LOG_LEVEL: 'loud', DATABASE_URL: 'mysql://user:hunter2@db/x' };
+    const { status, stderr } = spawnSync(process.execPath, [MAIN], { env: { ...environment, ...settings }, encoding: 'utf8' });
+    expect(status).toBe(1);
+    for (const name of Object.keys(settings)) expect(stderr).toContain(`${name}:`);
+    expect(stderr).not.toMatch(/short\b|hunter2/);
+  });
+
+  it('says what to do when the database cannot be reached', async () => {
+    const url = `postgresql://nobody:secret@127.0.0.1:${await freePort()}/none`;
+    const { status, stderr } = spawnSync(process.execPath, [MAIN], { env: { ...environment, DATABASE_URL: url }, encoding: 'utf8' });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/DATABASE_URL cannot be used.*leave DATABASE_URL empty/s);
+    expect(stderr).not.toContain('secret@');
+  });
+
+  it('says what to do when the port is taken', async () => {
+    const running = await start();
+    const { status, stderr } = spawnSync(process.execPath, [MAIN], { env: { ...environment, PORT: new URL(running.url).port }, encoding: 'utf8' });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/PORT/);
+    // The second process found the first one's database and must not have stopped it.
+    expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
+    await running.end('SIGTERM');
+  }, 60_000);
+});
