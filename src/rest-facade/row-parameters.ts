@@ -21,7 +21,7 @@ const view: View = { dialect: 'standard', apiUrl: '', product: { name: '', versi
 /** The parameters of the row's query or body; those of its path are in the path. */
 export async function parametersOf(row: Row): Promise<readonly RowParameter[]> {
   const found = new Map<string, RowParameter>();
-  const input = recorder(found, (name) => name);
+  const input = recorder(found, { nameOf: (name) => name, path: row.path });
   const stop = () => {
     throw new Recorded();
   };
@@ -35,7 +35,12 @@ export async function parametersOf(row: Row): Promise<readonly RowParameter[]> {
   return [...found.values()];
 }
 
-function recorder(found: Map<string, RowParameter>, nameOf: (name: string) => string): Input {
+interface Recording {
+  readonly nameOf: (name: string) => string;
+  readonly path: string;
+}
+
+function recorder(found: Map<string, RowParameter>, { nameOf, path }: Recording): Input {
   const read = (kind: ParameterKind) => (...names: readonly string[]) => {
     const spelled = names.map(nameOf);
     const [first = ''] = spelled;
@@ -43,7 +48,8 @@ function recorder(found: Map<string, RowParameter>, nameOf: (name: string) => st
     return undefined;
   };
   return {
-    param: () => '',
+    // What the path says is not asked for again.
+    param: (name) => (path.split('/').includes(`:${name}`) ? name : ''),
     has: () => false,
     names: () => [],
     text: read('text'),
@@ -51,7 +57,7 @@ function recorder(found: Map<string, RowParameter>, nameOf: (name: string) => st
     integer: read('integer'),
     flag: read('flag'),
     time: read('time'),
-    object: (name) => recorder(found, (inner) => `${nameOf(name)}[${inner}]`),
+    object: (name) => recorder(found, { nameOf: (inner) => `${nameOf(name)}[${inner}]`, path }),
     plainObject: read('object'),
     raw: read('any'),
     refuse: () => undefined,

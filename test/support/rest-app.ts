@@ -50,6 +50,9 @@ export interface RestApp {
 }
 
 const ADMIN_TOKEN = 'A'.repeat(60);
+const TENANT_PASSWORD = 'tenant password';
+/** Made once a file: hashing is slow on purpose. */
+let tenantPasswordHash: Promise<string> | undefined;
 
 /** Starts it with the settings given; it ends after the file's last test. */
 export async function startRestApp(settings: Readonly<Record<string, string>> = {}): Promise<RestApp> {
@@ -104,11 +107,12 @@ async function ask(url: string, { method = 'GET', body, token = ADMIN_TOKEN, hea
 
 async function newTenant(ctx: Context, options: { scopes?: readonly string[]; restDialect?: 'standard' | 'classic' }): Promise<RestTenant> {
   const email = `user-${newUid()}@tenant.example`;
-  const password = 'tenant password';
+  const password = TENANT_PASSWORD;
+  tenantPasswordHash ??= hashPassword(password);
   const [user] = await ctx.db.query<{ customer_id: bigint; id: bigint }>(sql`
     WITH c AS (INSERT INTO customer (uid, name) VALUES (${newUid()}, 'Tenant') RETURNING id)
     INSERT INTO app_user (customer_id, uid, email, email_key, password_hash)
-    SELECT id, ${newUid()}, ${email}, ${email}, ${await hashPassword(password)} FROM c RETURNING customer_id, id`);
+    SELECT id, ${newUid()}, ${email}, ${email}, ${await tenantPasswordHash} FROM c RETURNING customer_id, id`);
   if (!user) throw new Error('No tenant was made.');
   const { token } = await insertApiToken(ctx.db, {
     customerId: user.customer_id,

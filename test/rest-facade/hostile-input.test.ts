@@ -1,0 +1,268 @@
+/**
+ * Every row of the REST interface with missing, empty, wrong-typed, too long and hostile values, in its parameters and
+ * its path: a status of the table with a message, never a 500, and what is refused has changed nothing. Rows are found
+ * in the table of rows, parameters by letting a row read: a new row is covered by being there.
+ */
+import { once } from 'node:events';
+import { SMTPServer } from 'smtp-server';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { raw, sql } from '../../src/db/database.ts';
+import type { Row } from '../../src/rest-facade/endpoint.ts';
+import { parametersOf, type ParameterKind, type RowParameter } from '../../src/rest-facade/row-parameters.ts';
+import { rows } from '../../src/rest-facade/rows.ts';
+import { startRestApp, type RestAnswer, type RestRequest } from '../support/rest-app.ts';
+import { bodyOf, newWorld, pathIn, rightValue, stateOf, tablesOf, type World } from '../support/rest-world.ts';
+
+const TABLE_OF_STATUSES = new Set([200, 201, 401, 403, 404, 413, 415, 422, 429, 503]);
+const MILLION = 'x'.repeat(1_000_000);
+// A request line cannot carry a megabyte.
+const LONG_QUERY = 'x'.repeat(50_000);
+
+const texts: [string, unknown][] = [
+  ['a list', ['x']],
+  ['an object', { a: 1 }],
+  ['too long', MILLION],
+  ['NUL', 'a\0b'],
+  ['half a surrogate pair', 'a\ud800b'],
+  ['line breaks', 'a\r\nBcc: evil@evil.example'],
+  ['other line breaks', 'a\u0085b\u2028c\u2029d'],
+  ['null', null],
+  ['empty', ''],
+  ['blank', ' \t '],
+  ['a huge number', 1e308],
+  ['true', true],
+  ['SQL', "'; DROP TABLE customer; --"],
+  ['markup', '<script>alert(1)</script>{{ "x" }}{% include "x" %}{EMAIL}'],
+  ['broken Liquid', '{% if %}{{ | }}'],
+];
+const hostile: Readonly<Record<ParameterKind, readonly [string, unknown][]>> = {
+  text: texts,
+  integer: [
+    ['words', 'many'],
+    ['a fraction', 1.5],
+    ['beyond 32 bits', '9999999999'],
+    ['beyond everything', 1e308],
+    ['negative', -1],
+    ['zero', 0],
+    ['null', null],
+    ['empty', ''],
+    ['a list', [1]],
+    ['an object', { a: 1 }],
+    ['true', true],
+    ['NUL', '1\0'],
+  ],
+  flag: [
+    ['words', 'maybe'],
+    ['two', 2],
+    ['a list', [true]],
+    ['an object', {}],
+    ['null', null],
+    ['long', MILLION],
+  ],
+  time: [
+    ['words', 'yesterday'],
+    ['no such day', '2030-02-30 00:00:00'],
+    ['no such hour', '2030-01-01 99:99:99'],
+    ['a number', 1e308],
+    ['far away', '9999-12-31 23:59:59'],
+    ['long ago', '0001-01-01 00:00:00'],
+    ['a list', []],
+    ['long', MILLION],
+  ],
+  object: [
+    ['a text', 'x'],
+    ['a list', ['x']],
+    ['a number', 5],
+    ['null', null],
+    ['empty', {}],
+    ['deep', { a: { b: { c: { d: {} } } } }],
+    ['many keys', Object.fromEntries(Array.from({ length: 500 }, (_, no) => [`k${no}`, no]))],
+    ['odd keys', { __proto__: null, constructor: 'x', ['k'.repeat(150)]: 'x', '': 'x' }],
+    ['long', { host: MILLION, name: MILLION }],
+  ],
+  file: [],
+  any: texts,
+};
+/** Always refused, whatever the parameter means. */
+const NEVER_TAKEN = new Set(['a list', 'an object', 'NUL', 'half a surrogate pair', 'too long']);
+/** Parameters that may well hold a megabyte. */
+const LONG_TEXTS = new Set(['html', 'plain']);
+
+const brokenBodies: [string, RestRequest, number][] = [
+  ['half a JSON object', { body: '{"name":' }, 422],
+  ['a bare JSON string', { body: '"hello"' }, 422],
+  ['a JSON list', { body: '[1]' }, 422],
+  ['JSON null', { body: 'null' }, 422],
+  ['a form labelled JSON', { body: 'name=x' }, 422],
+  ['XML', { body: '<a/>', headers: { 'Content-Type': 'text/xml' } }, 415],
+  ['broken multipart', { body: '--x\r\nrubbish', headers: { 'Content-Type': 'multipart/form-data; boundary=x' } }, 422],
+];
+
+const app = await startRestApp({ OUTBOUND_ALLOW_HOSTS: '127.0.0.1' });
+const receiver = new SMTPServer({ authOptional: true, disabledCommands: ['STARTTLS'] });
+let smtp: World['smtp'] = {};
+let tables: readonly string[] = [];
+let foreign: World;
+
+beforeAll(async () => {
+  const server = receiver.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  smtp = { host: '127.0.0.1', port: typeof address === 'object' ? address?.port : 0, encryption: 'none' };
+  tables = await tablesOf(app);
+  foreign = await newWorld(app, smtp);
+});
+afterAll(() => new Promise<void>((resolve) => receiver.close(() => resolve())));
+
+const cases = rows.flatMap((row) => [row.method].flat().map((method) => ({ name: `${method} ${row.path}`, method, row })));
+
+function ask(row: Row, method: string, { world, values, path }: { world: World; values: Iterable<readonly [string, unknown]>; path?: string }): Promise<RestAnswer> {
+  const address = path ?? pathIn(world, row.path);
+  if (method !== 'GET') return app.rest(address, { method, token: world.token, body: bodyOf(values) });
+  const query = new URLSearchParams();
+  for (const [name, value] of values) {
+    if (Array.isArray(value)) query.append(`${name}[]`, String(value[0]));
+    else if (typeof value === 'object' && value !== null) query.append(`${name}[a]`, '1');
+    else query.append(name, value === MILLION ? LONG_QUERY : String(value));
+  }
+  return app.rest(`${address}?${query}`, { token: world.token });
+}
+
+function expectInTable(answer: RestAnswer, what: string): void {
+  expect(TABLE_OF_STATUSES, `${what}: ${answer.status} ${answer.text.slice(0, 300)}`).toContain(answer.status);
+  if (answer.status < 400) return;
+  expect(answer.body, what).toMatchObject({ message: expect.stringMatching(/\w{3}/) });
+  if (answer.status === 422) expect((answer.body as { errors?: object }).errors, `${what} ${answer.text.slice(0, 300)}`).toBeTypeOf('object');
+  // An answer must not throw a megabyte back.
+  expect(answer.text.length, what).toBeLessThan(200_000);
+}
+
+describe.each(cases)('$name', ({ row, method }) => {
+  let parameters: readonly RowParameter[] = [];
+  beforeAll(async () => {
+    parameters = await parametersOf(row);
+  });
+
+  test('asks for a token first', async () => {
+    if (row.access === 'public') return;
+    const world = await newWorld(app, smtp);
+    for (const token of [null, 'wrong', 'x'.repeat(60), `${world.token}x`]) {
+      expect(await app.rest(pathIn(world, row.path), { method, token }), String(token)).toMatchObject({ status: 401, body: { message: 'Unauthenticated.' } });
+    }
+  });
+
+  test('refuses a body that cannot be read', async () => {
+    if (method === 'GET') return;
+    const world = await newWorld(app, smtp);
+    const before = await stateOf(app, tables);
+    for (const [what, request, status] of brokenBodies) {
+      const answer = await app.rest(pathIn(world, row.path), { ...request, method, token: world.token });
+      expectInTable(answer, what);
+      expect(answer.status, what).toBe(status);
+    }
+    expect(await stateOf(app, tables)).toBe(before);
+  });
+
+  test('stands nothing, and any hostile value in each parameter', { timeout: 120_000 }, async () => {
+    let world = await newWorld(app, smtp);
+    const right = () => parameters.map((parameter) => [parameter.names[0] ?? '', rightValue(row, parameter, world)] as const);
+    let before = await stateOf(app, tables);
+    const settle = async (answer: RestAnswer) => {
+      if (answer.status >= 400) return;
+      // It was taken: whatever it did is its right. Deleted things are made anew.
+      if (method === 'DELETE') world = await newWorld(app, smtp);
+      before = await stateOf(app, tables);
+    };
+    const nothing = await ask(row, method, { world, values: [] });
+    expectInTable(nothing, 'nothing');
+    await settle(nothing);
+    for (const parameter of parameters) {
+      const name = parameter.names[0] ?? '';
+      for (const [what, value] of hostile[parameter.kind]) {
+        const others = right().filter(([other]) => other !== name);
+        const answer = await ask(row, method, { world, values: [...others, [name, value]] });
+        expectInTable(answer, `${name}: ${what}`);
+        if (parameter.kind === 'text' && isNeverTaken(what, { name, method })) {
+          expect(answer.status, `${name}: ${what} ${answer.text.slice(0, 300)}`).toBeGreaterThanOrEqual(400);
+        }
+        await settle(answer);
+      }
+      expect(await stateOf(app, tables), `${name}: what was refused has changed something`).toBe(before);
+    }
+  });
+
+  test("does not take another tenant's uid, in the path or in a parameter", { timeout: 60_000 }, async () => {
+    const world = await newWorld(app, smtp);
+    const before = await stateOf(app, tables);
+    if (row.path.includes(':')) {
+      for (const path of mixedPaths(row.path, world, foreign)) {
+        const answer = await ask(row, method, { world, values: parameters.map((parameter) => [parameter.names[0] ?? '', rightValue(row, parameter, world)]), path });
+        expectInTable(answer, path);
+        if (!isEmptyAnswer(answer)) expect([403, 404], `${path}: ${answer.text.slice(0, 300)}`).toContain(answer.status);
+        expect(answer.text).not.toContain(foreign.subscriberEmail.split('@')[0]);
+      }
+    }
+    for (const parameter of parameters.filter(({ names }) => names.some((name) => /uid$/.test(name)))) {
+      const name = parameter.names[0] ?? '';
+      const others = parameters.filter((other) => other !== parameter).map((other) => [other.names[0] ?? '', rightValue(row, other, world)] as const);
+      const answer = await ask(row, method, { world, values: [...others, [name, foreign.listUid]] });
+      expectInTable(answer, name);
+      expect([403, 404, 422], answer.text.slice(0, 300)).toContain(answer.status);
+    }
+    expect(await stateOf(app, tables)).toBe(before);
+  });
+
+  test('answers a path that names nothing with a 404 or a 422', async () => {
+    if (!row.path.includes(':')) return;
+    const world = await newWorld(app, smtp);
+    const before = await stateOf(app, tables);
+    const values = parameters.map((parameter) => [parameter.names[0] ?? '', rightValue(row, parameter, world)] as const);
+    for (const odd of ['0000000000000', 'nonsense', '0', '-1', '99999999999999999999', "'", '%00', '%0d%0a', '%F0%9F%92%A9', '..%2f..', 'x'.repeat(500), 'x'.repeat(5_000), 'a%40b', '%ZZ']) {
+      const answer = await ask(row, method, { world, values, path: row.path.replace(/:\w+/g, odd) });
+      expectInTable(answer, odd);
+      if (!isEmptyAnswer(answer)) expect([404, 422], `${odd}: ${answer.text.slice(0, 300)}`).toContain(answer.status);
+    }
+    expect(await stateOf(app, tables)).toBe(before);
+  });
+});
+
+test('no line break reached anything that becomes a header', async () => {
+  const columns: [string, string][] = [
+    ['mail_list', 'name'],
+    ['mail_list', 'from_name'],
+    ['mail_list', 'from_email'],
+    ['mail_list', 'default_subject'],
+    ['campaign', 'name'],
+    ['campaign', 'subject'],
+    ['campaign', 'from_name'],
+    ['campaign', 'from_email'],
+    ['campaign', 'reply_to'],
+    ['subscriber', 'email'],
+    ['sending_server', 'name'],
+    ['sending_server', 'default_from_email'],
+  ];
+  for (const [table, column] of columns) {
+    const pattern = '[\u0001-\u001f\u007f-\u009f\u2028\u2029]';
+    const [row] = await app.ctx.db.query<{ count: number }>(sql`SELECT count(*)::int AS count FROM ${raw(table)} WHERE ${raw(column)} ~ ${pattern}`);
+    expect(row?.count, `${table}.${column}`).toBe(0);
+  }
+});
+
+function isNeverTaken(what: string, { name, method }: { name: string; method: string }): boolean {
+  if (what === 'too long' && LONG_TEXTS.has(name)) return false;
+  // A query string cannot carry half a surrogate pair: it arrives as a replacement character.
+  return NEVER_TAKEN.has(what) && !(what === 'half a surrogate pair' && method === 'GET');
+}
+
+/** Looking an address up finds nothing, which is no error. */
+function isEmptyAnswer({ status, text }: RestAnswer): boolean {
+  return status === 200 && text === '{"subscribers":[]}';
+}
+
+/** The path with one slot after the other from the foreign world, and with all of them. */
+function mixedPaths(path: string, own: World, other: World): string[] {
+  const [ownPath, otherPath] = [pathIn(own, path).split('/'), pathIn(other, path).split('/')];
+  const slots = path.split('/').flatMap((part, index) => (part.startsWith(':') ? [index] : []));
+  const mixed = slots.map((slot) => ownPath.map((part, index) => (index === slot ? otherPath[index] : part)).join('/'));
+  return [...new Set([...mixed, otherPath.join('/')])];
+}

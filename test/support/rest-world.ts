@@ -1,0 +1,146 @@
+/**
+ * What the tests that walk every REST row need to know of the world: tenants that own one of everything, right values
+ * by the name of a parameter, and what the database holds. A new noun teaches it here, in one place.
+ */
+import { join, raw, sql } from '../../src/db/database.ts';
+import { newUid, subscriberUid } from '../../src/lib/ids.ts';
+import type { Row } from '../../src/rest-facade/endpoint.ts';
+import type { RowParameter } from '../../src/rest-facade/row-parameters.ts';
+import type { RestApp, RestTenant } from './rest-app.ts';
+
+export interface World extends RestTenant {
+  readonly listUid: string;
+  readonly subscriberUid: string;
+  readonly subscriberEmail: string;
+  readonly campaignUid: string;
+  readonly serverUid: string;
+  readonly importUid: string;
+  /** A working SMTP server's settings. */
+  readonly smtp: Readonly<Record<string, unknown>>;
+}
+
+/** A tenant with one of everything. */
+export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World> {
+  const tenant = await app.newTenant();
+  const { db } = app.ctx;
+  const uids = { list: newUid(), campaign: newUid(), server: newUid(), import: newUid() };
+  const subscriberEmail = `${newUid()}@person.example`;
+  const owner = tenant.customerId;
+  const [list] = await db.query<{ id: bigint }>(sql`
+    INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
+    VALUES (${owner}, ${uids.list}, 'List', 'Subject', 'list@sender.example', 'Sender') RETURNING id`);
+  const listId = list?.id ?? 0n;
+  await db.execute(sql`INSERT INTO hot.list_counter (customer_id, list_id) VALUES (${owner}, ${listId}) ON CONFLICT DO NOTHING`);
+  await db.execute(sql`INSERT INTO list_contact (customer_id, list_id, company, country_id, email) VALUES (${owner}, ${listId}, 'Company', 1, 'office@sender.example')`);
+  await db.execute(sql`INSERT INTO list_field (customer_id, uid, list_id, type, label, tag) VALUES (${owner}, ${newUid()}, ${listId}, 'text', 'First name', 'FIRST_NAME')`);
+  const [subscriber] = await db.query<{ id: bigint }>(sql`
+    INSERT INTO subscriber (customer_id, list_id, email, email_key, status, tags)
+    VALUES (${owner}, ${listId}, ${subscriberEmail}, ${subscriberEmail}, 'subscribed', '{}') RETURNING id`);
+  await db.execute(sql`
+    INSERT INTO campaign (customer_id, uid, list_id, name, subject, from_email, from_name, html, status)
+    VALUES (${owner}, ${uids.campaign}, ${listId}, 'Campaign', 'Subject', 'news@sender.example', 'Sender', '<p>Hello</p>', 'ready')`);
+  await db.execute(sql`
+    INSERT INTO sending_server (customer_id, uid, name, type, settings, status)
+    VALUES (${owner}, ${uids.server}, 'Server', 'smtp', ${JSON.stringify({ host: '127.0.0.1', port: smtp['port'], encryption: 'none' })}::jsonb, 'active')`);
+  await db.execute(sql`INSERT INTO mail_list_import (customer_id, uid, list_id, file_name, status) VALUES (${owner}, ${uids.import}, ${listId}, 'people.csv', 'queued')`);
+  return {
+    ...tenant,
+    listUid: uids.list,
+    subscriberUid: subscriberUid(subscriber?.id ?? 0n),
+    subscriberEmail,
+    campaignUid: uids.campaign,
+    serverUid: uids.server,
+    importUid: uids.import,
+    smtp,
+  };
+}
+
+/** Fills the path's parameters with what this world owns. Fails for a noun that it does not know. */
+export function pathIn(world: World, path: string): string {
+  return path.replace(/\/([\w-]+)\/:(\w+)/g, (_, before: string, name: string) => `/${before}/${encodeURIComponent(slot(world, before, name))}`);
+}
+
+function slot(world: World, before: string, name: string): string {
+  const owned: Readonly<Record<string, string>> = {
+    lists: world.listUid,
+    subscribers: world.subscriberUid,
+    email: world.subscriberEmail,
+    campaigns: world.campaignUid,
+    sending_servers: world.serverUid,
+    imports: world.importUid,
+  };
+  const value = owned[before];
+  if (value === undefined) throw new Error(`test/support/rest-world.ts does not know what ":${name}" after "/${before}" is: teach it.`);
+  return value;
+}
+
+/** A right value for this parameter of this row. */
+export function rightValue(row: Row, { names, kind }: RowParameter, world: World): unknown {
+  const name = names[0] ?? '';
+  const known = rightValues(row, world)[name];
+  if (known !== undefined) return known;
+  return { text: 'Some text', integer: 1, flag: 1, time: '2030-01-31 08:00:00', object: {}, file: undefined, any: 'Some text' }[kind];
+}
+
+function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> {
+  const { path } = row;
+  const type = path.includes('sending_servers') ? 'smtp' : path.includes('add-field') ? 'text' : 'regular';
+  const email = path === '/user/login' ? world.email : `${newUid()}@person.example`;
+  return {
+    type,
+    email,
+    EMAIL: email,
+    password: world.password,
+    from_email: 'valid@sender.example',
+    default_from_email: 'valid@sender.example',
+    reply_to: 'reply@sender.example',
+    html: '<p>Hello {EMAIL}, <a href="https://shop.example/">look</a></p>',
+    list_uid: world.listUid,
+    'contact[country_id]': 1,
+    'contact[email]': 'office@sender.example',
+    'contact[url]': 'https://sender.example/',
+    tag: path.includes('add-field') ? `TAG_${newUid()}` : 'vip,new',
+    settings: world.smtp,
+    quota_value: 1000,
+    quota_unit: 'hour',
+    status: path.includes('sending_servers') ? 'active' : 'subscribed',
+    page: 1,
+    per_page: 10,
+    open: 'yes',
+    click: 'no',
+    mapping: {},
+  };
+}
+
+/** Sets `contact[company]` as a nested object would have it. */
+export function bodyOf(values: Iterable<readonly [name: string, value: unknown]>): Record<string, unknown> {
+  const body: Record<string, unknown> = {};
+  for (const [name, value] of values) {
+    const [head = '', inner] = name.replace(/\]$/, '').split('[');
+    if (inner === undefined) body[head] = value;
+    else body[head] = { ...(typeof body[head] === 'object' ? body[head] : {}), [inner]: value };
+  }
+  return body;
+}
+
+/** Written by reading: the time of a token's last use, failed logins. */
+const RESTLESS = new Set(['public.api_token', 'public.login_failure', 'public._prisma_migrations', 'public.setting']);
+
+/** Every table that a request might write to. */
+export async function tablesOf(app: RestApp): Promise<readonly string[]> {
+  const rows = await app.ctx.db.query<{ name: string }>(sql`
+    SELECT n.nspname || '.' || c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE ((n.nspname IN ('public', 'hot') AND c.relkind IN ('r', 'p') AND NOT c.relispartition)
+        OR (n.nspname = 'graphile_worker' AND c.relname = '_private_jobs')) ORDER BY 1`);
+  return rows.map(({ name }) => name).filter((name) => !RESTLESS.has(name));
+}
+
+/** One text that differs when any row of these tables does. */
+export async function stateOf(app: RestApp, tables: readonly string[]): Promise<string> {
+  const parts = tables.map((name) => sql`SELECT ${name}::text AS name, count(*) || coalesce(md5(string_agg(r::text, ',' ORDER BY r::text)), '') AS hash FROM ${raw(name)} r`);
+  const rows = await app.ctx.db.query<{ name: string; hash: string }>(join(parts, ' UNION ALL '));
+  return rows
+    .map(({ name, hash }) => `${name} ${hash}`)
+    .toSorted()
+    .join('\n');
+}
