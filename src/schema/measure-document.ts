@@ -132,7 +132,10 @@ function sizeArgument(survey: Survey, node: FieldNode, names: readonly string[])
   return Number.isFinite(size) ? Math.max(1, size) : 1;
 }
 
-/** How long a list is that says nothing of its size. The list inside a connection or page was counted outside of it. */
+/**
+ * How long a list is that says nothing of its size: `extensions: { listLength }` of the field, or a guess. The list
+ * inside a connection or page was counted outside of it.
+ */
 function lengthGuessed(
   parent: GraphQLNamedType | undefined,
   field: GraphQLField<unknown, unknown> | undefined,
@@ -140,7 +143,9 @@ function lengthGuessed(
   if (!field) return 1;
   if (field.args.some((argument) => argument.name === 'first' || argument.name === 'perPage')) return FIRST_DEFAULT;
   const insideOfPage = parent !== undefined && /(Connection|Page)$/.test(parent.name);
-  return isList(field.type) && !insideOfPage ? LIST_LENGTH_GUESSED : 1;
+  if (!isList(field.type) || insideOfPage) return 1;
+  const { listLength } = field.extensions;
+  return typeof listLength === 'number' ? listLength : LIST_LENGTH_GUESSED;
 }
 
 function isList(type: GraphQLOutputType): boolean {

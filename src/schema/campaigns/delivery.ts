@@ -64,12 +64,14 @@ builder.prismaObjectField(Campaign, 'deliveries', (t) =>
             maxSize: FIRST_MAX,
             toCursor: ({ subscriberId }: DeliveryRow) => String(subscriberId),
           },
-          ({ after, before, limit, inverted }: ResolveCursorConnectionArgs) => {
-            if (inverted || before !== undefined)
+          async ({ after, before, limit, inverted }: ResolveCursorConnectionArgs) => {
+            if (inverted || before !== undefined) {
               throw new ValidationError({ before: ['Deliveries are read forward: use first and after.'] });
-            if (plannedOn === null) return Promise.resolve([]);
+            }
+            const afterId = positionOf(after);
+            if (plannedOn === null) return [];
             const key = { customerId, campaignId: id, plannedOn: plannedOn.toISOString().slice(0, 10) };
-            return deliveryPage(ctx.db, { key, afterId: positionOf(after), limit, state: args.state ?? null });
+            return deliveryPage(ctx.db, { key, afterId, limit, state: args.state ?? null });
           },
         ),
     },

@@ -4,6 +4,8 @@ import { builder } from '../builder.ts';
 
 export const Country = builder.objectRef<CountryRow>('Country').implement({
   description: 'A country of ISO 3166.',
+  // The same for everybody.
+  authScopes: { public: true },
   fields: (t) => ({
     id: t.exposeInt('id', { description: 'What `countryId` means.' }),
     code: t.exposeString('code', { description: 'ISO 3166-1 alpha-2.' }),

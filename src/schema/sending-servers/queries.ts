@@ -10,6 +10,7 @@ const reading = { scope: 'sending-servers:read' } as const;
 builder.queryField('sendingServer', (t) =>
   t.prismaField({
     type: SendingServer,
+    description: 'One sending server.',
     authScopes: reading,
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => {
@@ -24,9 +25,14 @@ builder.queryField('sendingServers', (t) =>
     {
       type: SendingServer,
       cursor: 'customerId_id',
+      description: 'The sending servers, the oldest first.',
       authScopes: reading,
       resolve: (query, _root, _args, ctx) =>
-        ctx.prisma.sendingServer.findMany({ ...query, where: { customerId: viewerOf(ctx).customerId }, orderBy: { id: 'asc' } }),
+        ctx.prisma.sendingServer.findMany({
+          ...query,
+          where: { customerId: viewerOf(ctx).customerId },
+          orderBy: { id: 'asc' },
+        }),
     },
     { name: 'SendingServerConnection' },
     { name: 'SendingServerEdge' },

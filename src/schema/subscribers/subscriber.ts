@@ -9,7 +9,8 @@ import type { GraphqlContext } from '../context.ts';
 import { MailList } from '../lists/mail-list.ts';
 import { loadBy } from '../loaders/load-by.ts';
 
-const readTags = (ctx: GraphqlContext, listIds: readonly bigint[]) => fieldTagsOfLists(ctx.db, viewerOf(ctx).customerId, listIds);
+const readTags = (ctx: GraphqlContext, listIds: readonly bigint[]) =>
+  fieldTagsOfLists(ctx.db, viewerOf(ctx).customerId, listIds);
 const readHistories = (ctx: GraphqlContext, people: readonly SubscriberRow[]) =>
   consentHistories(ctx.db, viewerOf(ctx).customerId, people);
 
@@ -17,7 +18,9 @@ const ConsentEvent = builder.objectRef<ConsentEventRow>('ConsentEvent').implemen
   description: 'What a person agreed to or withdrew.',
   fields: (t) => ({
     status: t.exposeString('status', { description: 'The status that followed.' }),
-    source: t.exposeString('source', { description: 'By which door: `api`, `form`, `confirmation`, `link`, `one-click`, `import:<uid>`.' }),
+    source: t.exposeString('source', {
+      description: 'By which door: `api`, `form`, `confirmation`, `link`, `one-click`, `import:<uid>`.',
+    }),
     ipAddress: t.exposeString('ipAddress', { nullable: true }),
     at: t.expose('at', { type: 'DateTime' }),
   }),
@@ -31,7 +34,10 @@ export const Subscriber = builder.objectRef<SubscriberRow>('Subscriber').impleme
     uid: t.string({ resolve: ({ id }) => subscriberUid(id) }),
     email: t.exposeString('email'),
     status: t.exposeString('status', { description: '`subscribed`, `unsubscribed`, `unconfirmed` or `pending`.' }),
-    source: t.exposeString('source', { nullable: true, description: 'How the person came here: `api`, `form`, `import:<uid>`.' }),
+    source: t.exposeString('source', {
+      nullable: true,
+      description: 'How the person came here: `api`, `form`, `import:<uid>`.',
+    }),
     ipAddress: t.exposeString('ipAddress', { nullable: true }),
     fieldValues: t.field({
       type: 'JsonObject',
@@ -44,7 +50,11 @@ export const Subscriber = builder.objectRef<SubscriberRow>('Subscriber').impleme
     tags: t.stringList({ resolve: ({ tags }) => [...tags] }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
-    pendingUntil: t.expose('pendingUntil', { type: 'DateTime', nullable: true, description: 'When the confirmation link stops working.' }),
+    pendingUntil: t.expose('pendingUntil', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the confirmation link stops working.',
+    }),
     list: t.prismaField({
       type: MailList,
       // Prisma gathers the look-ups of one tick into one statement.
@@ -54,6 +64,7 @@ export const Subscriber = builder.objectRef<SubscriberRow>('Subscriber').impleme
     consentEvents: t.field({
       type: [ConsentEvent],
       description: 'The newest hundred, in order.',
+      extensions: { listLength: 50 },
       resolve: (person, _args, ctx) => loadBy(ctx, readHistories).load(person),
     }),
   }),
