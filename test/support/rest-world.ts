@@ -6,7 +6,7 @@ import { join, raw, sql } from '../../src/db/database.ts';
 import { newUid, subscriberUid } from '../../src/lib/ids.ts';
 import type { Row } from '../../src/rest-facade/endpoint.ts';
 import type { RowParameter } from '../../src/rest-facade/row-parameters.ts';
-import type { RestApp, RestTenant } from './rest-app.ts';
+import type { RestAnswer, RestApp, RestTenant } from './rest-app.ts';
 
 export interface World extends RestTenant {
   readonly listUid: string;
@@ -121,6 +121,44 @@ export function bodyOf(values: Iterable<readonly [name: string, value: unknown]>
     else body[head] = { ...(typeof body[head] === 'object' ? body[head] : {}), [inner]: value };
   }
   return body;
+}
+
+export interface RowRequest {
+  readonly world: World;
+  readonly values: Iterable<readonly [name: string, value: unknown]>;
+  /** Instead of the path that is right in this world. */
+  readonly path?: string;
+}
+
+// A request line cannot carry a megabyte.
+const QUERY_VALUE_LENGTH_MAX = 50_000;
+
+/** Asks a row as its method wants it: in the query, as JSON, or as a form with a file. */
+export function askRow(app: RestApp, { row, method, world, values, path }: RowRequest & { readonly row: Row; readonly method: string }): Promise<RestAnswer> {
+  const address = path ?? pathIn(world, row.path);
+  const { token } = world;
+  if (row.takesFile) return app.rest(address, { method, token, body: formOf(values) });
+  if (method !== 'GET') return app.rest(address, { method, token, body: bodyOf(values) });
+  const query = new URLSearchParams();
+  for (const [name, text] of flat(values)) query.append(name, text.slice(0, QUERY_VALUE_LENGTH_MAX));
+  return app.rest(`${address}?${query}`, { token });
+}
+
+function formOf(values: RowRequest['values']): FormData {
+  const form = new FormData();
+  for (const [name, text] of flat(values)) form.append(name, text);
+  form.append('file', new Blob(['EMAIL,FIRST_NAME\r\nnew@person.example,New\r\n']), 'people.csv');
+  return form;
+}
+
+function flat(values: RowRequest['values']): [string, string][] {
+  return [...values].flatMap(([name, value]): [string, string][] => {
+    if (value === undefined) return [];
+    if (Array.isArray(value)) return [[`${name}[]`, String(value[0])]];
+    if (typeof value !== 'object' || value === null) return [[name, String(value)]];
+    const keys = Object.keys(value);
+    return keys.length === 0 ? [[`${name}[a]`, '1']] : keys.map((key) => [`${name}[${key}]`, '1']);
+  });
 }
 
 /** Written by reading: the time of a token's last use, failed logins. */

@@ -1,0 +1,133 @@
+/**
+ * Nobody writes a column that is not documented (hard case E13): every writing row gets, beside right values, every
+ * column of every table under each of its spellings, in the query and in the body, with values that could be
+ * recognised. What is stored must be what the same request stores without them.
+ */
+import { once } from 'node:events';
+import { SMTPServer } from 'smtp-server';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { raw, sql } from '../../src/db/database.ts';
+import type { Row } from '../../src/rest-facade/endpoint.ts';
+import { parametersOf, type RowParameter } from '../../src/rest-facade/row-parameters.ts';
+import { rows } from '../../src/rest-facade/rows.ts';
+import { startRestApp } from '../support/rest-app.ts';
+import { askRow, newWorld, rightValue, tablesOf, type World } from '../support/rest-world.ts';
+
+type Stored = Record<string, unknown>;
+interface Column {
+  readonly table: string;
+  readonly name: string;
+  readonly type: string;
+}
+
+const app = await startRestApp({ OUTBOUND_ALLOW_HOSTS: '127.0.0.1' });
+const receiver = new SMTPServer({ authOptional: true, disabledCommands: ['STARTTLS'] });
+let smtp: World['smtp'] = {};
+let tables: readonly string[] = [];
+let columns: readonly Column[] = [];
+
+beforeAll(async () => {
+  const server = receiver.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  smtp = { host: '127.0.0.1', port: typeof address === 'object' ? address?.port : 0, encryption: 'none' };
+  // Jobs are written about the same things; what they hold is checked where they are made.
+  tables = (await tablesOf(app)).filter((name) => !name.startsWith('graphile_worker.'));
+  columns = await app.ctx.db.query<{ table: string; name: string; type: string }>(sql`
+    SELECT table_schema || '.' || table_name AS table, column_name AS name, data_type AS type
+      FROM information_schema.columns WHERE table_schema IN ('public', 'hot')`);
+});
+afterAll(() => new Promise<void>((resolve) => receiver.close(() => resolve())));
+
+const cases = rows.flatMap((row) => [row.method].flat().map((method) => ({ name: `${method} ${row.path}`, method, row })));
+const writing = cases.filter(({ method, row }) => method === 'POST' || method === 'PATCH' || row.path.endsWith('/add-field'));
+
+// Recognisable, and of the column's type, so that nothing but being ignored keeps it out.
+const POISON_TEXT = 'poison';
+const POISON_NUMBER = 424_242;
+const POISON_TIME = '2001-02-03 04:05:06';
+
+function poison(type: string, flag: boolean): unknown {
+  if (type === 'boolean') return flag;
+  if (/int|double|numeric/.test(type)) return POISON_NUMBER;
+  if (/timestamp|date/.test(type)) return POISON_TIME;
+  if (type === 'ARRAY') return [POISON_TEXT];
+  return type === 'jsonb' ? { poison: POISON_TEXT } : POISON_TEXT;
+}
+
+/** Custom fields of the world's lists: their tags are documented parameters of subscribers. */
+const OWN_FIELDS = ['FIRST_NAME', 'LAST_NAME'];
+
+/** Every column's name in both spellings, but for what the row documents. */
+function poisonFor(parameters: readonly RowParameter[], flag: boolean): [string, unknown][] {
+  const documented = new Set([...OWN_FIELDS, ...parameters.flatMap(({ names }) => names)].map((name) => plainName(name)));
+  const spellings = columns.flatMap(({ name, type }) => [name, camel(name), name.toUpperCase()].map((spelled) => [spelled, type] as const));
+  const unknown = [...new Map(spellings)].filter(([name]) => !documented.has(plainName(name)));
+  return [...unknown.map(([name, type]): [string, unknown] => [name, poison(type, flag)]), ['__proto__', { isAdmin: true }], ['input', { customerId: '1', uid: POISON_TEXT }]];
+}
+
+async function snapshot(): Promise<Map<string, Stored>> {
+  const all = new Map<string, Stored>();
+  for (const table of tables) {
+    for (const { row } of await app.ctx.db.query<{ row: Stored }>(sql`SELECT to_jsonb(r) AS row FROM ${raw(table)} r`)) {
+      all.set(`${table} ${keyOf(row)}`, row);
+    }
+  }
+  return all;
+}
+
+/** What identifies a row well enough to see whether it is new or changed. */
+function keyOf(row: Stored): string {
+  return ['customer_id', 'list_id', 'campaign_id', 'import_id', 'subscriber_id', 'id', 'no', 'name_key', 'key', 'block'].map((name) => row[name]).join('/');
+}
+
+/** Rows that are new or other than before, each with its table. */
+function changes(before: ReadonlyMap<string, Stored>, after: ReadonlyMap<string, Stored>): [string, Stored][] {
+  return [...after].flatMap(([key, row]): [string, Stored][] => {
+    const same = JSON.stringify(before.get(key)) === JSON.stringify(row);
+    return same ? [] : [[key.split(' ', 1)[0] ?? '', row]];
+  });
+}
+
+async function storedBy(request: { row: Row; method: string; parameters: readonly RowParameter[] }, extra: readonly [string, unknown][]) {
+  const { row, method, parameters } = request;
+  const world = await newWorld(app, smtp);
+  const right = parameters.map((parameter) => [parameter.names[0] ?? '', rightValue(row, parameter, world)] as const);
+  const before = await snapshot();
+  const answer = await askRow(app, { row, method, world, values: [...extra, ...right] });
+  return { world, answer, stored: changes(before, await snapshot()) };
+}
+
+/** The value without what is fresh in every request: identities, times, random addresses, sealed bytes. */
+function comparable(stored: readonly [string, Stored][]): unknown[] {
+  const fresh = /(^|_)(id|uid|at|key|email|tag|digest|cursor|bytes|block|until|expires|settings|columns|tags|mac|token)$/;
+  return stored
+    .map(([table, row]) => [table, Object.fromEntries(Object.entries(row).filter(([name]) => !fresh.test(name)))] as const)
+    .map((entry) => JSON.stringify(entry))
+    .toSorted();
+}
+
+describe.each(writing)('$name', ({ row, method }) => {
+  test('stores what it documents and nothing else', { timeout: 60_000 }, async () => {
+    const parameters = await parametersOf(row);
+    const plain = await storedBy({ row, method, parameters }, []);
+    for (const flag of [true, false]) {
+      const poisoned = await storedBy({ row, method, parameters }, poisonFor(parameters, flag));
+      expect(poisoned.answer.status, poisoned.answer.text.slice(0, 400)).toBe(plain.answer.status);
+      const found = JSON.stringify(poisoned.stored);
+      for (const sign of [POISON_TEXT, String(POISON_NUMBER), '2001-02-03']) expect(found).not.toContain(sign);
+      expect(comparable(poisoned.stored)).toEqual(comparable(plain.stored));
+      for (const [table, stored] of poisoned.stored) {
+        if ('customer_id' in stored) expect(String(stored['customer_id']), table).toBe(String(poisoned.world.customerId));
+      }
+    }
+  });
+});
+
+function plainName(name: string): string {
+  return name.replace(/[^a-z0-9]/gi, '').toLowerCase();
+}
+
+function camel(name: string): string {
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
