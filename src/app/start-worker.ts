@@ -6,6 +6,7 @@ import { createDriverPool, type DriverPool } from '../domain/sending/driver-pool
 import { announceCampaignChange } from '../domain/statistics/announce-campaign-change.ts';
 import { crontab } from '../workers/crontab.ts';
 import { runWorker } from '../workers/run-worker.ts';
+import { expirePendingTask, sendConfirmationTask } from '../workers/tasks/confirmations.ts';
 import { dropAbandonedImportsTask } from '../workers/tasks/drop-abandoned-imports.ts';
 import { makePartitionsTask, reviveCampaignsTask } from '../workers/tasks/maintenance.ts';
 import { planCampaignTask, startScheduledCampaignTask } from '../workers/tasks/plan-campaign.ts';
@@ -54,6 +55,8 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     startScheduledCampaignTask,
     sendBatchTask(tools),
     runImportTask,
+    sendConfirmationTask(drivers),
+    expirePendingTask,
     dropAbandonedImportsTask,
     makePartitionsTask,
     reviveCampaignsTask,

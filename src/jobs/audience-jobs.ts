@@ -7,10 +7,10 @@ const id = z.coerce.bigint();
 /** About a day with the queue's growing delay: a sending server that is down for a night loses no confirmation. */
 const CONFIRMATION_ATTEMPTS_MAX = 15;
 
-/** Sends the mail that asks a pending subscriber to confirm. */
+/** Sends the mail that asks a pending subscriber to confirm; the event is the asking, in the history of consent. */
 export const sendConfirmationJob = defineJob({
   name: 'audience.send-confirmation',
-  payload: z.object({ customerId: id, listId: id, subscriberId: id }),
+  payload: z.object({ customerId: id, listId: id, subscriberId: id, eventId: id }),
   attemptsMax: CONFIRMATION_ATTEMPTS_MAX,
 });
 

@@ -52,8 +52,9 @@ async function checkPerson(ctx: TransactionContext, list: MailList, input: AddSu
 async function insert(ctx: TransactionContext, list: MailList, person: NewSubscriber): Promise<Subscriber> {
   const added = await insertSubscriber(ctx.db, list, person);
   if (!added) throw emailTaken();
-  await insertConsentEvent(ctx.db, added, { status: added.status, source: person.source, ipAddress: ctx.ipAddress });
+  const by = { source: person.source, ipAddress: ctx.ipAddress };
+  if (added.status === 'pending') await askForConfirmation(ctx.db, added, by);
+  else await insertConsentEvent(ctx.db, added, { ...by, status: added.status });
   await rememberTags(ctx.db, list, added.tags);
-  if (added.status === 'pending') await askForConfirmation(ctx.db, added);
   return added;
 }

@@ -1,7 +1,7 @@
 /** Writes of lists and their contacts. */
 import { sql, join, type Queryable, type Sql } from '../../db/database.ts';
 import { newUid } from '../../lib/ids.ts';
-import type { ListContactInput, MailList } from './list.ts';
+import type { ListContact, MailList } from './list.ts';
 
 export interface NewList {
   readonly customerId: bigint;
@@ -29,7 +29,7 @@ export async function insertList(db: Queryable, list: NewList): Promise<MailList
   return row;
 }
 
-export async function insertContact(db: Queryable, list: MailList, contact: ListContactInput): Promise<void> {
+export async function insertContact(db: Queryable, list: MailList, contact: ListContact): Promise<void> {
   await db.execute(sql`
     INSERT INTO list_contact (customer_id, list_id, company, address_1, address_2, city, state, zip, phone, country_id, email, url)
     VALUES (${list.customerId}, ${list.id}, ${contact.company}, ${contact.address1}, ${contact.address2}, ${contact.city},
@@ -59,6 +59,11 @@ const CONTACT_COLUMNS = {
   email: sql`email`,
   url: sql`url`,
 };
+
+/** A row of list_contact (called c) as one JSON object: a `ListContact`. */
+export const CONTACT_OBJECT = sql`jsonb_build_object(
+  'company', c.company, 'address1', c.address_1, 'address2', c.address_2, 'city', c.city, 'state', c.state, 'zip', c.zip,
+  'phone', c.phone, 'countryId', c.country_id, 'email', c.email, 'url', c.url)`;
 
 type Values<Columns> = { readonly [name in keyof Columns]?: string | number | boolean | null | undefined };
 

@@ -117,7 +117,7 @@ export type UpdateListInput = Given<{
 }>;
 
 export type CreateListInput = UpdateListInput & { readonly briefContact?: boolean | null | undefined };
-export type ListContactInput = z.output<typeof createListInputClassic>['contact'];
+export type ListContact = z.output<typeof createListInputClassic>['contact'];
 
 /** A change names only what changes: absent must stay absent. */
 function withoutDefaults() {

@@ -4,7 +4,7 @@ import { inTransaction, type Context } from '../context.ts';
 import { askForConfirmation } from './confirmation.ts';
 import { findSubscriber } from './find-subscriber.ts';
 import { emailSuppressed, subscriberNotFound } from './subscriber-errors.ts';
-import { insertConsentEvent, lockSubscriber, writeSubscriber } from './subscriber-store.ts';
+import { lockSubscriber, writeSubscriber } from './subscriber-store.ts';
 import type { Subscriber, SubscriberRef } from './subscriber.ts';
 import { isSuppressed } from './suppression.ts';
 
@@ -20,8 +20,7 @@ export async function subscribeSubscriber(ctx: Context, ref: SubscriberRef): Pro
     const { customerId, email } = subscriber;
     if (await isSuppressed(db, { customerId, emailKey: emailKey(email) })) throw emailSuppressed();
     const asked = await writeSubscriber(db, subscriber, { ...subscriber, status: 'pending' }, true);
-    await insertConsentEvent(db, asked, { status: 'pending', source: 'api', ipAddress: ctx.ipAddress });
-    await askForConfirmation(db, asked);
+    await askForConfirmation(db, asked, { source: 'api', ipAddress: ctx.ipAddress });
     return asked;
   });
 }

@@ -66,13 +66,16 @@ export async function writeSubscriber(db: Queryable, key: SubscriberKey, change:
   return row;
 }
 
-/** Adds a line to the history of what a person agreed to. */
-export async function insertConsentEvent(db: Queryable, key: SubscriberKey, event: ConsentEntry): Promise<void> {
-  await db.execute(
+/** Adds a line to the history of what a person agreed to; answers its id. */
+export async function insertConsentEvent(db: Queryable, key: SubscriberKey, event: ConsentEntry): Promise<bigint> {
+  const [row] = await db.query<{ id: bigint }>(
     sql`INSERT INTO consent_event (customer_id, list_id, subscriber_id, status, source, ip_address)
-        VALUES (${key.customerId}, ${key.listId}, ${key.id}, ${event.status}, ${event.source}, ${event.ipAddress})`,
+        VALUES (${key.customerId}, ${key.listId}, ${key.id}, ${event.status}, ${event.source}, ${event.ipAddress})
+        RETURNING id`,
     'audience.insert_consent_event',
   );
+  if (!row) throw new Error('An inserted event of consent came back empty.');
+  return row.id;
 }
 
 export interface ConsentEntry {
