@@ -5,7 +5,7 @@ import { execute, type DocumentNode, type ExecutionResult, type GraphQLSchema } 
 import type { RestDialect } from '../domain/accounts/api-token-store.ts';
 import { buildSchema } from './build-schema.ts';
 import { Documents } from './documents.ts';
-import { createHttpDoor, type DoorOptions } from './http-door.ts';
+import { createHttpDoor, type Caller, type DoorOptions } from './http-door.ts';
 import { LiveConnections } from './live-connections.ts';
 import { maskResult } from './mask-error.ts';
 import { makeContext, type Means } from './request-context.ts';
@@ -30,8 +30,8 @@ export interface RestExecution extends ExecutionResult {
 
 export interface GraphqlServer {
   readonly schema: GraphQLSchema;
-  handle(req: IncomingMessage, res: ServerResponse): Promise<void>;
-  upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
+  handle(req: IncomingMessage, res: ServerResponse, caller: Caller): Promise<void>;
+  upgrade(req: IncomingMessage, socket: Duplex, head: Buffer, ipAddress: string): void;
   /** Runs a document that was parsed and validated before, for the REST door. */
   execute(
     document: DocumentNode,
@@ -57,8 +57,8 @@ export function createGraphqlServer({ means, explorer }: GraphqlServerOptions): 
   const sockets = createSocketDoor(door);
   return {
     schema,
-    handle: (req, res) => http.handle(req, res),
-    upgrade: (req, socket, head) => sockets.upgrade(req, socket, head),
+    handle: (req, res, caller) => http.handle(req, res, caller),
+    upgrade: (req, socket, head, ipAddress) => sockets.upgrade(req, socket, head, ipAddress),
     execute: (document, variables, credentials) =>
       executeForRest({ schema, means }, { document, variables, credentials }),
     close: async () => {

@@ -3,12 +3,12 @@
  * or from no page, never credentials by cookie, no CORS.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
 import type { GraphQLSchema } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import { isOwnOrigin } from './check-origin.ts';
 import { graphqlContext, type GraphqlContext } from './context.ts';
 import type { Documents } from './documents.ts';
+import { sendExplorer, wantsExplorer } from './explorer-page.ts';
 import { BODY_BYTES_MAX } from './limits.ts';
 import type { LiveConnections } from './live-connections.ts';
 import { maskError } from './mask-error.ts';
@@ -24,40 +24,33 @@ export interface DoorOptions {
   readonly connections: LiveConnections;
 }
 
+/** What the web server found out about a request. */
+export interface Caller {
+  /** The client's address, also behind a trusted proxy. */
+  readonly ipAddress: string;
+}
+
 export interface HttpDoor {
-  handle(req: IncomingMessage, res: ServerResponse): Promise<void>;
+  handle(req: IncomingMessage, res: ServerResponse, caller: Caller): Promise<void>;
   close(): Promise<void>;
 }
 
-interface NodeContext {
+interface NodeContext extends Caller {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
 }
-
-const GREETING = `# Welcome to Mailwright. Put your API token into the "Headers" tab below:
-#   { "Authorization": "Bearer <token>" }
-query Me {
-  me {
-    email
-    customer {
-      name
-    }
-  }
-}
-`;
 
 /** The handler of `/graphql` for everything that is no websocket. */
 export function createHttpDoor(options: DoorOptions): HttpDoor {
   const { schema, means, policy } = options;
   const yoga = createYoga<NodeContext, GraphqlContext>({
     schema,
-    context: ({ req }) => contextOf(req, means),
+    context: (request) => contextOf(request, means),
     plugins: [guard(options)],
     maskedErrors: { maskError: (error) => maskError(error, means.log) },
     maxRequestBodySize: BODY_BYTES_MAX,
     parserAndValidationCache: false,
-    graphiql: policy.introspectionForAll ? { title: 'Mailwright', defaultQuery: GREETING } : false,
-    renderGraphiQL,
+    graphiql: false,
     landingPage: false,
     cors: false,
     logging: false,
@@ -65,18 +58,18 @@ export function createHttpDoor(options: DoorOptions): HttpDoor {
     batching: false,
   });
   return {
-    async handle(req, res) {
+    async handle(req, res, { ipAddress }) {
       const refusal = refusalOf(req, means.installation.baseUrl);
       if (refusal) return refuse(res, refusal);
-      await yoga(req, res, { req, res });
+      if (policy.introspectionForAll && wantsExplorer(req)) return sendExplorer(req, res);
+      await yoga(req, res, { req, res, ipAddress });
     },
     close: async () => void (await yoga.dispose()),
   };
 }
 
-function contextOf(req: IncomingMessage, means: Means): Promise<GraphqlContext> {
-  const token = bearerToken(req.headers.authorization);
-  return makeContext(means, { token, ipAddress: req.socket.remoteAddress ?? null, door: 'graphql' });
+function contextOf({ req, ipAddress }: NodeContext, means: Means): Promise<GraphqlContext> {
+  return makeContext(means, { token: bearerToken(req.headers.authorization), ipAddress, door: 'graphql' });
 }
 
 function guard({ documents, policy, connections }: DoorOptions): Plugin<NodeContext> {

@@ -25,13 +25,14 @@ import { checkOperation, subscribeFresh } from './run-operation.ts';
 import { GOING_AWAY_CODE, SocketTransport, TOKEN_ENDED_CODE, TOO_MANY_SOCKETS_CODE } from './socket-transport.ts';
 
 export interface SocketDoor {
-  upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
+  upgrade(req: IncomingMessage, socket: Duplex, head: Buffer, ipAddress: string): void;
   close(): Promise<void>;
 }
 
 /** What we know of a socket; the context is there once `connection_init` was accepted. */
 interface Extra {
   readonly req: IncomingMessage;
+  readonly ipAddress: string;
   readonly transport: SocketTransport;
   readonly socket: WebSocket;
   context?: GraphqlContext;
@@ -51,10 +52,10 @@ export function createSocketDoor(options: DoorOptions): SocketDoor {
   });
   const server = protocolOf(options);
   return {
-    upgrade(req, socket, head) {
+    upgrade(req, socket, head, ipAddress) {
       if (!isOwnOrigin(req, options.means.installation.baseUrl)) return refuse(socket, '403 Forbidden');
       if (sockets.clients.size >= SOCKETS_MAX) return refuse(socket, '503 Service Unavailable');
-      sockets.handleUpgrade(req, socket, head, (opened) => serve(server, { opened, req, options }));
+      sockets.handleUpgrade(req, socket, head, (opened) => serve(server, { opened, req, ipAddress, options }));
     },
     close: async () => {
       for (const socket of sockets.clients) socket.terminate();
@@ -70,12 +71,13 @@ function refuse(socket: Duplex, status: string): void {
 interface OpenedSocket {
   readonly opened: WebSocket;
   readonly req: IncomingMessage;
+  readonly ipAddress: string;
   readonly options: DoorOptions;
 }
 
-function serve(server: Server<Extra>, { opened, req, options }: OpenedSocket): void {
+function serve(server: Server<Extra>, { opened, req, ipAddress, options }: OpenedSocket): void {
   const transport = new SocketTransport(opened);
-  const extra: Extra = { req, transport, socket: opened };
+  const extra: Extra = { req, ipAddress, transport, socket: opened };
   const closed = server.opened(
     {
       protocol: opened.protocol,
@@ -116,9 +118,9 @@ function protocolOf(options: DoorOptions): Server<Extra> {
 
 /** A socket without a valid token is of no use here: there is nothing public to watch. */
 async function admit({ connectionParams, extra }: Connection, { means, connections }: DoorOptions): Promise<boolean> {
-  const { req, transport, socket } = extra;
+  const { req, ipAddress, transport, socket } = extra;
   const token = tokenOf(connectionParams) ?? bearerToken(req.headers.authorization);
-  const context = await makeContext(means, { token, ipAddress: req.socket.remoteAddress ?? null, door: 'graphql' });
+  const context = await makeContext(means, { token, ipAddress, door: 'graphql' });
   if (!context.viewer) return false;
   if (connections.countOf(context.viewer.userId) >= SOCKETS_PER_USER_MAX) {
     transport.close(TOO_MANY_SOCKETS_CODE, `At most ${SOCKETS_PER_USER_MAX} connections per user`);

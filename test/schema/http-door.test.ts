@@ -1,4 +1,5 @@
 /** GraphQL over HTTP: which requests are let in, the explorer, what errors tell. */
+import { createHash } from 'node:crypto';
 import { request } from 'node:http';
 import { getIntrospectionQuery } from 'graphql';
 import { describe, expect, test } from 'vitest';
@@ -107,10 +108,20 @@ test('a defect tells a reference and nothing else, and the log has the rest', as
   expect(app.logged.find((line) => line.includes(reference))).toContain('hunter2');
 });
 
-test('the explorer is served to browsers and needs nothing from elsewhere', async () => {
-  const page = await (await fetch(app.url, { headers: { accept: 'text/html' } })).text();
-  expect(page).toContain('Mailwright');
-  expect(page).not.toMatch(/(src|href)="https?:\/\//);
+test('the explorer is served to browsers, runs its own script only, and needs nothing from elsewhere', async () => {
+  const answer = await fetch(app.url, { headers: { accept: 'text/html' } });
+  const page = await answer.text();
+  expect(page).toContain('<title>Mailwright</title>');
+  expect(page).not.toMatch(/<(script|link|img)[^>]+(src|href)="https?:/);
+  const policy = answer.headers.get('content-security-policy') ?? '';
+  const script = page.slice(page.indexOf('<script>') + 8, page.lastIndexOf('</script>'));
+  expect(script).not.toContain('\r');
+  expect(policy).toContain(`'sha256-${createHash('sha256').update(script).digest('base64')}'`);
+  expect(policy).not.toMatch(/unsafe-eval|script-src[^;]*unsafe-inline/);
+  const again = await fetch(app.url, {
+    headers: { accept: 'text/html', 'if-none-match': answer.headers.get('etag') ?? '' },
+  });
+  expect(again.status).toBe(304);
 });
 
 describe('without the explorer', async () => {

@@ -69,8 +69,8 @@ async function listen(ctx: Context, { notifications, explorer }: { notifications
     means: { database, hooks, clock, log, installation, prisma, notifications },
     explorer,
   });
-  const http = createServer((req, res) => void server.handle(req, res));
-  http.on('upgrade', (req, socket, head) => server.upgrade(req, socket, head));
+  const http = createServer((req, res) => void server.handle(req, res, { ipAddress: '127.0.0.1' }));
+  http.on('upgrade', (req, socket, head) => server.upgrade(req, socket, head, '127.0.0.1'));
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   afterAll(async () => {
     await server.close();

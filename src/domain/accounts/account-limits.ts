@@ -11,9 +11,7 @@ export const LOGIN_TOKEN_IDLE_DAYS = 30;
 export const LOGIN_TOKENS_MAX = 100;
 export const NAMED_TOKENS_MAX = 100;
 
-/** Length of a bcrypt-era password field and more; longer ones would only cost hashing time. */
+/** More than anybody types; longer ones would only cost hashing time. */
 export const PASSWORD_LENGTH_MAX = 128;
-export const PASSWORD_LENGTH_MIN = 8;
 
 export const TOKEN_NAME_LENGTH_MAX = 100;
-export const PERSON_NAME_LENGTH_MAX = 100;

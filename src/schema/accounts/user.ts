@@ -5,7 +5,7 @@ import { builder } from '../builder.ts';
 export const OWN_USER = 'own-user';
 const ownUser = { $any: { authenticated: true, $granted: OWN_USER } } as const;
 
-export const Customer = builder.prismaObject('Customer', {
+builder.prismaObject('Customer', {
   authScopes: ownUser,
   // What a field grants is known to fields only.
   runScopesOnType: false,
