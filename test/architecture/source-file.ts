@@ -154,8 +154,7 @@ function findExportedFunctions({ program, comments }: ParseResult, lineOf: LineO
     const isVerb = first?.type === 'Identifier' && first.name === 'ctx';
     const last = params.at(-1);
     const hasOptions =
-      last?.type === 'AssignmentPattern' ||
-      (last?.type === 'Identifier' && 'optional' in last && last.optional !== false);
+      last?.type === 'AssignmentPattern' || (last?.type === 'Identifier' && 'optional' in last && last.optional);
     const parameters = params.length - (hasOptions ? 1 : 0);
     return { name: id?.name ?? '', line, parameters, isVerb, documented: docEnds.has(line - 1) };
   });
