@@ -59,8 +59,13 @@ async function main(url: string): Promise<void> {
   const database = openDatabase({ url, poolSize: 6, log: silentLog });
   const ctx = await contextFor(database);
   const file = makeFile(PEOPLE);
-  console.log(`${PEOPLE} people, ${(file.length / 1e6).toFixed(1)} MB, ${ROUNDS} rounds, batches of ${values.batch} lines`);
-  const times = { copy: [], upsert: [], first: [], again: [], run: [] } as Record<'copy' | 'upsert' | 'first' | 'again' | 'run', number[]>;
+  console.log(
+    `${PEOPLE} people, ${(file.length / 1e6).toFixed(1)} MB, ${ROUNDS} rounds, batches of ${values.batch} lines`,
+  );
+  const times = { copy: [], upsert: [], first: [], again: [], run: [] } as Record<
+    'copy' | 'upsert' | 'first' | 'again' | 'run',
+    number[]
+  >;
   for (let round = 0; round < ROUNDS; round++) {
     const listUid = await makeList(ctx);
     times.copy.push(await timed(() => bareCopy(ctx, file)));
@@ -87,12 +92,18 @@ function report(times: Readonly<Record<'copy' | 'upsert' | 'first' | 'again' | '
     ['import of the same file again', median(times.again)],
   ] as const) {
     const rate = Math.round(PEOPLE / seconds).toLocaleString('en');
-    console.log(`${label.padEnd(36)} ${seconds.toFixed(2).padStart(7)} s  ${(seconds / copy).toFixed(1).padStart(5)} x  ${rate.padStart(10)} a second`);
+    console.log(
+      `${label.padEnd(36)} ${seconds.toFixed(2).padStart(7)} s  ${(seconds / copy).toFixed(1).padStart(5)} x  ${rate.padStart(10)} a second`,
+    );
   }
   console.log(`peak memory of this process: ${Math.round(process.resourceUsage().maxRSS / 1024)} MB`);
 }
 
-async function importFile(ctx: Context, listUid: string, file: Buffer): Promise<{ result: ListImport; seconds: number; runSeconds: number }> {
+async function importFile(
+  ctx: Context,
+  listUid: string,
+  file: Buffer,
+): Promise<{ result: ListImport; seconds: number; runSeconds: number }> {
   const startedAt = performance.now();
   const { uid } = await startListImport(ctx, { listUid, fileName: 'people.csv' });
   for (let no = 0; no * CHUNK_BYTES_MAX < file.length; no++) {
@@ -104,7 +115,9 @@ async function importFile(ctx: Context, listUid: string, file: Buffer): Promise<
 }
 
 async function bareCopy({ database }: Context, file: Buffer): Promise<void> {
-  await database.pool.query('DROP TABLE IF EXISTS bare; CREATE TABLE bare (email text, first text, last text, city text)');
+  await database.pool.query(
+    'DROP TABLE IF EXISTS bare; CREATE TABLE bare (email text, first text, last text, city text)',
+  );
   await copyInto(database.pool, 'COPY bare FROM STDIN (FORMAT csv, HEADER)', file);
 }
 
@@ -133,10 +146,12 @@ function* piecesOf(file: Buffer): Generator<Buffer> {
 }
 
 async function contextFor(database: Context['database']): Promise<Context> {
-  const [customer] = await database.query<{ id: bigint }>(sql`INSERT INTO customer (uid, name) VALUES (${newUid()}, 'Bench') RETURNING id`);
+  const [customer] = await database.query<{ id: bigint }>(
+    sql`INSERT INTO customer (uid, name) VALUES (${newUid()}, 'Bench') RETURNING id`,
+  );
   const limits = {
     sendBatchSize: 500,
-  sendLeaseSeconds: 45,
+    sendLeaseSeconds: 45,
     planBatchSize: 10_000,
     importBatchSize: Number(values.batch),
     sendAttemptsMax: 12,
@@ -150,7 +165,14 @@ async function contextFor(database: Context['database']): Promise<Context> {
     hooks: createHookBus(silentLog),
     clock: systemClock,
     log: silentLog,
-    viewer: { userId: 1n, userUid: newUid(), customerId: customer?.id ?? 0n, tokenId: 1n, isAdmin: false, scopes: ['*'] },
+    viewer: {
+      userId: 1n,
+      userUid: newUid(),
+      customerId: customer?.id ?? 0n,
+      tokenId: 1n,
+      isAdmin: false,
+      scopes: ['*'],
+    },
     ipAddress: null,
     installation: { baseUrl: 'http://bench.invalid', secret: 'bench '.repeat(8), limits },
   };
@@ -173,14 +195,23 @@ function makeFile(people: number): Buffer {
   const lines = ['email,first name,last name,city'];
   for (let n = 0; n < people; n++) {
     const scattered = (n * 7_368_787) % 1_000_000_007;
-    lines.push(`p${scattered}.${n}@example${n % 997}.com,${FIRST_NAMES[n % FIRST_NAMES.length]},Family ${scattered % 9_973},"City, ${n % 499}"`);
+    lines.push(
+      `p${scattered}.${n}@example${n % 997}.com,${FIRST_NAMES[n % FIRST_NAMES.length]},Family ${scattered % 9_973},"City, ${n % 499}"`,
+    );
   }
   return Buffer.from(`${lines.join('\n')}\n`);
 }
 
 function expect(result: ListImport, wanted: { added: number; unchanged: number }): void {
-  const isRight = result.status === 'done' && result.added === wanted.added && result.unchanged === wanted.unchanged && result.updated === 0;
-  if (!isRight) throw new Error(`The import ended ${result.status}: ${JSON.stringify({ ...result, customerId: '', id: '', listId: '', bytesTotal: '', bytesProcessed: '' })}`);
+  const isRight =
+    result.status === 'done' &&
+    result.added === wanted.added &&
+    result.unchanged === wanted.unchanged &&
+    result.updated === 0;
+  if (!isRight)
+    throw new Error(
+      `The import ended ${result.status}: ${JSON.stringify({ ...result, customerId: '', id: '', listId: '', bytesTotal: '', bytesProcessed: '' })}`,
+    );
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {

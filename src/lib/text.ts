@@ -23,7 +23,7 @@ const DOMAIN_TYPED = /^[\p{L}\p{M}\p{N}.\u3002-]+$/u;
 const DOMAIN_LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
 const ASCII = /^[\x21-\x7e]+$/;
 // What nearly all addresses look like, decided at once: an import reads millions. The rest takes the long way.
-const USUAL_ADDRESS = /^(?=.{3,254}$)(?=.{1,64}@)[a-z0-9_+-]+(\.[a-z0-9_+-]+)*@(?!xn--|.*\.xn--)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/i;
+const USUAL_ADDRESS = /^[a-z0-9_+-]+(\.[a-z0-9_+-]+)*@([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/i;
 
 /** One line of at most `max` characters that may reach a header; trimmed; empty counts as missing. */
 export function singleLine(max: number) {
@@ -45,7 +45,16 @@ export function emailAddress() {
   return z.string().trim().min(1, { abort: true }).refine(isEmailAddress, 'must be a valid email address');
 }
 
-const FLAGS: Readonly<Record<string, boolean>> = { '1': true, true: true, yes: true, on: true, '0': false, false: false, no: false, off: false };
+const FLAGS: Readonly<Record<string, boolean>> = {
+  '1': true,
+  true: true,
+  yes: true,
+  on: true,
+  '0': false,
+  false: false,
+  no: false,
+  off: false,
+};
 
 /** A flag in any spelling of decision D4: 1/0, true/false, yes/no, on/off; an empty text is false. */
 export const flag = z.union([z.boolean(), z.number(), z.string()]).transform((value, context) => {
@@ -67,7 +76,7 @@ export function isPlainText(value: string): boolean {
 
 /** Whether this can be mailed to: one @, a dot-atom, a domain name (IDN too); nothing quoted, no comments, no IP literal. */
 export function isEmailAddress(value: string): boolean {
-  if (value.length <= EMAIL_BYTES_MAX && USUAL_ADDRESS.test(value)) return true;
+  if (isUsualAddress(value)) return true;
   // Characters are never more than octets, so this also bounds the work below.
   if (value.length > EMAIL_BYTES_MAX || !value.isWellFormed()) return false;
   const at = value.lastIndexOf('@');
@@ -75,6 +84,12 @@ export function isEmailAddress(value: string): boolean {
   if (at < 1 || Buffer.byteLength(local) > LOCAL_PART_BYTES_MAX || !LOCAL_PART.test(local)) return false;
   const domain = asciiDomain(value.slice(at + 1));
   return isMailDomain(domain) && Buffer.byteLength(local) + 1 + domain.length <= EMAIL_BYTES_MAX;
+}
+
+function isUsualAddress(value: string): boolean {
+  const isShort = value.length <= EMAIL_BYTES_MAX && value.indexOf('@') <= LOCAL_PART_BYTES_MAX;
+  // Two hyphens may be those of an encoded (IDNA) label, which has rules of its own.
+  return isShort && !value.includes('--') && USUAL_ADDRESS.test(value);
 }
 
 /** The address as it is compared: lower case, domain in ASCII. Takes what `isEmailAddress` accepts. */
@@ -92,10 +107,16 @@ function isMailDomain(domain: string): boolean {
   if (domain === 'localhost') return true;
   const labels = domain.split('.');
   const top = labels.at(-1) ?? '';
-  return labels.length > 1 && !/^\d+$/.test(top) && labels.every((label) => label.length <= DOMAIN_LABEL_MAX && DOMAIN_LABEL.test(label));
+  return (
+    labels.length > 1 &&
+    !/^\d+$/.test(top) &&
+    labels.every((label) => label.length <= DOMAIN_LABEL_MAX && DOMAIN_LABEL.test(label))
+  );
 }
 
-export type InputResult<T> = { readonly data: T; readonly errors?: undefined } | { readonly data?: undefined; readonly errors: FieldErrors };
+export type InputResult<T> =
+  | { readonly data: T; readonly errors?: undefined }
+  | { readonly data?: undefined; readonly errors: FieldErrors };
 
 /** The parsed input, or a ValidationError that names each wrong field (`contact.email`) with a sentence. */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
@@ -160,5 +181,8 @@ const UNITS: Readonly<Record<string, string>> = { string: ' characters', array: 
 function labelOf(path: readonly PropertyKey[]): string {
   const last = String(path.findLast((step) => typeof step === 'string') ?? 'input');
   if (last === last.toUpperCase()) return last;
-  return last.replace(/([a-z])([A-Z0-9])/g, '$1 $2').replaceAll('_', ' ').toLowerCase();
+  return last
+    .replace(/([a-z])([A-Z0-9])/g, '$1 $2')
+    .replaceAll('_', ' ')
+    .toLowerCase();
 }

@@ -21,8 +21,10 @@ const BYTES_PER_MEGABYTE = 1_000_000;
  * `IMPORT_NOT_UPLOADING`, NotFoundError, ForeignResourceError.
  */
 export async function appendImportChunk(ctx: Context, { uid, no, bytes }: AppendImportChunkInput): Promise<ListImport> {
-  if (!Number.isInteger(no) || no < 0 || no >= CHUNKS_MAX) throw wrongChunk(`A piece has a number from 0 to ${CHUNKS_MAX - 1}.`);
-  if (bytes.length === 0 || bytes.length > CHUNK_BYTES_MAX) throw wrongChunk(`A piece has 1 to ${CHUNK_BYTES_MAX} bytes.`);
+  if (!Number.isInteger(no) || no < 0 || no >= CHUNKS_MAX)
+    throw wrongChunk(`A piece has a number from 0 to ${CHUNKS_MAX - 1}.`);
+  if (bytes.length === 0 || bytes.length > CHUNK_BYTES_MAX)
+    throw wrongChunk(`A piece has 1 to ${CHUNK_BYTES_MAX} bytes.`);
   return inTransaction(ctx, async (inner) => {
     const found = await lockOwnImport(inner, uid);
     if (found.status !== 'uploading') throw uploadOver(found.status);

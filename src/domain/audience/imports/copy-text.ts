@@ -1,7 +1,7 @@
 /** People and rejected lines in PostgreSQL's text format for COPY. */
 import type { Rejection } from './import-batch.ts';
 import type { ImportKey } from './list-import.ts';
-import type { Person } from './person.ts';
+import type { FieldColumn, Person } from './person.ts';
 
 /** What goes to the socket at once: fewer, larger writes cost less than one a row. */
 const PIECE_CHARACTERS = 64 * 1024;
@@ -10,8 +10,7 @@ const REJECTED_CELLS_MAX = 16_000;
 
 export interface PeopleToCopy {
   readonly people: readonly Person[];
-  /** Tags of the fields, in the order of `Person.values`. */
-  readonly tags: readonly string[];
+  readonly fieldColumns: readonly FieldColumn[];
   readonly customerId: bigint;
   readonly listId: bigint;
   readonly source: string;
@@ -21,8 +20,8 @@ export const COPY_PEOPLE = `COPY subscriber (customer_id, list_id, source, email
 export const COPY_REJECTIONS = `COPY import_rejection (customer_id, import_id, line_no, reason, cells) FROM STDIN`;
 
 /** Rows for COPY_PEOPLE. */
-export function* copyPeople({ people, tags, customerId, listId, source }: PeopleToCopy): Generator<string> {
-  const toJson = fieldsWriter(tags);
+export function* copyPeople({ people, fieldColumns, customerId, listId, source }: PeopleToCopy): Generator<string> {
+  const toJson = fieldsWriter(fieldColumns);
   const prefix = `${customerId}\t${listId}\t${source}\t`;
   let piece = '';
   for (const person of people) {
@@ -47,13 +46,14 @@ export function* copyRejections({ customerId, id }: ImportKey, rejections: reado
 const NEEDS_ESCAPES = /["\\\u0000-\u001f]/;
 
 /** Writes a person's values as the JSON object of the column `fields`. */
-export function fieldsWriter(tags: readonly string[]): (person: Person) => string {
-  const names = tags.map((tag) => `${JSON.stringify(tag)}:`);
-  return ({ values }) => {
+export function fieldsWriter(fieldColumns: readonly FieldColumn[]): (person: Person) => string {
+  const named = fieldColumns.map(({ tag, index }) => ({ index, name: `${JSON.stringify(tag)}:` }));
+  return ({ cells }) => {
     let json = '';
-    for (let index = 0; index < names.length; index++) {
-      const value = values[index];
-      if (value !== undefined) json += `${json === '' ? '' : ','}${names[index]}${NEEDS_ESCAPES.test(value) ? JSON.stringify(value) : `"${value}"`}`;
+    for (const { index, name } of named) {
+      const value = cells[index] ?? '';
+      if (value === '') continue;
+      json += `${json === '' ? '' : ','}${name}${NEEDS_ESCAPES.test(value) ? JSON.stringify(value) : `"${value}"`}`;
     }
     return `{${json}}`;
   };
@@ -62,7 +62,9 @@ export function fieldsWriter(tags: readonly string[]): (person: Person) => strin
 /** JSON keeps what a text of the database may not hold (NUL) as an escape. */
 function cellsText(cells: readonly string[]): string {
   const text = JSON.stringify(cells);
-  return text.length <= REJECTED_CELLS_MAX ? text : JSON.stringify([`${cells.join(' ').slice(0, REJECTED_CELLS_MAX / 8)}…`]);
+  return text.length <= REJECTED_CELLS_MAX
+    ? text
+    : JSON.stringify([`${cells.join(' ').slice(0, REJECTED_CELLS_MAX / 8)}…`]);
 }
 
 function storable(text: string): string {

@@ -5,7 +5,7 @@
  */
 
 export interface CsvRecord {
-  readonly cells: readonly string[];
+  readonly cells: string[];
   /** Offset of the byte behind the record and its line end. */
   readonly end: number;
   /** Line of the file in which the record begins, from 1. */
@@ -63,7 +63,8 @@ export class CsvScanner {
   /** Adds the next piece of the file; `isLast` says that nothing follows. */
   push(piece: Uint8Array, isLast = false): void {
     const rest = this.#bytes.subarray(this.#at);
-    this.#bytes = rest.length === 0 ? Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength) : Buffer.concat([rest, piece]);
+    this.#bytes =
+      rest.length === 0 ? Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength) : Buffer.concat([rest, piece]);
     this.#at = 0;
     this.#isLast = isLast;
   }
@@ -79,7 +80,9 @@ export class CsvScanner {
 
   #take(end: number, isBroken: boolean): CsvRecord {
     const start = this.#at;
-    const cells = isBroken ? [this.#bytes.toString('utf8', start, Math.min(end, start + RECORD_BYTES_MAX)).trim()] : this.#cells(start, end);
+    const cells = isBroken
+      ? [this.#bytes.toString('utf8', start, Math.min(end, start + RECORD_BYTES_MAX)).trim()]
+      : this.#cells(start, end);
     const line = this.#line;
     this.#line += this.#breaks;
     this.#offset += end - start;
@@ -149,7 +152,8 @@ export class CsvScanner {
     this.#lookInside(start, from);
     let stop = from + 1;
     let isClean = true;
-    for (; stop < bytes.length && this.#ends[bytes[stop] ?? 0] !== 1; stop++) if (bytes[stop] !== SPACE) isClean = false;
+    for (; stop < bytes.length && this.#ends[bytes[stop] ?? 0] !== 1; stop++)
+      if (bytes[stop] !== SPACE) isClean = false;
     if (isClean) this.#note(start, from, kind);
     else this.#note(start, stop, QUOTED_WITH_MORE);
     return stop;

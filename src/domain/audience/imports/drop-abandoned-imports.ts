@@ -10,7 +10,9 @@ export async function dropAbandonedImports(ctx: Context): Promise<number> {
     SELECT customer_id AS "customerId", id FROM mail_list_import
      WHERE status = 'uploading' AND created_at < now() - make_interval(hours => ${UPLOAD_HOURS_MAX})`);
   for (const key of abandoned) {
-    await inTransaction(ctx, ({ db }) => endImport(db, key, { status: 'cancelled', error: 'The upload was not finished within a day.' }));
+    await inTransaction(ctx, ({ db }) =>
+      endImport(db, key, { status: 'cancelled', error: 'The upload was not finished within a day.' }),
+    );
   }
   return abandoned.length;
 }

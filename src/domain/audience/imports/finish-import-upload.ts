@@ -23,7 +23,10 @@ export type FinishImportUploadInput = FinishImportInput & { readonly uid: string
  * (`IMPORT_FILE_UNUSABLE` or `mapping.<header>`: the import is `failed` then; `IMPORT_CHUNK_MISSING` and wrong input
  * leave it as it is), WrongStateError `IMPORT_NOT_UPLOADING`, NotFoundError, ForeignResourceError.
  */
-export async function finishImportUpload(ctx: Context, { uid, ...options }: FinishImportUploadInput): Promise<ListImport> {
+export async function finishImportUpload(
+  ctx: Context,
+  { uid, ...options }: FinishImportUploadInput,
+): Promise<ListImport> {
   const { mapping, updateExisting, tag } = parseInput(finishImportInput, options);
   const outcome = await inTransaction(ctx, async (inner) => {
     const found = await lockOwnImport(inner, uid);
@@ -37,7 +40,12 @@ export async function finishImportUpload(ctx: Context, { uid, ...options }: Fini
       return error;
     }
     await updateImport(inner.db, found, { status: 'queued', updateExisting, tag: tag === '' ? null : tag });
-    await enqueue(inner.db, runImportJob, { customerId: String(found.customerId), importId: String(found.id) }, { key: importJobKey(found) });
+    await enqueue(
+      inner.db,
+      runImportJob,
+      { customerId: String(found.customerId), importId: String(found.id) },
+      { key: importJobKey(found) },
+    );
     return ownImport(inner, uid);
   });
   if (outcome instanceof ValidationError) throw outcome;
@@ -57,5 +65,10 @@ async function makePlan({ db }: Context, found: ListImport, mapping: ColumnMappi
   const { bytes, isLast } = await readFileStart(db, found, PLAN_BYTES);
   const fields = await fieldsOfList(db, { customerId: found.customerId, id: found.listId });
   const { offset, ...plan } = planImport({ start: bytes, isWhole: isLast, fields, mapping });
-  await updateImport(db, found, { ...plan, encoding, bytesProcessed: offset, ...(bytesTotal === undefined ? {} : { bytesTotal }) });
+  await updateImport(db, found, {
+    ...plan,
+    encoding,
+    bytesProcessed: offset,
+    ...(bytesTotal === undefined ? {} : { bytesTotal }),
+  });
 }

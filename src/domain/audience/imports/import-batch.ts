@@ -50,28 +50,29 @@ export class ImportBatch {
     }
     const known = this.people.get(person.key);
     if (!known) this.people.set(person.key, person);
-    else if (this.#updateExisting && merge(known, person)) this.repeatsChanged++;
+    else if (this.#updateExisting && this.#merge(known, person)) this.repeatsChanged++;
     else this.repeatsSame++;
   }
-}
 
-/** Adds what the later line says; answers whether that was anything new. */
-function merge(known: Person, later: Person): boolean {
-  let isNew = false;
-  for (const [index, value] of later.values.entries()) {
-    if (value === undefined || value === known.values[index]) continue;
-    known.values[index] = value;
-    isNew = true;
+  /** Adds what the later line says; answers whether that was anything new. */
+  #merge(known: Person, later: Person): boolean {
+    let isNew = false;
+    for (const { index } of this.#reader.fieldColumns) {
+      const value = later.cells[index] ?? '';
+      if (value === '' || value === known.cells[index]) continue;
+      known.cells[index] = value;
+      isNew = true;
+    }
+    // Who unsubscribed stays so, within a file as between files.
+    if (later.status !== undefined && later.status !== known.status && known.status !== 'unsubscribed') {
+      known.status = later.status;
+      isNew = true;
+    }
+    const tags = distinctTags([...known.tags, ...later.tags]);
+    if (tags.length > known.tags.length) {
+      known.tags = tags;
+      isNew = true;
+    }
+    return isNew;
   }
-  // Who unsubscribed stays so, within a file as between files.
-  if (later.status !== undefined && later.status !== known.status && known.status !== 'unsubscribed') {
-    known.status = later.status;
-    isNew = true;
-  }
-  const tags = distinctTags([...known.tags, ...later.tags]);
-  if (tags.length > known.tags.length) {
-    known.tags = tags;
-    isNew = true;
-  }
-  return isNew;
 }

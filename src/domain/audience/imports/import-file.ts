@@ -13,25 +13,41 @@ interface ChunkSize {
   readonly size: number;
 }
 
-/** The file from byte `offset` on, in its pieces. Answers nothing when the offset is its end. */
+/** A part of one chunk. */
+interface Stretch {
+  readonly no: number;
+  readonly from: number;
+  readonly size: number;
+}
+
+/** Read at once: the driver holds several copies of it for a moment. */
+const STRETCH_BYTES = 256 * 1024;
+
+/** The file from byte `offset` on, in pieces. Answers nothing when the offset is its end. */
 export async function* readImportFile(db: Queryable, key: ImportKey, offset: number): AsyncGenerator<FilePiece> {
-  const sizes = await chunkSizes(db, key);
-  let start = 0;
-  const wanted = sizes.flatMap(({ no, size }) => {
-    const skip = Math.max(0, offset - start);
-    start += size;
-    return skip < size ? [{ no, skip }] : [];
-  });
+  const stretches = stretchesFrom(await chunkSizes(db, key), offset);
   // The next piece is on its way while this one is read.
-  let coming = wanted[0] && readChunk(db, key, wanted[0].no);
-  for (const [index, { skip }] of wanted.entries()) {
+  let coming = stretches[0] && readStretch(db, key, stretches[0]);
+  for (let index = 0; coming; index++) {
     const bytes = await coming;
-    const following = wanted[index + 1];
-    coming = following && readChunk(db, key, following.no);
+    const following = stretches[index + 1];
+    coming = following && readStretch(db, key, following);
     // It is awaited in the next round, or by nobody when the reader stops here.
     coming?.catch(() => undefined);
-    if (bytes) yield { bytes: bytes.subarray(skip), isLast: following === undefined };
+    if (bytes) yield { bytes, isLast: following === undefined };
   }
+}
+
+function stretchesFrom(chunks: readonly ChunkSize[], offset: number): Stretch[] {
+  const stretches: Stretch[] = [];
+  let start = 0;
+  for (const { no, size } of chunks) {
+    for (let from = Math.max(0, offset - start); from < size; from += STRETCH_BYTES) {
+      stretches.push({ no, from, size: Math.min(STRETCH_BYTES, size - from) });
+    }
+    start += size;
+  }
+  return stretches;
 }
 
 /** The beginning of the file, at least `wanted` bytes if it has them. */
@@ -67,8 +83,9 @@ export async function rewriteAsUtf8(db: Queryable, key: ImportKey, encoding: str
   const decoder = new TextDecoder(encoding);
   const sizes = await chunkSizes(db, key);
   let total = 0;
-  for (const [index, { no }] of sizes.entries()) {
-    const bytes = Buffer.from(decoder.decode(await readChunk(db, key, no), { stream: index < sizes.length - 1 }), 'utf8');
+  for (const [index, { no, size }] of sizes.entries()) {
+    const chunk = await readStretch(db, key, { no, from: 0, size });
+    const bytes = Buffer.from(decoder.decode(chunk, { stream: index < sizes.length - 1 }), 'utf8');
     total += bytes.length;
     await db.execute(
       sql`UPDATE import_chunk SET bytes = ${bytes} WHERE customer_id = ${key.customerId} AND import_id = ${key.id} AND no = ${no}`,
@@ -83,10 +100,15 @@ function chunkSizes(db: Queryable, { customerId, id }: ImportKey): Promise<Chunk
     SELECT no, octet_length(bytes) AS size FROM import_chunk WHERE customer_id = ${customerId} AND import_id = ${id} ORDER BY no`);
 }
 
-async function readChunk(db: Queryable, { customerId, id }: ImportKey, no: number): Promise<Buffer | undefined> {
+async function readStretch(
+  db: Queryable,
+  { customerId, id }: ImportKey,
+  { no, from, size }: Stretch,
+): Promise<Buffer | undefined> {
   const [row] = await db.query<{ bytes: Buffer }>(
-    sql`SELECT bytes FROM import_chunk WHERE customer_id = ${customerId} AND import_id = ${id} AND no = ${no}`,
-    'imports.read_chunk',
+    sql`SELECT substring(bytes FROM ${from + 1}::int FOR ${size}::int) AS bytes FROM import_chunk
+         WHERE customer_id = ${customerId} AND import_id = ${id} AND no = ${no}`,
+    'imports.read_stretch',
   );
   return row?.bytes;
 }

@@ -35,7 +35,7 @@ interface Match {
 export async function findKnownPeople(db: Queryable, run: ImportRun, people: readonly Person[]): Promise<KnownPeople> {
   if (people.length === 0) return { keys: new Set(), changed: [] };
   const updates = run.found.updateExisting;
-  const toJson = fieldsWriter(run.reader.tags);
+  const toJson = fieldsWriter(run.reader.fieldColumns);
   // Addresses and JSON hold no line breaks, and joined texts are far cheaper to send than arrays.
   const matches = await db.query<Match>(
     sql`SELECT g.position::int, s.id::text,
@@ -71,9 +71,13 @@ function tagsToAdd(given: readonly string[], present: readonly string[]): string
 }
 
 /** Writes what the file changes, with an entry in the history for every change of status. Answers how many were changed. */
-export async function updateKnownPeople(db: Queryable, run: ImportRun, changed: readonly ChangedPerson[]): Promise<number> {
+export async function updateKnownPeople(
+  db: Queryable,
+  run: ImportRun,
+  changed: readonly ChangedPerson[],
+): Promise<number> {
   if (changed.length === 0) return 0;
-  const toJson = fieldsWriter(run.reader.tags);
+  const toJson = fieldsWriter(run.reader.fieldColumns);
   const { customerId, id: listId } = run.list;
   const [row] = await db.query<{ updated: number }>(
     sql`WITH changed AS (

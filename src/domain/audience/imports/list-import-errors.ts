@@ -3,15 +3,18 @@ import { ForeignResourceError, NotFoundError, ValidationError, WrongStateError }
 import type { ImportStatus } from './list-import.ts';
 
 export const importNotFound = () => new NotFoundError('IMPORT_NOT_FOUND', 'No import has this uid.');
-export const foreignImport = () => new ForeignResourceError('FOREIGN_RESOURCE', 'This import belongs to somebody else.');
+export const foreignImport = () =>
+  new ForeignResourceError('FOREIGN_RESOURCE', 'This import belongs to somebody else.');
 
 export const uploadOver = (status: ImportStatus) =>
   new WrongStateError('IMPORT_NOT_UPLOADING', `The upload of this import is over: it is ${status}.`);
 
-export const importOver = (status: ImportStatus) => new WrongStateError('IMPORT_OVER', `The import is ${status} already.`);
+export const importOver = (status: ImportStatus) =>
+  new WrongStateError('IMPORT_OVER', `The import is ${status} already.`);
 
 /** The file cannot be taken; the sentences say why and what to do. */
-export const unusableFile = (...sentences: readonly string[]) => new ValidationError({ file: sentences }, 'IMPORT_FILE_UNUSABLE');
+export const unusableFile = (...sentences: readonly string[]) =>
+  new ValidationError({ file: sentences }, 'IMPORT_FILE_UNUSABLE');
 
 export const fileTooLarge = (megabytes: number) =>
   new ValidationError({ file: [`The file may not be greater than ${megabytes} MB.`] }, 'IMPORT_FILE_TOO_LARGE');

@@ -3,7 +3,13 @@ import { join, sql, type Queryable, type Sql } from '../../../db/database.ts';
 import { notify } from '../../../db/listen.ts';
 import { newUid } from '../../../lib/ids.ts';
 import type { MailList } from '../list.ts';
-import { IMPORT_CHANNEL, type ImportColumn, type ImportKey, type ImportStatus, type ListImport } from './list-import.ts';
+import {
+  IMPORT_CHANNEL,
+  type ImportColumn,
+  type ImportKey,
+  type ImportStatus,
+  type ListImport,
+} from './list-import.ts';
 
 export const IMPORT_COLUMNS = sql`
   i.customer_id AS "customerId", i.id, i.uid, i.list_id AS "listId", i.file_name AS "fileName", i.status, i.encoding,
@@ -13,7 +19,11 @@ export const IMPORT_COLUMNS = sql`
   i.created_at AS "createdAt", i.started_at AS "startedAt", i.finished_at AS "finishedAt"`;
 
 /** Makes an import that waits for its file. */
-export async function insertImport(db: Queryable, list: Pick<MailList, 'customerId' | 'id'>, fileName: string): Promise<ListImport> {
+export async function insertImport(
+  db: Queryable,
+  list: Pick<MailList, 'customerId' | 'id'>,
+  fileName: string,
+): Promise<ListImport> {
   const [row] = await db.query<ListImport>(sql`
     INSERT INTO mail_list_import AS i (customer_id, uid, list_id, file_name)
     VALUES (${list.customerId}, ${newUid()}, ${list.id}, ${fileName}) RETURNING ${IMPORT_COLUMNS}`);
@@ -67,7 +77,9 @@ export interface ImportChange {
 export async function updateImport(db: Queryable, { customerId, id }: ImportKey, change: ImportChange): Promise<void> {
   const assignments = [...assignmentsOf(change)];
   if (assignments.length === 0) return;
-  await db.execute(sql`UPDATE mail_list_import SET ${join(assignments)} WHERE customer_id = ${customerId} AND id = ${id}`);
+  await db.execute(
+    sql`UPDATE mail_list_import SET ${join(assignments)} WHERE customer_id = ${customerId} AND id = ${id}`,
+  );
 }
 
 function* assignmentsOf(change: ImportChange): Generator<Sql> {
@@ -99,7 +111,11 @@ export interface ImportEnd {
 }
 
 /** Ends an open import, drops its file and tells whoever watches. Answers whether it was open. */
-export async function endImport(db: Queryable, { customerId, id }: ImportKey, { status, error }: ImportEnd): Promise<boolean> {
+export async function endImport(
+  db: Queryable,
+  { customerId, id }: ImportKey,
+  { status, error }: ImportEnd,
+): Promise<boolean> {
   const [row] = await db.query<{ uid: string }>(sql`
     UPDATE mail_list_import SET status = ${status}, error = ${error ?? null}, finished_at = now()
      WHERE customer_id = ${customerId} AND id = ${id} AND status IN ('uploading', 'queued', 'running') RETURNING uid`);

@@ -70,7 +70,10 @@ export const startImportInput = z.object({ fileName: optionalLine(FILE_NAME_MAX)
 
 const mappingInput = z
   .record(z.string().max(HEADER_MAX), z.string().max(HEADER_MAX).nullable())
-  .refine((mapping) => Object.keys(mapping).length <= MAPPING_ENTRIES_MAX, `may not have more than ${MAPPING_ENTRIES_MAX} entries`);
+  .refine(
+    (mapping) => Object.keys(mapping).length <= MAPPING_ENTRIES_MAX,
+    `may not have more than ${MAPPING_ENTRIES_MAX} entries`,
+  );
 
 export const finishImportInput = z.object({
   /** Header (or number) of a column to the tag of a field, EMAIL, STATUS or TAGS; null or empty: not taken. */

@@ -26,15 +26,58 @@ export interface MappedColumns {
 const USUAL_NAMES: Readonly<Record<string, readonly string[]>> = {
   EMAIL: [
     ...['email', 'emailaddress', 'emailadress', 'mail', 'mailaddress', 'subscriberemail', 'contactemail', 'useremail'],
-    ...['emailadresse', 'mailadresse', 'adresseemail', 'adressemail', 'courriel', 'correo', 'correoelectronico', 'indirizzoemail'],
-    ...['emailadres', 'epost', 'epostadress', 'eposta', 'почта', 'емейл', '邮箱', '电子邮件', 'メールアドレス', '이메일', 'البريدالإلكتروني'],
+    ...[
+      'emailadresse',
+      'mailadresse',
+      'adresseemail',
+      'adressemail',
+      'courriel',
+      'correo',
+      'correoelectronico',
+      'indirizzoemail',
+    ],
+    ...[
+      'emailadres',
+      'epost',
+      'epostadress',
+      'eposta',
+      'почта',
+      'емейл',
+      '邮箱',
+      '电子邮件',
+      'メールアドレス',
+      '이메일',
+      'البريدالإلكتروني',
+    ],
   ],
   FIRST_NAME: [
-    ...['firstname', 'fname', 'givenname', 'forename', 'vorname', 'prenom', 'nombre', 'nome', 'voornaam', 'fornamn', 'fornavn'],
+    ...[
+      'firstname',
+      'fname',
+      'givenname',
+      'forename',
+      'vorname',
+      'prenom',
+      'nombre',
+      'nome',
+      'voornaam',
+      'fornamn',
+      'fornavn',
+    ],
     ...['имя', '名', 'subscriberfirstname'],
   ],
   LAST_NAME: [
-    ...['lastname', 'lname', 'surname', 'familyname', 'nachname', 'familienname', 'nomdefamille', 'apellido', 'apellidos'],
+    ...[
+      'lastname',
+      'lname',
+      'surname',
+      'familyname',
+      'nachname',
+      'familienname',
+      'nomdefamille',
+      'apellido',
+      'apellidos',
+    ],
     ...['cognome', 'sobrenome', 'achternaam', 'efternamn', 'etternavn', 'фамилия', '姓', 'subscriberlastname'],
   ],
   STATUS: ['status', 'subscriberstatus', 'subscriptionstatus', 'optinstatus'],
@@ -66,7 +109,11 @@ export function mapColumns({ header, sample, fields, mapping }: MapColumnsInput)
 }
 
 /** What the uploader said, by column. A key is a header (without regard to case) or a column's number from 1. */
-function explicitTargets(headers: readonly string[], mapping: ColumnMapping, fields: MapColumnsInput['fields']): Map<number, string | null> {
+function explicitTargets(
+  headers: readonly string[],
+  mapping: ColumnMapping,
+  fields: MapColumnsInput['fields'],
+): Map<number, string | null> {
   const known = new Set<string>([...SPECIAL_TARGETS, ...fields.map(({ tag }) => tag)]);
   const wanted = new Map<number, string | null>();
   const errors: Record<string, string[]> = {};
@@ -74,7 +121,8 @@ function explicitTargets(headers: readonly string[], mapping: ColumnMapping, fie
     const index = indexOf(headers, key);
     const target = value?.trim().toUpperCase() ?? '';
     if (index === undefined) errors[`mapping.${key}`] = ['The file has no such column.'];
-    else if (target !== '' && !known.has(target)) errors[`mapping.${key}`] = [`The list has no field with the tag ${target}.`];
+    else if (target !== '' && !known.has(target))
+      errors[`mapping.${key}`] = [`The list has no field with the tag ${target}.`];
     else wanted.set(index, target === '' ? null : target);
   }
   if (Object.keys(errors).length > 0) throw new ValidationError(errors);
@@ -93,7 +141,8 @@ function indexOf(headers: readonly string[], key: string): number | undefined {
 function targetByName(header: string, fields: MapColumnsInput['fields']): string | undefined {
   const name = plainName(header);
   if (name === '') return undefined;
-  const field = fields.find(({ tag }) => plainName(tag) === name) ?? fields.find(({ label }) => plainName(label) === name);
+  const field =
+    fields.find(({ tag }) => plainName(tag) === name) ?? fields.find(({ label }) => plainName(label) === name);
   if (field) return field.tag;
   const usual = Object.entries(USUAL_NAMES).find(([, names]) => names.includes(name))?.[0];
   const isOffered = SPECIAL_TARGETS.some((target) => target === usual) || fields.some(({ tag }) => tag === usual);
@@ -109,12 +158,18 @@ function plainName(name: string): string {
     .replace(/[^\p{L}\p{N}]/gu, '');
 }
 
-function withAddressColumn(columns: readonly ImportColumn[], sample: MapColumnsInput['sample'], notices: string[]): ImportColumn[] {
+function withAddressColumn(
+  columns: readonly ImportColumn[],
+  sample: MapColumnsInput['sample'],
+  notices: string[],
+): ImportColumn[] {
   const shares = columns.map(({ target }, index) => (target === null ? addressShare(sample, index) : 0));
   const best = shares.indexOf(Math.max(...shares));
   if ((shares[best] ?? 0) < ADDRESS_SHARE_MIN) {
     const names = columns.map(({ header }, index) => shownHeader(header, index)).slice(0, NAMED_COLUMNS_MAX);
-    throw unusableFile(`No column holds email addresses. Name it “email”, or say in the mapping which it is. The columns are: ${names.join(', ')}.`);
+    throw unusableFile(
+      `No column holds email addresses. Name it “email”, or say in the mapping which it is. The columns are: ${names.join(', ')}.`,
+    );
   }
   const found = columns[best];
   if (found) notices.push(`The addresses are taken from column ${shownHeader(found.header, best)}.`);
@@ -126,8 +181,14 @@ function addressShare(sample: MapColumnsInput['sample'], index: number): number 
   return cells.length === 0 ? 0 : cells.filter(isEmailAddress).length / cells.length;
 }
 
-function noticesOf(columns: readonly ImportColumn[], wanted: ReadonlyMap<number, string | null>, hasHeader: boolean): string[] {
-  const left = columns.flatMap(({ header, target }, index) => (target === null && !wanted.has(index) ? [shownHeader(header, index)] : []));
+function noticesOf(
+  columns: readonly ImportColumn[],
+  wanted: ReadonlyMap<number, string | null>,
+  hasHeader: boolean,
+): string[] {
+  const left = columns.flatMap(({ header, target }, index) =>
+    target === null && !wanted.has(index) ? [shownHeader(header, index)] : [],
+  );
   const notices = hasHeader ? [] : ['The file has no header line: its first line is a person.'];
   if (left.length === 0) return notices;
   const names = left.slice(0, NAMED_COLUMNS_MAX).join(', ') + (left.length > NAMED_COLUMNS_MAX ? ', …' : '');
@@ -135,5 +196,7 @@ function noticesOf(columns: readonly ImportColumn[], wanted: ReadonlyMap<number,
 }
 
 function shownHeader(header: string, index: number): string {
-  return header === '' ? `${index + 1}` : `“${header.length > SHOWN_HEADER_MAX ? `${header.slice(0, SHOWN_HEADER_MAX)}…` : header}”`;
+  return header === ''
+    ? `${index + 1}`
+    : `“${header.length > SHOWN_HEADER_MAX ? `${header.slice(0, SHOWN_HEADER_MAX)}…` : header}”`;
 }

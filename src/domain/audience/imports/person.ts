@@ -13,16 +13,22 @@ export interface Person {
   readonly key: string;
   /** Undefined when the file says nothing: a new person is subscribed, a known one stays as it is. */
   status: ImportedStatus | undefined;
-  /** Values by field, in the order of the reader's tags; undefined where the file has none. */
-  readonly values: (string | undefined)[];
+  /** By column; what stands in the columns of fields is checked, and empty where the file says nothing. */
+  readonly cells: string[];
   tags: readonly string[];
   /** Where the person was read. */
-  readonly record: CsvRecord;
+  readonly line: number;
+}
+
+/** A column that gives the values of a field. */
+export interface FieldColumn {
+  readonly index: number;
+  readonly tag: string;
+  readonly type: ListField['type'];
 }
 
 export interface PersonReader {
-  /** The tags that the file gives values for, in the order of `Person.values`. */
-  readonly tags: readonly string[];
+  readonly fieldColumns: readonly FieldColumn[];
   readonly givesStatus: boolean;
   readonly givesTags: boolean;
   /** A person; a text that says why there is none; or undefined for an empty line. */
@@ -37,24 +43,22 @@ export interface PersonReaderOptions {
 }
 
 const STATUSES: ReadonlyMap<string, ImportedStatus> = new Map([
-  ...['subscribed', 'subscribe', 'active', 'confirmed', 'opted in', 'opted-in', 'optin', 'enabled'].map((word) => [word, 'subscribed'] as const),
-  ...['unsubscribed', 'unsubscribe', 'inactive', 'opted out', 'opted-out', 'optout', 'disabled'].map((word) => [word, 'unsubscribed'] as const),
+  ...['subscribed', 'subscribe', 'active', 'confirmed', 'opted in', 'opted-in', 'optin', 'enabled'].map(
+    (word) => [word, 'subscribed'] as const,
+  ),
+  ...['unsubscribed', 'unsubscribe', 'inactive', 'opted out', 'opted-out', 'optout', 'disabled'].map(
+    (word) => [word, 'unsubscribed'] as const,
+  ),
   ...['unconfirmed', 'pending', 'not confirmed', 'unverified'].map((word) => [word, 'unconfirmed'] as const),
 ]);
 
 // Our own exports put an apostrophe before what a spreadsheet would take for a formula; here it comes off again.
 const GUARDED = /^'[=+\-@\t\r]/;
-// Printable ASCII needs no further look; a cell of it that is short enough is fine as a text.
-const PLAIN_TEXT = /^[\x20-\x7e]*$/;
+// Letters of any script without controls and halves of pairs: fine as a text, if it is short enough.
+const PLAIN_TEXT = /^[^\u0000-\u001f\u007f-\u009f\ud800-\udfff\ufffd]*$/;
 const PLAIN_LENGTH_MAX = 4_000;
 const SHOWN_VALUE_MAX = 40;
 const REPLACEMENT = '\ufffd';
-
-interface FieldColumn {
-  readonly index: number;
-  readonly tag: string;
-  readonly type: ListField['type'];
-}
 
 /** A reader of records for one plan. A column whose field has gone since is not read. */
 export function createPersonReader({ columns, fields, tag }: PersonReaderOptions): PersonReader {
@@ -67,7 +71,7 @@ export function createPersonReader({ columns, fields, tag }: PersonReaderOptions
   const [emailAt, statusAt, tagsAt] = [at('EMAIL'), at('STATUS'), at('TAGS')];
   const common = tag === null ? [] : [tag];
   return {
-    tags: fieldColumns.map((column) => column.tag),
+    fieldColumns,
     givesStatus: statusAt !== -1,
     givesTags: tagsAt !== -1 || tag !== null,
     read(record) {
@@ -82,12 +86,13 @@ export function createPersonReader({ columns, fields, tag }: PersonReaderOptions
         return email === '' ? 'the email address is missing' : `“${shown(email)}” is not a valid email address`;
       }
       const status = statusAt === -1 ? undefined : statusOf(cells[statusAt] ?? '');
-      if (status === null) return `“${shown(cells[statusAt] ?? '')}” is no status: say subscribed, unsubscribed or unconfirmed`;
+      if (status === null)
+        return `“${shown(cells[statusAt] ?? '')}” is no status: say subscribed, unsubscribed or unconfirmed`;
       const tags = tagsAt === -1 ? common : tagsOf(cells[tagsAt] ?? '', common);
       if (typeof tags === 'string') return tags;
-      const values = new Array<string | undefined>(fieldColumns.length);
-      const fault = readValues(cells, fieldColumns, values);
-      return fault ?? { email, key: emailKey(email), status, values, tags, record };
+      return (
+        checkValues(cells, fieldColumns) ?? { email, key: emailKey(email), status, cells, tags, line: record.line }
+      );
     },
   };
 }
@@ -100,22 +105,24 @@ function misfitOf(cells: readonly string[], width: number): string | undefined {
   return undefined;
 }
 
-/** Fills `values`; answers what is wrong with the first that cannot be taken. */
-function readValues(cells: readonly string[], columns: readonly FieldColumn[], values: (string | undefined)[]): string | undefined {
-  for (const [position, { index, tag, type }] of columns.entries()) {
+/** Leaves the values as they are stored; answers what is wrong with the first that cannot be taken. */
+function checkValues(cells: string[], columns: readonly FieldColumn[]): string | undefined {
+  for (const { index, tag, type } of columns) {
     const cell = cells[index] ?? '';
     if (cell === '') continue;
-    if (type === 'text' && cell.length <= PLAIN_LENGTH_MAX && PLAIN_TEXT.test(cell) && !cell.startsWith("'")) {
-      if (cell.trim() !== '') values[position] = cell;
-      continue;
-    }
+    const isUsual = type === 'text' && cell.length <= PLAIN_LENGTH_MAX && PLAIN_TEXT.test(cell);
     const text = GUARDED.test(cell) ? cell.slice(1) : cell;
-    if (text.trim() === '') continue;
-    const fault = fieldValueFault(type, text) ?? (text.includes(REPLACEMENT) ? 'holds characters that cannot be read' : undefined);
+    const fault = isUsual || text.trim() === '' ? undefined : faultOf(type, text);
     if (fault !== undefined) return `${tag} ${fault}`;
-    values[position] = type === 'text' ? text : text.trim();
+    cells[index] = type === 'text' && text.trim() !== '' ? text : text.trim();
   }
   return undefined;
+}
+
+function faultOf(type: ListField['type'], text: string): string | undefined {
+  return (
+    fieldValueFault(type, text) ?? (text.includes(REPLACEMENT) ? 'holds characters that cannot be read' : undefined)
+  );
 }
 
 /** Null when the word is none. */
@@ -130,7 +137,9 @@ function tagsOf(cell: string, common: readonly string[]): readonly string[] | st
   const tags = distinctTags([...common, ...cell.split(/[,;|]/).map((tag) => tag.trim())]);
   if (tags.length > TAGS_MAX) return `more than ${TAGS_MAX} tags`;
   if (!tags.every(isOneLine)) return 'a tag must not contain line breaks or control characters';
-  return tags.every((tag) => tag.length <= TAG_LENGTH_MAX) ? tags : `a tag may not be longer than ${TAG_LENGTH_MAX} characters`;
+  return tags.every((tag) => tag.length <= TAG_LENGTH_MAX)
+    ? tags
+    : `a tag may not be longer than ${TAG_LENGTH_MAX} characters`;
 }
 
 function shown(text: string): string {

@@ -49,7 +49,9 @@ export function planImport({ start, isWhole, fields, mapping }: PlanImportInput)
     fields,
     mapping,
   });
-  const begin = hasHeader ? { offset: first.end, linesRead: first.line + first.lines - 1 } : { offset: from.offset, linesRead: from.line - 1 };
+  const begin = hasHeader
+    ? { offset: first.end, linesRead: first.line + first.lines - 1 }
+    : { offset: from.offset, linesRead: from.line - 1 };
   return { separator, hasHeader, columns, notices, ...begin };
 }
 

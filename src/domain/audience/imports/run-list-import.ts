@@ -32,7 +32,12 @@ export async function runListImport(ctx: Context, key: ImportKey, abortSignal: A
   const outcome = await writeBatches(ctx, await beginRun(ctx, found), abortSignal);
   if (outcome === 'done') await inTransaction(ctx, ({ db }) => endImport(db, found, { status: 'done' }));
   if (outcome === 'stopped') {
-    await enqueue(ctx.db, runImportJob, { customerId: String(key.customerId), importId: String(key.id) }, { key: importJobKey(found) });
+    await enqueue(
+      ctx.db,
+      runImportJob,
+      { customerId: String(key.customerId), importId: String(key.id) },
+      { key: importJobKey(found) },
+    );
   }
   ctx.log.info(`import.${outcome}`, { import: found.uid, ...(outcome === 'done' ? {} : { status: found.status }) });
   return outcome;

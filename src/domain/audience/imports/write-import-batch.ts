@@ -46,7 +46,17 @@ async function write(tx: Transaction, run: ImportRun, batch: ImportBatch): Promi
   const allowed = suppressed.size > 0 ? everybody.filter(({ key }) => !suppressed.has(key)) : everybody;
   const known = await findKnownPeople(tx, run, seen ? allowed.filter(({ key }) => seen.mayHave(key)) : allowed);
   const added = known.keys.size > 0 ? allowed.filter(({ key }) => !known.keys.has(key)) : allowed;
-  if (added.length > 0) await tx.copy(COPY_PEOPLE, copyPeople({ people: added, tags: reader.tags, customerId: list.customerId, listId: list.id, source }));
+  if (added.length > 0)
+    await tx.copy(
+      COPY_PEOPLE,
+      copyPeople({
+        people: added,
+        fieldColumns: reader.fieldColumns,
+        customerId: list.customerId,
+        listId: list.id,
+        source,
+      }),
+    );
   await logOtherStatuses(tx, run, added);
   const updated = await updateKnownPeople(tx, run, known.changed);
   await rememberNewTags(tx, run, [...added, ...known.changed.map(({ person }) => person)]);
@@ -63,7 +73,11 @@ async function write(tx: Transaction, run: ImportRun, batch: ImportBatch): Promi
 }
 
 /** Locks list and import and checks that the batch is the next one. Lists are locked before imports, as by a deletion. */
-async function openBatch(tx: Transaction, { found }: ImportRun, batch: ImportBatch): Promise<{ hasSuppressions: boolean } | undefined> {
+async function openBatch(
+  tx: Transaction,
+  { found }: ImportRun,
+  batch: ImportBatch,
+): Promise<{ hasSuppressions: boolean } | undefined> {
   const { customerId, listId, id } = found;
   const [row] = await tx.query<{ status: string; at: bigint; hasSuppressions: boolean }>(
     sql`SELECT i.status, i.bytes_processed AS at, set_config('work_mem', ${WORK_MEM}, true), set_config('plan_cache_mode', 'force_generic_plan', true),
@@ -78,7 +92,11 @@ async function openBatch(tx: Transaction, { found }: ImportRun, batch: ImportBat
 }
 
 /** Reasons by address. */
-async function findSuppressed(tx: Transaction, { list }: ImportRun, people: readonly Person[]): Promise<Map<string, string>> {
+async function findSuppressed(
+  tx: Transaction,
+  { list }: ImportRun,
+  people: readonly Person[],
+): Promise<Map<string, string>> {
   const rows = await tx.query<{ key: string; reason: string }>(
     sql`SELECT email_key AS key, reason FROM suppression
          WHERE customer_id IN (${list.customerId}, ${EVERY_CUSTOMER}) AND email_key = ANY(${people.map(({ key }) => key)}::text[])`,
@@ -89,9 +107,9 @@ async function findSuppressed(tx: Transaction, { list }: ImportRun, people: read
 
 function suppressedLines(people: readonly Person[], suppressed: ReadonlyMap<string, string>): Rejection[] {
   if (suppressed.size === 0) return [];
-  return people.flatMap(({ key, record }) => {
+  return people.flatMap(({ key, line, cells }) => {
     const reason = suppressed.get(key);
-    return reason === undefined ? [] : [{ line: record.line, reason: `the address is suppressed (${reason})`, cells: record.cells }];
+    return reason === undefined ? [] : [{ line, reason: `the address is suppressed (${reason})`, cells }];
   });
 }
 
@@ -110,7 +128,11 @@ async function logOtherStatuses(tx: Transaction, { list, source }: ImportRun, ad
   );
 }
 
-async function rememberNewTags(tx: Transaction, { list, reader, rememberedTags }: ImportRun, people: readonly Person[]): Promise<void> {
+async function rememberNewTags(
+  tx: Transaction,
+  { list, reader, rememberedTags }: ImportRun,
+  people: readonly Person[],
+): Promise<void> {
   if (!reader.givesTags) return;
   const fresh = new Set<string>();
   for (const { tags } of people) for (const tag of tags) if (!rememberedTags.has(tag)) fresh.add(tag);
