@@ -1,20 +1,23 @@
 /**
  * The parts of the one statement that records a batch of opens and clicks (record-activity.ts), as common table
  * expressions over `given`, the batch itself. Rows are written in the order of their keys: two processes that write
- * about the same campaign take their locks in the same order.
+ * about the same campaign take their locks in the same order. Nothing here joins one expression with another: the
+ * planner takes the batch for ten rows and would compare each row with each. UNION ALL and GROUP BY do it in one pass.
  */
 import { sql } from '../../db/database.ts';
 
 /** What each recipient did, and whether it was a first time. */
 export const CHANGE = sql`
 seen AS MATERIALIZED (
-  SELECT g.*, c.track_open FROM given g
+  SELECT g.*, c.track_open, g.link_no IS NOT NULL AND NOT g.looks_ahead AS is_click,
+         row_number() OVER (PARTITION BY g.customer_id, g.campaign_id, g.subscriber_id, g.link_no IS NOT NULL AND NOT g.looks_ahead) AS nth
+    FROM given g
     JOIN campaign c ON c.customer_id = g.customer_id AND c.id = g.campaign_id
     JOIN subscriber s ON s.customer_id = g.customer_id AND s.list_id = g.list_id AND s.id = g.subscriber_id
 ), acts AS (
   SELECT customer_id, campaign_id, subscriber_id, min(list_id) AS list_id, bool_or(track_open) AS track_open,
          count(*) FILTER (WHERE link_no IS NULL)::integer AS opens,
-         count(*) FILTER (WHERE link_no IS NOT NULL AND NOT looks_ahead)::integer AS clicks
+         count(*) FILTER (WHERE is_click)::integer AS clicks
     FROM seen GROUP BY customer_id, campaign_id, subscriber_id
 ), activity AS (
   -- An open that is known by a click only has no time: so the conflict branch can tell it from a real one.
@@ -29,23 +32,29 @@ seen AS MATERIALIZED (
     last_open_at = coalesce(excluded.last_open_at, a.last_open_at),
     last_click_at = coalesce(excluded.last_click_at, a.last_click_at)
   RETURNING customer_id, campaign_id, subscriber_id, open_count, click_count, last_open_at
+), merged AS (
+  SELECT customer_id, campaign_id, subscriber_id, max(list_id) AS list_id, max(opens) AS opens, max(clicks) AS clicks,
+         max(open_count) AS open_count, max(click_count) AS click_count, max(last_open_at) AS last_open_at
+    FROM (SELECT customer_id, campaign_id, subscriber_id, list_id, opens, clicks, NULL::integer AS open_count,
+                 NULL::integer AS click_count, NULL::timestamptz AS last_open_at FROM acts
+          UNION ALL
+          SELECT customer_id, campaign_id, subscriber_id, NULL, NULL, NULL, open_count, click_count, last_open_at FROM activity) both_sides
+   GROUP BY customer_id, campaign_id, subscriber_id HAVING count(open_count) > 0
 ), change AS MATERIALIZED (
-  SELECT a.customer_id, a.campaign_id, a.subscriber_id, b.list_id, b.opens, b.clicks,
-         b.opens > 0 AND a.open_count = b.opens AS first_open,
-         b.opens = 0 AND a.open_count = 1 AND a.last_open_at IS NULL AND a.click_count = b.clicks AS open_by_click,
-         b.clicks > 0 AND a.click_count = b.clicks AS first_click
-    FROM activity a JOIN acts b USING (customer_id, campaign_id, subscriber_id)
+  SELECT customer_id, campaign_id, subscriber_id, list_id, opens, clicks,
+         opens > 0 AND open_count = opens AS first_open,
+         opens = 0 AND open_count = 1 AND last_open_at IS NULL AND click_count = clicks AS open_by_click,
+         clicks > 0 AND click_count = clicks AS first_click
+    FROM merged
 )`;
 
 /** The events themselves, and who clicked which link or did anything on a list for the first time. */
 export const EVENTS = sql`
 opened AS (
   INSERT INTO hot.open_event (at, customer_id, campaign_id, subscriber_id, is_machine, ip, user_agent)
-  SELECT now(), customer_id, campaign_id, subscriber_id, is_machine, ip, user_agent FROM seen WHERE link_no IS NULL
-  UNION ALL
-  (SELECT DISTINCT ON (customer_id, campaign_id, subscriber_id)
-          now(), customer_id, campaign_id, subscriber_id, is_machine, ip, user_agent
-     FROM seen JOIN change USING (customer_id, campaign_id, subscriber_id) WHERE open_by_click AND NOT looks_ahead)
+  SELECT now(), customer_id, campaign_id, subscriber_id, is_machine, ip, user_agent FROM seen
+   WHERE link_no IS NULL OR (is_click AND nth = 1 AND (customer_id, campaign_id, subscriber_id) IN
+         (SELECT customer_id, campaign_id, subscriber_id FROM change WHERE open_by_click))
 ), clicked AS (
   INSERT INTO hot.click_event (at, customer_id, campaign_id, subscriber_id, link_no, is_machine, url, ip, user_agent)
   SELECT now(), customer_id, campaign_id, subscriber_id, link_no, is_machine, url, ip, user_agent
@@ -53,7 +62,7 @@ opened AS (
 ), first_clicks AS (
   INSERT INTO hot.recipient_link (customer_id, campaign_id, link_no, subscriber_id)
   SELECT DISTINCT customer_id, campaign_id, link_no, subscriber_id
-    FROM seen WHERE link_no IS NOT NULL AND NOT looks_ahead ORDER BY 1, 2, 3, 4
+    FROM seen WHERE is_click ORDER BY 1, 2, 3, 4
   ON CONFLICT DO NOTHING RETURNING customer_id, campaign_id, link_no
 ), people AS (
   -- Only a first time writes; that it was the first shows in its time being this transaction's.
@@ -86,11 +95,11 @@ campaigns AS (
   RETURNING customer_id, campaign_id
 ), links AS (
   INSERT INTO hot.link_counter AS l (customer_id, campaign_id, link_no, url, click_count, uniq_click_count, last_click_at)
-  SELECT s.customer_id, s.campaign_id, s.link_no, min(s.url), count(*), coalesce(max(f.people), 0), now()
-    FROM seen s LEFT JOIN (SELECT customer_id, campaign_id, link_no, count(*) AS people FROM first_clicks GROUP BY 1, 2, 3) f
-         USING (customer_id, campaign_id, link_no)
-   WHERE s.link_no IS NOT NULL AND NOT s.looks_ahead
-   GROUP BY s.customer_id, s.campaign_id, s.link_no ORDER BY 1, 2, 3
+  SELECT customer_id, campaign_id, link_no, min(url), sum(clicks), sum(people), now()
+    FROM (SELECT customer_id, campaign_id, link_no, url, 1 AS clicks, 0 AS people FROM seen WHERE is_click
+          UNION ALL
+          SELECT customer_id, campaign_id, link_no, NULL, 0, 1 FROM first_clicks) both_sides
+   GROUP BY customer_id, campaign_id, link_no ORDER BY 1, 2, 3
   ON CONFLICT (customer_id, campaign_id, link_no) DO UPDATE SET click_count = l.click_count + excluded.click_count,
     uniq_click_count = l.uniq_click_count + excluded.uniq_click_count, last_click_at = excluded.last_click_at
 ), list_firsts AS (
