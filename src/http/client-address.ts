@@ -8,7 +8,11 @@ export function clientAddressReader(trustedProxies: readonly string[]): (req: In
   return (req) => {
     const peer = plainAddress(req.socket.remoteAddress ?? '');
     if (!isTrusted(trusted, peer)) return peer;
-    const hops = [req.headers['x-forwarded-for'] ?? []].flat().join(',').split(',').map((hop) => plainAddress(hop.trim()));
+    const hops = [req.headers['x-forwarded-for'] ?? []]
+      .flat()
+      .join(',')
+      .split(',')
+      .map((hop) => plainAddress(hop.trim()));
     // From the nearest hop outwards: the first one that is not ours is the caller.
     const caller = hops.reverse().find((hop) => !isTrusted(trusted, hop));
     return caller !== undefined && isIP(caller) ? caller : peer;

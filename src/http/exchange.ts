@@ -34,7 +34,13 @@ export function beginExchange(req: IncomingMessage, res: ServerResponse, { log, 
   res.on('close', () => {
     const durationMs = Math.round((performance.now() - startedAt) * 10) / 10;
     const complete = res.writableFinished;
-    exchange.log.info('http.request', { method: req.method, route: exchange.route, status: res.statusCode, durationMs, ...(complete ? {} : { complete }) });
+    exchange.log.info('http.request', {
+      method: req.method,
+      route: exchange.route,
+      status: res.statusCode,
+      durationMs,
+      ...(complete ? {} : { complete }),
+    });
   });
   return exchange;
 }

@@ -13,13 +13,19 @@ const CHECK_TIMEOUT_MS = 3_000;
 /** `/healthz` answers 200 as long as the process answers at all; `/readyz` runs the checks and answers 503 when one fails. */
 export function healthMounts(checks: Readonly<Record<string, ReadinessCheck>>): Mount[] {
   return [
-    { prefix: '/healthz', exact: true, handle: (req, res) => reading(req, res, () => sendJson(res, 200, { status: 'ok' })) },
+    {
+      prefix: '/healthz',
+      exact: true,
+      handle: (req, res) => reading(req, res, () => sendJson(res, 200, { status: 'ok' })),
+    },
     { prefix: '/readyz', exact: true, handle: (req, res) => reading(req, res, () => answerReadiness(res, checks)) },
   ];
 }
 
 async function answerReadiness(res: ServerResponse, checks: Readonly<Record<string, ReadinessCheck>>): Promise<void> {
-  const results = await Promise.all(Object.entries(checks).map(async ([name, check]) => [name, await outcomeOf(check)] as const));
+  const results = await Promise.all(
+    Object.entries(checks).map(async ([name, check]) => [name, await outcomeOf(check)] as const),
+  );
   const ready = results.every(([, outcome]) => outcome === 'ok');
   sendJson(res, ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', checks: Object.fromEntries(results) });
 }

@@ -84,7 +84,12 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   };
 }
 
-async function serve(req: IncomingMessage, res: ServerResponse, exchange: Exchange, mounts: readonly Mount[]): Promise<void> {
+async function serve(
+  req: IncomingMessage,
+  res: ServerResponse,
+  exchange: Exchange,
+  mounts: readonly Mount[],
+): Promise<void> {
   try {
     const mount = mountFor(mounts, pathOf(req));
     if (!mount) return sendJson(res, 404, { message: 'There is nothing at this address.' });
@@ -93,12 +98,18 @@ async function serve(req: IncomingMessage, res: ServerResponse, exchange: Exchan
   } catch (error) {
     exchange.log.error('http.defect', { error, reference: exchange.requestId });
     if (res.headersSent) res.destroy();
-    else sendJson(res, 500, { message: 'The server made a mistake. It is logged under this reference.', reference: exchange.requestId });
+    else
+      sendJson(res, 500, {
+        message: 'The server made a mistake. It is logged under this reference.',
+        reference: exchange.requestId,
+      });
   }
 }
 
 function mountFor(mounts: readonly Mount[], path: string): Mount | undefined {
-  return mounts.find(({ prefix, exact }) => path === prefix || (!exact && path.startsWith(prefix.endsWith('/') ? prefix : `${prefix}/`)));
+  return mounts.find(
+    ({ prefix, exact }) => path === prefix || (!exact && path.startsWith(prefix.endsWith('/') ? prefix : `${prefix}/`)),
+  );
 }
 
 function pathOf(req: IncomingMessage): string {
@@ -114,7 +125,11 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const [status, reason, message] =
     error.code === 'HPE_HEADER_OVERFLOW'
-      ? [431, 'Request Header Fields Too Large', 'The address and headers of a request may have 64 KiB; send long values in the body.']
+      ? [
+          431,
+          'Request Header Fields Too Large',
+          'The address and headers of a request may have 64 KiB; send long values in the body.',
+        ]
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? [408, 'Request Timeout', 'The request did not arrive in time.']
         : [400, 'Bad Request', 'This is not a readable HTTP request.'];

@@ -27,7 +27,9 @@ export function landingMount(title: string, links: readonly LandingLink[]): Moun
 }
 
 function html(title: string, links: readonly LandingLink[]): string {
-  const items = links.map(({ href, label, about }) => `<li><a href="${escaped(href)}">${escaped(label)}</a> – ${escaped(about)}</li>`);
+  const items = links.map(
+    ({ href, label, about }) => `<li><a href="${escaped(href)}">${escaped(label)}</a> – ${escaped(about)}</li>`,
+  );
   return `<!doctype html>
 <html lang="en">
 <head>

@@ -25,7 +25,8 @@ export interface AddressGuard {
 export function addressGuard(allowed: readonly string[] = []): AddressGuard {
   const names = new Set(allowed.map((entry) => entry.toLowerCase()));
   const networks = allowed.flatMap((entry) => networkOf(entry) ?? []);
-  const permits = (host: string, address: string) => names.has(host.toLowerCase()) || inNetworks(address, networks) || isPublicAddress(address);
+  const permits = (host: string, address: string) =>
+    names.has(host.toLowerCase()) || inNetworks(address, networks) || isPublicAddress(address);
   const lookup: LookupFunction = (hostname, options, callback) => {
     resolveAll(hostname, options).then(
       (addresses) => {

@@ -38,7 +38,10 @@ export function created(message: string, more: Readonly<Record<string, unknown>>
 }
 
 /** One page of an index, its rows presented one by one. */
-export function page<Node>(source: { readonly nodes: readonly Node[] } & Omit<Page, 'nodes'>, present: (node: Node) => unknown): Answer {
+export function page<Node>(
+  source: { readonly nodes: readonly Node[] } & Omit<Page, 'nodes'>,
+  present: (node: Node) => unknown,
+): Answer {
   const { total, page: number, perPage } = source;
   return { kind: 'page', page: { nodes: source.nodes.map(present), total, page: number, perPage } };
 }

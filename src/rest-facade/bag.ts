@@ -57,7 +57,8 @@ function place(parent: Branch, key: string, placed: Placed): void {
   if (isPlainObject(value)) {
     if (depth >= DEPTH_MAX) throw tooDeep(name);
     const branch = branchAt(parent, key, false);
-    for (const [child, inner] of Object.entries(value)) place(branch, child, { ...placed, value: inner, depth: depth + 1 });
+    for (const [child, inner] of Object.entries(value))
+      place(branch, child, { ...placed, value: inner, depth: depth + 1 });
     return;
   }
   parent.children.set(key, leafOf({ value, depth, count, name }));
@@ -101,7 +102,8 @@ function objectOf(branch: Branch): Bag {
 
 function valueOf(node: Node): BagValue {
   if (!isBranch(node)) return node;
-  const isList = node.listable && node.children.size > 0 && [...node.children.keys()].every((key, index) => key === String(index));
+  const isList =
+    node.listable && node.children.size > 0 && [...node.children.keys()].every((key, index) => key === String(index));
   return isList ? [...node.children.values()].map(valueOf) : objectOf(node);
 }
 

@@ -4,7 +4,6 @@ import type { Log } from '../lib/log.ts';
 import type { Bag } from './bag.ts';
 import type { Dialect } from './dialects.ts';
 import type { Documents } from './documents.ts';
-import type { Row, View } from './endpoint.ts';
 import {
   RestError,
   defectAnswer,
@@ -16,9 +15,10 @@ import {
   type Failure,
   type OperationError,
 } from './errors.ts';
-import { inputOf, type Input } from './input.ts';
+import { inputOf } from './input.ts';
 import type { IncomingFile } from './multipart.ts';
 import type { DataOf, OperationName, VariablesOf } from './operations.ts';
+import type { Call, Row, View } from './row.ts';
 
 /** Who calls, as the request says; whether it is true is found out below. */
 export interface Credentials {
@@ -35,26 +35,11 @@ export interface Execution {
 }
 
 /** The facade's only way to anything: an operation, under the caller's credentials. Handed in by the composition. */
-export type Execute = (document: DocumentNode, variables: Readonly<Record<string, unknown>>, credentials: Credentials) => Promise<Execution>;
-
-export interface Call {
-  readonly input: Input;
-  readonly upload: Upload | undefined;
-  /** Runs an operation. Throws RestError for every failure in its data. */
-  execute<Name extends OperationName>(name: Name, variables: VariablesOf<Name>): Promise<DataOf<Name>>;
-  /** With the dialect as far as it is known: for certain after the first operation. */
-  view(): View;
-  /** Finds out who is calling. Throws RestError 401 or 403 when the row is not for them. */
-  identify(): Promise<void>;
-  /** Whether an operation has told who is calling. */
-  identified(): boolean;
-}
-
-export interface Upload {
-  readonly file: IncomingFile;
-  /** All fields, those after the file included; to be asked for when the file has been read. */
-  completeInput(): Promise<Input>;
-}
+export type Execute = (
+  document: DocumentNode,
+  variables: Readonly<Record<string, unknown>>,
+  credentials: Credentials,
+) => Promise<Execution>;
 
 export interface CallParts {
   readonly row: Row;
@@ -110,7 +95,8 @@ export function beginCall(parts: CallParts, around: Surroundings): Call {
 function checkAccess(row: Row, viewer: Execution['viewer']): void {
   if (row.access === 'public') return;
   if (!viewer) throw unauthenticated();
-  if (row.access === 'admin' && !viewer.isAdmin) throw new RestError(403, { message: 'This needs the token of an administrator.' });
+  if (row.access === 'admin' && !viewer.isAdmin)
+    throw new RestError(403, { message: 'This needs the token of an administrator.' });
 }
 
 function dataOf(execution: Execution, { row, log, requestId }: CallParts): Readonly<Record<string, unknown>> {
@@ -118,7 +104,8 @@ function dataOf(execution: Execution, { row, log, requestId }: CallParts): Reado
   if (error) {
     const known = graphqlErrorAnswer(error, fieldNames(row));
     if (known) throw known;
-    const reference = String(error.extensions?.['reference'] ?? requestId);
+    const masked = error.extensions?.['reference'];
+    const reference = typeof masked === 'string' ? masked : requestId;
     log.error('rest.operation_failed', { message: error.message, reference });
     throw defectAnswer(reference);
   }

@@ -53,7 +53,9 @@ export function shape(answer: Exclude<Answer, { kind: 'stream' }>, dialect: Dial
 
 function shapePage(page: Page, dialect: Dialect, address: IndexAddress): Shaped {
   const links = pageLinks(page, address);
-  const relations = Object.entries(links).flatMap(([relation, url]) => (url === null ? [] : [`<${url}>; rel="${relation}"`]));
+  const relations = Object.entries(links).flatMap(([relation, url]) =>
+    url === null ? [] : [`<${url}>; rel="${relation}"`],
+  );
   const headers = { 'X-Total-Count': String(page.total), Link: relations.join(', ') };
   if (dialect === 'classic') return { status: 200, headers, body: page.nodes };
   const first = (page.page - 1) * page.perPage + 1;

@@ -21,7 +21,11 @@ export type Documents = ReadonlyMap<string, DocumentNode>;
 /** Every operation of the facade as a document of its own, with the fragments it uses. Throws on any fault. */
 export function loadDocuments(schema: GraphQLSchema, folder: string = import.meta.dirname): Documents {
   const definitions = definitionsIn(folder);
-  const fragments = new Map(definitions.filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION).map((fragment) => [fragment.name.value, fragment]));
+  const fragments = new Map(
+    definitions
+      .filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION)
+      .map((fragment) => [fragment.name.value, fragment]),
+  );
   const documents = new Map<string, DocumentNode>();
   for (const operation of definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION)) {
     const name = operation.name?.value;
@@ -34,10 +38,15 @@ export function loadDocuments(schema: GraphQLSchema, folder: string = import.met
 
 function definitionsIn(folder: string): DefinitionNode[] {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.graphql'));
-  return files.toSorted().flatMap((name) => parse(readFileSync(path.join(folder, name), 'utf8'), { noLocation: true }).definitions);
+  return files
+    .toSorted()
+    .flatMap((name) => parse(readFileSync(path.join(folder, name), 'utf8'), { noLocation: true }).definitions);
 }
 
-function documentOf(operation: OperationDefinitionNode, fragments: ReadonlyMap<string, FragmentDefinitionNode>): DocumentNode {
+function documentOf(
+  operation: OperationDefinitionNode,
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
+): DocumentNode {
   const used = new Map<string, FragmentDefinitionNode>();
   const collect = (node: OperationDefinitionNode | FragmentDefinitionNode) => {
     visit(node, {

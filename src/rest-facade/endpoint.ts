@@ -1,38 +1,11 @@
 /**
- * A row of the REST interface, and the one function that runs any row: parameters -> variables -> operation ->
+ * How rows are written, and the one function that runs the usual one: parameters -> variables -> operation ->
  * presentation. A row holds no rule; what it cannot say in these few words belongs below the schema.
  */
 import type { Answer } from './answer.ts';
-import type { Call } from './call.ts';
-import type { Dialect } from './dialects.ts';
-import type { Failure, RestError } from './errors.ts';
 import type { Input } from './input.ts';
 import type { DataOf, OperationName, VariablesOf } from './operations.ts';
-
-export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
-/** Who may call a row at all. The schema decides again, field by field; this orders the refusals and documents. */
-export type Access = 'public' | 'token' | 'admin';
-
-/** What presentation may know besides the data. */
-export interface View {
-  readonly dialect: Dialect;
-  /** `{base_url}/api/v1`. */
-  readonly apiUrl: string;
-  readonly product: { readonly name: string; readonly version: string; readonly baseUrl: string };
-}
-
-interface RowHead {
-  readonly method: Method | readonly Method[];
-  /** Below `/api/v1`, with `:name` for parameters. */
-  readonly path: `/${string}`;
-  readonly access: Access;
-  /** The schema's name of a field (`contact.countryId`) -> the parameter's; by default in snake case. */
-  fieldName?(path: string): string | undefined;
-  /** Where the classic dialect words a refusal in its own way. */
-  refuseClassic?(failure: Failure): RestError | undefined;
-  /** The token's own dialect is looked up before the variables are made, because they depend on it. */
-  readonly dialectFirst?: boolean;
-}
+import type { Row, RowHead, View } from './row.ts';
 
 /** The usual row: one operation. */
 export interface Endpoint<Name extends OperationName> extends RowHead {
@@ -41,18 +14,7 @@ export interface Endpoint<Name extends OperationName> extends RowHead {
   present(data: DataOf<Name>, view: View, input: Input): Answer;
 }
 
-/** A row that runs several operations, takes a file or answers with a stream. */
-export interface CustomEndpoint extends RowHead {
-  /** Takes one file of a multipart body as a stream (`call.upload`). */
-  readonly takesFile?: boolean;
-  readonly operations: readonly OperationName[];
-  run(call: Call): Promise<Answer> | Answer;
-}
-
-/** A row with its types closed over: what the router, the reference and the tests hold. */
-export interface Row extends CustomEndpoint {}
-
-/** One operation, presented. */
+/** A row of one operation, its types closed over. */
 export function endpoint<Name extends OperationName>(row: Endpoint<Name>): Row {
   const { operation, variables, present, ...head } = row;
   return {
@@ -67,8 +29,7 @@ export function endpoint<Name extends OperationName>(row: Endpoint<Name>): Row {
   };
 }
 
-/** Anything more. */
-export function customEndpoint(row: CustomEndpoint): Row {
+/** A row that runs several operations, takes a file or answers with a stream. */
+export function customEndpoint(row: Row): Row {
   return row;
 }
-

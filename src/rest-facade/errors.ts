@@ -10,7 +10,11 @@ export class RestError extends Error {
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(status: number, body: { readonly message?: unknown } & Readonly<Record<string, unknown>>, headers: Readonly<Record<string, string>> = {}) {
+  constructor(
+    status: number,
+    body: { readonly message?: unknown } & Readonly<Record<string, unknown>>,
+    headers: Readonly<Record<string, string>> = {},
+  ) {
     super(typeof body.message === 'string' ? body.message : `Refused with ${status}`);
     this.name = 'RestError';
     this.status = status;
@@ -102,7 +106,10 @@ export function graphqlErrorAnswer(error: OperationError, nameOf: (path: string)
     __typename: type,
     message: error.message,
     code: String(code),
-    fields: typeof fields === 'object' && fields !== null ? Object.entries(fields).map(([field, messages]) => ({ field, messages: [messages].flat().map(String) })) : [],
+    fields:
+      typeof fields === 'object' && fields !== null
+        ? Object.entries(fields).map(([field, messages]) => ({ field, messages: [messages].flat().map(String) }))
+        : [],
     ...(typeof retryAfterSeconds === 'number' ? { retryAfterSeconds } : {}),
   };
   return failureAnswer(failure, nameOf);
@@ -114,9 +121,14 @@ export function defectAnswer(reference: string): RestError {
 
 /** `contact.countryId` -> `contact.country_id`, `address1` -> `address_1`; a tag in capitals stays. */
 export function restFieldName(path: string): string {
-  return path.replace(/^input\./, '').replace(/([a-z])([A-Z0-9])/g, (_, before: string, after: string) => `${before}_${after.toLowerCase()}`);
+  return path
+    .replace(/^input\./, '')
+    .replace(/([a-z])([A-Z0-9])/g, (_, before: string, after: string) => `${before}_${after.toLowerCase()}`);
 }
 
-function renamed(fields: readonly { field: string; messages: readonly string[] }[], nameOf: (path: string) => string): FieldErrors {
+function renamed(
+  fields: readonly { field: string; messages: readonly string[] }[],
+  nameOf: (path: string) => string,
+): FieldErrors {
   return Object.fromEntries(fields.map(({ field, messages }) => [nameOf(field), messages]));
 }

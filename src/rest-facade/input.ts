@@ -54,17 +54,28 @@ function reader(bag: Bag, scope: Scope): Input {
     scope.problems.set(field, [...(scope.problems.get(field) ?? []), message]);
   };
   // The first of several spellings that is there.
-  const find = (names: readonly string[]) => names.map((name) => [name, bag[name]] as const).find(([, value]) => value !== undefined);
-  const read = <T>(names: readonly string[], convert: (value: BagValue) => T | undefined, expected: string): T | undefined => {
+  const find = (names: readonly string[]) =>
+    names.map((name) => [name, bag[name]] as const).find(([, value]) => value !== undefined);
+  const read = <T>(
+    names: readonly string[],
+    convert: (value: BagValue) => T | undefined,
+    expected: string,
+  ): T | undefined => {
     const [name = '', value] = find(names) ?? [];
     if (value === undefined) return undefined;
     const converted = convert(value);
     if (converted === undefined) refuse(name, `The ${name} must be ${expected}.`);
     return converted;
   };
-  const readUnlessEmpty = <T>(names: readonly string[], convert: (value: BagValue) => T | undefined, expected: string) => {
+  const readUnlessEmpty = <T>(
+    names: readonly string[],
+    convert: (value: BagValue) => T | undefined,
+    expected: string,
+  ) => {
     const value = find(names)?.[1];
-    return value === null || (typeof value === 'string' && value.trim() === '') ? undefined : read(names, convert, expected);
+    return value === null || (typeof value === 'string' && value.trim() === '')
+      ? undefined
+      : read(names, convert, expected);
   };
   return {
     param: (name) => scope.params[name] ?? '',

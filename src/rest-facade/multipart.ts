@@ -46,9 +46,14 @@ export function readMultipart(req: IncomingMessage, takesFile: boolean): Promise
       if (!takesFile || before !== undefined) return void content.resume();
       before = parameters.length;
       const file = { field, name: info.filename ?? '', contentType: info.mimeType, content };
-      resolve({ parameters: parameters.slice(0, before), file, later: async () => ended.then(() => parameters.slice(before)) });
+      resolve({
+        parameters: parameters.slice(0, before),
+        file,
+        later: async () => ended.then(() => parameters.slice(before)),
+      });
     });
-    for (const limit of ['fieldsLimit', 'filesLimit', 'partsLimit'] as const) parser.on(limit, () => parser.destroy(tooLarge()));
+    for (const limit of ['fieldsLimit', 'filesLimit', 'partsLimit'] as const)
+      parser.on(limit, () => parser.destroy(tooLarge()));
     req.on('error', () => parser.destroy());
     req.on('aborted', () => parser.destroy());
     req.pipe(parser);

@@ -5,15 +5,25 @@ import type { FailureName } from './errors.ts';
 type Documents = typeof Generated;
 
 /** The name of an operation in one of the facade's `.graphql` files. */
-export type OperationName = { [Key in keyof Documents]: Key extends `${infer Name}FragmentDoc` ? never : Key extends `${infer Name}Document` ? Name : never }[keyof Documents];
+export type OperationName = {
+  [Key in keyof Documents]: Key extends `${string}FragmentDoc`
+    ? never
+    : Key extends `${infer Name}Document`
+      ? Name
+      : never;
+}[keyof Documents];
 
-type Signature<Name extends OperationName> = Documents[`${Name}Document` & keyof Documents] extends { __apiType?: (variables: infer Variables) => infer Data }
+type Signature<Name extends OperationName> = Documents[`${Name}Document` & keyof Documents] extends {
+  __apiType?: (variables: infer Variables) => infer Data;
+}
   ? { variables: Variables; data: Data }
   : never;
 
 export type VariablesOf<Name extends OperationName> = Signature<Name>['variables'] & Readonly<Record<string, unknown>>;
 
 /** An operation's data when none of its results is a failure. */
-export type DataOf<Name extends OperationName> = { [Field in keyof Signature<Name>['data']]: Success<Signature<Name>['data'][Field]> };
+export type DataOf<Name extends OperationName> = {
+  [Field in keyof Signature<Name>['data']]: Success<Signature<Name>['data'][Field]>;
+};
 
 type Success<Result> = Result extends { __typename: FailureName } ? never : Result;

@@ -36,7 +36,8 @@ function hasBody(req: IncomingMessage): boolean {
 
 function refuseEncoded(req: IncomingMessage): void {
   const encoding = req.headers['content-encoding'] ?? 'identity';
-  if (encoding !== 'identity' && hasBody(req)) throw new RestError(415, { message: 'Send the body without Content-Encoding.' });
+  if (encoding !== 'identity' && hasBody(req))
+    throw new RestError(415, { message: 'Send the body without Content-Encoding.' });
 }
 
 async function readBody(req: IncomingMessage): Promise<string> {
@@ -64,7 +65,9 @@ function bodyParameters(body: string, type: string): Parameter[] {
   if (type === 'application/json' || type.endsWith('+json')) return jsonParameters(text);
   if (text.startsWith('{') && text.endsWith('}')) return jsonParameters(text);
   if (type === 'application/x-www-form-urlencoded') return formParameters(body);
-  throw new RestError(415, { message: 'Send the body as application/json, application/x-www-form-urlencoded or multipart/form-data.' });
+  throw new RestError(415, {
+    message: 'Send the body as application/json, application/x-www-form-urlencoded or multipart/form-data.',
+  });
 }
 
 function jsonParameters(text: string): Parameter[] {

@@ -8,12 +8,12 @@ import Router from 'find-my-way';
 import type { Log } from '../lib/log.ts';
 import type { Answer, TextStream } from './answer.ts';
 import type { Bag } from './bag.ts';
-import { beginCall, type Call, type Execute } from './call.ts';
+import { beginCall, type Execute } from './call.ts';
 import { dialectOf, shape, type Dialect, type Shaped } from './dialects.ts';
 import type { Documents } from './documents.ts';
-import type { Row, View } from './endpoint.ts';
 import { RestError, defectAnswer, unauthenticated } from './errors.ts';
 import { readRequest } from './read-request.ts';
+import type { Call, Row, View } from './row.ts';
 
 // An address of 254 octets, each of them percent-encoded.
 const PATH_PARAMETER_LENGTH_MAX = 800;
@@ -48,7 +48,11 @@ export type RestHandler = (req: IncomingMessage, res: ServerResponse, exchange: 
 /** The handler for everything below the prefix. Throws when a row names an operation that has no document. */
 export function createRestHandler(options: RestHandlerOptions): RestHandler {
   const router = routerOf(options);
-  const view: View = { dialect: options.dialect, apiUrl: options.product.baseUrl + options.prefix, product: options.product };
+  const view: View = {
+    dialect: options.dialect,
+    apiUrl: options.product.baseUrl + options.prefix,
+    product: options.product,
+  };
   return async (req, res, exchange) => {
     const [path = '/', query = ''] = splitOnce(req.url ?? '/', '?');
     try {
@@ -56,7 +60,15 @@ export function createRestHandler(options: RestHandlerOptions): RestHandler {
       exchange.route = `${options.prefix}${found.row.path}`;
       const { answer, dialect } = await answerOf({ req, query, exchange, ...found }, { ...options, view });
       if (answer.kind === 'stream') await writeStream(req, res, answer.stream);
-      else write(req, res, shape(answer, dialect, { url: view.apiUrl + path.slice(options.prefix.length), query: new URLSearchParams(query) }));
+      else
+        write(
+          req,
+          res,
+          shape(answer, dialect, {
+            url: view.apiUrl + path.slice(options.prefix.length),
+            query: new URLSearchParams(query),
+          }),
+        );
     } catch (error) {
       refuse(req, res, error, exchange);
     }
@@ -93,7 +105,8 @@ async function answerOf(request: Request, around: RestHandlerOptions & { readonl
 
 /** A stranger learns nothing about what a row wants: 401 and 403 come before 422, though the input was read first. */
 async function refusalInOrder(error: unknown, row: Row, call: Call): Promise<unknown> {
-  if (!(error instanceof RestError) || error.status !== 422 || row.access === 'public' || call.identified()) return error;
+  if (!(error instanceof RestError) || error.status !== 422 || row.access === 'public' || call.identified())
+    return error;
   return call.identify().then(
     () => error,
     (refused: unknown) => refused,
@@ -108,7 +121,11 @@ function tokenOf(req: IncomingMessage, query: string, inBag: Bag[string] | undef
 }
 
 function routerOf({ rows, documents }: RestHandlerOptions) {
-  const router = Router({ ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, maxParamLength: PATH_PARAMETER_LENGTH_MAX });
+  const router = Router({
+    ignoreTrailingSlash: true,
+    ignoreDuplicateSlashes: true,
+    maxParamLength: PATH_PARAMETER_LENGTH_MAX,
+  });
   for (const row of rows) {
     const missing = row.operations.find((name) => !documents.has(name));
     if (missing) throw new Error(`The row ${row.path} names the operation ${missing}, which has no document.`);
@@ -117,7 +134,11 @@ function routerOf({ rows, documents }: RestHandlerOptions) {
   return router;
 }
 
-function find(router: ReturnType<typeof routerOf>, method: string, path: string): { row: Row; params: Request['params'] } {
+function find(
+  router: ReturnType<typeof routerOf>,
+  method: string,
+  path: string,
+): { row: Row; params: Request['params'] } {
   // A HEAD request is a GET whose body is not written.
   const wanted = METHODS.find((name) => name === (method === 'HEAD' ? 'GET' : method));
   const found = wanted && router.find(wanted, path);
@@ -138,7 +159,11 @@ function write(req: IncomingMessage, res: ServerResponse, { status, headers, bod
   res.end(req.method === 'HEAD' ? undefined : text);
 }
 
-async function writeStream(req: IncomingMessage, res: ServerResponse, { contentType, fileName, pieces }: TextStream): Promise<void> {
+async function writeStream(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { contentType, fileName, pieces }: TextStream,
+): Promise<void> {
   res.writeHead(200, {
     'Content-Type': contentType,
     'Content-Disposition': `attachment; filename="${fileName.replace(/[^\w.-]/g, '_')}"`,

@@ -2,9 +2,8 @@
  * Which parameters a row reads, found out by letting it read: the reference and the tests that walk all rows need no
  * list beside the code. What a row reads only in a certain case is not seen.
  */
-import type { Call } from './call.ts';
-import type { Row, View } from './endpoint.ts';
 import type { Input } from './input.ts';
+import type { Call, Row, View } from './row.ts';
 
 export type ParameterKind = 'text' | 'integer' | 'flag' | 'time' | 'object' | 'file' | 'any';
 
@@ -25,7 +24,14 @@ export async function parametersOf(row: Row): Promise<readonly RowParameter[]> {
   const stop = () => {
     throw new Recorded();
   };
-  const call: Call = { input, upload: undefined, execute: stop, view: () => view, identify: async () => undefined, identified: () => true };
+  const call: Call = {
+    input,
+    upload: undefined,
+    execute: stop,
+    view: () => view,
+    identify: async () => undefined,
+    identified: () => true,
+  };
   try {
     await row.run(call);
   } catch {
@@ -41,12 +47,14 @@ interface Recording {
 }
 
 function recorder(found: Map<string, RowParameter>, { nameOf, path }: Recording): Input {
-  const read = (kind: ParameterKind) => (...names: readonly string[]) => {
-    const spelled = names.map(nameOf);
-    const [first = ''] = spelled;
-    if (!found.has(first)) found.set(first, { names: spelled, kind });
-    return undefined;
-  };
+  const read =
+    (kind: ParameterKind) =>
+    (...names: readonly string[]) => {
+      const spelled = names.map(nameOf);
+      const [first = ''] = spelled;
+      if (!found.has(first)) found.set(first, { names: spelled, kind });
+      return undefined;
+    };
   return {
     // What the path says is not asked for again.
     param: (name) => (path.split('/').includes(`:${name}`) ? name : ''),

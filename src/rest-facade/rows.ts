@@ -1,9 +1,15 @@
 /** All rows of the REST interface, resource by resource. */
 import { campaignRows } from './campaigns/routes.ts';
-import type { Row } from './endpoint.ts';
+import type { Row } from './row.ts';
 import { listRows } from './lists/routes.ts';
 import { sendingServerRows } from './sending-servers/routes.ts';
 import { sessionRows } from './session/routes.ts';
 import { subscriberRows } from './subscribers/routes.ts';
 
-export const rows: readonly Row[] = [...sessionRows, ...campaignRows, ...listRows, ...subscriberRows, ...sendingServerRows];
+export const rows: readonly Row[] = [
+  ...sessionRows,
+  ...campaignRows,
+  ...listRows,
+  ...subscriberRows,
+  ...sendingServerRows,
+];

@@ -9,7 +9,10 @@ import { createLog, type Log } from '../../src/lib/log.ts';
 const servers: HttpServer[] = [];
 afterAll(() => Promise.all(servers.map((server) => server.close(0))));
 
-async function start(mounts: readonly Mount[], { trustedProxies = [], log = silent() }: { trustedProxies?: string[]; log?: Log } = {}) {
+async function start(
+  mounts: readonly Mount[],
+  { trustedProxies = [], log = silent() }: { trustedProxies?: string[]; log?: Log } = {},
+) {
   const server = await startHttpServer({ host: '127.0.0.1', port: 0, mounts, log, trustedProxies });
   servers.push(server);
   return { server, url: `http://127.0.0.1:${server.port}` };
@@ -27,20 +30,30 @@ test('the first mount that fits serves; nothing else is a 404 in JSON', async ()
 
 test('a request number is taken over when it is harmless, and logged with the route, never with the path', async () => {
   const lines: string[] = [];
-  const { url } = await start([whoAmI], { log: createLog({ level: 'info', format: 'json', write: (line) => lines.push(line) }) });
+  const { url } = await start([whoAmI], {
+    log: createLog({ level: 'info', format: 'json', write: (line) => lines.push(line) }),
+  });
   const taken = await fetch(`${url}/who/secret@example.com?token=x`, { headers: { 'X-Request-Id': 'abc-1' } });
   expect(taken.headers.get('x-request-id')).toBe('abc-1');
   const replaced = await fetch(`${url}/who`, { headers: { 'X-Request-Id': 'a b' } });
   expect(replaced.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   await sleep(20);
-  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ event: 'http.request', requestId: 'abc-1', route: '/who', status: 200 });
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+    event: 'http.request',
+    requestId: 'abc-1',
+    route: '/who',
+    status: 200,
+  });
   expect(lines.join()).not.toContain('secret');
 });
 
 test('a handler that throws is a 500 with a reference', async () => {
   const { url } = await start([{ prefix: '/', handle: () => Promise.reject(new Error('inner details')) }]);
   const answer = await fetch(url, { headers: { 'X-Request-Id': 'n1' } });
-  expect([answer.status, await answer.json()]).toEqual([500, { message: expect.not.stringContaining('inner'), reference: 'n1' }]);
+  expect([answer.status, await answer.json()]).toEqual([
+    500,
+    { message: expect.not.stringContaining('inner'), reference: 'n1' },
+  ]);
 });
 
 test('forwarded addresses are believed from named proxies only', async () => {
@@ -49,7 +62,9 @@ test('forwarded addresses are believed from named proxies only', async () => {
   expect(await (await fetch(`${open.url}/who`, forwarded)).text()).toBe('127.0.0.1');
   const behind = await start([whoAmI], { trustedProxies: ['127.0.0.1', '10.0.0.0/8'] });
   expect(await (await fetch(`${behind.url}/who`, forwarded)).text()).toBe('198.51.100.7');
-  expect(await (await fetch(`${behind.url}/who`, { headers: { 'X-Forwarded-For': 'nonsense' } })).text()).toBe('127.0.0.1');
+  expect(await (await fetch(`${behind.url}/who`, { headers: { 'X-Forwarded-For': 'nonsense' } })).text()).toBe(
+    '127.0.0.1',
+  );
 });
 
 test('probes: alive is always 200, ready is 503 with the reason while a part fails', async () => {
@@ -62,7 +77,10 @@ test('probes: alive is always 200, ready is 503 with the reason while a part fai
   expect(await (await fetch(`${url}/readyz`)).json()).toEqual({ status: 'ready', checks: { database: 'ok' } });
   broken = true;
   const answer = await fetch(`${url}/readyz`);
-  expect([answer.status, await answer.json()]).toEqual([503, { status: 'not ready', checks: { database: 'no connection' } }]);
+  expect([answer.status, await answer.json()]).toEqual([
+    503,
+    { status: 'not ready', checks: { database: 'no connection' } },
+  ]);
   expect((await fetch(`${url}/healthz`, { method: 'POST' })).status).toBe(405);
 });
 

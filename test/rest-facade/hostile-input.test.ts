@@ -7,11 +7,20 @@ import { once } from 'node:events';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { raw, sql } from '../../src/db/database.ts';
-import type { Row } from '../../src/rest-facade/endpoint.ts';
+import type { Row } from '../../src/rest-facade/row.ts';
 import { parametersOf, type ParameterKind, type RowParameter } from '../../src/rest-facade/row-parameters.ts';
 import { rows } from '../../src/rest-facade/rows.ts';
 import { startRestApp, type RestAnswer, type RestRequest } from '../support/rest-app.ts';
-import { askRow, newWorld, pathIn, rightValue, stateOf, tablesOf, type RowRequest, type World } from '../support/rest-world.ts';
+import {
+  askRow,
+  newWorld,
+  pathIn,
+  rightValue,
+  stateOf,
+  tablesOf,
+  type RowRequest,
+  type World,
+} from '../support/rest-world.ts';
 
 const TABLE_OF_STATUSES = new Set([200, 201, 401, 403, 404, 413, 415, 422, 429, 503]);
 const MILLION = 'x'.repeat(1_000_000);
@@ -114,7 +123,9 @@ beforeAll(async () => {
 });
 afterAll(() => new Promise<void>((resolve) => receiver.close(() => resolve())));
 
-const cases = rows.flatMap((row) => [row.method].flat().map((method) => ({ name: `${method} ${row.path}`, method, row })));
+const cases = rows.flatMap((row) =>
+  [row.method].flat().map((method) => ({ name: `${method} ${row.path}`, method, row })),
+);
 
 const ask = (row: Row, method: string, request: RowRequest) => askRow(app, { row, method, ...request });
 
@@ -122,7 +133,8 @@ function expectInTable(answer: RestAnswer, what: string): void {
   expect(TABLE_OF_STATUSES, `${what}: ${answer.status} ${answer.text.slice(0, 300)}`).toContain(answer.status);
   if (answer.status < 400) return;
   expect(answer.body, what).toMatchObject({ message: expect.stringMatching(/\w{3}/) });
-  if (answer.status === 422) expect((answer.body as { errors?: object }).errors, `${what} ${answer.text.slice(0, 300)}`).toBeTypeOf('object');
+  if (answer.status === 422)
+    expect((answer.body as { errors?: object }).errors, `${what} ${answer.text.slice(0, 300)}`).toBeTypeOf('object');
   // An answer must not throw a megabyte back.
   expect(answer.text.length, what).toBeLessThan(200_000);
 }
@@ -135,7 +147,9 @@ describe.each(cases)('$name', ({ row, method }) => {
 
   test('takes what is right', async () => {
     const world = await newWorld(app, smtp);
-    const values = parameters.map((parameter) => [parameter.names[0] ?? '', rightValue(row, parameter, world)] as const);
+    const values = parameters.map(
+      (parameter) => [parameter.names[0] ?? '', rightValue(row, parameter, world)] as const,
+    );
     const answer = await ask(row, method, { world, values });
     expectInTable(answer, 'right values');
     if (!NEEDS_STATE.has(row.path)) expect(answer.status, answer.text.slice(0, 300)).toBeLessThan(300);
@@ -145,7 +159,10 @@ describe.each(cases)('$name', ({ row, method }) => {
     if (row.access === 'public') return;
     const world = await newWorld(app, smtp);
     for (const token of [null, 'wrong', 'x'.repeat(60), `${world.token}x`]) {
-      expect(await app.rest(pathIn(world, row.path), { method, token }), String(token)).toMatchObject({ status: 401, body: { message: 'Unauthenticated.' } });
+      expect(await app.rest(pathIn(world, row.path), { method, token }), String(token)).toMatchObject({
+        status: 401,
+        body: { message: 'Unauthenticated.' },
+      });
     }
   });
 
@@ -163,7 +180,8 @@ describe.each(cases)('$name', ({ row, method }) => {
 
   test('stands nothing, and any hostile value in each parameter', { timeout: 120_000 }, async () => {
     let world = await newWorld(app, smtp);
-    const right = () => parameters.map((parameter) => [parameter.names[0] ?? '', rightValue(row, parameter, world)] as const);
+    const right = () =>
+      parameters.map((parameter) => [parameter.names[0] ?? '', rightValue(row, parameter, world)] as const);
     let before = await stateOf(app, tables);
     const settle = async (answer: RestAnswer) => {
       if (answer.status >= 400) return;
@@ -194,15 +212,22 @@ describe.each(cases)('$name', ({ row, method }) => {
     const before = await stateOf(app, tables);
     if (row.path.includes(':')) {
       for (const path of mixedPaths(row.path, world, foreign)) {
-        const answer = await ask(row, method, { world, values: parameters.map((parameter) => [parameter.names[0] ?? '', rightValue(row, parameter, world)]), path });
+        const answer = await ask(row, method, {
+          world,
+          values: parameters.map((parameter) => [parameter.names[0] ?? '', rightValue(row, parameter, world)]),
+          path,
+        });
         expectInTable(answer, path);
-        if (!isEmptyAnswer(answer)) expect([403, 404], `${path}: ${answer.text.slice(0, 300)}`).toContain(answer.status);
+        if (!isEmptyAnswer(answer))
+          expect([403, 404], `${path}: ${answer.text.slice(0, 300)}`).toContain(answer.status);
         expect(answer.text).not.toContain(foreign.subscriberEmail.split('@')[0]);
       }
     }
-    for (const parameter of parameters.filter(({ names }) => names.some((name) => /uid$/.test(name)))) {
+    for (const parameter of parameters.filter(({ names }) => names.some((name) => name.endsWith('uid')))) {
       const name = parameter.names[0] ?? '';
-      const others = parameters.filter((other) => other !== parameter).map((other) => [other.names[0] ?? '', rightValue(row, other, world)] as const);
+      const others = parameters
+        .filter((other) => other !== parameter)
+        .map((other) => [other.names[0] ?? '', rightValue(row, other, world)] as const);
       const answer = await ask(row, method, { world, values: [...others, [name, foreign.listUid]] });
       expectInTable(answer, name);
       expect([403, 404, 422], answer.text.slice(0, 300)).toContain(answer.status);
@@ -214,8 +239,25 @@ describe.each(cases)('$name', ({ row, method }) => {
     if (!row.path.includes(':')) return;
     const world = await newWorld(app, smtp);
     const before = await stateOf(app, tables);
-    const values = parameters.map((parameter) => [parameter.names[0] ?? '', rightValue(row, parameter, world)] as const);
-    for (const odd of ['0000000000000', 'nonsense', '0', '-1', '99999999999999999999', "'", '%00', '%0d%0a', '%F0%9F%92%A9', '..%2f..', 'x'.repeat(500), 'x'.repeat(5_000), 'a%40b', '%ZZ']) {
+    const values = parameters.map(
+      (parameter) => [parameter.names[0] ?? '', rightValue(row, parameter, world)] as const,
+    );
+    for (const odd of [
+      '0000000000000',
+      'nonsense',
+      '0',
+      '-1',
+      '99999999999999999999',
+      "'",
+      '%00',
+      '%0d%0a',
+      '%F0%9F%92%A9',
+      '..%2f..',
+      'x'.repeat(500),
+      'x'.repeat(5_000),
+      'a%40b',
+      '%ZZ',
+    ]) {
       const answer = await ask(row, method, { world, values, path: row.path.replace(/:\w+/g, odd) });
       expectInTable(answer, odd);
       if (!isEmptyAnswer(answer)) expect([404, 422], `${odd}: ${answer.text.slice(0, 300)}`).toContain(answer.status);
@@ -241,7 +283,9 @@ test('no line break reached anything that becomes a header', async () => {
   ];
   for (const [table, column] of columns) {
     const pattern = '[\u0001-\u001f\u007f-\u009f\u2028\u2029]';
-    const [row] = await app.ctx.db.query<{ count: number }>(sql`SELECT count(*)::int AS count FROM ${raw(table)} WHERE ${raw(column)} ~ ${pattern}`);
+    const [row] = await app.ctx.db.query<{ count: number }>(
+      sql`SELECT count(*)::int AS count FROM ${raw(table)} WHERE ${raw(column)} ~ ${pattern}`,
+    );
     expect(row?.count, `${table}.${column}`).toBe(0);
   }
 });

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { raw, sql } from '../../src/db/database.ts';
-import type { Row } from '../../src/rest-facade/endpoint.ts';
+import type { Row } from '../../src/rest-facade/row.ts';
 import { parametersOf, type RowParameter } from '../../src/rest-facade/row-parameters.ts';
 import { rows } from '../../src/rest-facade/rows.ts';
 import { startRestApp } from '../support/rest-app.ts';
@@ -39,8 +39,12 @@ beforeAll(async () => {
 });
 afterAll(() => new Promise<void>((resolve) => receiver.close(() => resolve())));
 
-const cases = rows.flatMap((row) => [row.method].flat().map((method) => ({ name: `${method} ${row.path}`, method, row })));
-const writing = cases.filter(({ method, row }) => method === 'POST' || method === 'PATCH' || row.path.endsWith('/add-field'));
+const cases = rows.flatMap((row) =>
+  [row.method].flat().map((method) => ({ name: `${method} ${row.path}`, method, row })),
+);
+const writing = cases.filter(
+  ({ method, row }) => method === 'POST' || method === 'PATCH' || row.path.endsWith('/add-field'),
+);
 
 // Recognisable, and of the column's type, so that nothing but being ignored keeps it out.
 const POISON_TEXT = 'poison';
@@ -60,16 +64,26 @@ const OWN_FIELDS = ['FIRST_NAME', 'LAST_NAME'];
 
 /** Every column's name in both spellings, but for what the row documents. */
 function poisonFor(parameters: readonly RowParameter[], flag: boolean): [string, unknown][] {
-  const documented = new Set([...OWN_FIELDS, ...parameters.flatMap(({ names }) => names)].map((name) => plainName(name)));
-  const spellings = columns.flatMap(({ name, type }) => [name, camel(name), name.toUpperCase()].map((spelled) => [spelled, type] as const));
+  const documented = new Set(
+    [...OWN_FIELDS, ...parameters.flatMap(({ names }) => names)].map((name) => plainName(name)),
+  );
+  const spellings = columns.flatMap(({ name, type }) =>
+    [name, camel(name), name.toUpperCase()].map((spelled) => [spelled, type] as const),
+  );
   const unknown = [...new Map(spellings)].filter(([name]) => !documented.has(plainName(name)));
-  return [...unknown.map(([name, type]): [string, unknown] => [name, poison(type, flag)]), ['__proto__', { isAdmin: true }], ['input', { customerId: '1', uid: POISON_TEXT }]];
+  return [
+    ...unknown.map(([name, type]): [string, unknown] => [name, poison(type, flag)]),
+    ['__proto__', { isAdmin: true }],
+    ['input', { customerId: '1', uid: POISON_TEXT }],
+  ];
 }
 
 async function snapshot(): Promise<Map<string, Stored>> {
   const all = new Map<string, Stored>();
   for (const table of tables) {
-    for (const { row } of await app.ctx.db.query<{ row: Stored }>(sql`SELECT to_jsonb(r) AS row FROM ${raw(table)} r`)) {
+    for (const { row } of await app.ctx.db.query<{ row: Stored }>(
+      sql`SELECT to_jsonb(r) AS row FROM ${raw(table)} r`,
+    )) {
       all.set(`${table} ${keyOf(row)}`, row);
     }
   }
@@ -78,7 +92,9 @@ async function snapshot(): Promise<Map<string, Stored>> {
 
 /** What identifies a row well enough to see whether it is new or changed. */
 function keyOf(row: Stored): string {
-  return ['customer_id', 'list_id', 'campaign_id', 'import_id', 'subscriber_id', 'id', 'no', 'name_key', 'key', 'block'].map((name) => row[name]).join('/');
+  return ['customer_id', 'list_id', 'campaign_id', 'import_id', 'subscriber_id', 'id', 'no', 'name_key', 'key', 'block']
+    .map((name) => row[name])
+    .join('/');
 }
 
 /** Rows that are new or other than before, each with its table. */
@@ -89,7 +105,10 @@ function changes(before: ReadonlyMap<string, Stored>, after: ReadonlyMap<string,
   });
 }
 
-async function storedBy(request: { row: Row; method: string; parameters: readonly RowParameter[] }, extra: readonly [string, unknown][]) {
+async function storedBy(
+  request: { row: Row; method: string; parameters: readonly RowParameter[] },
+  extra: readonly [string, unknown][],
+) {
   const { row, method, parameters } = request;
   const world = await newWorld(app, smtp);
   const right = parameters.map((parameter) => [parameter.names[0] ?? '', rightValue(row, parameter, world)] as const);
@@ -100,9 +119,12 @@ async function storedBy(request: { row: Row; method: string; parameters: readonl
 
 /** The value without what is fresh in every request: identities, times, random addresses, sealed bytes. */
 function comparable(stored: readonly [string, Stored][]): unknown[] {
-  const fresh = /(^|_)(id|uid|at|key|email|tag|digest|cursor|bytes|block|until|expires|settings|columns|tags|mac|token)$/;
+  const fresh =
+    /(^|_)(id|uid|at|key|email|tag|digest|cursor|bytes|block|until|expires|settings|columns|tags|mac|token)$/;
   return stored
-    .map(([table, row]) => [table, Object.fromEntries(Object.entries(row).filter(([name]) => !fresh.test(name)))] as const)
+    .map(
+      ([table, row]) => [table, Object.fromEntries(Object.entries(row).filter(([name]) => !fresh.test(name)))] as const,
+    )
     .map((entry) => JSON.stringify(entry))
     .toSorted();
 }
@@ -118,7 +140,8 @@ describe.each(writing)('$name', ({ row, method }) => {
       for (const sign of [POISON_TEXT, String(POISON_NUMBER), '2001-02-03']) expect(found).not.toContain(sign);
       expect(comparable(poisoned.stored)).toEqual(comparable(plain.stored));
       for (const [table, stored] of poisoned.stored) {
-        if ('customer_id' in stored) expect(String(stored['customer_id']), table).toBe(String(poisoned.world.customerId));
+        if ('customer_id' in stored)
+          expect(String(stored['customer_id']), table).toBe(String(poisoned.world.customerId));
       }
     }
   });

@@ -13,7 +13,8 @@ const receiver = new SMTPServer({
   authOptional: false,
   allowInsecureAuth: true,
   disabledCommands: ['STARTTLS'],
-  onAuth: ({ username, password }, _session, done) => done(password === PASSWORD ? null : new Error('no'), { user: username }),
+  onAuth: ({ username, password }, _session, done) =>
+    done(password === PASSWORD ? null : new Error('no'), { user: username }),
 });
 let port = 0;
 beforeAll(async () => {
@@ -24,13 +25,23 @@ beforeAll(async () => {
 });
 afterAll(() => new Promise<void>((resolve) => receiver.close(() => resolve())));
 
-const smtp = (changes = {}) => ({ host: '127.0.0.1', port, encryption: 'none', username: 'me', password: PASSWORD, ...changes });
-const create = (body: object, token?: string) => app.rest('/sending_servers', { method: 'POST', body, ...(token ? { token } : {}) });
+const smtp = (changes = {}) => ({
+  host: '127.0.0.1',
+  port,
+  encryption: 'none',
+  username: 'me',
+  password: PASSWORD,
+  ...changes,
+});
+const create = (body: object, token?: string) =>
+  app.rest('/sending_servers', { method: 'POST', body, ...(token ? { token } : {}) });
 const uidOf = ({ body }: RestAnswer) => (body as { sending_server_uid: string }).sending_server_uid;
 const newServer = async (name = 'Post') => uidOf(await create({ name, type: 'smtp', settings: smtp() }));
 
 async function storedServer(uid: string) {
-  const [row] = await app.ctx.db.query<Record<string, unknown> & { sealed_settings: Buffer }>(sql`SELECT * FROM sending_server WHERE uid = ${uid}`);
+  const [row] = await app.ctx.db.query<Record<string, unknown> & { sealed_settings: Buffer }>(
+    sql`SELECT * FROM sending_server WHERE uid = ${uid}`,
+  );
   return row;
 }
 
@@ -45,7 +56,10 @@ describe('creating', () => {
       quota_base: '1',
       quota_unit: 'minute',
     });
-    expect(answer).toMatchObject({ status: 201, body: { status: 1, message: 'Sending server was successfully created' } });
+    expect(answer).toMatchObject({
+      status: 201,
+      body: { status: 1, message: 'Sending server was successfully created' },
+    });
     expect(answer.text).not.toContain(PASSWORD);
     const uid = uidOf(answer);
     expect((await app.rest(`/sending_servers/${uid}`)).body).toEqual({
@@ -65,8 +79,12 @@ describe('creating', () => {
       },
     });
     const stored = await storedServer(uid);
-    expect(unsealSecrets(app.ctx.installation.secret, uid, stored?.sealed_settings ?? null)).toEqual({ password: PASSWORD });
-    const [dump] = await app.ctx.db.query<{ text: string }>(sql`SELECT string_agg(s::text, '') AS text FROM sending_server s`);
+    expect(unsealSecrets(app.ctx.installation.secret, uid, stored?.sealed_settings ?? null)).toEqual({
+      password: PASSWORD,
+    });
+    const [dump] = await app.ctx.db.query<{ text: string }>(
+      sql`SELECT string_agg(s::text, '') AS text FROM sending_server s`,
+    );
     expect(dump?.text).not.toContain(PASSWORD);
     expect(app.logged.join()).not.toContain(PASSWORD);
   });
@@ -77,7 +95,9 @@ describe('creating', () => {
     const headers = { 'X-Api-Dialect': 'classic' };
     expect((await app.rest('/sending_servers', { method: 'POST', body, headers })).status).toBe(200);
     const index = await app.rest('/sending_servers', { headers });
-    expect(index.body).toEqual(expect.arrayContaining([expect.objectContaining({ uid: expect.any(String), name: 'Form' })]));
+    expect(index.body).toEqual(
+      expect.arrayContaining([expect.objectContaining({ uid: expect.any(String), name: 'Form' })]),
+    );
   });
 
   test('the same over GraphQL', async () => {
@@ -92,10 +112,17 @@ describe('creating', () => {
       return response.text();
     };
     const made = await run(smtp());
-    expect(JSON.parse(made)).toMatchObject({ data: { createSendingServer: { __typename: 'SendingServer', settings: { host: '127.0.0.1' } } } });
+    expect(JSON.parse(made)).toMatchObject({
+      data: { createSendingServer: { __typename: 'SendingServer', settings: { host: '127.0.0.1' } } },
+    });
     expect(made).not.toContain(PASSWORD);
     expect(JSON.parse(await run({ port: 'x' }))).toMatchObject({
-      data: { createSendingServer: { __typename: 'ValidationError', fields: expect.arrayContaining([expect.objectContaining({ field: 'settings.host' })]) } },
+      data: {
+        createSendingServer: {
+          __typename: 'ValidationError',
+          fields: expect.arrayContaining([expect.objectContaining({ field: 'settings.host' })]),
+        },
+      },
     });
   });
 
@@ -103,12 +130,20 @@ describe('creating', () => {
     ['nothing at all', {}, ['name', 'type']],
     ['an unknown type', { name: 'a', type: 'carrier-pigeon', settings: {} }, ['type']],
     ['a type whose driver is not installed', { name: 'a', type: 'mailgun-api', settings: {} }, ['type']],
-    ['wrong settings', { name: 'a', type: 'smtp', settings: { port: 99_999, encryption: 'rot13' } }, ['settings.host', 'settings.port', 'settings.encryption']],
+    [
+      'wrong settings',
+      { name: 'a', type: 'smtp', settings: { port: 99_999, encryption: 'rot13' } },
+      ['settings.host', 'settings.port', 'settings.encryption'],
+    ],
     ['settings that are a text', { name: 'a', type: 'smtp', settings: 'x' }, ['settings']],
     ['nested settings', { name: 'a', type: 'smtp', settings: { host: { a: 1 } } }, ['settings.host']],
     ['a line break in the name', { name: 'a\r\nBcc: x@y.example', type: 'smtp', settings: {} }, ['name']],
     ['a wrong address', { name: 'a', type: 'smtp', settings: {}, default_from_email: 'a@b@c' }, ['default_from_email']],
-    ['a wrong quota', { name: 'a', type: 'smtp', settings: {}, quota_value: 0, quota_base: -1, quota_unit: 'fortnight' }, ['quota_value', 'quota_base', 'quota_unit']],
+    [
+      'a wrong quota',
+      { name: 'a', type: 'smtp', settings: {}, quota_value: 0, quota_base: -1, quota_unit: 'fortnight' },
+      ['quota_value', 'quota_base', 'quota_unit'],
+    ],
     ['a quota that is no number', { name: 'a', type: 'smtp', settings: {}, quota_value: 'many' }, ['quota_value']],
   ])('%s is a 422 that names the fields, and nothing is stored', async (_what, body, fields) => {
     const count = () => app.ctx.db.query(sql`SELECT count(*) FROM sending_server`);
@@ -131,19 +166,33 @@ describe('changing', () => {
   test('leaves alone what is not given, credentials included', async () => {
     const uid = await newServer();
     const before = await storedServer(uid);
-    expect((await app.rest(`/sending_servers/${uid}`, { method: 'PATCH', body: { name: 'New name', settings: { username: 'other' } } })).status).toBe(200);
+    expect(
+      (
+        await app.rest(`/sending_servers/${uid}`, {
+          method: 'PATCH',
+          body: { name: 'New name', settings: { username: 'other' } },
+        })
+      ).status,
+    ).toBe(200);
     const after = await storedServer(uid);
     expect(after).toMatchObject({ name: 'New name', quota_value: before?.['quota_value'] });
     expect(after?.['settings']).toMatchObject({ host: '127.0.0.1', username: 'other' });
-    expect(unsealSecrets(app.ctx.installation.secret, uid, after?.sealed_settings ?? null)).toEqual({ password: PASSWORD });
+    expect(unsealSecrets(app.ctx.installation.secret, uid, after?.sealed_settings ?? null)).toEqual({
+      password: PASSWORD,
+    });
   });
 
   test('settings that do not work are not stored', async () => {
     const uid = await newServer();
     const before = await storedServer(uid);
-    const wrong = await app.rest(`/sending_servers/${uid}`, { method: 'PATCH', body: { name: 'x', settings: { password: 'wrong' } } });
+    const wrong = await app.rest(`/sending_servers/${uid}`, {
+      method: 'PATCH',
+      body: { name: 'x', settings: { password: 'wrong' } },
+    });
     expect(wrong).toMatchObject({ status: 422, body: { errors: { connection: expect.any(Array) } } });
-    expect((await app.rest(`/sending_servers/${uid}`, { method: 'PATCH', body: { type: 'sendmail' } })).body).toMatchObject({ errors: { type: expect.any(Array) } });
+    expect(
+      (await app.rest(`/sending_servers/${uid}`, { method: 'PATCH', body: { type: 'sendmail' } })).body,
+    ).toMatchObject({ errors: { type: expect.any(Array) } });
     expect(await storedServer(uid)).toEqual(before);
   });
 
@@ -165,7 +214,9 @@ describe('deleting', () => {
     const tenant = await app.newTenant();
     const server = async (name: string) => {
       const uid = newUid();
-      await app.ctx.db.execute(sql`INSERT INTO sending_server (customer_id, uid, name, type) VALUES (${tenant.customerId}, ${uid}, ${name}, 'smtp')`);
+      await app.ctx.db.execute(
+        sql`INSERT INTO sending_server (customer_id, uid, name, type) VALUES (${tenant.customerId}, ${uid}, ${name}, 'smtp')`,
+      );
       return uid;
     };
     const [first, second] = [await server('First'), await server('Second')];
@@ -174,7 +225,10 @@ describe('deleting', () => {
                  VALUES (${tenant.customerId}, ${newUid()}, 'L', 'S', 'a@b.example', 'A') RETURNING customer_id, id)
       INSERT INTO campaign (customer_id, uid, list_id, name, status) SELECT customer_id, ${newUid()}, id, 'Spring news', 'paused' FROM l`);
     const remove = (uid: string) => app.rest(`/sending_servers/${uid}`, { method: 'DELETE', token: tenant.token });
-    expect(await remove(first)).toMatchObject({ status: 422, body: { message: expect.stringContaining('Spring news'), errors: { status: [expect.any(String)] } } });
+    expect(await remove(first)).toMatchObject({
+      status: 422,
+      body: { message: expect.stringContaining('Spring news'), errors: { status: [expect.any(String)] } },
+    });
     expect((await remove(second)).status).toBe(200);
     await app.rest(`/sending_servers/${first}`, { method: 'PATCH', token: tenant.token, body: { status: 'inactive' } });
     expect(await remove(first)).toMatchObject({ status: 200, body: { status: 1, message: 'Deleted' } });
@@ -189,7 +243,10 @@ describe('tenants', () => {
     const { token } = await app.newTenant();
     for (const method of ['GET', 'PATCH', 'DELETE']) {
       const body = method === 'PATCH' ? { body: { name: 'mine' } } : {};
-      expect(await app.rest(`/sending_servers/${uid}`, { method, token, ...body })).toMatchObject({ status: 403, body: { message: expect.any(String) } });
+      expect(await app.rest(`/sending_servers/${uid}`, { method, token, ...body })).toMatchObject({
+        status: 403,
+        body: { message: expect.any(String) },
+      });
       expect((await app.rest('/sending_servers/0000000000000', { method, token, ...body })).status).toBe(404);
       expect((await app.rest('/sending_servers/nonsense', { method, token, ...body })).status).toBe(404);
     }
@@ -209,14 +266,22 @@ describe('tenants', () => {
     const { token } = await app.newTenant({ scopes: ['sending-servers:read'] });
     expect((await app.rest('/sending_servers', { token })).status).toBe(200);
     expect((await create({ name: 'a', type: 'smtp', settings: smtp() }, token)).status).toBe(403);
-    expect((await app.rest('/sending_servers', { token: (await app.newTenant({ scopes: ['lists:read'] })).token })).status).toBe(403);
+    expect(
+      (await app.rest('/sending_servers', { token: (await app.newTenant({ scopes: ['lists:read'] })).token })).status,
+    ).toBe(403);
   });
 });
 
 test('where the operator allows the network, a customer may use it', async () => {
   const open = await startRestApp({ OUTBOUND_ALLOW_HOSTS: '127.0.0.0/8' });
   const { token } = await open.newTenant();
-  const answer = await open.rest('/sending_servers', { method: 'POST', token, body: { name: 'a', type: 'smtp', settings: smtp() } });
+  const answer = await open.rest('/sending_servers', {
+    method: 'POST',
+    token,
+    body: { name: 'a', type: 'smtp', settings: smtp() },
+  });
   expect(answer.status).toBe(201);
-  expect((await open.rest(`/sending_servers/${uidOf(answer)}`, { token })).body).toMatchObject({ sending_server: { is_system: false } });
+  expect((await open.rest(`/sending_servers/${uidOf(answer)}`, { token })).body).toMatchObject({
+    sending_server: { is_system: false },
+  });
 });

@@ -9,7 +9,12 @@ test('the installation tells name, version and addresses to anybody', async () =
     const { status, body } = await app.rest(path, { token: null });
     expect({ status, body }).toEqual({
       status: 200,
-      body: { name: 'Mailwright', version: expect.stringMatching(/^\d/), base_url: app.baseUrl, api_url: `${app.baseUrl}/api/v1` },
+      body: {
+        name: 'Mailwright',
+        version: expect.stringMatching(/^\d/),
+        base_url: app.baseUrl,
+        api_url: `${app.baseUrl}/api/v1`,
+      },
     });
   }
 });
@@ -48,14 +53,21 @@ test('/me answers the user at the top level', async () => {
 test('a token of any scope may ask who it is; a wrong one gets a 401', async () => {
   const { token } = await app.newTenant({ scopes: ['lists:read'] });
   expect((await app.rest('/me', { token })).status).toBe(200);
-  expect(await app.rest('/me', { token: 'x'.repeat(60) })).toMatchObject({ status: 401, body: { message: 'Unauthenticated.' } });
+  expect(await app.rest('/me', { token: 'x'.repeat(60) })).toMatchObject({
+    status: 401,
+    body: { message: 'Unauthenticated.' },
+  });
   expect((await app.rest('/me', { token: null })).status).toBe(401);
 });
 
 test('wrong credentials are a 401, and too many of them a 429 that says when to come again', async () => {
   const { email, password } = await app.newTenant();
   for (let attempt = 1; attempt <= 10; attempt++) {
-    const { status, body } = await app.rest('/user/login', { method: 'POST', token: null, body: { email, password: 'wrong' } });
+    const { status, body } = await app.rest('/user/login', {
+      method: 'POST',
+      token: null,
+      body: { email, password: 'wrong' },
+    });
     expect({ status, body }).toMatchObject({ status: 401, body: { message: expect.any(String) } });
   }
   const { status, headers } = await app.rest('/user/login', { method: 'POST', token: null, body: { email, password } });

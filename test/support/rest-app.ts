@@ -89,23 +89,36 @@ export async function startRestApp(settings: Readonly<Record<string, string>> = 
   };
 }
 
-async function ask(url: string, { method = 'GET', body, token = ADMIN_TOKEN, headers = {} }: RestRequest = {}): Promise<RestAnswer> {
+async function ask(
+  url: string,
+  { method = 'GET', body, token = ADMIN_TOKEN, headers = {} }: RestRequest = {},
+): Promise<RestAnswer> {
   const isRaw = typeof body === 'string' || body instanceof FormData || body instanceof URLSearchParams;
   const response = await fetch(url, {
     method,
     headers: {
       ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
-      ...(body === undefined || body instanceof FormData || body instanceof URLSearchParams ? {} : { 'Content-Type': 'application/json' }),
+      ...(body === undefined || body instanceof FormData || body instanceof URLSearchParams
+        ? {}
+        : { 'Content-Type': 'application/json' }),
       ...headers,
     },
     ...(body === undefined ? {} : { body: isRaw ? body : JSON.stringify(body) }),
   });
   const text = await response.text();
   const isJson = response.headers.get('content-type')?.startsWith('application/json');
-  return { status: response.status, headers: response.headers, text, body: isJson && text !== '' ? JSON.parse(text) : undefined };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: isJson && text !== '' ? JSON.parse(text) : undefined,
+  };
 }
 
-async function newTenant(ctx: Context, options: { scopes?: readonly string[]; restDialect?: 'standard' | 'classic' }): Promise<RestTenant> {
+async function newTenant(
+  ctx: Context,
+  options: { scopes?: readonly string[]; restDialect?: 'standard' | 'classic' },
+): Promise<RestTenant> {
   const email = `user-${newUid()}@tenant.example`;
   const password = TENANT_PASSWORD;
   tenantPasswordHash ??= hashPassword(password);

@@ -4,7 +4,7 @@
  */
 import { join, raw, sql } from '../../src/db/database.ts';
 import { newUid, subscriberUid } from '../../src/lib/ids.ts';
-import type { Row } from '../../src/rest-facade/endpoint.ts';
+import type { Row } from '../../src/rest-facade/row.ts';
 import type { RowParameter } from '../../src/rest-facade/row-parameters.ts';
 import type { RestAnswer, RestApp, RestTenant } from './rest-app.ts';
 
@@ -30,9 +30,15 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
     VALUES (${owner}, ${uids.list}, 'List', 'Subject', 'list@sender.example', 'Sender') RETURNING id`);
   const listId = list?.id ?? 0n;
-  await db.execute(sql`INSERT INTO hot.list_counter (customer_id, list_id) VALUES (${owner}, ${listId}) ON CONFLICT DO NOTHING`);
-  await db.execute(sql`INSERT INTO list_contact (customer_id, list_id, company, country_id, email) VALUES (${owner}, ${listId}, 'Company', 1, 'office@sender.example')`);
-  await db.execute(sql`INSERT INTO list_field (customer_id, uid, list_id, type, label, tag) VALUES (${owner}, ${newUid()}, ${listId}, 'text', 'First name', 'FIRST_NAME')`);
+  await db.execute(
+    sql`INSERT INTO hot.list_counter (customer_id, list_id) VALUES (${owner}, ${listId}) ON CONFLICT DO NOTHING`,
+  );
+  await db.execute(
+    sql`INSERT INTO list_contact (customer_id, list_id, company, country_id, email) VALUES (${owner}, ${listId}, 'Company', 1, 'office@sender.example')`,
+  );
+  await db.execute(
+    sql`INSERT INTO list_field (customer_id, uid, list_id, type, label, tag) VALUES (${owner}, ${newUid()}, ${listId}, 'text', 'First name', 'FIRST_NAME')`,
+  );
   const [subscriber] = await db.query<{ id: bigint }>(sql`
     INSERT INTO subscriber (customer_id, list_id, email, email_key, status, tags)
     VALUES (${owner}, ${listId}, ${subscriberEmail}, ${subscriberEmail}, 'subscribed', '{}') RETURNING id`);
@@ -42,7 +48,9 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
   await db.execute(sql`
     INSERT INTO sending_server (customer_id, uid, name, type, settings, status)
     VALUES (${owner}, ${uids.server}, 'Server', 'smtp', ${JSON.stringify({ host: '127.0.0.1', port: smtp['port'], encryption: 'none' })}::jsonb, 'active')`);
-  await db.execute(sql`INSERT INTO mail_list_import (customer_id, uid, list_id, file_name, status) VALUES (${owner}, ${uids.import}, ${listId}, 'people.csv', 'queued')`);
+  await db.execute(
+    sql`INSERT INTO mail_list_import (customer_id, uid, list_id, file_name, status) VALUES (${owner}, ${uids.import}, ${listId}, 'people.csv', 'queued')`,
+  );
   return {
     ...tenant,
     listUid: uids.list,
@@ -57,7 +65,10 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
 
 /** Fills the path's parameters with what this world owns. Fails for a noun that it does not know. */
 export function pathIn(world: World, path: string): string {
-  return path.replace(/\/([\w-]+)\/:(\w+)/g, (_, before: string, name: string) => `/${before}/${encodeURIComponent(slot(world, before, name))}`);
+  return path.replace(
+    /\/([\w-]+)\/:(\w+)/g,
+    (_, before: string, name: string) => `/${before}/${encodeURIComponent(slot(world, before, name))}`,
+  );
 }
 
 function slot(world: World, before: string, name: string): string {
@@ -70,7 +81,8 @@ function slot(world: World, before: string, name: string): string {
     imports: world.importUid,
   };
   const value = owned[before];
-  if (value === undefined) throw new Error(`test/support/rest-world.ts does not know what ":${name}" after "/${before}" is: teach it.`);
+  if (value === undefined)
+    throw new Error(`test/support/rest-world.ts does not know what ":${name}" after "/${before}" is: teach it.`);
   return value;
 }
 
@@ -79,7 +91,15 @@ export function rightValue(row: Row, { names, kind }: RowParameter, world: World
   const name = names[0] ?? '';
   const known = rightValues(row, world)[name];
   if (known !== undefined) return known;
-  return { text: 'Some text', integer: 1, flag: 1, time: '2030-01-31 08:00:00', object: {}, file: undefined, any: 'Some text' }[kind];
+  return {
+    text: 'Some text',
+    integer: 1,
+    flag: 1,
+    time: '2030-01-31 08:00:00',
+    object: {},
+    file: undefined,
+    any: 'Some text',
+  }[kind];
 }
 
 function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> {
@@ -134,7 +154,10 @@ export interface RowRequest {
 const QUERY_VALUE_LENGTH_MAX = 50_000;
 
 /** Asks a row as its method wants it: in the query, as JSON, or as a form with a file. */
-export function askRow(app: RestApp, { row, method, world, values, path }: RowRequest & { readonly row: Row; readonly method: string }): Promise<RestAnswer> {
+export function askRow(
+  app: RestApp,
+  { row, method, world, values, path }: RowRequest & { readonly row: Row; readonly method: string },
+): Promise<RestAnswer> {
   const address = path ?? pathIn(world, row.path);
   const { token } = world;
   if (row.takesFile) return app.rest(address, { method, token, body: formOf(values) });
@@ -155,7 +178,8 @@ function flat(values: RowRequest['values']): [string, string][] {
   return [...values].flatMap(([name, value]): [string, string][] => {
     if (value === undefined) return [];
     if (Array.isArray(value)) return [[`${name}[]`, String(value[0])]];
-    if (typeof value !== 'object' || value === null) return [[name, String(value)]];
+    if (typeof value !== 'object' || value === null)
+      return [[name, typeof value === 'string' ? value : JSON.stringify(value)]];
     const keys = Object.keys(value);
     return keys.length === 0 ? [[`${name}[a]`, '1']] : keys.map((key) => [`${name}[${key}]`, '1']);
   });
@@ -175,7 +199,10 @@ export async function tablesOf(app: RestApp): Promise<readonly string[]> {
 
 /** One text that differs when any row of these tables does. */
 export async function stateOf(app: RestApp, tables: readonly string[]): Promise<string> {
-  const parts = tables.map((name) => sql`SELECT ${name}::text AS name, count(*) || coalesce(md5(string_agg(r::text, ',' ORDER BY r::text)), '') AS hash FROM ${raw(name)} r`);
+  const parts = tables.map(
+    (name) =>
+      sql`SELECT ${name}::text AS name, count(*) || coalesce(md5(string_agg(r::text, ',' ORDER BY r::text)), '') AS hash FROM ${raw(name)} r`,
+  );
   const rows = await app.ctx.db.query<{ name: string; hash: string }>(join(parts, ' UNION ALL '));
   return rows
     .map(({ name, hash }) => `${name} ${hash}`)

@@ -13,7 +13,8 @@ export async function deleteSendingServer(ctx: Context, { uid }: { uid: string }
     const server = await ownSendingServer(tx, uid, { lock: true });
     const campaigns = await campaignsThrough(tx.db, server, CAMPAIGNS_NAMED_MAX);
     // What another tenant calls its campaign is its own business.
-    if (campaigns.length > 0) throw serverInUse(campaigns.map(({ name, isOwn }) => (isOwn ? `"${name}"` : "another customer's")));
+    if (campaigns.length > 0)
+      throw serverInUse(campaigns.map(({ name, isOwn }) => (isOwn ? `"${name}"` : "another customer's")));
     await deleteServerRow(tx.db, server);
     return { uid };
   });

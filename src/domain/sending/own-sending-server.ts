@@ -6,7 +6,11 @@ import { findServer, serverExists, type StoredSettings } from './sending-server-
 import type { QuotaColumns, SendingServer } from './sending-server.ts';
 
 /** The caller's server. Throws NotFoundError `SENDING_SERVER_NOT_FOUND`, ForeignResourceError of the same code. */
-export async function ownSendingServer(ctx: Context, uid: string, options: { lock?: boolean } = {}): Promise<SendingServer & StoredSettings & QuotaColumns> {
+export async function ownSendingServer(
+  ctx: Context,
+  uid: string,
+  options: { lock?: boolean } = {},
+): Promise<SendingServer & StoredSettings & QuotaColumns> {
   const { customerId } = viewerOf(ctx);
   if (!isUid(uid)) throw serverNotFound();
   const server = await findServer(ctx.db, { customerId, uid }, options.lock);

@@ -1,5 +1,11 @@
 /** The errors of sending servers, by code. */
-import { ForeignResourceError, NotFoundError, ValidationError, WrongStateError, type FieldErrors } from '../../lib/errors.ts';
+import {
+  ForeignResourceError,
+  NotFoundError,
+  ValidationError,
+  WrongStateError,
+  type FieldErrors,
+} from '../../lib/errors.ts';
 import { SERVERS_PER_CUSTOMER_MAX } from './sending-server.ts';
 
 const NO_SERVER = ['SENDING_SERVER_NOT_FOUND', 'No sending server has this uid.'] as const;
@@ -7,19 +13,35 @@ export const serverNotFound = () => new NotFoundError(...NO_SERVER);
 export const foreignServer = () => new ForeignResourceError(...NO_SERVER);
 
 export const unknownType = (types: readonly string[]) =>
-  new ValidationError({ type: [`There is no driver of this type. Installed: ${types.join(', ') || 'none'}.`] }, 'SENDING_SERVER_TYPE_UNKNOWN');
+  new ValidationError(
+    { type: [`There is no driver of this type. Installed: ${types.join(', ') || 'none'}.`] },
+    'SENDING_SERVER_TYPE_UNKNOWN',
+  );
 
 export const typeFixed = () =>
-  new ValidationError({ type: ['The type of a sending server cannot be changed: create another one.'] }, 'SENDING_SERVER_TYPE_FIXED');
+  new ValidationError(
+    { type: ['The type of a sending server cannot be changed: create another one.'] },
+    'SENDING_SERVER_TYPE_FIXED',
+  );
 
 export const wrongSettings = (fields: FieldErrors) => new ValidationError(fields, 'SENDING_SERVER_SETTINGS_INVALID');
 
 /** The settings are well-formed, but the server could not be used with them. */
 export const connectionFailed = (reason: string) =>
-  new ValidationError({ connection: [reason] }, 'SENDING_SERVER_CONNECTION_FAILED', 'The connection to the sending server failed.');
+  new ValidationError(
+    { connection: [reason] },
+    'SENDING_SERVER_CONNECTION_FAILED',
+    'The connection to the sending server failed.',
+  );
 
 export const tooManyServers = () =>
-  new ValidationError({ name: [`A customer may not have more than ${SERVERS_PER_CUSTOMER_MAX} sending servers.`] }, 'TOO_MANY_SENDING_SERVERS');
+  new ValidationError(
+    { name: [`A customer may not have more than ${SERVERS_PER_CUSTOMER_MAX} sending servers.`] },
+    'TOO_MANY_SENDING_SERVERS',
+  );
 
 export const serverInUse = (campaigns: readonly string[]) =>
-  new WrongStateError('SENDING_SERVER_IN_USE', `Unfinished campaigns are sent through this server: ${campaigns.join(', ')}. Finish them, or set it inactive first.`);
+  new WrongStateError(
+    'SENDING_SERVER_IN_USE',
+    `Unfinished campaigns are sent through this server: ${campaigns.join(', ')}. Finish them, or set it inactive first.`,
+  );

@@ -51,11 +51,16 @@ export async function updateServerRow(db: Queryable, server: SendingServer, chan
   if (changes.status !== undefined) assignments.push(sql`status = ${changes.status}`);
   if (changes.defaultFromEmail !== undefined) assignments.push(sql`default_from_email = ${changes.defaultFromEmail}`);
   if (changes.connectionsMax !== undefined) assignments.push(sql`connections_max = ${changes.connectionsMax}`);
-  if (settings !== undefined) assignments.push(sql`settings = ${JSON.stringify(settings)}::jsonb, sealed_settings = ${changes.sealedSettings}`);
+  if (settings !== undefined)
+    assignments.push(sql`settings = ${JSON.stringify(settings)}::jsonb, sealed_settings = ${changes.sealedSettings}`);
   if (changes.quotaValue !== undefined) {
-    assignments.push(sql`quota_value = ${changes.quotaValue}, quota_base = ${changes.quotaBase}, quota_unit = ${changes.quotaUnit}`);
+    assignments.push(
+      sql`quota_value = ${changes.quotaValue}, quota_base = ${changes.quotaBase}, quota_unit = ${changes.quotaUnit}`,
+    );
   }
-  await db.execute(sql`UPDATE sending_server SET ${join(assignments)} WHERE customer_id = ${server.customerId} AND id = ${server.id}`);
+  await db.execute(
+    sql`UPDATE sending_server SET ${join(assignments)} WHERE customer_id = ${server.customerId} AND id = ${server.id}`,
+  );
 }
 
 export async function deleteServerRow(db: Queryable, server: SendingServer): Promise<void> {
@@ -63,7 +68,11 @@ export async function deleteServerRow(db: Queryable, server: SendingServer): Pro
 }
 
 /** The customer's server with this uid; `lock` keeps others from changing or deleting it. */
-export async function findServer(db: Queryable, key: { customerId: bigint; uid: string }, lock = false): Promise<(SendingServer & StoredSettings & QuotaColumns) | undefined> {
+export async function findServer(
+  db: Queryable,
+  key: { customerId: bigint; uid: string },
+  lock = false,
+): Promise<(SendingServer & StoredSettings & QuotaColumns) | undefined> {
   const [row] = await db.query<SendingServer & StoredSettings & QuotaColumns>(sql`
     SELECT ${COLUMNS}, settings, sealed_settings AS "sealedSettings",
            quota_value AS "quotaValue", quota_base AS "quotaBase", quota_unit AS "quotaUnit"
@@ -77,7 +86,9 @@ export async function serverExists(db: Queryable, uid: string): Promise<boolean>
 }
 
 export async function countServers(db: Queryable, customerId: bigint): Promise<number> {
-  const [row] = await db.query<{ count: number }>(sql`SELECT count(*)::int AS count FROM sending_server WHERE customer_id = ${customerId}`);
+  const [row] = await db.query<{ count: number }>(
+    sql`SELECT count(*)::int AS count FROM sending_server WHERE customer_id = ${customerId}`,
+  );
   return row?.count ?? 0;
 }
 
@@ -85,7 +96,11 @@ export async function countServers(db: Queryable, customerId: bigint): Promise<n
  * Names of unfinished campaigns that would go through this server now, at most `max`: those of the owner, and for a
  * system server those of every customer who has no better one. The order is that of the driver pool.
  */
-export async function campaignsThrough(db: Queryable, server: SendingServer, max: number): Promise<{ name: string; isOwn: boolean }[]> {
+export async function campaignsThrough(
+  db: Queryable,
+  server: SendingServer,
+  max: number,
+): Promise<{ name: string; isOwn: boolean }[]> {
   return db.query<{ name: string; isOwn: boolean }>(sql`
     SELECT c.name, c.customer_id = ${server.customerId} AS "isOwn"
       FROM campaign c

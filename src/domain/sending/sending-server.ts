@@ -32,7 +32,12 @@ const settings = z
 const common = {
   name: singleLine(NAME_LENGTH_MAX),
   defaultFromEmail: z.union([z.literal(''), emailAddress()]).nullish(),
-  quotaValue: z.int().min(NO_QUOTA).max(QUOTA_VALUE_MAX).refine((value) => value !== 0, 'must be at least 1, or -1 for no limit').nullish(),
+  quotaValue: z
+    .int()
+    .min(NO_QUOTA)
+    .max(QUOTA_VALUE_MAX)
+    .refine((value) => value !== 0, 'must be at least 1, or -1 for no limit')
+    .nullish(),
   quotaBase: z.int().min(1).max(QUOTA_BASE_MAX).nullish(),
   quotaUnit: z.enum(quotaUnits).nullish(),
 };
@@ -51,8 +56,18 @@ export const updateSendingServerInput = z.object({
   status: z.enum(serverStatuses).optional(),
 });
 
-export type CreateSendingServerInput = z.input<typeof createSendingServerInput>;
-export type UpdateSendingServerInput = z.input<typeof updateSendingServerInput>;
+/** As a door hands it over; the schemas above decide what of it is right. */
+export interface UpdateSendingServerInput {
+  readonly name?: string | null | undefined;
+  readonly type?: string | null | undefined;
+  readonly settings?: Readonly<Record<string, unknown>> | null | undefined;
+  readonly defaultFromEmail?: string | null | undefined;
+  readonly quotaValue?: number | null | undefined;
+  readonly quotaBase?: number | null | undefined;
+  readonly quotaUnit?: string | null | undefined;
+  readonly status?: string | null | undefined;
+}
+export type CreateSendingServerInput = Omit<UpdateSendingServerInput, 'status'>;
 
 /** A server's row, without its settings. */
 export interface SendingServer {
@@ -72,9 +87,14 @@ export interface QuotaColumns {
 }
 
 /** The quota to store; null in all three: no limit. */
-export function quotaColumns(input: { quotaValue?: number | null | undefined; quotaBase?: number | null | undefined; quotaUnit?: string | null | undefined }): QuotaColumns {
+export function quotaColumns(input: {
+  quotaValue?: number | null | undefined;
+  quotaBase?: number | null | undefined;
+  quotaUnit?: string | null | undefined;
+}): QuotaColumns {
   const { quotaValue } = input;
-  if (quotaValue === undefined || quotaValue === null || quotaValue === NO_QUOTA) return { quotaValue: null, quotaBase: null, quotaUnit: null };
+  if (quotaValue === undefined || quotaValue === null || quotaValue === NO_QUOTA)
+    return { quotaValue: null, quotaBase: null, quotaUnit: null };
   return { quotaValue, quotaBase: input.quotaBase ?? 1, quotaUnit: input.quotaUnit ?? 'hour' };
 }
 

@@ -5,7 +5,12 @@
 import { hostname } from 'node:os';
 import { addressGuard, type AddressGuard } from '../../lib/public-address.ts';
 import { messageOf } from '../../lib/errors.ts';
-import type { DriverOptions, DriverSettings, SendingDriverRegistration, SettingsInput } from '../../plugin-api/index.ts';
+import type {
+  DriverOptions,
+  DriverSettings,
+  SendingDriverRegistration,
+  SettingsInput,
+} from '../../plugin-api/index.ts';
 import type { Context } from '../context.ts';
 import { connectionFailed, unknownType, wrongSettings } from './sending-server-errors.ts';
 import { settingsErrors } from './sending-server.ts';
@@ -53,8 +58,17 @@ async function checkHost(guard: AddressGuard, settings: DriverSettings): Promise
   if (refusal) throw wrongSettings({ [`settings.${HOST}`]: [refusal] });
 }
 
-async function tryConnection(driver: SendingDriverRegistration, settings: DriverSettings, guard: AddressGuard | undefined): Promise<void> {
-  const options: DriverOptions = { connectionsMax: 1, clientName: hostname(), replyTimeoutMs: TRY_TIMEOUT_MS, ...(guard ? { lookup: guard.lookup } : {}) };
+async function tryConnection(
+  driver: SendingDriverRegistration,
+  settings: DriverSettings,
+  guard: AddressGuard | undefined,
+): Promise<void> {
+  const options: DriverOptions = {
+    connectionsMax: 1,
+    clientName: hostname(),
+    replyTimeoutMs: TRY_TIMEOUT_MS,
+    ...(guard ? { lookup: guard.lookup } : {}),
+  };
   const connection = driver.connect(settings, options);
   try {
     const result = await withinTime(connection.test());
@@ -68,7 +82,10 @@ async function tryConnection(driver: SendingDriverRegistration, settings: Driver
 async function withinTime(test: Promise<{ ok: true } | { ok: false; message: string }>) {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<{ ok: false; message: string }>((resolve) => {
-    timer = setTimeout(() => resolve({ ok: false, message: `The server did not answer within ${TRY_TIMEOUT_MS / 1000} seconds.` }), TRY_TIMEOUT_MS);
+    timer = setTimeout(
+      () => resolve({ ok: false, message: `The server did not answer within ${TRY_TIMEOUT_MS / 1000} seconds.` }),
+      TRY_TIMEOUT_MS,
+    );
   });
   const answer = test.catch((error: unknown) => ({ ok: false as const, message: messageOf(error) }));
   return Promise.race([answer, late]).finally(() => clearTimeout(timer));

@@ -5,7 +5,13 @@ import { connectionsOf } from './create-sending-server.ts';
 import { ownSendingServer } from './own-sending-server.ts';
 import { typeFixed } from './sending-server-errors.ts';
 import { updateServerRow, type ServerChanges, type StoredSettings } from './sending-server-store.ts';
-import { quotaColumns, updateSendingServerInput, type QuotaColumns, type SendingServer, type UpdateSendingServerInput } from './sending-server.ts';
+import {
+  quotaColumns,
+  updateSendingServerInput,
+  type QuotaColumns,
+  type SendingServer,
+  type UpdateSendingServerInput,
+} from './sending-server.ts';
 import { parsePublicSettings, sealSecrets, unsealSecrets } from './server-secrets.ts';
 import { trySettings } from './try-settings.ts';
 import type { z } from 'zod';
@@ -17,7 +23,10 @@ type Server = SendingServer & StoredSettings & QuotaColumns;
  * Changes what is given; settings that are not given keep their values, credentials included. Throws ValidationError
  * on the input, `settings.<key>` or `connection`; NotFoundError, ForeignResourceError.
  */
-export async function updateSendingServer(ctx: Context, { uid, ...input }: UpdateSendingServerInput & { uid: string }): Promise<SendingServer> {
+export async function updateSendingServer(
+  ctx: Context,
+  { uid, ...input }: UpdateSendingServerInput & { uid: string },
+): Promise<SendingServer> {
   viewerOf(ctx);
   const before = await ownSendingServer(ctx, uid);
   const wanted = parseInput(updateSendingServerInput, input);
@@ -31,11 +40,22 @@ export async function updateSendingServer(ctx: Context, { uid, ...input }: Updat
 }
 
 /** Outside of the transaction: a connection may take seconds. */
-async function triedSettings(ctx: Context, server: Server, { settings }: Changes): Promise<Pick<ServerChanges, 'settings' | 'sealedSettings' | 'connectionsMax'>> {
+async function triedSettings(
+  ctx: Context,
+  server: Server,
+  { settings }: Changes,
+): Promise<Pick<ServerChanges, 'settings' | 'sealedSettings' | 'connectionsMax'>> {
   if (settings === undefined) return {};
   const { secret } = ctx.installation;
-  const present = { ...parsePublicSettings(server.settings), ...unsealSecrets(secret, server.uid, server.sealedSettings) };
-  const tried = await trySettings(ctx, { type: server.type, settings: { ...present, ...settings }, isSystem: server.isSystem });
+  const present = {
+    ...parsePublicSettings(server.settings),
+    ...unsealSecrets(secret, server.uid, server.sealedSettings),
+  };
+  const tried = await trySettings(ctx, {
+    type: server.type,
+    settings: { ...present, ...settings },
+    isSystem: server.isSystem,
+  });
   return {
     settings: tried.settings,
     sealedSettings: sealSecrets(secret, server.uid, tried.secrets),
@@ -44,7 +64,8 @@ async function triedSettings(ctx: Context, server: Server, { settings }: Changes
 }
 
 function plainChanges(server: Server, wanted: Changes): ServerChanges {
-  const touchesQuota = wanted.quotaValue !== undefined || wanted.quotaBase !== undefined || wanted.quotaUnit !== undefined;
+  const touchesQuota =
+    wanted.quotaValue !== undefined || wanted.quotaBase !== undefined || wanted.quotaUnit !== undefined;
   return {
     name: wanted.name,
     status: wanted.status,

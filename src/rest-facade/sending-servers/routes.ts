@@ -20,11 +20,19 @@ export const sendingServerRows = [
     access: 'token',
     operation: 'CreateSendingServer',
     variables: (input) => ({
-      input: { ...fields(input), name: input.text('name') ?? '', type: input.text('type') ?? '', settings: settings(input) ?? {} },
+      input: {
+        ...fields(input),
+        name: input.text('name') ?? '',
+        type: input.text('type') ?? '',
+        settings: settings(input) ?? {},
+      },
     }),
     fieldName,
     present: ({ createSendingServer: server }) =>
-      created('Sending server was successfully created', { sending_server_uid: server.uid, sending_server: presentServer(server) }),
+      created('Sending server was successfully created', {
+        sending_server_uid: server.uid,
+        sending_server: presentServer(server),
+      }),
   }),
   endpoint({
     method: 'GET',
@@ -51,7 +59,10 @@ export const sendingServerRows = [
     }),
     fieldName,
     present: ({ updateSendingServer: server }) =>
-      done('Sending server was successfully updated', { sending_server_uid: server.uid, sending_server: presentServer(server) }),
+      done('Sending server was successfully updated', {
+        sending_server_uid: server.uid,
+        sending_server: presentServer(server),
+      }),
   }),
   endpoint({
     method: 'DELETE',

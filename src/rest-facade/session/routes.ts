@@ -20,7 +20,8 @@ export const sessionRows = [
     access: 'public',
     operation: 'LogIn',
     variables: (input) => ({ input: { email: input.text('email') ?? '', password: input.text('password') ?? '' } }),
-    present: ({ logIn: { token, user } }) => done('You are logged in.', { token, api_token: token, user: presentUser(user) }),
+    present: ({ logIn: { token, user } }) =>
+      done('You are logged in.', { token, api_token: token, user: presentUser(user) }),
   }),
   endpoint({
     method: 'GET',

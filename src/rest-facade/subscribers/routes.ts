@@ -1,7 +1,8 @@
 /** Subscribers (specification 4.3; decisions D7, D10, D18, D19). An alias is one more path to the same row. */
 import { created, done, ok, page } from '../answer.ts';
 import { pageArguments } from '../dialects.ts';
-import { endpoint, type Method } from '../endpoint.ts';
+import { endpoint } from '../endpoint.ts';
+import type { Method } from '../row.ts';
 import { RestError, type Failure } from '../errors.ts';
 import type { Input } from '../input.ts';
 import { presentSubscriber, presentSubscriberRow, whom } from './present.ts';

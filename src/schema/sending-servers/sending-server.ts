@@ -8,14 +8,19 @@ export const SendingServer = builder.prismaObject('SendingServer', {
     uid: t.exposeString('uid'),
     name: t.exposeString('name'),
     type: t.exposeString('type'),
-    settings: t.expose('settings', { type: 'JsonObject', description: 'Without credentials: those are never answered.' }),
+    settings: t.expose('settings', {
+      type: 'JsonObject',
+      description: 'Without credentials: those are never answered.',
+    }),
     isSystem: t.exposeBoolean('isSystem'),
     isDevelopment: t.exposeBoolean('isDevelopment'),
     defaultFromEmail: t.exposeString('defaultFromEmail'),
     quotaValue: t.exposeInt('quotaValue', { nullable: true }),
     quotaBase: t.exposeInt('quotaBase', { nullable: true }),
     quotaUnit: t.exposeString('quotaUnit', { nullable: true }),
-    status: t.exposeString('status', { description: '`active` or `inactive`; nothing is sent through an inactive one.' }),
+    status: t.exposeString('status', {
+      description: '`active` or `inactive`; nothing is sent through an inactive one.',
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
   }),
@@ -38,7 +43,13 @@ export const SendingServerType = builder.objectRef<SendingServerType>('SendingSe
     type: t.exposeString('type'),
     name: t.exposeString('name'),
     description: t.exposeString('description'),
-    configKeys: t.stringList({ description: 'Keys of its settings, in the order of a form.', resolve: ({ configKeys }) => [...configKeys] }),
-    secretKeys: t.stringList({ description: 'Those of them that are credentials.', resolve: ({ secretKeys }) => [...secretKeys] }),
+    configKeys: t.stringList({
+      description: 'Keys of its settings, in the order of a form.',
+      resolve: ({ configKeys }) => [...configKeys],
+    }),
+    secretKeys: t.stringList({
+      description: 'Those of them that are credentials.',
+      resolve: ({ secretKeys }) => [...secretKeys],
+    }),
   }),
 });
