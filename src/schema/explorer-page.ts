@@ -45,7 +45,7 @@ export async function sendExplorer(req: IncomingMessage, res: ServerResponse): P
   res.setHeader('Cache-Control', 'no-cache');
   res.setHeader('Vary', 'Accept, Accept-Encoding');
   if (req.headers['if-none-match'] === etag) return void res.writeHead(304).end();
-  const takesGzip = /\bgzip\b/.test(String(req.headers['accept-encoding'] ?? ''));
+  const takesGzip = /\bgzip\b/.test(req.headers['accept-encoding']?.toString() ?? '');
   const body = takesGzip ? zipped : html;
   res.writeHead(200, {
     'Content-Type': 'text/html; charset=utf-8',

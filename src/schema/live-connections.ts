@@ -1,8 +1,9 @@
 /**
- * The connections that outlive a request: websockets and event streams. Each belongs to a token; when the token ends
- * (revoked, expired, its user or customer disabled), or the program does, the connection is closed.
+ * The connections that outlive a request: websockets and event streams. Each belongs to a token and is closed when
+ * the token ends (revoked, expired, its user or customer disabled), when its user's rights change, and at the end of
+ * the program.
  */
-import { stillValidTokenIds } from '../domain/accounts/authenticate-token.ts';
+import { standingOfTokens } from '../domain/accounts/authenticate-token.ts';
 import type { Viewer } from '../domain/context.ts';
 import type { Database } from '../db/database.ts';
 import { messageOf } from '../lib/errors.ts';
@@ -53,10 +54,11 @@ export class LiveConnections {
     if (this.#sweeping || this.#open.size === 0) return;
     this.#sweeping = true;
     try {
-      const tokenIds = [...new Set([...this.#open].map(({ viewer }) => viewer.tokenId))];
-      const valid = await stillValidTokenIds(this.#database, tokenIds);
-      const asked = new Set(tokenIds);
-      this.#endAll(({ viewer }) => asked.has(viewer.tokenId) && !valid.has(viewer.tokenId), 'token-ended');
+      const asked = new Set(this.#open);
+      const tokenIds = [...new Set([...asked].map(({ viewer }) => viewer.tokenId))];
+      const standing = await standingOfTokens(this.#database, tokenIds);
+      const hasEnded = ({ viewer }: LiveConnection) => standing.get(viewer.tokenId) !== viewer.isAdmin;
+      this.#endAll((connection) => asked.has(connection) && hasEnded(connection), 'token-ended');
     } catch (error) {
       this.#log.warn('graphql.connections_not_checked', { message: messageOf(error) });
     } finally {

@@ -51,18 +51,24 @@ export async function authenticateToken(
   };
 }
 
-/** Which of these tokens still work: for connections that stay open longer than a request. */
-export async function stillValidTokenIds(db: Queryable, tokenIds: readonly bigint[]): Promise<ReadonlySet<bigint>> {
-  const rows = await db.query<{ id: bigint }>(
-    sql`SELECT t.id
+/**
+ * Those of the tokens that still work, each with whether its user is an administrator now: for connections that stay
+ * open longer than a request.
+ */
+export async function standingOfTokens(
+  db: Queryable,
+  tokenIds: readonly bigint[],
+): Promise<ReadonlyMap<bigint, boolean>> {
+  const rows = await db.query<{ id: bigint; is_admin: boolean }>(
+    sql`SELECT t.id, u.is_admin
           FROM api_token t
           JOIN app_user u ON u.customer_id = t.customer_id AND u.id = t.user_id
           JOIN customer c ON c.id = t.customer_id
          WHERE t.id = ANY(${tokenIds}::bigint[]) AND t.revoked_at IS NULL
            AND (t.expires_at IS NULL OR t.expires_at > now()) AND u.status = 'active' AND c.status = 'active'`,
-    'accounts.still_valid',
+    'accounts.standing',
   );
-  return new Set(rows.map((row) => row.id));
+  return new Map(rows.map((row) => [row.id, row.is_admin]));
 }
 
 function findAndNoteUse(digest: Buffer, ipAddress: string | null) {
