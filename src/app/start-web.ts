@@ -10,9 +10,11 @@ import { webViewOf } from '../domain/delivery/web-view.ts';
 import { healthMounts } from '../http/health-handlers.ts';
 import { startHttpServer, type Mount } from '../http/http-server.ts';
 import { landingMount } from '../http/landing-page.ts';
+import { pageMount } from '../http/page-mount.ts';
 import { createInbound } from '../inbound/inbound-mounts.ts';
 import { messageOf } from '../lib/errors.ts';
 import { loadDocuments } from '../rest-facade/documents.ts';
+import { restReference } from '../rest-facade/reference.ts';
 import { createRestHandler } from '../rest-facade/rest-handler.ts';
 import { rows } from '../rest-facade/rows.ts';
 import { createGraphqlServer, type GraphqlServer } from '../schema/graphql-server.ts';
@@ -33,6 +35,7 @@ export interface RunningWeb {
 }
 
 const REST_PREFIX = '/api/v1';
+const REFERENCE_PATH = '/docs';
 /** Requests under way are given this long at the end. */
 const CLOSE_WAIT_MS = 3_000;
 
@@ -51,7 +54,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
     mounts: [
       ...healthMounts({ database: () => checkDatabase(ctx), worker: () => checkWorker(options) }),
       { prefix: '/graphql', handle: graphql.handle, upgrade: graphql.upgrade },
-      restMount(ctx, settings, graphql),
+      ...(await restMounts(ctx, settings, graphql)),
       ...inbound.mounts,
       ...inbox.mounts,
       landing(inbox),
@@ -81,22 +84,17 @@ function cannotListen(error: unknown, host: string, port: number): Error {
   return new Error(`The web server cannot listen on ${host}, port ${port}: ${why}.`, { cause: error });
 }
 
-function restMount(ctx: Context, settings: Settings, graphql: GraphqlServer): Mount {
-  const handle = createRestHandler({
-    rows,
-    documents: loadDocuments(graphql.schema),
-    execute: graphql.execute,
-    dialect: settings.REST_DIALECT,
-    prefix: REST_PREFIX,
-    product: { name: 'Mailwright', version: version(), baseUrl: ctx.installation.baseUrl },
-  });
-  return { prefix: REST_PREFIX, handle };
+async function restMounts(ctx: Context, settings: Settings, graphql: GraphqlServer): Promise<Mount[]> {
+  const shared = { rows, prefix: REST_PREFIX, product: { name: 'Mailwright', version: version(), baseUrl: ctx.installation.baseUrl } };
+  const documents = loadDocuments(graphql.schema);
+  const handle = createRestHandler({ ...shared, documents, execute: graphql.execute, dialect: settings.REST_DIALECT });
+  return [{ prefix: REST_PREFIX, handle }, pageMount(REFERENCE_PATH, await restReference(shared))];
 }
 
 function landing(inbox: RunningInbox): Mount {
   return landingMount('Mailwright', [
     { href: '/graphql', label: 'GraphQL explorer', about: 'the whole domain, with live statistics' },
-    { href: REST_PREFIX, label: 'REST API', about: 'the same for REST clients' },
+    { href: REFERENCE_PATH, label: 'REST reference', about: 'the same for REST clients' },
     ...(inbox.port === null ? [] : [{ href: '/inbox', label: 'Inbox', about: 'a development receiver: mails end here' }]),
   ]);
 }

@@ -1,0 +1,23 @@
+/** A fixed page of the product itself, without scripts. */
+import type { Mount } from './http-server.ts';
+import { sendJson } from './send-json.ts';
+
+/** Serves the page at exactly this path, to GET and HEAD. */
+export function pageMount(prefix: string, page: string): Mount {
+  return {
+    prefix,
+    exact: true,
+    handle(req, res) {
+      if (req.method !== 'GET' && req.method !== 'HEAD') {
+        res.setHeader('Allow', 'GET, HEAD');
+        return sendJson(res, 405, { message: 'Only GET is answered here.' });
+      }
+      res.setHeader(
+        'Content-Security-Policy',
+        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      );
+      res.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Content-Length': Buffer.byteLength(page) });
+      res.end(page);
+    },
+  };
+}

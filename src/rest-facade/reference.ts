@@ -1,0 +1,57 @@
+/** The REST reference as a page: every row with its parameters, made from the rows themselves. */
+import { escapeHtml, htmlPage } from '../lib/html-page.ts';
+import { parametersOf, type RowParameter } from './row-parameters.ts';
+import type { Row, View } from './row.ts';
+
+const KIND = {
+  text: '',
+  integer: 'number',
+  flag: 'flag',
+  time: 'time',
+  object: 'object',
+  file: 'file',
+  any: '',
+} as const;
+const ACCESS = { public: 'nobody needs a token', token: 'token', admin: 'token of an administrator' } as const;
+
+export interface ReferenceOptions {
+  readonly rows: readonly Row[];
+  /** Where the rows hang: `/api/v1`. */
+  readonly prefix: string;
+  readonly product: View['product'];
+}
+
+/** The page as HTML. */
+export async function restReference({ rows, prefix, product }: ReferenceOptions): Promise<string> {
+  const lines = await Promise.all(rows.map((row) => lineOf(row, prefix)));
+  const title = `${product.name} ${product.version}: REST reference`;
+  return htmlPage(
+    title,
+    `<h1>${escapeHtml(title)}</h1>
+${introduction(product.baseUrl + prefix)}
+<table>
+<thead><tr><th>Method</th><th>Path</th><th>Parameters</th><th>Needs</th></tr></thead>
+<tbody>
+${lines.join('\n')}
+</tbody>
+</table>`,
+  );
+}
+
+function introduction(apiUrl: string): string {
+  return `<p>Every address begins with <code>${escapeHtml(apiUrl)}</code>. Send the token as <code>Authorization: Bearer …</code>, or as the parameter <code>api_token</code>.</p>
+<p>Parameters may come in the query, as JSON, as a form or as multipart, on every method; <code>contact[company]</code> nests in all of them. A list answers in pages: <code>page</code>, <code>per_page</code> (at most 1000). Times are UTC, <code>YYYY-MM-DD HH:MM:SS</code>. Flags may be written 1/0, true/false, yes/no, on/off.</p>
+<p>A refusal has a <code>message</code>; a 422 also has <code>errors</code>, from parameter to sentences. Older clients send <code>X-Api-Dialect: classic</code>: lists are bare arrays then, and a create answers 200.</p>`;
+}
+
+async function lineOf(row: Row, prefix: string): Promise<string> {
+  const methods = [row.method].flat().join(', ');
+  const path = row.path === '/' ? prefix : prefix + row.path;
+  const parameters = (await parametersOf(row)).map(parameterText).join(', ');
+  return `<tr><td>${methods}</td><td><code>${escapeHtml(path)}</code></td><td>${parameters}</td><td>${ACCESS[row.access]}</td></tr>`;
+}
+
+function parameterText({ names, kind }: RowParameter): string {
+  const spellings = names.map((name) => `<code>${escapeHtml(name)}</code>`).join(' or ');
+  return KIND[kind] === '' ? spellings : `${spellings} (${KIND[kind]})`;
+}
