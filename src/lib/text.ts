@@ -179,7 +179,7 @@ const UNITS: Readonly<Record<string, string>> = { string: ' characters', array: 
 
 /** `contact.fromEmail` is called "from email"; a field's tag keeps its capitals. */
 function labelOf(path: readonly PropertyKey[]): string {
-  const last = String(path.findLast((step) => typeof step === 'string') ?? 'input');
+  const last = path.findLast((step) => typeof step === 'string') ?? 'input';
   if (last === last.toUpperCase()) return last;
   return last
     .replace(/([a-z])([A-Z0-9])/g, '$1 $2')

@@ -1,12 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ValidationError } from '../../src/lib/errors.ts';
-import { emailAddress, emailKey, flag, isEmailAddress, multiLine, optionalLine, parseInput, singleLine } from '../../src/lib/text.ts';
+import {
+  emailAddress,
+  emailKey,
+  flag,
+  isEmailAddress,
+  multiLine,
+  optionalLine,
+  parseInput,
+  singleLine,
+} from '../../src/lib/text.ts';
 
 describe('isEmailAddress', () => {
   test.each([
     'ann@example.com',
-    'o\'hara+news@sub.example.co',
+    "o'hara+news@sub.example.co",
     'a@localhost',
     'jörg@exämple.de',
     '用户@例子.公司',
@@ -15,10 +24,40 @@ describe('isEmailAddress', () => {
   ])('takes %s', (address) => expect(isEmailAddress(address)).toBe(true));
 
   test.each([
-    '', '@', 'a', 'a@', '@b.com', 'a@b', 'a@@b.com', 'a@b@c.com', '.a@b.com', 'a.@b.com', 'a..b@c.com', 'a b@c.com',
-    'a@b c.com', 'a@-b.com', 'a@b-.com', 'a@b..com', 'a@b.com.', 'a@127.0.0.1', 'a@127.1', 'a@[127.0.0.1]', 'a@b/c.com',
-    'a@b%41.com', '"a b"@c.com', 'a(comment)@b.com', 'group:a@b.com;', 'a@b.com,c@d.com', '<a@b.com>', 'a@b.com\r\nBcc: e@f.gh',
-    'a\u0000@b.com', 'a@b\u0085.com', 'a\u2028@b.com', 'a\ud800@b.com', `${'a'.repeat(65)}@b.com`, `a@${'b'.repeat(64)}.com`,
+    '',
+    '@',
+    'a',
+    'a@',
+    '@b.com',
+    'a@b',
+    'a@@b.com',
+    'a@b@c.com',
+    '.a@b.com',
+    'a.@b.com',
+    'a..b@c.com',
+    'a b@c.com',
+    'a@b c.com',
+    'a@-b.com',
+    'a@b-.com',
+    'a@b..com',
+    'a@b.com.',
+    'a@127.0.0.1',
+    'a@127.1',
+    'a@[127.0.0.1]',
+    'a@b/c.com',
+    'a@b%41.com',
+    '"a b"@c.com',
+    'a(comment)@b.com',
+    'group:a@b.com;',
+    'a@b.com,c@d.com',
+    '<a@b.com>',
+    'a@b.com\r\nBcc: e@f.gh',
+    'a\u0000@b.com',
+    'a@b\u0085.com',
+    'a\u2028@b.com',
+    'a\ud800@b.com',
+    `${'a'.repeat(65)}@b.com`,
+    `a@${'b'.repeat(64)}.com`,
     `a@${'b.'.repeat(130)}com`,
   ])('refuses %j', (address) => expect(isEmailAddress(address)).toBe(false));
 });
@@ -44,7 +83,8 @@ test('lines: trimmed, one line, bounded, well-formed', () => {
 test('flags in every spelling of D4', () => {
   for (const yes of [true, 1, '1', 'true', 'YES', 'on']) expect(parseInput(flag, yes)).toBe(true);
   for (const no of [false, 0, '0', 'False', 'no', 'off', '']) expect(parseInput(flag, no)).toBe(false);
-  for (const wrong of [2, 'maybe', {}, [], null, Number.NaN]) expect(() => parseInput(flag, wrong)).toThrow(ValidationError);
+  for (const wrong of [2, 'maybe', {}, [], null, Number.NaN])
+    expect(() => parseInput(flag, wrong)).toThrow(ValidationError);
 });
 
 test('parseInput names each field with a sentence', () => {

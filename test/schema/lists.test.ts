@@ -8,7 +8,16 @@ const app = await startGraphqlApp();
 const stranger = await app.newCustomer();
 const reader = await app.newCustomer(['lists:read']);
 
-const contact = { company: 'Acme', address1: '1 High Street', city: 'Bath', state: 'BA', zip: '12345', phone: '1', countryId: 1, email: 'o@x.co' };
+const contact = {
+  company: 'Acme',
+  address1: '1 High Street',
+  city: 'Bath',
+  state: 'BA',
+  zip: '12345',
+  phone: '1',
+  countryId: 1,
+  email: 'o@x.co',
+};
 const right = { name: 'Friends', fromEmail: 'news@x.co', fromName: 'News', defaultSubject: 'Hello', contact };
 
 const FAILURE = '... on ValidationError { fields { field messages } } ... on Error { code message }';
@@ -48,9 +57,15 @@ describe('a list', () => {
     const added = await app.run(ADD_FIELD, { input: { listUid: uid, type: 'number', label: 'Age', tag: 'age' } });
     expect(added.data['addListField']).toEqual({ __typename: 'ListField', tag: 'AGE', type: 'number' });
     const again = await app.run(ADD_FIELD, { input: { listUid: uid, type: 'blob', label: '', tag: 'age' } });
-    expect(again.data['addListField']).toMatchObject({ __typename: 'ValidationError', fields: [{ field: 'type' }, { field: 'label' }] });
+    expect(again.data['addListField']).toMatchObject({
+      __typename: 'ValidationError',
+      fields: [{ field: 'type' }, { field: 'label' }],
+    });
     expect((await app.run(DELETE, { uid })).data['deleteList']).toEqual({ __typename: 'DeletedList', uid });
-    expect((await app.run(READ, { uid })).data['list']).toMatchObject({ __typename: 'NotFoundError', code: 'LIST_NOT_FOUND' });
+    expect((await app.run(READ, { uid })).data['list']).toMatchObject({
+      __typename: 'NotFoundError',
+      code: 'LIST_NOT_FOUND',
+    });
   });
 
   test('names every fault of its input', async () => {
@@ -68,20 +83,30 @@ describe('other tenants', () => {
   test("see nothing of it, and cannot tell it from a list that isn't there", async () => {
     const uid = await newList();
     const unknown = '0123456789abc';
-    const asked = async (document: string, name: string, variables: object) => (await app.run(document, { ...variables }, stranger.token)).data[name];
-    for (const [document, name, more] of [[READ, 'list', {}], [UPDATE, 'updateList', { input: { name: 'Mine' } }], [DELETE, 'deleteList', {}]] as const) {
+    const asked = async (document: string, name: string, variables: object) =>
+      (await app.run(document, { ...variables }, stranger.token)).data[name];
+    for (const [document, name, more] of [
+      [READ, 'list', {}],
+      [UPDATE, 'updateList', { input: { name: 'Mine' } }],
+      [DELETE, 'deleteList', {}],
+    ] as const) {
       const foreign = await asked(document, name, { uid, ...more });
       expect(foreign).toEqual(await asked(document, name, { uid: unknown, ...more }));
       expect(foreign).toMatchObject({ __typename: 'NotFoundError' });
     }
-    expect((await app.run('{ lists { nodes { uid } } listsPage { total } }', {}, stranger.token)).data).toEqual({ lists: { nodes: [] }, listsPage: { total: 0 } });
+    expect((await app.run('{ lists { nodes { uid } } listsPage { total } }', {}, stranger.token)).data).toEqual({
+      lists: { nodes: [] },
+      listsPage: { total: 0 },
+    });
     expect((await app.run(READ, { uid })).data['list']).toMatchObject({ name: 'Friends' });
   });
 
   test('need the scope', async () => {
     const { data } = await app.run(CREATE, { input: right }, reader.token);
     expect(data['createList']).toMatchObject({ __typename: 'ForbiddenError' });
-    expect((await app.run('{ listsPage { total nodes { uid } } }', {}, reader.token)).data).toEqual({ listsPage: { total: 0, nodes: [] } });
+    expect((await app.run('{ listsPage { total nodes { uid } } }', {}, reader.token)).data).toEqual({
+      listsPage: { total: 0, nodes: [] },
+    });
   });
 });
 
@@ -90,13 +115,32 @@ describe('many lists', () => {
     const owner = await app.newCustomer();
     const uids: string[] = [];
     for (let n = 0; n < 5; n++) uids.push(await newList({ name: `L${n}` }, owner.token));
-    const first = await app.run('{ lists(first: 3) { nodes { uid } pageInfo { hasNextPage endCursor } } }', {}, owner.token);
-    const { nodes, pageInfo } = first.data['lists'] as { nodes: { uid: string }[]; pageInfo: { hasNextPage: boolean; endCursor: string } };
-    const rest = await app.run('query ($after: String) { lists(first: 3, after: $after) { nodes { uid } } }', { after: pageInfo.endCursor }, owner.token);
-    expect([...nodes, ...(rest.data['lists'] as { nodes: { uid: string }[] }).nodes].map(({ uid }) => uid)).toEqual(uids);
-    const page = await app.run('{ listsPage(page: 2, perPage: 2) { total page perPage nodes { name } } }', {}, owner.token);
+    const first = await app.run(
+      '{ lists(first: 3) { nodes { uid } pageInfo { hasNextPage endCursor } } }',
+      {},
+      owner.token,
+    );
+    const { nodes, pageInfo } = first.data['lists'] as {
+      nodes: { uid: string }[];
+      pageInfo: { hasNextPage: boolean; endCursor: string };
+    };
+    const rest = await app.run(
+      'query ($after: String) { lists(first: 3, after: $after) { nodes { uid } } }',
+      { after: pageInfo.endCursor },
+      owner.token,
+    );
+    expect([...nodes, ...(rest.data['lists'] as { nodes: { uid: string }[] }).nodes].map(({ uid }) => uid)).toEqual(
+      uids,
+    );
+    const page = await app.run(
+      '{ listsPage(page: 2, perPage: 2) { total page perPage nodes { name } } }',
+      {},
+      owner.token,
+    );
     expect(page.data['listsPage']).toEqual({ total: 5, page: 2, perPage: 2, nodes: [{ name: 'L2' }, { name: 'L3' }] });
-    expect((await app.run('{ listsPage(page: 99) { nodes { name } } }', {}, owner.token)).data['listsPage']).toEqual({ nodes: [] });
+    expect((await app.run('{ listsPage(page: 99) { nodes { name } } }', {}, owner.token)).data['listsPage']).toEqual({
+      nodes: [],
+    });
   });
 
   test('take as many statements for 100 as for 10, with fields, contact and counters', async () => {

@@ -11,11 +11,20 @@ const owner = await app.newCustomer();
 const stranger = await app.newCustomer();
 const listReader = await app.newCustomer(['lists:read']);
 
-const viewerOf = ({ customerId, userId }: typeof owner) => ({ customerId, userId, userUid: 'x', tokenId: 0n, isAdmin: false, scopes: ['*'] });
-const newList = (who = owner, changes = {}) => createList({ ...app.ctx, viewer: viewerOf(who) }, rightListInput(changes));
+const viewerOf = ({ customerId, userId }: typeof owner) => ({
+  customerId,
+  userId,
+  userUid: 'x',
+  tokenId: 0n,
+  isAdmin: false,
+  scopes: ['*'],
+});
+const newList = (who = owner, changes = {}) =>
+  createList({ ...app.ctx, viewer: viewerOf(who) }, rightListInput(changes));
 const list = await newList();
 
-const PERSON = '... on Subscriber { uid id email status fieldValues tags list { uid } consentEvents { status source ipAddress } }';
+const PERSON =
+  '... on Subscriber { uid id email status fieldValues tags list { uid } consentEvents { status source ipAddress } }';
 const FAILURE = '... on ValidationError { fields { field messages } } ... on Error { code }';
 const ADD = `mutation ($input: AddSubscriberInput!) { r: addSubscriber(input: $input) { __typename ${PERSON} ${FAILURE} } }`;
 const UPDATE = `mutation ($input: UpdateSubscriberInput!) { r: updateSubscriber(input: $input) { __typename ${PERSON} ${FAILURE} } }`;
@@ -38,17 +47,31 @@ async function run(document: string, variables: Record<string, unknown>, token =
 }
 
 let count = 0;
-const add = (changes: object = {}) => run(ADD, { input: { listUid: list.uid, email: `p${(count += 1)}@example.org`, ...changes } });
+const add = (changes: object = {}) =>
+  run(ADD, { input: { listUid: list.uid, email: `p${(count += 1)}@example.org`, ...changes } });
 
 describe('a subscriber', () => {
   test('is added with fields and tags, and read by uid, id and address', async () => {
     const added = await add({ email: 'Ann@x.co', fieldValues: { FIRST_NAME: 'Ann' }, tags: ['vip', 'press'] });
     expect(added).toMatchObject({
-      ...{ __typename: 'Subscriber', email: 'Ann@x.co', status: 'subscribed', tags: ['vip', 'press'], list: { uid: list.uid } },
-      ...{ fieldValues: { FIRST_NAME: 'Ann', LAST_NAME: null }, consentEvents: [{ status: 'subscribed', source: 'api', ipAddress: '127.0.0.1' }] },
+      ...{
+        __typename: 'Subscriber',
+        email: 'Ann@x.co',
+        status: 'subscribed',
+        tags: ['vip', 'press'],
+        list: { uid: list.uid },
+      },
+      ...{
+        fieldValues: { FIRST_NAME: 'Ann', LAST_NAME: null },
+        consentEvents: [{ status: 'subscribed', source: 'api', ipAddress: '127.0.0.1' }],
+      },
     });
     for (const subscriber of [added.uid, added.id, 'ann@X.CO']) expect(await run(READ, { subscriber })).toEqual(added);
-    expect(await add({ email: 'ANN@x.co' })).toMatchObject({ __typename: 'ValidationError', code: 'EMAIL_TAKEN', fields: [{ field: 'EMAIL' }] });
+    expect(await add({ email: 'ANN@x.co' })).toMatchObject({
+      __typename: 'ValidationError',
+      code: 'EMAIL_TAKEN',
+      fields: [{ field: 'EMAIL' }],
+    });
   });
 
   test('waits for its confirmation on a double opt-in list', async () => {
@@ -58,20 +81,35 @@ describe('a subscriber', () => {
 
   test('is updated, tagged, asked, unsubscribed and deleted', async () => {
     const { uid: subscriber } = await add({ tags: ['a'] });
-    expect(await run(UPDATE, { input: { subscriber, fieldValues: { LAST_NAME: 'B' }, tags: ['b'], status: 'unconfirmed' } })).toMatchObject({ status: 'unconfirmed', tags: ['a', 'b'] });
-    expect(await run(act('tagSubscriber', true), { subscriber, tags: ['c,A'] })).toMatchObject({ tags: ['a', 'b', 'c'] });
+    expect(
+      await run(UPDATE, { input: { subscriber, fieldValues: { LAST_NAME: 'B' }, tags: ['b'], status: 'unconfirmed' } }),
+    ).toMatchObject({ status: 'unconfirmed', tags: ['a', 'b'] });
+    expect(await run(act('tagSubscriber', true), { subscriber, tags: ['c,A'] })).toMatchObject({
+      tags: ['a', 'b', 'c'],
+    });
     expect(await run(act('untagSubscriber', true), { subscriber, tags: ['B'] })).toMatchObject({ tags: ['a', 'c'] });
     expect(await run(act('subscribeSubscriber'), { subscriber })).toMatchObject({ status: 'pending' });
-    expect(await run(act('unsubscribeSubscriber'), { subscriber, listUid: list.uid })).toMatchObject({ status: 'unsubscribed' });
-    expect(await run(act('deleteSubscriber'), { subscriber })).toEqual({ __typename: 'DeletedSubscriber', uid: subscriber });
-    expect(await run(READ, { subscriber })).toMatchObject({ __typename: 'NotFoundError', code: 'SUBSCRIBER_NOT_FOUND' });
+    expect(await run(act('unsubscribeSubscriber'), { subscriber, listUid: list.uid })).toMatchObject({
+      status: 'unsubscribed',
+    });
+    expect(await run(act('deleteSubscriber'), { subscriber })).toEqual({
+      __typename: 'DeletedSubscriber',
+      uid: subscriber,
+    });
+    expect(await run(READ, { subscriber })).toMatchObject({
+      __typename: 'NotFoundError',
+      code: 'SUBSCRIBER_NOT_FOUND',
+    });
   });
 
   test('on several lists is found with the list', async () => {
     const other = await newList();
     await add({ email: 'two@x.co' });
     await add({ email: 'two@x.co', listUid: other.uid });
-    expect(await run(READ, { subscriber: 'two@x.co' })).toMatchObject({ __typename: 'ValidationError', fields: [{ field: 'listUid' }] });
+    expect(await run(READ, { subscriber: 'two@x.co' })).toMatchObject({
+      __typename: 'ValidationError',
+      fields: [{ field: 'listUid' }],
+    });
     expect(await run(READ, { subscriber: 'two@x.co', listUid: other.uid })).toMatchObject({ list: { uid: other.uid } });
     const { data } = await app.run('{ subscribersByEmail(email: "TWO@x.co") { list { uid } } }', {}, owner.token);
     expect(data['subscribersByEmail']).toEqual([{ list: { uid: list.uid } }, { list: { uid: other.uid } }]);
@@ -86,7 +124,9 @@ describe('other tenants', () => {
       expect(foreign).toMatchObject({ __typename: 'NotFoundError' });
       expect(foreign).toEqual(await run(document, { subscriber: '0123456789abc' }, stranger.token));
     }
-    expect(await run(ADD, { input: { listUid: list.uid, email: 'a@b.co' } }, stranger.token)).toMatchObject({ code: 'LIST_NOT_FOUND' });
+    expect(await run(ADD, { input: { listUid: list.uid, email: 'a@b.co' } }, stranger.token)).toMatchObject({
+      code: 'LIST_NOT_FOUND',
+    });
     expect(await run(READ, { subscriber })).toMatchObject({ status: 'subscribed' });
   });
 
@@ -94,23 +134,50 @@ describe('other tenants', () => {
     const { errors } = await app.run('{ subscribers { nodes { email } } }', {}, listReader.token);
     expect(errors[0]?.extensions).toMatchObject({ code: 'FORBIDDEN' });
     const theirs = await newList(listReader);
-    const inside = await app.run('query ($uid: String!) { list(uid: $uid) { ... on MailList { subscribers { nodes { email } } } } }', { uid: theirs.uid }, listReader.token);
+    const inside = await app.run(
+      'query ($uid: String!) { list(uid: $uid) { ... on MailList { subscribers { nodes { email } } } } }',
+      { uid: theirs.uid },
+      listReader.token,
+    );
     expect(inside.errors[0]?.extensions).toMatchObject({ code: 'FORBIDDEN' });
   });
 });
 
 describe('hostile values', () => {
-  const texts = ['', 'a\r\nBcc: x@y.co', '\u2028', 'x'.repeat(1_000_000), "'; DROP TABLE subscriber; --", '{{7*7}}', '<script>', '\ud800', 'a\u0000'];
+  const texts = [
+    '',
+    'a\r\nBcc: x@y.co',
+    '\u2028',
+    'x'.repeat(1_000_000),
+    "'; DROP TABLE subscriber; --",
+    '{{7*7}}',
+    '<script>',
+    '\ud800',
+    'a\u0000',
+  ];
   test.each(texts.map((text, n) => [n, text] as const))('no %i never reach a defect', async (_n, text) => {
     const { uid: subscriber } = await add();
-    const inputs = [{ email: text }, { fieldValues: { FIRST_NAME: text } }, { fieldValues: { [text]: 'x' } }, { tags: [text] }, { listUid: text }];
+    const inputs = [
+      { email: text },
+      { fieldValues: { FIRST_NAME: text } },
+      { fieldValues: { [text]: 'x' } },
+      { tags: [text] },
+      { listUid: text },
+    ];
     for (const input of inputs) {
-      for (const [document, base] of [[ADD, { listUid: list.uid, email: `h${(count += 1)}@x.co` }], [UPDATE, { subscriber }]] as const) {
+      for (const [document, base] of [
+        [ADD, { listUid: list.uid, email: `h${(count += 1)}@x.co` }],
+        [UPDATE, { subscriber }],
+      ] as const) {
         const { errors } = await app.run(document, { input: { ...base, ...input } }, owner.token);
         for (const error of errors ?? []) expect(error.extensions['code']).not.toBe('INTERNAL_ERROR');
       }
     }
-    for (const [document, variables] of [[READ, { subscriber: text }], [act('tagSubscriber', true), { subscriber, tags: [text] }], [UPDATE, { input: { subscriber, status: text } }]] as const) {
+    for (const [document, variables] of [
+      [READ, { subscriber: text }],
+      [act('tagSubscriber', true), { subscriber, tags: [text] }],
+      [UPDATE, { input: { subscriber, status: text } }],
+    ] as const) {
       const { errors } = await app.run(document, variables, owner.token);
       for (const error of errors ?? []) expect(error.extensions['code']).not.toBe('INTERNAL_ERROR');
     }
@@ -132,7 +199,9 @@ describe('pages', () => {
       subscribers(first: $first, after: $after, last: $last, before: $before) { nodes { email } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } } }`;
     const read = async (variables: object) => {
       const { data } = await app.run(document, { uid: many.uid, ...variables }, owner.token);
-      const { subscribers } = data['list'] as { subscribers: { nodes: { email: string }[]; pageInfo: Record<string, unknown> } };
+      const { subscribers } = data['list'] as {
+        subscribers: { nodes: { email: string }[]; pageInfo: Record<string, unknown> };
+      };
       return { emails: subscribers.nodes.map(({ email }) => email), pageInfo: subscribers.pageInfo };
     };
     const first = await read({ first: 100 });
@@ -142,7 +211,11 @@ describe('pages', () => {
     expect((await read({ last: 2 })).emails).toEqual(['119@m.co', '120@m.co']);
     expect((await read({ last: 2, before: second.pageInfo['startCursor'] })).emails).toEqual(['99@m.co', '100@m.co']);
     const page = `query ($listUid: String, $page: Int, $opened: Boolean) { subscribersPage(listUid: $listUid, page: $page, perPage: 50, opened: $opened) { ... on SubscriberPage { total nodes { email } } } }`;
-    const pageOf = async (variables: object) => (await app.run(page, { listUid: many.uid, ...variables }, owner.token)).data['subscribersPage'] as { total: number; nodes: unknown[] };
+    const pageOf = async (variables: object) =>
+      (await app.run(page, { listUid: many.uid, ...variables }, owner.token)).data['subscribersPage'] as {
+        total: number;
+        nodes: unknown[];
+      };
     expect(await pageOf({ page: 3 })).toMatchObject({ total: 120, nodes: { length: 20 } });
     expect(await pageOf({ page: 2, opened: true })).toMatchObject({ total: 60, nodes: { length: 10 } });
     expect(await pageOf({ page: 4 })).toEqual({ total: 120, nodes: [] });
@@ -151,7 +224,8 @@ describe('pages', () => {
   });
 
   test('take as many statements for 100 people as for 10', async () => {
-    const document = 'query ($first: Int!) { subscribers(first: $first) { nodes { email fieldValues list { name fields { tag } counters { pending } } consentEvents { status } } } }';
+    const document =
+      'query ($first: Int!) { subscribers(first: $first) { nodes { email fieldValues list { name fields { tag } counters { pending } } consentEvents { status } } } }';
     const read = (first: number) => countStatements(() => app.run(document, { first }, owner.token));
     await read(10);
     const [ten, hundred] = [await read(10), await read(100)];

@@ -13,7 +13,14 @@ export async function createTenant(ctx: Context): Promise<Context> {
     SELECT id, ${newUid()}, 'u' || id || '@tenant.example', 'u' || id || '@tenant.example', 'x' FROM c
     RETURNING customer_id, id, uid`);
   if (!row) throw new Error('No tenant was made.');
-  const viewer = { userId: row.id, userUid: row.uid, customerId: row.customer_id, tokenId: 0n, isAdmin: false, scopes: ['*'] };
+  const viewer = {
+    userId: row.id,
+    userUid: row.uid,
+    customerId: row.customer_id,
+    tokenId: 0n,
+    isAdmin: false,
+    scopes: ['*'],
+  };
   return { ...ctx, viewer, ipAddress: '192.0.2.7' };
 }
 
@@ -24,7 +31,14 @@ export function rightListInput(changes: Partial<CreateListInput> = {}): CreateLi
     fromName: 'Sender',
     defaultSubject: 'News',
     contact: {
-      ...{ company: 'Acme', address1: '1 High Street', city: 'Springfield', state: 'CA', zip: '12345', phone: '+1 555 0100' },
+      ...{
+        company: 'Acme',
+        address1: '1 High Street',
+        city: 'Springfield',
+        state: 'CA',
+        zip: '12345',
+        phone: '+1 555 0100',
+      },
       ...{ countryId: 1, email: 'office@sender.example' },
     },
     ...changes,

@@ -17,19 +17,39 @@ interface Mail {
 async function mailsTo(address: string, count: number): Promise<Mail[]> {
   const deadline = performance.now() + DEADLINE_MS;
   for (;;) {
-    const mails = await app.ctx.db.query<Mail>(sql`SELECT subject, raw, rcpt_to FROM inbox.message WHERE ${address} = ANY (rcpt_to) ORDER BY id`);
+    const mails = await app.ctx.db.query<Mail>(
+      sql`SELECT subject, raw, rcpt_to FROM inbox.message WHERE ${address} = ANY (rcpt_to) ORDER BY id`,
+    );
     if (mails.length >= count || performance.now() > deadline) return mails;
     await sleep(100);
   }
 }
 
 async function newDoubleList(name: string): Promise<string> {
-  const contact = { company: 'Acme & <Sons>', address_1: '1', city: 'Bath', state: 'BA', zip: '1', phone: '1', country_id: 1, email: 'o@x.co' };
-  const list = { name, from_email: 'news@sender.example', from_name: 'News', default_subject: 'Hello', subscribe_confirmation: 1, contact };
-  return ((await app.rest('/lists', { method: 'POST', body: list, token: owner.token })).body as { list_uid: string }).list_uid;
+  const contact = {
+    company: 'Acme & <Sons>',
+    address_1: '1',
+    city: 'Bath',
+    state: 'BA',
+    zip: '1',
+    phone: '1',
+    country_id: 1,
+    email: 'o@x.co',
+  };
+  const list = {
+    name,
+    from_email: 'news@sender.example',
+    from_name: 'News',
+    default_subject: 'Hello',
+    subscribe_confirmation: 1,
+    contact,
+  };
+  return ((await app.rest('/lists', { method: 'POST', body: list, token: owner.token })).body as { list_uid: string })
+    .list_uid;
 }
 
-const add = (list_uid: string, EMAIL: string) => app.rest('/subscribers', { method: 'POST', body: { list_uid, EMAIL }, token: owner.token });
+const add = (list_uid: string, EMAIL: string) =>
+  app.rest('/subscribers', { method: 'POST', body: { list_uid, EMAIL }, token: owner.token });
 const statusOf = async (email: string) => {
   const { body } = await app.rest(`/subscribers/email/${email}`, { token: owner.token });
   return (body as { subscribers: { status: string }[] }).subscribers.map(({ status }) => status);

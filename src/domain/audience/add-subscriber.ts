@@ -28,11 +28,16 @@ export interface AddSubscriberInput {
  * Adds a subscriber to the caller's list. Throws ValidationError (`EMAIL_TAKEN`, `EMAIL_SUPPRESSED`, fields by tag),
  * NotFoundError `LIST_NOT_FOUND`, ForeignResourceError.
  */
-export async function addSubscriber(ctx: Context, input: AddSubscriberInput, source: ConsentSource = 'api'): Promise<Subscriber> {
+export async function addSubscriber(
+  ctx: Context,
+  input: AddSubscriberInput,
+  source: ConsentSource = 'api',
+): Promise<Subscriber> {
   return inTransaction(ctx, async (inner) => {
     const list = await holdOwnList(inner, input.listUid);
     const person = await checkPerson(inner, list, input);
-    if (await isSuppressed(inner.db, { customerId: list.customerId, emailKey: emailKey(person.email) })) throw emailSuppressed();
+    if (await isSuppressed(inner.db, { customerId: list.customerId, emailKey: emailKey(person.email) }))
+      throw emailSuppressed();
     const status = list.subscribeConfirmation ? 'pending' : 'subscribed';
     // Over the API the address is the caller's machine; only a form is filled in by the person.
     const ipAddress = source === 'form' ? ctx.ipAddress : null;

@@ -17,7 +17,10 @@ export type ConfirmationOutcome =
   | { readonly kind: 'expired' | 'used' | 'gone' };
 
 /** Confirms, and says what came of it. Doing it twice is harmless. Takes only what a signed link said. */
-export async function confirmSubscription(ctx: Context, { expiresAt, ...key }: ConfirmSubscriptionInput): Promise<ConfirmationOutcome> {
+export async function confirmSubscription(
+  ctx: Context,
+  { expiresAt, ...key }: ConfirmSubscriptionInput,
+): Promise<ConfirmationOutcome> {
   return inTransaction(ctx, async ({ db }) => {
     const subscriber = await lockSubscriber(db, key);
     if (!subscriber) return { kind: 'gone' };

@@ -25,12 +25,23 @@ export interface ConfirmationRequest extends SubscriberKey {
 }
 
 /** Writes into the history that a person is asked, and enqueues the mail; it goes when the transaction commits. */
-export async function askForConfirmation(db: Queryable, person: Subscriber, by: Omit<ConsentEntry, 'status'>): Promise<void> {
+export async function askForConfirmation(
+  db: Queryable,
+  person: Subscriber,
+  by: Omit<ConsentEntry, 'status'>,
+): Promise<void> {
   const { customerId, listId, id } = person;
   // One asking of an address after the other: whoever counts those before it must see them all.
-  await db.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`asking:${customerId}:${emailKey(person.email)}`}, 0))`);
+  await db.query(
+    sql`SELECT pg_advisory_xact_lock(hashtextextended(${`asking:${customerId}:${emailKey(person.email)}`}, 0))`,
+  );
   const eventId = await insertConsentEvent(db, person, { ...by, status: 'pending' });
-  const payload = { customerId: String(customerId), listId: String(listId), subscriberId: String(id), eventId: String(eventId) };
+  const payload = {
+    customerId: String(customerId),
+    listId: String(listId),
+    subscriberId: String(id),
+    eventId: String(eventId),
+  };
   await enqueue(db, sendConfirmationJob, payload);
 }
 

@@ -14,7 +14,11 @@ export interface ConsentEvent extends SubscriberKey {
 const EVENTS_MAX = 100;
 
 /** The histories of several people of one customer, in the order asked for, in one statement. */
-export async function consentHistories(db: Queryable, customerId: bigint, keys: readonly SubscriberKey[]): Promise<ConsentEvent[][]> {
+export async function consentHistories(
+  db: Queryable,
+  customerId: bigint,
+  keys: readonly SubscriberKey[],
+): Promise<ConsentEvent[][]> {
   const rows = await db.query<ConsentEvent>(sql`
     SELECT e.customer_id AS "customerId", e.list_id AS "listId", e.subscriber_id AS id, e.status, e.source,
            e.ip_address AS "ipAddress", e.at

@@ -15,8 +15,20 @@ export async function createList(ctx: Context, input: CreateListInput): Promise<
   return inTransaction(ctx, async ({ db }) => {
     const created = await insertList(db, { customerId, ...list });
     await insertContact(db, created, contact);
-    await insertField(db, created, { type: 'text', label: 'First name', tag: 'FIRST_NAME', defaultValue: null, required: false });
-    await insertField(db, created, { type: 'text', label: 'Last name', tag: 'LAST_NAME', defaultValue: null, required: false });
+    await insertField(db, created, {
+      type: 'text',
+      label: 'First name',
+      tag: 'FIRST_NAME',
+      defaultValue: null,
+      required: false,
+    });
+    await insertField(db, created, {
+      type: 'text',
+      label: 'Last name',
+      tag: 'LAST_NAME',
+      defaultValue: null,
+      required: false,
+    });
     return created;
   });
 }

@@ -20,7 +20,9 @@ export async function deleteList(ctx: Context, uid: string): Promise<MailList> {
   const { customerId, id } = list;
   return inTransaction(ctx, async ({ db }) => {
     // Waits for whoever is adding people (holdOwnList), and they then find no list.
-    const [held] = await db.query(sql`SELECT 1 FROM mail_list WHERE customer_id = ${customerId} AND id = ${id} FOR UPDATE`);
+    const [held] = await db.query(
+      sql`SELECT 1 FROM mail_list WHERE customer_id = ${customerId} AND id = ${id} FOR UPDATE`,
+    );
     if (!held) throw listNotFound();
     const busy = await db.query<{ name: string }>(sql`
       SELECT name FROM campaign

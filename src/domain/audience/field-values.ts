@@ -17,7 +17,11 @@ export interface FieldValueOptions {
 }
 
 /** Splits the given values into those to set and those to clear; every wrong one has an entry in `errors`. */
-export function checkFieldValues(fields: readonly ListField[], given: Readonly<Record<string, unknown>>, options: FieldValueOptions): FieldValues {
+export function checkFieldValues(
+  fields: readonly ListField[],
+  given: Readonly<Record<string, unknown>>,
+  options: FieldValueOptions,
+): FieldValues {
   const byTag = new Map(fields.map((field) => [field.tag, field]));
   const errors: Record<string, string[]> = {};
   const set: Record<string, string> = {};
@@ -27,7 +31,8 @@ export function checkFieldValues(fields: readonly ListField[], given: Readonly<R
     const text = textOf(value);
     if (!field && !options.ignoreUnknown) errors[name.slice(0, SHOWN_NAME_MAX)] = ['The list has no such field.'];
     if (!field) continue;
-    const fault = text === undefined ? 'must be a text' : text.trim() === '' ? undefined : fieldValueFault(field.type, text);
+    const fault =
+      text === undefined ? 'must be a text' : text.trim() === '' ? undefined : fieldValueFault(field.type, text);
     if (fault) errors[field.tag] = [`The ${field.tag} ${fault}.`];
     else if (!text || text.trim() === '') cleared.add(field.tag);
     else set[field.tag] = field.type === 'text' ? text : text.trim();
@@ -42,7 +47,9 @@ export function checkFieldValues(fields: readonly ListField[], given: Readonly<R
 /** null clears; what is no plain value has no text. */
 function textOf(value: unknown): string | undefined {
   if (value === null || value === undefined) return '';
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    ? String(value)
+    : undefined;
 }
 
 /** A caller's own text comes back in the answer: not a megabyte of it. */

@@ -37,8 +37,11 @@ export async function findSubscriber(ctx: Context, { subscriber, listUid }: Subs
 export async function subscribersByAddress(ctx: Context, address: string, list?: MailList): Promise<Subscriber[]> {
   if (!isEmailAddress(address.trim())) return [];
   const onList = list ? sql`AND list_id = ${list.id}` : sql``;
-  return select(ctx, sql`customer_id = ${viewerOf(ctx).customerId} AND email_key = ${emailKey(address.trim())} ${onList}
-                         ORDER BY list_id LIMIT ${LISTS_PER_ADDRESS_MAX}`);
+  return select(
+    ctx,
+    sql`customer_id = ${viewerOf(ctx).customerId} AND email_key = ${emailKey(address.trim())} ${onList}
+                         ORDER BY list_id LIMIT ${LISTS_PER_ADDRESS_MAX}`,
+  );
 }
 
 async function findByAddress(ctx: Context, address: string, list: MailList | undefined): Promise<Subscriber> {

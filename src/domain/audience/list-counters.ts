@@ -29,7 +29,11 @@ const NONE: ListCounters = {
 };
 
 /** Counters of several lists of one customer, in the order asked for. */
-export async function listCounters(db: Queryable, customerId: bigint, listIds: readonly bigint[]): Promise<ListCounters[]> {
+export async function listCounters(
+  db: Queryable,
+  customerId: bigint,
+  listIds: readonly bigint[],
+): Promise<ListCounters[]> {
   const rows = await db.query<ListCounters & { listId: bigint }>(
     sql`SELECT list_id AS "listId", subscribed, unsubscribed, unconfirmed, pending, openers, clickers, sent_count AS "sentCount",
                uniq_open_count AS "uniqOpenCount", uniq_click_count AS "uniqClickCount"

@@ -33,7 +33,11 @@ export async function fieldsOfList(db: Queryable, list: Pick<MailList, 'customer
 }
 
 /** The tags of several lists of one customer, in the order asked for, in one statement. */
-export async function fieldTagsOfLists(db: Queryable, customerId: bigint, listIds: readonly bigint[]): Promise<string[][]> {
+export async function fieldTagsOfLists(
+  db: Queryable,
+  customerId: bigint,
+  listIds: readonly bigint[],
+): Promise<string[][]> {
   const rows = await db.query<{ listId: bigint; tag: string }>(
     sql`SELECT list_id AS "listId", tag FROM list_field
          WHERE customer_id = ${customerId} AND list_id = ANY (${[...listIds]}::bigint[]) ORDER BY id`,

@@ -26,8 +26,23 @@ export const FIELD_VALUE_MAX = 4_000;
 const TAKEN_TAGS: ReadonlySet<string> = new Set([
   ...['EMAIL', 'UID', 'STATUS', 'TAGS', 'LIST_NAME', 'LIST_UID', 'LIST_SUBJECT', 'UNSUBSCRIBE_URL', 'UNSUBSCRIBE_LINK'],
   ...['WEB_VIEW_URL', 'UPDATE_PROFILE_URL', 'CAMPAIGN_NAME', 'CAMPAIGN_UID', 'CAMPAIGN_SUBJECT', 'CAMPAIGN_FROM_NAME'],
-  ...['CAMPAIGN_FROM_EMAIL', 'CAMPAIGN_REPLY_TO', 'CONTACT_NAME', 'CONTACT_COMPANY', 'CONTACT_ADDRESS_1', 'CONTACT_ADDRESS_2'],
-  ...['CONTACT_CITY', 'CONTACT_STATE', 'CONTACT_ZIP', 'CONTACT_PHONE', 'CONTACT_COUNTRY', 'CONTACT_EMAIL', 'CONTACT_URL'],
+  ...[
+    'CAMPAIGN_FROM_EMAIL',
+    'CAMPAIGN_REPLY_TO',
+    'CONTACT_NAME',
+    'CONTACT_COMPANY',
+    'CONTACT_ADDRESS_1',
+    'CONTACT_ADDRESS_2',
+  ],
+  ...[
+    'CONTACT_CITY',
+    'CONTACT_STATE',
+    'CONTACT_ZIP',
+    'CONTACT_PHONE',
+    'CONTACT_COUNTRY',
+    'CONTACT_EMAIL',
+    'CONTACT_URL',
+  ],
   ...['CURRENT_YEAR', 'CURRENT_MONTH', 'CURRENT_DAY', 'CURRENT_DATE'],
 ]);
 /** A field TAG also answers to SUBSCRIBER_TAG in messages, so no field may begin so. */
@@ -61,14 +76,19 @@ export interface AddListFieldInput {
 
 const VALUE_TEXT = { text: multiLine(FIELD_VALUE_MAX), line: optionalLine(FIELD_VALUE_MAX) };
 const NUMBER = /^[+-]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})(e[+-]?\d{1,3})?$/i;
-const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})([T ](\d{2}):(\d{2})(:(\d{2})(\.\d{1,9})?)?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?)?$/i;
+const DATE_TIME =
+  /^(\d{4})-(\d{2})-(\d{2})([T ](\d{2}):(\d{2})(:(\d{2})(\.\d{1,9})?)?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?)?$/i;
 
 /** What is wrong with `value` as a value of this type, as the end of a sentence; undefined when nothing is. */
 export function fieldValueFault(type: FieldType, value: string): string | undefined {
   const parsed = (type === 'text' ? VALUE_TEXT.text : VALUE_TEXT.line).safeParse(value);
-  if (!parsed.success) return value.length > FIELD_VALUE_MAX ? `may not be greater than ${FIELD_VALUE_MAX} characters` : 'must not contain control characters';
+  if (!parsed.success)
+    return value.length > FIELD_VALUE_MAX
+      ? `may not be greater than ${FIELD_VALUE_MAX} characters`
+      : 'must not contain control characters';
   if (type === 'number' && !NUMBER.test(value.trim())) return 'must be a number';
-  if (type === 'datetime' && !isDateTime(value.trim())) return 'must be a date such as 2026-12-31 or 2026-12-31 23:59:00';
+  if (type === 'datetime' && !isDateTime(value.trim()))
+    return 'must be a date such as 2026-12-31 or 2026-12-31 23:59:00';
   return undefined;
 }
 

@@ -68,7 +68,11 @@ export const CONTACT_OBJECT = sql`jsonb_build_object(
 type Values<Columns> = { readonly [name in keyof Columns]?: string | number | boolean | null | undefined };
 
 /** Writes what is given and leaves the rest. Answers whether the list was still there. */
-export async function updateListRow(db: Queryable, list: MailList, values: Values<typeof LIST_COLUMNS>): Promise<boolean> {
+export async function updateListRow(
+  db: Queryable,
+  list: MailList,
+  values: Values<typeof LIST_COLUMNS>,
+): Promise<boolean> {
   const assignments = [sql`updated_at = now()`, ...assignmentsOf(LIST_COLUMNS, values)];
   const touched = await db.execute(
     sql`UPDATE mail_list SET ${join(assignments)} WHERE customer_id = ${list.customerId} AND id = ${list.id}`,
@@ -76,7 +80,11 @@ export async function updateListRow(db: Queryable, list: MailList, values: Value
   return touched === 1;
 }
 
-export async function updateContactRow(db: Queryable, list: MailList, values: Values<typeof CONTACT_COLUMNS>): Promise<void> {
+export async function updateContactRow(
+  db: Queryable,
+  list: MailList,
+  values: Values<typeof CONTACT_COLUMNS>,
+): Promise<void> {
   const assignments = assignmentsOf(CONTACT_COLUMNS, values);
   if (assignments.length === 0) return;
   await db.execute(
@@ -87,5 +95,7 @@ export async function updateContactRow(db: Queryable, list: MailList, values: Va
 /** Only columns of the table above can ever be written, whatever `values` holds. */
 function assignmentsOf<Columns extends Record<string, Sql>>(columns: Columns, values: Values<Columns>): Sql[] {
   const names: (keyof Columns)[] = Object.keys(columns);
-  return names.filter((name) => values[name] !== undefined).map((name) => sql`${columns[name] ?? sql``} = ${values[name]}`);
+  return names
+    .filter((name) => values[name] !== undefined)
+    .map((name) => sql`${columns[name] ?? sql``} = ${values[name]}`);
 }

@@ -36,7 +36,10 @@ const countryId = z.preprocess(
   z.number().refine((id) => countryOf(id) !== undefined, 'is not in the table of countries'),
 );
 
-const webAddress = optionalLine(URL_MAX).refine((url) => url === '' || isWebAddress(url), 'must be a web address that begins with http:// or https://');
+const webAddress = optionalLine(URL_MAX).refine(
+  (url) => url === '' || isWebAddress(url),
+  'must be a web address that begins with http:// or https://',
+);
 
 /** Absent and null are the empty text. */
 function emptyOr<Schema extends z.ZodType<string>>(schema: Schema) {

@@ -8,7 +8,10 @@ export const foreignSubscriber = () => new ForeignResourceError(...NO_SUBSCRIBER
 export const emailTaken = () => new ValidationError({ EMAIL: ['The email has already been taken.'] }, 'EMAIL_TAKEN');
 
 export const emailSuppressed = () =>
-  new ValidationError({ EMAIL: ['This email address is suppressed (it bounced, complained or was blocked) and gets no mail.'] }, 'EMAIL_SUPPRESSED');
+  new ValidationError(
+    { EMAIL: ['This email address is suppressed (it bounced, complained or was blocked) and gets no mail.'] },
+    'EMAIL_SUPPRESSED',
+  );
 
 export const severalLists = () =>
   new ValidationError({ listUid: ['This address is on several lists: say which one.'] }, 'LIST_REQUIRED');

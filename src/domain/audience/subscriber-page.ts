@@ -46,14 +46,22 @@ export async function countSubscribers(ctx: Context, filter: SubscriberFilter): 
 }
 
 /** One numbered page; `total` is what `countSubscribers` said. */
-export async function subscriberPage(ctx: Context, filter: SubscriberFilter, window: SubscriberWindow & { total: number }): Promise<Subscriber[]> {
+export async function subscriberPage(
+  ctx: Context,
+  filter: SubscriberFilter,
+  window: SubscriberWindow & { total: number },
+): Promise<Subscriber[]> {
   const { offset, limit, total } = window;
   if (offset >= total) return [];
   if (filter.opened === undefined && filter.clicked === undefined) return unfilteredPage(ctx.db, filter, window);
   // From the nearer end: the last page is as near as the first.
   if (offset <= total / 2) return rowsInOrder(ctx.db, filter, { direction: 'forward', limit, offset });
   const behind = total - offset - limit;
-  const reading = { direction: 'backward', limit: behind < 0 ? limit + behind : limit, offset: Math.max(0, behind) } as const;
+  const reading = {
+    direction: 'backward',
+    limit: behind < 0 ? limit + behind : limit,
+    offset: Math.max(0, behind),
+  } as const;
   return (await rowsInOrder(ctx.db, filter, reading)).reverse();
 }
 
@@ -71,7 +79,11 @@ export function subscribersByKey(ctx: Context, filter: SubscriberFilter, window:
   return rowsInOrder(ctx.db, filter, { direction: backward ? 'backward' : 'forward', limit, offset: 0, after, before });
 }
 
-async function unfilteredPage(db: Queryable, filter: SubscriberFilter, { offset, limit }: SubscriberWindow): Promise<Subscriber[]> {
+async function unfilteredPage(
+  db: Queryable,
+  filter: SubscriberFilter,
+  { offset, limit }: SubscriberWindow,
+): Promise<Subscriber[]> {
   const [start] = await db.query<{ listId: bigint; block: bigint; passed: number }>(sql`
     SELECT list_id AS "listId", block, passed FROM (
       SELECT list_id, block, members, (sum(members) OVER (ORDER BY list_id, block) - members)::int AS passed
@@ -106,16 +118,22 @@ function keysOf(filter: SubscriberFilter, { after, before }: Reading): Sql {
   const source = drivenByActivity
     ? sql`(SELECT customer_id, list_id, subscriber_id AS id, opened_at, clicked_at FROM hot.subscriber_activity)`
     : sql`subscriber`;
-  const from = after ? sql`AND (k.list_id, k.id) > (${after.listId}, ${after.id})` : empty;
-  const to = before ? sql`AND (k.list_id, k.id) < (${before.listId}, ${before.id})` : empty;
+  const from = after ? sql`AND ${comparison(filter, after, sql`>`)}` : empty;
+  const to = before ? sql`AND ${comparison(filter, before, sql`<`)}` : empty;
   const did = drivenByActivity ? sql`${didInRow(filter)}` : didNot(filter);
   return sql`SELECT k.list_id, k.id FROM ${source} k WHERE k.customer_id = ${filter.customerId} ${onList(sql`k`, filter)} ${from} ${to} ${did}`;
+}
+
+/** On one list by the id alone: beside `list_id = …` a comparison of rows would be walked to, not jumped to. */
+function comparison({ list }: SubscriberFilter, { listId, id }: SubscriberPosition, operator: Sql): Sql {
+  return list ? sql`k.id ${operator} ${id}` : sql`(k.list_id, k.id) ${operator} (${listId}, ${id})`;
 }
 
 /** Conditions on the row of hot.subscriber_activity itself. */
 function didInRow({ opened, clicked }: SubscriberFilter): Sql {
   const open = opened === undefined ? empty : opened ? sql`AND k.opened_at IS NOT NULL` : sql`AND k.opened_at IS NULL`;
-  const click = clicked === undefined ? empty : clicked ? sql`AND k.clicked_at IS NOT NULL` : sql`AND k.clicked_at IS NULL`;
+  const click =
+    clicked === undefined ? empty : clicked ? sql`AND k.clicked_at IS NOT NULL` : sql`AND k.clicked_at IS NULL`;
   return sql`${open} ${click}`;
 }
 
@@ -132,7 +150,12 @@ function onList(alias: Sql, { list }: SubscriberFilter): Sql {
   return list ? sql`AND ${alias}.list_id = ${list.id}` : empty;
 }
 
-async function countBoth(db: Queryable, filter: SubscriberFilter, everybody: number, known: { openers: number; clickers: number }): Promise<number> {
+async function countBoth(
+  db: Queryable,
+  filter: SubscriberFilter,
+  everybody: number,
+  known: { openers: number; clickers: number },
+): Promise<number> {
   const [row] = await db.query<{ both: number }>(sql`
     SELECT count(*)::int AS both FROM hot.subscriber_activity a
      WHERE a.customer_id = ${filter.customerId} ${onList(sql`a`, filter)} AND a.opened_at IS NOT NULL AND a.clicked_at IS NOT NULL`);

@@ -21,7 +21,11 @@ export interface NewSubscriber {
 }
 
 /** Stores a subscriber; undefined when the address is on the list already. */
-export async function insertSubscriber(db: Queryable, list: MailList, person: NewSubscriber): Promise<Subscriber | undefined> {
+export async function insertSubscriber(
+  db: Queryable,
+  list: MailList,
+  person: NewSubscriber,
+): Promise<Subscriber | undefined> {
   const isPending = person.status === 'pending';
   const [row] = await db.query<Subscriber>(sql`
     INSERT INTO subscriber AS s (customer_id, list_id, email, email_key, status, source, ip_address, fields, tags, pending_until)
@@ -34,7 +38,10 @@ export async function insertSubscriber(db: Queryable, list: MailList, person: Ne
 }
 
 /** The subscriber as it is now, locked until the transaction ends; undefined when it is gone. */
-export async function lockSubscriber(db: Queryable, { customerId, listId, id }: SubscriberKey): Promise<Subscriber | undefined> {
+export async function lockSubscriber(
+  db: Queryable,
+  { customerId, listId, id }: SubscriberKey,
+): Promise<Subscriber | undefined> {
   const [row] = await db.query<Subscriber>(
     sql`SELECT ${SUBSCRIBER_COLUMNS} FROM subscriber s
          WHERE customer_id = ${customerId} AND list_id = ${listId} AND id = ${id} FOR UPDATE`,
@@ -53,7 +60,12 @@ export interface SubscriberChange {
 }
 
 /** Writes a locked subscriber; `asked` says that a confirmation mail goes out and its time begins anew. */
-export async function writeSubscriber(db: Queryable, key: SubscriberKey, change: SubscriberChange, asked = false): Promise<Subscriber> {
+export async function writeSubscriber(
+  db: Queryable,
+  key: SubscriberKey,
+  change: SubscriberChange,
+  asked = false,
+): Promise<Subscriber> {
   const [row] = await db.query<Subscriber>(sql`
     UPDATE subscriber AS s
        SET email = ${change.email}, email_key = ${emailKey(change.email)}, status = ${change.status},
@@ -85,7 +97,11 @@ export interface ConsentEntry {
 }
 
 /** Makes the tags known to the list; the first spelling stays. */
-export async function rememberTags(db: Queryable, list: Pick<MailList, 'customerId' | 'id'>, tags: readonly string[]): Promise<void> {
+export async function rememberTags(
+  db: Queryable,
+  list: Pick<MailList, 'customerId' | 'id'>,
+  tags: readonly string[],
+): Promise<void> {
   if (tags.length === 0) return;
   // In one order everywhere, so that two writers never wait for each other.
   const byKey = tags.map((name) => ({ name, key: tagKey(name) })).sort((a, b) => (a.key < b.key ? -1 : 1));
@@ -98,8 +114,12 @@ export async function rememberTags(db: Queryable, list: Pick<MailList, 'customer
 
 /** Erases a subscriber, its history and what it opened or clicked. Answers whether it was there. */
 export async function eraseSubscriber(db: Queryable, { customerId, listId, id }: SubscriberKey): Promise<boolean> {
-  const erased = await db.execute(sql`DELETE FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId} AND id = ${id}`);
-  await db.execute(sql`DELETE FROM consent_event WHERE customer_id = ${customerId} AND list_id = ${listId} AND subscriber_id = ${id}`);
+  const erased = await db.execute(
+    sql`DELETE FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId} AND id = ${id}`,
+  );
+  await db.execute(
+    sql`DELETE FROM consent_event WHERE customer_id = ${customerId} AND list_id = ${listId} AND subscriber_id = ${id}`,
+  );
   await db.execute(sql`
     WITH gone AS (
       DELETE FROM hot.subscriber_activity WHERE customer_id = ${customerId} AND list_id = ${listId} AND subscriber_id = ${id}

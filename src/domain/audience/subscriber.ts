@@ -43,7 +43,10 @@ export const tagsInput = z
   .array(z.string())
   .transform((texts) => distinctTags(texts.flatMap((text) => text.split(',')).map((tag) => tag.trim())))
   .refine((tags) => tags.every(isOneLine), 'must not contain line breaks or control characters')
-  .refine((tags) => tags.every((tag) => tag.length <= TAG_LENGTH_MAX), `may not be longer than ${TAG_LENGTH_MAX} characters each`)
+  .refine(
+    (tags) => tags.every((tag) => tag.length <= TAG_LENGTH_MAX),
+    `may not be longer than ${TAG_LENGTH_MAX} characters each`,
+  )
   .refine((tags) => tags.length <= TAGS_MAX, `may not be more than ${TAGS_MAX}`);
 
 /** Which subscriber is meant: a uid, an id or an address; an address on several lists needs the list (D7). */

@@ -26,7 +26,10 @@ export async function suppress(db: Queryable, { customerId, emailKey, reason }: 
 }
 
 /** Whether the customer, or the whole installation, must not mail this address. */
-export async function isSuppressed(db: Queryable, { customerId, emailKey }: { customerId: bigint; emailKey: string }): Promise<boolean> {
+export async function isSuppressed(
+  db: Queryable,
+  { customerId, emailKey }: { customerId: bigint; emailKey: string },
+): Promise<boolean> {
   const rows = await db.query(
     sql`SELECT 1 FROM suppression WHERE customer_id IN (${customerId}, ${EVERY_CUSTOMER}) AND email_key = ${emailKey} LIMIT 1`,
     'audience.is_suppressed',
@@ -35,6 +38,11 @@ export async function isSuppressed(db: Queryable, { customerId, emailKey }: { cu
 }
 
 /** Takes an address off the customer's list. Answers whether it was on it. */
-export async function unsuppress(db: Queryable, { customerId, emailKey }: { customerId: bigint; emailKey: string }): Promise<boolean> {
-  return (await db.execute(sql`DELETE FROM suppression WHERE customer_id = ${customerId} AND email_key = ${emailKey}`)) > 0;
+export async function unsuppress(
+  db: Queryable,
+  { customerId, emailKey }: { customerId: bigint; emailKey: string },
+): Promise<boolean> {
+  return (
+    (await db.execute(sql`DELETE FROM suppression WHERE customer_id = ${customerId} AND email_key = ${emailKey}`)) > 0
+  );
 }

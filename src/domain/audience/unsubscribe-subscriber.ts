@@ -23,7 +23,11 @@ export interface UnsubscribeOutcome {
  * Unsubscribes by key, for doors that know the person from a signed link and not from a token; undefined when the
  * person is gone. Repeating it changes nothing.
  */
-export async function unsubscribePerson(ctx: Context, key: SubscriberKey, source: ConsentSource): Promise<UnsubscribeOutcome | undefined> {
+export async function unsubscribePerson(
+  ctx: Context,
+  key: SubscriberKey,
+  source: ConsentSource,
+): Promise<UnsubscribeOutcome | undefined> {
   return inTransaction(ctx, async ({ db }) => {
     const subscriber = await lockSubscriber(db, key);
     if (!subscriber) return undefined;

@@ -9,7 +9,11 @@ import { lockSubscriber, writeSubscriber, type SubscriberKey } from './subscribe
  * Sets the values given by tag (empty clears) for somebody known from a signed link; what is no field of the list is
  * left out. False when the person is gone. Throws ValidationError with the tags.
  */
-export async function updatePersonFields(ctx: Context, key: SubscriberKey, values: Readonly<Record<string, string>>): Promise<boolean> {
+export async function updatePersonFields(
+  ctx: Context,
+  key: SubscriberKey,
+  values: Readonly<Record<string, string>>,
+): Promise<boolean> {
   return inTransaction(ctx, async ({ db }) => {
     const subscriber = await lockSubscriber(db, key);
     if (!subscriber) return false;

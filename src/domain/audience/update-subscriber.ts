@@ -5,7 +5,13 @@ import { checkFieldValues } from './field-values.ts';
 import { findSubscriber } from './find-subscriber.ts';
 import { fieldsOfList } from './list-field-store.ts';
 import { emailTaken, subscriberNotFound, tooManyTags, wrongFields } from './subscriber-errors.ts';
-import { insertConsentEvent, lockSubscriber, rememberTags, writeSubscriber, type SubscriberChange } from './subscriber-store.ts';
+import {
+  insertConsentEvent,
+  lockSubscriber,
+  rememberTags,
+  writeSubscriber,
+  type SubscriberChange,
+} from './subscriber-store.ts';
 import { distinctTags, TAGS_MAX, updateSubscriberInput, type Subscriber, type SubscriberRef } from './subscriber.ts';
 
 export interface UpdateSubscriberInput extends SubscriberRef {
@@ -27,7 +33,11 @@ export async function updateSubscriber(ctx: Context, input: UpdateSubscriberInpu
     if (!subscriber) throw subscriberNotFound();
     const change = await checkChange(inner, subscriber, input);
     const updated = await writeSubscriber(inner.db, subscriber, change);
-    await rememberTags(inner.db, { customerId: subscriber.customerId, id: subscriber.listId }, input.tags ? change.tags : []);
+    await rememberTags(
+      inner.db,
+      { customerId: subscriber.customerId, id: subscriber.listId },
+      input.tags ? change.tags : [],
+    );
     if (updated.status !== subscriber.status) {
       await insertConsentEvent(inner.db, updated, { status: updated.status, source: 'api', ipAddress: ctx.ipAddress });
     }
@@ -37,9 +47,17 @@ export async function updateSubscriber(ctx: Context, input: UpdateSubscriberInpu
   });
 }
 
-async function checkChange(ctx: TransactionContext, subscriber: Subscriber, input: UpdateSubscriberInput): Promise<SubscriberChange> {
+async function checkChange(
+  ctx: TransactionContext,
+  subscriber: Subscriber,
+  input: UpdateSubscriberInput,
+): Promise<SubscriberChange> {
   const { email, tags, status } = input;
-  const parsed = checkInput(updateSubscriberInput, { EMAIL: email ?? undefined, tags: tags ?? undefined, status: status ?? undefined });
+  const parsed = checkInput(updateSubscriberInput, {
+    EMAIL: email ?? undefined,
+    tags: tags ?? undefined,
+    status: status ?? undefined,
+  });
   const fields = await fieldsOfList(ctx.db, { customerId: subscriber.customerId, id: subscriber.listId });
   const options = { ignoreUnknown: input.ignoreUnknownFields ?? false, isNew: false };
   const values = checkFieldValues(fields, input.fieldValues ?? {}, options);

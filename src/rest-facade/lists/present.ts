@@ -63,5 +63,16 @@ function presentField(field: RestListFieldFragment) {
 function presentContact(contact: OneList['contact']) {
   if (!contact) return {};
   const { company, state, city, zip, phone, email, url } = contact;
-  return { company, state, address_1: contact.address1, address_2: contact.address2, city, zip, phone, country: contact.country?.name ?? '', email, url };
+  return {
+    company,
+    state,
+    address_1: contact.address1,
+    address_2: contact.address2,
+    city,
+    zip,
+    phone,
+    country: contact.country?.name ?? '',
+    email,
+    url,
+  };
 }

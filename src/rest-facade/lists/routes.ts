@@ -22,7 +22,8 @@ const addField = {
   }),
 } as const;
 
-const fieldCreated = (data: DataOf<'AddListField'>) => ["List's field was created", { field: presentNewField(data.addListField) }] as const;
+const fieldCreated = (data: DataOf<'AddListField'>) =>
+  ["List's field was created", { field: presentNewField(data.addListField) }] as const;
 
 export const listRows = [
   endpoint({

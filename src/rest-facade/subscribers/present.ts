@@ -23,5 +23,7 @@ export function whom({ id, uid }: { readonly id: string; readonly uid: string })
 
 /** Values are texts; no value is the empty one. */
 function texts(values: Readonly<Record<string, unknown>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(values).map(([tag, value]) => [tag, value === null ? '' : String(value)]));
+  return Object.fromEntries(
+    Object.entries(values).map(([tag, value]) => [tag, typeof value === 'string' ? value : '']),
+  );
 }

@@ -18,27 +18,42 @@ const indexes = (['/subscribers', '/lists/:list_uid/subscribers'] as const).map(
     path,
     access: 'token',
     operation: 'Subscribers',
-    variables: (input) => ({ listUid: listUid(input), opened: input.flag('open'), clicked: input.flag('click'), ...pageArguments(input) }),
+    variables: (input) => ({
+      listUid: listUid(input),
+      opened: input.flag('open'),
+      clicked: input.flag('click'),
+      ...pageArguments(input),
+    }),
     present: ({ subscribersPage }) => page(subscribersPage, presentSubscriberRow),
   }),
 );
 
-const creates = (['/subscribers', '/lists/:list_uid/subscribers', '/lists/:list_uid/subscribers/store'] as const).map((path) =>
-  endpoint({
-    method: 'POST',
-    path,
-    access: 'token',
-    operation: 'AddSubscriber',
-    variables: (input) => ({
-      input: { listUid: neededListUid(input), email: input.text('EMAIL', 'email') ?? '', fieldValues: fieldValues(input), tags: tags(input), ignoreUnknownFields: true },
+const creates = (['/subscribers', '/lists/:list_uid/subscribers', '/lists/:list_uid/subscribers/store'] as const).map(
+  (path) =>
+    endpoint({
+      method: 'POST',
+      path,
+      access: 'token',
+      operation: 'AddSubscriber',
+      variables: (input) => ({
+        input: {
+          listUid: neededListUid(input),
+          email: input.text('EMAIL', 'email') ?? '',
+          fieldValues: fieldValues(input),
+          tags: tags(input),
+          ignoreUnknownFields: true,
+        },
+      }),
+      fieldName,
+      refuseClassic: duplicate,
+      present: ({ addSubscriber: subscriber }) => {
+        const asked = subscriber.status === 'pending';
+        return created(
+          asked ? 'Confirmation email sent to the subscriber' : 'Subscriber was successfully created',
+          whom(subscriber),
+        );
+      },
     }),
-    fieldName,
-    refuseClassic: duplicate,
-    present: ({ addSubscriber: subscriber }) => {
-      const asked = subscriber.status === 'pending';
-      return created(asked ? 'Confirmation email sent to the subscriber' : 'Subscriber was successfully created', whom(subscriber));
-    },
-  }),
 );
 
 const reads = (['/subscribers/:id', '/lists/:list_uid/subscribers/:id'] as const).map((path) =>
@@ -91,7 +106,8 @@ const tagging = [
     operation: 'TagSubscriber',
     variables: (input) => ({ ...which(input), tags: tags(input) ?? [] }),
     fieldName,
-    present: ({ tagSubscriber: subscriber }) => done('Tag was added successfully', { ...whom(subscriber), tags: subscriber.tags }),
+    present: ({ tagSubscriber: subscriber }) =>
+      done('Tag was added successfully', { ...whom(subscriber), tags: subscriber.tags }),
   }),
   endpoint({
     method: 'POST',
@@ -100,7 +116,8 @@ const tagging = [
     operation: 'UntagSubscriber',
     variables: (input) => ({ ...which(input), tags: tags(input) ?? [] }),
     fieldName,
-    present: ({ untagSubscriber: subscriber }) => done('Tag was removed successfully', { ...whom(subscriber), tags: subscriber.tags }),
+    present: ({ untagSubscriber: subscriber }) =>
+      done('Tag was removed successfully', { ...whom(subscriber), tags: subscriber.tags }),
   }),
 ];
 
@@ -147,7 +164,17 @@ const deletes = deletePlaces.map(([method, path]) =>
   }),
 );
 
-export const subscriberRows = [...indexes, ...creates, ...reads, byEmail, ...updates, ...tagging, ...subscribes, ...unsubscribes, ...deletes];
+export const subscriberRows = [
+  ...indexes,
+  ...creates,
+  ...reads,
+  byEmail,
+  ...updates,
+  ...tagging,
+  ...subscribes,
+  ...unsubscribes,
+  ...deletes,
+];
 
 /** The subscriber meant by the path, and the list if one is named (D7). */
 function which(input: Input) {

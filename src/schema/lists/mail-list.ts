@@ -1,12 +1,18 @@
 /** Mailing lists with their fields, contact, tags and numbers. Numbers come from counters, through one loader. */
-import { listCounters, listStatistics, type ListCounters, type ListStatistics } from '../../domain/audience/list-counters.ts';
+import {
+  listCounters,
+  listStatistics,
+  type ListCounters,
+  type ListStatistics,
+} from '../../domain/audience/list-counters.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 import { loadBy } from '../loaders/load-by.ts';
 import { ListContact } from './list-contact.ts';
 
-const readCounters = (ctx: GraphqlContext, ids: readonly bigint[]) => listCounters(ctx.db, viewerOf(ctx).customerId, ids);
+const readCounters = (ctx: GraphqlContext, ids: readonly bigint[]) =>
+  listCounters(ctx.db, viewerOf(ctx).customerId, ids);
 
 const ListCountersType = builder.objectRef<ListCounters>('ListCounters').implement({
   description: 'How many people are in which state, and what they did.',
@@ -52,7 +58,7 @@ export const ListField = builder.prismaObject('ListField', {
   }),
 });
 
-const ListTag = builder.prismaObject('ListTag', {
+builder.prismaObject('ListTag', {
   authScopes: { scope: 'lists:read' },
   fields: (t) => ({ name: t.exposeString('name') }),
 });
@@ -82,7 +88,11 @@ export const MailList = builder.prismaObject('MailList', {
     }),
     tags: t.relatedConnection(
       'tags',
-      { cursor: 'customerId_listId_nameKey', description: 'Tags its subscribers ever had.', query: { orderBy: { nameKey: 'asc' } } },
+      {
+        cursor: 'customerId_listId_nameKey',
+        description: 'Tags its subscribers ever had.',
+        query: { orderBy: { nameKey: 'asc' } },
+      },
       { name: 'ListTagConnection' },
       { name: 'ListTagEdge' },
     ),

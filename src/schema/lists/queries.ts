@@ -27,7 +27,11 @@ builder.queryField('lists', (t) =>
       description: 'All lists, the oldest first.',
       authScopes: { scope: 'lists:read' },
       resolve: (query, _root, _args, ctx) =>
-        ctx.prisma.mailList.findMany({ ...query, where: { customerId: viewerOf(ctx).customerId }, orderBy: { id: 'asc' } }),
+        ctx.prisma.mailList.findMany({
+          ...query,
+          where: { customerId: viewerOf(ctx).customerId },
+          orderBy: { id: 'asc' },
+        }),
     },
     { name: 'MailListConnection' },
     { name: 'MailListEdge' },
@@ -48,7 +52,9 @@ const MailListPage = builder.objectRef<PageWindow>('MailListPage').implement({
           take: perPage,
         }),
     }),
-    total: t.int({ resolve: (_page, _args, ctx) => ctx.prisma.mailList.count({ where: { customerId: viewerOf(ctx).customerId } }) }),
+    total: t.int({
+      resolve: (_page, _args, ctx) => ctx.prisma.mailList.count({ where: { customerId: viewerOf(ctx).customerId } }),
+    }),
     page: t.exposeInt('page'),
     perPage: t.exposeInt('perPage'),
   }),

@@ -23,7 +23,8 @@ const refArgs = () =>
 builder.mutationField('addSubscriber', (t) =>
   t.fieldWithInput({
     type: Subscriber,
-    description: 'Puts a person on a list: subscribed, or pending with a confirmation mail where the list wants double opt-in.',
+    description:
+      'Puts a person on a list: subscribed, or pending with a confirmation mail where the list wants double opt-in.',
     authScopes: SCOPE,
     errors: {},
     input: {
@@ -80,17 +81,35 @@ builder.mutationField('untagSubscriber', (t) =>
   }),
 );
 
-const transition = (name: string, verb: (ctx: Context, ref: SubscriberRef) => Promise<SubscriberRow>, description: string) =>
+const transition = (
+  name: string,
+  verb: (ctx: Context, ref: SubscriberRef) => Promise<SubscriberRow>,
+  description: string,
+) =>
   builder.mutationField(name, (t) =>
-    t.field({ type: Subscriber, description, authScopes: SCOPE, errors: {}, args: refArgs(), resolve: (_root, ref, ctx) => verb(ctx, ref) }),
+    t.field({
+      type: Subscriber,
+      description,
+      authScopes: SCOPE,
+      errors: {},
+      args: refArgs(),
+      resolve: (_root, ref, ctx) => verb(ctx, ref),
+    }),
   );
 
 transition('subscribeSubscriber', subscribeSubscriber, 'Asks the person (again): pending, and a confirmation mail.');
-transition('unsubscribeSubscriber', unsubscribeSubscriber, 'Takes the consent back; the person stays on the list and gets no more mail.');
+transition(
+  'unsubscribeSubscriber',
+  unsubscribeSubscriber,
+  'Takes the consent back; the person stays on the list and gets no more mail.',
+);
 
 const DeletedSubscriber = builder.objectRef<SubscriberRow>('DeletedSubscriber').implement({
   authScopes: SCOPE,
-  fields: (t) => ({ uid: t.string({ resolve: ({ id }) => subscriberUid(id) }), id: t.expose('id', { type: 'BigInt' }) }),
+  fields: (t) => ({
+    uid: t.string({ resolve: ({ id }) => subscriberUid(id) }),
+    id: t.expose('id', { type: 'BigInt' }),
+  }),
 });
 
 builder.mutationField('deleteSubscriber', (t) =>

@@ -2,7 +2,13 @@
 import { resolveCursorConnection, type ResolveCursorConnectionArgs } from '@pothos/plugin-relay';
 import { findSubscriber, subscribersByAddress } from '../../domain/audience/find-subscriber.ts';
 import { ownList } from '../../domain/audience/own-list.ts';
-import { countSubscribers, subscriberPage, subscribersByKey, type SubscriberFilter, type SubscriberPosition } from '../../domain/audience/subscriber-page.ts';
+import {
+  countSubscribers,
+  subscriberPage,
+  subscribersByKey,
+  type SubscriberFilter,
+  type SubscriberPosition,
+} from '../../domain/audience/subscriber-page.ts';
 import type { Subscriber as SubscriberRow } from '../../domain/audience/subscriber.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { ValidationError } from '../../lib/errors.ts';
@@ -93,7 +99,11 @@ interface Activity {
   readonly clicked?: boolean | null | undefined;
 }
 
-function filterOf(ctx: GraphqlContext, list: { readonly id: bigint } | undefined, { opened, clicked }: Activity): SubscriberFilter {
+function filterOf(
+  ctx: GraphqlContext,
+  list: { readonly id: bigint } | undefined,
+  { opened, clicked }: Activity,
+): SubscriberFilter {
   return { customerId: viewerOf(ctx).customerId, list, opened: opened ?? undefined, clicked: clicked ?? undefined };
 }
 
@@ -101,15 +111,26 @@ type KeyArgs = Parameters<typeof resolveCursorConnection>[0]['args'];
 
 function connection(ctx: GraphqlContext, filter: SubscriberFilter, args: KeyArgs) {
   return resolveCursorConnection(
-    { args, defaultSize: FIRST_DEFAULT, maxSize: FIRST_MAX, toCursor: ({ listId, id }: SubscriberRow) => `${listId}.${id}` },
+    {
+      args,
+      defaultSize: FIRST_DEFAULT,
+      maxSize: FIRST_MAX,
+      toCursor: ({ listId, id }: SubscriberRow) => `${listId}.${id}`,
+    },
     async ({ before, after, limit, inverted }: ResolveCursorConnectionArgs) =>
-      subscribersByKey(ctx, filter, { after: positionOf(after), before: positionOf(before), limit, backward: inverted }),
+      subscribersByKey(ctx, filter, {
+        after: positionOf(after),
+        before: positionOf(before),
+        limit,
+        backward: inverted,
+      }),
   );
 }
 
 function positionOf(cursor: string | undefined): SubscriberPosition | undefined {
   if (cursor === undefined) return undefined;
   const [, listId, id] = /^(\d{1,18})\.(\d{1,18})$/.exec(cursor) ?? [];
-  if (listId === undefined || id === undefined) throw new ValidationError({ after: ['This is no cursor of this connection.'] });
+  if (listId === undefined || id === undefined)
+    throw new ValidationError({ after: ['This is no cursor of this connection.'] });
   return { listId: BigInt(listId), id: BigInt(id) };
 }

@@ -20,7 +20,11 @@ export function sendConfirmationTask(drivers: DriverPool): Task {
     await sendTransactional(ctx, drivers, {
       customerId,
       customerUid: request.customerUid,
-      list: { uid: request.listUid, name: request.listName, contact: { ...contact, country: countryOf(contact.countryId)?.name ?? '' } },
+      list: {
+        uid: request.listUid,
+        name: request.listName,
+        contact: { ...contact, country: countryOf(contact.countryId)?.name ?? '' },
+      },
       from: { name: request.fromName, email: request.fromEmail },
       to: { email: request.email, uid: subscriberUid(subscriberId), fields: {} },
       // Asked again is another mail; a job that is repeated is the same one.

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { countSubscribers, subscriberPage, subscribersByKey, type SubscriberFilter } from '../../../src/domain/audience/subscriber-page.ts';
+import {
+  countSubscribers,
+  subscriberPage,
+  subscribersByKey,
+  type SubscriberFilter,
+} from '../../../src/domain/audience/subscriber-page.ts';
 import { createTenant, newList } from '../../support/tenant.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
@@ -24,7 +29,9 @@ await ctx.db.execute(sql`
     FROM (SELECT list_id, count(opened_at) AS openers, count(clicked_at) AS clickers FROM added GROUP BY list_id) n
    WHERE c.list_id = n.list_id`);
 
-const everybody = await ctx.db.query<{ id: bigint; list_id: bigint }>(sql`SELECT id, list_id FROM subscriber ORDER BY list_id, id`);
+const everybody = await ctx.db.query<{ id: bigint; list_id: bigint }>(
+  sql`SELECT id, list_id FROM subscriber ORDER BY list_id, id`,
+);
 
 /** What a filter means, said once more and slowly. */
 function expected({ list, opened, clicked }: SubscriberFilter): bigint[] {
@@ -37,18 +44,32 @@ function expected({ list, opened, clicked }: SubscriberFilter): bigint[] {
 
 const lists = [undefined, big, small];
 const choices = [undefined, true, false];
-const filters = lists.flatMap((list) => choices.flatMap((opened) => choices.map((clicked): SubscriberFilter => ({ customerId, list, opened, clicked }))));
+const filters = lists.flatMap((list) =>
+  choices.flatMap((opened) => choices.map((clicked): SubscriberFilter => ({ customerId, list, opened, clicked }))),
+);
 
-test.each(filters.map((filter, no) => [no, filter] as const))('filter %i: the total and pages from everywhere', async (_no, filter) => {
-  const ids = expected(filter);
-  const total = await countSubscribers(ctx, filter);
-  expect(total).toBe(ids.length);
-  for (const offset of [0, 25, Math.floor(total / 2) - 10, Math.floor(total / 2) + 10, total - 25, total - 7, total, total + 100]) {
-    if (offset < 0) continue;
-    const page = await subscriberPage(ctx, filter, { offset, limit: 25, total });
-    expect(page.map(({ id }) => id)).toEqual(ids.slice(offset, offset + 25));
-  }
-});
+test.each(filters.map((filter, no) => [no, filter] as const))(
+  'filter %i: the total and pages from everywhere',
+  async (_no, filter) => {
+    const ids = expected(filter);
+    const total = await countSubscribers(ctx, filter);
+    expect(total).toBe(ids.length);
+    for (const offset of [
+      0,
+      25,
+      Math.floor(total / 2) - 10,
+      Math.floor(total / 2) + 10,
+      total - 25,
+      total - 7,
+      total,
+      total + 100,
+    ]) {
+      if (offset < 0) continue;
+      const page = await subscriberPage(ctx, filter, { offset, limit: 25, total });
+      expect(page.map(({ id }) => id)).toEqual(ids.slice(offset, offset + 25));
+    }
+  },
+);
 
 test('all pages of a list together are the list', async () => {
   const filter = { customerId, list: big };
@@ -69,7 +90,11 @@ test('by key, in both directions, over the border of two lists', async () => {
       const last = seen.at(-1);
       const row = everybody.find(({ id }) => id === last);
       const position = row && { listId: row.list_id, id: row.id };
-      const page = await subscribersByKey(ctx, filter, backward ? { limit: 700, before: position, backward } : { limit: 700, after: position });
+      const page = await subscribersByKey(
+        ctx,
+        filter,
+        backward ? { limit: 700, before: position, backward } : { limit: 700, after: position },
+      );
       if (page.length === 0) return seen;
       seen.push(...page.map(({ id }) => id));
     }
