@@ -6,12 +6,15 @@ import { defineTask } from '../task.ts';
 /** Whoever uploaded cannot mend what is wrong here; the log of the job says more. */
 const STOPPED = 'The import could not go on. What was read so far is on the list; import the file again for the rest.';
 
-export const runImportTask = defineTask(runImportJob, async (ctx, { customerId, importId }, { abortSignal, attempt }) => {
-  const key = { customerId, id: importId };
-  try {
-    await runListImport(ctx, key, abortSignal);
-  } catch (error) {
-    if (attempt >= runImportJob.attemptsMax) await failListImport(ctx, key, STOPPED);
-    throw error;
-  }
-});
+export const runImportTask = defineTask(
+  runImportJob,
+  async (ctx, { customerId, importId }, { abortSignal, attempt }) => {
+    const key = { customerId, id: importId };
+    try {
+      await runListImport(ctx, key, abortSignal);
+    } catch (error) {
+      if (attempt >= runImportJob.attemptsMax) await failListImport(ctx, key, STOPPED);
+      throw error;
+    }
+  },
+);
