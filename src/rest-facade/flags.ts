@@ -1,4 +1,4 @@
-/** Flags (decision D4): many spellings in; out as the specification shows each field. */
+/** Flags (decision D4), in any of their spellings. */
 import type { BagValue } from './bag.ts';
 
 const SPELLINGS: ReadonlyMap<string, boolean> = new Map([
@@ -17,14 +17,4 @@ export function flagOf(value: BagValue): boolean | undefined {
   if (typeof value === 'boolean') return value;
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
   return SPELLINGS.get(String(value).trim().toLowerCase());
-}
-
-/** For fields that the specification calls flags. */
-export function oneOrZero(flag: boolean): 1 | 0 {
-  return flag ? 1 : 0;
-}
-
-/** For plan options. */
-export function yesOrNo(flag: boolean): 'yes' | 'no' {
-  return flag ? 'yes' : 'no';
 }
