@@ -68,7 +68,7 @@ export interface Handover {
   readonly epoch: number;
 }
 
-interface SettleInput {
+export interface SettleInput {
   readonly key: LedgerKey;
   readonly listId: bigint;
   readonly holder: Leaseholder;

@@ -12,6 +12,7 @@ import { NO_SERVER_DELAY_SECONDS, RENEWALS_PER_LEASE, type LedgerRange } from '.
 import type { Dispatch, DispatchCache } from './dispatch.ts';
 import { openWorkIn } from './ledger-read-model.ts';
 import { claimRange, recoverAmbiguous, releaseLeases, renewLeases } from './ledger-store.ts';
+import { recorderOf } from './outcome-recorder.ts';
 import { runSendingLoop, type LoopEnd } from './sending-loop.ts';
 
 export interface SendingTools {
@@ -72,8 +73,9 @@ async function workThrough({ ctx, dispatch, range, channel, worker }: Work): Pro
   const renewal = setInterval(() => {
     renewLeases(ctx.db, range, holder).catch((error: unknown) => ctx.log.warn('delivery.renewal_failed', { message: messageOf(error) }));
   }, (holder.leaseSeconds * 1_000) / RENEWALS_PER_LEASE);
+  const recorder = recorderOf(ctx, dispatch, { serverId: channel.serverId, holder });
   try {
-    return await runSendingLoop({ ctx, dispatch, channel, holder, claimed, abortSignal: worker.abortSignal, announce: worker.announce });
+    return await runSendingLoop({ ctx, dispatch, channel, recorder, claimed, abortSignal: worker.abortSignal, announce: worker.announce });
   } finally {
     clearInterval(renewal);
     await releaseLeases(ctx.db, range, holder.owner);

@@ -1,0 +1,154 @@
+/**
+ * A whole campaign against another program's SMTP receiver, beside what that program's own source reaches against the
+ * same receiver in the same run: messages a second, processor time a message, the ledger's balance. With `--verify`
+ * every message that arrived is read; with `--kill` the product is killed in the middle and started again.
+ *
+ *   node bench/campaign.ts [--smoke] [--recipients 20000] [--verify] [--kill]
+ *
+ * Needs Postfix's smtp-sink and smtp-source (Debian's package postfix); SMTP_SINK=/path names the sink where it is not
+ * in the usual places. Without them nothing is measured, and that is said.
+ */
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { startScratchPostgres } from '../scripts/scratch-postgres.ts';
+import { startProduct, type Product } from './support/product.ts';
+import { postfixFolder, startSmtpSink, type Sink } from './support/smtp-sink.ts';
+
+const { values } = parseArgs({
+  options: {
+    smoke: { type: 'boolean', default: false },
+    recipients: { type: 'string' },
+    verify: { type: 'boolean', default: false },
+    kill: { type: 'boolean', default: false },
+    connections: { type: 'string', default: '5' },
+    window: { type: 'string', default: '10' },
+  },
+});
+const RECIPIENTS = Number(values.recipients ?? (values.smoke ? 200 : 20_000));
+const MESSAGE_BYTES = 11_000;
+/** As the product's own embedded server runs. */
+const DURABLE = ['fsync=on', 'synchronous_commit=on', 'full_page_writes=on', 'autovacuum=on', 'shared_buffers=256MB'];
+const PARAGRAPH = 'Our new collection is here, made of linen and wool, in six colours. '.repeat(12);
+const HTML = `<html><body><h1>Hello {FIRST_NAME}</h1>${[1, 2, 3, 4, 5]
+  .map((n) => `<p>${PARAGRAPH} <a href="https://shop.example/offer/${n}?for={EMAIL}">Offer ${n}</a></p>`)
+  .join('\n')}<p>{CITY}, <a href="{UNSUBSCRIBE_URL}">unsubscribe</a></p></body></html>`;
+
+const folder = postfixFolder();
+if (folder === undefined) {
+  console.log('There is no smtp-sink on this machine (Debian package postfix; SMTP_SINK=/path): nothing was measured.');
+} else {
+  await main(folder);
+}
+
+async function main(folder: string): Promise<void> {
+  const dump = values.verify ? mkdtempSync(path.join(tmpdir(), 'mailwright-dump-')) : undefined;
+  if (dump) chmodSync(dump, 0o777);
+  const [server, sink] = await Promise.all([startScratchPostgres(DURABLE), startSmtpSink(folder, dump && path.join(dump, 'm.'))]);
+  try {
+    await measure(server.url, sink, dump);
+  } finally {
+    sink.close();
+    await server.stop();
+    if (dump) rmSync(dump, { recursive: true, force: true });
+  }
+}
+
+async function measure(databaseUrl: string, sink: Sink, dump: string | undefined): Promise<void> {
+  const source = values.verify ? undefined : await sink.measureSource(RECIPIENTS, MESSAGE_BYTES);
+  let product = await startProduct(databaseUrl);
+  const client = new pg.Client(databaseUrl);
+  await client.connect();
+  const uid = await prepare(product, client, sink);
+  const [startedAt, cpuBefore] = [performance.now(), product.cpuSeconds()];
+  await product.rest('POST', `/campaigns/${uid}/run`);
+  if (values.kill) product = await killInTheMiddle(product, client, databaseUrl);
+  await untilDone(client);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const rate = RECIPIENTS / seconds;
+  const { rows } = await client.query('SELECT audience, open, sent, failed, skipped, suppressed, unknown FROM hot.delivery_counter');
+  console.log(`campaign to ${RECIPIENTS}: ${seconds.toFixed(1)} s, ${Math.round(rate)} messages/s, peak ${Math.round(product.peakMegabytes())} MB`);
+  if (!values.kill) console.log(`processor time of the product: ${(((product.cpuSeconds() - cpuBefore) / RECIPIENTS) * 1e6).toFixed(0)} us a message`);
+  console.log(`ledger: ${JSON.stringify(rows[0])}`);
+  if (source !== undefined) console.log(`smtp-source, same receiver, same run: ${Math.round(source)} messages/s; ratio ${(rate / source).toFixed(2)}`);
+  if (dump) verify(dump);
+  await client.end();
+  await product.stop();
+}
+
+/** A list, people, a server and a campaign; answers the campaign's uid. */
+async function prepare(product: Product, client: pg.Client, sink: Sink): Promise<string> {
+  const contact = { company: 'Shop', address_1: '1 High Street', city: 'Springfield', state: 'CA', zip: '12345', phone: '1', country_id: 1, email: 'shop@shop.example' };
+  const sender = { from_email: 'news@shop.example', from_name: 'Shop' };
+  const { list_uid } = await product.rest<{ list_uid: string }>('POST', '/lists', { name: 'Bench', default_subject: 'News', ...sender, contact });
+  await product.rest('POST', `/lists/${list_uid}/add-field`, { type: 'text', label: 'City', tag: 'CITY' });
+  await client.query(
+    `INSERT INTO subscriber (customer_id, list_id, email, email_key, status, fields)
+     SELECT l.customer_id, l.id, 'person' || n || '@example.org', 'person' || n || '@example.org', 'subscribed',
+            jsonb_build_object('FIRST_NAME', 'Name' || n, 'CITY', 'City' || n % 100)
+       FROM mail_list l, generate_series(1, $1::int) n`,
+    [RECIPIENTS],
+  );
+  await client.query('VACUUM ANALYZE');
+  const settings = { host: '127.0.0.1', port: sink.port, encryption: 'none', connections: Number(values.connections), window: Number(values.window) };
+  await product.rest('POST', '/sending_servers', { name: 'Sink', type: 'smtp', settings });
+  const campaign = { list_uid, name: 'Bench', subject: 'News for {FIRST_NAME}', ...sender, html: HTML, track_open: 1, track_click: 1 };
+  const { campaign_uid } = await product.rest<{ campaign_uid: string }>('POST', '/campaigns', campaign);
+  return campaign_uid;
+}
+
+async function untilDone(client: pg.Client): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ status: string }>('SELECT status FROM campaign');
+    if (rows[0]?.status === 'done') return;
+    await sleep(50);
+  }
+}
+
+async function killInTheMiddle(product: Product, client: pg.Client, databaseUrl: string): Promise<Product> {
+  while ((await sentCount(client)) < RECIPIENTS / 2) await sleep(10);
+  await product.kill();
+  const [killedAt, sentBefore] = [performance.now(), await sentCount(client)];
+  const { rows } = await client.query<{ inFlight: number }>(`SELECT count(*)::int AS "inFlight" FROM hot.delivery WHERE state = 'sending'`);
+  const next = await startProduct(databaseUrl);
+  while ((await sentCount(client)) === sentBefore) await sleep(10);
+  const seconds = ((performance.now() - killedAt) / 1_000).toFixed(1);
+  console.log(`killed at ${sentBefore} sent, ${rows[0]?.inFlight} in flight; went on ${seconds} s after the kill, start included`);
+  return next;
+}
+
+async function sentCount(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ sent: number }>('SELECT sent FROM hot.delivery_counter');
+  return rows[0]?.sent ?? 0;
+}
+
+/** Reads every message that the receiver kept: who got how many, and whether each carries its own values. */
+function verify(dump: string): void {
+  const copies = new Map<string, number>();
+  let wrong = 0;
+  for (const file of readdirSync(dump)) {
+    for (const message of readFileSync(path.join(dump, file), 'utf8').split(/^X-Client-Addr: /m).slice(1)) {
+      const to = /^X-Rcpt-Args: <?([^>\s]+)/m.exec(message)?.[1] ?? '';
+      copies.set(to, (copies.get(to) ?? 0) + 1);
+      if (!isRight(message, /^person(\d+)@/.exec(to)?.[1])) wrong += 1;
+    }
+  }
+  const doubled = [...copies.values()].filter((count) => count > 1).length;
+  console.log(`read back: ${copies.size} recipients, ${doubled} of them got a second copy, ${wrong} messages with wrong content`);
+  if (copies.size !== RECIPIENTS || wrong > 0) process.exitCode = 1;
+}
+
+function isRight(message: string, number: string | undefined): boolean {
+  const text = message.replace(/=\r?\n/g, '').replace(/\r?\n[ \t]/g, ' ');
+  return [
+    `Subject: News for Name${number}\n`,
+    `Hello Name${number}<`,
+    `City${Number(number) % 100},`,
+    'List-Unsubscribe-Post: List-Unsubscribe=One-Click',
+    'List-Unsubscribe: <http',
+    '/o/',
+  ].every((needle) => text.replaceAll('\r', '').includes(needle)) && (text.match(/\/c\//g) ?? []).length >= 5;
+}

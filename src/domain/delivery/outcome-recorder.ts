@@ -1,0 +1,94 @@
+/**
+ * Group commit for the ledger: several jobs of one process send the same campaign, and every write of theirs touches
+ * the same row of counters. While one write is on its way the next ones gather and become one statement.
+ */
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import type { Queryable } from '../../db/database.ts';
+import { messageOf } from '../../lib/errors.ts';
+import type { Log } from '../../lib/log.ts';
+import type { Context } from '../context.ts';
+import type { Dispatch } from './dispatch.ts';
+import { resolveUnknownAsSent, settle, type Leaseholder, type Settled, type SettleInput } from './ledger-store.ts';
+
+/** What one job has to record and wants to hand over next. */
+export type RecordRequest = Pick<SettleInput, 'outcomes' | 'next'>;
+
+/** What is the same for all of a process's jobs that send one campaign through one server. */
+type RecorderScope = Omit<SettleInput, 'outcomes' | 'next'>;
+
+export interface OutcomeRecorder {
+  /** Records the outcomes and answers which of `next` may be handed over now. Outlasts a database that is away. */
+  record(request: RecordRequest): Promise<Settled>;
+}
+
+interface Waiting extends RecordRequest {
+  resolve(settled: Settled): void;
+  reject(error: unknown): void;
+}
+
+/** The database may be away for a moment; outcomes are kept and tried again until it is back. */
+const DATABASE_RETRY_MS = 500;
+
+const recorders = new WeakMap<Dispatch, Map<bigint, OutcomeRecorder>>();
+
+/** The recorder that all jobs of this process share for a campaign and a server. */
+export function recorderOf(ctx: Context, dispatch: Dispatch, by: { serverId: bigint; holder: Leaseholder }): OutcomeRecorder {
+  const ofDispatch = recorders.get(dispatch) ?? new Map<bigint, OutcomeRecorder>();
+  recorders.set(dispatch, ofDispatch);
+  const known = ofDispatch.get(by.serverId);
+  if (known) return known;
+  const recorder = createOutcomeRecorder(ctx.database, ctx.log, { key: dispatch.key, listId: dispatch.listId, ...by });
+  ofDispatch.set(by.serverId, recorder);
+  return recorder;
+}
+
+function createOutcomeRecorder(db: Queryable, log: Log, scope: RecorderScope): OutcomeRecorder {
+  let waiting: Waiting[] = [];
+  let isWriting = false;
+
+  const writeAll = async (): Promise<void> => {
+    isWriting = true;
+    // Whoever was just answered asks again at once: those requests belong in the next write, not in the one after.
+    for (await setImmediate(); waiting.length > 0; await setImmediate()) {
+      const group = waiting;
+      waiting = [];
+      const input = { ...scope, outcomes: group.flatMap((one) => one.outcomes), next: group.flatMap((one) => one.next) };
+      await writeGroup(db, log, input).then(
+        (settled) => group.forEach((one) => one.resolve(settled)),
+        (error: unknown) => group.forEach((one) => one.reject(error)),
+      );
+    }
+    isWriting = false;
+  };
+  return {
+    record: (request) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ ...request, resolve, reject });
+        if (!isWriting) void writeAll();
+      }),
+  };
+}
+
+async function writeGroup(db: Queryable, log: Log, input: SettleInput): Promise<Settled> {
+  for (;;) {
+    try {
+      const settled = await settle(db, input);
+      const sent = input.outcomes.filter((outcome) => outcome.state === 'sent');
+      if (settled.recorded < input.outcomes.length && sent.length > 0) {
+        await resolveUnknownAsSent(db, input.key, { owner: input.holder.owner, late: sent });
+      }
+      return settled;
+    } catch (error) {
+      if (!isDatabaseAway(error)) throw error;
+      log.warn('delivery.database_away', { message: messageOf(error), outcomes: input.outcomes.length });
+      await sleep(DATABASE_RETRY_MS);
+    }
+  }
+}
+
+/** A lost or refused connection, or a server that is starting or stopping (SQLSTATE classes 08 and 57). */
+function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return code.startsWith('08') || code.startsWith('57P') || /^E[A-Z]+$/.test(code) || /connection|timeout/i.test(error.message);
+}
