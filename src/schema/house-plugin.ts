@@ -10,7 +10,7 @@ import SchemaBuilder, {
   type SchemaTypes,
   type TypeParam,
 } from '@pothos/core';
-import type { GraphQLFieldResolver, GraphQLResolveInfo } from 'graphql';
+import { GraphQLError, type GraphQLFieldResolver, type GraphQLResolveInfo } from 'graphql';
 import {
   ForbiddenError,
   ForeignResourceError,
@@ -66,7 +66,8 @@ class HousePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       try {
         return await resolver(source, args, context, info);
       } catch (error) {
-        throw error instanceof ForeignResourceError ? answerToForeign(error, ctx) : error;
+        if (error instanceof ForeignResourceError) throw answerToForeign(error, ctx);
+        throw isForgedCursor(error, args) ? new GraphQLError('Invalid cursor.') : error;
       }
     };
   }
@@ -94,7 +95,7 @@ function refuseBrokenTexts(args: object): void {
 
 function pathOfBrokenText(value: unknown, path: readonly string[]): readonly string[] | undefined {
   if (typeof value === 'string') return value.includes('\0') || !value.isWellFormed() ? path : undefined;
-  if (typeof value !== 'object' || value === null || value instanceof Date) return undefined;
+  if (typeof value !== 'object' || value === null || value instanceof Date || ArrayBuffer.isView(value)) return undefined;
   for (const [key, inner] of Object.entries(value)) {
     if (key.includes('\0') || !key.isWellFormed()) return path;
     const broken = pathOfBrokenText(inner, [...path, key]);
@@ -107,4 +108,19 @@ function pathOfBrokenText(value: unknown, path: readonly string[]): readonly str
 function answerToForeign(error: ForeignResourceError, ctx: GraphqlContext): Error {
   if (ctx.door === 'rest') return new ForbiddenError('FOREIGN_RESOURCE', 'This resource belongs to somebody else.');
   return new NotFoundError(error.code, error.message);
+}
+
+/**
+ * Prisma refuses a cursor whose parts are of the wrong type or too large for a column. The cursors we hand out never
+ * are; and nothing else of what a connection asks for comes from the caller.
+ */
+function isForgedCursor(error: unknown, args: object): boolean {
+  const hasCursor = ('after' in args && args.after) || ('before' in args && args.before);
+  return Boolean(hasCursor) && error instanceof Error && error.name.startsWith('PrismaClient') && !isUnavailable(error);
+}
+
+/** What Prisma throws when the database cannot be reached, or is out of connections: no fault of a cursor. */
+function isUnavailable(error: Error): boolean {
+  const code = 'code' in error ? String(error.code) : '';
+  return error.name === 'PrismaClientInitializationError' || /^P(1\d{3}|2024)$/.test(code);
 }

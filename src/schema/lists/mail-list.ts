@@ -5,6 +5,7 @@ import {
   type ListCounters,
   type ListStatistics,
 } from '../../domain/audience/list-counters.ts';
+import { tagsOfLists } from '../../domain/audience/list-tags.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
@@ -13,6 +14,8 @@ import { ListContact } from './list-contact.ts';
 
 const readCounters = (ctx: GraphqlContext, ids: readonly bigint[]) =>
   listCounters(ctx.db, viewerOf(ctx).customerId, ids);
+
+const readTags = (ctx: GraphqlContext, ids: readonly bigint[]) => tagsOfLists(ctx.db, viewerOf(ctx).customerId, ids);
 
 const ListCountersType = builder.objectRef<ListCounters>('ListCounters').implement({
   description: 'How many people are in which state, and what they did.',
@@ -58,11 +61,6 @@ export const ListField = builder.prismaObject('ListField', {
   }),
 });
 
-builder.prismaObject('ListTag', {
-  authScopes: { scope: 'lists:read' },
-  fields: (t) => ({ name: t.exposeString('name') }),
-});
-
 export const MailList = builder.prismaObject('MailList', {
   authScopes: { scope: 'lists:read' },
   select: { id: true, customerId: true },
@@ -86,16 +84,10 @@ export const MailList = builder.prismaObject('MailList', {
       description: 'The custom fields, in the order they were made. The address (EMAIL) is no custom field.',
       query: { orderBy: { id: 'asc' } },
     }),
-    tags: t.relatedConnection(
-      'tags',
-      {
-        cursor: 'customerId_listId_nameKey',
-        description: 'Tags its subscribers ever had.',
-        query: { orderBy: { nameKey: 'asc' } },
-      },
-      { name: 'ListTagConnection' },
-      { name: 'ListTagEdge' },
-    ),
+    tags: t.stringList({
+      description: 'Tags its subscribers ever had, by name; the first thousand.',
+      resolve: ({ id }, _args, ctx) => loadBy(ctx, readTags).load(id),
+    }),
     counters: t.field({ type: ListCountersType, resolve: ({ id }, _args, ctx) => loadBy(ctx, readCounters).load(id) }),
     statistics: t.field({
       type: ListStatisticsType,
