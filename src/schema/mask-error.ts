@@ -8,6 +8,8 @@ import { ExpectedError, RateLimitedError, UnauthenticatedError, ValidationError 
 import type { Log } from '../lib/log.ts';
 
 const REFERENCE_BYTES = 6;
+/** GraphQL quotes the value it could not take; a megabyte of it helps nobody. */
+const MESSAGE_LENGTH_MAX = 500;
 
 /** The error as the client gets it. */
 export function maskError(error: unknown, log: Log): GraphQLError {
@@ -50,7 +52,11 @@ function expected(cause: ExpectedError, error: unknown): GraphQLError {
 /** Thrown on purpose for the client: by the parser, by validation, by a scalar, by a limit. */
 function mistake(cause: GraphQLError, error: unknown): GraphQLError {
   const extensions = { code: 'BAD_REQUEST', ...cause.extensions };
-  return new GraphQLError(cause.message, { ...placeOf(error), extensions });
+  return new GraphQLError(shortened(cause.message), { ...placeOf(error), extensions });
+}
+
+function shortened(message: string): string {
+  return message.length <= MESSAGE_LENGTH_MAX ? message : `${message.slice(0, MESSAGE_LENGTH_MAX).toWellFormed()}…`;
 }
 
 function defect(cause: unknown, { error, log }: { error: unknown; log: Log }): GraphQLError {

@@ -1,0 +1,240 @@
+/**
+ * Every mutation with hostile values in every place of its arguments, over HTTP: never a defect, and what is refused
+ * has a message and has changed nothing. Mutations and their arguments are read from the schema: a new one is covered
+ * by being there. The twin of the walk over the REST rows.
+ */
+import { once } from 'node:events';
+import {
+  getNamedType,
+  getNullableType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isUnionType,
+  type GraphQLArgument,
+  type GraphQLField,
+  type GraphQLInputField,
+  type GraphQLInputType,
+} from 'graphql';
+import { SMTPServer } from 'smtp-server';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newUid } from '../../src/lib/ids.ts';
+import { buildSchema } from '../../src/schema/build-schema.ts';
+import { startRestApp } from '../support/rest-app.ts';
+import { newWorld, stateOf, tablesOf, type World } from '../support/rest-world.ts';
+
+type Values = Record<string, unknown>;
+interface Place {
+  readonly path: readonly string[];
+  readonly type: string;
+}
+
+const MILLION = 'x'.repeat(1_000_000);
+const texts: [string, unknown][] = [
+  ['too long', MILLION],
+  ['NUL', 'a\0b'],
+  ['half a surrogate pair', 'a\ud800b'],
+  ['line breaks', 'a\r\nBcc: evil@evil.example'],
+  ['other line breaks', 'a\u0085b\u2028c\u2029d'],
+  ['null', null],
+  ['empty', ''],
+  ['blank', ' \t '],
+  ['SQL', "'; DROP TABLE customer; --"],
+  ['markup', '<script>alert(1)</script>{{ "x" }}{% include "x" %}{EMAIL}'],
+  ['broken Liquid', '{% if %}{{ | }}'],
+  ['a number', 5],
+  ['a list', ['x', 'y']],
+  ['an object', { a: 1 }],
+];
+const hostile: Readonly<Record<string, readonly [string, unknown][]>> = {
+  String: texts,
+  Int: [
+    ['negative', -1],
+    ['zero', 0],
+    ['the largest', 2_147_483_647],
+    ['beyond 32 bits', 9_999_999_999],
+    ['a fraction', 1.5],
+    ['words', 'many'],
+    ['null', null],
+  ],
+  Boolean: [
+    ['words', 'maybe'],
+    ['null', null],
+    ['a number', 2],
+  ],
+  DateTime: [
+    ['words', 'yesterday'],
+    ['no such day', '2030-02-30T00:00:00Z'],
+    ['long ago', '0001-01-01T00:00:00Z'],
+    ['far away', '9999-12-31T23:59:59Z'],
+    ['null', null],
+    ['long', MILLION],
+  ],
+  BigInt: [
+    ['beyond 64 bits', '99999999999999999999'],
+    ['words', 'x'],
+    ['null', null],
+  ],
+  JsonObject: [
+    ['a text', 'x'],
+    ['a list', []],
+    ['deep', { a: { b: { c: { d: {} } } } }],
+    ['NUL inside', { host: 'a\0b', FIRST_NAME: 'a\0b' }],
+    ['NUL in a key', { 'a\0b': 'x' }],
+    ['odd keys', JSON.parse('{"__proto__": {"x": 1}, "constructor": "x", "": "x"}')],
+    ['long', { host: MILLION, FIRST_NAME: MILLION }],
+    ['many keys', Object.fromEntries(Array.from({ length: 5_000 }, (_, no) => [`K${no}`, no]))],
+    ['nested values', { host: { a: [1] }, FIRST_NAME: ['x'] }],
+    ['null', null],
+  ],
+};
+
+const schema = buildSchema();
+const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
+const app = await startRestApp({ OUTBOUND_ALLOW_HOSTS: '127.0.0.1' });
+const receiver = new SMTPServer({ authOptional: true, disabledCommands: ['STARTTLS'] });
+let smtp: World['smtp'] = {};
+let tables: readonly string[] = [];
+
+beforeAll(async () => {
+  const server = receiver.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  smtp = { host: '127.0.0.1', port: typeof address === 'object' ? address?.port : 0, encryption: 'none' };
+  tables = await tablesOf(app);
+});
+afterAll(() => new Promise<void>((resolve) => receiver.close(() => resolve())));
+
+async function run(mutation: GraphQLField<unknown, unknown>, values: Values, token: string) {
+  const declared = mutation.args.map(({ name, type }) => `$${name}: ${String(type)}`).join(', ');
+  const passed = mutation.args.map(({ name }) => `${name}: $${name}`).join(', ');
+  const hasUnion = isUnionType(getNamedType(mutation.type));
+  const selection = hasUnion ? '{ __typename ... on Error { message code } }' : '';
+  const query = `mutation (${declared}) { ${mutation.name}(${passed}) ${selection} }`;
+  const response = await fetch(`${app.baseUrl}/graphql`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
+    body: JSON.stringify({ query, variables: values }),
+  });
+  const text = await response.text();
+  const { data, errors } = JSON.parse(text);
+  const result: unknown = data?.[mutation.name];
+  const message: unknown = errors?.[0]?.message ?? (result as { message?: string } | null)?.message;
+  const isRefused = errors !== undefined || /Error$/.test((result as { __typename?: string } | null)?.__typename ?? '');
+  return { status: response.status, text, message, isRefused };
+}
+
+test('mutations with right values are taken, where they need no certain state', async () => {
+  const needsState = new Set([
+    'pauseCampaign',
+    'resumeCampaign',
+    'revokeApiToken',
+    'rotateApiToken',
+    'cancelListImport',
+  ]);
+  for (const mutation of mutations.filter(({ name }) => !needsState.has(name) && !/Import/.test(name))) {
+    const world = await newWorld(app, smtp);
+    const answer = await run(mutation, rightArguments(mutation, world), world.token);
+    expect(answer.isRefused, `${mutation.name}: ${answer.text.slice(0, 300)}`).toBe(false);
+  }
+});
+
+describe.each(mutations.map((mutation) => ({ name: mutation.name, mutation })))('$name', ({ mutation }) => {
+  test('takes what is right, and stands what is not', { timeout: 120_000 }, async () => {
+    let world = await newWorld(app, smtp);
+    const right = () => rightArguments(mutation, world);
+    let before = await stateOf(app, tables);
+    for (const place of placesOf(mutation.args, [])) {
+      for (const [what, value] of hostile[place.type] ?? []) {
+        const said = `${place.path.join('.')}: ${what}`;
+        const answer = await run(mutation, withValue(right(), place.path, value), world.token);
+        expect(answer.text, said).not.toMatch(/INTERNAL_ERROR|Something went wrong/);
+        expect(answer.status, said).toBeLessThan(500);
+        expect(answer.text.length, `${said} ${answer.text.slice(0, 200)}`).toBeLessThan(200_000);
+        if (answer.isRefused) {
+          expect(answer.message, said).toMatch(/\w{3}/);
+          continue;
+        }
+        expect(['NUL', 'half a surrogate pair', 'NUL inside', 'NUL in a key'], said).not.toContain(what);
+        if (mutation.name.startsWith('delete') || mutation.name.endsWith('ApiToken')) world = await newWorld(app, smtp);
+        before = await stateOf(app, tables);
+      }
+      expect(await stateOf(app, tables), `${place.path.join('.')}: what was refused has changed something`).toBe(
+        before,
+      );
+    }
+  });
+});
+
+function placesOf(inputs: readonly (GraphQLArgument | GraphQLInputField)[], path: readonly string[]): Place[] {
+  return inputs.flatMap(({ name, type }): Place[] => {
+    const named = getNamedType(type);
+    if (isInputObjectType(named)) return placesOf(Object.values(named.getFields()), [...path, name]);
+    return [{ path: [...path, name], type: isEnumType(named) ? 'String' : named.name }];
+  });
+}
+
+function rightArguments(mutation: GraphQLField<unknown, unknown>, world: World): Values {
+  return Object.fromEntries(
+    mutation.args.map(({ name, type }) => [name, rightOf(mutation.name, { name, type }, world)]),
+  );
+}
+
+function rightOf(mutation: string, { name, type }: { name: string; type: GraphQLInputType }, world: World): unknown {
+  const named = getNamedType(type);
+  if (isInputObjectType(named)) {
+    return Object.fromEntries(
+      Object.values(named.getFields()).map((field) => [field.name, rightOf(mutation, field, world)]),
+    );
+  }
+  const value =
+    rightLeaf(mutation, name, world) ?? (isEnumType(named) ? named.getValues()[0]?.name : fallback[named.name]);
+  return isListType(getNullableType(type)) ? [value] : value;
+}
+
+const fallback: Values = {
+  String: 'Some text',
+  Int: 1,
+  Boolean: false,
+  DateTime: '2030-01-31T08:00:00.000Z',
+  BigInt: '1',
+  JsonObject: {},
+};
+
+function rightLeaf(mutation: string, name: string, world: World): unknown {
+  const leaf: Values = {
+    uid: uidFor(mutation, world),
+    importUid: world.importUid,
+    listUid: world.listUid,
+    subscriber: world.subscriberUid,
+    email: mutation === 'logIn' ? world.email : `${newUid()}@person.example`,
+    password: world.password,
+    fromEmail: 'valid@sender.example',
+    defaultFromEmail: 'valid@sender.example',
+    replyTo: 'valid@sender.example',
+    html: '<p>Hello {EMAIL}</p>',
+    url: 'https://sender.example/',
+    type: mutation.includes('SendingServer') ? 'smtp' : 'text',
+    tag: `TAG_${newUid()}`,
+    settings: world.smtp,
+    fieldValues: { FIRST_NAME: 'Ada' },
+    quotaUnit: 'hour',
+    status: mutation.includes('SendingServer') ? 'active' : 'subscribed',
+    scopes: 'lists:read',
+    base64: 'RU1BSUwNCg==',
+  };
+  return leaf[name];
+}
+
+function uidFor(mutation: string, world: World): string {
+  if (mutation.includes('Import')) return world.importUid;
+  if (mutation.includes('Campaign')) return world.campaignUid;
+  if (mutation.includes('SendingServer')) return world.serverUid;
+  return world.listUid;
+}
+
+function withValue(values: Values, [head = '', ...rest]: readonly string[], value: unknown): Values {
+  if (rest.length === 0) return { ...values, [head]: value };
+  const inner = values[head];
+  return { ...values, [head]: withValue(typeof inner === 'object' && inner !== null ? { ...inner } : {}, rest, value) };
+}
