@@ -74,3 +74,17 @@ test('wrong credentials are a 401, and too many of them a 429 that says when to 
   expect(status).toBe(429);
   expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
 });
+
+test("the token's own dialect decides where the header is silent, and the installation's where both are", async () => {
+  const classic = await app.newTenant({ restDialect: 'classic' });
+  const plain = await app.newTenant();
+  const index = (token: string, headers = {}) => app.rest('/sending_servers', { token, headers });
+  expect((await index(classic.token)).body).toEqual([]);
+  expect((await index(classic.token, { 'X-Api-Dialect': 'standard' })).body).toMatchObject({ data: [] });
+  expect((await index(plain.token)).body).toMatchObject({ data: [] });
+  const old = await startRestApp({ REST_DIALECT: 'classic' });
+  expect((await old.rest('/sending_servers')).body).toEqual([]);
+  expect((await old.rest('/sending_servers', { headers: { 'X-Api-Dialect': 'standard' } })).body).toMatchObject({
+    data: [],
+  });
+});
