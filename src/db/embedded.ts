@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import path from 'node:path';
 import pg from 'pg';
 import { messageOf } from '../lib/errors.ts';
+import { isAlive } from '../lib/is-alive.ts';
 import { databaseUserFor, spawnIdentity, type DatabaseUser } from './embedded-user.ts';
 import { loadBinaries, type Binaries } from './embedded-binaries.ts';
 import { freePort } from './free-port.ts';
@@ -176,15 +177,6 @@ async function stop(data: string): Promise<void> {
   while (isAlive(server.pid) && performance.now() < deadline) await sleep(POLL_MS);
   // Its own immediate mode: it recovers from the write-ahead log at the next start, nothing committed is lost.
   if (isAlive(server.pid)) process.kill(server.pid, 'SIGQUIT');
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
-  }
 }
 
 function passwordFile(folder: string): string {

@@ -1,6 +1,6 @@
 /** Short pages that say one thing, shared by several addresses. */
 import type { ServerResponse } from 'node:http';
-import { html } from './html.ts';
+import { html } from '../lib/html.ts';
 import { sendPage } from './page.ts';
 
 /** The link is not one of ours, or not to the letter. */

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { html, Html } from './html.ts';
+import { html, Html } from '../lib/html.ts';
 
 export interface Page {
   readonly title: string;

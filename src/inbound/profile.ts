@@ -5,7 +5,7 @@ import { linkSignerOf } from '../domain/tracking/link-signer.ts';
 import { readRecipient, type RecipientCard, type RecipientField } from '../domain/tracking/recipient-read-model.ts';
 import type { TrackedRecipient } from '../domain/tracking/tracking.ts';
 import { ValidationError, type FieldErrors } from '../lib/errors.ts';
-import { html, type Html } from './html.ts';
+import { html, type Html } from '../lib/html.ts';
 import { linkMount, type InboundMount, type LinkRequest } from './link-request.ts';
 import { maskEmail } from './mask-email.ts';
 import { sendBodyTooLarge, sendNotOnList, sendUnknownLink } from './notices.ts';

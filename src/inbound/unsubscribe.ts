@@ -7,7 +7,7 @@ import { linkSignerOf } from '../domain/tracking/link-signer.ts';
 import { readRecipient, type RecipientCard } from '../domain/tracking/recipient-read-model.ts';
 import { recordUnsubscribe } from '../domain/tracking/record-unsubscribe.ts';
 import type { TrackedRecipient } from '../domain/tracking/tracking.ts';
-import { html } from './html.ts';
+import { html } from '../lib/html.ts';
 import { linkMount, type InboundMount, type LinkRequest } from './link-request.ts';
 import { maskEmail } from './mask-email.ts';
 import { sendBodyTooLarge, sendNotOnList, sendUnknownLink } from './notices.ts';

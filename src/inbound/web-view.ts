@@ -5,7 +5,7 @@
 import type { Context } from '../domain/context.ts';
 import { linkSignerOf } from '../domain/tracking/link-signer.ts';
 import type { TrackedRecipient } from '../domain/tracking/tracking.ts';
-import { html } from './html.ts';
+import { html } from '../lib/html.ts';
 import { linkMount, type InboundMount } from './link-request.ts';
 import { sendUnknownLink } from './notices.ts';
 import { sendHtml, sendPage } from './page.ts';

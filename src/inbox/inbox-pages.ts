@@ -1,6 +1,7 @@
 /** The pages of the inbox: plain HTML without script, readable by keyboard and screen reader. */
 import { createHash } from 'node:crypto';
-import { html, type Html } from './html.ts';
+import { html, type Html } from '../lib/html.ts';
+import { readableBytes, readableTime } from '../lib/units.ts';
 import type { InboxEntry, InboxMessage, InboxPage } from './inbox-store.ts';
 import type { ParsedMessage } from './parse-message.ts';
 
@@ -68,8 +69,8 @@ export function messagePage(message: InboxMessage, parsed: ParsedMessage, tab: T
 <p><a href="/inbox">Inbox</a></p>
 <table><tbody>
 ${row('From', parsed.from || message.mailFrom)}${row('Envelope sender', message.mailFrom)}${row('Recipients', message.rcptTo.join(', '))}
-${row('Received', message.receivedAt.toISOString())}${row('Size', `${message.size} bytes`)}
-${parsed.attachments.map(({ filename, type, size }) => row('Attachment', `${filename} (${type}, ${size} bytes)`))}
+${row('Received', readableTime(message.receivedAt))}${row('Size', readableBytes(message.size))}
+${parsed.attachments.map(({ filename, type, size }) => row('Attachment', `${filename} (${type}, ${readableBytes(size)})`))}
 </tbody></table>
 <nav aria-label="Parts"><ul>${TABS.map((name) => tabLink(message.id, name, tab))}</ul></nav>
 ${tabContent(message, parsed, tab)}
@@ -98,8 +99,8 @@ function entryTable(entries: readonly InboxEntry[]): Html {
       rcptTo,
       subject,
       size,
-    }) => html`<tr><td><time>${receivedAt.toISOString().slice(0, 19).replace('T', ' ')}</time></td>
-<td>${rcptTo.join(', ')}</td><td><a href="/inbox/${id}">${subject || '(no subject)'}</a></td><td>${size}</td></tr>
+    }) => html`<tr><td><time>${readableTime(receivedAt)}</time></td>
+<td>${rcptTo.join(', ')}</td><td><a href="/inbox/${id}">${subject || '(no subject)'}</a></td><td>${readableBytes(size)}</td></tr>
 `,
   )}</tbody></table>`;
 }

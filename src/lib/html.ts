@@ -1,4 +1,4 @@
-/** A small template for the public pages: whatever is put in is escaped, unless it is html of ours already. */
+/** A small template for the pages that are made here: whatever is put in is escaped, unless it is html of ours already. */
 
 /** Html that was made by `html`, and so is safe to put into other html. */
 export class Html {
