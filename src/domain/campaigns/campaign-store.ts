@@ -110,15 +110,8 @@ export async function movePlanCursor(db: Queryable, campaign: Campaign, cursor: 
   );
 }
 
-/** Removes the campaign and everything that hangs on it. */
+/** Removes the campaign; a trigger erases what hangs on it in the hot tables. */
 export async function eraseCampaign(db: Queryable, campaign: Campaign): Promise<void> {
-  const key = sql`customer_id = ${campaign.customerId} AND campaign_id = ${campaign.id}`;
-  if (campaign.plannedOn !== null) await db.execute(sql`DELETE FROM hot.delivery WHERE planned_on = ${campaign.plannedOn}::date AND ${key}`);
-  await db.execute(sql`DELETE FROM hot.delivery_counter WHERE ${key}`);
-  await db.execute(sql`DELETE FROM hot.tracking_counter WHERE ${key}`);
-  await db.execute(sql`DELETE FROM hot.link_counter WHERE ${key}`);
-  await db.execute(sql`DELETE FROM hot.recipient_activity WHERE ${key}`);
-  await db.execute(sql`DELETE FROM hot.recipient_link WHERE ${key}`);
   await db.execute(sql`DELETE FROM campaign WHERE customer_id = ${campaign.customerId} AND id = ${campaign.id}`);
 }
 
