@@ -120,7 +120,8 @@ async function run(mutation: GraphQLField<unknown, unknown>, values: Values, tok
   const { data, errors } = JSON.parse(text);
   const result: unknown = data?.[mutation.name];
   const message: unknown = errors?.[0]?.message ?? (result as { message?: string } | null)?.message;
-  const isRefused = errors !== undefined || /Error$/.test((result as { __typename?: string } | null)?.__typename ?? '');
+  const isRefused =
+    errors !== undefined || ((result as { __typename?: string } | null)?.__typename ?? '').endsWith('Error');
   return { status: response.status, text, message, isRefused };
 }
 
