@@ -1,0 +1,50 @@
+/** Who the demo works as: the token it was given, or a login asked for on the terminal. */
+import { stdin, stdout } from 'node:process';
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { z } from 'zod';
+import { connect } from './client.ts';
+import { DemoError } from './demo-error.ts';
+
+const LOG_IN = `mutation DemoLogIn($email: String!, $password: String!) {
+  logIn(input: { email: $email, password: $password }) {
+    __typename
+    ... on LoggedIn { token }
+    ... on Error { message }
+  }
+}`;
+const loggedIn = z.object({ logIn: z.object({ token: z.string() }) });
+
+/** Asks for email and password and answers a fresh token. Throws DemoError where nobody can be asked. */
+export async function askForToken(url: string): Promise<string> {
+  if (!stdin.isTTY)
+    throw new DemoError(
+      `Mailwright runs at ${url}. Say who you are: set MAILWRIGHT_TOKEN to an administrator's API token,\n` +
+        'or let the demo start a Mailwright of its own: npm run demo -- --own',
+    );
+  console.log(`Mailwright runs at ${url}. Please log in; the password was printed by its first start.`);
+  const email = await ask('  Email [admin@example.com]: ', false);
+  const password = await ask('  Password: ', true);
+  const { logIn } = await connect(url).run(LOG_IN, { email: email || 'admin@example.com', password }, loggedIn);
+  return logIn.token;
+}
+
+async function ask(question: string, isSecret: boolean): Promise<string> {
+  // A terminal echoes through readline: what is typed after the question is not passed on.
+  let isHidden = false;
+  const output = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      if (!isHidden) stdout.write(chunk);
+      done();
+    },
+  });
+  const line = createInterface({ input: stdin, output, terminal: true });
+  try {
+    const answer = line.question(question);
+    isHidden = isSecret;
+    return (await answer).trim();
+  } finally {
+    line.close();
+    if (isSecret) stdout.write('\n');
+  }
+}

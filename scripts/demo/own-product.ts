@@ -1,0 +1,83 @@
+/** A Mailwright of the demo's own: its own data, free ports, the embedded database, never the operator's settings. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DemoError } from './demo-error.ts';
+
+export interface OwnProduct {
+  readonly url: string;
+  readonly token: string;
+  /** Resolves when it has ended, by itself or by `stop`. */
+  readonly ended: Promise<void>;
+  stop(): Promise<void>;
+}
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+/** The first start makes a database; on a slow disk that takes its time. */
+const START_MS_MAX = 120_000;
+/** 60 letters and digits, as tokens are. */
+const TOKEN_BYTES = 30;
+/** What the program needs of the surroundings; settings such as DATABASE_URL must not reach it. */
+const PASSED_ON = ['PATH', 'HOME', 'USER', 'TMPDIR', 'TZ', 'LANG'];
+
+/** Starts it and waits until it is ready. Throws DemoError with what it said when it does not start. */
+export async function startOwnProduct(dataDir: string): Promise<OwnProduct> {
+  const token = keptToken(dataDir);
+  const passedOn = Object.fromEntries(PASSED_ON.map((name) => [name, process.env[name]]));
+  const settings = {
+    PORT: '0',
+    INBOX: 'on',
+    INBOX_SMTP_PORT: '0',
+    DATA_DIR: dataDir,
+    ADMIN_API_TOKEN: token,
+    LOG_LEVEL: 'warn',
+  };
+  const child = spawn(process.execPath, [path.join(ROOT, 'src/main.ts')], {
+    cwd: ROOT,
+    env: { ...passedOn, ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = once(child, 'exit').then(() => undefined);
+  return {
+    url: await readyUrl(child),
+    token,
+    ended,
+    async stop() {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+/** The token counts on the first start only, so it is kept for the next demo. */
+function keptToken(dataDir: string): string {
+  const file = path.join(dataDir, 'demo-token');
+  if (!existsSync(file)) {
+    mkdirSync(dataDir, { recursive: true });
+    writeFileSync(file, `${randomBytes(TOKEN_BYTES).toString('hex')}\n`, { mode: 0o600 });
+  }
+  return readFileSync(file, 'utf8').trim();
+}
+
+async function readyUrl(child: ChildProcess): Promise<string> {
+  let output = '';
+  const hear = (chunk: Buffer): void => void (output += chunk.toString());
+  child.stdout?.on('data', hear);
+  child.stderr?.on('data', hear);
+  const deadline = performance.now() + START_MS_MAX;
+  for (;;) {
+    const url = /is ready at (\S+)/.exec(output)?.[1];
+    if (url !== undefined) break;
+    if (child.exitCode !== null || performance.now() > deadline) {
+      child.kill('SIGKILL');
+      throw new DemoError(`Mailwright did not start.\n${output.trim()}`);
+    }
+    await sleep(50);
+  }
+  // From here on its warnings are the reader's business.
+  child.stderr?.off('data', hear).pipe(process.stderr);
+  return /is ready at (\S+)/.exec(output)?.[1] ?? '';
+}

@@ -1,0 +1,33 @@
+/** A bar that grows on a terminal; elsewhere a line now and then. */
+import { stdout } from 'node:process';
+
+export interface ProgressBar {
+  show(share: number, detail: string): void;
+  /** Leaves the last state standing. */
+  end(): void;
+}
+
+const WIDTH = 28;
+const LABEL_WIDTH = 10;
+/** Where there is no terminal, a line for each further quarter is enough for a log. */
+const STEP = 0.25;
+
+export function progressBar(label: string): ProgressBar {
+  let line = '';
+  let told = -STEP;
+  return {
+    show(share, detail) {
+      const filled = Math.round(Math.min(1, Math.max(0, share)) * WIDTH);
+      line = `  ${label.padEnd(LABEL_WIDTH)} ${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)} ${detail}`;
+      if (stdout.isTTY) stdout.write(`\r\x1b[2K${line}`);
+      else if (share >= told + STEP) {
+        told = share;
+        console.log(line);
+      }
+    },
+    end() {
+      if (stdout.isTTY) stdout.write('\n');
+      else if (told < 1) console.log(line);
+    },
+  };
+}

@@ -1,0 +1,65 @@
+/** The documents say what is: their links lead somewhere, their commands exist, their tables are the program's. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { rooms } from './import-table.ts';
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: ROOT }).map((file) => ({
+  file,
+  text: readFileSync(path.join(ROOT, file), 'utf8'),
+}));
+const LINK = /\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)/g;
+const SCRIPT = /npm (?:run )?([a-z][a-z:-]*)/g;
+/** Commands of npm itself. */
+const NPM_COMMANDS = new Set(['install', 'audit']);
+
+describe('the documents', () => {
+  it('are there', () => {
+    expect(documents.length).toBeGreaterThan(20);
+  });
+
+  it.each(documents)('$file links to files that exist', ({ file, text }) => {
+    const targets = [...text.matchAll(LINK)].map(([, target = '']) => target);
+    const missing = targets.filter((target) => !existsSync(path.join(ROOT, path.dirname(file), target)));
+    expect(missing).toEqual([]);
+  });
+
+  it('name scripts that package.json has', () => {
+    const { scripts }: { scripts: Record<string, string> } = JSON.parse(
+      readFileSync(path.join(ROOT, 'package.json'), 'utf8'),
+    );
+    const code = documents.flatMap(({ text }) => text.match(/`[^`\n]+`|```[^]*?```/g) ?? []).join('\n');
+    const named = new Set([...code.matchAll(SCRIPT)].map(([, name = '']) => name));
+    const unknown = [...named].filter((name) => scripts[name] === undefined && !NPM_COMMANDS.has(name));
+    expect(unknown).toEqual([]);
+    expect(named).toContain('demo');
+  });
+
+  it('show the import table as it is tested', () => {
+    const page = documents.find(({ file }) => file === 'docs/ARCHITECTURE.md')?.text ?? '';
+    const rows = [...page.matchAll(/^\| (\d+) \| (`[^|]+) \| ([^|]+) \|$/gm)];
+    const shown = rows.flatMap(([, level = '', names = '', may = '']) =>
+      [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']) => ({
+        room: name.replace('/*', ''),
+        level: Number(level),
+        may,
+      })),
+    );
+    expect(new Map(shown.map(({ room, level }) => [room, level]))).toEqual(
+      new Map(Object.entries(rooms).map(([room, { level }]) => [room, level])),
+    );
+    for (const { room, may } of shown) expect(missingWords(room, may), room).toEqual([]);
+  });
+});
+
+/** What a room may import by the tested table, and the page does not say. */
+function missingWords(room: string, said: string): string[] {
+  const means = ['domain/context', 'jobs', 'db', 'plugin-api', 'lib'];
+  const { may, typesOf = [] } = rooms[room] ?? { may: [] };
+  const needed = [...may, ...typesOf].filter((name) => !(said.includes('means') && means.includes(name)));
+  if (/every domain room|everything below/.test(said))
+    needed.splice(0, needed.length, ...needed.filter((name) => !name.startsWith('domain')));
+  if (said.includes('everything below')) return [];
+  return needed.filter((name) => !said.includes(name.replace(/^domain\//, '')));
+}
