@@ -1,5 +1,6 @@
 /** All rows of the REST interface, resource by resource. */
 import { campaignRows } from './campaigns/routes.ts';
+import { importRows } from './imports/routes.ts';
 import type { Row } from './row.ts';
 import { listRows } from './lists/routes.ts';
 import { sendingServerRows } from './sending-servers/routes.ts';
@@ -10,6 +11,7 @@ export const rows: readonly Row[] = [
   ...sessionRows,
   ...campaignRows,
   ...listRows,
+  ...importRows,
   ...subscriberRows,
   ...sendingServerRows,
 ];

@@ -9,6 +9,8 @@ import './lists/queries.ts';
 import './lists/mutations.ts';
 import './subscribers/queries.ts';
 import './subscribers/mutations.ts';
+import './imports/queries.ts';
+import './imports/mutations.ts';
 import './campaigns/queries.ts';
 import './campaigns/mutations.ts';
 import './sending-servers/queries.ts';

@@ -36,6 +36,7 @@ interface BuilderTypes {
     ID: { Input: string; Output: string };
     DateTime: { Input: Date; Output: Date };
     BigInt: { Input: bigint; Output: bigint };
+    Base64: { Input: Uint8Array; Output: Uint8Array };
     JsonObject: { Input: Record<string, unknown>; Output: unknown };
   };
   AuthScopes: {

@@ -73,7 +73,8 @@ export class CsvScanner {
   next(): CsvRecord | undefined {
     if (this.#at >= this.#bytes.length) return undefined;
     const end = this.#scan(this.#at);
-    if (end !== INCOMPLETE) return this.#take(end, false);
+    if (end >= 0) return this.#take(end, false);
+    if (end === BROKEN) return this.#takeBroken();
     const waiting = this.#bytes.length - this.#at;
     return this.#isLast || waiting > RECORD_BYTES_MAX ? this.#takeBroken() : undefined;
   }
@@ -94,11 +95,12 @@ export class CsvScanner {
   #takeBroken(): CsvRecord {
     let end = this.#at;
     while (end < this.#bytes.length && this.#bytes[end] !== LF && this.#bytes[end] !== CR) end++;
-    this.#breaks = 1;
-    return this.#take(end < this.#bytes.length ? this.#behindBreak(end) : end, true);
+    const hasEnd = end < this.#bytes.length;
+    this.#breaks = hasEnd || this.#isLast ? 1 : 0;
+    return this.#take(hasEnd ? this.#behindBreak(end) : end, true);
   }
 
-  /** Finds the cells of the record at `start` and answers where it ends, or INCOMPLETE. */
+  /** Finds the cells of the record at `start` and answers where it ends, or INCOMPLETE or BROKEN. */
   #scan(start: number): number {
     const bytes = this.#bytes;
     this.#count = 0;
@@ -109,7 +111,7 @@ export class CsvScanner {
       let first = at;
       while (bytes[first] === SPACE) first++;
       at = bytes[first] === QUOTE ? this.#quotedCell(first + 1) : this.#plainCell(first);
-      if (at === INCOMPLETE) return INCOMPLETE;
+      if (at < 0) return at;
       if (at >= bytes.length) return this.#isLast ? at : INCOMPLETE;
       if (bytes[at] !== this.#separator) return this.#endOfRecord(at);
       at++;
@@ -149,11 +151,14 @@ export class CsvScanner {
     }
     // A quote at the very end may be the first of two.
     if (from + 1 >= bytes.length && !this.#isLast) return INCOMPLETE;
+    const breaks = this.#breaks;
     this.#lookInside(start, from);
     let stop = from + 1;
     let isClean = true;
     for (; stop < bytes.length && this.#ends[bytes[stop] ?? 0] !== 1; stop++)
       if (bytes[stop] !== SPACE) isClean = false;
+    // Over several lines to a quote that closes nothing: that one opens a cell, and ours was never closed.
+    if (!isClean && this.#breaks > breaks) return BROKEN;
     if (isClean) this.#note(start, from, kind);
     else this.#note(start, stop, QUOTED_WITH_MORE);
     return stop;
@@ -204,6 +209,7 @@ export class CsvScanner {
 }
 
 const INCOMPLETE = -1;
+const BROKEN = -2;
 const PLAIN = 0;
 const QUOTED = 1;
 const QUOTED_WITH_QUOTES = 2;

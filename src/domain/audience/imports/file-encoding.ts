@@ -1,11 +1,13 @@
 /** Tells the encoding of a file from its first bytes and from the bytes that are not ASCII. */
 import { isUtf8 } from 'node:buffer';
-import { detect } from 'chardet';
+import { analyse } from 'chardet';
 
 /** What Western spreadsheets write when they do not write Unicode. */
 const FALLBACK = 'windows-1252';
 /** Enough for a guess by letter frequency; the guess costs time in proportion. */
 const GUESS_BYTES_MAX = 64 * 1024;
+/** Of 100. Below this a guess says no more than that the bytes are not impossible. */
+const CONFIDENCE_MIN = 20;
 const UTF16_SAMPLE_BYTES = 4_096;
 /** In UTF-16 every second byte of a Western or comma-separated text is zero; in anything else none is. */
 const UTF16_ZEROS_MIN = 0.2;
@@ -24,8 +26,9 @@ export function detectEncoding({ first, telling }: EncodingSample): string {
   if (telling === undefined || isUtf8(wholeCharacters(telling))) return 'utf-8';
   const start = telling.findIndex((byte) => byte > 0x7f);
   // Some of the text around it: letter pairs tell languages apart.
-  const guess = detect(telling.subarray(Math.max(0, start - GUESS_BYTES_MAX / 2), start + GUESS_BYTES_MAX));
-  return guess !== null && isDecodable(guess) ? new TextDecoder(guess).encoding : FALLBACK;
+  const guesses = analyse(telling.subarray(Math.max(0, start - GUESS_BYTES_MAX / 2), start + GUESS_BYTES_MAX));
+  const best = guesses.find(({ name, confidence }) => confidence >= CONFIDENCE_MIN && isDecodable(name));
+  return best ? new TextDecoder(best.name).encoding : FALLBACK;
 }
 
 /** By the byte order mark. */

@@ -15,7 +15,10 @@ export interface Rejection {
 export class ImportBatch {
   readonly people = new Map<string, Person>();
   readonly rejections: Rejection[] = [];
-  /** Lines of people that came before in the same batch, by whether they said anything new. */
+  /**
+   * Lines of people that came before in the same batch, by whether they said anything new. They count as updated or
+   * unchanged; which of the two may depend on where a batch ends, their sum and everything else does not.
+   */
   repeatsChanged = 0;
   repeatsSame = 0;
   /** Offset of the first byte. */

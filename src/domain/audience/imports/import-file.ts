@@ -20,6 +20,8 @@ interface Stretch {
   readonly size: number;
 }
 
+/** One of the usual size is ample; several help where a client sends tiny ones. */
+const TELLING_CHUNKS = 4;
 /** Read at once: the driver holds several copies of it for a moment. */
 const STRETCH_BYTES = 256 * 1024;
 
@@ -64,11 +66,13 @@ export async function readFileStart(db: Queryable, key: ImportKey, wanted: numbe
   return { bytes: Buffer.concat(parts), isLast };
 }
 
-/** The first chunk that holds more than ASCII; undefined when the file is plain ASCII. */
-export async function tellingChunk(db: Queryable, { customerId, id }: ImportKey): Promise<Buffer | undefined> {
-  const [row] = await db.query<{ bytes: Buffer }>(sql`
-    SELECT bytes FROM import_chunk WHERE customer_id = ${customerId} AND import_id = ${id} AND NOT is_ascii ORDER BY no LIMIT 1`);
-  return row?.bytes;
+/** A stretch that holds more than ASCII; undefined when the file is plain ASCII. */
+export async function tellingStretch(db: Queryable, { customerId, id }: ImportKey): Promise<Buffer | undefined> {
+  // A letter that is cut in two has its halves in neighbouring chunks, so none is torn apart here.
+  const rows = await db.query<{ bytes: Buffer }>(sql`
+    SELECT bytes FROM import_chunk WHERE customer_id = ${customerId} AND import_id = ${id} AND NOT is_ascii
+     ORDER BY no LIMIT ${TELLING_CHUNKS}`);
+  return rows.length === 0 ? undefined : Buffer.concat(rows.map(({ bytes }) => bytes));
 }
 
 /** Refuses a file with a hole. */

@@ -92,7 +92,12 @@ export function isOpen({ status }: Pick<ListImport, 'status'>): boolean {
 }
 
 /** People in the file: exact when it has been read, before that estimated from the part that has; 0 while nothing has. */
-export function totalOf({ status, processed, bytesProcessed, bytesTotal }: ListImport): number {
+export function totalOf({
+  status,
+  processed,
+  bytesProcessed,
+  bytesTotal,
+}: Pick<ListImport, 'status' | 'processed' | 'bytesProcessed' | 'bytesTotal'>): number {
   if (status === 'done' || bytesProcessed === 0n) return processed;
   return Math.max(processed, Math.round((processed * Number(bytesTotal)) / Number(bytesProcessed)));
 }

@@ -53,7 +53,7 @@ const STATUSES: ReadonlyMap<string, ImportedStatus> = new Map([
 ]);
 
 // Our own exports put an apostrophe before what a spreadsheet would take for a formula; here it comes off again.
-const GUARDED = /^'[=+\-@\t\r]/;
+const GUARDED = /^'+[=+\-@\t\r]/;
 // Letters of any script without controls and halves of pairs: fine as a text, if it is short enough.
 const PLAIN_TEXT = /^[^\u0000-\u001f\u007f-\u009f\ud800-\udfff\ufffd]*$/;
 const PLAIN_LENGTH_MAX = 4_000;

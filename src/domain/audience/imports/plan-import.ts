@@ -33,6 +33,7 @@ const SEPARATORS = [',', ';', '\t', '|'] as const;
 /** Records that a separator is judged by. */
 const SAMPLE_RECORDS = 50;
 const MARK_BYTES = 3;
+const ZEROS_MAX = 0.001;
 
 /** Throws ValidationError `IMPORT_FILE_UNUSABLE` (field `file`), or on `mapping.<header>` when that names no field. */
 export function planImport({ start, isWhole, fields, mapping }: PlanImportInput): ImportPlan {
@@ -71,9 +72,15 @@ function refuseOtherFormats(bytes: Uint8Array): void {
   if (begins(0x50, 0x4b, 0x03, 0x04) || begins(0xd0, 0xcf, 0x11, 0xe0)) {
     throw unusableFile('This is a spreadsheet or an archive. Save it as CSV (in Excel: “CSV UTF-8”) and upload that.');
   }
-  if (begins(0x25, 0x50, 0x44, 0x46) || begins(0x1f, 0x8b) || bytes.includes(0)) {
+  if (begins(0x25, 0x50, 0x44, 0x46) || begins(0x1f, 0x8b) || isBinary(bytes)) {
     throw unusableFile('This is no text file. Upload a CSV file.');
   }
+}
+
+/** A stray NUL spoils a line; a file full of them is no text. */
+function isBinary(bytes: Uint8Array): boolean {
+  const zeros = bytes.reduce((count, byte) => count + (byte === 0 ? 1 : 0), 0);
+  return zeros > bytes.length * ZEROS_MAX;
 }
 
 /** Spreadsheets write `sep=;` as a first line of its own. */

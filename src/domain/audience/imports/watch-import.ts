@@ -1,0 +1,68 @@
+/** An import as it goes on, across all processes: by LISTEN/NOTIFY, and by looking again now and then. */
+import type { Notifications } from '../../../db/listen.ts';
+import { NotFoundError } from '../../../lib/errors.ts';
+import type { Context } from '../../context.ts';
+import { IMPORT_CHANNEL, isOpen, type ListImport } from './list-import.ts';
+import { ownImport } from './own-import.ts';
+
+/** A notification can be lost while a connection is made: whoever watches sees the truth this late at most. */
+const REREAD_MS = 5_000;
+
+/**
+ * The import now, then the newest whenever it went on, until it is over or gone. A reader that stops reading costs
+ * nothing and misses nothing but values that are outdated anyway. An iterator by hand: `return` ends a `next` that
+ * waits, which a generator cannot do.
+ */
+export function watchImport(
+  ctx: Context,
+  notifications: Notifications,
+  uid: string,
+): AsyncIterableIterator<ListImport> {
+  let isDirty = true;
+  let hasEnded = false;
+  let wake: (() => void) | undefined;
+
+  const touch = (): void => {
+    isDirty = true;
+    wake?.();
+  };
+  const stopListening = notifications.listen(IMPORT_CHANNEL, (payload) => {
+    if (payload === null || payload === uid) touch();
+  });
+  const rereading = setInterval(touch, REREAD_MS);
+  rereading.unref();
+
+  function end(): IteratorReturnResult<undefined> {
+    hasEnded = true;
+    stopListening();
+    clearInterval(rereading);
+    wake?.();
+    return { done: true, value: undefined };
+  }
+
+  return {
+    async next() {
+      while (!hasEnded && !isDirty) await new Promise<void>((resolve) => (wake = resolve));
+      if (hasEnded) return end();
+      isDirty = false;
+      const found = await ownImport(ctx, uid).catch((error: unknown) => {
+        if (error instanceof NotFoundError) return undefined;
+        throw error;
+      });
+      if (!found) return end();
+      // The last value is given; the next call ends.
+      if (!isOpen(found)) end();
+      return { done: false, value: found };
+    },
+    async return() {
+      return end();
+    },
+    async throw(error: unknown) {
+      end();
+      throw error;
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}

@@ -1,0 +1,131 @@
+/** Imports of people into lists, with live progress and the lines that were not taken. */
+import { rejectedLines, type RejectedLine } from '../../domain/audience/imports/list-import-read-model.ts';
+import { isOpen, totalOf, type ImportStatus } from '../../domain/audience/imports/list-import.ts';
+import type { MailListImport as Row } from '../../generated/prisma/client.ts';
+import { builder } from '../builder.ts';
+import { MailList } from '../lists/mail-list.ts';
+
+const reading = { scope: 'subscribers:read' } as const;
+
+/** Rejected lines answered at once; a download asks again and again. */
+export const REJECTED_LINES_MAX = 1_000;
+const REJECTED_LINES_DEFAULT = 100;
+
+const ImportStatusType = builder.enumType('ImportStatus', {
+  description: 'Where an import stands.',
+  values: ['uploading', 'queued', 'running', 'done', 'cancelled', 'failed'] as const,
+});
+
+interface Column {
+  readonly header: string;
+  readonly target: string | null;
+}
+
+const ImportColumn = builder.objectRef<Column>('ImportColumn').implement({
+  description: 'A column of the file and what it is taken for.',
+  fields: (t) => ({
+    header: t.exposeString('header', { description: 'As the file spells it; empty when the file has no header line.' }),
+    target: t.exposeString('target', {
+      nullable: true,
+      description: 'The tag of a field, `EMAIL`, `STATUS` or `TAGS`; null: not imported.',
+    }),
+  }),
+});
+
+const RejectedLineType = builder.objectRef<RejectedLine>('RejectedImportLine').implement({
+  description: 'A line of the file that was not taken.',
+  fields: (t) => ({
+    line: t.exposeInt('line', { description: 'Number of the line in the file, from 1.' }),
+    reason: t.exposeString('reason'),
+    cells: t.exposeStringList('cells'),
+  }),
+});
+
+export const MailListImport = builder.prismaObject('MailListImport', {
+  description: 'One file of people on its way into a list.',
+  authScopes: reading,
+  select: { customerId: true, id: true, status: true },
+  fields: (t) => ({
+    uid: t.exposeString('uid'),
+    fileName: t.exposeString('fileName'),
+    status: t.field({ type: ImportStatusType, resolve: ({ status }) => statusOf(status) }),
+    isOver: t.boolean({
+      description: 'Nothing will change any more.',
+      resolve: ({ status }) => !isOpen({ status: statusOf(status) }),
+    }),
+    encoding: t.exposeString('encoding', { nullable: true, description: 'Found out when the upload is complete.' }),
+    separator: t.exposeString('separator', { nullable: true }),
+    hasHeader: t.exposeBoolean('hasHeader'),
+    columns: t.field({ type: [ImportColumn], select: { columns: true }, resolve: ({ columns }) => columnsOf(columns) }),
+    notices: t.exposeStringList('notices', { description: 'What the uploader should know.' }),
+    updateExisting: t.exposeBoolean('updateExisting'),
+    tag: t.exposeString('tag', { nullable: true, description: 'Given to everybody in the file.' }),
+    bytesTotal: t.expose('bytesTotal', { type: 'BigInt' }),
+    bytesProcessed: t.expose('bytesProcessed', { type: 'BigInt' }),
+    progress: t.float({
+      description: 'From 0 to 1, by bytes of the file.',
+      select: { bytesTotal: true, bytesProcessed: true },
+      resolve: ({ bytesTotal, bytesProcessed }) =>
+        bytesTotal === 0n ? 0 : Number(bytesProcessed) / Number(bytesTotal),
+    }),
+    total: t.int({
+      description: 'People in the file; estimated until it has been read.',
+      select: { processed: true, bytesTotal: true, bytesProcessed: true },
+      resolve: (row) => totalOf({ ...row, status: statusOf(row.status) }),
+    }),
+    processed: t.exposeInt('processed', { description: 'added + updated + unchanged + rejected.' }),
+    added: t.exposeInt('added'),
+    updated: t.exposeInt('updated', { description: 'People on the list for whom the file said something new.' }),
+    unchanged: t.exposeInt('unchanged'),
+    rejected: t.exposeInt('rejected'),
+    error: t.exposeString('error', { nullable: true }),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    startedAt: t.expose('startedAt', { type: 'DateTime', nullable: true }),
+    finishedAt: t.expose('finishedAt', { type: 'DateTime', nullable: true }),
+    list: t.relation('list', { type: MailList }),
+    rejectedLines: t.field({
+      type: [RejectedLineType],
+      description: `Lines that were not taken, in the order of the file; at most ${REJECTED_LINES_MAX} at once.`,
+      args: {
+        perPage: t.arg.int({ defaultValue: REJECTED_LINES_DEFAULT }),
+        afterLine: t.arg.int({ defaultValue: 0, description: 'The last line that is known already.' }),
+      },
+      resolve: (key, { perPage, afterLine }, ctx) => {
+        const limit = Math.min(REJECTED_LINES_MAX, Math.max(1, perPage ?? REJECTED_LINES_DEFAULT));
+        return rejectedLines(ctx.db, key, { afterLine: afterLine ?? 0, limit });
+      },
+    }),
+  }),
+});
+
+builder.prismaObjectField(MailList, 'imports', (t) =>
+  t.relatedConnection(
+    'imports',
+    {
+      cursor: 'customerId_id',
+      type: MailListImport,
+      description: 'Files imported into the list, the newest first.',
+      authScopes: reading,
+      query: { orderBy: { id: 'desc' } },
+    },
+    { name: 'MailListImportConnection' },
+    { name: 'MailListImportEdge' },
+  ),
+);
+
+const STATUSES: readonly ImportStatus[] = ['uploading', 'queued', 'running', 'done', 'cancelled', 'failed'];
+
+function statusOf(text: string): ImportStatus {
+  const status = STATUSES.find((known) => known === text);
+  if (!status) throw new Error(`An import has the status ${text}.`);
+  return status;
+}
+
+function columnsOf(json: Row['columns']): Column[] {
+  if (!Array.isArray(json)) return [];
+  return json.flatMap((entry) => {
+    if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) return [];
+    const { header, target } = entry;
+    return [{ header: typeof header === 'string' ? header : '', target: typeof target === 'string' ? target : null }];
+  });
+}

@@ -1,0 +1,110 @@
+/** Importing people: start, upload in pieces, finish; or cancel. */
+import { appendImportChunk } from '../../domain/audience/imports/append-import-chunk.ts';
+import { cancelImport } from '../../domain/audience/imports/cancel-import.ts';
+import { finishImportUpload } from '../../domain/audience/imports/finish-import-upload.ts';
+import type { ColumnMapping, ImportKey, ListImport } from '../../domain/audience/imports/list-import.ts';
+import { startListImport } from '../../domain/audience/imports/start-list-import.ts';
+import { ValidationError } from '../../lib/errors.ts';
+import { builder } from '../builder.ts';
+import type { GraphqlContext } from '../context.ts';
+import { MailListImport } from './list-import.ts';
+
+const writing = { scope: 'subscribers:write' } as const;
+
+builder.scalarType('Base64', {
+  description: 'Bytes, written as Base64 (RFC 4648).',
+  serialize: (value) => Buffer.from(value).toString('base64'),
+  parseValue: (value) => {
+    // Inside the program bytes come as they are.
+    if (value instanceof Uint8Array) return value;
+    if (typeof value === 'string' && BASE64.test(value)) return Buffer.from(value, 'base64');
+    throw new TypeError('Base64 must be a text of letters, digits, + and /, padded with =.');
+  },
+});
+
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+builder.mutationField('startListImport', (t) =>
+  t.prismaFieldWithInput({
+    type: MailListImport,
+    description: 'Begins an import of a CSV file. The file follows in pieces, then finishListImport.',
+    authScopes: writing,
+    errors: {},
+    input: { listUid: t.input.string({ required: true }), fileName: t.input.string() },
+    resolve: async (query, _root, { input }, ctx) => found(ctx, query, await startListImport(ctx, input)),
+  }),
+);
+
+const ImportPiece = builder.objectRef<ListImport>('ImportPieceReceived').implement({
+  authScopes: writing,
+  fields: (t) => ({
+    uid: t.exposeString('uid'),
+    bytesTotal: t.expose('bytesTotal', { type: 'BigInt', description: 'What has arrived so far.' }),
+  }),
+});
+
+builder.mutationField('appendToListImport', (t) =>
+  t.fieldWithInput({
+    type: ImportPiece,
+    description: 'Uploads one piece of the file, of at most 1 MiB. The same number again changes nothing.',
+    authScopes: writing,
+    errors: {},
+    input: {
+      uid: t.input.string({ required: true }),
+      no: t.input.int({ required: true, description: 'Counted from 0.' }),
+      bytes: t.input.field({ type: 'Base64', required: true }),
+    },
+    resolve: (_root, { input }, ctx) => appendImportChunk(ctx, input),
+  }),
+);
+
+builder.mutationField('finishListImport', (t) =>
+  t.prismaFieldWithInput({
+    type: MailListImport,
+    description: 'Says that the upload is complete. Columns are found out now; people are imported by a job.',
+    authScopes: writing,
+    errors: {},
+    input: {
+      uid: t.input.string({ required: true }),
+      mapping: t.input.field({
+        type: 'JsonObject',
+        description:
+          'Header, or number from 1, of a column to a field tag, `EMAIL`, `STATUS` or `TAGS`; null: not imported. ' +
+          'Columns that are not named are found by their header.',
+      }),
+      updateExisting: t.input.boolean({
+        defaultValue: true,
+        description: 'Change people who are on the list already.',
+      }),
+      tag: t.input.string({ description: 'Given to everybody in the file.' }),
+    },
+    resolve: async (query, _root, { input }, ctx) => {
+      const { uid, mapping, updateExisting, tag } = input;
+      const options = { mapping: mappingOf(mapping ?? {}), updateExisting: updateExisting ?? true, tag: tag ?? '' };
+      return found(ctx, query, await finishImportUpload(ctx, { uid, ...options }));
+    },
+  }),
+);
+
+builder.mutationField('cancelListImport', (t) =>
+  t.prismaField({
+    type: MailListImport,
+    description: 'Stops an import. People that were taken already stay on the list.',
+    authScopes: writing,
+    errors: {},
+    args: { uid: t.arg.string({ required: true }) },
+    resolve: async (query, _root, { uid }, ctx) => found(ctx, query, await cancelImport(ctx, uid)),
+  }),
+);
+
+function found(ctx: GraphqlContext, query: object, { customerId, id }: ImportKey) {
+  return ctx.prisma.mailListImport.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
+}
+
+function mappingOf(json: Readonly<Record<string, unknown>>): ColumnMapping {
+  const entries = Object.entries(json).map(([header, target]): [string, string | null] => {
+    if (typeof target === 'string' || target === null) return [header, target];
+    throw new ValidationError({ [`mapping.${header}`]: ['The target must be a text or null.'] });
+  });
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,37 @@
+/** Reading and watching imports. */
+import { ownImport } from '../../domain/audience/imports/own-import.ts';
+import { watchImport } from '../../domain/audience/imports/watch-import.ts';
+import { builder } from '../builder.ts';
+import '../subscription-type.ts';
+import { MailListImport } from './list-import.ts';
+
+const reading = { scope: 'subscribers:read' } as const;
+
+builder.queryField('listImport', (t) =>
+  t.prismaField({
+    type: MailListImport,
+    description: 'One import.',
+    authScopes: reading,
+    errors: {},
+    args: { uid: t.arg.string({ required: true }) },
+    resolve: async (query, _root, { uid }, ctx) => {
+      const { customerId, id } = await ownImport(ctx, uid);
+      return ctx.prisma.mailListImport.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
+    },
+  }),
+);
+
+builder.subscriptionField('listImport', (t) =>
+  t.prismaField({
+    type: MailListImport,
+    description: 'The import now, then the newest whenever it went on, at most four times a second; ends with it.',
+    authScopes: reading,
+    args: { uid: t.arg.string({ required: true }) },
+    subscribe: async (_root, { uid }, ctx) => {
+      await ownImport(ctx, uid);
+      return watchImport(ctx, ctx.notifications, uid);
+    },
+    resolve: (query, { customerId, id }, _args, ctx) =>
+      ctx.prisma.mailListImport.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } }),
+  }),
+);

@@ -1,0 +1,146 @@
+/** The CSV scanner beside a well-known parser, in every cut of the bytes, and on what people really upload. */
+import fc from 'fast-check';
+import { parse } from 'csv-parse/sync';
+import { describe, expect, test } from 'vitest';
+import { CsvScanner, RECORD_BYTES_MAX, type CsvRecord } from '../../../../src/domain/audience/imports/csv-scanner.ts';
+import { csvLine } from '../../../../src/lib/csv.ts';
+
+function scan(text: string | Buffer, { separator = ',', pieceBytes = 1 << 20 } = {}): CsvRecord[] {
+  const bytes = Buffer.from(text);
+  const scanner = new CsvScanner({ separator });
+  const records: CsvRecord[] = [];
+  for (let at = 0; at < Math.max(1, bytes.length); at += pieceBytes) {
+    scanner.push(bytes.subarray(at, at + pieceBytes), at + pieceBytes >= bytes.length);
+    for (let record = scanner.next(); record; record = scanner.next()) records.push(record);
+  }
+  return records;
+}
+
+const cellsOf = (text: string, options = {}) => scan(text, options).map(({ cells }) => cells);
+
+// Letters of one, two, three and four bytes, and everything that has a meaning.
+const piece = fc.constantFrom(
+  'a',
+  'B',
+  '7',
+  'é',
+  'Ж',
+  '李',
+  '😀',
+  ' ',
+  '"',
+  ',',
+  ';',
+  '\n',
+  '\r\n',
+  '\r',
+  '\t',
+  "'",
+  '=',
+);
+const cell = fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join(''));
+const table = fc
+  .integer({ min: 1, max: 5 })
+  .chain((width) => fc.array(fc.array(cell, { minLength: width, maxLength: width }), { minLength: 1, maxLength: 8 }));
+const quoted = (value: string) => `"${value.replaceAll('"', '""')}"`;
+
+describe('well-formed files', () => {
+  test('read as csv-parse reads them, however the bytes are cut', () => {
+    fc.assert(
+      fc.property(
+        table,
+        fc.constantFrom(',', ';', '\t', '|'),
+        fc.constantFrom('\n', '\r\n'),
+        fc.integer({ min: 1, max: 40 }),
+        (rows, separator, lineEnd, pieceBytes) => {
+          const text = rows.map((row) => row.map(quoted).join(separator)).join(lineEnd);
+          const wanted = parse(text, { delimiter: separator, record_delimiter: lineEnd, skip_empty_lines: false });
+          expect(cellsOf(text, { separator, pieceBytes })).toEqual(wanted);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  test('give back what csvLine wrote', () => {
+    fc.assert(
+      fc.property(table, fc.integer({ min: 1, max: 40 }), (rows, pieceBytes) => {
+        const read = cellsOf(rows.map(csvLine).join(''), { pieceBytes });
+        const unguarded = read.map((row) =>
+          row.map((value) => (/^'+[=+\-@\t\r]/.test(value) ? value.slice(1) : value)),
+        );
+        expect(unguarded).toEqual(rows);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+test('any bytes at all: every byte belongs to exactly one record, and cuts change nothing', () => {
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 60 }), fc.integer({ min: 1, max: 7 }), (pieces, pieceBytes) => {
+      const text = pieces.join('');
+      const whole = scan(text);
+      expect(scan(text, { pieceBytes })).toEqual(whole);
+      expect(whole.at(-1)?.end ?? 0).toBe(Buffer.byteLength(text));
+      const ends = whole.map(({ end }) => end);
+      expect(ends).toEqual([...new Set(ends)].toSorted((a, b) => a - b));
+      // Read on from any record's end, the rest is the same.
+      for (const [index, { end, line, lines }] of whole.entries()) {
+        const scanner = new CsvScanner({ separator: ',', offset: end, line: line + lines });
+        scanner.push(Buffer.from(text).subarray(end), true);
+        expect(scanner.next()).toEqual(whole[index + 1]);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+describe('what people upload', () => {
+  test('line ends of every system, and none at the end', () => {
+    expect(cellsOf('a,b\r\nc,d\re,f\ng,h')).toEqual([
+      ['a', 'b'],
+      ['c', 'd'],
+      ['e', 'f'],
+      ['g', 'h'],
+    ]);
+  });
+
+  test('blanks around cells go, inside quotes they stay', () => {
+    expect(cellsOf(' a , "b, c" ,"  d "\n')).toEqual([['a', 'b, c', '  d ']]);
+  });
+
+  test('quotes in the middle of a cell are letters', () => {
+    expect(cellsOf('5" disk,a"b"c\n')).toEqual([['5" disk', 'a"b"c']]);
+  });
+
+  test('what follows a closing quote belongs to the cell', () => {
+    expect(cellsOf('"Anna" Berg,"a""b" c,x\n')).toEqual([['Anna Berg', 'a"b c', 'x']]);
+  });
+
+  test('a quote that stays open spoils its line only', () => {
+    const [broken, next] = scan('"open,a@x.com\nb@x.com,B\n');
+    expect(broken).toMatchObject({ isBroken: true, line: 1 });
+    expect(next).toMatchObject({ isBroken: false, line: 2, cells: ['b@x.com', 'B'] });
+  });
+
+  test('so does one in a file larger than memory should hold', () => {
+    const lines = 'person@example.com,Name\n'.repeat(RECORD_BYTES_MAX / 12);
+    const records = scan(`"open\n${lines}`, { pieceBytes: 100_000 });
+    expect(records[0]).toMatchObject({ isBroken: true, cells: ['"open'] });
+    expect(records).toHaveLength(1 + lines.length / 24);
+    expect(records.at(-1)).toMatchObject({ cells: ['person@example.com', 'Name'], line: records.length });
+  });
+
+  test('lines are counted through line breaks in cells', () => {
+    expect(scan('a,"b\nc\r\nd"\ne,f\n').map(({ line, lines }) => [line, lines])).toEqual([
+      [1, 3],
+      [4, 1],
+    ]);
+  });
+
+  test('an empty file has no records, an empty line has one empty cell', () => {
+    expect(scan('')).toEqual([]);
+    expect(cellsOf('\n\n')).toEqual([[''], ['']]);
+  });
+});
