@@ -25,6 +25,12 @@ describe('the documents', () => {
     expect(missing).toEqual([]);
   });
 
+  it('list every record of a decision', () => {
+    const index = readFileSync(path.join(ROOT, 'docs/decisions/README.md'), 'utf8');
+    const records = documents.map(({ file }) => path.basename(file)).filter((name) => /^\d{4}-/.test(name));
+    expect(records.filter((name) => !index.includes(`](${name})`))).toEqual([]);
+  });
+
   it('name scripts that package.json has', () => {
     const { scripts }: { scripts: Record<string, string> } = JSON.parse(
       readFileSync(path.join(ROOT, 'package.json'), 'utf8'),
