@@ -102,7 +102,10 @@ async function upload(client: Client, uid: string, file: Buffer): Promise<void> 
 async function watchToEnd(client: Client, uid: string): Promise<void> {
   const bar = progressBar('Import');
   for await (const { listImport: now } of client.watch(WATCH, { uid }, watched)) {
-    bar.show(now.isOver ? 1 : now.progress, `${count(now.processed)} of ${count(now.total)} lines`);
+    bar.show(
+      now.isOver ? 1 : now.progress,
+      now.total === 0 ? 'waiting' : `${count(now.processed)} of ${count(now.total)} lines`,
+    );
     if (now.isOver) break;
   }
   bar.end();

@@ -73,7 +73,7 @@ async function readyUrl(child: ChildProcess): Promise<string> {
     if (url !== undefined) break;
     if (child.exitCode !== null || performance.now() > deadline) {
       child.kill('SIGKILL');
-      throw new DemoError(`Mailwright did not start.\n${output.trim()}`);
+      throw new DemoError(`Mailwright did not start. (Another place for its data: --data-dir <dir>)\n${output.trim()}`);
     }
     await sleep(50);
   }
