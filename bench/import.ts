@@ -13,6 +13,8 @@ import pg from 'pg';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import path from 'node:path';
+import { limitsOf } from '../src/app/installation.ts';
+import { loadConfig } from '../src/config/load-config.ts';
 import { startScratchPostgres } from '../scripts/scratch-postgres.ts';
 import { openDatabase, sql } from '../src/db/database.ts';
 import { migrate, readMigrations } from '../src/db/migrate.ts';
@@ -149,15 +151,7 @@ async function contextFor(database: Context['database']): Promise<Context> {
   const [customer] = await database.query<{ id: bigint }>(
     sql`INSERT INTO customer (uid, name) VALUES (${newUid()}, 'Bench') RETURNING id`,
   );
-  const limits = {
-    sendBatchSize: 500,
-    sendLeaseSeconds: 45,
-    planBatchSize: 10_000,
-    importBatchSize: Number(values.batch),
-    sendAttemptsMax: 12,
-    sendRetryDelaySeconds: 60,
-    importBytesMax: 1e9,
-  };
+  const limits = { ...limitsOf(loadConfig({})), importBatchSize: Number(values.batch), importBytesMax: 1e9 };
   return {
     db: database,
     database,

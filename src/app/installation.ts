@@ -15,15 +15,20 @@ export async function loadInstallation(settings: Settings, port: number, databas
     baseUrl: settings.BASE_URL || `http://${hostForUrl(settings.HOST)}:${port}`,
     secret,
     outboundAllowHosts: settings.OUTBOUND_ALLOW_HOSTS,
-    limits: {
-      sendBatchSize: settings.SEND_BATCH_SIZE,
-      sendLeaseSeconds: settings.SEND_LEASE_SECONDS,
-      sendAttemptsMax: settings.SEND_ATTEMPTS_MAX,
-      sendRetryDelaySeconds: settings.SEND_RETRY_DELAY_SECONDS,
-      planBatchSize: settings.PLAN_BATCH_SIZE,
-      importBatchSize: settings.IMPORT_BATCH_SIZE,
-      importBytesMax: settings.IMPORT_SIZE_MAX_MB * 1_000_000,
-    },
+    limits: limitsOf(settings),
+  };
+}
+
+/** The sizes and paces among the settings. */
+export function limitsOf(settings: Settings): Installation['limits'] {
+  return {
+    sendBatchSize: settings.SEND_BATCH_SIZE,
+    sendLeaseSeconds: settings.SEND_LEASE_SECONDS,
+    sendAttemptsMax: settings.SEND_ATTEMPTS_MAX,
+    sendRetryDelaySeconds: settings.SEND_RETRY_DELAY_SECONDS,
+    planBatchSize: settings.PLAN_BATCH_SIZE,
+    importBatchSize: settings.IMPORT_BATCH_SIZE,
+    importBytesMax: settings.IMPORT_SIZE_MAX_MB * 1_000_000,
   };
 }
 

@@ -8,6 +8,7 @@ const ISO_8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d
 /** bigint of the database: 19 digits and a sign. */
 const BIGINT = /^-?\d{1,19}$/;
 const BIGINT_MAX = 2n ** 63n;
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 /** Custom field values are flat; a few levels serve mappings and rules. */
 const JSON_DEPTH_MAX = 10;
 
@@ -33,6 +34,17 @@ builder.scalarType('BigInt', {
       if (-BIGINT_MAX <= number && number < BIGINT_MAX) return number;
     }
     throw new GraphQLError('BigInt must be a whole number of up to 64 bits.');
+  },
+});
+
+builder.scalarType('Base64', {
+  description: 'Bytes, written as Base64 (RFC 4648).',
+  serialize: (value) => Buffer.from(value).toString('base64'),
+  parseValue: (value) => {
+    // Inside the program bytes come as they are.
+    if (value instanceof Uint8Array) return value;
+    if (typeof value === 'string' && BASE64.test(value)) return Buffer.from(value, 'base64');
+    throw new GraphQLError('Base64 must be a text of letters, digits, + and /, padded with =.');
   },
 });
 

@@ -11,19 +11,6 @@ import { MailListImport } from './list-import.ts';
 
 const writing = { scope: 'subscribers:write' } as const;
 
-builder.scalarType('Base64', {
-  description: 'Bytes, written as Base64 (RFC 4648).',
-  serialize: (value) => Buffer.from(value).toString('base64'),
-  parseValue: (value) => {
-    // Inside the program bytes come as they are.
-    if (value instanceof Uint8Array) return value;
-    if (typeof value === 'string' && BASE64.test(value)) return Buffer.from(value, 'base64');
-    throw new TypeError('Base64 must be a text of letters, digits, + and /, padded with =.');
-  },
-});
-
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
-
 builder.mutationField('startListImport', (t) =>
   t.prismaFieldWithInput({
     type: MailListImport,

@@ -1,0 +1,71 @@
+/** An import whose process is killed again and again, at any moment: no line is lost, none is written twice. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { ownImport } from '../../../../src/domain/audience/imports/own-import.ts';
+import { addSubscriber } from '../../../../src/domain/audience/add-subscriber.ts';
+import { sql } from '../../../../src/db/database.ts';
+import { rejectionsOf, uploadFile } from '../../../support/import-file.ts';
+import { createTenant, newList } from '../../../support/tenant.ts';
+import { createTestContext } from '../../../support/test-context.ts';
+
+const PROGRAM = path.resolve(import.meta.dirname, '../../../support/import-process.ts');
+const LINES = 24_000;
+const KILLS = 8;
+
+test('killed eight times, it ends with exactly the people of the file', { timeout: 120_000 }, async () => {
+  const ctx = await createTenant(await createTestContext());
+  const list = await newList(ctx);
+  await addSubscriber(ctx, { listUid: list.uid, email: 'known@x.com' });
+  const file = ['email,first name'];
+  for (let n = 0; n < LINES; n++) file.push(lineOf(n));
+  const queued = await uploadFile(ctx, list, file.join('\n'), { tag: 'imported' });
+
+  const run = () =>
+    spawn(process.execPath, [PROGRAM, ctx.database.url, String(queued.customerId), String(queued.id)], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
+  let kills = 0;
+  for (let attempt = 1; (await ownImport(ctx, queued.uid)).status !== 'done'; attempt++) {
+    expect(attempt).toBeLessThan(KILLS * 5);
+    const before = (await ownImport(ctx, queued.uid)).processed;
+    const child = run();
+    const ended = once(child, 'exit');
+    if (kills < KILLS) {
+      // Wait until it has written something, then kill it at an uncertain moment.
+      const target = before + 1 + Math.floor((LINES / KILLS) * 0.8 * Math.random());
+      while (child.exitCode === null && (await ownImport(ctx, queued.uid)).processed < target)
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 15));
+      if (child.kill('SIGKILL')) kills++;
+    }
+    await ended;
+  }
+
+  expect(kills).toBe(KILLS);
+  const done = await ownImport(ctx, queued.uid);
+  const wrong = LINES / 1_000;
+  const repeats = LINES / 100 - wrong;
+  expect(done).toMatchObject({ processed: LINES, rejected: wrong, added: LINES - wrong - repeats - 1, error: null });
+  expect(done.updated + done.unchanged).toBe(repeats + 1);
+  expect(done.linesRead).toBe(LINES + 1);
+  expect(done.bytesProcessed).toBe(done.bytesTotal);
+  expect(Object.keys(await rejectionsOf(ctx, done))).toHaveLength(wrong);
+  const [people] = await ctx.db.query(sql`
+    SELECT count(*)::int AS people, count(DISTINCT email_key)::int AS addresses,
+           count(*) FILTER (WHERE fields ->> 'FIRST_NAME' = 'N' || substring(email FROM '^p(\\d+)@'))::int AS right_names,
+           count(*) FILTER (WHERE tags = '{imported}')::int AS tagged
+      FROM subscriber WHERE list_id = ${list.id}`);
+  const expected = LINES - wrong - repeats;
+  expect(people).toEqual({ people: expected, addresses: expected, right_names: expected - 1, tagged: expected });
+  const [counter] = await ctx.db.query(sql`SELECT subscribed FROM hot.list_counter WHERE list_id = ${list.id}`);
+  expect(counter).toEqual({ subscribed: expected });
+});
+
+/** Every thousandth is no address, every hundredth is the one before again, one is on the list already. */
+function lineOf(n: number): string {
+  if (n % 1_000 === 999) return `broken ${n},x`;
+  if (n % 100 === 99) return lineOf(n - 1);
+  return n === 5 ? 'KNOWN@x.com,Known' : `p${n}@x.com,N${n}`;
+}
