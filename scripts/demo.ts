@@ -18,16 +18,18 @@ import { sendCampaign } from './demo/send-campaign.ts';
 
 const PROBE_MS_MAX = 3_000;
 const product = z.object({ name: z.literal('Mailwright') });
+/** After Ctrl-C whatever was under way fails, and nobody wants to read about it. */
+let isStopping = false;
 
 try {
   const options = readOptions(process.argv.slice(2), process.env);
   if (options) await demonstrate(options);
   else console.log(USAGE);
 } catch (error) {
-  // Whatever it was: the person in front of it reads a sentence first.
-  console.error(
-    `\n${error instanceof DemoError ? error.message : error instanceof Error ? error.stack : String(error)}`,
-  );
+  if (!isStopping)
+    console.error(
+      `\n${error instanceof DemoError ? error.message : error instanceof Error ? error.stack : String(error)}`,
+    );
   process.exitCode = 1;
 }
 
@@ -37,8 +39,7 @@ async function demonstrate(options: DemoOptions): Promise<void> {
   }
   if (options.isGiven && !options.own) throw new DemoError(`No Mailwright answers at ${options.url}. Is it running?`);
   console.log(`Starting a Mailwright of its own, with data in ${options.dataDir} ...`);
-  const own = await startOwnProduct(options.dataDir);
-  stopOnSignals(own);
+  const own = await startOwnProduct(options.dataDir, () => (isStopping = true));
   try {
     await tellStory(connect(own.url, own.token), options.people);
     if (!options.once) await lookAround(own, options.dataDir);
@@ -65,13 +66,6 @@ async function tellStory(client: Client, size: number): Promise<void> {
   const campaign = await sendCampaign(client, listUid, imported.added);
   const played = await playRecipients(client, campaign.uid, imported.added);
   await printReport(client, { listUid, imported, campaign, played });
-}
-
-/** Ctrl-C reaches the product too; both end when it has. */
-function stopOnSignals(own: OwnProduct): void {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => void own.stop().finally(() => process.exit(0)));
-  }
 }
 
 async function lookAround(own: OwnProduct, dataDir: string): Promise<void> {

@@ -23,8 +23,11 @@ const TOKEN_BYTES = 30;
 /** What the program needs of the surroundings; settings such as DATABASE_URL must not reach it. */
 const PASSED_ON = ['PATH', 'HOME', 'USER', 'TMPDIR', 'TZ', 'LANG'];
 
-/** Starts it and waits until it is ready. Throws DemoError with what it said when it does not start. */
-export async function startOwnProduct(dataDir: string): Promise<OwnProduct> {
+/**
+ * Starts it and waits until it is ready; Ctrl-C, from now on, ends it and then this program. Throws DemoError with what
+ * it said when it does not start.
+ */
+export async function startOwnProduct(dataDir: string, onSignal: () => void): Promise<OwnProduct> {
   const token = keptToken(dataDir);
   const passedOn = Object.fromEntries(PASSED_ON.map((name) => [name, process.env[name]]));
   const settings = {
@@ -41,15 +44,17 @@ export async function startOwnProduct(dataDir: string): Promise<OwnProduct> {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = once(child, 'exit').then(() => undefined);
-  return {
-    url: await readyUrl(child),
-    token,
-    ended,
-    async stop() {
-      if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
-      await ended;
-    },
+  const stop = async (): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+    await ended;
   };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      onSignal();
+      void stop().finally(() => process.exit());
+    });
+  }
+  return { url: await readyUrl(child), token, ended, stop };
 }
 
 /** The token counts on the first start only, so it is kept for the next demo. */
