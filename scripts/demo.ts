@@ -17,6 +17,7 @@ import { printReport } from './demo/report.ts';
 import { sendCampaign } from './demo/send-campaign.ts';
 
 const PROBE_MS_MAX = 3_000;
+const OR_OWN = ', or let the demo start a Mailwright of its own: npm run demo -- --own';
 const product = z.object({ name: z.literal('Mailwright') });
 /** After Ctrl-C whatever was under way fails, and nobody wants to read about it. */
 let isStopping = false;
@@ -35,7 +36,7 @@ try {
 
 async function demonstrate(options: DemoOptions): Promise<void> {
   if (!options.own && (await isRunning(options.url))) {
-    return tellStory(connect(options.url, options.token ?? (await askForToken(options.url))), options.people);
+    return tellStory(connect(options.url, options.token ?? (await askForToken(options.url, OR_OWN))), options.people);
   }
   if (options.isGiven && !options.own) throw new DemoError(`No Mailwright answers at ${options.url}. Is it running?`);
   console.log(`Starting a Mailwright of its own, with data in ${options.dataDir} ...`);

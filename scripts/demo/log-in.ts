@@ -1,4 +1,4 @@
-/** Who the demo works as: the token it was given, or a login asked for on the terminal. */
+/** Who a program of the console works as: the token it was given, or a login asked for on the terminal. */
 import { stdin, stdout } from 'node:process';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
@@ -15,13 +15,10 @@ const LOG_IN = `mutation DemoLogIn($email: String!, $password: String!) {
 }`;
 const loggedIn = z.object({ logIn: z.object({ token: z.string() }) });
 
-/** Asks for email and password and answers a fresh token. Throws DemoError where nobody can be asked. */
-export async function askForToken(url: string): Promise<string> {
+/** Asks for email and password and answers a fresh token. Throws DemoError, with `advice`, where nobody can be asked. */
+export async function askForToken(url: string, advice = ''): Promise<string> {
   if (!stdin.isTTY)
-    throw new DemoError(
-      `Mailwright runs at ${url}. Say who you are: set MAILWRIGHT_TOKEN to an administrator's API token,\n` +
-        'or let the demo start a Mailwright of its own: npm run demo -- --own',
-    );
+    throw new DemoError(`Mailwright runs at ${url}. Say who you are: set MAILWRIGHT_TOKEN to an API token${advice}`);
   console.log(`Mailwright runs at ${url}. Please log in; the password was printed by its first start.`);
   const email = await ask('  Email [admin@example.com]: ', false);
   const password = await ask('  Password: ', true);
