@@ -29,11 +29,15 @@ export interface LedgerRange extends LedgerKey {
   readonly toId: bigint;
 }
 
-/** A recipient this worker holds. Every later write must carry the epoch. */
-export interface ClaimedDelivery {
+/** A row this worker holds. Every later write must carry the epoch. */
+export interface Claim {
   readonly subscriberId: bigint;
   readonly epoch: number;
   readonly attempts: number;
+}
+
+/** A claimed row with what its message is filled with. */
+export interface ClaimedDelivery extends Claim {
   readonly email: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
@@ -42,7 +46,7 @@ export interface ClaimedDelivery {
 export interface DeliveryOutcome {
   readonly subscriberId: bigint;
   readonly epoch: number;
-  readonly state: Extract<DeliveryState, 'queued' | 'sent' | 'failed' | 'skipped' | 'unknown'>;
+  readonly state: Extract<DeliveryState, 'queued' | 'sent' | 'failed' | 'skipped' | 'suppressed' | 'unknown'>;
   /** Whether the recipient's number of tries goes up: trouble with the server does not count. */
   readonly isTry: boolean;
   readonly reply: string | null;

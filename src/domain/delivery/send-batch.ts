@@ -8,10 +8,11 @@ import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
 import type { DriverPool, SendingChannel } from '../sending/driver-pool.ts';
+import { claimRecipients } from './claim-recipients.ts';
 import { NO_SERVER_DELAY_SECONDS, RENEWALS_PER_LEASE, type LedgerRange } from './delivery.ts';
 import type { Dispatch, DispatchCache } from './dispatch.ts';
 import { openWorkIn } from './ledger-read-model.ts';
-import { claimRange, recoverAmbiguous, releaseLeases, renewLeases } from './ledger-store.ts';
+import { recoverAmbiguous, releaseLeases, renewLeases } from './ledger-store.ts';
 import { recorderOf } from './outcome-recorder.ts';
 import { runSendingLoop, type LoopEnd } from './sending-loop.ts';
 
@@ -68,7 +69,7 @@ interface Work {
 async function workThrough({ ctx, dispatch, range, channel, worker }: Work): Promise<LoopEnd> {
   const holder = { owner: worker.workerId, leaseSeconds: ctx.installation.limits.sendLeaseSeconds };
   await recoverAmbiguous(ctx.db, range, dispatch.policy);
-  const claimed = await claimRange(ctx.db, range, { listId: dispatch.listId, holder });
+  const claimed = await claimRecipients(ctx.db, range, { listId: dispatch.listId, holder });
   if (claimed.length === 0) return { reason: 'finished' };
   const renewal = setInterval(() => {
     renewLeases(ctx.db, range, holder).catch((error: unknown) => ctx.log.warn('delivery.renewal_failed', { message: messageOf(error) }));

@@ -1,0 +1,50 @@
+/**
+ * Takes a range's due rows and looks at the people behind them: whoever left the list or was suppressed since the
+ * plan is closed at once, the others are ready to be sent to.
+ */
+import { sql, type Queryable } from '../../db/database.ts';
+import type { Claim, ClaimedDelivery, DeliveryOutcome, LedgerRange } from './delivery.ts';
+import { claimRange, settle, type Leaseholder } from './ledger-store.ts';
+
+interface Person {
+  readonly id: bigint;
+  readonly email: string | null;
+  readonly fields: Readonly<Record<string, unknown>> | null;
+  /** Why there is no mail: `deleted`, `suppressed`, or the status that is not `subscribed`; null: there is. */
+  readonly obstacle: string | null;
+}
+
+/** Leases what is due in the range to `holder` and answers who may be mailed. */
+export async function claimRecipients(db: Queryable, range: LedgerRange, claim: { listId: bigint; holder: Leaseholder }): Promise<ClaimedDelivery[]> {
+  const rows = await claimRange(db, range, claim.holder);
+  if (rows.length === 0) return [];
+  const people = new Map((await peopleBehind(db, range.customerId, { listId: claim.listId, rows })).map((person) => [person.id, person]));
+  const outcomes: DeliveryOutcome[] = [];
+  const claimed: ClaimedDelivery[] = [];
+  for (const row of rows) {
+    const { email, fields, obstacle } = people.get(row.subscriberId) ?? { email: null, fields: null, obstacle: 'deleted' };
+    if (obstacle === null) claimed.push({ ...row, email: email ?? '', fields: fields ?? {} });
+    else outcomes.push(closedFor(row, obstacle));
+  }
+  if (outcomes.length > 0) await settle(db, { key: range, ...claim, serverId: null, outcomes, next: [] });
+  return claimed.sort((a, b) => (a.subscriberId < b.subscriberId ? -1 : 1));
+}
+
+/** One look-up by the whole key for each, whatever the planner thinks of a list that was just imported. */
+function peopleBehind(db: Queryable, customerId: bigint, { listId, rows }: { listId: bigint; rows: readonly Claim[] }): Promise<Person[]> {
+  return db.query<Person & Record<string, unknown>>(
+    sql`SELECT i.id, s.email, s.fields,
+               CASE WHEN s.email IS NULL THEN 'deleted' WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS obstacle
+          FROM unnest(${rows.map((row) => row.subscriberId)}::bigint[]) AS i(id)
+          LEFT JOIN LATERAL (SELECT s.email, s.email_key, s.fields, s.status FROM public.subscriber s
+                              WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = i.id OFFSET 0) s ON true
+          LEFT JOIN LATERAL (SELECT true AS found FROM public.suppression x
+                              WHERE x.customer_id IN (0, ${customerId}) AND x.email_key = s.email_key LIMIT 1) x ON true`,
+    'delivery.people',
+  );
+}
+
+function closedFor({ subscriberId, epoch }: Claim, obstacle: string): DeliveryOutcome {
+  const state = obstacle === 'suppressed' ? 'suppressed' : 'skipped';
+  return { subscriberId, epoch, state, isTry: false, reply: null, reason: obstacle, runtimeMessageId: null, delaySeconds: 0 };
+}
