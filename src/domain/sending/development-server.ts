@@ -36,5 +36,5 @@ export async function developmentServerPort(ctx: Context): Promise<number | null
 
 /** Takes it out of use: nothing listens there any more. */
 export async function retireDevelopmentServer(ctx: Context): Promise<void> {
-  await ctx.db.execute(sql`UPDATE sending_server SET status = 'disabled', updated_at = now() WHERE is_development AND status = 'active'`);
+  await ctx.db.execute(sql`UPDATE sending_server SET status = 'inactive', updated_at = now() WHERE is_development AND status = 'active'`);
 }
