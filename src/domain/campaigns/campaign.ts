@@ -39,6 +39,11 @@ export interface Campaign {
   readonly plannedAt: Date | null;
 }
 
+/** Whether anybody is in its ledger, or it is known that nobody will be: from then on audience and content are fixed. */
+export function hasBegun({ planCursor, plannedAt }: Pick<Campaign, 'planCursor' | 'plannedAt'>): boolean {
+  return planCursor > 0n || plannedAt !== null;
+}
+
 /** What a campaign still lacks before it can be sent: field to sentence; empty when it is ready. */
 export function missingToSend(campaign: Pick<Campaign, 'subject' | 'fromEmail' | 'fromName' | 'html' | 'plain'>): Record<string, string[]> {
   const missing: Record<string, string[]> = {};

@@ -1,13 +1,14 @@
 /** Starts a campaign, or resumes a paused one, or schedules one whose time is still to come (decision D21). */
 import { enqueue } from '../../jobs/define-job.ts';
-import { planCampaignJob, startScheduledCampaignJob } from '../../jobs/campaign-jobs.ts';
+import { planCampaignJob } from '../../jobs/campaign-jobs.ts';
 import { sql } from '../../db/database.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { compileCampaign } from '../delivery/dispatch.ts';
 import { registerCampaignLinks } from '../statistics/campaign-toplists.ts';
+import { appoint, isAhead } from './campaign-appointment.ts';
 import { campaignNotReady, wrongCampaignState } from './campaign-errors.ts';
 import { findCampaignById, moveCampaign } from './campaign-store.ts';
-import { missingToSend, type Campaign } from './campaign.ts';
+import { hasBegun, missingToSend, type Campaign } from './campaign.ts';
 import { ownCampaign } from './own-campaign.ts';
 import { continueCampaign } from './continue-campaign.ts';
 
@@ -27,19 +28,21 @@ export async function startCampaign(ctx: Context, uid: string): Promise<{ uid: s
 export async function startScheduledCampaign(ctx: Context, key: { customerId: bigint; campaignId: bigint }): Promise<void> {
   await inTransaction(ctx, async (tx) => {
     const campaign = await findCampaignById(tx.db, key.customerId, key.campaignId, { lock: true });
-    if (campaign?.status !== 'scheduled' || isAhead(tx, campaign.deliveryAt)) return;
+    if (campaign?.status !== 'scheduled' || (await isAhead(tx.db, campaign.deliveryAt))) return;
     await launch(tx, campaign);
   });
 }
 
 async function start(tx: TransactionContext, campaign: Campaign): Promise<void> {
-  if (campaign.status === 'paused' && campaign.plannedOn !== null) return continueCampaign(tx, campaign);
+  if (campaign.status === 'paused' && hasBegun(campaign)) return continueCampaign(tx, campaign);
   if (campaign.status === 'queued' || campaign.status === 'sending' || campaign.status === 'done') {
     throw wrongCampaignState('started', campaign.status);
   }
   await checkReady(tx, campaign);
-  if (isAhead(tx, campaign.deliveryAt)) return schedule(tx, campaign, campaign.deliveryAt);
-  await launch(tx, campaign);
+  const { deliveryAt } = campaign;
+  if (deliveryAt === null || !(await isAhead(tx.db, deliveryAt))) return launch(tx, campaign);
+  await moveCampaign(tx.db, { campaign, from: [campaign.status], to: 'scheduled' });
+  await appoint(tx.db, campaign, deliveryAt);
 }
 
 async function checkReady(tx: TransactionContext, campaign: Campaign): Promise<void> {
@@ -52,24 +55,12 @@ async function checkReady(tx: TransactionContext, campaign: Campaign): Promise<v
   await compileCampaign(tx.db, campaign.customerId, campaign.id);
 }
 
-function isAhead(tx: Context, at: Date | null): at is Date {
-  return at !== null && at.getTime() > tx.clock.now().getTime();
-}
-
-async function schedule(tx: TransactionContext, campaign: Campaign, at: Date): Promise<void> {
-  await moveCampaign(tx.db, { campaign, from: [campaign.status], to: 'scheduled' });
-  await enqueue(tx.db, startScheduledCampaignJob, jobKey(campaign), { runAt: at, key: `campaigns.start:${campaign.id}` });
-}
-
 async function launch(tx: TransactionContext, campaign: Campaign): Promise<void> {
   const { customerId, id: campaignId } = campaign;
   const message = await compileCampaign(tx.db, customerId, campaignId);
   // A report shows every link from the beginning, also those that nobody clicks.
   if (message) await registerCampaignLinks(tx, { customerId, campaignId, links: message.links });
   await moveCampaign(tx.db, { campaign, from: [campaign.status], to: 'queued' });
-  await enqueue(tx.db, planCampaignJob, jobKey(campaign), { key: `campaigns.plan:${campaign.id}` });
-}
-
-function jobKey(campaign: Campaign): { customerId: string; campaignId: string } {
-  return { customerId: String(campaign.customerId), campaignId: String(campaign.id) };
+  const payload = { customerId: String(customerId), campaignId: String(campaignId) };
+  await enqueue(tx.db, planCampaignJob, payload, { key: `campaigns.plan:${campaignId}` });
 }

@@ -3,13 +3,17 @@ import { parseInput } from '../../lib/text.ts';
 import { ownList } from '../audience/own-list.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { compileCampaign } from '../delivery/dispatch.ts';
-import { EDITABLE, missingToSend, type Campaign, type CampaignStatus } from './campaign.ts';
+import { appoint } from './campaign-appointment.ts';
+import { EDITABLE, hasBegun, missingToSend, type Campaign, type CampaignStatus } from './campaign.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
 import { campaignValues, updateCampaignInput, type UpdateCampaignInput } from './campaign-input.ts';
 import { writeCampaign, type CampaignValues } from './campaign-store.ts';
 import { ownCampaign } from './own-campaign.ts';
 
-/** Writes the fields given; the others stay. Throws ValidationError, CAMPAIGN_WRONG_STATE, CAMPAIGN_NOT_FOUND. */
+/**
+ * Writes the fields given; the others stay. A scheduled campaign follows its new time; without a time, or lacking
+ * something again, it is no longer scheduled. Throws ValidationError, CAMPAIGN_WRONG_STATE, CAMPAIGN_NOT_FOUND.
+ */
 export async function updateCampaign(ctx: Context, uid: string, input: UpdateCampaignInput): Promise<{ uid: string }> {
   const parsed = parseInput(updateCampaignInput, input);
   return inTransaction(ctx, async (tx) => {
@@ -25,7 +29,10 @@ export async function updateCampaign(ctx: Context, uid: string, input: UpdateCam
       plain: values.plain ?? campaign.plain,
     });
     const isComplete = Object.keys(missing).length === 0;
-    await writeCampaign(tx.db, campaign, { ...values, status: statusAfter(campaign, isComplete) });
+    const deliveryAt = values.deliveryAt === undefined ? campaign.deliveryAt : values.deliveryAt;
+    const status = statusAfter({ status: campaign.status, isComplete, hasTime: deliveryAt !== null });
+    await writeCampaign(tx.db, campaign, { ...values, status });
+    if (status === 'scheduled' && values.deliveryAt) await appoint(tx.db, campaign, values.deliveryAt);
     if (isComplete) await compileCampaign(tx.db, campaign.customerId, campaign.id);
     return { uid: campaign.uid };
   });
@@ -33,10 +40,11 @@ export async function updateCampaign(ctx: Context, uid: string, input: UpdateCam
 
 /** Once rows are in the ledger its audience and content are fixed: whoever was mailed got what is shown. */
 function isEditable(campaign: Campaign): boolean {
-  return EDITABLE.includes(campaign.status) && campaign.planCursor === 0n && campaign.plannedAt === null;
+  return EDITABLE.includes(campaign.status) && !hasBegun(campaign);
 }
 
-function statusAfter({ status }: Campaign, isComplete: boolean): CampaignStatus {
-  if (status !== 'new' && status !== 'ready') return status;
+function statusAfter({ status, isComplete, hasTime }: { status: CampaignStatus; isComplete: boolean; hasTime: boolean }): CampaignStatus {
+  if (status === 'paused' || status === 'error') return status;
+  if (status === 'scheduled' && isComplete && hasTime) return status;
   return isComplete ? 'ready' : 'new';
 }
