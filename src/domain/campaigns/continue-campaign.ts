@@ -14,19 +14,19 @@ import type { Campaign } from './campaign.ts';
 /** Batches cut in one statement; more come in the next. */
 const BATCHES_PER_STATEMENT = 1_000;
 
-/** Moves a paused campaign on and enqueues what it still owes. */
+/** Moves a paused campaign that has begun on and enqueues what it still owes. */
 export async function continueCampaign(tx: TransactionContext, campaign: Campaign): Promise<void> {
-  await moveCampaign(tx.db, { campaign, from: ['paused'], to: campaign.plannedAt === null ? 'queued' : 'sending' });
+  // `sending` even when the plan is not complete: as `queued` its batches would find it not being sent, and be dropped.
+  await moveCampaign(tx.db, { campaign, from: ['paused'], to: 'sending' });
   await enqueueOpenWork(tx, campaign);
 }
 
 /** Enqueues the rest of the plan and every open batch. */
 export async function enqueueOpenWork(ctx: Context, campaign: Campaign): Promise<void> {
   const { customerId, id: campaignId, plannedOn } = campaign;
-  if (campaign.plannedAt === null) {
-    const payload = { customerId: String(customerId), campaignId: String(campaignId) };
-    await enqueue(ctx.db, planCampaignJob, payload, { key: `campaigns.plan:${campaignId}` });
-  }
+  // Also when the plan is complete: this job closes a campaign that has nothing left to send.
+  const payload = { customerId: String(customerId), campaignId: String(campaignId) };
+  await enqueue(ctx.db, planCampaignJob, payload, { key: `campaigns.plan:${campaignId}` });
   if (plannedOn === null) return;
   let afterId = 0n;
   for (;;) {

@@ -1,4 +1,4 @@
-/** Deletes a campaign with its ledger and counters; events stay until their month is dropped. */
+/** Deletes a campaign with all that hangs on it: ledger, counters, events. */
 import { inTransaction, type Context } from '../context.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
 import { eraseCampaign } from './campaign-store.ts';

@@ -1,4 +1,4 @@
-/** Pauses a campaign: no message is begun once this has answered, those in flight are finished and recorded. */
+/** Pauses a campaign: what is in flight, or being marked at that moment, is finished and recorded; nothing more is begun. */
 import { inTransaction, type Context } from '../context.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
 import { moveCampaign } from './campaign-store.ts';
