@@ -3,27 +3,45 @@
  * job any more (given up after too many tries, lost by hand) gets new ones; one that is finished is closed.
  */
 import { sql } from '../../db/database.ts';
+import { planCampaignJob, sendBatchJob } from '../../jobs/campaign-jobs.ts';
+import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
 import { enqueueOpenWork } from './continue-campaign.ts';
 import { findCampaignById } from './campaign-store.ts';
 import { finishCampaign } from './finish-campaign.ts';
 
-/** Revives what stands still; answers how many campaigns got new jobs. */
+interface CampaignKey {
+  readonly customerId: bigint;
+  readonly campaignId: bigint;
+}
+
+/** Revives what stands still; answers how many campaigns got new jobs. Trouble with one is logged and stops no other. */
 export async function reviveCampaigns(ctx: Context): Promise<number> {
+  // The queue's public view has no payload, hence its private tables.
   const idle = await ctx.db.query<{ customerId: bigint; campaignId: bigint }>(
     sql`SELECT c.customer_id AS "customerId", c.id AS "campaignId" FROM campaign c
          WHERE c.status IN ('queued', 'sending')
-           AND NOT EXISTS (SELECT 1 FROM graphile_worker._private_jobs j
-                            WHERE j.payload ->> 'campaignId' = c.id::text AND j.attempts < j.max_attempts)`,
+           AND NOT EXISTS (SELECT 1 FROM graphile_worker._private_jobs j JOIN graphile_worker._private_tasks t ON t.id = j.task_id
+                            WHERE t.identifier IN (${planCampaignJob.name}, ${sendBatchJob.name})
+                              AND j.payload ->> 'campaignId' = c.id::text AND j.attempts < j.max_attempts)`,
   );
   let revived = 0;
   for (const key of idle) {
-    if (await finishCampaign(ctx, key)) continue;
-    const campaign = await findCampaignById(ctx.db, key.customerId, key.campaignId);
-    if (!campaign) continue;
-    ctx.log.warn('campaign.revived', { campaign: campaign.uid });
-    await enqueueOpenWork(ctx, campaign);
-    revived += 1;
+    try {
+      if (await revive(ctx, key)) revived += 1;
+    } catch (error) {
+      ctx.log.error('campaign.revive_failed', { campaignId: key.campaignId, message: messageOf(error) });
+    }
   }
   return revived;
+}
+
+async function revive(ctx: Context, key: CampaignKey): Promise<boolean> {
+  // Without a job nobody would look again, so the ledger itself is asked, not the counters.
+  if (await finishCampaign(ctx, key, { mayTrustCounters: false })) return false;
+  const campaign = await findCampaignById(ctx.db, key.customerId, key.campaignId);
+  if (!campaign) return false;
+  ctx.log.warn('campaign.revived', { campaign: campaign.uid });
+  await enqueueOpenWork(ctx, campaign);
+  return true;
 }
