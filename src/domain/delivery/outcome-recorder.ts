@@ -28,6 +28,13 @@ interface Waiting extends RecordRequest {
 
 /** The database may be away for a moment; outcomes are kept and tried again until it is back. */
 const DATABASE_RETRY_MS = 500;
+/**
+ * SQLSTATE classes that pass: connection lost, transaction undone (a deadlock's victim), too many connections or a
+ * full disk, a lock not to be had, stopped by an operator, input and output, a server that only reads meanwhile.
+ */
+const PASSING_CLASSES = ['08', '25', '40', '53', '55', '57', '58'];
+/** Those that begin with a letter are not of the kind above; `EPIPE` is none at all. */
+const SQLSTATE = /^[0-9][0-9A-Z]{4}$/;
 
 const recorders = new WeakMap<Dispatch, Map<bigint, OutcomeRecorder>>();
 
@@ -79,16 +86,17 @@ async function writeGroup(db: Queryable, log: Log, input: SettleInput): Promise<
       }
       return settled;
     } catch (error) {
-      if (!isDatabaseAway(error)) throw error;
-      log.warn('delivery.database_away', { message: messageOf(error), outcomes: input.outcomes.length });
+      if (!isPassing(error)) throw error;
+      log.warn('delivery.record_again', { message: messageOf(error), outcomes: input.outcomes.length });
       await sleep(DATABASE_RETRY_MS);
     }
   }
 }
 
-/** A lost or refused connection, or a server that is starting or stopping (SQLSTATE classes 08 and 57). */
-function isDatabaseAway(error: unknown): boolean {
+/** Whether writing again may help. What the server took must not be forgotten for trouble that passes. */
+function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  return code.startsWith('08') || code.startsWith('57P') || /^E[A-Z]+$/.test(code) || /connection|timeout/i.test(error.message);
+  if (SQLSTATE.test(code)) return PASSING_CLASSES.includes(code.slice(0, 2));
+  return /^E[A-Z]+$/.test(code) || /connection|timeout/i.test(error.message);
 }
