@@ -10,7 +10,7 @@ const count = (min: number, max: number) => z.coerce.number().int().min(min).max
 const optional = z.string().trim().default('');
 const roles = ['web', 'worker', 'cron'] as const;
 
-export type Role = (typeof roles)[number];
+type Role = (typeof roles)[number];
 
 const roleList = z
   .string()
