@@ -60,6 +60,7 @@ export async function migrate({ url, migrations, log, afterwards }: MigrateOptio
     await client.query(BOOKKEEPING);
     const pending = await pendingMigrations(client, migrations);
     for (const migration of pending) await apply(client, migration, log);
+    if (pending.length > 0) log.info('migrate.done', { applied: pending.length, newest: pending.at(-1)?.name });
     await afterwards?.();
     return pending.map(({ name }) => name);
   } finally {
@@ -107,5 +108,5 @@ async function apply(client: pg.Client, { name, script }: Migration, log: Log): 
     await client.query('ROLLBACK').catch(() => undefined);
     throw new Error(`Migration ${name} failed and was undone; the database is as it was. ${messageOf(error)}`, { cause: error });
   }
-  log.info('migrate.applied', { migration: name, ms: Math.round(performance.now() - startedAt) });
+  log.debug('migrate.applied', { migration: name, ms: Math.round(performance.now() - startedAt) });
 }

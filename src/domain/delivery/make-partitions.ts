@@ -11,5 +11,5 @@ export async function makePartitions(ctx: Context): Promise<void> {
   const [row] = await ctx.db.query<{ made: number }>(
     sql`SELECT hot.ensure_partitions(current_date - ${DAYS_BACK}::int, current_date + ${DAYS_AHEAD}::int) AS made`,
   );
-  if (row && row.made > 0) ctx.log.info('partitions.made', { partitions: row.made });
+  if (row && row.made > 0) ctx.log.debug('partitions.made', { partitions: row.made });
 }
