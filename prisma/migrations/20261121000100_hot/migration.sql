@@ -61,7 +61,8 @@ DECLARE
   granted   integer;
 BEGIN
   INSERT INTO hot.rate_bucket (key, tokens) VALUES (bucket, capacity) ON CONFLICT DO NOTHING;
-  SELECT least(capacity, tokens + extract(epoch FROM clock_timestamp() - refilled_at) * per_second)
+  -- A clock that was put back takes nothing away.
+  SELECT least(capacity, tokens + greatest(0, extract(epoch FROM clock_timestamp() - refilled_at)) * per_second)
     INTO available FROM hot.rate_bucket WHERE key = bucket FOR UPDATE;
   granted := least(wanted, floor(available)::integer);
   UPDATE hot.rate_bucket SET tokens = available - granted, refilled_at = clock_timestamp() WHERE key = bucket;
@@ -117,7 +118,9 @@ BEGIN
        AND d.subscriber_id = n.subscriber_id AND d.epoch = n.epoch AND d.owner = worker AND d.state IN ('leased', 'sending')
        AND (SELECT is_sending FROM campaign)
        AND EXISTS (SELECT 1 FROM public.subscriber s
-                    WHERE s.customer_id = ledger_customer AND s.list_id = list AND s.id = n.subscriber_id AND s.status = 'subscribed')
+                    WHERE s.customer_id = ledger_customer AND s.list_id = list AND s.id = n.subscriber_id AND s.status = 'subscribed'
+                      AND NOT EXISTS (SELECT 1 FROM public.suppression x
+                                       WHERE x.customer_id IN (0, ledger_customer) AND x.email_key = s.email_key))
     RETURNING d.subscriber_id
   )
   SELECT 'marked', m.subscriber_id FROM marked m

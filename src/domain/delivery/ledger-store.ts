@@ -67,8 +67,8 @@ export interface Settled {
 
 /**
  * Records outcomes and marks the next rows as `sending`, in one statement and one commit. `marked` is
- * empty when the campaign is no longer sending, and leaves out who unsubscribed meanwhile. May be repeated after a
- * lost connection.
+ * empty when the campaign is no longer sending, and leaves out who unsubscribed or was suppressed meanwhile. May be
+ * repeated after a lost connection.
  */
 export async function settle(db: Queryable, input: SettleInput): Promise<Settled> {
   const { key, holder, outcomes, next } = input;
@@ -98,11 +98,17 @@ export async function releaseLeases(db: Queryable, range: LedgerRange, owner: st
   );
 }
 
-/** Keeps the leases of `owner` in the range while its dialogues go on. */
+/**
+ * Keeps the leases of `owner` in the range while its dialogues go on. Passes by rows that are being written to: these
+ * are marked or settled at this moment, and to wait for them while holding others is how a deadlock is made.
+ */
 export async function renewLeases(db: Queryable, range: LedgerRange, holder: Leaseholder): Promise<void> {
   await db.execute(
     sql`UPDATE hot.delivery d SET lease_expires_at = ${leaseEnd(holder)}
-         WHERE ${inRange(range)} AND d.state IN ('leased', 'sending') AND d.owner = ${holder.owner}::uuid`,
+         WHERE ${inRange(range)} AND d.subscriber_id = ANY(ARRAY(
+           SELECT d.subscriber_id FROM hot.delivery d
+            WHERE ${inRange(range)} AND d.state IN ('leased', 'sending') AND d.owner = ${holder.owner}::uuid
+            ORDER BY d.subscriber_id FOR NO KEY UPDATE SKIP LOCKED))`,
     'delivery.renew',
   );
 }

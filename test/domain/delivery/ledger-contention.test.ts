@@ -1,0 +1,85 @@
+/** Several writers of one ledger at once: whoever loses a deadlock writes again, and nobody's outcome is lost. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { describe, expect, it } from 'vitest';
+import { sql } from '../../../src/db/database.ts';
+import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
+import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
+import { createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
+import { claimRange, renewLeases, settle } from '../../../src/domain/delivery/ledger-store.ts';
+import { recorderOf } from '../../../src/domain/delivery/outcome-recorder.ts';
+import { balanceOf, campaignWorld } from '../../support/campaign-world.ts';
+import { createTestContext } from '../../support/test-context.ts';
+
+const ctx = await createTestContext();
+
+/** A campaign of `recipients` people, all leased to one worker. */
+async function claimedWorld(recipients: number) {
+  const world = await campaignWorld(ctx, { recipients, smtpPort: 9 });
+  const customerId = world.ctx.viewer?.customerId ?? 0n;
+  await startCampaign(world.ctx, world.campaignUid);
+  await planCampaign(world.ctx, { customerId, campaignId: world.campaignId }, new AbortController().signal);
+  const dispatch = await createDispatchCache().dispatchOf(ctx.db, customerId, world.campaignId);
+  if (!dispatch) throw new Error('The campaign is not being sent.');
+  const holder = { owner: randomUUID(), leaseSeconds: 45 };
+  const range = { ...dispatch.key, fromId: 0n, toId: 2n ** 62n };
+  const claimed = await claimRange(ctx.db, range, holder);
+  return { world, dispatch, holder, range, claimed };
+}
+
+const sent = { state: 'sent', isTry: true, reply: '250 ok', reason: null, runtimeMessageId: 'x', delaySeconds: 0 } as const;
+
+/** A session of its own that holds the row until it is told otherwise. */
+async function rowHolder(campaignId: bigint, subscriberId: bigint | undefined) {
+  const client = new pg.Client({ connectionString: ctx.database.url });
+  await client.connect();
+  await client.query('BEGIN');
+  const take = (id: bigint | undefined) =>
+    client.query('SELECT 1 FROM hot.delivery WHERE campaign_id = $1 AND subscriber_id = $2 FOR UPDATE', [campaignId, id]);
+  await take(subscriberId);
+  return { client, take };
+}
+
+describe('the ledger', () => {
+  it('records an outcome again when the database undid the write to break a deadlock', async () => {
+    const { world, dispatch, holder, claimed } = await claimedWorld(2);
+    const [first, second] = claimed;
+    if (!first || !second) throw new Error('Nobody was claimed.');
+    await settle(ctx.db, { key: dispatch.key, listId: dispatch.listId, holder, serverId: 1n, outcomes: [], next: [first] });
+    const { client, take } = await rowHolder(world.campaignId, first.subscriberId);
+    const recorded = recorderOf(ctx, dispatch, { serverId: 1n, holder }).record({ outcomes: [{ ...first, ...sent }], next: [second] });
+    recorded.catch(() => undefined);
+    await sleep(200);
+    // The write holds the second row and waits for the first: the database sees the circle and undoes the write.
+    await take(second.subscriberId);
+    await client.query('ROLLBACK');
+    await client.end();
+    expect((await recorded).marked).toEqual(new Set([second.subscriberId]));
+    expect(await balanceOf(world)).toMatchObject({ sent: 1, sending: 1 });
+  });
+
+  it('renews leases around a row that somebody writes to', async () => {
+    const { world, holder, range, claimed } = await claimedWorld(3);
+    const { client } = await rowHolder(world.campaignId, claimed[1]?.subscriberId);
+    await Promise.race([
+      renewLeases(ctx.db, range, { ...holder, leaseSeconds: 3_600 }),
+      sleep(2_000).then(() => {
+        throw new Error('The renewal waits.');
+      }),
+    ]);
+    await client.query('ROLLBACK');
+    await client.end();
+    const rows = await ctx.db.query<{ renewed: boolean }>(
+      sql`SELECT lease_expires_at > now() + interval '30 minutes' AS renewed FROM hot.delivery WHERE campaign_id = ${world.campaignId} ORDER BY subscriber_id`,
+    );
+    expect(rows.map(({ renewed }) => renewed)).toEqual([true, false, true]);
+  });
+
+  it('hands nothing over to somebody who was suppressed after the claim', async () => {
+    const { dispatch, holder, claimed } = await claimedWorld(2);
+    await ctx.db.execute(sql`INSERT INTO suppression (customer_id, email_key, reason) VALUES (0, 'p2@example.org', 'manual')`);
+    const { marked } = await settle(ctx.db, { key: dispatch.key, listId: dispatch.listId, holder, serverId: 1n, outcomes: [], next: claimed });
+    expect([...marked]).toEqual([claimed[0]?.subscriberId]);
+  });
+});
