@@ -1,4 +1,5 @@
 /** The worker of this process: its tasks with what they share, and the clock's lines. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../config/settings.ts';
 import type { Context } from '../domain/context.ts';
 import { createDispatchCache } from '../domain/delivery/dispatch.ts';
@@ -21,6 +22,8 @@ export interface RunningWorker {
 
 /** Ctrl-C is answered within ten seconds: this long a dialogue may take to end, the rest is for the database. */
 const STOP_GRACE_MS = 7_000;
+/** What is still in a dialogue after that is decided by its lease; a driver would wait ten minutes for the answer. */
+const DRIVERS_CLOSE_MS = 500;
 
 /** Works when the roles say `worker`; a process that is only `cron` takes up no jobs but puts the clock's into the queue. */
 export async function startWorker(ctx: Context, settings: Settings): Promise<RunningWorker> {
@@ -38,7 +41,7 @@ export async function startWorker(ctx: Context, settings: Settings): Promise<Run
     isWorking: worker.isWorking,
     async stop() {
       await worker.stop(STOP_GRACE_MS);
-      await drivers.close();
+      await Promise.race([drivers.close(), sleep(DRIVERS_CLOSE_MS)]);
     },
   };
 }
