@@ -5,6 +5,7 @@
 import { hostname } from 'node:os';
 import { sql } from '../../db/database.ts';
 import type { Hooks, SendingDriver } from '../../plugin-api/index.ts';
+import { messageOf } from '../../lib/errors.ts';
 import { addressGuard } from '../../lib/public-address.ts';
 import type { Context } from '../context.ts';
 import { parsePublicSettings, unsealSecrets } from './server-secrets.ts';
@@ -17,6 +18,7 @@ export interface SendingChannel {
   readonly driver: SendingDriver;
   readonly permits: Permits;
   readonly trouble: Trouble;
+  readonly turns: Turns;
   readonly quota: SendingQuota | null;
 }
 
@@ -27,7 +29,10 @@ export interface SendingQuota {
 }
 
 export interface DriverPool {
-  /** The channel of the server a customer sends through now: an own one, else a system one; undefined: there is none. */
+  /**
+   * The channel of the server a customer sends through now: an own one, else a system one; undefined: there is none,
+   * or it cannot be opened (its driver is gone, its secrets are sealed with another key), which the log says.
+   */
   channelFor(ctx: Context, customerId: bigint): Promise<SendingChannel | undefined>;
   /** Lets every driver finish and lets go of it. */
   close(): Promise<void>;
@@ -53,6 +58,9 @@ const REPLY_TIMEOUT_MS = 600_000;
 
 /** Operators look at a server that is down; this is how long after its repair mail flows again at the latest. */
 const TROUBLE_WAIT_SECONDS_MAX = 60;
+/** However many wait for a pace, a newcomer is not sent to the end of a line longer than this. */
+const TURN_WAIT_SECONDS_MAX = 60;
+const COMPLAINT_INTERVAL_MS = 60_000;
 
 const SECONDS_PER_UNIT = new Map([
   ['second', 1],
@@ -65,22 +73,38 @@ const SECONDS_PER_UNIT = new Map([
 /** A pool with nothing connected. */
 export function createDriverPool(hooks: Hooks): DriverPool {
   const channels = new Map<bigint, { version: string; channel: SendingChannel }>();
+  const complain = createComplaints();
   return {
     async channelFor(ctx, customerId) {
       const server = await chooseServer(ctx, customerId);
-      if (!server) return undefined;
+      if (!server) return complain(ctx, customerId, 'There is no active sending server.');
       const known = channels.get(server.id);
       if (known?.version === server.version) return known.channel;
-      const channel = openChannel(ctx, hooks, server);
-      channels.set(server.id, { version: server.version, channel });
-      if (known) void known.channel.driver.close();
-      return channel;
+      try {
+        const channel = openChannel(ctx, hooks, server);
+        channels.set(server.id, { version: server.version, channel });
+        // Messages under way on the old one are finished there.
+        known?.channel.driver.close().catch((error: unknown) => ctx.log.warn('sending.close_failed', { message: messageOf(error) }));
+        return channel;
+      } catch (error) {
+        return complain(ctx, customerId, `Sending server ${server.uid} cannot be opened: ${messageOf(error)}`);
+      }
     },
     async close() {
       const open = [...channels.values()];
       channels.clear();
       await Promise.all(open.map(({ channel }) => channel.driver.close()));
     },
+  };
+}
+
+/** Logs why a customer has no server, once in a while: every batch of every campaign asks. */
+function createComplaints(): (ctx: Context, customerId: bigint, message: string) => undefined {
+  const complainedAt = new Map<bigint, number>();
+  return (ctx, customerId, message) => {
+    if (performance.now() < (complainedAt.get(customerId) ?? -Infinity) + COMPLAINT_INTERVAL_MS) return;
+    complainedAt.set(customerId, performance.now());
+    ctx.log.warn('sending.no_server', { customerId, message });
   };
 }
 
@@ -117,6 +141,7 @@ function openChannel(ctx: Context, hooks: Hooks, server: ServerRow): SendingChan
     driver,
     permits: new Permits(driver.capacity),
     trouble: new Trouble(),
+    turns: new Turns(),
     quota: quotaOf(server),
   };
 }
@@ -147,9 +172,31 @@ export class Trouble {
     return this.#waitSeconds;
   }
 
+  /** Seconds for which the server is still to be left alone; 0: try. */
+  remainingSeconds(): number {
+    return Math.max(0, this.#waitSeconds - (performance.now() - this.#notedAt) / 1_000);
+  }
+
   /** A message got through. */
   clear(): void {
     this.#waitSeconds = 0;
+  }
+}
+
+/**
+ * Spreads the jobs that wait for one server's pace: were they all to come back when there is a little to take, a
+ * thousand jobs would ask, once a second, for the ten messages of that second.
+ */
+export class Turns {
+  #lastAt = 0;
+
+  /** Seconds until a turn of one's own, given after how many there is something to take: two turns in that time. */
+  nextInSeconds(waitSeconds: number): number {
+    const now = performance.now() / 1_000;
+    const soonest = now + waitSeconds;
+    const inLine = Math.max(soonest, this.#lastAt + waitSeconds / 2);
+    this.#lastAt = inLine - soonest > TURN_WAIT_SECONDS_MAX ? soonest : inLine;
+    return this.#lastAt - now;
   }
 }
 

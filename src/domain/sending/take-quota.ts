@@ -14,14 +14,39 @@ export interface Grant {
   readonly waitSeconds: number;
 }
 
+interface PacedServer {
+  readonly serverId: bigint;
+  readonly quota: SendingQuota;
+}
+
 /** Takes up to `wanted` messages from the server's quota. */
-export async function takeQuota(db: Queryable, server: { serverId: bigint; quota: SendingQuota }, wanted: number): Promise<Grant> {
-  const { serverId, quota } = server;
-  const perSecond = quota.value / quota.periodSeconds;
-  const capacity = Math.min(quota.value, Math.max(1, perSecond * BURST_SECONDS));
+export async function takeQuota(db: Queryable, { serverId, quota }: PacedServer, wanted: number): Promise<Grant> {
+  const capacity = Math.min(quota.value, Math.max(1, perSecond(quota) * BURST_SECONDS));
   const [row] = await db.query<{ granted: number }>(
-    sql`SELECT hot.take_tokens(${`server:${serverId}`}, ${wanted}::int, ${capacity}::float8, ${perSecond}::float8) AS granted`,
+    sql`SELECT hot.take_tokens(${bucketOf(serverId)}, ${wanted}::int, ${capacity}::float8, ${perSecond(quota)}::float8) AS granted`,
     'sending.take-quota',
   );
-  return { granted: row?.granted ?? 0, waitSeconds: Math.max(1, perSecond > 0 ? 1 / perSecond : quota.periodSeconds) };
+  return { granted: row?.granted ?? 0, waitSeconds: waitSeconds(quota) };
+}
+
+/** Seconds until there may be something to take: 0 now. Takes nothing. */
+export async function quotaWaitSeconds(db: Queryable, { serverId, quota }: PacedServer): Promise<number> {
+  const [row] = await db.query<{ isEmpty: boolean }>(
+    sql`SELECT tokens + extract(epoch FROM clock_timestamp() - refilled_at) * ${perSecond(quota)}::float8 < 1 AS "isEmpty"
+          FROM hot.rate_bucket WHERE key = ${bucketOf(serverId)}`,
+    'sending.look-at-quota',
+  );
+  return row?.isEmpty ? waitSeconds(quota) : 0;
+}
+
+function bucketOf(serverId: bigint): string {
+  return `server:${serverId}`;
+}
+
+function perSecond({ value, periodSeconds }: SendingQuota): number {
+  return value / periodSeconds;
+}
+
+function waitSeconds(quota: SendingQuota): number {
+  return Math.max(1, quota.value > 0 ? 1 / perSecond(quota) : quota.periodSeconds);
 }
