@@ -15,6 +15,8 @@ export interface JobDefinition<Schema extends z.ZodType = z.ZodType> {
 
 export interface EnqueueOptions {
   readonly runAt?: Date;
+  /** Instead of `runAt`: from now, by the clock of the database, which is the one that wakes the job. */
+  readonly delaySeconds?: number;
   /** A job with the same key that waits is replaced, not doubled. */
   readonly key?: string;
   /** Lower runs first; default 0. */
@@ -47,13 +49,14 @@ export async function enqueueMany<Schema extends z.ZodType>(
     identifier: definition.name,
     payload,
     max_attempts: definition.attemptsMax,
-    run_at: options.runAt ?? null,
+    ...(options.runAt ? { run_at: options.runAt } : {}),
     job_key: options.key ?? null,
     priority: options.priority ?? 0,
   }));
   await db.query(
-    sql`SELECT count(*) FROM graphile_worker.add_jobs(
-          ARRAY(SELECT json_populate_recordset(NULL::graphile_worker.job_spec, ${JSON.stringify(specs)}::json)))`,
+    sql`SELECT count(*) FROM graphile_worker.add_jobs(ARRAY(SELECT json_populate_recordset(
+          json_populate_record(NULL::graphile_worker.job_spec, json_build_object('run_at', now() + make_interval(secs => ${options.delaySeconds ?? null}::float8))),
+          ${JSON.stringify(specs)}::json)))`,
     'jobs.enqueue',
   );
 }

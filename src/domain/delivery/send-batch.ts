@@ -8,6 +8,7 @@ import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
 import type { DriverPool, SendingChannel } from '../sending/driver-pool.ts';
+import { quotaWaitSeconds } from '../sending/take-quota.ts';
 import { claimRecipients } from './claim-recipients.ts';
 import { NO_SERVER_DELAY_SECONDS, RENEWALS_PER_LEASE, type LedgerRange } from './delivery.ts';
 import type { Dispatch, DispatchCache } from './dispatch.ts';
@@ -51,11 +52,19 @@ export async function sendBatch(ctx: Context, batch: Batch, worker: BatchWorker)
   if (!dispatch) return 'not sending';
   const range: LedgerRange = { ...dispatch.key, fromId: batch.fromId, toId: batch.toId };
   const channel = await worker.drivers.channelFor(ctx, batch.customerId);
-  const end = channel
-    ? await workThrough({ ctx, dispatch, range, channel, worker })
-    : ({ reason: 'unavailable', waitSeconds: NO_SERVER_DELAY_SECONDS, message: 'There is no active sending server.' } as const);
-  if (end.reason === 'stopped') return 'not sending';
-  return followUp(ctx, batch, range, end);
+  if (!channel) return followUp(ctx, batch, range, { reason: 'unavailable', waitSeconds: NO_SERVER_DELAY_SECONDS });
+  const end = (await obstacleBefore(ctx, channel)) ?? (await workThrough({ ctx, dispatch, range, channel, worker }));
+  // Resumed in the meantime, its new jobs may have found the rows still leased here.
+  if (end.reason === 'stopped' && !(await worker.dispatches.dispatchOf(ctx.db, batch.customerId, batch.campaignId))) return 'not sending';
+  return followUp(ctx, batch, range, end.reason === 'paced' ? { ...end, waitSeconds: channel.turns.nextInSeconds(end.waitSeconds) } : end);
+}
+
+/** What is known to be in the way before anybody is leased: to lease a batch and put it back is the dearest way to find out. */
+async function obstacleBefore(ctx: Context, { serverId, quota, trouble }: SendingChannel): Promise<LoopEnd | undefined> {
+  const troubleSeconds = trouble.remainingSeconds();
+  if (troubleSeconds > 0) return { reason: 'unavailable', waitSeconds: troubleSeconds };
+  const waitSeconds = quota ? await quotaWaitSeconds(ctx.db, { serverId, quota }) : 0;
+  return waitSeconds > 0 ? { reason: 'paced', waitSeconds } : undefined;
 }
 
 interface Work {
@@ -88,16 +97,15 @@ async function workThrough({ ctx, dispatch, range, channel, worker }: Work): Pro
 async function followUp(ctx: Context, batch: Batch, range: LedgerRange, end: LoopEnd): Promise<BatchEnd> {
   const { open, dueInSeconds } = await openWorkIn(ctx.db, range);
   if (open === 0) return 'settled';
-  const waitSeconds = Math.max(dueInSeconds ?? 0, waitAfter(end));
-  const runAt = new Date(ctx.clock.now().getTime() + waitSeconds * 1_000);
-  if (end.reason === 'unavailable') ctx.log.warn('delivery.server_unavailable', { campaignId: batch.campaignId, message: end.message });
-  await enqueue(ctx.db, sendBatchJob, jobPayload(batch), { runAt });
+  const delaySeconds = Math.max(dueInSeconds ?? 0, waitAfter(end));
+  if (end.reason === 'unavailable' && end.message !== undefined) ctx.log.warn('delivery.server_unavailable', { campaignId: batch.campaignId, message: end.message });
+  await enqueue(ctx.db, sendBatchJob, jobPayload(batch), { delaySeconds });
   return 'open';
 }
 
 function waitAfter(end: LoopEnd): number {
   if (end.reason === 'unavailable' || end.reason === 'paced') return end.waitSeconds;
-  return end.reason === 'aborted' ? 0 : HELD_BY_OTHERS_SECONDS;
+  return end.reason === 'finished' ? HELD_BY_OTHERS_SECONDS : 0;
 }
 
 /** A batch as the queue's JSON holds it. */

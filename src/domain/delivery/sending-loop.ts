@@ -21,7 +21,7 @@ import type { OutcomeRecorder, RecordRequest } from './outcome-recorder.ts';
 export type LoopEnd =
   | { readonly reason: 'finished' | 'stopped' | 'aborted' }
   | { readonly reason: 'paced'; readonly waitSeconds: number }
-  | { readonly reason: 'unavailable'; readonly waitSeconds: number; readonly message: string };
+  | { readonly reason: 'unavailable'; readonly waitSeconds: number; readonly message?: string };
 
 export interface LoopInput {
   readonly ctx: Context;

@@ -1,0 +1,135 @@
+/** Sending when something is in the way: a server down, full or not to be opened, clocks that differ, hasty pauses. */
+import { afterAll, describe, expect, it } from 'vitest';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from '../../src/db/database.ts';
+import { pauseCampaign } from '../../src/domain/campaigns/pause-campaign.ts';
+import { planCampaign } from '../../src/domain/campaigns/plan-campaign.ts';
+import { resumeCampaign } from '../../src/domain/campaigns/resume-campaign.ts';
+import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
+import type { Context } from '../../src/domain/context.ts';
+import { createDispatchCache } from '../../src/domain/delivery/dispatch.ts';
+import { sendBatch } from '../../src/domain/delivery/send-batch.ts';
+import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
+import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
+import { runWorker } from '../../src/workers/run-worker.ts';
+import { planCampaignTask } from '../../src/workers/tasks/plan-campaign.ts';
+import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
+import { balanceOf, campaignWorld, untilStatus, type CampaignWorld } from '../support/campaign-world.ts';
+import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
+import { createTestContext, testInstallation } from '../support/test-context.ts';
+
+const RECIPIENTS = 500;
+const limits = { ...testInstallation.limits, sendBatchSize: 50 };
+const ctx = await createTestContext({ installation: { ...testInstallation, limits } });
+await loadPlugins(path.resolve('plugins'), ctx.hooks);
+
+function newTools() {
+  const drivers = createDriverPool(ctx.hooks);
+  afterAll(() => drivers.close());
+  return { drivers, dispatches: createDispatchCache(), announce: () => undefined };
+}
+
+/** Plays the campaign with a worker of its own for as long as `watch` takes. */
+async function withWorker(watch: () => Promise<void>): Promise<void> {
+  const worker = await runWorker({ ctx, tasks: [planCampaignTask, sendBatchTask(newTools())], concurrency: 2, crontab: [] });
+  try {
+    await watch();
+  } finally {
+    await worker.stop(5_000);
+    await ctx.db.execute(sql`DELETE FROM graphile_worker._private_jobs`);
+  }
+}
+
+/** How often rows of its ledger were leased, all told. */
+async function leasesOf({ campaignId }: CampaignWorld): Promise<number> {
+  const [row] = await ctx.db.query<{ leases: number }>(sql`SELECT sum(epoch)::int AS leases FROM hot.delivery WHERE campaign_id = ${campaignId}`);
+  return row?.leases ?? 0;
+}
+
+describe('many batches before one server', () => {
+  it('do not take turns at leasing everything while its pace is reached', async () => {
+    await using server = await scriptedSmtpServer();
+    const world = await campaignWorld(ctx, { recipients: RECIPIENTS, smtpPort: server.port, server: { quotaValue: 2, quotaBase: 1, quotaUnit: 'second' } });
+    await withWorker(async () => {
+      await startCampaign(world.ctx, world.campaignUid);
+      await sleep(6_000);
+      expect(server.accepted.length).toBeGreaterThanOrEqual(7);
+      expect(await leasesOf(world)).toBeLessThan(2 * RECIPIENTS);
+    });
+  }, 20_000);
+
+  it('leave a server alone that is down', async () => {
+    await using server = await scriptedSmtpServer({ answer: ({ verb }) => (verb === 'CONNECT' ? '421 4.3.2 closing' : undefined) });
+    const world = await campaignWorld(ctx, { recipients: RECIPIENTS, smtpPort: server.port });
+    await withWorker(async () => {
+      await startCampaign(world.ctx, world.campaignUid);
+      await sleep(6_000);
+      expect(await leasesOf(world)).toBeLessThan(RECIPIENTS);
+    });
+  }, 20_000);
+});
+
+describe('a campaign', () => {
+  it('that is resumed while its last messages are still in flight goes on at once', async () => {
+    // Two connections, one slow: the fast one notices the pause, the slow one keeps the batch until after the resume.
+    await using server = await scriptedSmtpServer({
+      answer: ({ verb, session }) => {
+        if (verb !== 'CONTENT') return undefined;
+        setTimeout(() => session.socket.write('250 2.0.0 Ok\r\n'), session.index === 1 ? 800 : 40);
+        return null;
+      },
+    });
+    const world = await campaignWorld(ctx, { recipients: 50, smtpPort: server.port, server: { connections: 2, window: 1 } });
+    await withWorker(async () => {
+      await startCampaign(world.ctx, world.campaignUid);
+      while ((await balanceOf(world)).sent < 3) await sleep(5);
+      await pauseCampaign(world.ctx, world.campaignUid);
+      await sleep(150);
+      await resumeCampaign(world.ctx, world.campaignUid);
+      await untilStatus(world, 'done', 20_000);
+    });
+    expect(await balanceOf(world)).toMatchObject({ audience: 50, sent: 50 });
+    expect(server.lines.filter((line) => line.startsWith('RCPT'))).toHaveLength(50);
+  }, 60_000);
+});
+
+describe('a batch', () => {
+  async function plannedWorld(clock: Context['clock'] = ctx.clock) {
+    const world = await campaignWorld(ctx, { recipients: 3, smtpPort: 9 });
+    const key = { customerId: world.ctx.viewer?.customerId ?? 0n, campaignId: world.campaignId };
+    await startCampaign(world.ctx, world.campaignUid);
+    await planCampaign(world.ctx, key, new AbortController().signal);
+    await ctx.db.execute(sql`DELETE FROM graphile_worker._private_jobs`);
+    const send = () =>
+      sendBatch({ ...ctx, clock }, { ...key, fromId: 0n, toId: 2n ** 62n }, { ...newTools(), workerId: crypto.randomUUID(), abortSignal: new AbortController().signal });
+    return { world, send };
+  }
+
+  async function secondsToNextJob(): Promise<number[]> {
+    const rows = await ctx.db.query<{ seconds: number }>(
+      sql`SELECT extract(epoch FROM run_at - now())::float8 AS seconds FROM graphile_worker._private_jobs`,
+    );
+    return rows.map(({ seconds }) => seconds);
+  }
+
+  it.each([-3_600_000, 3_600_000])('comes again by the clock of the database, whatever its own says (%i ms off)', async (offMs) => {
+    const { world, send } = await plannedWorld({ now: () => new Date(Date.now() + offMs) });
+    await ctx.db.execute(sql`UPDATE sending_server SET status = 'inactive' WHERE customer_id = ${world.ctx.viewer?.customerId}`);
+    expect(await send()).toBe('open');
+    const [seconds = 0] = await secondsToNextJob();
+    expect(seconds).toBeGreaterThan(10);
+    expect(seconds).toBeLessThan(20);
+  });
+
+  it.each([
+    ['whose driver nobody provides', sql`type = 'gone'`],
+    ['whose secrets are sealed with another key', sql`sealed_settings = '\\x00'::bytea`],
+  ])('waits for a server %s', async (_what, fault) => {
+    const { world, send } = await plannedWorld();
+    await ctx.db.execute(sql`UPDATE sending_server SET ${fault} WHERE customer_id = ${world.ctx.viewer?.customerId}`);
+    expect(await send()).toBe('open');
+    expect(await secondsToNextJob()).toHaveLength(1);
+    expect(await balanceOf(world)).toMatchObject({ queued: 3 });
+  });
+});
