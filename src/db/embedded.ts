@@ -4,7 +4,7 @@
  * A server that a killed program left behind is taken over.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, openSync, closeSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, openSync, closeSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import path from 'node:path';
 import pg from 'pg';
@@ -42,9 +42,9 @@ export async function startEmbeddedDatabase({ folder, settings = [] }: EmbeddedO
   const password = readFileSync(passwordFile(folder), 'utf8').trim();
   const running = runningServer(data);
   const port = running?.port ?? (await freePort());
-  if (!running) launch({ folder, data, port, user, binaries, settings });
+  const hasDied = running ? () => runningServer(data) === undefined : launch({ folder, data, port, user, binaries, settings });
   const adminUrl = urlOf(password, port, 'postgres');
-  await untilReady(adminUrl, folder, data);
+  await untilReady(adminUrl, folder, hasDied);
   await ensureDatabase(adminUrl);
   const isOwner = becomeOwner(folder, running !== undefined);
   return { url: urlOf(password, port, DATABASE), stop: () => (isOwner ? stop(data) : Promise.resolve()) };
@@ -57,14 +57,16 @@ interface Place {
   readonly binaries: Binaries;
 }
 
+/** Makes the cluster beside its place and moves it there when it is whole: initdb that is killed leaves a half one. */
 function initialise({ folder, data, user, binaries }: Place): void {
+  const made = `${data}.new`;
   mkdirSync(folder, { recursive: true });
-  // A set-up that was cut short left no PG_VERSION or an incomplete cluster: nothing of it is worth keeping.
-  rmSync(data, { recursive: true, force: true });
+  // What a set-up that was cut short left is not worth keeping.
+  for (const left of [data, made]) rmSync(left, { recursive: true, force: true });
   if (user) {
     chmodSync(folder, 0o755);
-    mkdirSync(data, { mode: 0o700 });
-    chownSync(data, user.uid, user.gid);
+    mkdirSync(made, { mode: 0o700 });
+    chownSync(made, user.uid, user.gid);
   }
   const password = crypto.randomUUID().replaceAll('-', '');
   const file = passwordFile(folder);
@@ -72,16 +74,18 @@ function initialise({ folder, data, user, binaries }: Place): void {
   if (user) chownSync(file, user.uid, user.gid);
   const result = spawnSync(
     binaries.initdb,
-    ['-D', data, '-U', SUPERUSER, '-A', 'scram-sha-256', `--pwfile=${file}`, '-E', 'UTF8', '--locale=C.UTF-8', '--no-instructions'],
+    ['-D', made, '-U', SUPERUSER, '-A', 'scram-sha-256', `--pwfile=${file}`, '-E', 'UTF8', '--locale=C.UTF-8', '--no-instructions'],
     { ...spawnIdentity(user), encoding: 'utf8', cwd: '/' },
   );
   if (result.status !== 0) {
-    rmSync(data, { recursive: true, force: true });
+    rmSync(made, { recursive: true, force: true });
     throw new Error(`The embedded database could not be made in ${data}: ${result.error?.message ?? result.stderr.trim()}`);
   }
+  renameSync(made, data);
 }
 
-function launch(place: Place & { port: number; settings: readonly string[] }): void {
+/** Starts the server; the answer tells whether it has ended. */
+function launch(place: Place & { port: number; settings: readonly string[] }): () => boolean {
   const { folder, data, port, user, binaries, settings } = place;
   const log = openSync(path.join(folder, 'postgres.log'), 'a');
   const flags = [
@@ -100,20 +104,19 @@ function launch(place: Place & { port: number; settings: readonly string[] }): v
     detached: true,
     stdio: ['ignore', log, log],
   });
-  server.on('error', () => undefined);
+  let hasEnded = false;
+  for (const end of ['error', 'exit']) server.on(end, () => (hasEnded = true));
   server.unref();
   closeSync(log);
+  return () => hasEnded;
 }
 
-async function untilReady(url: string, folder: string, data: string): Promise<void> {
+async function untilReady(url: string, folder: string, hasDied: () => boolean): Promise<void> {
   const deadline = performance.now() + START_TIMEOUT_MS;
-  let started = false;
   for (;;) {
     const failure = await tryConnect(url);
     if (failure === undefined) return;
-    started ||= runningServer(data) !== undefined;
-    const died = started && runningServer(data) === undefined;
-    if (died || performance.now() > deadline) {
+    if (hasDied() || performance.now() > deadline) {
       throw new Error(`The embedded database does not start (${failure}). See ${path.join(folder, 'postgres.log')}.`);
     }
     await sleep(POLL_MS);
