@@ -113,16 +113,22 @@ export async function renewLeases(db: Queryable, range: LedgerRange, holder: Lea
   );
 }
 
+export interface RecoveryRule {
+  readonly policy: UnknownPolicy;
+  readonly attemptsMax: number;
+}
+
 /**
  * Decides messages whose worker died between handing over and recording: parks them as `unknown`, or queues them
- * again. Waits for the lease even when the worker is known to be dead: its last message may still be on its way.
+ * again while tries are left. Waits for the lease even when the worker is known to be dead: its last message may
+ * still be on its way.
  */
-export async function recoverAmbiguous(db: Queryable, range: LedgerRange, policy: UnknownPolicy): Promise<number> {
+export async function recoverAmbiguous(db: Queryable, range: LedgerRange, { policy, attemptsMax }: RecoveryRule): Promise<number> {
   return db.execute(
     sql`WITH lost AS (
           UPDATE hot.delivery d
-             SET state = ${policy === 'park' ? 'unknown' : 'queued'}::hot.delivery_state, ambiguous_count = d.ambiguous_count + 1,
-                 attempts = d.attempts + 1, reason = 'worker lost', lease_expires_at = NULL, not_before = NULL, updated_at = now()
+             SET state = CASE WHEN ${policy === 'park'} OR d.attempts + 1 >= ${attemptsMax} THEN 'unknown' ELSE 'queued' END::hot.delivery_state,
+                 ambiguous_count = d.ambiguous_count + 1, attempts = d.attempts + 1, reason = 'worker lost', lease_expires_at = NULL, not_before = NULL, updated_at = now()
            WHERE ${inRange(range)} AND d.state = 'sending' AND d.lease_expires_at < now()
           RETURNING d.state
         ), counted AS (

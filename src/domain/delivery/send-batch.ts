@@ -77,7 +77,7 @@ interface Work {
 
 async function workThrough({ ctx, dispatch, range, channel, worker }: Work): Promise<LoopEnd> {
   const holder = { owner: worker.workerId, leaseSeconds: ctx.installation.limits.sendLeaseSeconds };
-  await recoverAmbiguous(ctx.db, range, dispatch.policy);
+  await recoverAmbiguous(ctx.db, range, { policy: dispatch.policy, attemptsMax: ctx.installation.limits.sendAttemptsMax });
   const claimed = await claimRecipients(ctx.db, range, { listId: dispatch.listId, holder });
   if (claimed.length === 0) return { reason: 'finished' };
   const renewal = setInterval(() => {

@@ -7,7 +7,7 @@ import { sql } from '../../../src/db/database.ts';
 import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
 import { createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
-import { claimRange, renewLeases, settle } from '../../../src/domain/delivery/ledger-store.ts';
+import { claimRange, recoverAmbiguous, renewLeases, settle } from '../../../src/domain/delivery/ledger-store.ts';
 import { recorderOf } from '../../../src/domain/delivery/outcome-recorder.ts';
 import { balanceOf, campaignWorld } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
@@ -74,6 +74,17 @@ describe('the ledger', () => {
       sql`SELECT lease_expires_at > now() + interval '30 minutes' AS renewed FROM hot.delivery WHERE campaign_id = ${world.campaignId} ORDER BY subscriber_id`,
     );
     expect(rows.map(({ renewed }) => renewed)).toEqual([true, false, true]);
+  });
+
+  it('sends to nobody more often than tries are allowed, however often the worker dies', async () => {
+    const { world, dispatch, holder, range, claimed } = await claimedWorld(2);
+    await settle(ctx.db, { key: dispatch.key, listId: dispatch.listId, holder, serverId: 1n, outcomes: [], next: claimed });
+    await ctx.db.execute(
+      sql`UPDATE hot.delivery SET lease_expires_at = now() - interval '1 second', attempts = CASE WHEN subscriber_id = ${claimed[0]?.subscriberId} THEN 11 ELSE 0 END
+           WHERE campaign_id = ${world.campaignId}`,
+    );
+    await recoverAmbiguous(ctx.db, range, { policy: 'retry', attemptsMax: 12 });
+    expect(await balanceOf(world)).toMatchObject({ audience: 2, unknown: 1, queued: 1 });
   });
 
   it('hands nothing over to somebody who was suppressed after the claim', async () => {
