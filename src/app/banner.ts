@@ -24,7 +24,7 @@ function bannerLines({ baseUrl, roles, adminEmail, bootstrapped, inboxPort }: Ba
     ...(bootstrapped?.password ? [`  Password          ${bootstrapped.password}   (shown once: keep it)`] : []),
     ...(bootstrapped?.apiToken ? [`  API token         ${bootstrapped.apiToken}   (shown once: keep it)`] : []),
     `  GraphQL explorer  ${baseUrl}/graphql`,
-    `  REST reference    ${baseUrl}/docs  (the API itself: /api/v1)`,
+    `  REST reference    ${baseUrl}/docs  (the API itself: ${baseUrl}/api/v1)`,
     ...(inboxPort === null ? [] : [`  Inbox             ${baseUrl}/inbox   (development receiver: mails end here, SMTP on 127.0.0.1:${inboxPort})`]),
     '',
     '  Try it: npm run demo (in a second terminal). Stop it: Ctrl-C.',
