@@ -74,7 +74,7 @@ interface SourceRow {
   list_uid: string;
   list_name: string;
   customer_uid: string;
-  contact: Record<string, string> | null;
+  contact: Record<string, string | number | null> | null;
   field_defaults: Record<string, string> | null;
 }
 

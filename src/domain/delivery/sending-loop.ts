@@ -44,7 +44,7 @@ class SendingLoop {
   /** Messages marked as sending whose outcome is not recorded yet; each holds a permit. */
   #open = 0;
   #end: LoopEnd | undefined;
-  #failure: unknown;
+  #failure: Error | undefined;
   #wake: (() => void) | undefined;
 
   constructor(input: LoopInput) {
@@ -62,7 +62,7 @@ class SendingLoop {
     } finally {
       this.#input.abortSignal.removeEventListener('abort', onAbort);
     }
-    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#failure) throw this.#failure;
     return this.#end ?? { reason: 'finished' };
   }
 
@@ -108,7 +108,7 @@ class SendingLoop {
     try {
       return await this.#input.recorder.record(request);
     } catch (error) {
-      this.#failure ??= error;
+      this.#failure ??= error instanceof Error ? error : new Error(messageOf(error));
       this.#finishWith({ reason: 'aborted' });
       return undefined;
     }
