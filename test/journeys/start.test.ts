@@ -60,7 +60,7 @@ describe('npm start', () => {
     expect(first.banner.trim().split('\n').length).toBeLessThan(15);
     const [, token = ''] = /API token +(\w{60})/.exec(first.banner) ?? [];
     expect(first.banner).toMatch(/Password +\S{12,}/);
-    for (const place of ['/graphql', '/api/v1', '/inbox']) expect(first.banner).toContain(first.url + place);
+    for (const place of ['/graphql', '/docs', '/inbox']) expect(first.banner).toContain(first.url + place);
     expect(await me(first.url, token)).toBe(200);
     expect(await me(first.url, 'x'.repeat(60))).toBe(401);
 

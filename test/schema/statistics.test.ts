@@ -60,6 +60,12 @@ async function nextSent(events: AsyncIterableIterator<Answer>): Promise<number> 
   return sent;
 }
 
+/** Resident memory says more of the collector's mood than of what is held. */
+function heldBytes(): number {
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
 describe('campaignStatistics', () => {
   test('gives the figures now, then each change, with its lists read anew', async () => {
     const campaign = await ownedCampaign();
@@ -134,12 +140,12 @@ describe('campaignStatistics', () => {
     const lively = watch(campaign.token, campaign.campaignUid);
     await lively.next();
     await setSent(campaign, 1);
-    const before = process.memoryUsage().rss;
+    const before = heldBytes();
     for (let change = 0; change < 1_000_000; change++) announceCampaignChange(ctx, campaign);
     await setSent(campaign, 2);
     let last = 0;
     while (last !== 2) last = await nextSent(lively);
-    expect(process.memoryUsage().rss - before).toBeLessThan(32 * 1024 * 1024);
+    expect(heldBytes() - before).toBeLessThan(32 * 1024 * 1024);
     await lively.return?.();
   });
 });
