@@ -47,7 +47,10 @@ if (folder === undefined) {
 async function main(folder: string): Promise<void> {
   const dump = values.verify ? mkdtempSync(path.join(tmpdir(), 'mailwright-dump-')) : undefined;
   if (dump) chmodSync(dump, 0o777);
-  const [server, sink] = await Promise.all([startScratchPostgres(DURABLE), startSmtpSink(folder, dump && path.join(dump, 'm.'))]);
+  const [server, sink] = await Promise.all([
+    startScratchPostgres(DURABLE),
+    startSmtpSink(folder, dump && path.join(dump, 'm.')),
+  ]);
   try {
     await measure(server.url, sink, dump);
   } finally {
@@ -69,11 +72,21 @@ async function measure(databaseUrl: string, sink: Sink, dump: string | undefined
   await untilDone(client);
   const seconds = (performance.now() - startedAt) / 1_000;
   const rate = RECIPIENTS / seconds;
-  const { rows } = await client.query('SELECT audience, open, sent, failed, skipped, suppressed, unknown FROM hot.delivery_counter');
-  console.log(`campaign to ${RECIPIENTS}: ${seconds.toFixed(1)} s, ${Math.round(rate)} messages/s, peak ${Math.round(product.peakMegabytes())} MB`);
-  if (!values.kill) console.log(`processor time of the product: ${(((product.cpuSeconds() - cpuBefore) / RECIPIENTS) * 1e6).toFixed(0)} us a message`);
+  const { rows } = await client.query(
+    'SELECT audience, open, sent, failed, skipped, suppressed, unknown FROM hot.delivery_counter',
+  );
+  console.log(
+    `campaign to ${RECIPIENTS}: ${seconds.toFixed(1)} s, ${Math.round(rate)} messages/s, peak ${Math.round(product.peakMegabytes())} MB`,
+  );
+  if (!values.kill)
+    console.log(
+      `processor time of the product: ${(((product.cpuSeconds() - cpuBefore) / RECIPIENTS) * 1e6).toFixed(0)} us a message`,
+    );
   console.log(`ledger: ${JSON.stringify(rows[0])}`);
-  if (source !== undefined) console.log(`smtp-source, same receiver, same run: ${Math.round(source)} messages/s; ratio ${(rate / source).toFixed(2)}`);
+  if (source !== undefined)
+    console.log(
+      `smtp-source, same receiver, same run: ${Math.round(source)} messages/s; ratio ${(rate / source).toFixed(2)}`,
+    );
   if (dump) verify(dump);
   await client.end();
   await product.stop();
@@ -81,9 +94,23 @@ async function measure(databaseUrl: string, sink: Sink, dump: string | undefined
 
 /** A list, people, a server and a campaign; answers the campaign's uid. */
 async function prepare(product: Product, client: pg.Client, sink: Sink): Promise<string> {
-  const contact = { company: 'Shop', address_1: '1 High Street', city: 'Springfield', state: 'CA', zip: '12345', phone: '1', country_id: 1, email: 'shop@shop.example' };
+  const contact = {
+    company: 'Shop',
+    address_1: '1 High Street',
+    city: 'Springfield',
+    state: 'CA',
+    zip: '12345',
+    phone: '1',
+    country_id: 1,
+    email: 'shop@shop.example',
+  };
   const sender = { from_email: 'news@shop.example', from_name: 'Shop' };
-  const { list_uid } = await product.rest<{ list_uid: string }>('POST', '/lists', { name: 'Bench', default_subject: 'News', ...sender, contact });
+  const { list_uid } = await product.rest<{ list_uid: string }>('POST', '/lists', {
+    name: 'Bench',
+    default_subject: 'News',
+    ...sender,
+    contact,
+  });
   await product.rest('POST', `/lists/${list_uid}/add-field`, { type: 'text', label: 'City', tag: 'CITY' });
   await client.query(
     `INSERT INTO subscriber (customer_id, list_id, email, email_key, status, fields)
@@ -93,9 +120,23 @@ async function prepare(product: Product, client: pg.Client, sink: Sink): Promise
     [RECIPIENTS],
   );
   await client.query('VACUUM ANALYZE');
-  const settings = { host: '127.0.0.1', port: sink.port, encryption: 'none', connections: Number(values.connections), window: Number(values.window) };
+  const settings = {
+    host: '127.0.0.1',
+    port: sink.port,
+    encryption: 'none',
+    connections: Number(values.connections),
+    window: Number(values.window),
+  };
   await product.rest('POST', '/sending_servers', { name: 'Sink', type: 'smtp', settings });
-  const campaign = { list_uid, name: 'Bench', subject: 'News for {FIRST_NAME}', ...sender, html: HTML, track_open: 1, track_click: 1 };
+  const campaign = {
+    list_uid,
+    name: 'Bench',
+    subject: 'News for {FIRST_NAME}',
+    ...sender,
+    html: HTML,
+    track_open: 1,
+    track_click: 1,
+  };
   const { campaign_uid } = await product.rest<{ campaign_uid: string }>('POST', '/campaigns', campaign);
   return campaign_uid;
 }
@@ -112,11 +153,15 @@ async function killInTheMiddle(product: Product, client: pg.Client, databaseUrl:
   while ((await sentCount(client)) < RECIPIENTS / 2) await sleep(10);
   await product.kill();
   const [killedAt, sentBefore] = [performance.now(), await sentCount(client)];
-  const { rows } = await client.query<{ inFlight: number }>(`SELECT count(*)::int AS "inFlight" FROM hot.delivery WHERE state = 'sending'`);
+  const { rows } = await client.query<{ inFlight: number }>(
+    `SELECT count(*)::int AS "inFlight" FROM hot.delivery WHERE state = 'sending'`,
+  );
   const next = await startProduct(databaseUrl);
   while ((await sentCount(client)) === sentBefore) await sleep(10);
   const seconds = ((performance.now() - killedAt) / 1_000).toFixed(1);
-  console.log(`killed at ${sentBefore} sent, ${rows[0]?.inFlight} in flight; went on ${seconds} s after the kill, start included`);
+  console.log(
+    `killed at ${sentBefore} sent, ${rows[0]?.inFlight} in flight; went on ${seconds} s after the kill, start included`,
+  );
   return next;
 }
 
@@ -130,25 +175,31 @@ function verify(dump: string): void {
   const copies = new Map<string, number>();
   let wrong = 0;
   for (const file of readdirSync(dump)) {
-    for (const message of readFileSync(path.join(dump, file), 'utf8').split(/^X-Client-Addr: /m).slice(1)) {
+    for (const message of readFileSync(path.join(dump, file), 'utf8')
+      .split(/^X-Client-Addr: /m)
+      .slice(1)) {
       const to = /^X-Rcpt-Args: <?([^>\s]+)/m.exec(message)?.[1] ?? '';
       copies.set(to, (copies.get(to) ?? 0) + 1);
       if (!isRight(message, /^person(\d+)@/.exec(to)?.[1])) wrong += 1;
     }
   }
   const doubled = [...copies.values()].filter((count) => count > 1).length;
-  console.log(`read back: ${copies.size} recipients, ${doubled} of them got a second copy, ${wrong} messages with wrong content`);
+  console.log(
+    `read back: ${copies.size} recipients, ${doubled} of them got a second copy, ${wrong} messages with wrong content`,
+  );
   if (copies.size !== RECIPIENTS || wrong > 0) process.exitCode = 1;
 }
 
 function isRight(message: string, number: string | undefined): boolean {
   const text = message.replace(/=\r?\n/g, '').replace(/\r?\n[ \t]/g, ' ');
-  return [
-    `Subject: News for Name${number}\n`,
-    `Hello Name${number}<`,
-    `City${Number(number) % 100},`,
-    'List-Unsubscribe-Post: List-Unsubscribe=One-Click',
-    'List-Unsubscribe: <http',
-    '/o/',
-  ].every((needle) => text.replaceAll('\r', '').includes(needle)) && (text.match(/\/c\//g) ?? []).length >= 5;
+  return (
+    [
+      `Subject: News for Name${number}\n`,
+      `Hello Name${number}<`,
+      `City${Number(number) % 100},`,
+      'List-Unsubscribe-Post: List-Unsubscribe=One-Click',
+      'List-Unsubscribe: <http',
+      '/o/',
+    ].every((needle) => text.replaceAll('\r', '').includes(needle)) && (text.match(/\/c\//g) ?? []).length >= 5
+  );
 }

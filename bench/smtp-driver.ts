@@ -93,7 +93,7 @@ function measureSource(path: string, port: number): void {
   const startedAt = performance.now();
   const run = spawnSync(
     path,
-    ['-s', String(values.connections), '-l', String(bodyBytes), '-m', String(messageCount), `127.0.0.1:${port}`],
+    ['-s', values.connections, '-l', String(bodyBytes), '-m', String(messageCount), `127.0.0.1:${port}`],
     {
       env: postfixEnvironment(path),
       stdio: 'inherit',

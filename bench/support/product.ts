@@ -23,12 +23,21 @@ export interface Product {
 }
 
 /** Starts the product on the database at `databaseUrl` and waits until it is ready. */
-export async function startProduct(databaseUrl: string, settings: Readonly<Record<string, string>> = {}): Promise<Product> {
+export async function startProduct(
+  databaseUrl: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Product> {
   const port = await freePort();
   const dataDir = mkdtempSync(path.join(tmpdir(), 'mailwright-bench-'));
   const child = spawn(process.execPath, [MAIN], {
     env: {
-      ...{ PATH: process.env['PATH'], HOME: process.env['HOME'], PORT: String(port), DATA_DIR: dataDir, DATABASE_URL: databaseUrl },
+      ...{
+        PATH: process.env['PATH'],
+        HOME: process.env['HOME'],
+        PORT: String(port),
+        DATA_DIR: dataDir,
+        DATABASE_URL: databaseUrl,
+      },
       ...{ ADMIN_API_TOKEN: BENCH_TOKEN, APP_SECRET: 'bench'.repeat(10), INBOX: 'off', LOG_LEVEL: 'warn', ...settings },
     },
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -46,13 +55,17 @@ export async function startProduct(databaseUrl: string, settings: Readonly<Recor
     pid: child.pid ?? 0,
     rest: (method, route, body) => rest(url, { method, route, body }),
     cpuSeconds: () => cpuSecondsOf(child.pid ?? 0),
-    peakMegabytes: () => Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1_024,
+    peakMegabytes: () =>
+      Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1_024,
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
   };
 }
 
-async function rest<Answer>(url: string, { method, route, body }: { method: string; route: string; body: unknown }): Promise<Answer> {
+async function rest<Answer>(
+  url: string,
+  { method, route, body }: { method: string; route: string; body: unknown },
+): Promise<Answer> {
   const answer = await fetch(`${url}/api/v1${route}`, {
     method,
     headers: { authorization: `Bearer ${BENCH_TOKEN}`, 'content-type': 'application/json' },
@@ -66,7 +79,10 @@ async function rest<Answer>(url: string, { method, route, body }: { method: stri
 async function untilReady(url: string, child: ChildProcess): Promise<void> {
   for (let tries = 0; tries < 600; tries++) {
     if (child.exitCode !== null) throw new Error(`The product ended with code ${child.exitCode}.`);
-    const isReady = await fetch(`${url}/readyz`).then((answer) => answer.ok, () => false);
+    const isReady = await fetch(`${url}/readyz`).then(
+      (answer) => answer.ok,
+      () => false,
+    );
     if (isReady) return;
     await sleep(50);
   }
@@ -75,6 +91,8 @@ async function untilReady(url: string, child: ChildProcess): Promise<void> {
 
 /** Fields 14 and 15 of /proc/<pid>/stat, in hundredths of a second. */
 function cpuSecondsOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ');
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ');
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }

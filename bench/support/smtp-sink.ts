@@ -43,10 +43,25 @@ function withLibraries(folder: string): NodeJS.ProcessEnv {
   return { ...process.env, LD_LIBRARY_PATH: path.join(folder, '..', 'lib', 'postfix') };
 }
 
-async function measureSource(folder: string, run: { port: number; messages: number; bytes: number }): Promise<number | undefined> {
+async function measureSource(
+  folder: string,
+  run: { port: number; messages: number; bytes: number },
+): Promise<number | undefined> {
   const program = path.join(folder, 'smtp-source');
   if (!existsSync(program)) return undefined;
-  const args = ['-s', '10', '-l', String(run.bytes), '-m', String(run.messages), '-f', 'a@example.com', '-t', 'b@example.org', `127.0.0.1:${run.port}`];
+  const args = [
+    '-s',
+    '10',
+    '-l',
+    String(run.bytes),
+    '-m',
+    String(run.messages),
+    '-f',
+    'a@example.com',
+    '-t',
+    'b@example.org',
+    `127.0.0.1:${run.port}`,
+  ];
   const startedAt = performance.now();
   const source = spawn(program, args, { env: withLibraries(folder), stdio: 'ignore' });
   const code = await new Promise<number | null>((resolve) => source.on('exit', resolve));

@@ -14,7 +14,10 @@ export function printBanner(facts: BannerFacts, startedInMs: number): void {
   console.log(`\n${bannerLines(facts, startedInMs).join('\n')}\n`);
 }
 
-function bannerLines({ baseUrl, roles, adminEmail, bootstrapped, inboxPort }: BannerFacts, startedInMs: number): string[] {
+function bannerLines(
+  { baseUrl, roles, adminEmail, bootstrapped, inboxPort }: BannerFacts,
+  startedInMs: number,
+): string[] {
   const seconds = (startedInMs / 1_000).toFixed(1);
   if (!roles.includes('web')) return [`Mailwright (${roles.join(', ')}) is working; started in ${seconds} s.`];
   return [
@@ -25,7 +28,11 @@ function bannerLines({ baseUrl, roles, adminEmail, bootstrapped, inboxPort }: Ba
     ...(bootstrapped?.apiToken ? [`  API token         ${bootstrapped.apiToken}   (shown once: keep it)`] : []),
     `  GraphQL explorer  ${baseUrl}/graphql`,
     `  REST reference    ${baseUrl}/docs  (the API itself: ${baseUrl}/api/v1)`,
-    ...(inboxPort === null ? [] : [`  Inbox             ${baseUrl}/inbox   (development receiver: mails end here, SMTP on 127.0.0.1:${inboxPort})`]),
+    ...(inboxPort === null
+      ? []
+      : [
+          `  Inbox             ${baseUrl}/inbox   (development receiver: mails end here, SMTP on 127.0.0.1:${inboxPort})`,
+        ]),
     '',
     '  Try it: npm run demo (in a second terminal). Stop it: Ctrl-C.',
   ];

@@ -21,7 +21,10 @@ const SERVER_VERSION_MIN = 150_000;
 
 /** Opens the database and migrates it. Throws with a sentence that says what to do. */
 export async function openMigratedDatabase(settings: Settings, log: Log): Promise<OpenDatabase> {
-  const embedded = settings.DATABASE_URL === '' ? await startEmbeddedDatabase({ folder: path.join(settings.DATA_DIR, 'postgres') }) : undefined;
+  const embedded =
+    settings.DATABASE_URL === ''
+      ? await startEmbeddedDatabase({ folder: path.join(settings.DATA_DIR, 'postgres') })
+      : undefined;
   const url = embedded?.url ?? settings.DATABASE_URL;
   try {
     if (!embedded) await checkServer(url);
@@ -48,7 +51,8 @@ async function checkServer(url: string): Promise<void> {
     await client.connect();
     const { rows } = await client.query<{ version: string }>(`SELECT current_setting('server_version_num') AS version`);
     const version = Number(rows[0]?.version);
-    if (version < SERVER_VERSION_MIN) throw new Error(`it is version ${Math.floor(version / 10_000)}, and 15 or later is needed`);
+    if (version < SERVER_VERSION_MIN)
+      throw new Error(`it is version ${Math.floor(version / 10_000)}, and 15 or later is needed`);
   } catch (error) {
     throw new Error(
       `The database of DATABASE_URL cannot be used: ${messageOf(error)}. ` +

@@ -48,7 +48,17 @@ async function compose(settings: Settings, log: Log, closers: AsyncDisposableSta
   const hooks = createHookBus(log);
   await loadPlugins(PLUGINS, hooks);
   const installation = await loadInstallation(settings, port, database);
-  const ctx: Context = { db: database, database, tx: undefined, hooks, clock: systemClock, log, viewer: null, ipAddress: null, installation };
+  const ctx: Context = {
+    db: database,
+    database,
+    tx: undefined,
+    hooks,
+    clock: systemClock,
+    log,
+    viewer: null,
+    ipAddress: null,
+    installation,
+  };
   await makePartitions(ctx);
   const bootstrapped = await bootstrapInstallation(ctx, {
     email: settings.ADMIN_EMAIL,

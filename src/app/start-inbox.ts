@@ -70,7 +70,12 @@ async function listenSomewhere(ctx: Context, port: number, store: InboxStore): P
 /** From another machine: an administrator's API token, as a bearer or as the password of a browser's login. */
 async function isAdministrator(ctx: Context, req: IncomingMessage): Promise<boolean> {
   const [, scheme = '', credentials = ''] = /^(Bearer|Basic) +(\S+)$/i.exec(req.headers.authorization ?? '') ?? [];
-  const token = scheme.toLowerCase() === 'basic' ? Buffer.from(credentials, 'base64').toString().replace(/^[^:]*:/, '') : credentials;
+  const token =
+    scheme.toLowerCase() === 'basic'
+      ? Buffer.from(credentials, 'base64')
+          .toString()
+          .replace(/^[^:]*:/, '')
+      : credentials;
   if (token === '') return false;
   const found = await authenticateToken(ctx.db, token, null);
   return found?.viewer.isAdmin === true;

@@ -44,7 +44,10 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
   const { ctx, settings, port, notifications, inbox } = options;
   if (!settings.ROLES.includes('web')) return { close: async () => undefined };
   const prisma = openPrisma(ctx.database);
-  const graphql = createGraphqlServer({ means: { ...ctx, prisma, notifications }, explorer: settings.GRAPHQL_EXPLORER === 'on' });
+  const graphql = createGraphqlServer({
+    means: { ...ctx, prisma, notifications },
+    explorer: settings.GRAPHQL_EXPLORER === 'on',
+  });
   const inbound = createInbound(ctx, { webView: webViewOf });
   const server = await startHttpServer({
     host: settings.HOST,
@@ -85,7 +88,11 @@ function cannotListen(error: unknown, host: string, port: number): Error {
 }
 
 async function restMounts(ctx: Context, settings: Settings, graphql: GraphqlServer): Promise<Mount[]> {
-  const shared = { rows, prefix: REST_PREFIX, product: { name: 'Mailwright', version: version(), baseUrl: ctx.installation.baseUrl } };
+  const shared = {
+    rows,
+    prefix: REST_PREFIX,
+    product: { name: 'Mailwright', version: version(), baseUrl: ctx.installation.baseUrl },
+  };
   const documents = loadDocuments(graphql.schema);
   const handle = createRestHandler({ ...shared, documents, execute: graphql.execute, dialect: settings.REST_DIALECT });
   return [{ prefix: REST_PREFIX, handle }, pageMount(REFERENCE_PATH, await restReference(shared))];
@@ -95,7 +102,9 @@ function landing(inbox: RunningInbox): Mount {
   return landingMount('Mailwright', [
     { href: '/graphql', label: 'GraphQL explorer', about: 'the whole domain, with live statistics' },
     { href: REFERENCE_PATH, label: 'REST reference', about: 'the same for REST clients' },
-    ...(inbox.port === null ? [] : [{ href: '/inbox', label: 'Inbox', about: 'a development receiver: mails end here' }]),
+    ...(inbox.port === null
+      ? []
+      : [{ href: '/inbox', label: 'Inbox', about: 'a development receiver: mails end here' }]),
   ]);
 }
 
@@ -108,6 +117,8 @@ async function checkWorker({ isWorking }: WebOptions): Promise<void> {
 }
 
 function version(): string {
-  const manifest: unknown = JSON.parse(readFileSync(path.join(import.meta.dirname, '..', '..', 'package.json'), 'utf8'));
+  const manifest: unknown = JSON.parse(
+    readFileSync(path.join(import.meta.dirname, '..', '..', 'package.json'), 'utf8'),
+  );
   return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : '';
 }

@@ -7,48 +7,142 @@ import { z } from 'zod';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const count = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
-const optional = z.string().trim().default('');
 const roles = ['web', 'worker', 'cron'] as const;
-
-type Role = (typeof roles)[number];
 
 const roleList = z
   .string()
-  .transform((text) => text.split(',').map((role) => role.trim()).filter(Boolean))
+  .transform((text) =>
+    text
+      .split(',')
+      .map((role) => role.trim())
+      .filter(Boolean),
+  )
   .pipe(z.array(z.enum(roles)).min(1));
 
-const words = z.string().transform((text) => text.split(',').map((word) => word.trim()).filter(Boolean));
+const words = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((word) => word.trim())
+    .filter(Boolean),
+);
 const proxies = words.pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])));
 
 const url = z.url({ protocol: /^https?$/ }).transform((text) => text.replace(/\/+$/, ''));
 
 export const settings = {
   PORT: { schema: port, default: '3000', about: 'TCP port of the web server; 0 takes a free one.' },
-  HOST: { schema: z.string().min(1), default: '127.0.0.1', about: 'Address the web server listens on; `0.0.0.0` for all.' },
-  BASE_URL: { schema: z.union([z.literal(''), url]), default: '', about: 'The address the world reaches this installation at; it stands in every link of every mail. Empty: `http://HOST:PORT`.' },
-  TRUSTED_PROXIES: { schema: proxies, default: '', about: 'Addresses and networks (CIDR) of reverse proxies whose `X-Forwarded-For` is believed, comma-separated.' },
-  OUTBOUND_ALLOW_HOSTS: { schema: words, default: '', about: 'Private hosts and networks (CIDR) that may be reached for customers, comma-separated; all other private addresses are refused.' },
-  DATA_DIR: { schema: z.string().min(1).transform((dir) => path.resolve(dir)), default: 'data', about: 'Folder for what the program keeps: the embedded database, the secret.' },
-  DATABASE_URL: { schema: z.union([z.literal(''), z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgresql://')]), default: '', about: 'A PostgreSQL 15 or later of your own. Empty: an embedded one under DATA_DIR.' },
-  ROLES: { schema: roleList, default: 'web,worker,cron', about: 'What this process does: any of `web`, `worker`, `cron`, comma-separated.' },
+  HOST: {
+    schema: z.string().min(1),
+    default: '127.0.0.1',
+    about: 'Address the web server listens on; `0.0.0.0` for all.',
+  },
+  BASE_URL: {
+    schema: z.union([z.literal(''), url]),
+    default: '',
+    about:
+      'The address the world reaches this installation at; it stands in every link of every mail. Empty: `http://HOST:PORT`.',
+  },
+  TRUSTED_PROXIES: {
+    schema: proxies,
+    default: '',
+    about: 'Addresses and networks (CIDR) of reverse proxies whose `X-Forwarded-For` is believed, comma-separated.',
+  },
+  OUTBOUND_ALLOW_HOSTS: {
+    schema: words,
+    default: '',
+    about:
+      'Private hosts and networks (CIDR) that may be reached for customers, comma-separated; all other private addresses are refused.',
+  },
+  DATA_DIR: {
+    schema: z
+      .string()
+      .min(1)
+      .transform((dir) => path.resolve(dir)),
+    default: 'data',
+    about: 'Folder for what the program keeps: the embedded database, the secret.',
+  },
+  DATABASE_URL: {
+    schema: z.union([z.literal(''), z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgresql://')]),
+    default: '',
+    about: 'A PostgreSQL 15 or later of your own. Empty: an embedded one under DATA_DIR.',
+  },
+  ROLES: {
+    schema: roleList,
+    default: 'web,worker,cron',
+    about: 'What this process does: any of `web`, `worker`, `cron`, comma-separated.',
+  },
   ADMIN_EMAIL: { schema: z.email(), default: 'admin@example.com', about: 'First start only: the first administrator.' },
-  ADMIN_PASSWORD: { schema: z.union([z.literal(''), z.string().min(8).max(128)]), default: '', about: 'First start only: its password, 8 to 128 characters. Empty: one is made and shown once.' },
-  ADMIN_API_TOKEN: { schema: z.union([z.literal(''), z.string().regex(/^[A-Za-z0-9]{40,100}$/, 'must be 40 to 100 letters and digits')]), default: '', about: 'First start only: its API token. Empty: one is made and shown once.' },
-  APP_SECRET: { schema: z.union([z.literal(''), z.string().min(32, 'must have at least 32 characters')]), default: '', about: 'Root of all keys (sealed credentials, signed links); the same for all processes. Empty: made once and kept in DATA_DIR.' },
-  REST_DIALECT: { schema: z.enum(['standard', 'classic']), default: 'standard', about: 'How REST answers look when neither request nor token says: `standard` or `classic`.' },
-  INBOX: { schema: z.enum(['auto', 'on', 'off']), default: 'auto', about: 'The built-in development inbox: `auto` runs it only while no other sending server exists.' },
+  ADMIN_PASSWORD: {
+    schema: z.union([z.literal(''), z.string().min(8).max(128)]),
+    default: '',
+    about: 'First start only: its password, 8 to 128 characters. Empty: one is made and shown once.',
+  },
+  ADMIN_API_TOKEN: {
+    schema: z.union([z.literal(''), z.string().regex(/^[A-Za-z0-9]{40,100}$/, 'must be 40 to 100 letters and digits')]),
+    default: '',
+    about: 'First start only: its API token. Empty: one is made and shown once.',
+  },
+  APP_SECRET: {
+    schema: z.union([z.literal(''), z.string().min(32, 'must have at least 32 characters')]),
+    default: '',
+    about:
+      'Root of all keys (sealed credentials, signed links); the same for all processes. Empty: made once and kept in DATA_DIR.',
+  },
+  REST_DIALECT: {
+    schema: z.enum(['standard', 'classic']),
+    default: 'standard',
+    about: 'How REST answers look when neither request nor token says: `standard` or `classic`.',
+  },
+  INBOX: {
+    schema: z.enum(['auto', 'on', 'off']),
+    default: 'auto',
+    about: 'The built-in development inbox: `auto` runs it only while no other sending server exists.',
+  },
   INBOX_SMTP_PORT: { schema: port, default: '2525', about: 'Loopback port of the inbox; 0 takes a free one.' },
-  GRAPHQL_EXPLORER: { schema: z.enum(['on', 'off']), default: 'on', about: 'Serves the GraphQL explorer to browsers at `/graphql`.' },
-  LOG_LEVEL: { schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']), default: 'info', about: 'The least important events that are logged.' },
-  LOG_FORMAT: { schema: z.enum(['auto', 'json', 'pretty']), default: 'auto', about: 'One JSON object a line, or readable lines; `auto`: readable on a terminal.' },
+  GRAPHQL_EXPLORER: {
+    schema: z.enum(['on', 'off']),
+    default: 'on',
+    about: 'Serves the GraphQL explorer to browsers at `/graphql`.',
+  },
+  LOG_LEVEL: {
+    schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']),
+    default: 'info',
+    about: 'The least important events that are logged.',
+  },
+  LOG_FORMAT: {
+    schema: z.enum(['auto', 'json', 'pretty']),
+    default: 'auto',
+    about: 'One JSON object a line, or readable lines; `auto`: readable on a terminal.',
+  },
   DB_POOL_SIZE: { schema: count(4, 500), default: '20', about: 'Database connections of this process, at most.' },
   WORKER_CONCURRENCY: { schema: count(1, 100), default: '4', about: 'Jobs this process works on at the same time.' },
   SEND_BATCH_SIZE: { schema: count(10, 10_000), default: '500', about: 'Recipients a sending job takes at once.' },
-  SEND_ATTEMPTS_MAX: { schema: count(1, 100), default: '20', about: 'Tries per recipient before a temporary refusal becomes a failure (20 tries span about two days).' },
-  SEND_RETRY_DELAY_SECONDS: { schema: count(1, 3_600), default: '15', about: 'Wait before the second try of a temporarily refused recipient; it doubles with each try, up to 6 hours.' },
-  SEND_LEASE_SECONDS: { schema: count(2, 3_600), default: '45', about: 'How long a recipient stays with a worker that says nothing more; after a crash, messages in doubt are decided this much later.' },
-  PLAN_BATCH_SIZE: { schema: count(100, 100_000), default: '10000', about: 'Recipients written to the ledger in one transaction when a campaign starts.' },
-  IMPORT_BATCH_SIZE: { schema: count(100, 100_000), default: '20000', about: 'Lines of an import file written in one transaction.' },
+  SEND_ATTEMPTS_MAX: {
+    schema: count(1, 100),
+    default: '20',
+    about: 'Tries per recipient before a temporary refusal becomes a failure (20 tries span about two days).',
+  },
+  SEND_RETRY_DELAY_SECONDS: {
+    schema: count(1, 3_600),
+    default: '15',
+    about: 'Wait before the second try of a temporarily refused recipient; it doubles with each try, up to 6 hours.',
+  },
+  SEND_LEASE_SECONDS: {
+    schema: count(2, 3_600),
+    default: '45',
+    about:
+      'How long a recipient stays with a worker that says nothing more; after a crash, messages in doubt are decided this much later.',
+  },
+  PLAN_BATCH_SIZE: {
+    schema: count(100, 100_000),
+    default: '10000',
+    about: 'Recipients written to the ledger in one transaction when a campaign starts.',
+  },
+  IMPORT_BATCH_SIZE: {
+    schema: count(100, 100_000),
+    default: '20000',
+    about: 'Lines of an import file written in one transaction.',
+  },
   IMPORT_SIZE_MAX_MB: { schema: count(1, 10_000), default: '500', about: 'Largest import file, in megabytes.' },
 } as const;
 

@@ -4,7 +4,18 @@
  * A server that a killed program left behind is taken over.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, openSync, closeSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  closeSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import path from 'node:path';
 import pg from 'pg';
@@ -42,7 +53,9 @@ export async function startEmbeddedDatabase({ folder, settings = [] }: EmbeddedO
   const password = readFileSync(passwordFile(folder), 'utf8').trim();
   const running = runningServer(data);
   const port = running?.port ?? (await freePort());
-  const hasDied = running ? () => runningServer(data) === undefined : launch({ folder, data, port, user, binaries, settings });
+  const hasDied = running
+    ? () => runningServer(data) === undefined
+    : launch({ folder, data, port, user, binaries, settings });
   const adminUrl = urlOf(password, port, 'postgres');
   await untilReady(adminUrl, folder, hasDied);
   await ensureDatabase(adminUrl);
@@ -74,12 +87,26 @@ function initialise({ folder, data, user, binaries }: Place): void {
   if (user) chownSync(file, user.uid, user.gid);
   const result = spawnSync(
     binaries.initdb,
-    ['-D', made, '-U', SUPERUSER, '-A', 'scram-sha-256', `--pwfile=${file}`, '-E', 'UTF8', '--locale=C.UTF-8', '--no-instructions'],
+    [
+      '-D',
+      made,
+      '-U',
+      SUPERUSER,
+      '-A',
+      'scram-sha-256',
+      `--pwfile=${file}`,
+      '-E',
+      'UTF8',
+      '--locale=C.UTF-8',
+      '--no-instructions',
+    ],
     { ...spawnIdentity(user), encoding: 'utf8', cwd: '/' },
   );
   if (result.status !== 0) {
     rmSync(made, { recursive: true, force: true });
-    throw new Error(`The embedded database could not be made in ${data}: ${result.error?.message ?? result.stderr.trim()}`);
+    throw new Error(
+      `The embedded database could not be made in ${data}: ${result.error?.message ?? result.stderr.trim()}`,
+    );
   }
   renameSync(made, data);
 }

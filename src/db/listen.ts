@@ -69,7 +69,11 @@ class PgNotifications implements Notifications {
 
   async #connect(afterGap: boolean): Promise<void> {
     if (this.#closed || this.#client) return;
-    const client = new pg.Client({ connectionString: this.#url, keepAlive: true, application_name: 'mailwright-listen' });
+    const client = new pg.Client({
+      connectionString: this.#url,
+      keepAlive: true,
+      application_name: 'mailwright-listen',
+    });
     this.#client = client;
     client.on('error', () => this.#lost(client));
     client.on('end', () => this.#lost(client));

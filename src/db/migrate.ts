@@ -43,7 +43,9 @@ export async function readMigrations(folder: string): Promise<Migration[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
   return Promise.all(
-    names.sort().map(async (name) => ({ name, script: await readFile(path.join(folder, name, 'migration.sql'), 'utf8') })),
+    names
+      .sort()
+      .map(async (name) => ({ name, script: await readFile(path.join(folder, name, 'migration.sql'), 'utf8') })),
   );
 }
 
@@ -52,7 +54,11 @@ export async function readMigrations(folder: string): Promise<Migration[]> {
  * turns under an advisory lock. Throws with the migration's name when one fails; nothing of that one stays.
  */
 export async function migrate({ url, migrations, log, afterwards }: MigrateOptions): Promise<string[]> {
-  const client = new pg.Client({ connectionString: url, application_name: 'mailwright-migrate', options: '-c timezone=UTC' });
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'mailwright-migrate',
+    options: '-c timezone=UTC',
+  });
   client.on('error', (error) => log.warn('migrate.connection_lost', { message: error.message }));
   await client.connect();
   try {
@@ -106,7 +112,9 @@ async function apply(client: pg.Client, { name, script }: Migration, log: Log): 
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK').catch(() => undefined);
-    throw new Error(`Migration ${name} failed and was undone; the database is as it was. ${messageOf(error)}`, { cause: error });
+    throw new Error(`Migration ${name} failed and was undone; the database is as it was. ${messageOf(error)}`, {
+      cause: error,
+    });
   }
   log.debug('migrate.applied', { migration: name, ms: Math.round(performance.now() - startedAt) });
 }

@@ -93,13 +93,7 @@ function layout(title: string, content: Html): string {
 function entryTable(entries: readonly InboxEntry[]): Html {
   return html`<table><thead><tr><th scope="col">Received</th><th scope="col">To</th><th scope="col">Subject</th><th scope="col">Size</th></tr></thead>
 <tbody>${entries.map(
-    ({
-      id,
-      receivedAt,
-      rcptTo,
-      subject,
-      size,
-    }) => html`<tr><td><time>${readableTime(receivedAt)}</time></td>
+    ({ id, receivedAt, rcptTo, subject, size }) => html`<tr><td><time>${readableTime(receivedAt)}</time></td>
 <td>${rcptTo.join(', ')}</td><td><a href="/inbox/${id}">${subject || '(no subject)'}</a></td><td>${readableBytes(size)}</td></tr>
 `,
   )}</tbody></table>`;

@@ -3,7 +3,15 @@
  * is enough); credentials of sending servers are sealed with AES-256-GCM; links are signed with HMAC-SHA-256.
  * Every purpose derives its own key from the installation's secret (HKDF, RFC 5869).
  */
-import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
 const NONCE_BYTES = 12;

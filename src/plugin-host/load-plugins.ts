@@ -26,12 +26,16 @@ async function pluginEntries(folder: string): Promise<string[]> {
 
 async function foldersIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true });
-  return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name).sort();
+  return entries
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name)
+    .sort();
 }
 
 async function importPlugin(entry: string): Promise<Plugin> {
   const module: unknown = await import(pathToFileURL(entry).href);
-  if (typeof module === 'object' && module !== null && 'plugin' in module && isPlugin(module.plugin)) return module.plugin;
+  if (typeof module === 'object' && module !== null && 'plugin' in module && isPlugin(module.plugin))
+    return module.plugin;
   throw new Error(`${entry} does not export "plugin" made by definePlugin.`);
 }
 

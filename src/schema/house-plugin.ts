@@ -95,7 +95,8 @@ function refuseBrokenTexts(args: object): void {
 
 function pathOfBrokenText(value: unknown, path: readonly string[]): readonly string[] | undefined {
   if (typeof value === 'string') return value.includes('\0') || !value.isWellFormed() ? path : undefined;
-  if (typeof value !== 'object' || value === null || value instanceof Date || ArrayBuffer.isView(value)) return undefined;
+  if (typeof value !== 'object' || value === null || value instanceof Date || ArrayBuffer.isView(value))
+    return undefined;
   for (const [key, inner] of Object.entries(value)) {
     if (key.includes('\0') || !key.isWellFormed()) return path;
     const broken = pathOfBrokenText(inner, [...path, key]);

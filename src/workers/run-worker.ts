@@ -39,7 +39,11 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
   const stopping = new AbortController();
   const liveness = await proveLiveness(ctx.database.url, log);
   await liveness.hold(workerId);
-  const pool = new pg.Pool({ connectionString: ctx.database.url, max: concurrency + 2, application_name: 'mailwright-queue' });
+  const pool = new pg.Pool({
+    connectionString: ctx.database.url,
+    max: concurrency + 2,
+    application_name: 'mailwright-queue',
+  });
   pool.on('error', (error) => {
     if (!stopping.signal.aborted) log.warn('queue.connection_lost', { message: error.message });
   });
@@ -79,9 +83,17 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
     async stop(graceMs) {
       clearInterval(sweep);
       stopping.abort();
-      await withinOr(graceMs, runner.stop('asked to stop').catch(() => undefined), () => log.warn('worker.stop_forced'));
+      await withinOr(
+        graceMs,
+        runner.stop('asked to stop').catch(() => undefined),
+        () => log.warn('worker.stop_forced'),
+      );
       await liveness.release();
-      await withinOr(1_000, pool.end().catch(() => undefined), () => undefined);
+      await withinOr(
+        1_000,
+        pool.end().catch(() => undefined),
+        () => undefined,
+      );
     },
   };
 }
@@ -89,7 +101,9 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
 function poolEvents(liveness: Liveness, log: Log): EventEmitter {
   const events = new EventEmitter();
   events.on('pool:create', ({ workerPool }: { workerPool: WorkerPool }) => {
-    liveness.hold(workerPool.id).catch((error: unknown) => log.warn('worker.hold_failed', { message: messageOf(error) }));
+    liveness
+      .hold(workerPool.id)
+      .catch((error: unknown) => log.warn('worker.hold_failed', { message: messageOf(error) }));
   });
   return events;
 }

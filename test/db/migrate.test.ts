@@ -30,7 +30,9 @@ async function schemaOf(url: string): Promise<string> {
 async function applied(url: string): Promise<string[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  const { rows } = await client.query<{ migration_name: string }>('SELECT migration_name FROM _prisma_migrations ORDER BY 1');
+  const { rows } = await client.query<{ migration_name: string }>(
+    'SELECT migration_name FROM _prisma_migrations ORDER BY 1',
+  );
   await client.end();
   return rows.map((row) => row.migration_name);
 }
@@ -62,8 +64,13 @@ describe('migrations', () => {
     const { url } = await createEmptyDatabase();
     await migrate({ url, migrations, log: silentLog });
     const before = await schemaOf(url);
-    const broken: Migration = { name: '29990101000000_broken', script: 'CREATE TABLE half (id int); SELECT no_such_function();' };
-    await expect(migrate({ url, migrations: [...migrations, broken], log: silentLog })).rejects.toThrow(/29990101000000_broken failed and was undone.*no_such_function/);
+    const broken: Migration = {
+      name: '29990101000000_broken',
+      script: 'CREATE TABLE half (id int); SELECT no_such_function();',
+    };
+    await expect(migrate({ url, migrations: [...migrations, broken], log: silentLog })).rejects.toThrow(
+      /29990101000000_broken failed and was undone.*no_such_function/,
+    );
     expect(await schemaOf(url)).toBe(before);
     expect(await applied(url)).not.toContain(broken.name);
   });
@@ -102,20 +109,29 @@ const CHILD = `
 `;
 
 async function killedAfter(url: string, index: number, statements: number): Promise<void> {
-  const script = `${statementsOf(migrations[index]?.script ?? '').slice(0, statements).join(';\n')};\nSELECT pg_sleep(60)`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', CHILD, url, String(index), script], { stdio: 'ignore' });
+  const script = `${statementsOf(migrations[index]?.script ?? '')
+    .slice(0, statements)
+    .join(';\n')};\nSELECT pg_sleep(60)`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', CHILD, url, String(index), script], {
+    stdio: 'ignore',
+  });
   const gone = once(child, 'exit');
   const watcher = new pg.Client({ connectionString: url });
   await watcher.connect();
   for (;;) {
-    const { rows } = await watcher.query(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`);
+    const { rows } = await watcher.query(
+      `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`,
+    );
     if (rows.length > 0) break;
-    if (child.exitCode !== null) throw new Error(`The migration ended with code ${child.exitCode} before it was killed.`);
+    if (child.exitCode !== null)
+      throw new Error(`The migration ended with code ${child.exitCode} before it was killed.`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   child.kill('SIGKILL');
   await gone;
   // The server notices the lost client at its next word; a test need not wait for that.
-  await watcher.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'mailwright-migrate'`);
+  await watcher.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'mailwright-migrate'`,
+  );
   await watcher.end();
 }

@@ -100,9 +100,9 @@ it('keeps a campaign in batches and shows it newest first, page by page', async 
   );
   expect(state.batches).toBeLessThan(130);
   const pages: string[] = [];
-  let next: unknown = '';
+  let next: string | number | null = '';
   while (next !== null) {
-    const answer = JSON.parse((await call(`/inbox/messages?limit=50&before=${String(next)}`)).text);
+    const answer = JSON.parse((await call(`/inbox/messages?limit=50&before=${next}`)).text);
     pages.push(...answer.messages.map(({ to }: { to: string[] }) => to[0]));
     next = answer.next_before;
   }

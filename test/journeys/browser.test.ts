@@ -10,9 +10,25 @@ import { startProgram, type Program } from '../support/program.ts';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
 /** Chromium asks its maker's hosts for this and that unless told otherwise; as root it wants no sandbox. */
-const QUIET = ['--no-sandbox', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run', '--disable-quic'];
+const QUIET = [
+  '--no-sandbox',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--no-first-run',
+  '--disable-quic',
+];
 
-const contact = { company: 'Acme', address_1: '1 High Street', city: 'Springfield', state: 'CA', zip: '12345', phone: '1', country_id: 1, email: 'a@acme.example' };
+const contact = {
+  company: 'Acme',
+  address_1: '1 High Street',
+  city: 'Springfield',
+  state: 'CA',
+  zip: '12345',
+  phone: '1',
+  country_id: 1,
+  email: 'a@acme.example',
+};
 const sender = { from_email: 'news@acme.example', from_name: 'Acme' };
 
 describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
@@ -40,17 +56,33 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   async function sendOneCampaign(): Promise<void> {
     const { list_uid } = await rest('POST', '/lists', { name: 'Friends', default_subject: 'News', ...sender, contact });
     await rest('POST', '/subscribers', { list_uid, EMAIL: 'ann@example.org', FIRST_NAME: '<b>Ann</b>' });
-    const html = '<h1>Hello {FIRST_NAME}</h1><p><a href="https://example.com/">offer</a></p><script>document.title="broken"</script>';
-    const { campaign_uid } = await rest('POST', '/campaigns', { list_uid, name: 'News', subject: 'Hi {FIRST_NAME}', ...sender, html });
+    const html =
+      '<h1>Hello {FIRST_NAME}</h1><p><a href="https://example.com/">offer</a></p><script>document.title="broken"</script>';
+    const { campaign_uid } = await rest('POST', '/campaigns', {
+      list_uid,
+      name: 'News',
+      subject: 'Hi {FIRST_NAME}',
+      ...sender,
+      html,
+    });
     await rest('POST', `/campaigns/${String(campaign_uid)}/run`);
-    await vi.waitFor(async () => expect(await rest('GET', `/campaigns/${String(campaign_uid)}`)).toMatchObject({ campaign: { status: 'done' } }), 20_000);
+    await vi.waitFor(
+      async () =>
+        expect(await rest('GET', `/campaigns/${String(campaign_uid)}`)).toMatchObject({ campaign: { status: 'done' } }),
+      20_000,
+    );
   }
 
   async function openPage(options: { javaScriptEnabled: boolean }): Promise<Page> {
     const context = await browser.newContext(options);
     const page = await context.newPage();
     page.on('request', (request) => {
-      if (!request.url().startsWith(program.baseUrl) && !request.url().startsWith('data:') && !request.url().startsWith('blob:')) foreign.push(request.url());
+      if (
+        !request.url().startsWith(program.baseUrl) &&
+        !request.url().startsWith('data:') &&
+        !request.url().startsWith('blob:')
+      )
+        foreign.push(request.url());
     });
     return page;
   }
@@ -62,7 +94,11 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     expect(await page.title()).toContain('Hi <b>Ann</b>');
     const mail = page.frameLocator('iframe');
     expect(await mail.locator('h1').textContent()).toBe('Hello <b>Ann</b>');
-    for (const [tab, shown] of Object.entries({ Text: 'Hello <b>Ann</b>', Headers: 'List-Unsubscribe-Post', Source: 'MIME-Version: 1.0' })) {
+    for (const [tab, shown] of Object.entries({
+      Text: 'Hello <b>Ann</b>',
+      Headers: 'List-Unsubscribe-Post',
+      Source: 'MIME-Version: 1.0',
+    })) {
       await page.getByRole('link', { name: tab, exact: true }).click();
       expect((await page.locator('main').textContent())?.toLowerCase()).toContain(shown.toLowerCase());
     }
@@ -70,14 +106,18 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   });
 
   it('unsubscribes without script, by a button and not by looking', async () => {
-    const { messages } = (await (await fetch(`${program.baseUrl}/inbox/messages`)).json()) as { messages: { id: number }[] };
+    const { messages } = (await (await fetch(`${program.baseUrl}/inbox/messages`)).json()) as {
+      messages: { id: number }[];
+    };
     const mail = await (await fetch(`${program.baseUrl}/inbox/messages/${messages[0]?.id}`)).text();
     const link = /http:\/\/127\.0\.0\.1:\d+\/u\/[\w-]+/.exec(mail)?.[0] ?? '';
     const page = await openPage({ javaScriptEnabled: false });
     await page.goto(link);
     expect(await page.locator('html').getAttribute('lang')).toBe('en');
     const status = async (): Promise<unknown> => {
-      const { subscribers } = (await rest('GET', '/subscribers/email/ann@example.org')) as { subscribers: { status: string }[] };
+      const { subscribers } = (await rest('GET', '/subscribers/email/ann@example.org')) as {
+        subscribers: { status: string }[];
+      };
       return subscribers[0]?.status;
     };
     expect(await status()).toBe('subscribed');
@@ -90,10 +130,15 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     const page = await openPage({ javaScriptEnabled: true });
     await page.goto(`${program.baseUrl}/graphql`);
     await page.getByRole('button', { name: 'Headers' }).click();
-    await page.locator('.graphiql-editor-tool .monaco-editor, .graphiql-editor-tools ~ section .monaco-editor').last().click();
+    await page
+      .locator('.graphiql-editor-tool .monaco-editor, .graphiql-editor-tools ~ section .monaco-editor')
+      .last()
+      .click();
     await page.keyboard.insertText(`{"Authorization": "Bearer ${program.token}"}`);
     await page.getByRole('button', { name: /Execute query/ }).click();
-    await expect.poll(() => page.locator('.result-window').textContent(), { timeout: 10_000 }).toContain('admin@example.com');
+    await expect
+      .poll(() => page.locator('.result-window').textContent(), { timeout: 10_000 })
+      .toContain('admin@example.com');
   }, 30_000);
 
   it('asked nothing of another host', () => {

@@ -18,7 +18,16 @@ const { url } = await createTestDatabase();
 const database = openDatabase({ url, poolSize: 2, log: silentLog });
 afterAll(() => database.close());
 
-const contact = { company: 'Acme', address_1: '1 High Street', city: 'Springfield', state: 'CA', zip: '12345', phone: '1', country_id: 1, email: 'a@acme.example' };
+const contact = {
+  company: 'Acme',
+  address_1: '1 High Street',
+  city: 'Springfield',
+  state: 'CA',
+  zip: '12345',
+  phone: '1',
+  country_id: 1,
+  email: 'a@acme.example',
+};
 const sender = { from_email: 'news@acme.example', from_name: 'Acme' };
 
 async function rest(program: Program, method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
@@ -33,7 +42,12 @@ async function rest(program: Program, method: string, path: string, body?: unkno
 }
 
 async function prepareCampaign(web: Program, smtpPort: number): Promise<string> {
-  const { list_uid } = await rest(web, 'POST', '/lists', { name: 'Friends', default_subject: 'News', ...sender, contact });
+  const { list_uid } = await rest(web, 'POST', '/lists', {
+    name: 'Friends',
+    default_subject: 'News',
+    ...sender,
+    contact,
+  });
   await database.execute(
     sql`INSERT INTO subscriber (customer_id, list_id, email, email_key, status, fields)
         SELECT customer_id, id, 'p' || n || '@example.org', 'p' || n || '@example.org', 'subscribed', jsonb_build_object('FIRST_NAME', 'Name' || n)
@@ -42,7 +56,13 @@ async function prepareCampaign(web: Program, smtpPort: number): Promise<string> 
   const settings = { host: '127.0.0.1', port: smtpPort, encryption: 'none', connections: 2, window: 5 };
   await rest(web, 'POST', '/sending_servers', { name: 'Test', type: 'smtp', settings });
   const html = '<p>Hello {FIRST_NAME}, <a href="https://example.com/">an offer</a></p>';
-  const { campaign_uid } = await rest(web, 'POST', '/campaigns', { list_uid, name: 'News', subject: 'Hi {FIRST_NAME}', ...sender, html });
+  const { campaign_uid } = await rest(web, 'POST', '/campaigns', {
+    list_uid,
+    name: 'News',
+    subject: 'Hi {FIRST_NAME}',
+    ...sender,
+    html,
+  });
   return String(campaign_uid);
 }
 
@@ -53,7 +73,11 @@ interface Figures {
 
 /** All figures that the subscription gives until the campaign is done, with the time of each. */
 async function watchUntilDone(web: Program, uid: string): Promise<{ at: number; figures: Figures }[]> {
-  const client = createClient({ url: `${web.baseUrl.replace('http', 'ws')}/graphql`, webSocketImpl: WebSocket, connectionParams: { apiToken: web.token } });
+  const client = createClient({
+    url: `${web.baseUrl.replace('http', 'ws')}/graphql`,
+    webSocketImpl: WebSocket,
+    connectionParams: { apiToken: web.token },
+  });
   const seen: { at: number; figures: Figures }[] = [];
   const query = `subscription ($uid: String!) { campaignStatistics(uid: $uid) { status sentCount } }`;
   for await (const { data, errors } of client.iterate<{ campaignStatistics: Figures }>({ query, variables: { uid } })) {
@@ -70,7 +94,10 @@ describe('three processes', () => {
     await using smtp = await scriptedSmtpServer({ extensions: ['PIPELINING'] });
     const settings = { DATABASE_URL: url, SEND_BATCH_SIZE: '100', WORKER_CONCURRENCY: '2' };
     const web = await startProgram({ ...settings, ROLES: 'web' });
-    await Promise.all([startProgram({ ...settings, ROLES: 'worker' }), startProgram({ ...settings, ROLES: 'worker,cron' })]);
+    await Promise.all([
+      startProgram({ ...settings, ROLES: 'worker' }),
+      startProgram({ ...settings, ROLES: 'worker,cron' }),
+    ]);
     const uid = await prepareCampaign(web, smtp.port);
     const watching = watchUntilDone(web, uid);
     expect(await rest(web, 'POST', `/campaigns/${uid}/run`)).toMatchObject({ status: 'success' });
@@ -81,7 +108,9 @@ describe('three processes', () => {
     expect(Math.max(...copies.values())).toBe(1);
     // Both workers had a hand in it: one alone opens no more than its two connections.
     expect(smtp.sessions.length).toBeGreaterThanOrEqual(3);
-    const [row] = await database.query<{ audience: number; sent: number; open: number }>(sql`SELECT audience, sent, open FROM hot.delivery_counter`);
+    const [row] = await database.query<{ audience: number; sent: number; open: number }>(
+      sql`SELECT audience, sent, open FROM hot.delivery_counter`,
+    );
     expect(row).toEqual({ audience: RECIPIENTS, sent: RECIPIENTS, open: 0 });
     expect(seen.at(-1)?.figures).toMatchObject({ sentCount: RECIPIENTS });
     expect(seen.length).toBeGreaterThanOrEqual(3);

@@ -29,8 +29,16 @@ async function dump(): Promise<string> {
 
 describe('secrets', () => {
   it('are nowhere to be read', async () => {
-    await using smtp = await scriptedSmtpServer({ extensions: ['PIPELINING', 'AUTH PLAIN'], answer: ({ verb }) => (verb === 'AUTH' ? '235 2.7.0 ok' : undefined) });
-    const program = await startProgram({ DATABASE_URL: url, ADMIN_API_TOKEN: ADMIN_TOKEN, ADMIN_PASSWORD, LOG_LEVEL: 'debug' });
+    await using smtp = await scriptedSmtpServer({
+      extensions: ['PIPELINING', 'AUTH PLAIN'],
+      answer: ({ verb }) => (verb === 'AUTH' ? '235 2.7.0 ok' : undefined),
+    });
+    const program = await startProgram({
+      DATABASE_URL: url,
+      ADMIN_API_TOKEN: ADMIN_TOKEN,
+      ADMIN_PASSWORD,
+      LOG_LEVEL: 'debug',
+    });
     const answers: string[] = [];
     const call = async (method: string, path: string, body?: unknown): Promise<Record<string, unknown>> => {
       const answer = await fetch(`${program.baseUrl}/api/v1${path}`, {
@@ -42,7 +50,13 @@ describe('secrets', () => {
       answers.push(text);
       return JSON.parse(text);
     };
-    const settings = { host: '127.0.0.1', port: smtp.port, encryption: 'none', username: 'robot', password: SMTP_PASSWORD };
+    const settings = {
+      host: '127.0.0.1',
+      port: smtp.port,
+      encryption: 'none',
+      username: 'robot',
+      password: SMTP_PASSWORD,
+    };
     const { sending_server_uid } = await call('POST', '/sending_servers', { name: 'Relay', type: 'smtp', settings });
     expect(sending_server_uid).toBeTypeOf('string');
     await call('GET', `/sending_servers/${String(sending_server_uid)}`);
@@ -61,8 +75,13 @@ describe('secrets', () => {
 
     const places = { database: await dump(), log: program.output(), answers: answers.join('\n') };
     for (const secret of [ADMIN_TOKEN, ADMIN_PASSWORD, SMTP_PASSWORD, token]) {
-      for (const spelled of [secret, Buffer.from(secret).toString('hex'), Buffer.from(secret).toString('base64').replace(/=+$/, '')]) {
-        for (const [place, text] of Object.entries(places)) expect(text.includes(spelled), `${spelled.slice(0, 24)} in the ${place}`).toBe(false);
+      for (const spelled of [
+        secret,
+        Buffer.from(secret).toString('hex'),
+        Buffer.from(secret).toString('base64').replace(/=+$/, ''),
+      ]) {
+        for (const [place, text] of Object.entries(places))
+          expect(text.includes(spelled), `${spelled.slice(0, 24)} in the ${place}`).toBe(false);
       }
     }
   }, 60_000);

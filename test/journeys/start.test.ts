@@ -12,7 +12,13 @@ const MAIN = path.resolve('src/main.ts');
 const dataDir = mkdtempSync(path.join(os.tmpdir(), 'mailwright-start-'));
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
-const environment = { PATH: process.env['PATH'], HOME: process.env['HOME'], DATA_DIR: dataDir, INBOX_SMTP_PORT: '0', LOG_FORMAT: 'json' };
+const environment = {
+  PATH: process.env['PATH'],
+  HOME: process.env['HOME'],
+  DATA_DIR: dataDir,
+  INBOX_SMTP_PORT: '0',
+  LOG_FORMAT: 'json',
+};
 
 interface Running {
   readonly banner: string;
@@ -22,7 +28,10 @@ interface Running {
 
 async function start(settings: Record<string, string> = {}): Promise<Running> {
   const port = String(await freePort());
-  const child = spawn(process.execPath, [MAIN], { env: { ...environment, PORT: port, ...settings }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [MAIN], {
+    env: { ...environment, PORT: port, ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const gone = once(child, 'exit');
   let [printed, logged] = ['', ''];
   child.stderr.on('data', (chunk: Buffer) => (logged += chunk.toString()));
@@ -84,8 +93,17 @@ describe('npm start', () => {
   }, 120_000);
 
   it('names every fault of the settings at once, and no secret', () => {
-    const settings = { PORT: '99999', ROLES: 'web,cook', ADMIN_PASSWORD: 'short', LOG_LEVEL: 'loud', DATABASE_URL: 'mysql://user:hunter2@db/x' };
-    const { status, stderr } = spawnSync(process.execPath, [MAIN], { env: { ...environment, ...settings }, encoding: 'utf8' });
+    const settings = {
+      PORT: '99999',
+      ROLES: 'web,cook',
+      ADMIN_PASSWORD: 'short',
+      LOG_LEVEL: 'loud',
+      DATABASE_URL: 'mysql://user:hunter2@db/x',
+    };
+    const { status, stderr } = spawnSync(process.execPath, [MAIN], {
+      env: { ...environment, ...settings },
+      encoding: 'utf8',
+    });
     expect(status).toBe(1);
     for (const name of Object.keys(settings)) expect(stderr).toContain(`${name}:`);
     expect(stderr).not.toMatch(/short\b|hunter2/);
@@ -93,7 +111,10 @@ describe('npm start', () => {
 
   it('says what to do when the database cannot be reached', async () => {
     const url = `postgresql://nobody:secret@127.0.0.1:${await freePort()}/none`;
-    const { status, stderr } = spawnSync(process.execPath, [MAIN], { env: { ...environment, DATABASE_URL: url }, encoding: 'utf8' });
+    const { status, stderr } = spawnSync(process.execPath, [MAIN], {
+      env: { ...environment, DATABASE_URL: url },
+      encoding: 'utf8',
+    });
     expect(status).toBe(1);
     expect(stderr).toMatch(/DATABASE_URL cannot be used.*leave DATABASE_URL empty/s);
     expect(stderr).not.toContain('secret@');
@@ -101,7 +122,10 @@ describe('npm start', () => {
 
   it('says what to do when the port is taken', async () => {
     const running = await start();
-    const { status, stderr } = spawnSync(process.execPath, [MAIN], { env: { ...environment, PORT: new URL(running.url).port }, encoding: 'utf8' });
+    const { status, stderr } = spawnSync(process.execPath, [MAIN], {
+      env: { ...environment, PORT: new URL(running.url).port },
+      encoding: 'utf8',
+    });
     expect(status).toBe(1);
     expect(stderr).toMatch(/PORT/);
     // The second process found the first one's database and must not have stopped it.

@@ -20,13 +20,22 @@ interface WorldOptions {
   readonly recipients: number;
   readonly smtpPort: number;
   readonly campaign?: Partial<CreateCampaignInput>;
-  readonly server?: { connections?: number; window?: number; quotaValue?: number; quotaBase?: number; quotaUnit?: string };
+  readonly server?: {
+    connections?: number;
+    window?: number;
+    quotaValue?: number;
+    quotaBase?: number;
+    quotaUnit?: string;
+  };
 }
 
 const HTML = '<p>Hello {FIRST_NAME}, <a href="https://example.com/offer?for={EMAIL}">an offer</a>.</p>';
 
 /** People are `p<n>@example.org` with FIRST_NAME `Name<n>`. */
-export async function campaignWorld(base: Context, { recipients, smtpPort, campaign = {}, server = {} }: WorldOptions): Promise<CampaignWorld> {
+export async function campaignWorld(
+  base: Context,
+  { recipients, smtpPort, campaign = {}, server = {} }: WorldOptions,
+): Promise<CampaignWorld> {
   const ctx = await createTenant(base);
   const list = await newList(ctx);
   const { customerId } = list;
@@ -35,13 +44,27 @@ export async function campaignWorld(base: Context, { recipients, smtpPort, campa
         SELECT ${customerId}, ${list.id}, 'p' || n || '@example.org', 'p' || n || '@example.org', 'subscribed', jsonb_build_object('FIRST_NAME', 'Name' || n)
           FROM generate_series(1, ${recipients}::int) n`,
   );
-  const settings = { host: '127.0.0.1', port: smtpPort, encryption: 'none', connections: server.connections ?? 4, window: server.window ?? 4 };
+  const settings = {
+    host: '127.0.0.1',
+    port: smtpPort,
+    encryption: 'none',
+    connections: server.connections ?? 4,
+    window: server.window ?? 4,
+  };
   await ctx.db.execute(
     sql`INSERT INTO sending_server (customer_id, uid, name, type, settings, connections_max, quota_value, quota_base, quota_unit)
         VALUES (${customerId}, ${newUid()}, 'Test', 'smtp', ${JSON.stringify(settings)}::jsonb, ${settings.connections},
                 ${server.quotaValue ?? null}, ${server.quotaBase ?? null}, ${server.quotaUnit ?? null})`,
   );
-  const input = { list_uid: list.uid, name: 'News', subject: 'Hi {FIRST_NAME}', from_email: 'news@sender.example', from_name: 'Sender', html: HTML, ...campaign };
+  const input = {
+    list_uid: list.uid,
+    name: 'News',
+    subject: 'Hi {FIRST_NAME}',
+    from_email: 'news@sender.example',
+    from_name: 'Sender',
+    html: HTML,
+    ...campaign,
+  };
   const { uid } = await createCampaign(ctx, input);
   const [row] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM campaign WHERE uid = ${uid}`);
   if (!row) throw new Error('The campaign was not made.');
@@ -58,7 +81,9 @@ export async function untilStatus(world: CampaignWorld, status: string, timeoutM
   const deadline = performance.now() + timeoutMs;
   while ((await statusOf(world)) !== status) {
     if (performance.now() > deadline) {
-      throw new Error(`The campaign is ${await statusOf(world)}, not ${status}: ${JSON.stringify(await balanceOf(world))}`);
+      throw new Error(
+        `The campaign is ${await statusOf(world)}, not ${status}: ${JSON.stringify(await balanceOf(world))}`,
+      );
     }
     await sleep(25);
   }
@@ -69,7 +94,11 @@ export async function balanceOf({ ctx, campaignId }: CampaignWorld): Promise<Led
   const [row] = await ctx.db.query<{ customerId: bigint; plannedOn: string | null }>(
     sql`SELECT customer_id AS "customerId", planned_on::text AS "plannedOn" FROM campaign WHERE id = ${campaignId}`,
   );
-  return countLedger(ctx.db, { customerId: row?.customerId ?? 0n, campaignId, plannedOn: row?.plannedOn ?? '1970-01-01' });
+  return countLedger(ctx.db, {
+    customerId: row?.customerId ?? 0n,
+    campaignId,
+    plannedOn: row?.plannedOn ?? '1970-01-01',
+  });
 }
 
 /** How many messages each address got. */

@@ -9,7 +9,14 @@ import { sql } from '../../src/db/database.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
-import { balanceOf, campaignWorld, copiesByRecipient, statusOf, untilStatus, type CampaignWorld } from '../support/campaign-world.ts';
+import {
+  balanceOf,
+  campaignWorld,
+  copiesByRecipient,
+  statusOf,
+  untilStatus,
+  type CampaignWorld,
+} from '../support/campaign-world.ts';
 import { startProgram, type Program } from '../support/program.ts';
 import { scriptedSmtpServer, type ScriptedServer } from '../support/scripted-smtp-server.ts';
 import { createTestContext } from '../support/test-context.ts';
@@ -37,12 +44,28 @@ const startWorker = (settings: Record<string, string> = {}): Promise<Program> =>
     ...settings,
   });
 
-const newWorld = (smtp: ScriptedServer, unknown_policy: 'park' | 'retry', recipients = RECIPIENTS): Promise<CampaignWorld> =>
-  campaignWorld(ctx, { recipients, smtpPort: smtp.port, server: { connections: CONNECTIONS, window: WINDOW }, campaign: { unknown_policy } });
+const newWorld = (
+  smtp: ScriptedServer,
+  unknown_policy: 'park' | 'retry',
+  recipients = RECIPIENTS,
+): Promise<CampaignWorld> =>
+  campaignWorld(ctx, {
+    recipients,
+    smtpPort: smtp.port,
+    server: { connections: CONNECTIONS, window: WINDOW },
+    campaign: { unknown_policy },
+  });
 
 /** The ledger's count and the shown counters, read at one instant, must agree and add up. */
 async function expectBalanced(world: CampaignWorld): Promise<void> {
-  const [row] = await ctx.db.query<{ rows: number; audience: number; open: number; shownOpen: number; sent: number; shownSent: number }>(
+  const [row] = await ctx.db.query<{
+    rows: number;
+    audience: number;
+    open: number;
+    shownOpen: number;
+    sent: number;
+    shownSent: number;
+  }>(
     sql`SELECT c.audience, c.open AS "shownOpen", c.sent AS "shownSent",
                (SELECT count(*)::int FROM hot.delivery d WHERE d.campaign_id = c.campaign_id) AS rows,
                (SELECT count(*)::int FROM hot.delivery d WHERE d.campaign_id = c.campaign_id AND d.state IN ('queued', 'leased', 'sending')) AS open,
@@ -50,7 +73,11 @@ async function expectBalanced(world: CampaignWorld): Promise<void> {
           FROM hot.delivery_counter c WHERE c.campaign_id = ${world.campaignId}`,
   );
   if (!row) return;
-  expect({ audience: row.rows, open: row.open, sent: row.sent }).toEqual({ audience: row.audience, open: row.shownOpen, sent: row.shownSent });
+  expect({ audience: row.rows, open: row.open, sent: row.sent }).toEqual({
+    audience: row.audience,
+    open: row.shownOpen,
+    sent: row.shownSent,
+  });
 }
 
 async function untilAccepted(smtp: ScriptedServer, count: number, world: CampaignWorld): Promise<void> {

@@ -32,7 +32,12 @@ function newTools() {
 
 /** Plays the campaign with a worker of its own for as long as `watch` takes. */
 async function withWorker(watch: () => Promise<void>): Promise<void> {
-  const worker = await runWorker({ ctx, tasks: [planCampaignTask, sendBatchTask(newTools())], concurrency: 2, crontab: [] });
+  const worker = await runWorker({
+    ctx,
+    tasks: [planCampaignTask, sendBatchTask(newTools())],
+    concurrency: 2,
+    crontab: [],
+  });
   try {
     await watch();
   } finally {
@@ -43,14 +48,20 @@ async function withWorker(watch: () => Promise<void>): Promise<void> {
 
 /** How often rows of its ledger were leased, all told. */
 async function leasesOf({ campaignId }: CampaignWorld): Promise<number> {
-  const [row] = await ctx.db.query<{ leases: number }>(sql`SELECT sum(epoch)::int AS leases FROM hot.delivery WHERE campaign_id = ${campaignId}`);
+  const [row] = await ctx.db.query<{ leases: number }>(
+    sql`SELECT sum(epoch)::int AS leases FROM hot.delivery WHERE campaign_id = ${campaignId}`,
+  );
   return row?.leases ?? 0;
 }
 
 describe('many batches before one server', () => {
   it('do not take turns at leasing everything while its pace is reached', async () => {
     await using server = await scriptedSmtpServer();
-    const world = await campaignWorld(ctx, { recipients: RECIPIENTS, smtpPort: server.port, server: { quotaValue: 2, quotaBase: 1, quotaUnit: 'second' } });
+    const world = await campaignWorld(ctx, {
+      recipients: RECIPIENTS,
+      smtpPort: server.port,
+      server: { quotaValue: 2, quotaBase: 1, quotaUnit: 'second' },
+    });
     await withWorker(async () => {
       await startCampaign(world.ctx, world.campaignUid);
       await sleep(6_000);
@@ -60,7 +71,9 @@ describe('many batches before one server', () => {
   }, 20_000);
 
   it('leave a server alone that is down', async () => {
-    await using server = await scriptedSmtpServer({ answer: ({ verb }) => (verb === 'CONNECT' ? '421 4.3.2 closing' : undefined) });
+    await using server = await scriptedSmtpServer({
+      answer: ({ verb }) => (verb === 'CONNECT' ? '421 4.3.2 closing' : undefined),
+    });
     const world = await campaignWorld(ctx, { recipients: RECIPIENTS, smtpPort: server.port });
     await withWorker(async () => {
       await startCampaign(world.ctx, world.campaignUid);
@@ -80,7 +93,11 @@ describe('a campaign', () => {
         return null;
       },
     });
-    const world = await campaignWorld(ctx, { recipients: 50, smtpPort: server.port, server: { connections: 2, window: 1 } });
+    const world = await campaignWorld(ctx, {
+      recipients: 50,
+      smtpPort: server.port,
+      server: { connections: 2, window: 1 },
+    });
     await withWorker(async () => {
       await startCampaign(world.ctx, world.campaignUid);
       while ((await balanceOf(world)).sent < 3) await sleep(5);
@@ -102,7 +119,11 @@ describe('a batch', () => {
     await planCampaign(world.ctx, key, new AbortController().signal);
     await ctx.db.execute(sql`DELETE FROM graphile_worker._private_jobs`);
     const send = () =>
-      sendBatch({ ...ctx, clock }, { ...key, fromId: 0n, toId: 2n ** 62n }, { ...newTools(), workerId: crypto.randomUUID(), abortSignal: new AbortController().signal });
+      sendBatch(
+        { ...ctx, clock },
+        { ...key, fromId: 0n, toId: 2n ** 62n },
+        { ...newTools(), workerId: crypto.randomUUID(), abortSignal: new AbortController().signal },
+      );
     return { world, send };
   }
 
@@ -113,14 +134,19 @@ describe('a batch', () => {
     return rows.map(({ seconds }) => seconds);
   }
 
-  it.each([-3_600_000, 3_600_000])('comes again by the clock of the database, whatever its own says (%i ms off)', async (offMs) => {
-    const { world, send } = await plannedWorld({ now: () => new Date(Date.now() + offMs) });
-    await ctx.db.execute(sql`UPDATE sending_server SET status = 'inactive' WHERE customer_id = ${world.ctx.viewer?.customerId}`);
-    expect(await send()).toBe('open');
-    const [seconds = 0] = await secondsToNextJob();
-    expect(seconds).toBeGreaterThan(10);
-    expect(seconds).toBeLessThan(20);
-  });
+  it.each([-3_600_000, 3_600_000])(
+    'comes again by the clock of the database, whatever its own says (%i ms off)',
+    async (offMs) => {
+      const { world, send } = await plannedWorld({ now: () => new Date(Date.now() + offMs) });
+      await ctx.db.execute(
+        sql`UPDATE sending_server SET status = 'inactive' WHERE customer_id = ${world.ctx.viewer?.customerId}`,
+      );
+      expect(await send()).toBe('open');
+      const [seconds = 0] = await secondsToNextJob();
+      expect(seconds).toBeGreaterThan(10);
+      expect(seconds).toBeLessThan(20);
+    },
+  );
 
   it.each([
     ['whose driver nobody provides', sql`type = 'gone'`],

@@ -18,7 +18,13 @@ import { scriptedSmtpServer, type ScriptedOptions } from '../support/scripted-sm
 import { createTestContext, testInstallation } from '../support/test-context.ts';
 
 const extensions = ['PIPELINING', '8BITMIME'];
-const limits = { ...testInstallation.limits, sendBatchSize: 50, planBatchSize: 200, sendAttemptsMax: 3, sendRetryDelaySeconds: 1 };
+const limits = {
+  ...testInstallation.limits,
+  sendBatchSize: 50,
+  planBatchSize: 200,
+  sendAttemptsMax: 3,
+  sendRetryDelaySeconds: 1,
+};
 const ctx = await createTestContext({ installation: { ...testInstallation, limits } });
 await loadPlugins(path.resolve('plugins'), ctx.hooks);
 await makePartitions(ctx);
@@ -82,7 +88,11 @@ describe('a campaign', () => {
 
   it('pauses within a second, sends nothing while paused, and goes on where it stopped', async () => {
     await using server = await sink();
-    const world = await campaignWorld(ctx, { recipients: 1_500, smtpPort: server.port, server: { connections: 2, window: 2 } });
+    const world = await campaignWorld(ctx, {
+      recipients: 1_500,
+      smtpPort: server.port,
+      server: { connections: 2, window: 2 },
+    });
     await startCampaign(world.ctx, world.campaignUid);
     for (let cycle = 0; cycle < 3; cycle++) {
       while (server.accepted.length < 200 * (cycle + 1)) await sleep(2);
@@ -102,11 +112,19 @@ describe('a campaign', () => {
 
   it('mails nobody who left the list or was suppressed after the plan', async () => {
     await using server = await sink();
-    const world = await campaignWorld(ctx, { recipients: 100, smtpPort: server.port, server: { quotaValue: 20, quotaBase: 1, quotaUnit: 'second' } });
+    const world = await campaignWorld(ctx, {
+      recipients: 100,
+      smtpPort: server.port,
+      server: { quotaValue: 20, quotaBase: 1, quotaUnit: 'second' },
+    });
     await startCampaign(world.ctx, world.campaignUid);
     while (server.accepted.length === 0) await sleep(5);
-    await ctx.db.execute(sql`UPDATE subscriber SET status = 'unsubscribed' WHERE list_id = ${world.listId} AND email_key = 'p99@example.org'`);
-    await ctx.db.execute(sql`INSERT INTO suppression (customer_id, email_key, reason) VALUES (0, 'p98@example.org', 'manual')`);
+    await ctx.db.execute(
+      sql`UPDATE subscriber SET status = 'unsubscribed' WHERE list_id = ${world.listId} AND email_key = 'p99@example.org'`,
+    );
+    await ctx.db.execute(
+      sql`INSERT INTO suppression (customer_id, email_key, reason) VALUES (0, 'p98@example.org', 'manual')`,
+    );
     await untilStatus(world, 'done', 30_000);
     const copies = copiesByRecipient(server.accepted);
     expect(copies.has('p99@example.org')).toBe(false);
@@ -116,7 +134,11 @@ describe('a campaign', () => {
 
   it('keeps the pace of its server', async () => {
     await using server = await sink();
-    const world = await campaignWorld(ctx, { recipients: 60, smtpPort: server.port, server: { quotaValue: 10, quotaBase: 1, quotaUnit: 'second' } });
+    const world = await campaignWorld(ctx, {
+      recipients: 60,
+      smtpPort: server.port,
+      server: { quotaValue: 10, quotaBase: 1, quotaUnit: 'second' },
+    });
     const startedAt = performance.now();
     await startCampaign(world.ctx, world.campaignUid);
     await untilStatus(world, 'done', 40_000);
@@ -126,36 +148,49 @@ describe('a campaign', () => {
 
   it('waits for a server that is down, and counts it against nobody', async () => {
     let isDown = true;
-    await using server = await sink({ answer: ({ verb }) => (isDown && verb === 'CONNECT' ? '421 4.3.2 closing' : undefined) });
+    await using server = await sink({
+      answer: ({ verb }) => (isDown && verb === 'CONNECT' ? '421 4.3.2 closing' : undefined),
+    });
     const world = await campaignWorld(ctx, { recipients: 30, smtpPort: server.port });
     await startCampaign(world.ctx, world.campaignUid);
     await sleep(1_500);
     expect(await balanceOf(world)).toMatchObject({ sent: 0, failed: 0 });
     isDown = false;
     await untilStatus(world, 'done', 20_000);
-    const [row] = await ctx.db.query<{ attempts: number }>(sql`SELECT max(attempts) AS attempts FROM hot.delivery WHERE campaign_id = ${world.campaignId}`);
+    const [row] = await ctx.db.query<{ attempts: number }>(
+      sql`SELECT max(attempts) AS attempts FROM hot.delivery WHERE campaign_id = ${world.campaignId}`,
+    );
     expect(row?.attempts).toBe(1);
   }, 40_000);
 
-  it.each(['park', 'retry'] as const)('decides messages that were never answered: %s', async (unknown_policy) => {
-    let dropped = 0;
-    await using server = await sink({
-      answer: ({ verb, session }) => {
-        if (verb !== 'CONTENT' || dropped >= 1) return undefined;
-        dropped += 1;
-        session.socket.destroy();
-        return null;
-      },
-    });
-    const world = await campaignWorld(ctx, { recipients: 40, smtpPort: server.port, campaign: { unknown_policy }, server: { connections: 1, window: 4 } });
-    await startCampaign(world.ctx, world.campaignUid);
-    await untilStatus(world, 'done', 20_000);
-    const balance = await balanceOf(world);
-    expect(balance.sent + balance.unknown).toBe(40);
-    if (unknown_policy === 'retry') expect(balance.sent).toBe(40);
-    else expect(balance.unknown).toBeGreaterThanOrEqual(1);
-    expect(balance.unknown).toBeLessThanOrEqual(4);
-  }, 40_000);
+  it.each(['park', 'retry'] as const)(
+    'decides messages that were never answered: %s',
+    async (unknown_policy) => {
+      let dropped = 0;
+      await using server = await sink({
+        answer: ({ verb, session }) => {
+          if (verb !== 'CONTENT' || dropped >= 1) return undefined;
+          dropped += 1;
+          session.socket.destroy();
+          return null;
+        },
+      });
+      const world = await campaignWorld(ctx, {
+        recipients: 40,
+        smtpPort: server.port,
+        campaign: { unknown_policy },
+        server: { connections: 1, window: 4 },
+      });
+      await startCampaign(world.ctx, world.campaignUid);
+      await untilStatus(world, 'done', 20_000);
+      const balance = await balanceOf(world);
+      expect(balance.sent + balance.unknown).toBe(40);
+      if (unknown_policy === 'retry') expect(balance.sent).toBe(40);
+      else expect(balance.unknown).toBeGreaterThanOrEqual(1);
+      expect(balance.unknown).toBeLessThanOrEqual(4);
+    },
+    40_000,
+  );
 
   it('starts at its time and not before', async () => {
     await using server = await sink();

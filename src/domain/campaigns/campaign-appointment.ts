@@ -12,7 +12,11 @@ export async function isAhead(db: Queryable, at: Date | null): Promise<boolean> 
 }
 
 /** Makes, or moves, the campaign's appointment with the queue. */
-export async function appoint(db: Queryable, { customerId, id }: Pick<Campaign, 'customerId' | 'id'>, at: Date): Promise<void> {
+export async function appoint(
+  db: Queryable,
+  { customerId, id }: Pick<Campaign, 'customerId' | 'id'>,
+  at: Date,
+): Promise<void> {
   const payload = { customerId: String(customerId), campaignId: String(id) };
   await enqueue(db, startScheduledCampaignJob, payload, { runAt: at, key: `campaigns.start:${id}` });
 }

@@ -9,7 +9,9 @@ export const SENDER_NAME_LENGTH_MAX = 255;
 /** Nobody plans a mailing further ahead; a typo in the year is caught. */
 const DELIVERY_AHEAD_DAYS_MAX = 3_660;
 
-const deliveryAt = z.date().refine((at) => at.getTime() < Date.now() + DELIVERY_AHEAD_DAYS_MAX * 86_400_000, 'must be within ten years');
+const deliveryAt = z
+  .date()
+  .refine((at) => at.getTime() < Date.now() + DELIVERY_AHEAD_DAYS_MAX * 86_400_000, 'must be within ten years');
 
 const optionalFields = {
   reply_to: z.union([z.literal(''), emailAddress()]).optional(),

@@ -27,14 +27,24 @@ export interface CampaignValues {
 }
 
 /** The campaign with this uid among the customer's, or undefined; `lock` holds it until the transaction ends. */
-export async function findCampaign(db: Queryable, customerId: bigint, uid: string, options: { lock?: boolean } = {}): Promise<Campaign | undefined> {
+export async function findCampaign(
+  db: Queryable,
+  customerId: bigint,
+  uid: string,
+  options: { lock?: boolean } = {},
+): Promise<Campaign | undefined> {
   const [campaign] = await db.query<CampaignRow>(
     sql`SELECT ${COLUMNS} FROM campaign WHERE customer_id = ${customerId} AND uid = ${uid} ${options.lock ? sql`FOR UPDATE` : empty}`,
   );
   return campaign;
 }
 
-export async function findCampaignById(db: Queryable, customerId: bigint, id: bigint, options: { lock?: boolean } = {}): Promise<Campaign | undefined> {
+export async function findCampaignById(
+  db: Queryable,
+  customerId: bigint,
+  id: bigint,
+  options: { lock?: boolean } = {},
+): Promise<Campaign | undefined> {
   const [campaign] = await db.query<CampaignRow>(
     sql`SELECT ${COLUMNS} FROM campaign WHERE customer_id = ${customerId} AND id = ${id} ${options.lock ? sql`FOR UPDATE` : empty}`,
   );
@@ -70,8 +80,13 @@ export async function insertCampaign(db: Queryable, values: NewCampaign): Promis
 }
 
 /** Writes the values given and the status that follows from them. */
-export async function writeCampaign(db: Queryable, campaign: Campaign, values: CampaignValues & { status: CampaignStatus }): Promise<void> {
-  const set = (column: string, value: unknown): Sql => (value === undefined ? empty : sql`, ${identifier(column)} = ${value}`);
+export async function writeCampaign(
+  db: Queryable,
+  campaign: Campaign,
+  values: CampaignValues & { status: CampaignStatus },
+): Promise<void> {
+  const set = (column: string, value: unknown): Sql =>
+    value === undefined ? empty : sql`, ${identifier(column)} = ${value}`;
   await db.execute(
     sql`UPDATE campaign SET status = ${values.status}, updated_at = now()${set('list_id', values.listId)}${set('name', values.name)}
           ${set('subject', values.subject)}${set('from_email', values.fromEmail)}${set('from_name', values.fromName)}${set('reply_to', values.replyTo)}
@@ -102,7 +117,11 @@ export async function moveCampaign(db: Queryable, { campaign, from, to, reason =
 }
 
 /** Remembers how far the audience is in the ledger. */
-export async function movePlanCursor(db: Queryable, campaign: Campaign, cursor: { lastId: bigint | null; isComplete: boolean }): Promise<void> {
+export async function movePlanCursor(
+  db: Queryable,
+  campaign: Campaign,
+  cursor: { lastId: bigint | null; isComplete: boolean },
+): Promise<void> {
   await db.execute(
     sql`UPDATE campaign SET plan_cursor = coalesce(${cursor.lastId}::bigint, plan_cursor),
           planned_at = CASE WHEN ${cursor.isComplete} THEN now() ELSE planned_at END

@@ -45,11 +45,14 @@ export function hasBegun({ planCursor, plannedAt }: Pick<Campaign, 'planCursor' 
 }
 
 /** What a campaign still lacks before it can be sent: field to sentence; empty when it is ready. */
-export function missingToSend(campaign: Pick<Campaign, 'subject' | 'fromEmail' | 'fromName' | 'html' | 'plain'>): Record<string, string[]> {
+export function missingToSend(
+  campaign: Pick<Campaign, 'subject' | 'fromEmail' | 'fromName' | 'html' | 'plain'>,
+): Record<string, string[]> {
   const missing: Record<string, string[]> = {};
   if (campaign.subject === '') missing['subject'] = ['The subject field is required.'];
   if (campaign.fromEmail === '') missing['from_email'] = ['The from email field is required.'];
   if (campaign.fromName === '') missing['from_name'] = ['The from name field is required.'];
-  if (campaign.html === '' && campaign.plain === '') missing['html'] = ['The html field is required when plain is empty.'];
+  if (campaign.html === '' && campaign.plain === '')
+    missing['html'] = ['The html field is required when plain is empty.'];
   return missing;
 }

@@ -42,5 +42,9 @@ export async function enqueueOpenWork(ctx: Context, campaign: Campaign): Promise
 /** One sending job for each batch. */
 export async function enqueueBatches(db: Queryable, campaign: Campaign, batches: readonly IdRange[]): Promise<void> {
   const key = { customerId: campaign.customerId, campaignId: campaign.id };
-  await enqueueMany(db, sendBatchJob, batches.map((batch) => jobPayload({ ...key, ...batch })));
+  await enqueueMany(
+    db,
+    sendBatchJob,
+    batches.map((batch) => jobPayload({ ...key, ...batch })),
+  );
 }

@@ -14,7 +14,14 @@ export async function createCampaign(ctx: Context, input: CreateCampaignInput): 
   const list = await ownList(ctx, parsed.list_uid);
   const uid = newUid();
   await inTransaction(ctx, async ({ db }) => {
-    const id = await insertCampaign(db, { ...campaignValues(parsed), name: parsed.name, customerId, listId: list.id, uid, status: 'ready' });
+    const id = await insertCampaign(db, {
+      ...campaignValues(parsed),
+      name: parsed.name,
+      customerId,
+      listId: list.id,
+      uid,
+      status: 'ready',
+    });
     await compileCampaign(db, customerId, id);
   });
   return { uid };

@@ -13,7 +13,11 @@ interface CampaignKey {
  * Finishes the campaign if it is finished; true when it now is `done`. May be called at any time, by anybody. Counts
  * the ledger only when the counters say that nothing is open, unless they are not to be trusted.
  */
-export async function finishCampaign(ctx: Context, key: CampaignKey, { mayTrustCounters = true } = {}): Promise<boolean> {
+export async function finishCampaign(
+  ctx: Context,
+  key: CampaignKey,
+  { mayTrustCounters = true } = {},
+): Promise<boolean> {
   if (mayTrustCounters && !(await looksFinished(ctx, key))) return false;
   return inTransaction(ctx, async (tx) => {
     const campaign = await findCampaignById(tx.db, key.customerId, key.campaignId, { lock: true });
@@ -51,7 +55,11 @@ async function holdCounters(ctx: Context, { customerId, campaignId }: CampaignKe
   return row?.open ?? 0;
 }
 
-async function writeCounters(ctx: Context, { customerId, campaignId }: CampaignKey, balance: LedgerBalance): Promise<void> {
+async function writeCounters(
+  ctx: Context,
+  { customerId, campaignId }: CampaignKey,
+  balance: LedgerBalance,
+): Promise<void> {
   await ctx.db.execute(
     sql`UPDATE hot.delivery_counter SET audience = ${balance.audience}, open = ${balance.queued + balance.leased + balance.sending}, sent = ${balance.sent},
           failed = ${balance.failed}, skipped = ${balance.skipped}, suppressed = ${balance.suppressed}, unknown = ${balance.unknown}

@@ -13,7 +13,11 @@ import { findCampaignById, moveCampaign, movePlanCursor } from './campaign-store
 const FIRST_SLICE_ROWS = 1_000;
 
 /** Plans until the audience is complete, or the campaign is no longer under way, or the process stops. */
-export async function planCampaign(ctx: Context, key: { customerId: bigint; campaignId: bigint }, abortSignal: AbortSignal): Promise<'planned' | 'stopped'> {
+export async function planCampaign(
+  ctx: Context,
+  key: { customerId: bigint; campaignId: bigint },
+  abortSignal: AbortSignal,
+): Promise<'planned' | 'stopped'> {
   for (;;) {
     if (abortSignal.aborted) return 'stopped';
     const step = await planNextSlice(ctx, key);
@@ -21,7 +25,10 @@ export async function planCampaign(ctx: Context, key: { customerId: bigint; camp
   }
 }
 
-async function planNextSlice(ctx: Context, { customerId, campaignId }: { customerId: bigint; campaignId: bigint }): Promise<'more' | 'planned' | 'stopped'> {
+async function planNextSlice(
+  ctx: Context,
+  { customerId, campaignId }: { customerId: bigint; campaignId: bigint },
+): Promise<'more' | 'planned' | 'stopped'> {
   return inTransaction(ctx, async (tx) => {
     const campaign = await findCampaignById(tx.db, customerId, campaignId, { lock: true });
     if (!campaign || (campaign.status !== 'queued' && campaign.status !== 'sending')) return 'stopped';

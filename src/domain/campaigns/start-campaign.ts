@@ -25,7 +25,10 @@ export async function startCampaign(ctx: Context, uid: string): Promise<{ uid: s
 }
 
 /** Starts a scheduled campaign when its time has come; one that was moved, paused or started meanwhile is left alone. */
-export async function startScheduledCampaign(ctx: Context, key: { customerId: bigint; campaignId: bigint }): Promise<void> {
+export async function startScheduledCampaign(
+  ctx: Context,
+  key: { customerId: bigint; campaignId: bigint },
+): Promise<void> {
   await inTransaction(ctx, async (tx) => {
     const campaign = await findCampaignById(tx.db, key.customerId, key.campaignId, { lock: true });
     if (campaign?.status !== 'scheduled' || (await isAhead(tx.db, campaign.deliveryAt))) return;

@@ -43,7 +43,15 @@ function isEditable(campaign: Campaign): boolean {
   return EDITABLE.includes(campaign.status) && !hasBegun(campaign);
 }
 
-function statusAfter({ status, isComplete, hasTime }: { status: CampaignStatus; isComplete: boolean; hasTime: boolean }): CampaignStatus {
+function statusAfter({
+  status,
+  isComplete,
+  hasTime,
+}: {
+  status: CampaignStatus;
+  isComplete: boolean;
+  hasTime: boolean;
+}): CampaignStatus {
   if (status === 'paused' || status === 'error') return status;
   if (status === 'scheduled' && isComplete && hasTime) return status;
   return isComplete ? 'ready' : 'new';

@@ -15,14 +15,24 @@ interface Person {
 }
 
 /** Leases what is due in the range to `holder` and answers who may be mailed. */
-export async function claimRecipients(db: Queryable, range: LedgerRange, claim: { listId: bigint; holder: Leaseholder }): Promise<ClaimedDelivery[]> {
+export async function claimRecipients(
+  db: Queryable,
+  range: LedgerRange,
+  claim: { listId: bigint; holder: Leaseholder },
+): Promise<ClaimedDelivery[]> {
   const rows = await claimRange(db, range, claim.holder);
   if (rows.length === 0) return [];
-  const people = new Map((await peopleBehind(db, range.customerId, { listId: claim.listId, rows })).map((person) => [person.id, person]));
+  const people = new Map(
+    (await peopleBehind(db, range.customerId, { listId: claim.listId, rows })).map((person) => [person.id, person]),
+  );
   const outcomes: DeliveryOutcome[] = [];
   const claimed: ClaimedDelivery[] = [];
   for (const row of rows) {
-    const { email, fields, obstacle } = people.get(row.subscriberId) ?? { email: null, fields: null, obstacle: 'deleted' };
+    const { email, fields, obstacle } = people.get(row.subscriberId) ?? {
+      email: null,
+      fields: null,
+      obstacle: 'deleted',
+    };
     if (obstacle === null) claimed.push({ ...row, email: email ?? '', fields: fields ?? {} });
     else outcomes.push(closedFor(row, obstacle));
   }
@@ -31,7 +41,11 @@ export async function claimRecipients(db: Queryable, range: LedgerRange, claim: 
 }
 
 /** One look-up by the whole key for each, whatever the planner thinks of a list that was just imported. */
-function peopleBehind(db: Queryable, customerId: bigint, { listId, rows }: { listId: bigint; rows: readonly Claim[] }): Promise<Person[]> {
+function peopleBehind(
+  db: Queryable,
+  customerId: bigint,
+  { listId, rows }: { listId: bigint; rows: readonly Claim[] },
+): Promise<Person[]> {
   return db.query<Person & Record<string, unknown>>(
     sql`SELECT i.id, s.email, s.fields,
                CASE WHEN s.email IS NULL THEN 'deleted' WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS obstacle
@@ -46,5 +60,14 @@ function peopleBehind(db: Queryable, customerId: bigint, { listId, rows }: { lis
 
 function closedFor({ subscriberId, epoch }: Claim, obstacle: string): DeliveryOutcome {
   const state = obstacle === 'suppressed' ? 'suppressed' : 'skipped';
-  return { subscriberId, epoch, state, isTry: false, reply: null, reason: obstacle, runtimeMessageId: null, delaySeconds: 0 };
+  return {
+    subscriberId,
+    epoch,
+    state,
+    isTry: false,
+    reply: null,
+    reason: obstacle,
+    runtimeMessageId: null,
+    delaySeconds: 0,
+  };
 }

@@ -10,7 +10,16 @@ import type { SendingError } from '../../plugin-api/index.ts';
  * queued -> leased (a worker has it) -> sending (about to be handed over) -> sent | failed | unknown,
  * and back to queued for a deferral. skipped and suppressed never leave the house.
  */
-export const deliveryStates = ['queued', 'leased', 'sending', 'sent', 'failed', 'skipped', 'suppressed', 'unknown'] as const;
+export const deliveryStates = [
+  'queued',
+  'leased',
+  'sending',
+  'sent',
+  'failed',
+  'skipped',
+  'suppressed',
+  'unknown',
+] as const;
 export type DeliveryState = (typeof deliveryStates)[number];
 
 /** What to do with a message that was handed over and never answered. */
@@ -80,19 +89,38 @@ interface FailedAttempt {
 /** What a failed attempt means for the ledger (kinds: `SendingErrorKind`). */
 export function outcomeOfFailure({ delivery, error, policy, rule }: FailedAttempt): DeliveryOutcome {
   const reply = error.message.slice(0, REPLY_LENGTH_MAX);
-  const base = { subscriberId: delivery.subscriberId, epoch: delivery.epoch, reply, runtimeMessageId: null, delaySeconds: 0 };
+  const base = {
+    subscriberId: delivery.subscriberId,
+    epoch: delivery.epoch,
+    reply,
+    runtimeMessageId: null,
+    delaySeconds: 0,
+  };
   const tries = delivery.attempts + 1;
   switch (error.kind) {
     case 'refused':
       return { ...base, state: 'failed', isTry: true, reason: 'refused' };
     case 'deferred':
       if (tries >= rule.attemptsMax) return { ...base, state: 'failed', isTry: true, reason: 'deferred too often' };
-      return { ...base, state: 'queued', isTry: true, reason: 'deferred', delaySeconds: retryDelaySeconds(tries, rule) };
+      return {
+        ...base,
+        state: 'queued',
+        isTry: true,
+        reason: 'deferred',
+        delaySeconds: retryDelaySeconds(tries, rule),
+      };
     case 'unavailable':
       return { ...base, state: 'queued', isTry: false, reason: 'server unavailable' };
     case 'unknown':
-      if (policy === 'park' || tries >= rule.attemptsMax) return { ...base, state: 'unknown', isTry: true, reason: 'no answer' };
-      return { ...base, state: 'queued', isTry: true, reason: 'no answer', delaySeconds: retryDelaySeconds(tries, rule) };
+      if (policy === 'park' || tries >= rule.attemptsMax)
+        return { ...base, state: 'unknown', isTry: true, reason: 'no answer' };
+      return {
+        ...base,
+        state: 'queued',
+        isTry: true,
+        reason: 'no answer',
+        delaySeconds: retryDelaySeconds(tries, rule),
+      };
     default:
       return unreachable(error.kind);
   }

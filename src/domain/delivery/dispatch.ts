@@ -92,7 +92,11 @@ async function loadDispatch(db: Queryable, customerId: bigint, campaignId: bigin
 }
 
 /** The message of a campaign in any state, compiled; for previews and the web view. */
-export async function compileCampaign(db: Queryable, customerId: bigint, campaignId: bigint): Promise<CompiledMessage | undefined> {
+export async function compileCampaign(
+  db: Queryable,
+  customerId: bigint,
+  campaignId: bigint,
+): Promise<CompiledMessage | undefined> {
   const row = await readSource(db, customerId, campaignId);
   return row && compileMessage(messageSourceOf(row));
 }

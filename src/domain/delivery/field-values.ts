@@ -3,7 +3,9 @@ import type { FieldValue } from '../content/message.ts';
 
 /** The column holds scalars; anything else shows as its JSON. */
 export function fieldValues(fields: Readonly<Record<string, unknown>>): Record<string, FieldValue> {
-  return Object.fromEntries(Object.entries(fields).map(([tag, value]) => [tag, isFieldValue(value) ? value : JSON.stringify(value)]));
+  return Object.fromEntries(
+    Object.entries(fields).map(([tag, value]) => [tag, isFieldValue(value) ? value : JSON.stringify(value)]),
+  );
 }
 
 function isFieldValue(value: unknown): value is FieldValue {

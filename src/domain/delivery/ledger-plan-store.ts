@@ -32,7 +32,10 @@ interface SliceInput {
  * Writes the next slice of the list's subscribed people into the ledger, suppressed ones closed at once, counts
  * them, and cuts the slice into batches. Runs in the transaction that moves the campaign's cursor.
  */
-export async function planSlice(db: Queryable, { key, listId, afterId, rows, batchSize }: SliceInput): Promise<PlannedSlice> {
+export async function planSlice(
+  db: Queryable,
+  { key, listId, afterId, rows, batchSize }: SliceInput,
+): Promise<PlannedSlice> {
   const batches = await db.query<{ fromId: bigint; toId: bigint; planned: number }>(
     sql`WITH person AS (
           SELECT s.id, s.email, s.email_key FROM public.subscriber s
@@ -66,7 +69,11 @@ export async function planSlice(db: Queryable, { key, listId, afterId, rows, bat
 }
 
 /** Cuts what the ledger still owes after `afterId` into at most `batchesMax` batches, in order of the ids. */
-export async function openBatches(db: Queryable, key: LedgerKey, options: { afterId: bigint; batchSize: number; batchesMax: number }): Promise<IdRange[]> {
+export async function openBatches(
+  db: Queryable,
+  key: LedgerKey,
+  options: { afterId: bigint; batchSize: number; batchesMax: number },
+): Promise<IdRange[]> {
   return db.query<{ fromId: bigint; toId: bigint }>(
     sql`SELECT min(subscriber_id) AS "fromId", max(subscriber_id) AS "toId"
           FROM (SELECT subscriber_id, (row_number() OVER (ORDER BY subscriber_id) - 1) / ${options.batchSize}::int AS batch

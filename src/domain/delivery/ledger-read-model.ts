@@ -68,7 +68,10 @@ export interface DeliveryPageInput {
 }
 
 /** Deliveries in order of the subscriber's id, after a key. */
-export async function deliveryPage(db: Queryable, { key, afterId, limit, state }: DeliveryPageInput): Promise<DeliveryRow[]> {
+export async function deliveryPage(
+  db: Queryable,
+  { key, afterId, limit, state }: DeliveryPageInput,
+): Promise<DeliveryRow[]> {
   return db.query<DeliveryRow & Record<string, unknown>>(
     sql`SELECT subscriber_id AS "subscriberId", email, state::text AS state, attempts, ambiguous_count AS "ambiguousCount", not_before AS "notBefore",
                updated_at AS "updatedAt", server_id AS "serverId", reason, reply, runtime_message_id AS "runtimeMessageId"

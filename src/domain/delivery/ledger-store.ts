@@ -123,7 +123,11 @@ export interface RecoveryRule {
  * again while tries are left. Waits for the lease even when the worker is known to be dead: its last message may
  * still be on its way.
  */
-export async function recoverAmbiguous(db: Queryable, range: LedgerRange, { policy, attemptsMax }: RecoveryRule): Promise<number> {
+export async function recoverAmbiguous(
+  db: Queryable,
+  range: LedgerRange,
+  { policy, attemptsMax }: RecoveryRule,
+): Promise<number> {
   return db.execute(
     sql`WITH lost AS (
           UPDATE hot.delivery d
@@ -142,7 +146,11 @@ export async function recoverAmbiguous(db: Queryable, range: LedgerRange, { poli
 }
 
 /** A late answer for a row that was given up as `unknown`: the server did take it. */
-export async function resolveUnknownAsSent(db: Queryable, key: LedgerKey, answer: { owner: string; late: readonly DeliveryOutcome[] }): Promise<void> {
+export async function resolveUnknownAsSent(
+  db: Queryable,
+  key: LedgerKey,
+  answer: { owner: string; late: readonly DeliveryOutcome[] },
+): Promise<void> {
   const { owner, late } = answer;
   await db.query(
     sql`WITH found AS (

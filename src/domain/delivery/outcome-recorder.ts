@@ -39,7 +39,11 @@ const SQLSTATE = /^[0-9][0-9A-Z]{4}$/;
 const recorders = new WeakMap<Dispatch, Map<bigint, OutcomeRecorder>>();
 
 /** The recorder that all jobs of this process share for a campaign and a server. */
-export function recorderOf(ctx: Context, dispatch: Dispatch, by: { serverId: bigint; holder: Leaseholder }): OutcomeRecorder {
+export function recorderOf(
+  ctx: Context,
+  dispatch: Dispatch,
+  by: { serverId: bigint; holder: Leaseholder },
+): OutcomeRecorder {
   const ofDispatch = recorders.get(dispatch) ?? new Map<bigint, OutcomeRecorder>();
   recorders.set(dispatch, ofDispatch);
   const known = ofDispatch.get(by.serverId);
@@ -59,7 +63,11 @@ function createOutcomeRecorder(db: Queryable, log: Log, scope: RecorderScope): O
     for (await setImmediate(); waiting.length > 0; await setImmediate()) {
       const group = waiting;
       waiting = [];
-      const input = { ...scope, outcomes: group.flatMap((one) => one.outcomes), next: group.flatMap((one) => one.next) };
+      const input = {
+        ...scope,
+        outcomes: group.flatMap((one) => one.outcomes),
+        next: group.flatMap((one) => one.next),
+      };
       await writeGroup(db, log, input).then(
         (settled) => group.forEach((one) => one.resolve(settled)),
         (error: unknown) => group.forEach((one) => one.reject(error)),

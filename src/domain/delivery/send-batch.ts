@@ -55,12 +55,21 @@ export async function sendBatch(ctx: Context, batch: Batch, worker: BatchWorker)
   if (!channel) return followUp(ctx, batch, range, { reason: 'unavailable', waitSeconds: NO_SERVER_DELAY_SECONDS });
   const end = (await obstacleBefore(ctx, channel)) ?? (await workThrough({ ctx, dispatch, range, channel, worker }));
   // Resumed in the meantime, its new jobs may have found the rows still leased here.
-  if (end.reason === 'stopped' && !(await worker.dispatches.dispatchOf(ctx.db, batch.customerId, batch.campaignId))) return 'not sending';
-  return followUp(ctx, batch, range, end.reason === 'paced' ? { ...end, waitSeconds: channel.turns.nextInSeconds(end.waitSeconds) } : end);
+  if (end.reason === 'stopped' && !(await worker.dispatches.dispatchOf(ctx.db, batch.customerId, batch.campaignId)))
+    return 'not sending';
+  return followUp(
+    ctx,
+    batch,
+    range,
+    end.reason === 'paced' ? { ...end, waitSeconds: channel.turns.nextInSeconds(end.waitSeconds) } : end,
+  );
 }
 
 /** What is known to be in the way before anybody is leased: to lease a batch and put it back is the dearest way to find out. */
-async function obstacleBefore(ctx: Context, { serverId, quota, trouble }: SendingChannel): Promise<LoopEnd | undefined> {
+async function obstacleBefore(
+  ctx: Context,
+  { serverId, quota, trouble }: SendingChannel,
+): Promise<LoopEnd | undefined> {
   const troubleSeconds = trouble.remainingSeconds();
   if (troubleSeconds > 0) return { reason: 'unavailable', waitSeconds: troubleSeconds };
   const waitSeconds = quota ? await quotaWaitSeconds(ctx.db, { serverId, quota }) : 0;
@@ -77,15 +86,31 @@ interface Work {
 
 async function workThrough({ ctx, dispatch, range, channel, worker }: Work): Promise<LoopEnd> {
   const holder = { owner: worker.workerId, leaseSeconds: ctx.installation.limits.sendLeaseSeconds };
-  await recoverAmbiguous(ctx.db, range, { policy: dispatch.policy, attemptsMax: ctx.installation.limits.sendAttemptsMax });
+  await recoverAmbiguous(ctx.db, range, {
+    policy: dispatch.policy,
+    attemptsMax: ctx.installation.limits.sendAttemptsMax,
+  });
   const claimed = await claimRecipients(ctx.db, range, { listId: dispatch.listId, holder });
   if (claimed.length === 0) return { reason: 'finished' };
-  const renewal = setInterval(() => {
-    renewLeases(ctx.db, range, holder).catch((error: unknown) => ctx.log.warn('delivery.renewal_failed', { message: messageOf(error) }));
-  }, (holder.leaseSeconds * 1_000) / RENEWALS_PER_LEASE);
+  const renewal = setInterval(
+    () => {
+      renewLeases(ctx.db, range, holder).catch((error: unknown) =>
+        ctx.log.warn('delivery.renewal_failed', { message: messageOf(error) }),
+      );
+    },
+    (holder.leaseSeconds * 1_000) / RENEWALS_PER_LEASE,
+  );
   const recorder = recorderOf(ctx, dispatch, { serverId: channel.serverId, holder });
   try {
-    return await runSendingLoop({ ctx, dispatch, channel, recorder, claimed, abortSignal: worker.abortSignal, announce: worker.announce });
+    return await runSendingLoop({
+      ctx,
+      dispatch,
+      channel,
+      recorder,
+      claimed,
+      abortSignal: worker.abortSignal,
+      announce: worker.announce,
+    });
   } finally {
     clearInterval(renewal);
     await releaseLeases(ctx.db, range, holder.owner);
@@ -98,7 +123,8 @@ async function followUp(ctx: Context, batch: Batch, range: LedgerRange, end: Loo
   const { open, dueInSeconds } = await openWorkIn(ctx.db, range);
   if (open === 0) return 'settled';
   const delaySeconds = Math.max(dueInSeconds ?? 0, waitAfter(end));
-  if (end.reason === 'unavailable' && end.message !== undefined) ctx.log.warn('delivery.server_unavailable', { campaignId: batch.campaignId, message: end.message });
+  if (end.reason === 'unavailable' && end.message !== undefined)
+    ctx.log.warn('delivery.server_unavailable', { campaignId: batch.campaignId, message: end.message });
   await enqueue(ctx.db, sendBatchJob, jobPayload(batch), { delaySeconds });
   return 'open';
 }

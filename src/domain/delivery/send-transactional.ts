@@ -31,7 +31,11 @@ const noLinks: LinkSigner = {
 };
 
 /** Hands the message over. Throws when there is no server or it was not taken. */
-export async function sendTransactional(ctx: Context, drivers: DriverPool, message: TransactionalMessage): Promise<void> {
+export async function sendTransactional(
+  ctx: Context,
+  drivers: DriverPool,
+  message: TransactionalMessage,
+): Promise<void> {
   const channel = await drivers.channelFor(ctx, message.customerId);
   if (!channel) throw new Error('There is no active sending server.');
   const compiled = compileMessage({

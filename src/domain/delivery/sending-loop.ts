@@ -87,7 +87,11 @@ class SendingLoop {
   async #paced(permits: number): Promise<ClaimedDelivery[]> {
     const { channel, ctx } = this.#input;
     if (channel.quota === null) return this.#takeNext(permits);
-    const { granted, waitSeconds } = await takeQuota(ctx.db, { serverId: channel.serverId, quota: channel.quota }, permits);
+    const { granted, waitSeconds } = await takeQuota(
+      ctx.db,
+      { serverId: channel.serverId, quota: channel.quota },
+      permits,
+    );
     if (granted < permits) this.#finishWith({ reason: 'paced', waitSeconds });
     return this.#takeNext(granted);
   }
@@ -139,13 +143,31 @@ class SendingLoop {
       filled = this.#fill(delivery);
     } catch (error) {
       const reply = messageOf(error).slice(0, REPLY_LENGTH_MAX);
-      return { subscriberId, epoch, state: 'failed', isTry: true, reply, reason: 'not composed', runtimeMessageId: null, delaySeconds: 0 };
+      return {
+        subscriberId,
+        epoch,
+        state: 'failed',
+        isTry: true,
+        reply,
+        reason: 'not composed',
+        runtimeMessageId: null,
+        delaySeconds: 0,
+      };
     }
     try {
       const { reply, runtimeMessageId } = await this.#input.channel.driver.send(filled);
       this.#input.channel.trouble.clear();
       const kept = reply.slice(0, REPLY_LENGTH_MAX);
-      return { subscriberId, epoch, state: 'sent', isTry: true, reply: kept, reason: null, runtimeMessageId, delaySeconds: 0 };
+      return {
+        subscriberId,
+        epoch,
+        state: 'sent',
+        isTry: true,
+        reply: kept,
+        reason: null,
+        runtimeMessageId,
+        delaySeconds: 0,
+      };
     } catch (error) {
       return this.#failed(delivery, error);
     }
@@ -155,7 +177,11 @@ class SendingLoop {
     // A driver that throws anything else broke its contract; the message may have left.
     const error = thrown instanceof SendingError ? thrown : new SendingError('unknown', messageOf(thrown));
     if (error.kind === 'unavailable') {
-      this.#finishWith({ reason: 'unavailable', waitSeconds: this.#input.channel.trouble.note(), message: error.message });
+      this.#finishWith({
+        reason: 'unavailable',
+        waitSeconds: this.#input.channel.trouble.note(),
+        message: error.message,
+      });
     }
     const { sendAttemptsMax, sendRetryDelaySeconds } = this.#input.ctx.installation.limits;
     const rule = { attemptsMax: sendAttemptsMax, delaySeconds: sendRetryDelaySeconds };

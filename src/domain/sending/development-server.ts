@@ -10,7 +10,10 @@ const NAME = 'Built-in inbox (development receiver)';
 
 /** Whether anybody has a real sending server. */
 export async function hasRealSendingServer(ctx: Context): Promise<boolean> {
-  return (await ctx.db.query(sql`SELECT 1 FROM sending_server WHERE status = 'active' AND NOT is_development LIMIT 1`)).length > 0;
+  return (
+    (await ctx.db.query(sql`SELECT 1 FROM sending_server WHERE status = 'active' AND NOT is_development LIMIT 1`))
+      .length > 0
+  );
 }
 
 /** Makes the server, or moves it to this port. It belongs to the house, the first customer. */
@@ -36,5 +39,7 @@ export async function developmentServerPort(ctx: Context): Promise<number | null
 
 /** Takes it out of use: nothing listens there any more. */
 export async function retireDevelopmentServer(ctx: Context): Promise<void> {
-  await ctx.db.execute(sql`UPDATE sending_server SET status = 'inactive', updated_at = now() WHERE is_development AND status = 'active'`);
+  await ctx.db.execute(
+    sql`UPDATE sending_server SET status = 'inactive', updated_at = now() WHERE is_development AND status = 'active'`,
+  );
 }

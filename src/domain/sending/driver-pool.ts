@@ -84,7 +84,9 @@ export function createDriverPool(hooks: Hooks): DriverPool {
         const channel = openChannel(ctx, hooks, server);
         channels.set(server.id, { version: server.version, channel });
         // Messages under way on the old one are finished there.
-        known?.channel.driver.close().catch((error: unknown) => ctx.log.warn('sending.close_failed', { message: messageOf(error) }));
+        known?.channel.driver
+          .close()
+          .catch((error: unknown) => ctx.log.warn('sending.close_failed', { message: messageOf(error) }));
         return channel;
       } catch (error) {
         return complain(ctx, customerId, `Sending server ${server.uid} cannot be opened: ${messageOf(error)}`);
@@ -148,7 +150,10 @@ function openChannel(ctx: Context, hooks: Hooks, server: ServerRow): SendingChan
 
 function quotaOf({ quota_value, quota_base, quota_unit }: ServerRow): SendingQuota | null {
   if (quota_value === null || quota_value < 0) return null;
-  return { value: quota_value, periodSeconds: (quota_base ?? 1) * (SECONDS_PER_UNIT.get(quota_unit ?? 'hour') ?? 3_600) };
+  return {
+    value: quota_value,
+    periodSeconds: (quota_base ?? 1) * (SECONDS_PER_UNIT.get(quota_unit ?? 'hour') ?? 3_600),
+  };
 }
 
 function clientName(baseUrl: string): string {

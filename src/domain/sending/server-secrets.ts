@@ -12,7 +12,11 @@ export function sealSecrets(installationSecret: string, serverUid: string, secre
 }
 
 /** The opposite of `sealSecrets`; throws when the installation's secret is another one. */
-export function unsealSecrets(installationSecret: string, serverUid: string, sealed: Uint8Array | null): DriverSettings {
+export function unsealSecrets(
+  installationSecret: string,
+  serverUid: string,
+  sealed: Uint8Array | null,
+): DriverSettings {
   if (sealed === null) return {};
   return settingsSchema.parse(JSON.parse(unseal(deriveKey(installationSecret, KEY_PURPOSE), sealed, serverUid)));
 }

@@ -56,7 +56,9 @@ describe('a scheduled campaign', () => {
 
   it('starts when the database says it is time, whatever the clock of the process says', async () => {
     const world = await scheduledWorld(inHours(1));
-    await ctx.db.execute(sql`UPDATE campaign SET delivery_at = now() - interval '1 second' WHERE id = ${world.campaignId}`);
+    await ctx.db.execute(
+      sql`UPDATE campaign SET delivery_at = now() - interval '1 second' WHERE id = ${world.campaignId}`,
+    );
     await startScheduledCampaign({ ...world.ctx, clock: clockThatIsLate }, keyOf(world));
     expect(await statusOf(world)).toBe('queued');
   });
@@ -109,7 +111,9 @@ describe('the safety net', () => {
     const world = await campaignWorld(ctx, { recipients: 0, smtpPort: 9 });
     await startCampaign(world.ctx, world.campaignUid);
     await planCampaign(world.ctx, keyOf(world), new AbortController().signal);
-    await ctx.db.execute(sql`UPDATE hot.delivery_counter SET audience = 2, open = 2 WHERE campaign_id = ${world.campaignId}`);
+    await ctx.db.execute(
+      sql`UPDATE hot.delivery_counter SET audience = 2, open = 2 WHERE campaign_id = ${world.campaignId}`,
+    );
     await ctx.db.execute(sql`DELETE FROM graphile_worker._private_jobs`);
     await reviveCampaigns(ctx);
     expect(await statusOf(world)).toBe('done');

@@ -28,7 +28,14 @@ async function claimedWorld(recipients: number) {
   return { world, dispatch, holder, range, claimed };
 }
 
-const sent = { state: 'sent', isTry: true, reply: '250 ok', reason: null, runtimeMessageId: 'x', delaySeconds: 0 } as const;
+const sent = {
+  state: 'sent',
+  isTry: true,
+  reply: '250 ok',
+  reason: null,
+  runtimeMessageId: 'x',
+  delaySeconds: 0,
+} as const;
 
 /** A session of its own that holds the row until it is told otherwise. */
 async function rowHolder(campaignId: bigint, subscriberId: bigint | undefined) {
@@ -36,7 +43,10 @@ async function rowHolder(campaignId: bigint, subscriberId: bigint | undefined) {
   await client.connect();
   await client.query('BEGIN');
   const take = (id: bigint | undefined) =>
-    client.query('SELECT 1 FROM hot.delivery WHERE campaign_id = $1 AND subscriber_id = $2 FOR UPDATE', [campaignId, id]);
+    client.query('SELECT 1 FROM hot.delivery WHERE campaign_id = $1 AND subscriber_id = $2 FOR UPDATE', [
+      campaignId,
+      id,
+    ]);
   await take(subscriberId);
   return { client, take };
 }
@@ -46,9 +56,19 @@ describe('the ledger', () => {
     const { world, dispatch, holder, claimed } = await claimedWorld(2);
     const [first, second] = claimed;
     if (!first || !second) throw new Error('Nobody was claimed.');
-    await settle(ctx.db, { key: dispatch.key, listId: dispatch.listId, holder, serverId: 1n, outcomes: [], next: [first] });
+    await settle(ctx.db, {
+      key: dispatch.key,
+      listId: dispatch.listId,
+      holder,
+      serverId: 1n,
+      outcomes: [],
+      next: [first],
+    });
     const { client, take } = await rowHolder(world.campaignId, first.subscriberId);
-    const recorded = recorderOf(ctx, dispatch, { serverId: 1n, holder }).record({ outcomes: [{ ...first, ...sent }], next: [second] });
+    const recorded = recorderOf(ctx, dispatch, { serverId: 1n, holder }).record({
+      outcomes: [{ ...first, ...sent }],
+      next: [second],
+    });
     recorded.catch(() => undefined);
     await sleep(200);
     // The write holds the second row and waits for the first: the database sees the circle and undoes the write.
@@ -78,7 +98,14 @@ describe('the ledger', () => {
 
   it('sends to nobody more often than tries are allowed, however often the worker dies', async () => {
     const { world, dispatch, holder, range, claimed } = await claimedWorld(2);
-    await settle(ctx.db, { key: dispatch.key, listId: dispatch.listId, holder, serverId: 1n, outcomes: [], next: claimed });
+    await settle(ctx.db, {
+      key: dispatch.key,
+      listId: dispatch.listId,
+      holder,
+      serverId: 1n,
+      outcomes: [],
+      next: claimed,
+    });
     await ctx.db.execute(
       sql`UPDATE hot.delivery SET lease_expires_at = now() - interval '1 second', attempts = CASE WHEN subscriber_id = ${claimed[0]?.subscriberId} THEN 11 ELSE 0 END
            WHERE campaign_id = ${world.campaignId}`,
@@ -89,8 +116,17 @@ describe('the ledger', () => {
 
   it('hands nothing over to somebody who was suppressed after the claim', async () => {
     const { dispatch, holder, claimed } = await claimedWorld(2);
-    await ctx.db.execute(sql`INSERT INTO suppression (customer_id, email_key, reason) VALUES (0, 'p2@example.org', 'manual')`);
-    const { marked } = await settle(ctx.db, { key: dispatch.key, listId: dispatch.listId, holder, serverId: 1n, outcomes: [], next: claimed });
+    await ctx.db.execute(
+      sql`INSERT INTO suppression (customer_id, email_key, reason) VALUES (0, 'p2@example.org', 'manual')`,
+    );
+    const { marked } = await settle(ctx.db, {
+      key: dispatch.key,
+      listId: dispatch.listId,
+      holder,
+      serverId: 1n,
+      outcomes: [],
+      next: claimed,
+    });
     expect([...marked]).toEqual([claimed[0]?.subscriberId]);
   });
 });
