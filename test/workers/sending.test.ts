@@ -3,6 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '../../src/db/database.ts';
+import { decideUnknownDeliveries } from '../../src/domain/campaigns/decide-unknown-deliveries.ts';
 import { pauseCampaign } from '../../src/domain/campaigns/pause-campaign.ts';
 import { resumeCampaign } from '../../src/domain/campaigns/resume-campaign.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
@@ -188,6 +189,37 @@ describe('a campaign', () => {
       if (unknown_policy === 'retry') expect(balance.sent).toBe(40);
       else expect(balance.unknown).toBeGreaterThanOrEqual(1);
       expect(balance.unknown).toBeLessThanOrEqual(4);
+    },
+    40_000,
+  );
+
+  it.each(['accept', 'resend'] as const)(
+    'lets its owner decide about parked messages: %s',
+    async (decision) => {
+      let dropped = 0;
+      await using server = await sink({
+        answer: ({ verb, session }) => {
+          if (verb !== 'CONTENT' || dropped >= 1) return undefined;
+          dropped += 1;
+          session.socket.destroy();
+          return null;
+        },
+      });
+      const world = await campaignWorld(ctx, {
+        recipients: 20,
+        smtpPort: server.port,
+        server: { connections: 1, window: 2 },
+      });
+      await startCampaign(world.ctx, world.campaignUid);
+      await untilStatus(world, 'done', 20_000);
+      const { unknown } = await balanceOf(world);
+      expect(unknown).toBeGreaterThanOrEqual(1);
+      const acceptedBefore = server.accepted.length;
+      expect(await decideUnknownDeliveries(world.ctx, world.campaignUid, decision)).toMatchObject({ decided: unknown });
+      await untilStatus(world, 'done', 20_000);
+      expect(await balanceOf(world)).toMatchObject({ audience: 20, sent: 20, unknown: 0 });
+      expect(server.accepted.length - acceptedBefore).toBe(decision === 'resend' ? unknown : 0);
+      expect(await decideUnknownDeliveries(world.ctx, world.campaignUid, decision)).toMatchObject({ decided: 0 });
     },
     40_000,
   );

@@ -167,3 +167,29 @@ export async function resolveUnknownAsSent(
     'delivery.resolve',
   );
 }
+
+/** `accept`: the server did take them. `resend`: they go out again, maybe for the second time. */
+export type UnknownDecision = 'accept' | 'resend';
+
+/** Closes or reopens every `unknown` row of the campaign, counters included; answers how many there were. */
+export async function decideUnknown(db: Queryable, key: LedgerKey, decision: UnknownDecision): Promise<number> {
+  const state = decision === 'accept' ? 'sent' : 'queued';
+  const [row] = await db.query<{ decided: number }>(
+    sql`WITH decided AS (
+          UPDATE hot.delivery d
+             SET state = ${state}::hot.delivery_state, reason = ${decision === 'accept' ? 'accepted by hand' : 'resent by hand'},
+                 owner = NULL, lease_expires_at = NULL, not_before = NULL, updated_at = now()
+           WHERE d.planned_on = ${key.plannedOn}::date AND d.customer_id = ${key.customerId} AND d.campaign_id = ${key.campaignId}
+             AND d.state = 'unknown'
+          RETURNING 1
+        ), counted AS (
+          UPDATE hot.delivery_counter c
+             SET unknown = c.unknown - t.n, sent = c.sent + CASE WHEN ${decision === 'accept'} THEN t.n ELSE 0 END,
+                 open = c.open + CASE WHEN ${decision === 'accept'} THEN 0 ELSE t.n END
+            FROM (SELECT count(*) AS n FROM decided) t
+           WHERE c.customer_id = ${key.customerId} AND c.campaign_id = ${key.campaignId} AND t.n > 0
+        )
+        SELECT count(*)::int AS decided FROM decided`,
+  );
+  return row?.decided ?? 0;
+}

@@ -1,5 +1,6 @@
 /** Changing campaigns. */
 import { createCampaign } from '../../domain/campaigns/create-campaign.ts';
+import { decideUnknownDeliveries } from '../../domain/campaigns/decide-unknown-deliveries.ts';
 import { deleteCampaign } from '../../domain/campaigns/delete-campaign.ts';
 import { pauseCampaign } from '../../domain/campaigns/pause-campaign.ts';
 import { resumeCampaign } from '../../domain/campaigns/resume-campaign.ts';
@@ -117,6 +118,31 @@ builder.mutationField('resumeCampaign', (t) =>
     errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => readBack(ctx, query, await inGraphqlWords(resumeCampaign(ctx, uid))),
+  }),
+);
+
+const UnknownDecision = builder.enumType('UnknownDecision', {
+  description:
+    'accept: the server did take the messages. resend: they go out again, to some maybe for the second time.',
+  values: ['accept', 'resend'] as const,
+});
+
+const DecidedDeliveries = builder.objectRef<{ uid: string; decided: number }>('DecidedDeliveries').implement({
+  authScopes: writing,
+  fields: (t) => ({
+    uid: t.exposeString('uid', { description: 'Of the campaign.' }),
+    decided: t.exposeInt('decided', { description: 'How many deliveries were unknown and no longer are.' }),
+  }),
+});
+
+builder.mutationField('decideUnknownDeliveries', (t) =>
+  t.field({
+    type: DecidedDeliveries,
+    description: 'Decides by hand about deliveries that were handed over and never answered (state UNKNOWN).',
+    authScopes: writing,
+    errors: {},
+    args: { uid: t.arg.string({ required: true }), decision: t.arg({ type: UnknownDecision, required: true }) },
+    resolve: (_root, { uid, decision }, ctx) => decideUnknownDeliveries(ctx, uid, decision),
   }),
 );
 

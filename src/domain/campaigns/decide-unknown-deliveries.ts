@@ -1,0 +1,33 @@
+/**
+ * Decides by hand what the ledger could not: messages that were handed over and never answered. Whoever knows the
+ * server's log accepts them as sent; whoever would rather mail somebody twice than not at all sends them again.
+ */
+import { inTransaction, type Context } from '../context.ts';
+import { decideUnknown, type UnknownDecision } from '../delivery/ledger-store.ts';
+import { wrongCampaignState } from './campaign-errors.ts';
+import { moveCampaign } from './campaign-store.ts';
+import { enqueueOpenWork } from './continue-campaign.ts';
+import { ownCampaign } from './own-campaign.ts';
+
+/**
+ * Accepts or resends every parked delivery of the viewer's campaign and answers how many there were. A campaign that
+ * was done is sending again until the resent ones are through; a paused one keeps them for its resuming. Throws
+ * CAMPAIGN_WRONG_STATE before the campaign has started, CAMPAIGN_NOT_FOUND.
+ */
+export async function decideUnknownDeliveries(
+  ctx: Context,
+  uid: string,
+  decision: UnknownDecision,
+): Promise<{ uid: string; decided: number }> {
+  return inTransaction(ctx, async (tx) => {
+    const campaign = await ownCampaign(tx, uid, { lock: true });
+    const { customerId, id: campaignId, plannedOn } = campaign;
+    if (plannedOn === null) throw wrongCampaignState('decided about', campaign.status);
+    const decided = await decideUnknown(tx.db, { plannedOn, customerId, campaignId }, decision);
+    if (decided > 0 && decision === 'resend') {
+      await moveCampaign(tx.db, { campaign, from: ['done'], to: 'sending' });
+      if (campaign.status !== 'paused') await enqueueOpenWork(tx, campaign);
+    }
+    return { uid: campaign.uid, decided };
+  });
+}
