@@ -129,6 +129,7 @@ test('mutations with right values are taken, where they need no certain state', 
   const needsState = new Set([
     'pauseCampaign',
     'resumeCampaign',
+    'decideUnknownDeliveries',
     'revokeApiToken',
     'rotateApiToken',
     'cancelListImport',
