@@ -140,7 +140,7 @@ export const settings = {
   },
   IMPORT_BATCH_SIZE: {
     schema: count(100, 100_000),
-    default: '20000',
+    default: '5000',
     about: 'Lines of an import file written in one transaction.',
   },
   IMPORT_SIZE_MAX_MB: { schema: count(1, 10_000), default: '500', about: 'Largest import file, in megabytes.' },

@@ -19,11 +19,14 @@ export interface Queryable {
   execute(statement: Sql, name?: string): Promise<number>;
 }
 
+/** Texts, or bytes in UTF-8 that stay as they are until `copy` has ended. */
+export type CopyPieces = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
+
 export interface Transaction extends Queryable {
   /** Runs when, and only when, the transaction has committed. Must not fail; what it throws is logged. */
   afterCommit(act: () => void | Promise<void>): void;
   /** Streams text-format COPY data (`COPY … FROM STDIN`) from the pieces given. */
-  copy(statement: string, pieces: Iterable<string> | AsyncIterable<string>): Promise<void>;
+  copy(statement: string, pieces: CopyPieces): Promise<void>;
 }
 
 export interface Database extends Queryable {

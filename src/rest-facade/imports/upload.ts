@@ -1,29 +1,36 @@
-/** Sends an uploaded file on in pieces, as it arrives: never more than one piece is in memory. */
+/** Sends an uploaded file on in pieces, as it arrives: one piece is on its way while the next one is read. */
 import type { Readable } from 'node:stream';
 
 /** What one piece may have (the schema says 1 MiB). */
 export const PIECE_BYTES = 1024 * 1024;
 
-/** Calls `send` with one piece after another, the next being read only when the last was taken. */
+/** Calls `send` with one piece after another; a piece is as it is until `send` has ended. */
 export async function sendInPieces(
   content: Readable,
   send: (piece: Buffer, no: number) => Promise<unknown>,
 ): Promise<void> {
-  let waiting: Buffer[] = [];
-  let size = 0;
+  let [piece, other] = [Buffer.allocUnsafe(PIECE_BYTES), Buffer.allocUnsafe(PIECE_BYTES)];
+  let filled = 0;
   let no = 0;
-  const take = (bytes: number): Buffer => {
-    const all = Buffer.concat(waiting);
-    waiting = [all.subarray(bytes)];
-    size -= bytes;
-    return all.subarray(0, bytes);
+  let sending: Promise<unknown> = Promise.resolve();
+  const flush = async (): Promise<void> => {
+    await sending;
+    sending = send(piece.subarray(0, filled), no++);
+    // It is awaited before the next one; until then its failure is not unhandled.
+    sending.catch(() => undefined);
+    [piece, other] = [other, piece];
+    filled = 0;
   };
   // Left open on an early end: the connection still has to carry the answer.
   for await (const chunk of content.iterator({ destroyOnReturn: false })) {
     if (!Buffer.isBuffer(chunk)) continue;
-    waiting.push(chunk);
-    size += chunk.length;
-    while (size >= PIECE_BYTES) await send(take(PIECE_BYTES), no++);
+    for (let taken = 0; taken < chunk.length;) {
+      const copied = chunk.copy(piece, filled, taken);
+      taken += copied;
+      filled += copied;
+      if (filled === PIECE_BYTES) await flush();
+    }
   }
-  if (size > 0) await send(take(size), no);
+  if (filled > 0) await flush();
+  await sending;
 }

@@ -2,7 +2,9 @@
  * Reads CSV (RFC 4180) out of UTF-8 bytes that come in pieces, and says at which byte and line each record stands, so
  * that an import can go on from there. More tolerant than the RFC: lines end in LF, CRLF or CR; blanks around cells
  * are dropped; what follows a closing quote belongs to the cell; a quote that is never closed spoils its line only.
+ * It makes no texts unless asked: an import of a million lines looks at the cells where they lie.
  */
+import { isUtf8 } from 'node:buffer';
 
 export interface CsvRecord {
   readonly cells: string[];
@@ -28,88 +30,122 @@ export const RECORD_BYTES_MAX = 1024 * 1024;
 /** As many columns as anybody exports; a record with more is cut there, and so does not fit its header. */
 export const CELLS_MAX = 2_000;
 
+/** How a cell is written. */
+export const PLAIN = 0;
+export const QUOTED = 1;
+const QUOTED_WITH_QUOTES = 2;
+/** Something stands between the closing quote and the end of the cell. */
+const QUOTED_WITH_MORE = 3;
+
+const INCOMPLETE = -1;
+const BROKEN = -2;
+const TAB = 0x09;
 const LF = 0x0a;
 const CR = 0x0d;
 const SPACE = 0x20;
 const QUOTE = 0x22;
-const NOTHING = Buffer.alloc(0);
 
 export class CsvScanner {
+  /** What has been pushed and not been read to its end. */
+  bytes: Buffer = Buffer.alloc(0);
+  /** The cells of the present record: how many, where each begins and ends in `bytes`, and how it is written. */
+  count = 0;
+  readonly starts = new Int32Array(CELLS_MAX);
+  readonly stops = new Int32Array(CELLS_MAX);
+  readonly kinds = new Uint8Array(CELLS_MAX);
+  /** Where the present record lies: see CsvRecord. */
+  end: number;
+  line: number;
+  lines = 0;
+  isBroken = false;
+  /** The record is ASCII, or lies in a piece that is all well-formed UTF-8. */
+  isSound = true;
+
   readonly #separator: number;
+  readonly #blank: number;
   /** 1 for the bytes that end an unquoted cell. */
   readonly #ends = new Uint8Array(256);
-  #bytes: Buffer = NOTHING;
-  /** Where the next record begins, in #bytes and in the file. */
-  #at = 0;
-  #offset: number;
-  #line: number;
+  /** Where the present record begins, and the next one. */
+  #start = 0;
+  #next = 0;
   #isLast = false;
-
-  // The record being read: where its cells begin and end, and what is special about them.
-  readonly #starts = new Int32Array(CELLS_MAX);
-  readonly #stops = new Int32Array(CELLS_MAX);
-  readonly #kinds = new Uint8Array(CELLS_MAX);
-  #count = 0;
-  #breaks = 0;
   #isAscii = true;
+  #isUtf8 = true;
 
   constructor({ separator, offset = 0, line = 1 }: CsvScannerOptions) {
     this.#separator = separator.charCodeAt(0);
+    // A tab is a blank too, unless it separates.
+    this.#blank = separator === '\t' ? SPACE : TAB;
     for (const byte of [this.#separator, LF, CR]) this.#ends[byte] = 1;
-    this.#offset = offset;
-    this.#line = line;
+    this.end = offset;
+    this.line = line;
   }
 
   /** Adds the next piece of the file; `isLast` says that nothing follows. */
   push(piece: Uint8Array, isLast = false): void {
-    const rest = this.#bytes.subarray(this.#at);
-    this.#bytes =
-      rest.length === 0 ? Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength) : Buffer.concat([rest, piece]);
-    this.#at = 0;
+    const rest = this.bytes.subarray(this.#next);
+    const fresh = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+    this.bytes = rest.length === 0 ? fresh : Buffer.concat([rest, fresh]);
+    // A record never ends inside a letter: whatever is cut at the end is looked at again with the next piece.
+    const whole = this.bytes.length - cutLetter(this.bytes);
+    this.#isUtf8 = isUtf8(isLast ? this.bytes : this.bytes.subarray(0, whole));
+    this.#start = 0;
+    this.#next = 0;
     this.#isLast = isLast;
   }
 
-  /** The next record, or undefined when more bytes are needed (or, after the last piece, none are left). */
-  next(): CsvRecord | undefined {
-    if (this.#at >= this.#bytes.length) return undefined;
-    const end = this.#scan(this.#at);
-    if (end >= 0) return this.#take(end, false);
-    if (end === BROKEN) return this.#takeBroken();
-    const waiting = this.#bytes.length - this.#at;
-    return this.#isLast || waiting > RECORD_BYTES_MAX ? this.#takeBroken() : undefined;
+  /** Moves to the next record; false when more bytes are needed (or, after the last piece, none are left). */
+  advance(): boolean {
+    if (this.#next >= this.bytes.length) return false;
+    const start = this.#next;
+    let end = this.#scan(start);
+    if (end === INCOMPLETE) {
+      if (!this.#isLast && this.bytes.length - start <= RECORD_BYTES_MAX) return false;
+      end = BROKEN;
+    }
+    this.line += this.lines;
+    this.lines = this.#breaks;
+    this.isBroken = end === BROKEN;
+    if (end === BROKEN) end = this.#endOfLine(start);
+    this.isSound = this.#isAscii || this.#isUtf8;
+    this.#start = start;
+    this.#next = end;
+    this.end += end - start;
+    return true;
   }
 
-  #take(end: number, isBroken: boolean): CsvRecord {
-    const start = this.#at;
-    const cells = isBroken
-      ? [this.#bytes.toString('utf8', start, Math.min(end, start + RECORD_BYTES_MAX)).trim()]
-      : this.#cells(start, end);
-    const line = this.#line;
-    this.#line += this.#breaks;
-    this.#offset += end - start;
-    this.#at = end;
-    return { cells, end: this.#offset, line, lines: this.#breaks, isBroken };
+  /** The record after `advance` as texts. */
+  record(): CsvRecord {
+    const { end, line, lines, isBroken } = this;
+    return { cells: this.#cells(), end, line, lines, isBroken };
   }
+
+  /** `advance` and `record` at once. */
+  next(): CsvRecord | undefined {
+    return this.advance() ? this.record() : undefined;
+  }
+
+  #breaks = 0;
 
   /** Only the first line is lost: what follows it is read as if the quote had not been there. */
-  #takeBroken(): CsvRecord {
-    let end = this.#at;
-    while (end < this.#bytes.length && this.#bytes[end] !== LF && this.#bytes[end] !== CR) end++;
-    const hasEnd = end < this.#bytes.length;
-    this.#breaks = hasEnd || this.#isLast ? 1 : 0;
-    return this.#take(hasEnd ? this.#behindBreak(end) : end, true);
+  #endOfLine(start: number): number {
+    let end = start;
+    while (end < this.bytes.length && this.bytes[end] !== LF && this.bytes[end] !== CR) end++;
+    const hasEnd = end < this.bytes.length;
+    this.lines = hasEnd || this.#isLast ? 1 : 0;
+    return hasEnd ? this.#behindBreak(end) : end;
   }
 
   /** Finds the cells of the record at `start` and answers where it ends, or INCOMPLETE or BROKEN. */
   #scan(start: number): number {
-    const bytes = this.#bytes;
-    this.#count = 0;
+    const bytes = this.bytes;
+    this.count = 0;
     this.#breaks = 1;
     this.#isAscii = true;
     let at = start;
     for (;;) {
       let first = at;
-      while (bytes[first] === SPACE) first++;
+      while (bytes[first] === SPACE || bytes[first] === this.#blank) first++;
       at = bytes[first] === QUOTE ? this.#quotedCell(first + 1) : this.#plainCell(first);
       if (at < 0) return at;
       if (at >= bytes.length) return this.#isLast ? at : INCOMPLETE;
@@ -119,7 +155,7 @@ export class CsvScanner {
   }
 
   #plainCell(start: number): number {
-    const bytes = this.#bytes;
+    const bytes = this.bytes;
     const ends = this.#ends;
     const length = bytes.length;
     let at = start;
@@ -130,13 +166,15 @@ export class CsvScanner {
       seen |= byte;
     }
     if (seen > 0x7f) this.#isAscii = false;
-    this.#note(start, at, PLAIN);
+    let stop = at;
+    while (stop > start && (bytes[stop - 1] === SPACE || bytes[stop - 1] === this.#blank)) stop--;
+    this.#note(start, stop, PLAIN);
     return at;
   }
 
   /** From behind the opening quote to the byte that ends the cell. */
   #quotedCell(start: number): number {
-    const bytes = this.#bytes;
+    const bytes = this.bytes;
     let kind = QUOTED;
     let from = start;
     for (;;) {
@@ -156,9 +194,10 @@ export class CsvScanner {
     let stop = from + 1;
     let isClean = true;
     for (; stop < bytes.length && this.#ends[bytes[stop] ?? 0] !== 1; stop++)
-      if (bytes[stop] !== SPACE) isClean = false;
+      if (bytes[stop] !== SPACE && bytes[stop] !== this.#blank) isClean = false;
     // Over several lines to a quote that closes nothing: that one opens a cell, and ours was never closed.
     if (!isClean && this.#breaks > breaks) return BROKEN;
+    if (!isClean) this.#lookInside(from, stop);
     if (isClean) this.#note(start, from, kind);
     else this.#note(start, stop, QUOTED_WITH_MORE);
     return stop;
@@ -166,7 +205,7 @@ export class CsvScanner {
 
   /** Counts line breaks inside quotes and sees whether there is more than ASCII. */
   #lookInside(start: number, end: number): void {
-    const bytes = this.#bytes;
+    const bytes = this.bytes;
     let seen = 0;
     for (let at = start; at < end; at++) {
       const byte = bytes[at] ?? 0;
@@ -177,49 +216,34 @@ export class CsvScanner {
   }
 
   #note(start: number, stop: number, kind: number): void {
-    if (this.#count >= CELLS_MAX) return;
-    this.#starts[this.#count] = start;
-    this.#stops[this.#count] = stop;
-    this.#kinds[this.#count] = kind;
-    this.#count++;
+    if (this.count >= CELLS_MAX) return;
+    this.starts[this.count] = start;
+    this.stops[this.count] = stop;
+    this.kinds[this.count] = kind;
+    this.count++;
   }
 
   #endOfRecord(at: number): number {
     // A CR at the very end may be the first half of CRLF.
-    if (this.#bytes[at] === CR && at + 1 >= this.#bytes.length && !this.#isLast) return INCOMPLETE;
+    if (this.bytes[at] === CR && at + 1 >= this.bytes.length && !this.#isLast) return INCOMPLETE;
     return this.#behindBreak(at);
   }
 
   #behindBreak(at: number): number {
-    return this.#bytes[at] === CR && this.#bytes[at + 1] === LF ? at + 2 : at + 1;
+    return this.bytes[at] === CR && this.bytes[at + 1] === LF ? at + 2 : at + 1;
   }
 
-  #cells(start: number, end: number): string[] {
-    // One text for the whole record when its characters are its bytes: slices of it cost next to nothing.
-    const text = this.#isAscii ? this.#bytes.toString('latin1', start, end) : undefined;
-    const cells = new Array<string>(this.#count);
-    for (let index = 0; index < this.#count; index++) {
-      const from = this.#starts[index] ?? 0;
-      const to = this.#stops[index] ?? 0;
-      const raw = text === undefined ? this.#bytes.toString('utf8', from, to) : text.slice(from - start, to - start);
-      cells[index] = unquoted(raw, this.#kinds[index] ?? PLAIN);
-    }
-    return cells;
+  #cells(): string[] {
+    if (this.isBroken) return [this.bytes.toString('utf8', this.#start, this.#next).trim()];
+    return Array.from({ length: this.count }, (_, index) => {
+      const raw = this.bytes.toString('utf8', this.starts[index], this.stops[index]);
+      return unquoted(raw, this.kinds[index] ?? PLAIN);
+    });
   }
 }
 
-const INCOMPLETE = -1;
-const BROKEN = -2;
-const PLAIN = 0;
-const QUOTED = 1;
-const QUOTED_WITH_QUOTES = 2;
-/** Something stands between the closing quote and the end of the cell. */
-const QUOTED_WITH_MORE = 3;
-
 function unquoted(raw: string, kind: number): string {
   switch (kind) {
-    case PLAIN:
-      return raw.trim();
     case QUOTED_WITH_QUOTES:
       return raw.replaceAll('""', '"');
     case QUOTED_WITH_MORE:
@@ -233,4 +257,14 @@ function unquoted(raw: string, kind: number): string {
 function withMore(raw: string): string {
   const closing = /^(?:[^"]|"")*/.exec(raw)?.[0].length ?? 0;
   return raw.slice(0, closing).replaceAll('""', '"') + raw.slice(closing + 1).trimEnd();
+}
+
+/** Bytes of an incomplete letter at the end. */
+function cutLetter(bytes: Uint8Array): number {
+  for (let back = 1; back <= 3 && back <= bytes.length; back++) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if (byte < 0x80) return 0;
+    if (byte >= 0xc0) return back < (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) ? back : 0;
+  }
+  return 0;
 }

@@ -64,11 +64,6 @@ async function makePlan({ db }: Context, found: ListImport, mapping: ColumnMappi
   const bytesTotal = encoding === 'utf-8' ? undefined : await rewriteAsUtf8(db, found, encoding);
   const { bytes, isLast } = await readFileStart(db, found, PLAN_BYTES);
   const fields = await fieldsOfList(db, { customerId: found.customerId, id: found.listId });
-  const { offset, ...plan } = planImport({ start: bytes, isWhole: isLast, fields, mapping });
-  await updateImport(db, found, {
-    ...plan,
-    encoding,
-    bytesProcessed: offset,
-    ...(bytesTotal === undefined ? {} : { bytesTotal }),
-  });
+  const plan = planImport({ start: bytes, isWhole: isLast, fields, mapping });
+  await updateImport(db, found, { ...plan, encoding, ...(bytesTotal === undefined ? {} : { bytesTotal }) });
 }

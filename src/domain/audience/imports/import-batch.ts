@@ -2,80 +2,81 @@
  * The part of a file that is written in one transaction: people by address, rejected lines, and where the file is
  * read on. A person who comes twice is one person: what the later line says is added to, and wins over, the earlier.
  */
-import { distinctTags } from '../subscriber.ts';
-import type { CsvRecord } from './csv-scanner.ts';
-import type { Person, PersonReader } from './person.ts';
+import type { CsvScanner } from './csv-scanner.ts';
+import { PackedPeople, type RowFrame } from './packed-people.ts';
+import { mergePerson, type Person, type PersonReader } from './person.ts';
+import { RecordPacker } from './record-packer.ts';
+import type { Rejection } from './rejections.ts';
 
-export interface Rejection {
-  readonly line: number;
-  readonly reason: string;
-  readonly cells: readonly string[];
+export interface BatchOptions {
+  readonly reader: PersonReader;
+  readonly frame: RowFrame;
+  readonly updateExisting: boolean;
+  /** Lines a batch may have. */
+  readonly linesMax: number;
 }
 
+/** One object serves many batches, one after the other. */
 export class ImportBatch {
-  readonly people = new Map<string, Person>();
-  readonly rejections: Rejection[] = [];
+  readonly people: PackedPeople;
+  rejections: Rejection[] = [];
   /**
    * Lines of people that came before in the same batch, by whether they said anything new. They count as updated or
    * unchanged; which of the two may depend on where a batch ends, their sum and everything else does not.
    */
   repeatsChanged = 0;
   repeatsSame = 0;
-  /** Offset of the first byte. */
-  readonly start: number;
-  /** Offset of the byte, and number of lines, behind the last record. */
-  end: number;
-  linesRead: number;
-  readonly #reader: PersonReader;
-  readonly #updateExisting: boolean;
+  /** The stretch of the file: offsets of its first byte, and of the byte behind its last. */
+  start = 0;
+  end = 0;
+  readonly #options: BatchOptions;
+  readonly #packer: RecordPacker;
 
-  constructor(reader: PersonReader, from: { end: number; linesRead: number }, updateExisting: boolean) {
-    this.#reader = reader;
-    this.start = from.end;
-    this.end = from.end;
-    this.linesRead = from.linesRead;
-    this.#updateExisting = updateExisting;
+  constructor(options: BatchOptions) {
+    this.#options = options;
+    this.#packer = new RecordPacker(options.reader);
+    this.people = new PackedPeople(options.frame, options.linesMax + 1);
+  }
+
+  /** Empties it for the next part of the file. */
+  begin(offset: number): void {
+    this.people.clear();
+    this.rejections = [];
+    this.repeatsChanged = 0;
+    this.repeatsSame = 0;
+    this.start = offset;
+    this.end = offset;
   }
 
   /** Lines with something in them. */
   get processed(): number {
-    return this.people.size + this.rejections.length + this.repeatsChanged + this.repeatsSame;
+    return this.people.count + this.rejections.length + this.repeatsChanged + this.repeatsSame;
   }
 
-  add(record: CsvRecord): void {
-    this.end = record.end;
-    this.linesRead = record.line + record.lines - 1;
-    const person = this.#reader.read(record);
+  get isFull(): boolean {
+    return this.processed >= this.#options.linesMax;
+  }
+
+  /** Takes in the scanner's record. */
+  add(scanner: CsvScanner): void {
+    this.end = scanner.end;
+    if (this.#packer.pack(scanner, this.people)) return;
+    const record = scanner.record();
+    const person = this.#options.reader.read(record);
     if (person === undefined) return;
-    if (typeof person === 'string') {
-      this.rejections.push({ line: record.line, reason: person, cells: record.cells });
+    if (typeof person === 'string') this.rejections.push({ line: record.line, reason: person, cells: record.cells });
+    else this.#addPerson(person);
+  }
+
+  #addPerson(person: Person): void {
+    const row = this.people.find(person.key);
+    if (row === undefined) return this.people.put(person);
+    const merged = this.#options.updateExisting ? mergePerson(this.people.unpack(row), person) : undefined;
+    if (!merged?.isNew) {
+      this.repeatsSame++;
       return;
     }
-    const known = this.people.get(person.key);
-    if (!known) this.people.set(person.key, person);
-    else if (this.#updateExisting && this.#merge(known, person)) this.repeatsChanged++;
-    else this.repeatsSame++;
-  }
-
-  /** Adds what the later line says; answers whether that was anything new. */
-  #merge(known: Person, later: Person): boolean {
-    let isNew = false;
-    for (const { index } of this.#reader.fieldColumns) {
-      const value = later.cells[index] ?? '';
-      if (value === '' || value === known.cells[index]) continue;
-      known.cells[index] = value;
-      isNew = true;
-    }
-    // Who unsubscribed stays so, within a file as between files.
-    if (later.status !== undefined && later.status !== known.status && known.status !== 'unsubscribed') {
-      known.status = later.status;
-      isNew = true;
-    }
-    const tags = distinctTags([...known.tags, ...later.tags]);
-    if (tags.length > known.tags.length) {
-      known.tags = tags;
-      isNew = true;
-    }
-    return isNew;
+    this.people.put(merged.person);
+    this.repeatsChanged++;
   }
 }

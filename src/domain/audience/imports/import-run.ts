@@ -3,6 +3,7 @@ import { sql } from '../../../db/database.ts';
 import type { Context } from '../../context.ts';
 import { fieldsOfList } from '../list-field-store.ts';
 import type { ListImport } from './list-import.ts';
+import type { RowFrame } from './packed-people.ts';
 import { createPersonReader, type PersonReader } from './person.ts';
 import { SeenAddresses } from './seen-addresses.ts';
 
@@ -12,6 +13,10 @@ export interface ImportRun {
   /** How the history names this import. */
   readonly source: `import:${string}`;
   readonly reader: PersonReader;
+  /** Stretches of the file that are done, in order; the rest is to do. */
+  readonly done: readonly Stretch[];
+  /** What every row of a new person begins with. */
+  readonly frame: RowFrame;
   /**
    * Present while everybody on the list came from this run: an address that is not among the seen is new and need not
    * be looked up. Should somebody be added by another way, the database refuses the batch and it is done again.
@@ -23,6 +28,12 @@ export interface ImportRun {
   toldAt: number;
 }
 
+/** A part of the file, by the offsets of its first byte and of the byte behind its last. */
+export interface Stretch {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** Makes ready for the batches of an import. */
 export async function beginRun(ctx: Context, found: ListImport): Promise<ImportRun> {
   const list = { customerId: found.customerId, id: found.listId };
@@ -31,11 +42,14 @@ export async function beginRun(ctx: Context, found: ListImport): Promise<ImportR
   const [somebody] = await ctx.db.query(
     sql`SELECT 1 FROM subscriber WHERE customer_id = ${list.customerId} AND list_id = ${list.id} LIMIT 1`,
   );
+  const done = await ctx.db.query<{ start: bigint; end: bigint }>(sql`
+    SELECT lower(r) AS start, upper(r) AS end FROM mail_list_import i, unnest(i.done) r
+     WHERE customer_id = ${found.customerId} AND id = ${found.id} ORDER BY 1`);
+  const source = `import:${found.uid}` as const;
   return {
-    found,
-    list,
-    source: `import:${found.uid}`,
-    reader,
+    ...{ found, list, source, reader },
+    done: done.map(({ start, end }) => ({ start: Number(start), end: Number(end) })),
+    frame: { prefix: `${list.customerId}\t${list.id}\t${source}\t`, commonTags: reader.commonTags },
     seen: somebody ? undefined : new SeenAddresses(),
     rememberedTags: new Set(),
     toldAt: 0,

@@ -1,22 +1,23 @@
 /** Finds out who of a batch is on the list already and what the file changes for them, and writes that. */
 import { sql, type Queryable } from '../../../db/database.ts';
 import { tagKey } from '../subscriber.ts';
-import { fieldsWriter } from './copy-text.ts';
 import type { ImportRun } from './import-run.ts';
-import type { ImportedStatus, Person } from './person.ts';
+import type { PackedPeople } from './packed-people.ts';
+import type { ImportedStatus } from './person.ts';
 
 /** Somebody on the list for whom the file says something new. */
 export interface ChangedPerson {
   readonly id: string;
-  readonly person: Person;
+  /** Row in the batch. */
+  readonly row: number;
   /** Undefined: the status stays. */
   readonly status: ImportedStatus | undefined;
   readonly newTags: readonly string[];
 }
 
 export interface KnownPeople {
-  /** Addresses that are on the list. */
-  readonly keys: ReadonlySet<string>;
+  /** Rows of people who are on the list. */
+  readonly rows: ReadonlySet<number>;
   readonly changed: readonly ChangedPerson[];
 }
 
@@ -32,37 +33,43 @@ interface Match {
  * Looks people up by address. A status in the file moves a person, except that who unsubscribed stays so, and that
  * `unconfirmed` takes nothing back from anybody. Without "update existing" nobody is changed.
  */
-export async function findKnownPeople(db: Queryable, run: ImportRun, people: readonly Person[]): Promise<KnownPeople> {
-  if (people.length === 0) return { keys: new Set(), changed: [] };
-  const updates = run.found.updateExisting;
-  const toJson = fieldsWriter(run.reader.fieldColumns);
+export async function findKnownPeople(
+  db: Queryable,
+  run: ImportRun,
+  { people, rows }: { people: PackedPeople; rows: readonly number[] },
+): Promise<KnownPeople> {
+  if (rows.length === 0) return { rows: new Set(), changed: [] };
+  const { found, reader, list } = run;
+  const updates = found.updateExisting;
+  const givesStatus = updates && reader.statusAt !== -1;
+  const givesTags = updates && (reader.tagsAt !== -1 || reader.commonTags.length > 0);
   // Addresses and JSON hold no line breaks, and joined texts are far cheaper to send than arrays.
   const matches = await db.query<Match>(
     sql`SELECT g.position::int, s.id::text,
                g.fields IS NULL OR s.fields @> g.fields::jsonb AS "sameFields",
                g.status IS NULL OR s.status IN ('unsubscribed', g.status) OR g.status = 'unconfirmed' AS "sameStatus",
-               CASE WHEN ${updates && run.reader.givesTags}::boolean THEN s.tags END AS tags
-          FROM unnest(string_to_array(${people.map(({ key }) => key).join('\n')}::text, E'\n'),
-                      string_to_array(${updates ? people.map(toJson).join('\n') : null}::text, E'\n'),
-                      string_to_array(${updates && run.reader.givesStatus ? people.map(({ status }) => status ?? '').join('\n') : null}::text, E'\n', ''))
+               CASE WHEN ${givesTags}::boolean THEN s.tags END AS tags
+          FROM unnest(string_to_array(${people.keysText(rows)}::text, E'\n'),
+                      string_to_array(${updates ? people.fieldsText(rows) : null}::text, E'\n'),
+                      string_to_array(${givesStatus ? rows.map((row) => people.status(row) ?? '').join('\n') : null}::text, E'\n', ''))
                WITH ORDINALITY AS g (key, fields, status, position)
-         -- The limit keeps this a look-up by address for each, whatever the planner thinks of the list's size.
+         -- The limit keeps this a look-up for each, and the sum keeps it one by address: on a new table the planner
+         -- takes the index of the list's members for as good, and would read the whole list for everybody.
          CROSS JOIN LATERAL (
            SELECT id, fields, status, tags FROM subscriber
-            WHERE customer_id = ${run.list.customerId} AND email_key = g.key AND list_id = ${run.list.id} LIMIT 1) s`,
-    'imports.find_known',
+            WHERE customer_id = ${list.customerId} AND email_key = g.key AND list_id + 0 = ${list.id} LIMIT 1) s`,
   );
-  const keys = new Set<string>();
+  const known = new Set<number>();
   const changed: ChangedPerson[] = [];
-  for (const match of matches) {
-    const person = people[match.position - 1];
-    if (!person) continue;
-    keys.add(person.key);
-    const newTags = match.tags ? tagsToAdd(person.tags, match.tags) : [];
-    if (match.sameFields && match.sameStatus && newTags.length === 0) continue;
-    changed.push({ id: match.id, person, status: match.sameStatus ? undefined : person.status, newTags });
+  for (const { position, id, sameFields, sameStatus, tags } of matches) {
+    const row = rows[position - 1];
+    if (row === undefined) continue;
+    known.add(row);
+    const newTags = tags ? tagsToAdd(people.tags(row), tags) : [];
+    if (sameFields && sameStatus && newTags.length === 0) continue;
+    changed.push({ id, row, status: sameStatus ? undefined : people.status(row), newTags });
   }
-  return { keys, changed };
+  return { rows: known, changed };
 }
 
 function tagsToAdd(given: readonly string[], present: readonly string[]): string[] {
@@ -74,12 +81,11 @@ function tagsToAdd(given: readonly string[], present: readonly string[]): string
 export async function updateKnownPeople(
   db: Queryable,
   run: ImportRun,
-  changed: readonly ChangedPerson[],
+  { people, changed }: { people: PackedPeople; changed: readonly ChangedPerson[] },
 ): Promise<number> {
   if (changed.length === 0) return 0;
-  const toJson = fieldsWriter(run.reader.fieldColumns);
   const { customerId, id: listId } = run.list;
-  const [row] = await db.query<{ updated: number }>(
+  const [answer] = await db.query<{ updated: number }>(
     sql`WITH changed AS (
           UPDATE subscriber s
              SET fields = s.fields || g.fields::jsonb,
@@ -88,7 +94,8 @@ export async function updateKnownPeople(
                  status = CASE WHEN s.status = 'unsubscribed' THEN s.status ELSE coalesce(g.status, s.status) END,
                  pending_until = CASE WHEN g.status IS NULL THEN s.pending_until END,
                  updated_at = now()
-            FROM unnest(${changed.map(({ id }) => id)}::bigint[], ${changed.map(({ person }) => toJson(person))}::text[],
+            FROM unnest(${changed.map(({ id }) => id)}::bigint[],
+                        string_to_array(${people.fieldsText(changed.map(({ row }) => row))}::text, E'\n'),
                         ${changed.map(({ status }) => status ?? null)}::text[],
                         ${changed.map(({ newTags }) => (newTags.length > 0 ? JSON.stringify(newTags) : null))}::text[])
                  AS g (id, fields, status, tags)
@@ -98,7 +105,6 @@ export async function updateKnownPeople(
           INSERT INTO consent_event (customer_id, list_id, subscriber_id, status, source)
           SELECT ${customerId}, ${listId}, id, status, ${run.source} FROM changed WHERE status = asked)
         SELECT count(*)::int AS updated FROM changed`,
-    'imports.update_known',
   );
-  return row?.updated ?? 0;
+  return answer?.updated ?? 0;
 }

@@ -15,7 +15,7 @@ export const IMPORT_COLUMNS = sql`
   i.customer_id AS "customerId", i.id, i.uid, i.list_id AS "listId", i.file_name AS "fileName", i.status, i.encoding,
   i.separator, i.has_header AS "hasHeader", i.columns, coalesce(i.notices, '{}') AS notices,
   i.update_existing AS "updateExisting", i.tag, i.bytes_total AS "bytesTotal", i.bytes_processed AS "bytesProcessed",
-  i.lines_read AS "linesRead", i.processed, i.added, i.updated, i.unchanged, i.rejected, i.error,
+  i.begins_at AS "beginsAt", i.begins_line AS "beginsLine", i.processed, i.added, i.updated, i.unchanged, i.rejected, i.error,
   i.created_at AS "createdAt", i.started_at AS "startedAt", i.finished_at AS "finishedAt"`;
 
 /** Makes an import that waits for its file. */
@@ -28,13 +28,6 @@ export async function insertImport(
     INSERT INTO mail_list_import AS i (customer_id, uid, list_id, file_name)
     VALUES (${list.customerId}, ${newUid()}, ${list.id}, ${fileName}) RETURNING ${IMPORT_COLUMNS}`);
   if (!row) throw new Error('An insert answered no row.');
-  return row;
-}
-
-/** The import as it is now, locked until the transaction ends; undefined when it is gone. */
-export async function lockImport(db: Queryable, { customerId, id }: ImportKey): Promise<ListImport | undefined> {
-  const [row] = await db.query<ListImport>(sql`
-    SELECT ${IMPORT_COLUMNS} FROM mail_list_import i WHERE customer_id = ${customerId} AND id = ${id} FOR NO KEY UPDATE`);
   return row;
 }
 
@@ -68,8 +61,9 @@ export interface ImportChange {
   readonly updateExisting?: boolean;
   readonly tag?: string | null;
   readonly bytesTotal?: number;
-  readonly bytesProcessed?: number;
-  readonly linesRead?: number;
+  /** Everything before it is no people, and so is done. */
+  readonly beginsAt?: number;
+  readonly beginsLine?: number;
   readonly error?: string;
 }
 
@@ -92,8 +86,8 @@ function* assignmentsOf(change: ImportChange): Generator<Sql> {
   if (change.updateExisting !== undefined) yield sql`update_existing = ${change.updateExisting}`;
   if (change.tag !== undefined) yield sql`tag = ${change.tag}`;
   if (change.bytesTotal !== undefined) yield sql`bytes_total = ${change.bytesTotal}`;
-  if (change.bytesProcessed !== undefined) yield sql`bytes_processed = ${change.bytesProcessed}`;
-  if (change.linesRead !== undefined) yield sql`lines_read = ${change.linesRead}`;
+  if (change.beginsAt !== undefined) yield sql`begins_at = ${change.beginsAt}, bytes_processed = ${change.beginsAt}`;
+  if (change.beginsLine !== undefined) yield sql`begins_line = ${change.beginsLine}`;
   if (change.error !== undefined) yield sql`error = ${change.error}`;
 }
 

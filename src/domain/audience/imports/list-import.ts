@@ -34,7 +34,9 @@ export interface ListImport {
   readonly tag: string | null;
   readonly bytesTotal: bigint;
   readonly bytesProcessed: bigint;
-  readonly linesRead: number;
+  /** Where the people begin: offset of the byte, and lines before it. */
+  readonly beginsAt: bigint;
+  readonly beginsLine: number;
   /** added + updated + unchanged + rejected. */
   readonly processed: number;
   readonly added: number;

@@ -1,4 +1,4 @@
-/** One person of an import file, read from a record's cells: everything checked, or a reason why not. */
+/** One person of an import file: what a line says of somebody, everything checked, or a reason why not. */
 import { emailKey, isEmailAddress, isOneLine } from '../../../lib/text.ts';
 import { fieldValueFault, type ListField } from '../list-field.ts';
 import { TAG_LENGTH_MAX, TAGS_MAX, distinctTags } from '../subscriber.ts';
@@ -6,16 +6,17 @@ import type { CsvRecord } from './csv-scanner.ts';
 import type { ImportColumn } from './list-import.ts';
 
 /** What a file may say of a person's consent. */
-export type ImportedStatus = 'subscribed' | 'unsubscribed' | 'unconfirmed';
+export const IMPORTED_STATUSES = ['subscribed', 'unsubscribed', 'unconfirmed'] as const;
+export type ImportedStatus = (typeof IMPORTED_STATUSES)[number];
 
 export interface Person {
   readonly email: string;
   readonly key: string;
   /** Undefined when the file says nothing: a new person is subscribed, a known one stays as it is. */
-  status: ImportedStatus | undefined;
-  /** By column; what stands in the columns of fields is checked, and empty where the file says nothing. */
-  readonly cells: string[];
-  tags: readonly string[];
+  readonly status: ImportedStatus | undefined;
+  /** Values by tag; absent where the file says nothing. */
+  readonly fields: Readonly<Record<string, string>>;
+  readonly tags: readonly string[];
   /** Where the person was read. */
   readonly line: number;
 }
@@ -27,10 +28,16 @@ export interface FieldColumn {
   readonly type: ListField['type'];
 }
 
+/** How the records of one file are understood. */
 export interface PersonReader {
+  readonly columns: readonly ImportColumn[];
   readonly fieldColumns: readonly FieldColumn[];
-  readonly givesStatus: boolean;
-  readonly givesTags: boolean;
+  readonly emailAt: number;
+  /** -1: the file says nothing of it. */
+  readonly statusAt: number;
+  readonly tagsAt: number;
+  /** Given to everybody. */
+  readonly commonTags: readonly string[];
   /** A person; a text that says why there is none; or undefined for an empty line. */
   read(record: CsvRecord): Person | string | undefined;
 }
@@ -54,9 +61,6 @@ const STATUSES: ReadonlyMap<string, ImportedStatus> = new Map([
 
 // Our own exports put an apostrophe before what a spreadsheet would take for a formula; here it comes off again.
 const GUARDED = /^'+[=+\-@\t\r]/;
-// Letters of any script without controls and halves of pairs: fine as a text, if it is short enough.
-const PLAIN_TEXT = /^[^\u0000-\u001f\u007f-\u009f\ud800-\udfff\ufffd]*$/;
-const PLAIN_LENGTH_MAX = 4_000;
 const SHOWN_VALUE_MAX = 40;
 const REPLACEMENT = '\ufffd';
 
@@ -68,61 +72,46 @@ export function createPersonReader({ columns, fields, tag }: PersonReaderOptions
     return target === null || type === undefined ? [] : [{ index, tag: target, type }];
   });
   const at = (target: string) => columns.findIndex((column) => column.target === target);
-  const [emailAt, statusAt, tagsAt] = [at('EMAIL'), at('STATUS'), at('TAGS')];
-  const common = tag === null ? [] : [tag];
-  return {
-    fieldColumns,
-    givesStatus: statusAt !== -1,
-    givesTags: tagsAt !== -1 || tag !== null,
-    read(record) {
-      const { cells } = record;
-      if (record.isBroken) return 'a quote in this line is never closed';
-      if (cells.length <= 1 && (cells[0] ?? '').trim() === '') return undefined;
-      const misfit = misfitOf(cells, columns.length);
-      if (misfit !== undefined) return cells.every((cell) => cell.trim() === '') ? undefined : misfit;
-      const email = (cells[emailAt] ?? '').trim();
-      if (!isEmailAddress(email)) {
-        if (email === '' && cells.every((cell) => cell.trim() === '')) return undefined;
-        return email === '' ? 'the email address is missing' : `“${shown(email)}” is not a valid email address`;
-      }
-      const status = statusAt === -1 ? undefined : statusOf(cells[statusAt] ?? '');
-      if (status === null)
-        return `“${shown(cells[statusAt] ?? '')}” is no status: say subscribed, unsubscribed or unconfirmed`;
-      const tags = tagsAt === -1 ? common : tagsOf(cells[tagsAt] ?? '', common);
-      if (typeof tags === 'string') return tags;
-      return (
-        checkValues(cells, fieldColumns) ?? { email, key: emailKey(email), status, cells, tags, line: record.line }
-      );
-    },
+  const reading = {
+    ...{ columns, fieldColumns, commonTags: tag === null ? [] : [tag] },
+    ...{ emailAt: at('EMAIL'), statusAt: at('STATUS'), tagsAt: at('TAGS') },
   };
+  return { ...reading, read: (record) => readPerson(record, reading) };
 }
 
-/** A line with more cells than columns has an unquoted separator somewhere, so no cell of it can be trusted. */
-function misfitOf(cells: readonly string[], width: number): string | undefined {
-  for (let index = width; index < cells.length; index++) {
-    if (cells[index] !== '') return `the line has ${cells.length} cells, the file has ${width} columns`;
-  }
-  return undefined;
+function readPerson(record: CsvRecord, reading: Omit<PersonReader, 'read'>): Person | string | undefined {
+  const { cells, line } = record;
+  if (record.isBroken) return 'a quote in this line is never closed';
+  if (cells.every((cell) => cell.trim() === '')) return undefined;
+  const { columns, emailAt, statusAt, tagsAt, commonTags } = reading;
+  // With an unquoted separator somewhere no cell of the line can be trusted.
+  if (cells.slice(columns.length).some((cell) => cell !== ''))
+    return `the line has ${cells.length} cells, the file has ${columns.length} columns`;
+  const email = (cells[emailAt] ?? '').trim();
+  if (email === '') return 'the email address is missing';
+  if (!isEmailAddress(email)) return `“${shown(email)}” is not a valid email address`;
+  const status = statusOf(cells[statusAt] ?? '');
+  if (status === null)
+    return `“${shown(cells[statusAt] ?? '')}” is no status: say subscribed, unsubscribed or unconfirmed`;
+  const tags = tagsOf(cells[tagsAt] ?? '', commonTags);
+  if (typeof tags === 'string') return tags;
+  const fields = fieldsOf(cells, reading.fieldColumns);
+  return typeof fields === 'string' ? fields : { email, key: emailKey(email), status, fields, tags, line };
 }
 
-/** Leaves the values as they are stored; answers what is wrong with the first that cannot be taken. */
-function checkValues(cells: string[], columns: readonly FieldColumn[]): string | undefined {
+/** The values as they are stored; a text when one of them cannot be taken. */
+function fieldsOf(cells: readonly string[], columns: readonly FieldColumn[]): Record<string, string> | string {
+  const fields: Record<string, string> = {};
   for (const { index, tag, type } of columns) {
     const cell = cells[index] ?? '';
-    if (cell === '') continue;
-    const isUsual = type === 'text' && cell.length <= PLAIN_LENGTH_MAX && PLAIN_TEXT.test(cell);
     const text = GUARDED.test(cell) ? cell.slice(1) : cell;
-    const fault = isUsual || text.trim() === '' ? undefined : faultOf(type, text);
+    if (text.trim() === '') continue;
+    const isReadable = !text.includes(REPLACEMENT);
+    const fault = isReadable ? fieldValueFault(type, text) : 'holds characters that cannot be read';
     if (fault !== undefined) return `${tag} ${fault}`;
-    cells[index] = type === 'text' && text.trim() !== '' ? text : text.trim();
+    fields[tag] = type === 'text' ? text : text.trim();
   }
-  return undefined;
-}
-
-function faultOf(type: ListField['type'], text: string): string | undefined {
-  return (
-    fieldValueFault(type, text) ?? (text.includes(REPLACEMENT) ? 'holds characters that cannot be read' : undefined)
-  );
+  return fields;
 }
 
 /** Null when the word is none. */
@@ -136,10 +125,26 @@ function tagsOf(cell: string, common: readonly string[]): readonly string[] | st
   if (cell === '') return common;
   const tags = distinctTags([...common, ...cell.split(/[,;|]/).map((tag) => tag.trim())]);
   if (tags.length > TAGS_MAX) return `more than ${TAGS_MAX} tags`;
-  if (!tags.every(isOneLine)) return 'a tag must not contain line breaks or control characters';
+  if (!tags.every((tag) => isOneLine(tag) && !tag.includes(REPLACEMENT)))
+    return 'a tag must not contain line breaks, control characters or what cannot be read';
   return tags.every((tag) => tag.length <= TAG_LENGTH_MAX)
     ? tags
     : `a tag may not be longer than ${TAG_LENGTH_MAX} characters`;
+}
+
+/**
+ * What two lines say of one person: the later one adds to, and wins over, the earlier; `isNew` says whether it said
+ * anything new. Who unsubscribed stays so, within a file as between files.
+ */
+export function mergePerson(known: Person, later: Person): { person: Person; isNew: boolean } {
+  const fields = { ...known.fields, ...later.fields };
+  const status = known.status === 'unsubscribed' ? known.status : (later.status ?? known.status);
+  const tags = distinctTags([...known.tags, ...later.tags]);
+  const isNew =
+    status !== known.status ||
+    tags.length > known.tags.length ||
+    Object.entries(later.fields).some(([tag, value]) => known.fields[tag] !== value);
+  return { person: { ...known, fields, status, tags }, isNew };
 }
 
 function shown(text: string): string {

@@ -15,8 +15,8 @@ export interface ImportPlan {
   readonly columns: readonly ImportColumn[];
   readonly notices: readonly string[];
   /** Where the people begin: offset of the byte, and lines before it. */
-  readonly offset: number;
-  readonly linesRead: number;
+  readonly beginsAt: number;
+  readonly beginsLine: number;
 }
 
 export interface PlanImportInput {
@@ -51,8 +51,8 @@ export function planImport({ start, isWhole, fields, mapping }: PlanImportInput)
     mapping,
   });
   const begin = hasHeader
-    ? { offset: first.end, linesRead: first.line + first.lines - 1 }
-    : { offset: from.offset, linesRead: from.line - 1 };
+    ? { beginsAt: first.end, beginsLine: first.line + first.lines - 1 }
+    : { beginsAt: from.offset, beginsLine: from.line - 1 };
   return { separator, hasHeader, columns, notices, ...begin };
 }
 

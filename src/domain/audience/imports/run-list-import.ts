@@ -1,10 +1,12 @@
 /**
- * Runs an import: reads the file as a stream from where it stands, and writes batch after batch; the next batch is
- * read while the database writes the last one. Killed at any moment, it goes on behind the last committed batch.
+ * Runs an import: reads the file as a stream and writes it in batches, two at a time, while the next one is read. Every
+ * batch marks its stretch of the file as done in its own transaction: killed at any moment, the next run reads the file
+ * again, which takes little, and writes what is not done.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { enqueue } from '../../../jobs/define-job.ts';
 import { runImportJob } from '../../../jobs/import-jobs.ts';
+import { assert } from '../../../lib/errors.ts';
 import { inTransaction, type Context } from '../../context.ts';
 import { CsvScanner } from './csv-scanner.ts';
 import { importJobKey } from './finish-import-upload.ts';
@@ -15,8 +17,10 @@ import { endImport, markRunning } from './list-import-store.ts';
 import type { ImportKey } from './list-import.ts';
 import { writeImportBatch } from './write-import-batch.ts';
 
+/** Batches written at the same time: one more keeps a second core of the database busy, a third gains nothing. */
+const WRITERS = 2;
 /** Records read before the event loop gets its turn: some milliseconds. */
-const RECORDS_PER_TURN = 1_000;
+const RECORDS_PER_TURN = 2_000;
 /** A batch of very long lines ends here, so that memory is bounded by bytes too. */
 const BATCH_BYTES_MAX = 8 * 1024 * 1024;
 
@@ -49,34 +53,69 @@ export async function failListImport(ctx: Context, key: ImportKey, error: string
 }
 
 async function writeBatches(ctx: Context, run: ImportRun, abortSignal: AbortSignal): Promise<RunOutcome> {
-  let writing = Promise.resolve(true);
-  for await (const batch of readBatches(ctx, run)) {
-    if (!(await writing)) return 'over';
-    if (abortSignal.aborted) return 'stopped';
-    writing = writeImportBatch(ctx, run, batch);
-    // It is awaited when the next batch has been read; until then its failure is not unhandled.
-    writing.catch(() => undefined);
+  const { found, reader, frame } = run;
+  const options = {
+    reader,
+    frame,
+    updateExisting: found.updateExisting,
+    linesMax: ctx.installation.limits.importBatchSize,
+  };
+  const idle = Array.from({ length: WRITERS + 1 }, () => new ImportBatch(options));
+  const writing = new Map<ImportBatch, Promise<boolean>>();
+  const settled = async (promises: Iterable<Promise<boolean>>): Promise<boolean> =>
+    (await Promise.all(promises)).every(Boolean);
+  try {
+    for await (const batch of readBatches(ctx, run, idle)) {
+      // Somebody in both batches: what the later line says must find what the earlier one wrote.
+      const isShared = [...writing.keys()].some(({ people }) => people.sharesSomebodyWith(batch.people));
+      const mustEnd = isShared || abortSignal.aborted;
+      if (!(await (mustEnd ? settled(writing.values()) : writing.size < WRITERS || Promise.race(writing.values()))))
+        return 'over';
+      if (abortSignal.aborted) return 'stopped';
+      const written = writeImportBatch(ctx, run, batch).then((isWritten) => {
+        // What failed stays among the writing, so that it is seen.
+        if (isWritten) writing.delete(batch);
+        if (isWritten) idle.push(batch);
+        return isWritten;
+      });
+      // It is awaited soon; until then its failure is not unhandled.
+      written.catch(() => undefined);
+      writing.set(batch, written);
+    }
+    return (await settled(writing.values())) ? 'done' : 'over';
+  } finally {
+    await Promise.allSettled(writing.values());
   }
-  return (await writing) ? 'done' : 'over';
 }
 
-async function* readBatches(ctx: Context, { found, reader }: ImportRun): AsyncGenerator<ImportBatch> {
-  const { separator, linesRead, updateExisting } = found;
-  const offset = Number(found.bytesProcessed);
-  const scanner = new CsvScanner({ separator: separator ?? ',', offset, line: linesRead + 1 });
-  const sizeMax = ctx.installation.limits.importBatchSize;
-  let batch = new ImportBatch(reader, { end: offset, linesRead }, updateExisting);
+async function* readBatches(ctx: Context, run: ImportRun, idle: ImportBatch[]): AsyncGenerator<ImportBatch> {
+  const { separator, beginsAt, beginsLine } = run.found;
+  const offset = Number(beginsAt);
+  const scanner = new CsvScanner({ separator: separator ?? ',', offset, line: beginsLine + 1 });
+  const done = [...run.done];
+  let batch = nextBatch(idle, offset);
   let records = 0;
-  for await (const { bytes, isLast } of readImportFile(ctx.database, found, offset)) {
+  for await (const { bytes, isLast } of readImportFile(ctx.database, run.found, offset)) {
     scanner.push(bytes, isLast);
-    for (let record = scanner.next(); record; record = scanner.next()) {
-      batch.add(record);
-      if (batch.processed >= sizeMax || batch.end - batch.start >= BATCH_BYTES_MAX) {
-        yield batch;
-        batch = new ImportBatch(reader, batch, updateExisting);
-      }
+    for (let start = scanner.end; scanner.advance(); start = scanner.end) {
       if (++records % RECORDS_PER_TURN === 0) await nextTurn();
+      while (done[0] && done[0].end <= start) done.shift();
+      const isDone = done[0] !== undefined && done[0].start <= start;
+      if (!isDone) batch.add(scanner);
+      const isComplete = isDone || batch.isFull || batch.end - batch.start >= BATCH_BYTES_MAX;
+      if (isComplete && batch.end > batch.start) {
+        yield batch;
+        batch = nextBatch(idle, scanner.end);
+      } else if (isDone) batch.begin(scanner.end);
     }
   }
   if (batch.end > batch.start) yield batch;
+}
+
+/** There is one more than can be written at the same time. */
+function nextBatch(idle: ImportBatch[], offset: number): ImportBatch {
+  const batch = idle.pop();
+  assert(batch, 'no batch is idle');
+  batch.begin(offset);
+  return batch;
 }

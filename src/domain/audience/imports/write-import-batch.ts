@@ -7,109 +7,110 @@ import { notify } from '../../../db/listen.ts';
 import type { Context } from '../../context.ts';
 import { rememberTags } from '../subscriber-store.ts';
 import { EVERY_CUSTOMER } from '../suppression.ts';
-import { COPY_PEOPLE, COPY_REJECTIONS, copyPeople, copyRejections } from './copy-text.ts';
-import type { ImportBatch, Rejection } from './import-batch.ts';
+import type { ImportBatch } from './import-batch.ts';
 import type { ImportRun } from './import-run.ts';
 import { findKnownPeople, updateKnownPeople } from './known-people.ts';
 import { IMPORT_CHANNEL } from './list-import.ts';
-import type { Person } from './person.ts';
+import { COPY_PEOPLE, type PackedPeople } from './packed-people.ts';
+import { COPY_REJECTIONS, copyRejections, type Rejection } from './rejections.ts';
 
 /** Somebody added the same address at the same moment; the second try sees them. More tries would show a defect. */
 const TRIES_MAX = 5;
 const UNIQUE_VIOLATION = '23505';
+const DEADLOCK = '40P01';
 /** At most four times a second: more is no livelier. */
 const TELL_INTERVAL_MS = 250;
 /** The triggers that keep a list's counters hold the new rows of a batch in memory. */
 const WORK_MEM = '64MB';
 
-/** Writes the batch. Answers false when the import is over (cancelled, deleted) or another process has gone on with it. */
+/** Writes the batch. Answers false when the import is over (cancelled, deleted) or another process has written it. */
 export async function writeImportBatch(ctx: Context, run: ImportRun, batch: ImportBatch): Promise<boolean> {
+  const { people } = batch;
   for (let attempt = 1; ; attempt++) {
     try {
-      const isWritten = await ctx.database.transaction((tx) => write(tx, run, batch));
-      if (isWritten && run.seen) for (const key of batch.people.keys()) run.seen.add(key);
-      return isWritten;
+      await ctx.database.transaction((tx) => write(tx, run, batch));
+      if (run.seen) for (const row of people.rows()) run.seen.add(people.hash(row));
+      return true;
     } catch (error) {
-      if (!isUniqueViolation(error) || attempt >= TRIES_MAX) throw error;
+      if (error instanceof ImportOver) return false;
+      if (!isCollision(error) || attempt >= TRIES_MAX) throw error;
       // From now on everybody is looked up.
       run.seen = undefined;
     }
   }
 }
 
-async function write(tx: Transaction, run: ImportRun, batch: ImportBatch): Promise<boolean> {
-  const { found, list, seen, source, reader } = run;
-  const open = await openBatch(tx, run, batch);
-  if (!open) return false;
-  const everybody = [...batch.people.values()];
-  const suppressed = open.hasSuppressions ? await findSuppressed(tx, run, everybody) : new Map<string, string>();
-  const allowed = suppressed.size > 0 ? everybody.filter(({ key }) => !suppressed.has(key)) : everybody;
-  const known = await findKnownPeople(tx, run, seen ? allowed.filter(({ key }) => seen.mayHave(key)) : allowed);
-  const added = known.keys.size > 0 ? allowed.filter(({ key }) => !known.keys.has(key)) : allowed;
-  if (added.length > 0)
-    await tx.copy(
-      COPY_PEOPLE,
-      copyPeople({
-        people: added,
-        fieldColumns: reader.fieldColumns,
-        customerId: list.customerId,
-        listId: list.id,
-        source,
-      }),
-    );
-  await logOtherStatuses(tx, run, added);
-  const updated = await updateKnownPeople(tx, run, known.changed);
-  await rememberNewTags(tx, run, [...added, ...known.changed.map(({ person }) => person)]);
-  const rejections = [...batch.rejections, ...suppressedLines(everybody, suppressed)];
+/** Rolls a batch back that has no business any more. */
+class ImportOver extends Error {}
+
+/**
+ * In the order in which everybody takes locks: list, people, counters, tags, import. Two batches of one import are
+ * written at the same time; they have nobody in common.
+ */
+async function write(tx: Transaction, run: ImportRun, batch: ImportBatch): Promise<void> {
+  const { found, seen } = run;
+  const { people } = batch;
+  const { hasSuppressions } = await openBatch(tx, run);
+  const suppressed = hasSuppressions ? await findSuppressed(tx, run, people) : new Map<number, string>();
+  const unsure = [...people.rows()].filter((row) => !suppressed.has(row) && (!seen || seen.mayHave(people.hash(row))));
+  const known = await findKnownPeople(tx, run, { people, rows: unsure });
+  const updated = await updateKnownPeople(tx, run, { people, changed: known.changed });
+  const added = people.count - suppressed.size - known.rows.size;
+  const isOld = (row: number) => suppressed.has(row) || known.rows.has(row);
+  if (added > 0) await tx.copy(COPY_PEOPLE, people.copyPieces(isOld));
+  await logOtherStatuses(tx, run, people, isOld);
+  await rememberNewTags(tx, run, people, suppressed);
+  const rejections = [...batch.rejections, ...suppressedLines(run, people, suppressed)];
   if (rejections.length > 0) await tx.copy(COPY_REJECTIONS, copyRejections(found, rejections));
   await moveOn(tx, run, batch, {
-    added: added.length,
+    added,
     updated: updated + batch.repeatsChanged,
-    unchanged: known.keys.size - updated + batch.repeatsSame,
+    unchanged: known.rows.size - updated + batch.repeatsSame,
     rejected: rejections.length,
   });
   await tell(tx, run);
-  return true;
 }
 
-/** Locks list and import and checks that the batch is the next one. Lists are locked before imports, as by a deletion. */
-async function openBatch(
-  tx: Transaction,
-  { found }: ImportRun,
-  batch: ImportBatch,
-): Promise<{ hasSuppressions: boolean } | undefined> {
+/** Sees to it that nobody deletes the list meanwhile. Losing the last moments to a power cut is no harm: they are done again. */
+async function openBatch(tx: Transaction, { found }: ImportRun): Promise<{ hasSuppressions: boolean }> {
   const { customerId, listId, id } = found;
-  const [row] = await tx.query<{ status: string; at: bigint; hasSuppressions: boolean }>(
-    sql`SELECT i.status, i.bytes_processed AS at, set_config('work_mem', ${WORK_MEM}, true), set_config('plan_cache_mode', 'force_generic_plan', true),
-               set_config('synchronous_commit', 'off', true),
+  const [row] = await tx.query<{ status: string; hasSuppressions: boolean }>(
+    sql`SELECT i.status, set_config('work_mem', ${WORK_MEM}, true), set_config('synchronous_commit', 'off', true),
                EXISTS (SELECT 1 FROM suppression WHERE customer_id IN (${customerId}, ${EVERY_CUSTOMER})) AS "hasSuppressions"
           FROM mail_list l JOIN mail_list_import i ON i.customer_id = l.customer_id AND i.list_id = l.id
          WHERE l.customer_id = ${customerId} AND l.id = ${listId} AND i.customer_id = ${customerId} AND i.id = ${id}
-           FOR KEY SHARE OF l FOR NO KEY UPDATE OF i`,
+           FOR KEY SHARE OF l`,
     'imports.open_batch',
   );
-  return row?.status === 'running' && row.at === BigInt(batch.start) ? row : undefined;
+  if (row?.status !== 'running') throw new ImportOver();
+  return row;
 }
 
-/** Reasons by address. */
+/** Reasons by row. */
 async function findSuppressed(
   tx: Transaction,
   { list }: ImportRun,
-  people: readonly Person[],
-): Promise<Map<string, string>> {
-  const rows = await tx.query<{ key: string; reason: string }>(
-    sql`SELECT email_key AS key, reason FROM suppression
-         WHERE customer_id IN (${list.customerId}, ${EVERY_CUSTOMER}) AND email_key = ANY(${people.map(({ key }) => key)}::text[])`,
-    'imports.find_suppressed',
+  people: PackedPeople,
+): Promise<Map<number, string>> {
+  const rows = [...people.rows()];
+  const found = await tx.query<{ position: number; reason: string }>(
+    sql`SELECT g.position::int, min(p.reason) AS reason
+          FROM unnest(string_to_array(${people.keysText(rows)}::text, E'\n')) WITH ORDINALITY AS g (key, position)
+          JOIN suppression p ON p.customer_id IN (${list.customerId}, ${EVERY_CUSTOMER}) AND p.email_key = g.key
+         GROUP BY g.position`,
   );
-  return new Map(rows.map(({ key, reason }) => [key, reason]));
+  return new Map(found.map(({ position, reason }) => [rows[position - 1] ?? -1, reason]));
 }
 
-function suppressedLines(people: readonly Person[], suppressed: ReadonlyMap<string, string>): Rejection[] {
-  if (suppressed.size === 0) return [];
-  return people.flatMap(({ key, line, cells }) => {
-    const reason = suppressed.get(key);
-    return reason === undefined ? [] : [{ line, reason: `the address is suppressed (${reason})`, cells }];
+function suppressedLines(
+  { reader }: ImportRun,
+  people: PackedPeople,
+  suppressed: ReadonlyMap<number, string>,
+): Rejection[] {
+  return [...suppressed].map(([row, reason]) => {
+    const { email, fields, line } = people.unpack(row);
+    const cells = reader.columns.map(({ target }) => (target === 'EMAIL' ? email : (fields[target ?? ''] ?? '')));
+    return { line, reason: `the address is suppressed (${reason})`, cells };
   });
 }
 
@@ -117,25 +118,35 @@ function suppressedLines(people: readonly Person[], suppressed: ReadonlyMap<stri
  * The history of an imported person begins with the row itself: source, time, and `subscribed`. Only another first
  * status needs an entry of its own; one for everybody would double what an import writes.
  */
-async function logOtherStatuses(tx: Transaction, { list, source }: ImportRun, added: readonly Person[]): Promise<void> {
-  const keys = added.filter(({ status }) => status !== undefined && status !== 'subscribed').map(({ key }) => key);
-  if (keys.length === 0) return;
+async function logOtherStatuses(
+  tx: Transaction,
+  run: ImportRun,
+  people: PackedPeople,
+  isOld: (row: number) => boolean,
+): Promise<void> {
+  const { list, source, reader } = run;
+  if (reader.statusAt === -1) return;
+  const rows = [...people.rows()].filter((row) => !isOld(row) && (people.status(row) ?? 'subscribed') !== 'subscribed');
+  if (rows.length === 0) return;
   await tx.execute(
     sql`INSERT INTO consent_event (customer_id, list_id, subscriber_id, status, source)
         SELECT customer_id, list_id, id, status, ${source} FROM subscriber
-         WHERE customer_id = ${list.customerId} AND list_id = ${list.id} AND email_key = ANY(${keys}::text[])`,
-    'imports.log_statuses',
+         WHERE customer_id = ${list.customerId} AND list_id + 0 = ${list.id}
+           AND email_key = ANY(string_to_array(${people.keysText(rows)}::text, E'\n')) ORDER BY id`,
   );
 }
 
 async function rememberNewTags(
   tx: Transaction,
-  { list, reader, rememberedTags }: ImportRun,
-  people: readonly Person[],
+  run: ImportRun,
+  people: PackedPeople,
+  suppressed: ReadonlyMap<number, string>,
 ): Promise<void> {
-  if (!reader.givesTags) return;
+  const { list, reader, rememberedTags } = run;
+  if (reader.tagsAt === -1 && reader.commonTags.length === 0) return;
   const fresh = new Set<string>();
-  for (const { tags } of people) for (const tag of tags) if (!rememberedTags.has(tag)) fresh.add(tag);
+  for (const row of people.rows())
+    if (!suppressed.has(row)) for (const tag of people.tags(row)) if (!rememberedTags.has(tag)) fresh.add(tag);
   if (fresh.size === 0) return;
   await rememberTags(tx, list, [...fresh]);
   tx.afterCommit(() => fresh.forEach((tag) => rememberedTags.add(tag)));
@@ -148,16 +159,19 @@ interface Counts {
   readonly rejected: number;
 }
 
+/** Counts the batch and marks its stretch as done, once: whoever comes second rolls back. */
 async function moveOn(tx: Transaction, { found }: ImportRun, batch: ImportBatch, counts: Counts): Promise<void> {
   const { added, updated, unchanged, rejected } = counts;
-  await tx.execute(
+  const stretch = sql`int8range(${batch.start}::bigint, ${batch.end}::bigint)`;
+  const moved = await tx.execute(
     sql`UPDATE mail_list_import
-           SET bytes_processed = ${batch.end}, lines_read = ${batch.linesRead}, processed = processed + ${batch.processed},
-               added = added + ${added}, updated = updated + ${updated}, unchanged = unchanged + ${unchanged},
-               rejected = rejected + ${rejected}
-         WHERE customer_id = ${found.customerId} AND id = ${found.id}`,
+           SET done = done + int8multirange(${stretch}), bytes_processed = bytes_processed + ${batch.end - batch.start},
+               processed = processed + ${batch.processed}, added = added + ${added}, updated = updated + ${updated},
+               unchanged = unchanged + ${unchanged}, rejected = rejected + ${rejected}
+         WHERE customer_id = ${found.customerId} AND id = ${found.id} AND status = 'running' AND NOT done && ${stretch}`,
     'imports.move_on',
   );
+  if (moved === 0) throw new ImportOver();
 }
 
 async function tell(tx: Transaction, run: ImportRun): Promise<void> {
@@ -167,6 +181,6 @@ async function tell(tx: Transaction, run: ImportRun): Promise<void> {
   await notify(tx, IMPORT_CHANNEL, run.found.uid);
 }
 
-function isUniqueViolation(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION;
+function isCollision(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === UNIQUE_VIOLATION || error.code === DEADLOCK);
 }

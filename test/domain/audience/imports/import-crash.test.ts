@@ -49,7 +49,6 @@ test('killed eight times, it ends with exactly the people of the file', { timeou
   const repeats = LINES / 100 - wrong;
   expect(done).toMatchObject({ processed: LINES, rejected: wrong, added: LINES - wrong - repeats - 1, error: null });
   expect(done.updated + done.unchanged).toBe(repeats + 1);
-  expect(done.linesRead).toBe(LINES + 1);
   expect(done.bytesProcessed).toBe(done.bytesTotal);
   expect(Object.keys(await rejectionsOf(ctx, done))).toHaveLength(wrong);
   const [people] = await ctx.db.query(sql`
