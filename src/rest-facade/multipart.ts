@@ -17,7 +17,8 @@ export interface IncomingFile {
   readonly field: string;
   readonly name: string;
   readonly contentType: string;
-  readonly content: Readable;
+  /** To be read once. Throws RestError 422 where the body breaks off. */
+  readonly content: AsyncIterable<unknown>;
 }
 
 interface Multipart {
@@ -40,12 +41,14 @@ export function readMultipart(req: IncomingMessage, takesFile: boolean): Promise
       else parameters.push([name, value]);
     });
     const ended = finished(parser).catch((error: unknown) => {
-      throw error instanceof RestError ? error : invalid({ body: ['The multipart body is broken or incomplete.'] });
+      throw error instanceof RestError ? error : broken();
     });
     parser.on('file', (field, content, info) => {
+      // A body that breaks off in a file ends the file with an error, read or not; unheard, it would end the process.
+      content.on('error', () => undefined);
       if (!takesFile || before !== undefined) return void content.resume();
       before = parameters.length;
-      const file = { field, name: info.filename ?? '', contentType: info.mimeType, content };
+      const file = { field, name: info.filename ?? '', contentType: info.mimeType, content: chunksOf(content) };
       resolve({
         parameters: parameters.slice(0, before),
         file,
@@ -71,6 +74,19 @@ function openParser(req: IncomingMessage): busboy.Busboy {
   } catch {
     throw invalid({ body: ['The multipart header names no boundary.'] });
   }
+}
+
+async function* chunksOf(content: Readable): AsyncGenerator<unknown> {
+  try {
+    // Left open on an early end: the connection still has to carry the answer.
+    yield* content.iterator({ destroyOnReturn: false });
+  } catch {
+    throw broken();
+  }
+}
+
+function broken(): RestError {
+  return invalid({ body: ['The multipart body is broken or incomplete.'] });
 }
 
 function tooLarge(): RestError {

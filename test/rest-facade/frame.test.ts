@@ -131,4 +131,14 @@ describe('files', () => {
     body.append('file', new Blob([new Uint8Array(20_000_000)]), 'big');
     expect(await call('/echo', { method: 'POST', body })).toMatchObject({ status: 200, body: { a: '1' } });
   });
+
+  test('a body that breaks off in a file is a 422, whoever reads it', async () => {
+    const type = { 'Content-Type': 'multipart/form-data; boundary=x' };
+    for (const size of [1, 3_000_000]) {
+      const body = `--x\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n\r\n${'a'.repeat(size)}`;
+      expect((await call('/echo', { method: 'POST', body, headers: type })).status).toBe(422);
+      expect((await call('/files', { method: 'POST', body, ...bearer('plain', type) })).status).toBe(422);
+      expect((await call('/files', { method: 'POST', body, ...bearer('wrong', type) })).status).toBe(401);
+    }
+  });
 });

@@ -85,7 +85,7 @@ const rows: readonly Row[] = [
     operations: [],
     async run({ input, upload }) {
       let bytes = 0;
-      for await (const chunk of upload?.file.content ?? []) bytes += Buffer.from(chunk).length;
+      for await (const chunk of upload?.file.content ?? []) bytes += Buffer.isBuffer(chunk) ? chunk.length : 0;
       const complete = (await upload?.completeInput()) ?? input;
       return ok({ name: upload?.file.name, bytes, before: input.text('before'), after: complete.text('after') });
     },

@@ -1,12 +1,11 @@
 /** Sends an uploaded file on in pieces, as it arrives: one piece is on its way while the next one is read. */
-import type { Readable } from 'node:stream';
 
 /** What one piece may have (the schema says 1 MiB). */
 export const PIECE_BYTES = 1024 * 1024;
 
 /** Calls `send` with one piece after another; a piece is as it is until `send` has ended. */
 export async function sendInPieces(
-  content: Readable,
+  content: AsyncIterable<unknown>,
   send: (piece: Buffer, no: number) => Promise<unknown>,
 ): Promise<void> {
   let [piece, other] = [Buffer.allocUnsafe(PIECE_BYTES), Buffer.allocUnsafe(PIECE_BYTES)];
@@ -21,8 +20,7 @@ export async function sendInPieces(
     [piece, other] = [other, piece];
     filled = 0;
   };
-  // Left open on an early end: the connection still has to carry the answer.
-  for await (const chunk of content.iterator({ destroyOnReturn: false })) {
+  for await (const chunk of content) {
     if (!Buffer.isBuffer(chunk)) continue;
     for (let taken = 0; taken < chunk.length;) {
       const copied = chunk.copy(piece, filled, taken);
