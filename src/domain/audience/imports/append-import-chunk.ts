@@ -31,7 +31,7 @@ export async function appendImportChunk(ctx: Context, { uid, no, bytes }: Append
     await inner.db.execute(sql`SET LOCAL synchronous_commit = off`);
     const found = await lockOwnImport(inner, uid);
     if (found.status !== 'uploading') throw uploadOver(found.status);
-    const bytesTotal = await insertChunk(inner.db, found, { no, bytes, isAscii: isAscii(bytes) });
+    const bytesTotal = await insertChunk(inner.tx, found, { no, bytes, isAscii: isAscii(bytes) });
     const { importBytesMax } = ctx.installation.limits;
     if (bytesTotal > importBytesMax) throw fileTooLarge(Math.floor(importBytesMax / BYTES_PER_MEGABYTE));
     return { ...found, bytesTotal };

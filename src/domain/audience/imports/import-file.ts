@@ -22,8 +22,8 @@ interface Stretch {
 
 /** One of the usual size is ample; several help where a client sends tiny ones. */
 const TELLING_CHUNKS = 4;
-/** Read at once: the driver holds several copies of it for a moment. */
-const STRETCH_BYTES = 256 * 1024;
+/** Read at once: the driver makes several copies of it, and small ones are cleared away soonest. */
+const STRETCH_BYTES = 64 * 1024;
 
 /** The file from byte `offset` on, in pieces. Answers nothing when the offset is its end. */
 export async function* readImportFile(db: Queryable, key: ImportKey, offset: number): AsyncGenerator<FilePiece> {
@@ -109,10 +109,11 @@ async function readStretch(
   { customerId, id }: ImportKey,
   { no, from, size }: Stretch,
 ): Promise<Buffer | undefined> {
-  const [row] = await db.query<{ bytes: Buffer }>(
-    sql`SELECT substring(bytes FROM ${from + 1}::int FOR ${size}::int) AS bytes FROM import_chunk
+  // Base64 takes two thirds of the room of the hexadecimal digits that bytes are answered as, and is read faster.
+  const [row] = await db.query<{ base64: string }>(
+    sql`SELECT encode(substring(bytes FROM ${from + 1}::int FOR ${size}::int), 'base64') AS base64 FROM import_chunk
          WHERE customer_id = ${customerId} AND import_id = ${id} AND no = ${no}`,
     'imports.read_stretch',
   );
-  return row?.bytes;
+  return row && Buffer.from(row.base64, 'base64');
 }

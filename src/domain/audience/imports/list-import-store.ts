@@ -1,8 +1,9 @@
 /** Writes of imports and their chunks, and the row as verbs need it. */
-import { join, sql, type Queryable, type Sql } from '../../../db/database.ts';
+import { join, sql, type Queryable, type Sql, type Transaction } from '../../../db/database.ts';
 import { notify } from '../../../db/listen.ts';
 import { newUid } from '../../../lib/ids.ts';
 import type { MailList } from '../list.ts';
+import { COPY_CHUNK, copyChunk, type NewChunk } from './copy-chunk.ts';
 import {
   IMPORT_CHANNEL,
   type ImportColumn,
@@ -31,22 +32,19 @@ export async function insertImport(
   return row;
 }
 
-export interface NewChunk {
-  readonly no: number;
-  readonly bytes: Uint8Array;
-  readonly isAscii: boolean;
-}
-
 /** Adds a chunk to a locked import and answers the size of the file so far; a chunk that is there already stays. */
-export async function insertChunk(db: Queryable, { customerId, id }: ImportKey, chunk: NewChunk): Promise<bigint> {
-  const [row] = await db.query<{ bytesTotal: bigint }>(
-    sql`WITH added AS (
-          INSERT INTO import_chunk (customer_id, import_id, no, bytes, is_ascii)
-          VALUES (${customerId}, ${id}, ${chunk.no}, ${chunk.bytes}, ${chunk.isAscii})
-          ON CONFLICT DO NOTHING RETURNING octet_length(bytes) AS size)
-        UPDATE mail_list_import SET bytes_total = bytes_total + (SELECT coalesce(sum(size), 0) FROM added)
+export async function insertChunk(tx: Transaction, { customerId, id }: ImportKey, chunk: NewChunk): Promise<bigint> {
+  const { no, bytes } = chunk;
+  const [known] = await tx.query(
+    sql`SELECT 1 FROM import_chunk WHERE customer_id = ${customerId} AND import_id = ${id} AND no = ${no}`,
+    'imports.find_chunk',
+  );
+  // COPY hands the bytes to the socket as they are; a statement's parameter would be copied several times.
+  if (!known) await tx.copy(COPY_CHUNK, copyChunk({ customerId, id }, chunk));
+  const [row] = await tx.query<{ bytesTotal: bigint }>(
+    sql`UPDATE mail_list_import SET bytes_total = bytes_total + ${known ? 0 : bytes.length}
          WHERE customer_id = ${customerId} AND id = ${id} RETURNING bytes_total AS "bytesTotal"`,
-    'imports.insert_chunk',
+    'imports.count_chunk',
   );
   return row?.bytesTotal ?? 0n;
 }

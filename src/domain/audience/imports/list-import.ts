@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { flag, optionalLine } from '../../../lib/text.ts';
-import { TAG_LENGTH_MAX } from '../subscriber.ts';
+import { tagsInput } from '../subscriber.ts';
 
 /** `uploading` → `queued` → `running` → `done`; from each of the first three to `cancelled` or `failed`. */
 export type ImportStatus = 'uploading' | 'queued' | 'running' | 'done' | 'cancelled' | 'failed';
@@ -81,8 +81,13 @@ export const finishImportInput = z.object({
   /** Header (or number) of a column to the tag of a field, EMAIL, STATUS or TAGS; null or empty: not taken. */
   mapping: mappingInput.default({}),
   updateExisting: flag.default(true),
-  /** Given to everybody in the file. */
-  tag: optionalLine(TAG_LENGTH_MAX).default(''),
+  /** Given to everybody in the file; several are separated by commas, here and where it is kept. */
+  tag: z
+    .string()
+    .default('')
+    .transform((text) => [text])
+    .pipe(tagsInput)
+    .transform((tags) => tags.join(',')),
 });
 
 export type FinishImportInput = z.input<typeof finishImportInput>;

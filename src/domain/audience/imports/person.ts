@@ -45,7 +45,7 @@ export interface PersonReader {
 export interface PersonReaderOptions {
   readonly columns: readonly ImportColumn[];
   readonly fields: readonly Pick<ListField, 'tag' | 'type'>[];
-  /** Given to everybody. */
+  /** Given to everybody; several are separated by commas. */
   readonly tag: string | null;
 }
 
@@ -73,7 +73,7 @@ export function createPersonReader({ columns, fields, tag }: PersonReaderOptions
   });
   const at = (target: string) => columns.findIndex((column) => column.target === target);
   const reading = {
-    ...{ columns, fieldColumns, commonTags: tag === null ? [] : [tag] },
+    ...{ columns, fieldColumns, commonTags: tag === null ? [] : tag.split(',') },
     ...{ emailAt: at('EMAIL'), statusAt: at('STATUS'), tagsAt: at('TAGS') },
   };
   return { ...reading, read: (record) => readPerson(record, reading) };
