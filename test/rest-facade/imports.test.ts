@@ -64,7 +64,7 @@ const people = (count: number, name = 'p') =>
 describe('REST', () => {
   test.each([true, false])('imports a file, fields before it: %s', async (fieldsFirst) => {
     const file = 'Adresse;Vorname;Ort\na@x.com;Anna;Bath\nbad;B;\n"=1+1";=2+2;-3\n';
-    const fields = { mapping: '{"Adresse": "EMAIL", "Vorname": "FIRST_NAME"}', tag: 'Spring', update_existing: '0' };
+    const fields = { mapping: '{"Adresse": "EMAIL", "Vorname": "FIRST_NAME"}', tag: 'Spring, Fair,', update_existing: '0' };
     const { status, body } = await upload(formOf(file, fields, fieldsFirst));
     expect({ status, body }).toMatchObject({
       status: 201,
@@ -85,7 +85,7 @@ describe('REST', () => {
         "4,“=1+1” is not a valid email address,'=1+1,'=2+2,'-3\r\n",
     );
     const [person] = await app.ctx.db.query(sql`SELECT fields, tags FROM subscriber WHERE email = 'a@x.com'`);
-    expect(person).toEqual({ fields: { FIRST_NAME: 'Anna' }, tags: ['Spring'] });
+    expect(person).toEqual({ fields: { FIRST_NAME: 'Anna' }, tags: ['Spring', 'Fair'] });
   });
 
   test('says what is wrong with a file, and keeps nothing of it', async () => {
