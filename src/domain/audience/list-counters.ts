@@ -8,6 +8,7 @@ export interface ListCounters {
   readonly pending: number;
   readonly openers: number;
   readonly clickers: number;
+  /** Messages of all its campaigns that were taken, those of deleted ones included. */
   readonly sentCount: bigint;
   readonly uniqOpenCount: bigint;
   readonly uniqClickCount: bigint;
@@ -28,6 +29,20 @@ const NONE: ListCounters = {
   ...{ sentCount: 0n, uniqOpenCount: 0n, uniqClickCount: 0n },
 };
 
+/** Keeps with its list what a campaign that is about to be deleted has sent: its openers stay counted there too. */
+export async function keepSentCount(db: Queryable, { customerId, listId, sent }: SentOfList): Promise<void> {
+  await db.execute(
+    sql`UPDATE hot.list_counter SET sent_count = sent_count + ${sent}
+         WHERE customer_id = ${customerId} AND list_id = ${listId}`,
+  );
+}
+
+interface SentOfList {
+  readonly customerId: bigint;
+  readonly listId: bigint;
+  readonly sent: number;
+}
+
 /** Counters of several lists of one customer, in the order asked for. */
 export async function listCounters(
   db: Queryable,
@@ -35,9 +50,17 @@ export async function listCounters(
   listIds: readonly bigint[],
 ): Promise<ListCounters[]> {
   const rows = await db.query<ListCounters & { listId: bigint }>(
-    sql`SELECT list_id AS "listId", subscribed, unsubscribed, unconfirmed, pending, openers, clickers, sent_count AS "sentCount",
-               uniq_open_count AS "uniqOpenCount", uniq_click_count AS "uniqClickCount"
-          FROM hot.list_counter WHERE customer_id = ${customerId} AND list_id = ANY (${[...listIds]}::bigint[])`,
+    sql`SELECT c.list_id AS "listId", c.subscribed, c.unsubscribed, c.unconfirmed, c.pending, c.openers, c.clickers,
+               c.sent_count + coalesce(s.sent, 0) AS "sentCount",
+               c.uniq_open_count AS "uniqOpenCount", c.uniq_click_count AS "uniqClickCount"
+          FROM hot.list_counter c
+          -- A list has few campaigns: their counters are added up here, so that no sending job has a row more to write.
+          LEFT JOIN LATERAL (
+            SELECT sum(d.sent)::bigint AS sent
+              FROM campaign k JOIN hot.delivery_counter d ON d.customer_id = k.customer_id AND d.campaign_id = k.id
+             WHERE k.customer_id = c.customer_id AND k.list_id = c.list_id
+          ) s ON true
+         WHERE c.customer_id = ${customerId} AND c.list_id = ANY (${[...listIds]}::bigint[])`,
     'audience.list_counters',
   );
   const byList = new Map(rows.map(({ listId, ...counters }) => [listId, counters]));
@@ -60,5 +83,6 @@ export function listStatistics(counters: ListCounters): ListStatistics {
 }
 
 function rate(part: number, whole: number): number {
-  return whole === 0 ? 0 : Math.round((part / whole) * 10_000) / 10_000;
+  // A message of unknown fate may have been opened: still a rate.
+  return whole === 0 ? 0 : Math.min(Math.round((part / whole) * 10_000) / 10_000, 1);
 }

@@ -1,5 +1,7 @@
 /** Deletes a campaign with all that hangs on it: ledger, counters, events. */
+import { keepSentCount } from '../audience/list-counters.ts';
 import { inTransaction, type Context } from '../context.ts';
+import { readCampaignStatistics } from '../statistics/campaign-statistics.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
 import { eraseCampaign } from './campaign-store.ts';
 import { UNDER_WAY } from './campaign.ts';
@@ -10,7 +12,10 @@ export async function deleteCampaign(ctx: Context, uid: string): Promise<{ uid: 
   return inTransaction(ctx, async (tx) => {
     const campaign = await ownCampaign(tx, uid, { lock: true });
     if (UNDER_WAY.includes(campaign.status)) throw wrongCampaignState('deleted', campaign.status);
+    const { customerId, listId } = campaign;
+    const [figures] = await readCampaignStatistics(tx, [{ customerId, campaignId: campaign.id }]);
     await eraseCampaign(tx.db, campaign);
+    await keepSentCount(tx.db, { customerId, listId, sent: figures?.sentCount ?? 0 });
     return { uid: campaign.uid };
   });
 }

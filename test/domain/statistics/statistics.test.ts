@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
+import { listCounters, listStatistics } from '../../../src/domain/audience/list-counters.ts';
+import { deleteCampaign } from '../../../src/domain/campaigns/delete-campaign.ts';
 import { readCampaignStatistics } from '../../../src/domain/statistics/campaign-statistics.ts';
 import {
   readCampaignLinks,
@@ -91,4 +93,16 @@ test('links show the address as written, also those that nobody clicked', async 
 
 test('a rate is a fraction of four places, never of nothing and never above one', () => {
   expect([rate(1, 3), rate(2, 3), rate(0, 0), rate(5, 0), rate(3, 2)]).toEqual([0.3333, 0.6667, 0, 0, 1]);
+});
+
+test('a list has the rates of all its campaigns, deleted ones included', async () => {
+  const rates = async () => {
+    const [counters] = await listCounters(ctx.db, customerId, [listId]);
+    return counters && listStatistics(counters);
+  };
+  const expected = { openUniqRate: 0.4, clickRate: 0.1333 };
+  expect(await rates()).toMatchObject(expected);
+  const viewer = { userId: 1n, userUid: 'u', customerId, tokenId: 0n, isAdmin: false, scopes: ['*'] };
+  await deleteCampaign({ ...ctx, viewer }, seeded.campaignUid);
+  expect(await rates()).toMatchObject(expected);
 });
