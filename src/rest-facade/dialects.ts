@@ -32,9 +32,9 @@ export function dialectOf(value: unknown): Dialect | undefined {
 
 /** `page` and `per_page` as an index takes them. */
 export function pageArguments(input: Input): { page: number; perPage: number } {
-  const perPage = input.integer('per_page') ?? PER_PAGE_DEFAULT;
+  const perPage = input.boundedInteger('per_page') ?? PER_PAGE_DEFAULT;
   return {
-    page: Math.min(Math.max(input.integer('page') ?? 1, 1), PAGE_MAX),
+    page: Math.min(Math.max(input.boundedInteger('page') ?? 1, 1), PAGE_MAX),
     perPage: perPage < 1 ? PER_PAGE_DEFAULT : Math.min(perPage, PER_PAGE_MAX),
   };
 }

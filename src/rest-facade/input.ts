@@ -21,6 +21,8 @@ export interface Input {
   nullableText(...names: readonly string[]): string | null | undefined;
   /** A whole number of 32 bits; an empty text counts as absent. */
   integer(...names: readonly string[]): number | undefined;
+  /** A whole number, however large: beyond 32 bits it is the largest or the least of them. */
+  boundedInteger(...names: readonly string[]): number | undefined;
   /** A flag in any spelling of decision D4; an empty text counts as absent. */
   flag(...names: readonly string[]): boolean | undefined;
   /** A time (`YYYY-MM-DD HH:MM:SS` in UTC, or ISO 8601) as ISO text; empty or null clears. */
@@ -87,6 +89,7 @@ function reader(bag: Bag, scope: Scope): Input {
       return text === '' ? null : text;
     },
     integer: (...names) => readUnlessEmpty(names, integerOf, 'a whole number'),
+    boundedInteger: (...names) => readUnlessEmpty(names, boundedIntegerOf, 'a whole number'),
     flag: (...names) => readUnlessEmpty(names, flagOf, 'true or false (1 or 0, yes or no)'),
     time: (...names) => {
       const value = find(names)?.[1];
@@ -115,6 +118,13 @@ function integerOf(value: BagValue): number | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
   const number = Number(value);
   return Number.isInteger(number) && Math.abs(number) <= INT32_MAX ? number : undefined;
+}
+
+function boundedIntegerOf(value: BagValue): number | undefined {
+  const number = typeof value === 'string' && /^\s*[+-]?\d+\s*$/.test(value) ? Number(value) : value;
+  if (typeof number !== 'number' || !(Number.isInteger(number) || Math.abs(number) === Infinity))
+    return integerOf(value);
+  return Math.max(-INT32_MAX, Math.min(number, INT32_MAX));
 }
 
 function timeOf(value: BagValue): string | undefined {

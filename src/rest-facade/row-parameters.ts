@@ -63,6 +63,7 @@ function recorder(found: Map<string, RowParameter>, { nameOf, path }: Recording)
     text: read('text'),
     nullableText: read('text'),
     integer: read('integer'),
+    boundedInteger: read('integer'),
     flag: read('flag'),
     time: read('time'),
     object: (name) => recorder(found, { nameOf: (inner) => `${nameOf(name)}[${inner}]`, path }),

@@ -77,6 +77,11 @@ describe('dialects (D1, D2)', () => {
   test('per_page is clamped, past the end is empty', async () => {
     const { body } = await call('/things?page=999999999&per_page=5000', bearer('plain'));
     expect(body).toMatchObject({ data: [], meta: { per_page: 1000, from: null, to: null, last_page: 1 } });
+    const far = await call(`/things?page=${'9'.repeat(400)}&per_page=99999999999999999999`, bearer('plain'));
+    expect(far).toMatchObject({ status: 200, body: { data: [], meta: { per_page: 1000 } } });
+    expect((await call('/things?page=-99999999999', bearer('plain'))).body).toMatchObject({
+      meta: { current_page: 1 },
+    });
   });
 });
 
