@@ -107,6 +107,14 @@ describe('adding', () => {
     for (const answer of answers) expect(answer).toMatchObject({ status: 201, body: { status: 1 } });
   });
 
+  test('takes values of fields whose tag is a number', async () => {
+    const list_uid = await newList();
+    await app.rest(`/lists/${list_uid}/add-field`, as('POST', { type: 'text', label: 'Year', tag: '2024' }));
+    const EMAIL = address();
+    await app.rest('/subscribers', as('POST', { list_uid, EMAIL, 2024: 'yes' }));
+    expect(await get(`/subscribers/${EMAIL}`)).toMatchObject({ subscriber: { 2024: 'yes' } });
+  });
+
   test('a duplicate is a 422, in the classic dialect a 403 with the bare map', async () => {
     const EMAIL = address();
     await add({ EMAIL });

@@ -10,7 +10,7 @@ import { presentSubscriber, presentSubscriberRow, whom } from './present.ts';
 type Path = `/${string}`;
 type Place = readonly [method: Method, path: Path];
 
-const FIELD_TAG = /^[A-Z0-9_]*[A-Z][A-Z0-9_]*$/;
+const FIELD_TAG = /^[A-Z0-9_]+$/;
 
 const indexes = (['/subscribers', '/lists/:list_uid/subscribers'] as const).map((path) =>
   endpoint({
