@@ -64,7 +64,11 @@ const people = (count: number, name = 'p') =>
 describe('REST', () => {
   test.each([true, false])('imports a file, fields before it: %s', async (fieldsFirst) => {
     const file = 'Adresse;Vorname;Ort\na@x.com;Anna;Bath\nbad;B;\n"=1+1";=2+2;-3\n';
-    const fields = { mapping: '{"Adresse": "EMAIL", "Vorname": "FIRST_NAME"}', tag: 'Spring, Fair,', update_existing: '0' };
+    const fields = {
+      mapping: '{"Adresse": "EMAIL", "Vorname": "FIRST_NAME"}',
+      tag: 'Spring, Fair,',
+      update_existing: '0',
+    };
     const { status, body } = await upload(formOf(file, fields, fieldsFirst));
     expect({ status, body }).toMatchObject({
       status: 201,
