@@ -76,7 +76,7 @@ function openParser(req: IncomingMessage): busboy.Busboy {
   }
 }
 
-async function* chunksOf(content: Readable): AsyncGenerator<unknown> {
+async function* chunksOf(content: Readable): AsyncGenerator {
   try {
     // Left open on an early end: the connection still has to carry the answer.
     yield* content.iterator({ destroyOnReturn: false });

@@ -187,7 +187,8 @@ describe('GraphQL', () => {
     expect(await graphql(FINISH, { input: { uid } })).toMatchObject({
       data: {
         finishListImport: {
-          status: 'queued',
+          // The worker may be quicker than the answer.
+          status: expect.stringMatching(/^(queued|running|done)$/),
           columns: [
             { header: 'email', target: 'EMAIL' },
             { header: 'first name', target: 'FIRST_NAME' },

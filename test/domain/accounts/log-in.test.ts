@@ -71,8 +71,8 @@ test('an unknown address takes as long as a wrong password', async () => {
     unknown.push(await timed('nobody@example.com'));
     known.push(await timed('admin@example.com'));
   }
-  // The machine is shared: the quickest of each tell what the work is.
-  expect(Math.abs(Math.min(...unknown) - Math.min(...known))).toBeLessThan(10);
+  // The machine is shared: the quickest of each tell what the work is. Without the hash it would be a tenth.
+  expect(Math.min(...unknown) / Math.min(...known)).toBeGreaterThan(0.6);
 });
 
 test('hostile input is a wrong login or invalid, never a defect', async () => {
