@@ -29,7 +29,8 @@ export async function startProduct(
 ): Promise<Product> {
   const port = await freePort();
   const dataDir = mkdtempSync(path.join(tmpdir(), 'mailwright-bench-'));
-  const child = spawn(process.execPath, [MAIN], {
+  // As `npm start` does.
+  const child = spawn(process.execPath, ['--max-semi-space-size=8', MAIN], {
     env: {
       ...{
         PATH: process.env['PATH'],
