@@ -1,11 +1,12 @@
 /** What this installation is: its secret, its address, its limits. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import { sql, type Database } from '../db/database.ts';
 import type { Installation } from '../domain/context.ts';
 import { deriveKey } from '../lib/crypto.ts';
+import { makeFolder } from '../lib/make-folder.ts';
 
 /** Reads or makes the secret, and refuses one that is not the database's. */
 export async function loadInstallation(settings: Settings, port: number, database: Database): Promise<Installation> {
@@ -35,7 +36,7 @@ export function limitsOf(settings: Settings): Installation['limits'] {
 /** The secret in its file; made on first use, readable by the program's user only. */
 function keptSecret(file: string): string {
   if (!existsSync(file)) {
-    mkdirSync(path.dirname(file), { recursive: true });
+    makeFolder(path.dirname(file));
     try {
       // "wx": when two processes start at once, the second reads what the first wrote.
       writeFileSync(file, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flag: 'wx' });

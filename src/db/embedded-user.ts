@@ -3,8 +3,9 @@
  * user must be able to enter the data folder: better to say so at once than to fail inside initdb.
  */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { makeFolder } from '../lib/make-folder.ts';
 
 export interface DatabaseUser {
   readonly name: string;
@@ -18,7 +19,7 @@ const PREFERRED_USERS = ['postgres', 'mailwright', 'nobody'];
 export function databaseUserFor(folder: string): DatabaseUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const user = unprivilegedUser();
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   // The data folder is the program's own: the database's user may pass through it, what lies in it stays closed.
   for (const own of [folder, path.dirname(folder)]) chmodSync(own, statSync(own).mode | 0o011);
   const closed = firstClosedFolder(path.resolve(folder), user);

@@ -24,6 +24,7 @@ import { isAlive } from '../lib/is-alive.ts';
 import { databaseUserFor, spawnIdentity, type DatabaseUser } from './embedded-user.ts';
 import { loadBinaries, type Binaries } from './embedded-binaries.ts';
 import { freePort } from './free-port.ts';
+import { makeFolder } from '../lib/make-folder.ts';
 
 export interface EmbeddedDatabase {
   readonly url: string;
@@ -43,6 +44,8 @@ const DATABASE = 'mailwright';
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 8_000;
 const POLL_MS = 25;
+/** How long a database that died stays down; also longer than a start takes to write its pid file. */
+const GUARD_INTERVAL_MS = 2_000;
 
 /** Starts (first: makes) the database in `folder` and answers where it listens: loopback, a free port. */
 export async function startEmbeddedDatabase({ folder, settings = [] }: EmbeddedOptions): Promise<EmbeddedDatabase> {
@@ -59,8 +62,16 @@ export async function startEmbeddedDatabase({ folder, settings = [] }: EmbeddedO
   const adminUrl = urlOf(password, port, 'postgres');
   await untilReady(adminUrl, folder, hasDied);
   await ensureDatabase(adminUrl);
-  const isOwner = becomeOwner(folder, running !== undefined);
-  return { url: urlOf(password, port, DATABASE), stop: () => (isOwner ? stop(data) : Promise.resolve()) };
+  const url = urlOf(password, port, DATABASE);
+  if (!becomeOwner(folder, running !== undefined)) return { url, stop: () => Promise.resolve() };
+  const guard = keepRunning(data, () => launch({ folder, data, port, user, binaries, settings }));
+  return {
+    url,
+    async stop() {
+      guard.end();
+      await stop(data);
+    },
+  };
 }
 
 interface Place {
@@ -73,7 +84,7 @@ interface Place {
 /** Makes the cluster beside its place and moves it there when it is whole: initdb that is killed leaves a half one. */
 function initialise({ folder, data, user, binaries }: Place): void {
   const made = `${data}.new`;
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   // What a set-up that was cut short left is not worth keeping.
   for (const left of [data, made]) rmSync(left, { recursive: true, force: true });
   if (user) {
@@ -172,6 +183,15 @@ async function ensureDatabase(adminUrl: string): Promise<void> {
   } finally {
     await client.end();
   }
+}
+
+/** A server that was killed, or ran out of memory, is started again on the same port; it recovers from its own log. */
+function keepRunning(data: string, relaunch: () => void): { end(): void } {
+  const timer = setInterval(() => {
+    if (runningServer(data) === undefined) relaunch();
+  }, GUARD_INTERVAL_MS);
+  timer.unref();
+  return { end: () => clearInterval(timer) };
 }
 
 /** Several processes may share the server of one folder; the one that started it, or found it orphaned, stops it. */

@@ -5,6 +5,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { messageOf } from '../lib/errors.ts';
+import { isUnavailable, UNAVAILABLE_MESSAGE, UNAVAILABLE_RETRY_SECONDS } from '../lib/is-unavailable.ts';
 import type { Log } from '../lib/log.ts';
 import { clientAddressReader } from './client-address.ts';
 import { beginExchange, type Exchange } from './exchange.ts';
@@ -96,14 +98,21 @@ async function serve(
     exchange.route = mount.prefix;
     await mount.handle(req, res, exchange);
   } catch (error) {
-    exchange.log.error('http.defect', { error, reference: exchange.requestId });
-    if (res.headersSent) res.destroy();
-    else
-      sendJson(res, 500, {
-        message: 'The server made a mistake. It is logged under this reference.',
-        reference: exchange.requestId,
-      });
+    answerFailure(error, res, exchange);
   }
+}
+
+function answerFailure(error: unknown, res: ServerResponse, exchange: Exchange): void {
+  const isAway = isUnavailable(error);
+  if (isAway) exchange.log.warn('http.unavailable', { message: messageOf(error) });
+  else exchange.log.error('http.defect', { error, reference: exchange.requestId });
+  if (res.headersSent) return void res.destroy();
+  if (isAway) {
+    res.setHeader('Retry-After', String(UNAVAILABLE_RETRY_SECONDS));
+    return sendJson(res, 503, { message: UNAVAILABLE_MESSAGE });
+  }
+  const message = 'The server made a mistake. It is logged under this reference.';
+  sendJson(res, 500, { message, reference: exchange.requestId });
 }
 
 function mountFor(mounts: readonly Mount[], path: string): Mount | undefined {

@@ -3,6 +3,7 @@
  * never do. Whatever is not in the table is a defect: 500 with a reference, and nothing else.
  */
 import type { FieldErrors } from '../lib/errors.ts';
+import { UNAVAILABLE_MESSAGE, UNAVAILABLE_RETRY_SECONDS } from '../lib/is-unavailable.ts';
 
 /** An answer that is not a success; thrown anywhere in the facade, written once. */
 export class RestError extends Error {
@@ -58,6 +59,7 @@ const STATUS: Readonly<Record<FailureName, number>> = {
 
 /** The code of an operation whose variables do not fit the schema: the caller's values, as a rule. */
 const BAD_REQUEST = 'BAD_REQUEST';
+const UNAVAILABLE = 'SERVICE_UNAVAILABLE';
 
 const INVALID_MESSAGE = 'The given data was invalid.';
 
@@ -100,6 +102,7 @@ export function failureAnswer(failure: Failure, nameOf: (path: string) => string
 /** An error beside the data: an expected one, or a defect (the schema has masked and logged it already). */
 export function graphqlErrorAnswer(error: OperationError, nameOf: (path: string) => string): RestError | undefined {
   const { type, code, fields, retryAfterSeconds } = error.extensions ?? {};
+  if (code === UNAVAILABLE) return unavailableAnswer();
   if (code === BAD_REQUEST) return invalid({ input: [error.message] });
   if (typeof type !== 'string' || !isFailureName(type)) return undefined;
   const failure: Failure = {
@@ -113,6 +116,11 @@ export function graphqlErrorAnswer(error: OperationError, nameOf: (path: string)
     ...(typeof retryAfterSeconds === 'number' ? { retryAfterSeconds } : {}),
   };
   return failureAnswer(failure, nameOf);
+}
+
+/** A service behind us is away for the moment. */
+export function unavailableAnswer(): RestError {
+  return new RestError(503, { message: UNAVAILABLE_MESSAGE }, { 'Retry-After': String(UNAVAILABLE_RETRY_SECONDS) });
 }
 
 export function defectAnswer(reference: string): RestError {

@@ -5,13 +5,15 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Router from 'find-my-way';
+import { messageOf } from '../lib/errors.ts';
+import { isUnavailable } from '../lib/is-unavailable.ts';
 import type { Log } from '../lib/log.ts';
 import type { Answer, TextStream } from './answer.ts';
 import type { Bag } from './bag.ts';
 import { beginCall, type Execute } from './call.ts';
 import { dialectOf, shape, type Dialect, type Shaped } from './dialects.ts';
 import type { Documents } from './documents.ts';
-import { RestError, defectAnswer, unauthenticated } from './errors.ts';
+import { RestError, defectAnswer, unauthenticated, unavailableAnswer } from './errors.ts';
 import { readRequest } from './read-request.ts';
 import type { Call, Row, View } from './row.ts';
 
@@ -179,13 +181,21 @@ async function writeStream(
 }
 
 function refuse(req: IncomingMessage, res: ServerResponse, error: unknown, exchange: RestExchange): void {
-  const known = error instanceof RestError ? error : defectAnswer(exchange.requestId);
-  if (known !== error) exchange.log.error('rest.defect', { error, reference: exchange.requestId });
+  const known = error instanceof RestError ? error : unexpectedAnswer(error, exchange);
   // What is left of the body is read past: a client that is still sending would not see an answer on a closed connection.
   if (!req.readableEnded) req.unpipe().resume();
   // Half a download cannot become an answer: the client must see that it broke off.
   if (res.headersSent) return void res.destroy();
   write(req, res, { status: known.status, headers: known.headers, body: known.body });
+}
+
+function unexpectedAnswer(error: unknown, exchange: RestExchange): RestError {
+  if (isUnavailable(error)) {
+    exchange.log.warn('rest.unavailable', { message: messageOf(error) });
+    return unavailableAnswer();
+  }
+  exchange.log.error('rest.defect', { error, reference: exchange.requestId });
+  return defectAnswer(exchange.requestId);
 }
 
 function splitOnce(text: string, separator: string): string[] {

@@ -4,7 +4,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { GraphQLError } from 'graphql';
-import { ExpectedError, RateLimitedError, UnauthenticatedError, ValidationError } from '../lib/errors.ts';
+import { ExpectedError, RateLimitedError, UnauthenticatedError, ValidationError, messageOf } from '../lib/errors.ts';
+import { isUnavailable, UNAVAILABLE_MESSAGE, UNAVAILABLE_RETRY_SECONDS } from '../lib/is-unavailable.ts';
 import type { Log } from '../lib/log.ts';
 
 const REFERENCE_BYTES = 6;
@@ -16,6 +17,7 @@ export function maskError(error: unknown, log: Log): GraphQLError {
   const cause = causeOf(error);
   if (cause instanceof ExpectedError) return expected(cause, error);
   if (cause instanceof GraphQLError) return mistake(cause, error);
+  if (isUnavailable(cause)) return unavailable(cause, { error, log });
   return defect(cause, { error, log });
 }
 
@@ -57,6 +59,13 @@ function mistake(cause: GraphQLError, error: unknown): GraphQLError {
 
 function shortened(message: string): string {
   return message.length <= MESSAGE_LENGTH_MAX ? message : `${message.slice(0, MESSAGE_LENGTH_MAX).toWellFormed()}…`;
+}
+
+function unavailable(cause: unknown, { error, log }: { error: unknown; log: Log }): GraphQLError {
+  log.warn('graphql.unavailable', { message: messageOf(cause) });
+  const headers = { 'retry-after': String(UNAVAILABLE_RETRY_SECONDS) };
+  const extensions = { code: 'SERVICE_UNAVAILABLE', http: { status: 503, headers } };
+  return new GraphQLError(UNAVAILABLE_MESSAGE, { path: placeOf(error).path, extensions });
 }
 
 function defect(cause: unknown, { error, log }: { error: unknown; log: Log }): GraphQLError {

@@ -1,11 +1,12 @@
 /** What an operator sees: the first start on embedded defaults, the second, faults in the settings, kill and Ctrl-C. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { freePort } from '../../src/db/free-port.ts';
+import { isAlive } from '../../src/lib/is-alive.ts';
 
 const MAIN = path.resolve('src/main.ts');
 // Where the user that the database runs as may go; a temporary folder of a sandbox may be closed to it.
@@ -61,8 +62,6 @@ function databaseProcess(): number {
   return Number(readFileSync(path.join(dataDir, 'postgres', 'data', 'postmaster.pid'), 'utf8').split('\n')[0]);
 }
 
-const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}`);
-
 describe('npm start', () => {
   it('sets itself up, says in few lines where everything is, and shows the secrets once', async () => {
     const first = await start();
@@ -91,6 +90,38 @@ describe('npm start', () => {
     expect(await third.end('SIGTERM')).toBe(0);
     expect(isAlive(orphan)).toBe(false);
   }, 120_000);
+
+  it('says 503 while its database is dead, and brings it back', async () => {
+    const running = await start();
+    process.kill(databaseProcess(), 'SIGKILL');
+    const seen = new Set<number>();
+    let retryAfter: string | null = null;
+    await vi.waitFor(
+      async () => {
+        const answer = await fetch(`${running.url}/api/v1/lists`, { headers: { authorization: 'Bearer x' } });
+        seen.add(answer.status);
+        if (answer.status === 503) retryAfter = answer.headers.get('retry-after');
+        expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
+        expect(seen).toContain(503);
+      },
+      { timeout: 40_000, interval: 100 },
+    );
+    // 401 is what the made-up token gets when the database can be asked.
+    expect([...seen].filter((status) => status !== 401)).toEqual([503]);
+    expect(Number(retryAfter)).toBeGreaterThan(0);
+    expect(await me(running.url, 'x'.repeat(60))).toBe(401);
+    expect(await running.end('SIGTERM')).toBe(0);
+  }, 90_000);
+
+  it('says what to do when it may not make its folder', () => {
+    const { status, stderr } = spawnSync(process.execPath, [MAIN], {
+      env: { ...environment, DATA_DIR: '/dev/null/x' },
+      encoding: 'utf8',
+      timeout: 20_000,
+    });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/cannot be made.*Set DATA_DIR/s);
+  });
 
   it('names every fault of the settings at once, and no secret', () => {
     const settings = {

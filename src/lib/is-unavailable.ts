@@ -1,0 +1,24 @@
+/**
+ * Whether what was thrown means that a service behind us (the database) is away for the moment, not that we made a
+ * mistake: refused and lost connections, a server that starts, stops or is full (SQLSTATE classes 08, 53 and 57P).
+ */
+export function isUnavailable(error: unknown): boolean {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < CAUSES_MAX; cause = cause.cause, depth += 1) {
+    const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+    if (CODES.test(code) || MESSAGES.test(cause.message)) return true;
+  }
+  return false;
+}
+
+/** How soon a client should try again, in seconds: a database that restarts is back within moments. */
+export const UNAVAILABLE_RETRY_SECONDS = 5;
+/** What such an answer says. */
+export const UNAVAILABLE_MESSAGE = 'The service is not available for a moment. Try again soon.';
+
+/** A chain of causes is short; one that bites its tail must not hang us. */
+const CAUSES_MAX = 5;
+/** SQLSTATEs, Node's own codes for sockets, and Prisma's for a server that cannot be reached (P1001, P1002, P1008, P1017). */
+const CODES = /^(08...|53...|57P..|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|P10(01|02|08|17))$/;
+/** pg names no code for these. */
+const MESSAGES =
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
