@@ -18,9 +18,28 @@ export function checkMessage(source: MessageSource): MessageAddresses {
   checkLength(fields, 'subject', { text: source.subject, lengthMax: SUBJECT_LENGTH_MAX });
   checkLength(fields, 'html', { text: source.html, lengthMax: HTML_LENGTH_MAX });
   checkLength(fields, 'plain', { text: source.plain, lengthMax: PLAIN_LENGTH_MAX });
+  if (openTagsMax(source.html ?? '') > OPEN_TAGS_MAX) {
+    fields.html = [`The html must not have more than ${OPEN_TAGS_MAX} tags open at once.`];
+  }
   if (!source.html?.trim() && !source.plain?.trim()) fields.html = ['A message needs html or plain content.'];
   if (from === undefined || Object.keys(fields).length > 0) throw new ValidationError(fields);
   return { from, replyTo };
+}
+
+/** Parsers keep a stack of what is open, and the time they take grows with its square; no layout comes near. */
+const OPEN_TAGS_MAX = 5_000;
+const TAG = /<(\/?)([a-z][a-z0-9]*)/gi;
+const VOID_TAG = /^(area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)$/i;
+
+/** The most tags that are open at one place, in one pass: end tags that may be left out are missed, hence the wide limit. */
+function openTagsMax(html: string): number {
+  let [open, most] = [0, 0];
+  for (const [, slash, name = ''] of html.matchAll(TAG)) {
+    if (VOID_TAG.test(name)) continue;
+    open = slash === '/' ? Math.max(0, open - 1) : open + 1;
+    most = Math.max(most, open);
+  }
+  return most;
 }
 
 function checkLength(
