@@ -5,6 +5,7 @@ import type { Failure, RestError } from './errors.ts';
 import type { Input } from './input.ts';
 import type { IncomingFile } from './multipart.ts';
 import type { DataOf, OperationName, VariablesOf } from './operations.ts';
+import type { AnswerShape } from './shapes.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 /** Who may call a row at all. The schema decides again, field by field; this orders the refusals and documents. */
@@ -16,6 +17,12 @@ export interface RowHead {
   /** Below `/api/v1`, with `:name` for parameters. */
   readonly path: `/${string}`;
   readonly access: Access;
+  /** One sentence for the reference: what the call does. */
+  readonly summary?: string;
+  /** What it answers when all goes well. */
+  readonly answers?: AnswerShape;
+  /** Parameters without which it is a 422, by their usual spelling. */
+  readonly required?: readonly string[];
   /** The schema's name of a field (`contact.countryId`) -> the parameter's; by default in snake case. */
   fieldName?(path: string): string | undefined;
   /** Where the classic dialect words a refusal in its own way. */

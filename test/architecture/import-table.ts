@@ -53,11 +53,12 @@ export const rooms: Readonly<Record<string, RoomRule>> = {
   },
   inbound: {
     level: 8,
-    may: [...['tracking', 'audience', 'sending', 'billing', 'accounts', 'context'].map(inDomain), 'lib'],
+    may: [...['tracking', 'audience', 'files', 'sending', 'billing', 'accounts', 'context'].map(inDomain), 'lib'],
   },
   'domain/tracking': { level: 7, may: ['statistics', 'audience', 'accounts'].map(inDomain).concat(means) },
   'domain/webhooks': { level: 7, may: ['statistics', 'audience', 'accounts'].map(inDomain).concat(means) },
   'domain/audience': { level: 6, may: ['billing', 'accounts'].map(inDomain).concat(means) },
+  'domain/files': { level: 6, may: ['billing', 'accounts'].map(inDomain).concat(means) },
   'domain/sending': { level: 6, may: ['billing', 'accounts'].map(inDomain).concat(means) },
   'domain/statistics': { level: 5, may: ['domain/accounts', ...means] },
   'domain/content': { level: 5, may: ['domain/accounts', ...means] },

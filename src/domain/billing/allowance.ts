@@ -1,0 +1,75 @@
+/**
+ * What a customer may do right now: the options of its subscription's plan, with the subscription's own ones over them.
+ * The house (the installation's own customer) and customers that never had a plan are not limited; a customer whose
+ * last subscription ended may read, but nothing new is made or sent (decision record 0050).
+ */
+import { sql, type Queryable } from '../../db/database.ts';
+import { parsePlanOptions, type PlanOptions } from './plan-options.ts';
+
+/** Why a customer has the allowance it has. */
+export type AllowanceSource = 'unlimited' | 'plan' | 'ended';
+
+export interface Allowance {
+  readonly source: AllowanceSource;
+  /** Null when no plan is behind it. */
+  readonly subscriptionId: bigint | null;
+  readonly planUid: string | null;
+  readonly planName: string | null;
+  /** The period that counts credits (`email_max`). */
+  readonly periodEndsAt: Date | null;
+  readonly options: PlanOptions;
+}
+
+interface Row {
+  readonly isHouse: boolean;
+  readonly id: bigint | null;
+  readonly isRunning: boolean | null;
+  readonly planUid: string | null;
+  readonly planName: string | null;
+  readonly periodEndsAt: Date | null;
+  readonly options: Record<string, unknown> | null;
+}
+
+/** The allowance of a customer, by the database's clock. One statement. */
+export async function allowanceOf(db: Queryable, customerId: bigint): Promise<Allowance> {
+  const [row] = await db.query<Row>(
+    sql`
+      SELECT c.is_house AS "isHouse", s.id, p.uid AS "planUid", p.name AS "planName",
+             s.status IN ('active', 'cancelled') AND (s.ends_at IS NULL OR s.ends_at > now()) AS "isRunning",
+             s.current_period_ends_at AS "periodEndsAt", p.options || s.options AS options
+        FROM customer c
+        LEFT JOIN LATERAL (
+          SELECT * FROM subscription s WHERE s.customer_id = c.id AND s.status <> 'pending'
+           ORDER BY (s.status = 'ended'), s.id DESC LIMIT 1) s ON true
+        LEFT JOIN plan p ON p.id = s.plan_id
+       WHERE c.id = ${customerId}`,
+    'billing.allowance',
+  );
+  if (!row || row.isHouse || row.id === null) return { ...UNLIMITED, options: UNLIMITED_OPTIONS };
+  const { id, planUid, planName, periodEndsAt } = row;
+  const source = row.isRunning === true ? 'plan' : 'ended';
+  return { source, subscriptionId: id, planUid, planName, periodEndsAt, options: parsePlanOptions(row.options ?? {}) };
+}
+
+/** A limit as a number; null is unlimited. */
+export function limitOf(
+  allowance: Allowance,
+  name: keyof { [Key in keyof PlanOptions as Key extends `${string}_max` ? Key : never]: true },
+): number | null {
+  const number = Number(allowance.options[name]);
+  return number < 0 ? null : number;
+}
+
+const UNLIMITED = {
+  source: 'unlimited',
+  subscriptionId: null,
+  planUid: null,
+  planName: null,
+  periodEndsAt: null,
+} as const;
+
+const UNLIMITED_OPTIONS: PlanOptions = parsePlanOptions({
+  sending_server_option: 'own',
+  max_size_upload_total: '-1',
+  max_file_size_upload: '-1',
+});
