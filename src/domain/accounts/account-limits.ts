@@ -11,6 +11,8 @@ export const LOGIN_TOKEN_IDLE_DAYS = 30;
 export const LOGIN_TOKENS_MAX = 100;
 export const NAMED_TOKENS_MAX = 100;
 
+/** NIST SP 800-63B asks for at least this much of everybody. */
+export const PASSWORD_LENGTH_MIN = 8;
 /** More than anybody types; longer ones would only cost hashing time. */
 export const PASSWORD_LENGTH_MAX = 128;
 

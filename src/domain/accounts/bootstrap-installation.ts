@@ -8,6 +8,7 @@ import { newUid } from '../../lib/ids.ts';
 import { emailKey } from '../../lib/text.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { insertApiToken } from './api-token-store.ts';
+import { faultsOfNewPassword } from './new-password.ts';
 import { hashPassword } from './password.ts';
 import { EVERY_SCOPE } from './scopes.ts';
 
@@ -29,10 +30,11 @@ const DONE_KEY = 'installation.bootstrapped';
 /** 120 bits as 20 characters. */
 const PASSWORD_BYTES = 15;
 
-/** Sets up an empty installation; null when that was done before. Ten processes may call it at once: one does it. */
+/** Sets up an empty installation, or throws for a password that everybody tries first; null when that was done before. Ten processes may call it at once: one does it. */
 export async function bootstrapInstallation(ctx: Context, input: BootstrapInput): Promise<Bootstrapped | null> {
   return inTransaction(ctx, async ({ db }) => {
     if (!(await claim(db))) return null;
+    if (input.password) await checkChosen(input.password, input.email);
     const password = input.password || randomBytes(PASSWORD_BYTES).toString('base64url');
     const user = await insertAdministrator(db, input.email, await hashPassword(password));
     const { token } = await insertApiToken(db, {
@@ -44,6 +46,12 @@ export async function bootstrapInstallation(ctx: Context, input: BootstrapInput)
     });
     return { email: input.email, password: input.password ? null : password, apiToken: input.apiToken ? null : token };
   });
+}
+
+/** A setting, read at the start: the operator gets it as a sentence, and nothing is set up. */
+async function checkChosen(password: string, email: string): Promise<void> {
+  const [fault] = await faultsOfNewPassword(password, { email });
+  if (fault) throw new Error(`ADMIN_PASSWORD cannot be taken: ${fault}`);
 }
 
 /** The unique key makes the others wait for the first one's commit, and then find its row. */
