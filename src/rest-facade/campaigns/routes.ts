@@ -5,12 +5,23 @@ import { pageArguments } from '../dialects.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Input } from '../input.ts';
 import { presentCampaign, presentCampaignRow, presentNewCampaign, presentStatistics } from './present.ts';
+import { answersBody, answersCreated, answersPage } from '../shapes.ts';
+import {
+  campaignCreatedShape,
+  campaignDeletedShape,
+  campaignMovedShape,
+  campaignRowShape,
+  campaignUpdatedShape,
+  oneCampaignShape,
+} from './shapes.ts';
 
 const launch = (path: '/campaigns/:uid/run' | '/campaigns/:uid/send') =>
   endpoint({
     method: 'POST',
     path,
     access: 'token',
+    summary: 'Starts a campaign, schedules it, or goes on with a paused one.',
+    answers: answersBody(campaignMovedShape),
     operation: 'StartCampaign',
     variables: (input) => ({ uid: input.param('uid'), deliveryAt: input.time('delivery_at', 'run_at') }),
     present: ({ startCampaign }) => succeeded('The campaign was launched', startCampaign),
@@ -21,6 +32,8 @@ export const campaignRows = [
     method: 'GET',
     path: '/campaigns',
     access: 'token',
+    summary: 'Lists the campaigns.',
+    answers: answersPage(campaignRowShape),
     operation: 'Campaigns',
     variables: pageArguments,
     present: ({ campaignsPage }) => page(campaignsPage, presentCampaignRow),
@@ -29,6 +42,9 @@ export const campaignRows = [
     method: 'POST',
     path: '/campaigns',
     access: 'token',
+    summary: 'Makes a campaign.',
+    answers: answersCreated(campaignCreatedShape),
+    required: ['list_uid', 'name', 'subject', 'from_email', 'from_name', 'html'],
     operation: 'CreateCampaign',
     variables: (input) => ({ input: { ...required(input), ...optional(input) } }),
     present: ({ createCampaign: campaign }) =>
@@ -41,6 +57,8 @@ export const campaignRows = [
     method: 'GET',
     path: '/campaigns/:uid',
     access: 'token',
+    summary: 'Shows a campaign with its statistics.',
+    answers: answersBody(oneCampaignShape),
     operation: 'Campaign',
     variables: (input) => ({ uid: input.param('uid') }),
     present: ({ campaign }) =>
@@ -50,6 +68,8 @@ export const campaignRows = [
     method: 'PATCH',
     path: '/campaigns/:uid',
     access: 'token',
+    summary: 'Changes a campaign: what is given, and nothing else.',
+    answers: answersBody(campaignUpdatedShape),
     operation: 'UpdateCampaign',
     variables: (input) => ({ input: { uid: input.param('uid'), ...content(input), ...optional(input) } }),
     present: ({ updateCampaign: campaign }) =>
@@ -61,6 +81,8 @@ export const campaignRows = [
     method: ['POST', 'GET'],
     path: '/campaigns/:uid/pause',
     access: 'token',
+    summary: 'Pauses a campaign that is scheduled or under way.',
+    answers: answersBody(campaignMovedShape),
     operation: 'PauseCampaign',
     variables: (input) => ({ uid: input.param('uid') }),
     present: ({ pauseCampaign }) => succeeded('The campaign was paused', pauseCampaign),
@@ -69,6 +91,8 @@ export const campaignRows = [
     method: 'POST',
     path: '/campaigns/:uid/resume',
     access: 'token',
+    summary: 'Goes on with a paused campaign.',
+    answers: answersBody(campaignMovedShape),
     operation: 'ResumeCampaign',
     variables: (input) => ({ uid: input.param('uid') }),
     present: ({ resumeCampaign }) => succeeded('The campaign was resumed', resumeCampaign),
@@ -77,6 +101,8 @@ export const campaignRows = [
     method: 'DELETE',
     path: '/campaigns/:uid',
     access: 'token',
+    summary: 'Deletes a campaign that is not under way.',
+    answers: answersBody(campaignDeletedShape),
     operation: 'DeleteCampaign',
     variables: (input) => ({ uid: input.param('uid') }),
     present: ({ deleteCampaign: { uid } }) => done('Deleted', { campaign_uid: uid }),

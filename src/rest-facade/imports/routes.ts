@@ -8,6 +8,8 @@ import type { DataOf } from '../operations.ts';
 import type { Call } from '../row.ts';
 import { presentImport } from './present.ts';
 import { sendInPieces } from './upload.ts';
+import { answersBody, answersCreated, answersStream } from '../shapes.ts';
+import { importBegunShape, importCancelledShape, oneImportShape } from './shapes.ts';
 
 type Rejected = DataOf<'RejectedImportLines'>['listImport'];
 
@@ -16,6 +18,9 @@ export const importRows = [
     method: 'POST',
     path: '/lists/:list_uid/import',
     access: 'token',
+    summary: 'Imports people into a list from a CSV file.',
+    answers: answersCreated(importBegunShape),
+    required: ['file'],
     takesFile: true,
     operations: ['StartListImport', 'AppendToListImport', 'FinishListImport', 'CancelListImport'],
     async run(call) {
@@ -43,6 +48,8 @@ export const importRows = [
     method: 'GET',
     path: '/lists/:list_uid/imports/:import_uid',
     access: 'token',
+    summary: 'Shows how far an import is.',
+    answers: answersBody(oneImportShape),
     operation: 'ListImport',
     variables: (input) => ({ uid: input.param('import_uid') }),
     present({ listImport }, { apiUrl }, input) {
@@ -54,6 +61,8 @@ export const importRows = [
     method: 'DELETE',
     path: '/lists/:list_uid/imports/:import_uid',
     access: 'token',
+    summary: 'Cancels an import; whoever was added stays.',
+    answers: answersBody(importCancelledShape),
     operations: ['ListImport', 'CancelListImport'],
     async run(call) {
       const uid = call.input.param('import_uid');
@@ -66,6 +75,8 @@ export const importRows = [
     method: 'GET',
     path: '/lists/:list_uid/imports/:import_uid/rejected',
     access: 'token',
+    summary: 'Downloads the lines of an import that were not taken, with the reasons.',
+    answers: answersStream('text/csv'),
     operations: ['RejectedImportLines'],
     async run(call) {
       const uid = call.input.param('import_uid');

@@ -5,10 +5,14 @@ import { endpoint } from '../endpoint.ts';
 import type { Input } from '../input.ts';
 import type { DataOf } from '../operations.ts';
 import { presentList, presentListRow, presentNewField } from './present.ts';
+import { answersBody, answersCreated, answersPage } from '../shapes.ts';
+import { countriesShape, fieldCreatedShape, listActionShape, listRowShape, oneListShape } from './shapes.ts';
 
 const addField = {
   path: '/lists/:uid/add-field',
   access: 'token',
+  summary: 'Adds a custom field to a list.',
+  required: ['type', 'label', 'tag'],
   operation: 'AddListField',
   variables: (input: Input) => ({
     input: {
@@ -30,6 +34,8 @@ export const listRows = [
     method: 'GET',
     path: '/lists',
     access: 'token',
+    summary: 'Lists the mailing lists.',
+    answers: answersPage(listRowShape),
     operation: 'Lists',
     variables: pageArguments,
     present: ({ listsPage }) => page(listsPage, presentListRow),
@@ -38,6 +44,22 @@ export const listRows = [
     method: 'POST',
     path: '/lists',
     access: 'token',
+    summary: 'Makes a list.',
+    answers: answersCreated(listActionShape),
+    required: [
+      'name',
+      'from_email',
+      'from_name',
+      'default_subject',
+      'contact[company]',
+      'contact[address_1]',
+      'contact[city]',
+      'contact[state]',
+      'contact[zip]',
+      'contact[phone]',
+      'contact[country_id]',
+      'contact[email]',
+    ],
     dialectFirst: true,
     operation: 'CreateList',
     variables: (input, { dialect }) => ({
@@ -57,6 +79,8 @@ export const listRows = [
     method: 'GET',
     path: '/lists/:uid',
     access: 'token',
+    summary: 'Shows a list with its fields, its contact and its statistics.',
+    answers: answersBody(oneListShape),
     operation: 'List',
     variables: (input) => ({ uid: input.param('uid') }),
     present: ({ list }) => ok(presentList(list)),
@@ -65,6 +89,8 @@ export const listRows = [
     method: 'PATCH',
     path: '/lists/:uid',
     access: 'token',
+    summary: 'Changes a list: what is given, and nothing else.',
+    answers: answersBody(listActionShape),
     operation: 'UpdateList',
     variables: (input) => ({
       uid: input.param('uid'),
@@ -83,17 +109,31 @@ export const listRows = [
     method: 'DELETE',
     path: '/lists/:uid',
     access: 'token',
+    summary: 'Deletes a list with everybody on it.',
+    answers: answersBody(listActionShape),
     operation: 'DeleteList',
     variables: (input) => ({ uid: input.param('uid') }),
     present: ({ deleteList: { uid } }) => done('Deleted', { list_uid: uid }),
   }),
-  endpoint({ ...addField, method: 'POST', present: (data) => created(...fieldCreated(data)) }),
+  endpoint({
+    ...addField,
+    method: 'POST',
+    answers: answersCreated(fieldCreatedShape),
+    present: (data) => created(...fieldCreated(data)),
+  }),
   // The specification shows the method both ways.
-  endpoint({ ...addField, method: 'GET', present: (data) => done(...fieldCreated(data)) }),
+  endpoint({
+    ...addField,
+    method: 'GET',
+    answers: answersBody(fieldCreatedShape),
+    present: (data) => done(...fieldCreated(data)),
+  }),
   endpoint({
     method: 'GET',
     path: '/countries',
     access: 'token',
+    summary: 'Lists the countries with the numbers that a contact takes.',
+    answers: answersBody(countriesShape),
     operation: 'Countries',
     variables: () => ({}),
     present: ({ countries }) => ok(countries),

@@ -4,12 +4,16 @@ import { pageArguments } from '../dialects.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Input } from '../input.ts';
 import { presentServer, presentServerRow } from './present.ts';
+import { answersBody, answersCreated, answersPage } from '../shapes.ts';
+import { oneServerShape, serverActionShape, serverDeletedShape, serverRowShape } from './shapes.ts';
 
 export const sendingServerRows = [
   endpoint({
     method: 'GET',
     path: '/sending_servers',
     access: 'token',
+    summary: 'Lists the sending servers.',
+    answers: answersPage(serverRowShape),
     operation: 'SendingServers',
     variables: pageArguments,
     present: ({ sendingServersPage }) => page(sendingServersPage, presentServerRow),
@@ -18,6 +22,9 @@ export const sendingServerRows = [
     method: 'POST',
     path: '/sending_servers',
     access: 'token',
+    summary: 'Tries the settings of a sending server and stores it.',
+    answers: answersCreated(serverActionShape),
+    required: ['name', 'type', 'settings'],
     operation: 'CreateSendingServer',
     variables: (input) => ({
       input: {
@@ -38,6 +45,8 @@ export const sendingServerRows = [
     method: 'GET',
     path: '/sending_servers/:uid',
     access: 'token',
+    summary: 'Shows one sending server, without its credentials.',
+    answers: answersBody(oneServerShape),
     operation: 'SendingServer',
     variables: (input) => ({ uid: input.param('uid') }),
     present: ({ sendingServer }) => ok({ sending_server: presentServer(sendingServer) }),
@@ -46,6 +55,8 @@ export const sendingServerRows = [
     method: 'PATCH',
     path: '/sending_servers/:uid',
     access: 'token',
+    summary: 'Changes a sending server; changed settings are tried first.',
+    answers: answersBody(serverActionShape),
     operation: 'UpdateSendingServer',
     variables: (input) => ({
       input: {
@@ -68,6 +79,8 @@ export const sendingServerRows = [
     method: 'DELETE',
     path: '/sending_servers/:uid',
     access: 'token',
+    summary: 'Deletes a sending server that no unfinished campaign needs.',
+    answers: answersBody(serverDeletedShape),
     operation: 'DeleteSendingServer',
     variables: (input) => ({ uid: input.param('uid') }),
     present: ({ deleteSendingServer: { uid } }) => done('Deleted', { sending_server_uid: uid }),

@@ -2,12 +2,16 @@
 import { done, ok } from '../answer.ts';
 import { customEndpoint, endpoint } from '../endpoint.ts';
 import { presentUser } from './present.ts';
+import { answersBody } from '../shapes.ts';
+import { installationShape, loggedInShape, userShape } from './shapes.ts';
 
 export const sessionRows = [
   customEndpoint({
     method: 'GET',
     path: '/',
     access: 'public',
+    summary: 'Says which installation this is: name, version and addresses.',
+    answers: answersBody(installationShape),
     operations: [],
     run(call) {
       const { product, apiUrl } = call.view();
@@ -18,6 +22,9 @@ export const sessionRows = [
     method: 'POST',
     path: '/user/login',
     access: 'public',
+    summary: 'Exchanges an address and a password for a fresh token.',
+    answers: answersBody(loggedInShape),
+    required: ['email', 'password'],
     operation: 'LogIn',
     variables: (input) => ({ input: { email: input.text('email') ?? '', password: input.text('password') ?? '' } }),
     present: ({ logIn: { token, user } }) =>
@@ -27,6 +34,8 @@ export const sessionRows = [
     method: 'GET',
     path: '/me',
     access: 'token',
+    summary: 'Says whose token this is.',
+    answers: answersBody(userShape),
     operation: 'Me',
     variables: () => ({}),
     present: ({ me }) => ok(presentUser(me)),

@@ -6,6 +6,14 @@ import type { Method } from '../row.ts';
 import { RestError, type Failure } from '../errors.ts';
 import type { Input } from '../input.ts';
 import { presentSubscriber, presentSubscriberRow, whom } from './present.ts';
+import { answersBody, answersCreated, answersPage } from '../shapes.ts';
+import {
+  oneSubscriberShape,
+  subscriberActionShape,
+  subscriberRowShape,
+  subscriberTagsShape,
+  subscribersShape,
+} from './shapes.ts';
 
 type Path = `/${string}`;
 type Place = readonly [method: Method, path: Path];
@@ -17,6 +25,8 @@ const indexes = (['/subscribers', '/lists/:list_uid/subscribers'] as const).map(
     method: 'GET',
     path,
     access: 'token',
+    summary: 'Lists the subscribers of one list, or of all lists.',
+    answers: answersPage(subscriberRowShape),
     operation: 'Subscribers',
     variables: (input) => ({
       listUid: listUid(input),
@@ -34,6 +44,9 @@ const creates = (['/subscribers', '/lists/:list_uid/subscribers', '/lists/:list_
       method: 'POST',
       path,
       access: 'token',
+      summary: 'Adds somebody to a list; a list with double opt-in sends a confirmation mail first.',
+      answers: answersCreated(subscriberActionShape),
+      required: path === '/subscribers' ? ['list_uid', 'EMAIL'] : ['EMAIL'],
       operation: 'AddSubscriber',
       variables: (input) => ({
         input: {
@@ -61,6 +74,8 @@ const reads = (['/subscribers/:id', '/lists/:list_uid/subscribers/:id'] as const
     method: 'GET',
     path,
     access: 'token',
+    summary: 'Shows one subscriber, named by id, uid or address.',
+    answers: answersBody(oneSubscriberShape),
     operation: 'Subscriber',
     variables: which,
     present: ({ subscriber }) => ok({ subscriber: presentSubscriber(subscriber) }),
@@ -71,6 +86,8 @@ const byEmail = endpoint({
   method: 'GET',
   path: '/subscribers/email/:email',
   access: 'token',
+  summary: 'Shows somebody once per list that has the address.',
+  answers: answersBody(subscribersShape),
   operation: 'SubscribersByEmail',
   variables: (input) => ({ email: input.param('email'), listUid: listUid(input) }),
   present: ({ subscribersByEmail }) => ok({ subscribers: subscribersByEmail.map(presentSubscriber) }),
@@ -81,6 +98,8 @@ const updates = (['/subscribers/:id', '/lists/:list_uid/subscribers/:id/update']
     method: 'PATCH',
     path,
     access: 'token',
+    summary: 'Changes a subscriber: what is given, and nothing else.',
+    answers: answersBody(subscriberActionShape),
     operation: 'UpdateSubscriber',
     variables: (input) => ({
       input: {
@@ -103,6 +122,9 @@ const tagging = [
     method: 'POST',
     path: '/subscribers/:id/add-tag',
     access: 'token',
+    summary: 'Adds tags to a subscriber.',
+    answers: answersBody(subscriberTagsShape),
+    required: ['tag'],
     operation: 'TagSubscriber',
     variables: (input) => ({ ...which(input), tags: tags(input) ?? [] }),
     fieldName,
@@ -113,6 +135,9 @@ const tagging = [
     method: 'POST',
     path: '/subscribers/:id/remove-tag',
     access: 'token',
+    summary: 'Takes tags from a subscriber.',
+    answers: answersBody(subscriberTagsShape),
+    required: ['tag'],
     operation: 'UntagSubscriber',
     variables: (input) => ({ ...which(input), tags: tags(input) ?? [] }),
     fieldName,
@@ -126,6 +151,8 @@ const subscribes = (['/subscribers/:id/subscribe', '/lists/:list_uid/subscribers
     method: 'PATCH',
     path,
     access: 'token',
+    summary: 'Asks somebody to confirm: pending, and a confirmation mail.',
+    answers: answersBody(subscriberActionShape),
     operation: 'SubscribeSubscriber',
     variables: which,
     present: ({ subscribeSubscriber }) => done('Subscriber was subscribed', whom(subscribeSubscriber)),
@@ -143,6 +170,8 @@ const unsubscribes = unsubscribePaths.map((path) =>
     method: 'PATCH',
     path,
     access: 'token',
+    summary: 'Unsubscribes somebody, who stays on the list and gets no more mail.',
+    answers: answersBody(subscriberActionShape),
     operation: 'UnsubscribeSubscriber',
     variables: which,
     present: ({ unsubscribeSubscriber }) => done('Subscriber was unsubscribed', whom(unsubscribeSubscriber)),
@@ -158,6 +187,8 @@ const deletes = deletePlaces.map(([method, path]) =>
     method,
     path,
     access: 'token',
+    summary: 'Erases a subscriber from the list.',
+    answers: answersBody(subscriberActionShape),
     operation: 'DeleteSubscriber',
     variables: which,
     present: ({ deleteSubscriber }) => done('Deleted', whom(deleteSubscriber)),

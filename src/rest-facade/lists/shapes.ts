@@ -1,0 +1,72 @@
+/** What the rows of lists answer (specification 2.1, 2.2). */
+import { z } from 'zod';
+import { actionShape, countShape, rateShape, timeShape, uidShape } from '../shapes.ts';
+
+const row = {
+  id: z.int(),
+  uid: uidShape,
+  name: z.string(),
+  default_subject: z.string(),
+  from_email: z.string(),
+  from_name: z.string(),
+  status: z.string(),
+  created_at: timeShape,
+  updated_at: timeShape,
+};
+
+export const listRowShape = z.strictObject(row).meta({ id: 'ListRow' });
+
+const field = {
+  key: z.string(),
+  type: z.enum(['string', 'text', 'number', 'datetime']),
+  label: z.string(),
+  tag: z.string(),
+  default_value: z.string().nullable(),
+  visible: z.enum(['0', '1']),
+  required: z.boolean(),
+  custom_order: z.int().nullable(),
+};
+const fieldShape = z.strictObject(field).meta({ id: 'ListField' });
+const newFieldShape = z
+  .strictObject({ id: z.int(), uid: uidShape, mail_list_id: z.int(), ...field })
+  .meta({ id: 'NewListField' });
+
+const contactShape = z
+  .strictObject({
+    company: z.string(),
+    state: z.string(),
+    address_1: z.string(),
+    address_2: z.string(),
+    city: z.string(),
+    zip: z.string(),
+    phone: z.string(),
+    country: z.string(),
+    email: z.string(),
+    url: z.string(),
+  })
+  .meta({ id: 'ListContact' });
+
+const statisticsShape = z
+  .strictObject({
+    subscriber_count: countShape,
+    open_uniq_rate: rateShape,
+    click_rate: rateShape,
+    subscribe_rate: rateShape,
+    unsubscribe_rate: rateShape,
+    unsubscribe_count: countShape,
+    unconfirmed_count: countShape,
+  })
+  .meta({ id: 'ListStatistics' });
+
+export const oneListShape = z.strictObject({
+  list: z
+    .strictObject({ ...row, remind_message: z.string().nullable(), fields: z.array(fieldShape) })
+    .meta({ id: 'List' }),
+  // Empty for a list that was made without one.
+  contact: z.union([contactShape, z.strictObject({})]),
+  statistics: statisticsShape,
+});
+
+export const listActionShape = actionShape({ list_uid: uidShape });
+export const fieldCreatedShape = actionShape({ field: newFieldShape });
+export const countriesShape = z.array(z.strictObject({ id: z.int(), code: z.string(), name: z.string() }));

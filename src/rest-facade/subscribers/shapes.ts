@@ -1,0 +1,33 @@
+/** What the rows of subscribers answer (specification 2.3; decision D7): fixed names, and one per field of the list. */
+import { z } from 'zod';
+import { actionShape, timeShape, uidShape } from '../shapes.ts';
+
+const statusShape = z.enum(['subscribed', 'unsubscribed', 'unconfirmed', 'pending']);
+const row = { id: z.int(), uid: uidShape, email: z.string(), status: statusShape };
+
+export const subscriberRowShape = withFieldTags(row).meta({ id: 'SubscriberRow' });
+
+const subscriberShape = withFieldTags({
+  ...row,
+  list_uid: uidShape,
+  source: z.string().nullable(),
+  ip_address: z.string().nullable(),
+  tags: z.array(z.string()),
+  created_at: timeShape,
+  updated_at: timeShape,
+}).meta({ id: 'Subscriber' });
+
+export const oneSubscriberShape = z.strictObject({ subscriber: subscriberShape });
+export const subscribersShape = z.strictObject({ subscribers: z.array(subscriberShape) });
+
+const whom = { subscriber_uid: uidShape, subscriber_id: z.string() };
+export const subscriberActionShape = actionShape(whom);
+export const subscriberTagsShape = actionShape({ ...whom, tags: z.array(z.string()) });
+
+/** Beside what is named, any name that a field's tag may be, with a text. */
+function withFieldTags<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z
+    .object(shape)
+    .catchall(z.string())
+    .meta({ patternProperties: { '^[A-Z0-9_]+$': { type: 'string' } } });
+}
