@@ -140,7 +140,8 @@ describe.each(writing)('$name', ({ row, method }) => {
       for (const sign of [POISON_TEXT, String(POISON_NUMBER), '2001-02-03']) expect(found).not.toContain(sign);
       expect(comparable(poisoned.stored)).toEqual(comparable(plain.stored));
       for (const [table, stored] of poisoned.stored) {
-        if ('customer_id' in stored)
+        // An administrator's rows write about other customers; the poison above is kept out of them all the same.
+        if ('customer_id' in stored && row.access !== 'admin')
           expect(String(stored['customer_id']), table).toBe(String(poisoned.world.customerId));
       }
     }

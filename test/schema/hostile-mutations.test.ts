@@ -4,26 +4,13 @@
  * by being there. The twin of the walk over the REST rows.
  */
 import { once } from 'node:events';
-import {
-  getNamedType,
-  getNullableType,
-  isEnumType,
-  isInputObjectType,
-  isListType,
-  isUnionType,
-  type GraphQLArgument,
-  type GraphQLField,
-  type GraphQLInputField,
-  type GraphQLInputType,
-} from 'graphql';
+import { getNamedType, isEnumType, isInputObjectType, type GraphQLArgument, type GraphQLInputField } from 'graphql';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newUid } from '../../src/lib/ids.ts';
-import { buildSchema } from '../../src/schema/build-schema.ts';
+import { mutations, NEEDS_STATE, rightArguments, runMutation, type Values } from '../support/mutation-world.ts';
 import { startRestApp } from '../support/rest-app.ts';
 import { newWorld, stateOf, tablesOf, type World } from '../support/rest-world.ts';
 
-type Values = Record<string, unknown>;
 interface Place {
   readonly path: readonly string[];
   readonly type: string;
@@ -89,8 +76,6 @@ const hostile: Readonly<Record<string, readonly [string, unknown][]>> = {
   ],
 };
 
-const schema = buildSchema();
-const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
 const app = await startRestApp({ OUTBOUND_ALLOW_HOSTS: '127.0.0.1' });
 const receiver = new SMTPServer({ authOptional: true, disabledCommands: ['STARTTLS'] });
 let smtp: World['smtp'] = {};
@@ -105,38 +90,10 @@ beforeAll(async () => {
 });
 afterAll(() => new Promise<void>((resolve) => receiver.close(() => resolve())));
 
-async function run(mutation: GraphQLField<unknown, unknown>, values: Values, token: string) {
-  const declared = mutation.args.map(({ name, type }) => `$${name}: ${String(type)}`).join(', ');
-  const passed = mutation.args.map(({ name }) => `${name}: $${name}`).join(', ');
-  const hasUnion = isUnionType(getNamedType(mutation.type));
-  const selection = hasUnion ? '{ __typename ... on Error { message code } }' : '';
-  const query = `mutation (${declared}) { ${mutation.name}(${passed}) ${selection} }`;
-  const response = await fetch(`${app.baseUrl}/graphql`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
-    body: JSON.stringify({ query, variables: values }),
-  });
-  const text = await response.text();
-  const { data, errors } = JSON.parse(text);
-  const result: unknown = data?.[mutation.name];
-  const message: unknown = errors?.[0]?.message ?? (result as { message?: string } | null)?.message;
-  const isRefused =
-    errors !== undefined || ((result as { __typename?: string } | null)?.__typename ?? '').endsWith('Error');
-  return { status: response.status, text, message, isRefused };
-}
-
 test('mutations with right values are taken, where they need no certain state', async () => {
-  const needsState = new Set([
-    'pauseCampaign',
-    'resumeCampaign',
-    'decideUnknownDeliveries',
-    'revokeApiToken',
-    'rotateApiToken',
-    'cancelListImport',
-  ]);
-  for (const mutation of mutations.filter(({ name }) => !needsState.has(name) && !/Import/.test(name))) {
+  for (const mutation of mutations.filter(({ name }) => !NEEDS_STATE.has(name) && !/Import/.test(name))) {
     const world = await newWorld(app, smtp);
-    const answer = await run(mutation, rightArguments(mutation, world), world.token);
+    const answer = await runMutation(app, mutation, { values: rightArguments(mutation, world), world });
     expect(answer.isRefused, `${mutation.name}: ${answer.text.slice(0, 300)}`).toBe(false);
   }
 });
@@ -149,7 +106,7 @@ describe.each(mutations.map((mutation) => ({ name: mutation.name, mutation })))(
     for (const place of placesOf(mutation.args, [])) {
       for (const [what, value] of hostile[place.type] ?? []) {
         const said = `${place.path.join('.')}: ${what}`;
-        const answer = await run(mutation, withValue(right(), place.path, value), world.token);
+        const answer = await runMutation(app, mutation, { values: withValue(right(), place.path, value), world });
         expect(answer.text, said).not.toMatch(/INTERNAL_ERROR|Something went wrong/);
         expect(answer.status, said).toBeLessThan(500);
         expect(answer.text.length, `${said} ${answer.text.slice(0, 200)}`).toBeLessThan(200_000);
@@ -158,7 +115,7 @@ describe.each(mutations.map((mutation) => ({ name: mutation.name, mutation })))(
           continue;
         }
         expect(['NUL', 'half a surrogate pair', 'NUL inside', 'NUL in a key'], said).not.toContain(what);
-        if (mutation.name.startsWith('delete') || mutation.name.endsWith('ApiToken')) world = await newWorld(app, smtp);
+        if (/^(delete|disable|logOut)|(ApiToken|Password)$/.test(mutation.name)) world = await newWorld(app, smtp);
         before = await stateOf(app, tables);
       }
       expect(await stateOf(app, tables), `${place.path.join('.')}: what was refused has changed something`).toBe(
@@ -174,65 +131,6 @@ function placesOf(inputs: readonly (GraphQLArgument | GraphQLInputField)[], path
     if (isInputObjectType(named)) return placesOf(Object.values(named.getFields()), [...path, name]);
     return [{ path: [...path, name], type: isEnumType(named) ? 'String' : named.name }];
   });
-}
-
-function rightArguments(mutation: GraphQLField<unknown, unknown>, world: World): Values {
-  return Object.fromEntries(
-    mutation.args.map(({ name, type }) => [name, rightOf(mutation.name, { name, type }, world)]),
-  );
-}
-
-function rightOf(mutation: string, { name, type }: { name: string; type: GraphQLInputType }, world: World): unknown {
-  const named = getNamedType(type);
-  if (isInputObjectType(named)) {
-    return Object.fromEntries(
-      Object.values(named.getFields()).map((field) => [field.name, rightOf(mutation, field, world)]),
-    );
-  }
-  const value =
-    rightLeaf(mutation, name, world) ?? (isEnumType(named) ? named.getValues()[0]?.name : fallback[named.name]);
-  return isListType(getNullableType(type)) ? [value] : value;
-}
-
-const fallback: Values = {
-  String: 'Some text',
-  Int: 1,
-  Boolean: false,
-  DateTime: '2030-01-31T08:00:00.000Z',
-  BigInt: '1',
-  JsonObject: {},
-};
-
-function rightLeaf(mutation: string, name: string, world: World): unknown {
-  const leaf: Values = {
-    uid: uidFor(mutation, world),
-    importUid: world.importUid,
-    listUid: world.listUid,
-    subscriber: world.subscriberUid,
-    email: mutation === 'logIn' ? world.email : `${newUid()}@person.example`,
-    password: world.password,
-    fromEmail: 'valid@sender.example',
-    defaultFromEmail: 'valid@sender.example',
-    replyTo: 'valid@sender.example',
-    html: '<p>Hello {EMAIL}</p>',
-    url: 'https://sender.example/',
-    type: mutation.includes('SendingServer') ? 'smtp' : 'text',
-    tag: `TAG_${newUid()}`,
-    settings: world.smtp,
-    fieldValues: { FIRST_NAME: 'Ada' },
-    quotaUnit: 'hour',
-    status: mutation.includes('SendingServer') ? 'active' : 'subscribed',
-    scopes: 'lists:read',
-    base64: 'RU1BSUwNCg==',
-  };
-  return leaf[name];
-}
-
-function uidFor(mutation: string, world: World): string {
-  if (mutation.includes('Import')) return world.importUid;
-  if (mutation.includes('Campaign')) return world.campaignUid;
-  if (mutation.includes('SendingServer')) return world.serverUid;
-  return world.listUid;
 }
 
 function withValue(values: Values, [head = '', ...rest]: readonly string[], value: unknown): Values {

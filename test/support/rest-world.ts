@@ -9,6 +9,7 @@ import type { RowParameter } from '../../src/rest-facade/row-parameters.ts';
 import type { RestAnswer, RestApp, RestTenant } from './rest-app.ts';
 
 export interface World extends RestTenant {
+  readonly customerUid: string;
   readonly listUid: string;
   readonly subscriberUid: string;
   readonly subscriberEmail: string;
@@ -30,6 +31,7 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
     VALUES (${owner}, ${uids.list}, 'List', 'Subject', 'list@sender.example', 'Sender') RETURNING id`);
   const listId = list?.id ?? 0n;
+  const [customer] = await db.query<{ uid: string }>(sql`SELECT uid FROM customer WHERE id = ${owner}`);
   await db.execute(
     sql`INSERT INTO hot.list_counter (customer_id, list_id) VALUES (${owner}, ${listId}) ON CONFLICT DO NOTHING`,
   );
@@ -53,6 +55,7 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
   );
   return {
     ...tenant,
+    customerUid: customer?.uid ?? '',
     listUid: uids.list,
     subscriberUid: subscriberUid(subscriber?.id ?? 0n),
     subscriberEmail,
@@ -79,6 +82,8 @@ function slot(world: World, before: string, name: string): string {
     campaigns: world.campaignUid,
     sending_servers: world.serverUid,
     imports: world.importUid,
+    customers: world.customerUid,
+    'by-email': world.email,
   };
   const value = owned[before];
   if (value === undefined)
@@ -159,7 +164,7 @@ export function askRow(
   { row, method, world, values, path }: RowRequest & { readonly row: Row; readonly method: string },
 ): Promise<RestAnswer> {
   const address = path ?? pathIn(world, row.path);
-  const { token } = world;
+  const token = row.access === 'admin' ? app.adminToken : world.token;
   if (row.takesFile) return app.rest(address, { method, token, body: formOf(values) });
   if (method !== 'GET') return app.rest(address, { method, token, body: bodyOf(values) });
   const query = new URLSearchParams();

@@ -1,0 +1,136 @@
+/**
+ * What the tests that walk every mutation of the schema share: running one over HTTP, and right values for its
+ * arguments by their names. A new noun teaches it here.
+ */
+import {
+  getNamedType,
+  getNullableType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isUnionType,
+  type GraphQLField,
+  type GraphQLInputType,
+} from 'graphql';
+import { newUid } from '../../src/lib/ids.ts';
+import { buildSchema } from '../../src/schema/build-schema.ts';
+import type { RestApp } from './rest-app.ts';
+import type { World } from './rest-world.ts';
+
+export type Values = Record<string, unknown>;
+export type Mutation = GraphQLField<unknown, unknown>;
+
+/** Every mutation of the schema. */
+export const mutations: readonly Mutation[] = Object.values(buildSchema().getMutationType()?.getFields() ?? {});
+
+/** Refused with right values, because the world's things are in another state than they need. */
+export const NEEDS_STATE: ReadonlySet<string> = new Set([
+  'pauseCampaign',
+  'resumeCampaign',
+  'decideUnknownDeliveries',
+  'revokeApiToken',
+  'rotateApiToken',
+  'cancelListImport',
+]);
+
+export interface MutationAnswer {
+  readonly status: number;
+  readonly text: string;
+  readonly message: unknown;
+  readonly isRefused: boolean;
+}
+
+/** Runs it as the world's user; as the administrator where only one may. */
+export async function runMutation(
+  app: RestApp,
+  mutation: Mutation,
+  { values, world }: { values: Values; world: World },
+): Promise<MutationAnswer> {
+  const declared = mutation.args.map(({ name, type }) => `$${name}: ${String(type)}`).join(', ');
+  const passed = mutation.args.map(({ name }) => `${name}: $${name}`).join(', ');
+  const hasUnion = isUnionType(getNamedType(mutation.type));
+  const selection = hasUnion ? '{ __typename ... on Error { message code } }' : '';
+  const query =
+    declared === ''
+      ? `mutation { ${mutation.name} ${selection} }`
+      : `mutation (${declared}) { ${mutation.name}(${passed}) ${selection} }`;
+  const token = isForAdmins(mutation) ? app.adminToken : world.token;
+  const response = await fetch(`${app.baseUrl}/graphql`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
+    body: JSON.stringify({ query, variables: values }),
+  });
+  const text = await response.text();
+  const { data, errors } = JSON.parse(text);
+  const result: unknown = data?.[mutation.name];
+  const message: unknown = errors?.[0]?.message ?? (result as { message?: string } | null)?.message;
+  const isRefused =
+    errors !== undefined || ((result as { __typename?: string } | null)?.__typename ?? '').endsWith('Error');
+  return { status: response.status, text, message, isRefused };
+}
+
+/** Whether the schema lets only administrators run it. */
+export function isForAdmins(mutation: Mutation): boolean {
+  const options: unknown = Reflect.get(mutation.extensions, 'pothosOptions');
+  return JSON.stringify(options ?? {}, ['authScopes', 'admin']).includes('"admin":true');
+}
+
+/** Right arguments of a mutation for this world. */
+export function rightArguments(mutation: GraphQLField<unknown, unknown>, world: World): Values {
+  return Object.fromEntries(
+    mutation.args.map(({ name, type }) => [name, rightOf(mutation.name, { name, type }, world)]),
+  );
+}
+
+function rightOf(mutation: string, { name, type }: { name: string; type: GraphQLInputType }, world: World): unknown {
+  const named = getNamedType(type);
+  if (isInputObjectType(named)) {
+    return Object.fromEntries(
+      Object.values(named.getFields()).map((field) => [field.name, rightOf(mutation, field, world)]),
+    );
+  }
+  const value =
+    rightLeaf(mutation, name, world) ?? (isEnumType(named) ? named.getValues()[0]?.name : fallback[named.name]);
+  return isListType(getNullableType(type)) ? [value] : value;
+}
+
+const fallback: Values = {
+  String: 'Some text',
+  Int: 1,
+  Boolean: false,
+  DateTime: '2030-01-31T08:00:00.000Z',
+  BigInt: '1',
+  JsonObject: {},
+};
+
+function rightLeaf(mutation: string, name: string, world: World): unknown {
+  const leaf: Values = {
+    uid: uidFor(mutation, world),
+    importUid: world.importUid,
+    listUid: world.listUid,
+    subscriber: world.subscriberUid,
+    email: mutation === 'logIn' ? world.email : `${newUid()}@person.example`,
+    password: world.password,
+    fromEmail: 'valid@sender.example',
+    defaultFromEmail: 'valid@sender.example',
+    replyTo: 'valid@sender.example',
+    html: '<p>Hello {EMAIL}</p>',
+    url: 'https://sender.example/',
+    type: mutation.includes('SendingServer') ? 'smtp' : 'text',
+    tag: `TAG_${newUid()}`,
+    settings: world.smtp,
+    fieldValues: { FIRST_NAME: 'Ada' },
+    quotaUnit: 'hour',
+    status: mutation.includes('SendingServer') ? 'active' : 'subscribed',
+    scopes: 'lists:read',
+    base64: 'RU1BSUwNCg==',
+  };
+  return leaf[name];
+}
+
+function uidFor(mutation: string, world: World): string {
+  if (mutation.includes('Import')) return world.importUid;
+  if (mutation.includes('Campaign')) return world.campaignUid;
+  if (mutation.includes('SendingServer')) return world.serverUid;
+  return world.listUid;
+}
