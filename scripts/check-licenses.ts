@@ -17,6 +17,7 @@ const PERMISSIVE = new Set([
 /** Packages that may stay although their licence is not in the list, each with the reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   elkjs: 'EPL-2.0, unchanged and replaceable: comes with the studio of the Prisma command line, which we never start',
+  nub: 'MIT, written MIT/X11; comes with the table of currencies',
   'seq-queue': 'MIT by its LICENSE file, which its manifest does not repeat; comes with the Prisma command line',
   '@visx/vendor': 'MIT and ISC, written as prose instead of as an expression; comes with the Prisma command line',
 };
