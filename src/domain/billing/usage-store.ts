@@ -1,0 +1,56 @@
+/**
+ * How much of a plan's limits a customer uses. Small nouns are counted where they stand, people from the counters
+ * that triggers keep. Whoever must not be overtaken asks under `holdUsage`.
+ */
+import { sql, type Queryable, type Sql, type Transaction } from '../../db/database.ts';
+
+/** The limits of a plan that count things which exist. Automations and domains join when there are any. */
+export const COUNTED_LIMITS = [
+  'list_max',
+  'subscriber_max',
+  'subscriber_per_list_max',
+  'segment_per_list_max',
+  'campaign_max',
+  'sending_servers_max',
+] as const;
+export type CountedLimit = (typeof COUNTED_LIMITS)[number];
+
+/** What is counted: of the customer, and of one of its lists where the limit is one of a list. */
+export interface UsageKey {
+  readonly customerId: bigint;
+  readonly limit: CountedLimit;
+  /** For limits of a list. */
+  readonly listId?: bigint | undefined;
+}
+
+const PEOPLE = sql`coalesce(sum(subscribed + unsubscribed + unconfirmed + pending), 0)`;
+
+/** Lets nobody else make one of these for this customer until the transaction ends: what is counted then stays true. */
+export async function holdUsage(tx: Transaction, { customerId, limit }: UsageKey): Promise<void> {
+  const lock = `mailwright:usage:${limit}:${customerId}`;
+  await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`, 'billing.hold-usage');
+}
+
+/** How many there are now. */
+export async function countUsage(db: Queryable, key: UsageKey): Promise<number> {
+  const [row] = await db.query<{ used: number }>(sql`SELECT (${counted(key)})::float8 AS used`);
+  return row?.used ?? 0;
+}
+
+/** The count as a subselect. */
+export function counted({ customerId, limit, listId }: UsageKey): Sql {
+  switch (limit) {
+    case 'list_max':
+      return sql`SELECT count(*) FROM mail_list WHERE customer_id = ${customerId}`;
+    case 'subscriber_max':
+      return sql`SELECT ${PEOPLE} FROM hot.list_counter WHERE customer_id = ${customerId}`;
+    case 'subscriber_per_list_max':
+      return sql`SELECT ${PEOPLE} FROM hot.list_counter WHERE customer_id = ${customerId} AND list_id = ${listId ?? null}`;
+    case 'segment_per_list_max':
+      return sql`SELECT count(*) FROM segment WHERE customer_id = ${customerId} AND list_id = ${listId ?? null}`;
+    case 'campaign_max':
+      return sql`SELECT count(*) FROM campaign WHERE customer_id = ${customerId}`;
+    case 'sending_servers_max':
+      return sql`SELECT count(*) FROM sending_server WHERE customer_id = ${customerId} AND NOT is_system`;
+  }
+}
