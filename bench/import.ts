@@ -170,6 +170,8 @@ async function contextFor(database: Context['database']): Promise<Context> {
       userUid: newUid(),
       customerId: customer?.id ?? 0n,
       tokenId: 1n,
+      tokenUid: '',
+      tokenKind: 'primary',
       isAdmin: false,
       scopes: ['*'],
     },

@@ -77,6 +77,6 @@ async function isAdministrator(ctx: Context, req: IncomingMessage): Promise<bool
           .replace(/^[^:]*:/, '')
       : credentials;
   if (token === '') return false;
-  const found = await authenticateToken(ctx.db, token, null);
+  const found = await authenticateToken(ctx.db, { text: token, isSession: false, ipAddress: null });
   return found?.viewer.isAdmin === true;
 }

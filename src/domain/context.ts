@@ -8,12 +8,20 @@ import { UnauthenticatedError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import type { Limits } from './limits.ts';
 
+/**
+ * `primary`: one a user, kept until rotated. `login`: made by logging in, expires when unused. `named`: made by hand.
+ * `session`: a browser's cookie, which is no API token.
+ */
+export type TokenKind = 'primary' | 'login' | 'named' | 'session';
+
 /** Who asks, as the token said; null for the public and for jobs that act for the house. */
 export interface Viewer {
   readonly userId: bigint;
   readonly userUid: string;
   readonly customerId: bigint;
   readonly tokenId: bigint;
+  readonly tokenUid: string;
+  readonly tokenKind: TokenKind;
   readonly isAdmin: boolean;
   /** What the token may do: `*`, or names such as `lists:read`. */
   readonly scopes: readonly string[];

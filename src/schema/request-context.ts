@@ -12,14 +12,21 @@ export interface Means extends Omit<Context, 'db' | 'tx' | 'viewer' | 'ipAddress
 }
 
 export interface Credentials {
+  /** An API token. */
   readonly token?: string | undefined;
+  /** The text of a session's cookie, which the door has found to come from our own pages; looked at without a token only. */
+  readonly session?: string | undefined;
   readonly ipAddress: string | null;
   readonly door: Door;
 }
 
 /** Looks up the token, once per request. One that is not valid makes the viewer null; fields then say so. */
-export async function makeContext(means: Means, { token, ipAddress, door }: Credentials): Promise<GraphqlContext> {
-  const found = token ? await authenticateToken(means.database, token, ipAddress) : null;
+export async function makeContext(means: Means, credentials: Credentials): Promise<GraphqlContext> {
+  const { token, session, ipAddress, door } = credentials;
+  const text = token ?? session;
+  const found = text
+    ? await authenticateToken(means.database, { text, isSession: token === undefined, ipAddress })
+    : null;
   return {
     ...means,
     db: means.database,

@@ -16,6 +16,8 @@ const viewerOf = ({ customerId, userId }: typeof owner) => ({
   userId,
   userUid: 'x',
   tokenId: 0n,
+  tokenUid: 't',
+  tokenKind: 'primary' as const,
   isAdmin: false,
   scopes: ['*'],
 });

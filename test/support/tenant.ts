@@ -18,6 +18,8 @@ export async function createTenant(ctx: Context): Promise<Context> {
     userUid: row.uid,
     customerId: row.customer_id,
     tokenId: 0n,
+    tokenUid: '0000000000000',
+    tokenKind: 'primary' as const,
     isAdmin: false,
     scopes: ['*'],
   };

@@ -4,7 +4,7 @@
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import { sha256 } from '../../lib/crypto.ts';
-import type { Viewer } from '../context.ts';
+import type { TokenKind, Viewer } from '../context.ts';
 import { LOGIN_TOKEN_IDLE_DAYS } from './account-limits.ts';
 import type { RestDialect } from './api-token-store.ts';
 
@@ -19,24 +19,33 @@ const USE_NOTED_EVERY_SECONDS = 60;
 /** Ours have 60, an operator's own up to 100. What is longer is no token, and is not worth a digest. */
 const TOKEN_LENGTH_MAX = 100;
 
+/** A credential as it came in: an API token, or the text of a session's cookie. One is never taken for the other. */
+export interface Credential {
+  readonly text: string;
+  readonly isSession: boolean;
+  readonly ipAddress: string | null;
+}
+
 interface Row {
   user_id: bigint;
   user_uid: string;
   customer_id: bigint;
   token_id: bigint;
+  token_uid: string;
+  token_kind: TokenKind;
   is_admin: boolean;
   scopes: string[];
   rest_dialect: RestDialect | null;
 }
 
-/** Who this token speaks for, or null when it is unknown, expired, revoked, or its user or customer is disabled. */
-export async function authenticateToken(
-  db: Queryable,
-  token: string,
-  ipAddress: string | null,
-): Promise<Authentication | null> {
-  if (token === '' || token.length > TOKEN_LENGTH_MAX) return null;
-  const [row] = await db.query<Row>(findAndNoteUse(sha256(token), ipAddress), 'accounts.authenticate');
+/**
+ * Who this credential speaks for, or null when it is unknown, expired, revoked, of the other kind, or its user or
+ * customer is disabled.
+ */
+export async function authenticateToken(db: Queryable, credential: Credential): Promise<Authentication | null> {
+  const { text } = credential;
+  if (text === '' || text.length > TOKEN_LENGTH_MAX) return null;
+  const [row] = await db.query<Row>(findAndNoteUse(sha256(text), credential), 'accounts.authenticate');
   if (!row) return null;
   return {
     viewer: {
@@ -44,6 +53,8 @@ export async function authenticateToken(
       userUid: row.user_uid,
       customerId: row.customer_id,
       tokenId: row.token_id,
+      tokenUid: row.token_uid,
+      tokenKind: row.token_kind,
       isAdmin: row.is_admin,
       scopes: row.scopes,
     },
@@ -71,19 +82,19 @@ export async function standingOfTokens(
   return new Map(rows.map((row) => [row.id, row.is_admin]));
 }
 
-function findAndNoteUse(digest: Buffer, ipAddress: string | null) {
+function findAndNoteUse(digest: Buffer, { isSession, ipAddress }: Credential) {
   return sql`
     WITH found AS (
-      SELECT t.customer_id, t.id AS token_id, t.user_id, u.uid AS user_uid, u.is_admin, t.scopes, t.rest_dialect
+      SELECT t.customer_id, t.id AS token_id, t.uid AS token_uid, t.kind AS token_kind, t.user_id, u.uid AS user_uid, u.is_admin, t.scopes, t.rest_dialect
         FROM api_token t
         JOIN app_user u ON u.customer_id = t.customer_id AND u.id = t.user_id
         JOIN customer c ON c.id = t.customer_id
-       WHERE t.digest = ${digest} AND t.revoked_at IS NULL
+       WHERE t.digest = ${digest} AND (t.kind = 'session') = ${isSession}::boolean AND t.revoked_at IS NULL
          AND (t.expires_at IS NULL OR t.expires_at > now()) AND u.status = 'active' AND c.status = 'active'
     ), noted AS (
       UPDATE api_token t SET
         last_used_at = now(), last_used_ip = ${ipAddress}::text,
-        expires_at = CASE WHEN t.kind = 'login' THEN now() + make_interval(days => ${LOGIN_TOKEN_IDLE_DAYS}::int)
+        expires_at = CASE WHEN t.kind IN ('login', 'session') THEN now() + make_interval(days => ${LOGIN_TOKEN_IDLE_DAYS}::int)
                           ELSE t.expires_at END
       FROM found f
       WHERE t.customer_id = f.customer_id AND t.id = f.token_id

@@ -102,7 +102,10 @@ test('a list has the rates of all its campaigns, deleted ones included', async (
   };
   const expected = { openUniqRate: 0.4, clickRate: 0.1333 };
   expect(await rates()).toMatchObject(expected);
-  const viewer = { userId: 1n, userUid: 'u', customerId, tokenId: 0n, isAdmin: false, scopes: ['*'] };
+  const viewer = {
+    ...{ userId: 1n, userUid: 'u', customerId, isAdmin: false, scopes: ['*'] },
+    ...{ tokenId: 0n, tokenUid: 't', tokenKind: 'primary' as const },
+  };
   await deleteCampaign({ ...ctx, viewer }, seeded.campaignUid);
   expect(await rates()).toMatchObject(expected);
 });
