@@ -90,8 +90,8 @@ async function untilReady(url: string, child: ChildProcess): Promise<void> {
   throw new Error('The product does not get ready.');
 }
 
-/** Fields 14 and 15 of /proc/<pid>/stat, in hundredths of a second. */
-function cpuSecondsOf(pid: number): number {
+/** Processor time of a process: fields 14 and 15 of /proc/<pid>/stat, in hundredths of a second. */
+export function cpuSecondsOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /, '')
     .split(' ');

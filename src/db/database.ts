@@ -94,6 +94,21 @@ function statementsOf(runner: pg.Pool | pg.PoolClient): Queryable {
   };
 }
 
+const PREPARED_NAMES_MAX = 1_000;
+const preparedNames = new Map<string, string>();
+
+/**
+ * A name for a statement that is put together from few parts, so that every text it comes to is prepared once a
+ * connection: `prefix` and a number of the text. Undefined when there are too many texts: then it is not prepared.
+ */
+export function preparedName(prefix: string, { text }: Sql): string | undefined {
+  const known = preparedNames.get(text);
+  if (known !== undefined || preparedNames.size >= PREPARED_NAMES_MAX) return known;
+  const name = `${prefix}.${preparedNames.size}`;
+  preparedNames.set(text, name);
+  return name;
+}
+
 function config(statement: Sql, name: string | undefined): pg.QueryConfig {
   return { text: statement.text, values: statement.values, ...(name === undefined ? {} : { name }) };
 }

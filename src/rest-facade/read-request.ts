@@ -25,7 +25,8 @@ export async function readRequest(req: IncomingMessage, query: string, takesFile
     const completeBag = async () => buildBag([...fromQuery, ...parameters, ...(await later())]);
     return { bag: buildBag([...fromQuery, ...parameters]), ...(file ? { file } : {}), completeBag };
   }
-  const bag = buildBag([...fromQuery, ...bodyParameters(await readBody(req), type)]);
+  const body = hasBody(req) ? bodyParameters(await readBody(req), type) : [];
+  const bag = buildBag([...fromQuery, ...body]);
   return { bag, completeBag: () => Promise.resolve(bag) };
 }
 

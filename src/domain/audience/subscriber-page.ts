@@ -3,9 +3,10 @@
  * counters; where a numbered page begins is found from the block counters (hot.subscriber_block), so that the last
  * page of a long list costs what its first one costs. The order is by list and id, and never changes.
  */
-import { sql, empty, type Queryable, type Sql } from '../../db/database.ts';
+import { sql, empty, preparedName, type Queryable, type Sql } from '../../db/database.ts';
 import type { Context } from '../context.ts';
 import type { MailList } from './list.ts';
+import type { PeopleCount } from './list-head.ts';
 import { SUBSCRIBER_COLUMNS } from './subscriber-store.ts';
 import type { Subscriber } from './subscriber.ts';
 
@@ -30,19 +31,32 @@ export interface SubscriberPosition {
 
 /** Ids per block are 2 to this: the same number as in the triggers that count (migration `hot`). */
 const BLOCK_BITS = 11;
+/** Up to here walking along the index is quicker than asking the blocks where to begin. */
+const NEAR_OFFSET = 500;
 
-/** How many the filter means, from counters. Both filters at once are the one exception: those are counted. */
-export async function countSubscribers(ctx: Context, filter: SubscriberFilter): Promise<number> {
+/**
+ * How many the filter means, from counters: those given, or read here. Both filters at once are the one exception:
+ * those are counted.
+ */
+export async function countSubscribers(ctx: Context, filter: SubscriberFilter, known?: PeopleCount): Promise<number> {
   const { opened, clicked } = filter;
-  const [row] = await ctx.db.query<{ everybody: number; openers: number; clickers: number }>(sql`
-    SELECT coalesce(sum(subscribed + unsubscribed + unconfirmed + pending), 0)::int AS everybody,
-           coalesce(sum(openers), 0)::int AS openers, coalesce(sum(clickers), 0)::int AS clickers
-      FROM hot.list_counter c WHERE c.customer_id = ${filter.customerId} ${onList(sql`c`, filter)}`);
-  const { everybody = 0, openers = 0, clickers = 0 } = row ?? {};
+  const { everybody, openers, clickers } = known ?? (await countPeople(ctx.db, filter));
   if (opened !== undefined && clicked !== undefined) return countBoth(ctx.db, filter, everybody, { openers, clickers });
   if (opened !== undefined) return opened ? openers : everybody - openers;
   if (clicked !== undefined) return clicked ? clickers : everybody - clickers;
   return everybody;
+}
+
+async function countPeople(db: Queryable, filter: SubscriberFilter): Promise<PeopleCount> {
+  const statement = sql`
+    SELECT coalesce(sum(subscribed + unsubscribed + unconfirmed + pending), 0)::int AS everybody,
+           coalesce(sum(openers), 0)::int AS openers, coalesce(sum(clickers), 0)::int AS clickers
+      FROM hot.list_counter c WHERE c.customer_id = ${filter.customerId} ${onList(sql`c`, filter)}`;
+  const [row] = await db.query<PeopleCount & Record<string, unknown>>(
+    statement,
+    preparedName('audience.count', statement),
+  );
+  return row ?? { everybody: 0, openers: 0, clickers: 0 };
 }
 
 /** One numbered page; `total` is what `countSubscribers` said. */
@@ -84,12 +98,17 @@ async function unfilteredPage(
   filter: SubscriberFilter,
   { offset, limit }: SubscriberWindow,
 ): Promise<Subscriber[]> {
-  const [start] = await db.query<{ listId: bigint; block: bigint; passed: number }>(sql`
+  if (offset <= NEAR_OFFSET) return rowsInOrder(db, filter, { direction: 'forward', limit, offset });
+  const statement = sql`
     SELECT list_id AS "listId", block, passed FROM (
       SELECT list_id, block, members, (sum(members) OVER (ORDER BY list_id, block) - members)::int AS passed
         FROM hot.subscriber_block b WHERE b.customer_id = ${filter.customerId} ${onList(sql`b`, filter)}) running
      WHERE passed <= ${offset} AND passed + members > ${offset}
-     ORDER BY list_id, block LIMIT 1`);
+     ORDER BY list_id, block LIMIT 1`;
+  const [start] = await db.query<{ listId: bigint; block: bigint; passed: number }>(
+    statement,
+    preparedName('audience.page_start', statement),
+  );
   if (!start) return [];
   const after = { listId: start.listId, id: (start.block << BigInt(BLOCK_BITS)) - 1n };
   return rowsInOrder(db, filter, { direction: 'forward', limit, offset: offset - start.passed, after });
@@ -106,11 +125,12 @@ interface Reading {
 /** Finds the page's keys in an index alone, then its rows. */
 async function rowsInOrder(db: Queryable, filter: SubscriberFilter, reading: Reading): Promise<Subscriber[]> {
   const order = reading.direction === 'forward' ? sql`ASC` : sql`DESC`;
-  return db.query<Subscriber>(sql`
+  const statement = sql`
     SELECT ${SUBSCRIBER_COLUMNS} FROM (
       ${keysOf(filter, reading)} ORDER BY k.list_id ${order}, k.id ${order} OFFSET ${reading.offset} LIMIT ${reading.limit}) page
       JOIN subscriber s ON s.customer_id = ${filter.customerId} AND s.list_id = page.list_id AND s.id = page.id
-     ORDER BY s.list_id ${order}, s.id ${order}`);
+     ORDER BY s.list_id ${order}, s.id ${order}`;
+  return db.query<Subscriber>(statement, preparedName('audience.page', statement));
 }
 
 function keysOf(filter: SubscriberFilter, { after, before }: Reading): Sql {

@@ -25,6 +25,8 @@ export interface Subscriber {
   readonly createdAt: Date;
   readonly updatedAt: Date;
   readonly pendingUntil: Date | null;
+  /** The tags of the list's fields, where whoever read the row knew them. */
+  readonly fieldTags?: readonly string[];
 }
 
 /** By which door a change of consent came: kept in the history. */

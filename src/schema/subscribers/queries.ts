@@ -1,6 +1,7 @@
 /** Reading subscribers: one, all with an address, by numbered pages and by key. */
 import { resolveCursorConnection, type ResolveCursorConnectionArgs } from '@pothos/plugin-relay';
 import { findSubscriber, subscribersByAddress } from '../../domain/audience/find-subscriber.ts';
+import { ownListHead } from '../../domain/audience/list-head.ts';
 import { ownList } from '../../domain/audience/own-list.ts';
 import {
   countSubscribers,
@@ -57,10 +58,12 @@ builder.queryField('subscribersPage', (t) =>
     errors: {},
     args: { listUid: t.arg.string(), ...activityArgs(), ...pageArgs() },
     resolve: async (_root, args, ctx) => {
-      const filter = filterOf(ctx, args.listUid ? await ownList(ctx, args.listUid) : undefined, args);
+      const head = args.listUid ? await ownListHead(ctx, args.listUid) : undefined;
+      const filter = filterOf(ctx, head?.list, args);
       const { page, perPage, offset } = pageWindow(args);
-      const total = await countSubscribers(ctx, filter);
-      const nodes = await subscriberPage(ctx, filter, { offset, limit: perPage, total });
+      const total = await countSubscribers(ctx, filter, head);
+      const people = await subscriberPage(ctx, filter, { offset, limit: perPage, total });
+      const nodes = head ? people.map((person) => ({ ...person, fieldTags: head.fieldTags })) : people;
       return { nodes, total, page, perPage };
     },
   }),

@@ -1,0 +1,236 @@
+/**
+ * What the facade costs: `GET /subscribers` (25 rows with 3 fields, of a long list) over REST, the same operation over
+ * `/graphql`, and the bare SQL through `pg` in a plain `node:http` server. Each server has one core to itself, the
+ * database and the load share the other; they are asked in turns.
+ *
+ *   node bench/facade-row.ts [--smoke] [--people 200000] [--seconds 4] [--rounds 3] [--connections 16]
+ *
+ * The bare server answers the same body from two statements, the page's rows and the counter, without looking at a
+ * token. Bars: REST at least 0.35 of it, and not slower than `/graphql`.
+ */
+import { execFileSync, fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent, createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { startScratchPostgres } from '../scripts/scratch-postgres.ts';
+import { BENCH_TOKEN, cpuSecondsOf, startProduct } from './support/product.ts';
+
+const { values } = parseArgs({
+  options: {
+    smoke: { type: 'boolean', default: false },
+    people: { type: 'string' },
+    seconds: { type: 'string' },
+    rounds: { type: 'string' },
+    connections: { type: 'string', default: '16' },
+    /** Internal: serves the bare SQL for this list of this database. */
+    bare: { type: 'string' },
+    list: { type: 'string', default: '' },
+  },
+});
+const people = Number(values.people ?? (values.smoke ? 2_000 : 200_000));
+const seconds = Number(values.seconds ?? (values.smoke ? 0.5 : 4));
+const rounds = Number(values.rounds ?? (values.smoke ? 1 : 3));
+const connections = Number(values.connections);
+const PER_PAGE = 25;
+const WARM_UP_SECONDS = 3;
+
+/** What REST shows of a row, asked for over GraphQL: the facade's own operation. */
+const OPERATION = `query Subscribers($listUid: String, $page: Int!, $perPage: Int!) {
+  subscribersPage(listUid: $listUid, page: $page, perPage: $perPage) {
+    __typename
+    ... on SubscriberPage { nodes { id uid email status fieldValues } total page perPage }
+  }
+}`;
+
+interface Target {
+  readonly name: string;
+  /** Of the process that answers. */
+  readonly pid: number;
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  readonly body?: string;
+}
+
+if (values.bare === undefined) await main();
+else await serveBare(values.bare, BigInt(values.list));
+
+async function main(): Promise<void> {
+  const postgres = await startScratchPostgres(['fsync=on', 'autovacuum=on', 'shared_buffers=256MB']);
+  const product = await startProduct(postgres.url, { ROLES: 'web' });
+  let bare: { child: ChildProcess; port: number } | undefined;
+  try {
+    const { uid, id } = await makeList(postgres.url);
+    bare = await startBare(postgres.url, id);
+    giveOneCore([product.pid, bare.child.pid ?? 0]);
+    const targets: Target[] = [
+      { name: 'bare SQL', pid: bare.child.pid ?? 0, method: 'GET', url: `http://127.0.0.1:${bare.port}/` },
+      {
+        name: 'REST',
+        pid: product.pid,
+        method: 'GET',
+        url: `${product.url}/api/v1/subscribers?list_uid=${uid}&per_page=${PER_PAGE}`,
+      },
+      {
+        name: 'GraphQL',
+        pid: product.pid,
+        method: 'POST',
+        url: `${product.url}/graphql`,
+        body: JSON.stringify({ query: OPERATION, variables: { listUid: uid, page: 1, perPage: PER_PAGE } }),
+      },
+    ];
+    const [bareFigures, rest, graphql] = await inTurns(targets);
+    if (!bareFigures || !rest || !graphql) return;
+    const compare = (other: Figures) =>
+      `${(rest.rate / other.rate).toFixed(2)} by rate, ${(other.cpuMs / rest.cpuMs).toFixed(2)} by processor time`;
+    console.log(`REST reaches ${compare(bareFigures)} of the bare SQL (asked 0.35)`);
+    console.log(`REST reaches ${compare(graphql)} of GraphQL (asked 1)`);
+  } finally {
+    bare?.child.kill();
+    await product.stop();
+    await postgres.stop();
+  }
+}
+
+/** A list of the administrator's, filled by one statement. */
+async function makeList(url: string): Promise<{ uid: string; id: bigint }> {
+  const client = new pg.Client(url);
+  await client.connect();
+  const { rows } = await client.query(`
+    INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
+    SELECT id, '00000000000ab', 'People', 'News', 'a@shop.example', 'Shop' FROM customer LIMIT 1 RETURNING id, uid, customer_id`);
+  const { id, uid, customer_id: customerId } = rows[0];
+  await client.query(
+    `INSERT INTO list_field (customer_id, uid, list_id, type, label, tag)
+     SELECT $1, 'f' || n, $2, 'text', tag, tag FROM unnest(ARRAY['FIRST_NAME','LAST_NAME','CITY']) WITH ORDINALITY t(tag, n)`,
+    [customerId, id],
+  );
+  await client.query(
+    `INSERT INTO subscriber (customer_id, list_id, email, email_key, status, fields, tags)
+     SELECT $1, $2, 'person' || n || '@example.org', 'person' || n || '@example.org', 'subscribed',
+            jsonb_build_object('FIRST_NAME', 'Name' || n, 'LAST_NAME', 'Last' || n % 100, 'CITY', 'City' || n % 50), '{}'
+       FROM generate_series(1, $3::int) n`,
+    [customerId, id, people],
+  );
+  await client.query('VACUUM ANALYZE');
+  await client.end();
+  return { uid, id: BigInt(id) };
+}
+
+interface Figures {
+  /** Requests per second. */
+  readonly rate: number;
+  /** Processor time of the server a request: says more than the rate where others load the machine too. */
+  readonly cpuMs: number;
+}
+
+/** The median of the rounds, by rate. */
+async function inTurns(targets: readonly Target[]): Promise<Figures[]> {
+  const figures = targets.map((): Figures[] => []);
+  // What is compiled on the way is not what is measured.
+  for (const target of targets) await ask(target, Math.min(WARM_UP_SECONDS, seconds));
+  for (let round = 0; round < rounds; round++) {
+    for (const [at, target] of targets.entries()) figures[at]?.push(await ask(target, seconds));
+  }
+  return targets.map(({ name }, at) => {
+    const sorted = (figures[at] ?? []).toSorted((a, b) => a.rate - b.rate);
+    const median = sorted[Math.floor(sorted.length / 2)] ?? { rate: 0, cpuMs: 0 };
+    const all = sorted.map(({ rate }) => Math.round(rate)).join(', ');
+    console.log(
+      `${name}: ${Math.round(median.rate)} requests/s (${all}), ${median.cpuMs.toFixed(2)} ms of processor each`,
+    );
+    return median;
+  });
+}
+
+/** Asks over kept-open connections, one request after the other on each. */
+async function ask(target: Target, duration: number): Promise<Figures> {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const startedAt = performance.now();
+  const cpuBefore = cpuSecondsOf(target.pid);
+  let answered = 0;
+  const lane = async () => {
+    while (performance.now() < startedAt + duration * 1_000) {
+      await askOnce(target, agent);
+      answered++;
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, lane));
+  const cpuMs = ((cpuSecondsOf(target.pid) - cpuBefore) * 1_000) / answered;
+  agent.destroy();
+  return { rate: answered / ((performance.now() - startedAt) / 1_000), cpuMs };
+}
+
+function askOnce({ method, url, body }: Target, agent: Agent): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const req = request(url, {
+      method,
+      agent,
+      headers: {
+        Authorization: `Bearer ${BENCH_TOKEN}`,
+        ...(body === undefined
+          ? {}
+          : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }),
+      },
+    });
+    req.on('error', reject);
+    req.on('response', (res) => {
+      res.resume();
+      res.on('end', () =>
+        res.statusCode === 200 ? resolve() : reject(new Error(`${url} answered ${res.statusCode}.`)),
+      );
+    });
+    req.end(body);
+  });
+}
+
+/** The servers on the first core, whoever asks on the others; where the system cannot say so, they share. */
+function giveOneCore(servers: readonly number[]): void {
+  if (availableParallelism() < 2) return;
+  try {
+    for (const pid of servers) execFileSync('taskset', ['-a', '-cp', '0', String(pid)], { stdio: 'ignore' });
+    execFileSync('taskset', ['-a', '-cp', `1-${availableParallelism() - 1}`, String(process.pid)], { stdio: 'ignore' });
+  } catch {
+    console.log('taskset is not here: the servers are not held to one core.');
+  }
+}
+
+async function startBare(url: string, list: bigint): Promise<{ child: ChildProcess; port: number }> {
+  const child = fork(fileURLToPath(import.meta.url), ['--bare', url, '--list', String(list)], {
+    execArgv: ['--max-semi-space-size=8'],
+  });
+  const [port] = await once(child, 'message');
+  return { child, port: Number(port) };
+}
+
+/** The yardstick: a pool, two prepared statements, one body. */
+async function serveBare(url: string, list: bigint): Promise<void> {
+  const pool = new pg.Pool({ connectionString: url, max: 10 });
+  const page = {
+    name: 'page',
+    text: `SELECT id, email, status, fields FROM subscriber WHERE customer_id = 1 AND list_id = $1 ORDER BY id LIMIT ${PER_PAGE}`,
+    values: [list],
+  };
+  const total = {
+    name: 'total',
+    text: 'SELECT subscribed + unsubscribed + unconfirmed + pending AS total FROM hot.list_counter WHERE customer_id = 1 AND list_id = $1',
+    values: [list],
+  };
+  const server = createServer((_req, res) => {
+    void Promise.all([pool.query(page), pool.query(total)]).then(([rows, counts]) => {
+      const data = rows.rows.map(({ id, email, status, fields }) => ({ id: Number(id), email, status, ...fields }));
+      const text = JSON.stringify({
+        data,
+        links: {},
+        meta: { current_page: 1, per_page: PER_PAGE, total: counts.rows[0].total },
+      });
+      res.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) });
+      res.end(text);
+    });
+  });
+  server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
+  process.once('disconnect', () => process.exit(0));
+}
