@@ -2,6 +2,7 @@
 import type { Notifications } from '../db/listen.ts';
 import type { Prisma } from '../db/prisma.ts';
 import type { RestDialect } from '../domain/accounts/api-token-store.ts';
+import type { AuditTrail } from '../domain/accounts/audit-trail.ts';
 import type { Context } from '../domain/context.ts';
 import { assert } from '../lib/errors.ts';
 
@@ -13,6 +14,8 @@ export interface GraphqlContext extends Context {
   readonly prisma: Prisma;
   /** LISTEN/NOTIFY, for subscriptions. */
   readonly notifications: Notifications;
+  /** Where every mutation is noted. */
+  readonly audit: AuditTrail;
   readonly door: Door;
   /** The token's own REST dialect, or null. */
   readonly restDialect: RestDialect | null;

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { execute, type DocumentNode, type ExecutionResult, type GraphQLSchema } from 'graphql';
 import type { RestDialect } from '../domain/accounts/api-token-store.ts';
+import { createAuditTrail } from '../domain/accounts/audit-trail.ts';
 import { buildSchema } from './build-schema.ts';
 import { Documents } from './documents.ts';
 import { createHttpDoor, type Caller, type DoorOptions } from './http-door.ts';
@@ -12,7 +13,8 @@ import { makeContext, type Means } from './request-context.ts';
 import { createSocketDoor } from './socket-door.ts';
 
 export interface GraphqlServerOptions {
-  readonly means: Means;
+  /** The audit trail is made here, as it ends with this server. */
+  readonly means: Omit<Means, 'audit'>;
   /** Serves GraphiQL to browsers, and lets strangers read the schema, which it needs. */
   readonly explorer: boolean;
 }
@@ -43,7 +45,8 @@ export interface GraphqlServer {
 }
 
 /** Makes the server; nothing listens yet: the web server hands it requests and upgrades. */
-export function createGraphqlServer({ means, explorer }: GraphqlServerOptions): GraphqlServer {
+export function createGraphqlServer({ means: given, explorer }: GraphqlServerOptions): GraphqlServer {
+  const means = { ...given, audit: createAuditTrail(given.database, given.log) };
   const schema = buildSchema();
   const connections = new LiveConnections(means.database, means.log);
   const door: DoorOptions = {
@@ -64,6 +67,7 @@ export function createGraphqlServer({ means, explorer }: GraphqlServerOptions): 
     close: async () => {
       connections.close();
       await Promise.all([sockets.close(), http.close()]);
+      await means.audit.close();
     },
   };
 }

@@ -1,6 +1,7 @@
 /**
  * The rules that hold for every field with arguments: texts that the database cannot hold are refused, `executionsMax`
- * counts per request (aliases do not multiply a login), and a foreign uid is answered as the door wants it.
+ * counts per request (aliases do not multiply a login), and a foreign uid is answered as the door wants it. And for
+ * every mutation: what went well is in the audit trail before it is answered.
  */
 import SchemaBuilder, {
   BasePlugin,
@@ -18,6 +19,7 @@ import {
   RateLimitedError,
   ValidationError,
 } from '../lib/errors.ts';
+import { auditEntryOf } from './audit.ts';
 import { graphqlContext, type GraphqlContext } from './context.ts';
 
 declare global {
@@ -46,7 +48,7 @@ const NEXT_REQUEST_SECONDS = 1;
 
 class HousePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override wrapResolve(resolver: Resolver<Types>, fieldConfig: PothosOutputFieldConfig<Types>): Resolver<Types> {
-    return this.#guard(resolver, fieldConfig);
+    return this.#guard(fieldConfig.kind === 'Mutation' ? audited(resolver) : resolver, fieldConfig);
   }
 
   override wrapSubscribe(
@@ -71,6 +73,16 @@ class HousePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       }
     };
   }
+}
+
+/** A mutation that notes, when it has gone well, that it was done. */
+function audited<Types extends SchemaTypes>(resolver: Resolver<Types>): Resolver<Types> {
+  return async (source, args, context, info) => {
+    const result: unknown = await resolver(source, args, context, info);
+    const ctx = graphqlContext(context);
+    await ctx.audit.record(auditEntryOf({ operation: info.fieldName, args, result, ctx }));
+    return result;
+  };
 }
 
 export const housePlugin = 'house';

@@ -1,6 +1,7 @@
 /** Makes the context of one operation: who asks, by which door, from where. */
 import type { Notifications } from '../db/listen.ts';
 import type { Prisma } from '../db/prisma.ts';
+import type { AuditTrail } from '../domain/accounts/audit-trail.ts';
 import { authenticateToken } from '../domain/accounts/authenticate-token.ts';
 import type { Context } from '../domain/context.ts';
 import type { Door, GraphqlContext } from './context.ts';
@@ -9,6 +10,7 @@ import type { Door, GraphqlContext } from './context.ts';
 export interface Means extends Omit<Context, 'db' | 'tx' | 'viewer' | 'ipAddress'> {
   readonly prisma: Prisma;
   readonly notifications: Notifications;
+  readonly audit: AuditTrail;
 }
 
 export interface Credentials {

@@ -1,0 +1,66 @@
+/**
+ * What the audit trail says of a mutation that went well: read from its arguments and its result, for every mutation
+ * alike, so that none can forget it. Only names and uids are taken, never a value (hard case E22).
+ */
+import type { AuditActor, AuditEntry } from '../domain/accounts/audit-trail.ts';
+import { isUid, subscriberUid } from '../lib/ids.ts';
+import type { GraphqlContext } from './context.ts';
+
+export interface MutationDone {
+  readonly operation: string;
+  readonly args: object;
+  readonly result: unknown;
+  readonly ctx: GraphqlContext;
+}
+
+/** Arguments that name what a mutation is about, the nearest first. */
+const TARGET_ARGUMENTS = ['uid', 'importUid', 'campaignUid', 'customerUid', 'subscriber', 'listUid'] as const;
+
+/** The entry of a mutation that has just gone well. */
+export function auditEntryOf({ operation, args, result, ctx }: MutationDone): AuditEntry {
+  const given = inputsOf(args);
+  const actor = actorOf(ctx, result);
+  return {
+    customerId: idIn(result, 'customerId') ?? actor?.customerId ?? 0n,
+    actor,
+    operation,
+    targetUid: uidOf(result) ?? targetIn(given),
+    fields: Object.keys(given).filter((name) => given[name] !== undefined),
+    door: ctx.door,
+    ipAddress: ctx.ipAddress,
+  };
+}
+
+function inputsOf(args: object): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(args).flatMap(([name, value]: [string, unknown]) =>
+      name === 'input' && typeof value === 'object' && value !== null ? Object.entries(value) : [[name, value]],
+    ),
+  );
+}
+
+/** Whoever asked; where nobody was logged in before (logging in), whoever is now. */
+function actorOf({ viewer }: GraphqlContext, result: unknown): AuditActor | null {
+  if (viewer) return viewer;
+  const [customerId, userId] = [idIn(result, 'customerId'), idIn(result, 'userId')];
+  return customerId !== undefined && userId !== undefined ? { customerId, userId } : null;
+}
+
+function uidOf(result: unknown): string | null {
+  if (typeof result !== 'object' || result === null) return null;
+  if ('uid' in result && typeof result.uid === 'string') return result.uid;
+  // Subscribers have no uid of their own; theirs is made of the id.
+  const id = idIn(result, 'id');
+  return id !== undefined && 'listId' in result && 'email' in result ? subscriberUid(id) : null;
+}
+
+/** Only a uid: a person may also be named by address, which is none of the trail's business. */
+function targetIn(given: Readonly<Record<string, unknown>>): string | null {
+  const values = TARGET_ARGUMENTS.map((name) => given[name]);
+  return values.find((value): value is string => typeof value === 'string' && isUid(value)) ?? null;
+}
+
+function idIn(result: unknown, name: 'customerId' | 'userId' | 'id'): bigint | undefined {
+  const value: unknown = typeof result === 'object' && result !== null ? Reflect.get(result, name) : undefined;
+  return typeof value === 'bigint' ? value : undefined;
+}

@@ -1,0 +1,130 @@
+/**
+ * The audit trail (hard case E22): every mutation of the schema, run with right values, leaves exactly one row that says
+ * who, what, when and from where, and holds none of the values. The mutations are read from the schema: a new one is
+ * walked by being there.
+ */
+import { once } from 'node:events';
+import { SMTPServer } from 'smtp-server';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sql } from '../../src/db/database.ts';
+import { createAuditTrail } from '../../src/domain/accounts/audit-trail.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { countStatements } from '../support/count-statements.ts';
+import { isForAdmins, mutations, rightArguments, runMutation, type Values } from '../support/mutation-world.ts';
+import { startRestApp } from '../support/rest-app.ts';
+import { newWorld, type World } from '../support/rest-world.ts';
+
+const app = await startRestApp({ OUTBOUND_ALLOW_HOSTS: '127.0.0.1' });
+const receiver = new SMTPServer({ authOptional: true, disabledCommands: ['STARTTLS'] });
+let smtp: World['smtp'] = {};
+beforeAll(async () => {
+  const server = receiver.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  smtp = { host: '127.0.0.1', port: typeof address === 'object' ? address?.port : 0, encryption: 'none' };
+});
+afterAll(() => new Promise<void>((resolve) => receiver.close(() => resolve())));
+
+interface Row extends Record<string, unknown> {
+  id: bigint;
+  operation: string;
+  target_uid: string | null;
+  fields: string[];
+}
+
+const newest = async () =>
+  (await app.ctx.db.query<{ id: bigint }>(sql`SELECT coalesce(max(id), 0) AS id FROM hot.audit_event`))[0]?.id ?? 0n;
+const since = (id: bigint) => app.ctx.db.query<Row>(sql`SELECT * FROM hot.audit_event WHERE id > ${id} ORDER BY id`);
+
+/** All texts among the values given. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
+describe.each(mutations.map((mutation) => ({ name: mutation.name, mutation })))('$name', ({ name, mutation }) => {
+  test('leaves one row when it goes well and none when it is refused', { timeout: 30_000 }, async () => {
+    const world = await newWorld(app, smtp);
+    const before = await newest();
+    const values: Values = rightArguments(mutation, world);
+    const answer = await runMutation(app, mutation, { values, world });
+    const rows = await since(before);
+    if (answer.isRefused) return expect(rows).toEqual([]);
+    expect(rows).toEqual([
+      expect.objectContaining({
+        operation: name,
+        door: 'graphql',
+        ip_address: '127.0.0.1',
+        user_uid: expect.stringMatching(/^[0-9a-f]{13}$/),
+        at: expect.any(Date),
+      }),
+    ]);
+    const [row] = rows;
+    if (name !== 'logIn') expect(row?.['token_uid']).toMatch(/^[0-9a-f]{13}$/);
+    if (!isForAdmins(mutation)) expect(row).toMatchObject({ customer_id: world.customerId });
+    // Names of inputs may be kept, and the uid of what it was done to; nothing else that was given.
+    const kept = JSON.stringify(
+      { ...row, target_uid: null, operation: '', fields: [], ip_address: '' },
+      (_, value: unknown) => (typeof value === 'bigint' ? '' : value),
+    );
+    for (const text of textsIn(values).filter((one) => one.length > 3)) expect(kept).not.toContain(text);
+    const declared = new Set(row?.fields);
+    for (const text of textsIn(values)) expect(declared.has(text)).toBe(false);
+  });
+});
+
+test('a REST call leaves the same row, with its own door', async () => {
+  const world = await newWorld(app, smtp);
+  const before = await newest();
+  const { status } = await app.rest(`/lists/${world.listUid}`, {
+    method: 'PATCH',
+    token: world.token,
+    body: { name: 'Other' },
+  });
+  expect(status).toBe(200);
+  expect(await since(before)).toEqual([
+    expect.objectContaining({
+      operation: 'updateList',
+      door: 'rest',
+      target_uid: world.listUid,
+      fields: ['name', 'uid'],
+    }),
+  ]);
+});
+
+test('a row cannot be changed', async () => {
+  await expect(app.ctx.db.execute(sql`UPDATE hot.audit_event SET operation = 'nothing'`)).rejects.toThrow(
+    'never changed',
+  );
+});
+
+test('many changes at once share their statements', async () => {
+  const world = await newWorld(app, smtp);
+  const before = await newest();
+  const { result, statements } = await countStatements(() =>
+    Promise.all(
+      Array.from({ length: 50 }, (_, no) =>
+        app.rest('/subscribers', {
+          method: 'POST',
+          token: world.token,
+          body: { list_uid: world.listUid, EMAIL: `n${no}@many.example` },
+        }),
+      ),
+    ),
+  );
+  expect(result.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 201));
+  expect(await since(before)).toHaveLength(50);
+  expect(statements.filter((text) => text.includes('audit_event')).length).toBeLessThan(40);
+});
+
+test('what was done is answered although its row could not be written, and the log says so', async () => {
+  const lines: string[] = [];
+  const log = createLog({ level: 'info', format: 'json', write: (line) => void lines.push(line) });
+  const trail = createAuditTrail(app.ctx.database, log);
+  await trail.record({
+    ...{ customerId: 2n ** 70n, actor: null, operation: 'updateList' },
+    ...{ targetUid: null, fields: [], door: 'graphql', ipAddress: null },
+  });
+  await trail.close();
+  expect(lines.join()).toContain('audit.not_written');
+});
