@@ -6,8 +6,6 @@
 import { sql, empty, preparedName, type Queryable, type Sql } from '../../db/database.ts';
 import type { Context } from '../context.ts';
 import type { MailList } from './list.ts';
-import type { PeopleCount } from './list-head.ts';
-import { SUBSCRIBER_COLUMNS } from './subscriber-store.ts';
 import type { Subscriber } from './subscriber.ts';
 
 /** Who is meant: one list or all of the customer's; by what they ever did with a campaign. */
@@ -16,6 +14,16 @@ export interface SubscriberFilter {
   readonly list?: Pick<MailList, 'id'> | undefined;
   readonly opened?: boolean | undefined;
   readonly clicked?: boolean | undefined;
+}
+
+/** The filter inside a statement, where a list may also be a column. */
+type Place = Omit<SubscriberFilter, 'list'> & { readonly list?: { readonly id: bigint | Sql } | undefined };
+
+/** How many people: all of them, those who ever opened, those who ever clicked. */
+export interface PeopleCount {
+  readonly everybody: number;
+  readonly openers: number;
+  readonly clickers: number;
 }
 
 export interface SubscriberWindow {
@@ -32,7 +40,7 @@ export interface SubscriberPosition {
 /** Ids per block are 2 to this: the same number as in the triggers that count (migration `hot`). */
 const BLOCK_BITS = 11;
 /** Up to here walking along the index is quicker than asking the blocks where to begin. */
-const NEAR_OFFSET = 500;
+export const NEAR_OFFSET = 500;
 
 /**
  * How many the filter means, from counters: those given, or read here. Both filters at once are the one exception:
@@ -114,7 +122,7 @@ async function unfilteredPage(
   return rowsInOrder(db, filter, { direction: 'forward', limit, offset: offset - start.passed, after });
 }
 
-interface Reading {
+export interface Reading {
   readonly direction: 'forward' | 'backward';
   readonly limit: number;
   readonly offset: number;
@@ -124,16 +132,56 @@ interface Reading {
 
 /** Finds the page's keys in an index alone, then its rows. */
 async function rowsInOrder(db: Queryable, filter: SubscriberFilter, reading: Reading): Promise<Subscriber[]> {
-  const order = reading.direction === 'forward' ? sql`ASC` : sql`DESC`;
-  const statement = sql`
-    SELECT ${SUBSCRIBER_COLUMNS} FROM (
-      ${keysOf(filter, reading)} ORDER BY k.list_id ${order}, k.id ${order} OFFSET ${reading.offset} LIMIT ${reading.limit}) page
-      JOIN subscriber s ON s.customer_id = ${filter.customerId} AND s.list_id = page.list_id AND s.id = page.id
-     ORDER BY s.list_id ${order}, s.id ${order}`;
-  return db.query<Subscriber>(statement, preparedName('audience.page', statement));
+  const statement = sql`SELECT ${peopleAsJson(filter, reading)} AS people`;
+  const [row] = await db.query<{ people: PersonJson[] }>(statement, preparedName('audience.page', statement));
+  return (row?.people ?? []).map((person) => personOf(filter.customerId, person));
 }
 
-function keysOf(filter: SubscriberFilter, { after, before }: Reading): Sql {
+/** A page as it comes from the database: one JSON text is read in a third of the time that rows take. */
+export interface PersonJson extends Omit<
+  Subscriber,
+  'customerId' | 'listId' | 'id' | 'createdAt' | 'updatedAt' | 'pendingUntil'
+> {
+  readonly listId: string;
+  readonly id: string;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly pendingUntil: number | null;
+}
+
+/** The reading as an expression of SQL: the people in order as JSON. The list may be named by a column. */
+export function peopleAsJson(filter: Place, reading: Reading): Sql {
+  const order = reading.direction === 'forward' ? sql`ASC` : sql`DESC`;
+  return sql`(
+    SELECT coalesce(json_agg(json_build_object(
+             'listId', s.list_id::text, 'id', s.id::text, 'email', s.email, 'status', s.status, 'source', s.source,
+             'ipAddress', s.ip_address, 'fields', s.fields, 'tags', s.tags,
+             'createdAt', ${milliseconds(sql`s.created_at`)}, 'updatedAt', ${milliseconds(sql`s.updated_at`)},
+             'pendingUntil', ${milliseconds(sql`s.pending_until`)}) ORDER BY s.list_id ${order}, s.id ${order}), '[]')
+      FROM (${keysOf(filter, reading)} ORDER BY k.list_id ${order}, k.id ${order}
+            OFFSET ${reading.offset} LIMIT ${reading.limit}) page
+      JOIN subscriber s ON s.customer_id = ${filter.customerId} AND s.list_id = page.list_id AND s.id = page.id)`;
+}
+
+export function personOf(customerId: bigint, person: PersonJson): Subscriber {
+  const { listId, id, createdAt, updatedAt, pendingUntil } = person;
+  return {
+    ...person,
+    customerId,
+    listId: BigInt(listId),
+    id: BigInt(id),
+    createdAt: new Date(createdAt),
+    updatedAt: new Date(updatedAt),
+    pendingUntil: pendingUntil === null ? null : new Date(pendingUntil),
+  };
+}
+
+function milliseconds(column: Sql): Sql {
+  return sql`(extract(epoch FROM ${column}) * 1000)::bigint`;
+}
+
+function keysOf(filter: Place, { after, before }: Reading): Sql {
   const drivenByActivity = filter.opened === true || filter.clicked === true;
   const source = drivenByActivity
     ? sql`(SELECT customer_id, list_id, subscriber_id AS id, opened_at, clicked_at FROM hot.subscriber_activity)`
@@ -145,12 +193,12 @@ function keysOf(filter: SubscriberFilter, { after, before }: Reading): Sql {
 }
 
 /** On one list by the id alone: beside `list_id = …` a comparison of rows would be walked to, not jumped to. */
-function comparison({ list }: SubscriberFilter, { listId, id }: SubscriberPosition, operator: Sql): Sql {
+function comparison({ list }: Place, { listId, id }: SubscriberPosition, operator: Sql): Sql {
   return list ? sql`k.id ${operator} ${id}` : sql`(k.list_id, k.id) ${operator} (${listId}, ${id})`;
 }
 
 /** Conditions on the row of hot.subscriber_activity itself. */
-function didInRow({ opened, clicked }: SubscriberFilter): Sql {
+function didInRow({ opened, clicked }: Place): Sql {
   const open = opened === undefined ? empty : opened ? sql`AND k.opened_at IS NOT NULL` : sql`AND k.opened_at IS NULL`;
   const click =
     clicked === undefined ? empty : clicked ? sql`AND k.clicked_at IS NOT NULL` : sql`AND k.clicked_at IS NULL`;
@@ -158,7 +206,7 @@ function didInRow({ opened, clicked }: SubscriberFilter): Sql {
 }
 
 /** Who did nothing has no row, or one without the time in question. */
-function didNot({ opened, clicked }: SubscriberFilter): Sql {
+function didNot({ opened, clicked }: Place): Sql {
   if (opened === undefined && clicked === undefined) return empty;
   const open = opened === undefined ? sql`false` : sql`a.opened_at IS NOT NULL`;
   const click = clicked === undefined ? sql`false` : sql`a.clicked_at IS NOT NULL`;
@@ -166,7 +214,7 @@ function didNot({ opened, clicked }: SubscriberFilter): Sql {
     WHERE a.customer_id = k.customer_id AND a.list_id = k.list_id AND a.subscriber_id = k.id AND (${open} OR ${click}))`;
 }
 
-function onList(alias: Sql, { list }: SubscriberFilter): Sql {
+function onList(alias: Sql, { list }: Place): Sql {
   return list ? sql`AND ${alias}.list_id = ${list.id}` : empty;
 }
 

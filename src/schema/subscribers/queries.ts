@@ -58,11 +58,12 @@ builder.queryField('subscribersPage', (t) =>
     errors: {},
     args: { listUid: t.arg.string(), ...activityArgs(), ...pageArgs() },
     resolve: async (_root, args, ctx) => {
-      const head = args.listUid ? await ownListHead(ctx, args.listUid) : undefined;
-      const filter = filterOf(ctx, head?.list, args);
       const { page, perPage, offset } = pageWindow(args);
+      const window = { offset, limit: perPage };
+      const head = args.listUid ? await ownListHead(ctx, args.listUid, { ...window, ...activityOf(args) }) : undefined;
+      const filter = filterOf(ctx, head?.list, args);
       const total = await countSubscribers(ctx, filter, head);
-      const people = await subscriberPage(ctx, filter, { offset, limit: perPage, total });
+      const people = head?.people ?? (await subscriberPage(ctx, filter, { ...window, total }));
       const nodes = head ? people.map((person) => ({ ...person, fieldTags: head.fieldTags })) : people;
       return { nodes, total, page, perPage };
     },
@@ -105,9 +106,13 @@ interface Activity {
 function filterOf(
   ctx: GraphqlContext,
   list: { readonly id: bigint } | undefined,
-  { opened, clicked }: Activity,
+  activity: Activity,
 ): SubscriberFilter {
-  return { customerId: viewerOf(ctx).customerId, list, opened: opened ?? undefined, clicked: clicked ?? undefined };
+  return { customerId: viewerOf(ctx).customerId, list, ...activityOf(activity) };
+}
+
+function activityOf({ opened, clicked }: Activity) {
+  return { opened: opened ?? undefined, clicked: clicked ?? undefined };
 }
 
 type KeyArgs = Parameters<typeof resolveCursorConnection>[0]['args'];
