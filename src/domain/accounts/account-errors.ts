@@ -11,6 +11,12 @@ import {
 export const wrongCredentials = () =>
   new UnauthenticatedError('These credentials do not match our records.', 'WRONG_CREDENTIALS');
 
+/** The password was right; no token is made before the code is. */
+export const codeRequired = () =>
+  new UnauthenticatedError('Enter the code that your authenticator app shows.', 'TWO_FACTOR_CODE_REQUIRED');
+export const wrongCode = () =>
+  new UnauthenticatedError('This code is wrong, or was used before.', 'TWO_FACTOR_CODE_WRONG');
+
 export const accountDisabled = () => new ForbiddenError('ACCOUNT_DISABLED', 'This account is disabled.');
 
 export const tooManyLogins = (retryAfterSeconds: number) =>

@@ -1,80 +1,148 @@
-/** Email and password for a fresh token (decision D11). The user's other tokens stay as they are. */
+/**
+ * Email and password, and the code where the user has a second factor, for a fresh token (decision D11). The user's
+ * other tokens stay as they are. There is no half of a login: without all of it there is no token.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { sql } from '../../db/database.ts';
+import { addressBlock } from '../../lib/address-block.ts';
 import { emailKey, isEmailAddress, parseInput } from '../../lib/text.ts';
 import type { Context } from '../context.ts';
 import { inTransaction } from '../context.ts';
-import { accountDisabled, wrongCredentials } from './account-errors.ts';
+import { accountDisabled, codeRequired, wrongCode, wrongCredentials } from './account-errors.ts';
 import { PASSWORD_LENGTH_MAX } from './account-limits.ts';
-import { insertApiToken, pruneLoginTokens } from './api-token-store.ts';
-import { releaseLoginTry, reserveLoginTry } from './login-failures.ts';
-import { verifyNobody, verifyPassword } from './password.ts';
+import { insertApiToken, pruneLoginTokens, type UserKey } from './api-token-store.ts';
+import { knownAs, newDeviceToken, type DeviceOwner } from './known-device.ts';
+import {
+  GUESSES,
+  GUESSES_OF_ADDRESS,
+  GUESSES_OF_CODE,
+  PACE_OF_ADDRESS,
+  hiddenSubject,
+  releaseLoginTry,
+  reserveLoginTry,
+  type LoginSubject,
+} from './login-failures.ts';
+import { hashPassword, isOutdated, verifyNobody, verifyPassword } from './password.ts';
 import { EVERY_SCOPE } from './scopes.ts';
+import { takeSecondFactorCode } from './two-factor.ts';
 
 export interface LogInInput {
   readonly email: string;
   readonly password: string;
+  /** Six digits of the authenticator app, or a recovery code. */
+  readonly code?: string | null | undefined;
+  /** What an earlier login gave to this device. */
+  readonly deviceToken?: string | null | undefined;
 }
 
 export interface LoggedIn {
   readonly token: string;
+  readonly deviceToken: string;
   readonly customerId: bigint;
   readonly userId: bigint;
 }
 
 /** Longer than any address; what is no address at all then fails like an unknown one. */
 const LOGIN_LENGTH_MAX = 320;
+const CODE_LENGTH_MAX = 40;
+const DEVICE_TOKEN_LENGTH_MAX = 100;
 
 const schema = z.object({
   email: z.string().trim().min(1).max(LOGIN_LENGTH_MAX),
   password: z.string().min(1).max(PASSWORD_LENGTH_MAX),
+  code: z.string().trim().max(CODE_LENGTH_MAX).nullish(),
+  deviceToken: z.string().max(DEVICE_TOKEN_LENGTH_MAX).nullish(),
 });
 
-interface UserRow {
-  customer_id: bigint;
-  id: bigint;
-  password_hash: string;
-  active: boolean;
+interface User extends UserKey, DeviceOwner {
+  readonly active: boolean;
 }
 
 /**
- * Gives a login token (expires after 30 days of no use) for the right password. Throws UnauthenticatedError
- * `WRONG_CREDENTIALS`, ForbiddenError `ACCOUNT_DISABLED`, RateLimitedError `LOGIN_RATE_LIMITED`. An unknown address
- * takes as long as a wrong password.
+ * Gives a login token (expires after 30 days of no use). Throws UnauthenticatedError `WRONG_CREDENTIALS`,
+ * `TWO_FACTOR_CODE_REQUIRED`, `TWO_FACTOR_CODE_WRONG`; ForbiddenError `ACCOUNT_DISABLED`; RateLimitedError
+ * `LOGIN_RATE_LIMITED`. An unknown address takes the same work as a wrong password.
  */
 export async function logIn(ctx: Context, input: LogInInput): Promise<LoggedIn> {
-  const { email, password } = parseInput(schema, input);
+  const { email, password, code, deviceToken } = parseInput(schema, input);
   const key = isEmailAddress(email) ? emailKey(email) : null;
-  const reservation = await reserveLoginTry(ctx.database, loginSubjects(key ?? email.toWellFormed(), ctx.ipAddress));
   const user = key ? await findUser(ctx, key) : undefined;
-  const right = user ? await verifyPassword(password, user.password_hash) : await verifyNobody(password);
+  const known = user ? knownAs(ctx, user, deviceToken) : null;
+  const reservation = await reserveLoginTry(ctx.database, subjectsOf(ctx, key ?? email, known));
+  await sleep(reservation.delayMs);
+  const right = user ? await verifyPassword(password, user.passwordHash) : await verifyNobody(password);
   if (!user || !right) throw wrongCredentials();
   await releaseLoginTry(ctx.database, reservation);
   if (!user.active) throw accountDisabled();
-  return issueLoginToken(ctx, { customerId: user.customer_id, userId: user.id });
+  await checkSecondFactor(ctx, user, { code, known });
+  const passwordHash = await rehashed(ctx, user, password);
+  const { token } = await issueLoginToken(ctx, { ...user, passwordHash });
+  const fresh = newDeviceToken(ctx, { ...user, passwordHash });
+  return { token, deviceToken: fresh, customerId: user.customerId, userId: user.userId };
 }
 
-function loginSubjects(account: string, ipAddress: string | null): string[] {
-  // NUL is the one character that the database cannot hold.
-  const subjects = [`account:${account.replaceAll('\0', '')}`];
-  return ipAddress ? [...subjects, `address:${ipAddress}`] : subjects;
+/** A known device has a count of its own, which a stranger cannot use up. */
+function subjectsOf(ctx: Context, account: string, known: string | null): LoginSubject[] {
+  const guessed = known === null ? `account:${account}` : `account:${account}:${known}`;
+  const subjects: LoginSubject[] = [{ key: hiddenSubject(ctx, guessed), bounds: GUESSES, isSlowedDown: true }];
+  if (ctx.ipAddress === null) return subjects;
+  const block = addressBlock(ctx.ipAddress);
+  // Others at the same address may use up its guesses, but not those of a device that is known by more.
+  if (!known?.startsWith('device:'))
+    subjects.push({ key: hiddenSubject(ctx, `address:${block}`), bounds: GUESSES_OF_ADDRESS });
+  return [...subjects, { key: hiddenSubject(ctx, `pace:${block}`), bounds: PACE_OF_ADDRESS, countsAll: true }];
 }
 
-async function findUser(ctx: Context, key: string): Promise<UserRow | undefined> {
-  const [row] = await ctx.database.query<UserRow>(
-    sql`SELECT u.customer_id, u.id, u.password_hash, u.status = 'active' AND c.status = 'active' AS active
-          FROM app_user u JOIN customer c ON c.id = u.customer_id
+interface CodeGiven {
+  readonly code: string | null | undefined;
+  readonly known: string | null;
+}
+
+async function checkSecondFactor(ctx: Context, user: User, { code, known }: CodeGiven): Promise<void> {
+  if (user.secondFactor === null) return;
+  if (!code) throw codeRequired();
+  const key = hiddenSubject(ctx, `code:${user.userId}:${known ?? ''}`);
+  const reservation = await reserveLoginTry(ctx.database, [{ key, bounds: GUESSES_OF_CODE }]);
+  if (!(await takeSecondFactorCode(ctx, { ...user, sealedSecret: user.secondFactor }, code))) throw wrongCode();
+  await releaseLoginTry(ctx.database, reservation);
+}
+
+async function findUser(ctx: Context, key: string): Promise<User | undefined> {
+  const [user] = await ctx.database.query<User>(
+    sql`SELECT u.customer_id AS "customerId", u.id AS "userId", u.uid, u.password_hash AS "passwordHash",
+               u.status = 'active' AND c.status = 'active' AS active, f.sealed_secret AS "secondFactor",
+               ARRAY(SELECT DISTINCT t.last_used_ip FROM api_token t
+                      WHERE t.customer_id = u.customer_id AND t.user_id = u.id AND t.last_used_ip IS NOT NULL) AS addresses
+          FROM app_user u
+          JOIN customer c ON c.id = u.customer_id
+          LEFT JOIN two_factor f ON f.customer_id = u.customer_id AND f.user_id = u.id AND f.confirmed_at IS NOT NULL
          WHERE u.email_key = ${key}`,
     'accounts.find_by_email',
   );
-  return row;
+  return user;
 }
 
-async function issueLoginToken(ctx: Context, user: { customerId: bigint; userId: bigint }): Promise<LoggedIn> {
-  const { token } = await inTransaction(ctx, async ({ db }) => {
-    await pruneLoginTokens(db, user);
+/** A hash made with weaker settings is replaced while the password is at hand. */
+async function rehashed(ctx: Context, { customerId, userId, passwordHash }: User, password: string): Promise<string> {
+  if (!isOutdated(passwordHash)) return passwordHash;
+  const fresh = await hashPassword(password);
+  const replaced = await ctx.db.execute(sql`
+    UPDATE app_user SET password_hash = ${fresh}
+     WHERE customer_id = ${customerId} AND id = ${userId} AND password_hash = ${passwordHash}`);
+  return replaced === 1 ? fresh : passwordHash;
+}
+
+async function issueLoginToken(ctx: Context, user: User): Promise<{ token: string }> {
+  const { customerId, userId, passwordHash } = user;
+  return inTransaction(ctx, async ({ db }) => {
+    // Whoever changes the password ends all tokens: none may slip in behind that.
+    const [same] = await db.query(sql`
+      SELECT 1 FROM app_user WHERE customer_id = ${customerId} AND id = ${userId} AND password_hash = ${passwordHash}
+         FOR SHARE`);
+    if (!same) throw wrongCredentials();
+    await pruneLoginTokens(db, { customerId, userId });
     const name = `Login ${ctx.clock.now().toISOString().slice(0, 16).replace('T', ' ')}`;
-    return insertApiToken(db, { ...user, kind: 'login', name, scopes: [EVERY_SCOPE] });
+    return insertApiToken(db, { customerId, userId, kind: 'login', name, scopes: [EVERY_SCOPE] });
   });
-  return { ...user, token };
 }

@@ -6,59 +6,81 @@
 import * as crypto from 'node:crypto';
 import { promisify } from 'node:util';
 import { sameBytes } from '../../lib/crypto.ts';
+import { tooManyLogins } from './account-errors.ts';
 
 /** Hashing takes memory and a thread of the pool that DNS and files also need: at most two at a time. */
 const HASHES_AT_ONCE_MAX = 2;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
-const ARGON2 = { memory: 19_456, passes: 2, parallelism: 1 } as const;
+const ARGON2 = { algorithm: 'argon2id', memory: 19_456, passes: 2, parallelism: 1 } as const;
 /** OWASP's equal of the above for scrypt: N = 2^15, r = 8, p = 3. */
-const SCRYPT = { logN: 15, blockSize: 8, parallelization: 3 } as const;
+const SCRYPT = { algorithm: 'scrypt', logN: 15, blockSize: 8, parallelization: 3 } as const;
 const SCRYPT_MEMORY_MAX = 64 * 1024 * 1024;
+
+interface Argon2Settings {
+  readonly algorithm: 'argon2id';
+  /** KiB. */
+  readonly memory: number;
+  readonly passes: number;
+  readonly parallelism: number;
+}
+interface ScryptSettings {
+  readonly algorithm: 'scrypt';
+  readonly logN: number;
+  readonly blockSize: number;
+  readonly parallelization: number;
+}
+type Settings = Argon2Settings | ScryptSettings;
 
 const scrypt = promisify<string, Buffer, number, crypto.ScryptOptions, Buffer>(crypto.scrypt);
 
 /** The PHC string of a password. Every call takes its own salt. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = crypto.randomBytes(SALT_BYTES);
-  return inTurn(async () =>
-    hasArgon2() ? argon2Phc(salt, await argon2(password, salt)) : scryptPhc(salt, await scryptHash(password, salt)),
-  );
+  const settings = hasArgon2() ? ARGON2 : SCRYPT;
+  return phcOf(settings, salt, await inTurn(() => derive(settings, password, salt)));
 }
 
 /** Whether the password is the one behind the PHC string. A string it cannot read answers false. */
 export async function verifyPassword(password: string, phc: string): Promise<boolean> {
   const parts = parsePhc(phc);
-  if (!parts) return false;
-  const hash = await inTurn(() =>
-    parts.algorithm === 'argon2id' ? argon2(password, parts.salt) : scryptHash(password, parts.salt),
-  );
-  return sameBytes(hash, parts.hash);
+  if (!parts) return verifyNobody(password);
+  return sameBytes(await inTurn(() => derive(parts.settings, password, parts.salt)), parts.hash);
 }
 
-/** Takes as long as `verifyPassword`: for unknown users, so that the time tells nothing. */
+/** Whether the string was made with other settings than a new one would be: then it is time for a new one. */
+export function isOutdated(phc: string): boolean {
+  const today = settingsText(hasArgon2() ? ARGON2 : SCRYPT);
+  return !phc.startsWith(`${today}$`);
+}
+
+/** Does the work of `verifyPassword`: for unknown users, so that the time tells nothing. */
 export async function verifyNobody(password: string): Promise<false> {
-  nobody ??= hashPassword(crypto.randomBytes(SALT_BYTES).toString('hex'));
-  await verifyPassword(password, await nobody);
+  await inTurn(() => derive(hasArgon2() ? ARGON2 : SCRYPT, password, NOBODYS_SALT));
   return false;
 }
 
-let nobody: Promise<string> | undefined;
+const NOBODYS_SALT = crypto.randomBytes(SALT_BYTES);
 
 function hasArgon2(): boolean {
   return typeof crypto.argon2 === 'function';
 }
 
-function argon2(password: string, salt: Buffer): Promise<Buffer> {
+/** One password typed on two systems may come as different code points (NIST SP 800-63B, 3.1.1.2). */
+function derive(settings: Settings, password: string, salt: Buffer): Promise<Buffer> {
+  const message = password.normalize('NFKC');
+  return settings.algorithm === 'argon2id' ? argon2(settings, message, salt) : scryptHash(settings, message, salt);
+}
+
+function argon2({ memory, passes, parallelism }: Argon2Settings, message: string, salt: Buffer): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const parameters = { message: password, nonce: salt, tagLength: HASH_BYTES, ...ARGON2 };
+    const parameters = { message, nonce: salt, tagLength: HASH_BYTES, memory, passes, parallelism };
     crypto.argon2('argon2id', parameters, (error, hash) => (error ? reject(error) : resolve(hash)));
   });
 }
 
-function scryptHash(password: string, salt: Buffer): Promise<Buffer> {
-  const { logN, blockSize, parallelization } = SCRYPT;
-  return scrypt(password, salt, HASH_BYTES, {
+function scryptHash({ logN, blockSize, parallelization }: ScryptSettings, message: string, salt: Buffer) {
+  return scrypt(message, salt, HASH_BYTES, {
     N: 2 ** logN,
     r: blockSize,
     p: parallelization,
@@ -66,36 +88,50 @@ function scryptHash(password: string, salt: Buffer): Promise<Buffer> {
   });
 }
 
-const ARGON2_PREFIX = `$argon2id$v=19$m=${ARGON2.memory},t=${ARGON2.passes},p=${ARGON2.parallelism}$`;
-const SCRYPT_PREFIX = `$scrypt$ln=${SCRYPT.logN},r=${SCRYPT.blockSize},p=${SCRYPT.parallelization}$`;
+function settingsText(settings: Settings): string {
+  return settings.algorithm === 'argon2id'
+    ? `$argon2id$v=19$m=${settings.memory},t=${settings.passes},p=${settings.parallelism}`
+    : `$scrypt$ln=${settings.logN},r=${settings.blockSize},p=${settings.parallelization}`;
+}
 
-const argon2Phc = (salt: Buffer, hash: Buffer) => `${ARGON2_PREFIX}${base64(salt)}$${base64(hash)}`;
-const scryptPhc = (salt: Buffer, hash: Buffer) => `${SCRYPT_PREFIX}${base64(salt)}$${base64(hash)}`;
+function phcOf(settings: Settings, salt: Buffer, hash: Buffer): string {
+  return `${settingsText(settings)}$${base64(salt)}$${base64(hash)}`;
+}
 
 interface PhcParts {
-  readonly algorithm: 'argon2id' | 'scrypt';
+  readonly settings: Settings;
   readonly salt: Buffer;
   readonly hash: Buffer;
 }
 
-/** Reads the two kinds written here; other costs than today's are added here when they change. */
+const ARGON2_PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([\w+/]+)\$([\w+/]+)$/;
+const SCRYPT_PHC = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([\w+/]+)\$([\w+/]+)$/;
+
+/** Reads both kinds with whatever costs they were made. */
 function parsePhc(phc: string): PhcParts | undefined {
-  const prefix = [ARGON2_PREFIX, SCRYPT_PREFIX].find((one) => phc.startsWith(one));
-  const [salt, hash] = prefix ? phc.slice(prefix.length).split('$') : [];
-  if (!salt || !hash) return undefined;
-  const algorithm = prefix === ARGON2_PREFIX ? 'argon2id' : 'scrypt';
-  if (algorithm === 'argon2id' && !hasArgon2()) return undefined;
-  return { algorithm, salt: Buffer.from(salt, 'base64'), hash: Buffer.from(hash, 'base64') };
+  const argon2id = ARGON2_PHC.exec(phc);
+  const [a, b, c, salt, hash] = (argon2id ?? SCRYPT_PHC.exec(phc))?.slice(1) ?? [];
+  if (salt === undefined || hash === undefined || (argon2id && !hasArgon2())) return undefined;
+  const [first, second, third] = [Number(a), Number(b), Number(c)];
+  const settings: Settings = argon2id
+    ? { algorithm: 'argon2id', memory: first, passes: second, parallelism: third }
+    : { algorithm: 'scrypt', logN: first, blockSize: second, parallelization: third };
+  return { settings, salt: Buffer.from(salt, 'base64'), hash: Buffer.from(hash, 'base64') };
 }
 
 function base64(bytes: Buffer): string {
   return bytes.toString('base64').replace(/=+$/, '');
 }
 
+/** Ten seconds of hashing: who comes later is better told so than kept. */
+const HASHES_WAITING_MAX = 400;
+const COME_AGAIN_SECONDS = 10;
+
 let running = 0;
 const waiting: (() => void)[] = [];
 
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (waiting.length >= HASHES_WAITING_MAX) throw tooManyLogins(COME_AGAIN_SECONDS);
   if (running >= HASHES_AT_ONCE_MAX) await new Promise<void>((resume) => waiting.push(resume));
   else running++;
   try {

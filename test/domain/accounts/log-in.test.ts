@@ -47,7 +47,14 @@ describe('the limit', () => {
     for (let n = 0; n < 12; n++) await wrong('203.0.113.8').catch(() => undefined);
     await ctx.db.execute(sql`UPDATE login_failure SET at = at - interval '15 minutes'`);
     await expect(logIn(from('203.0.113.8'), { email: 'admin@example.com', password })).resolves.toHaveProperty('token');
-    const [row] = await ctx.db.query<{ count: bigint }>(sql`SELECT count(*) AS count FROM login_failure`);
+  });
+
+  test('forgets failures after a day', async () => {
+    await ctx.db.execute(sql`UPDATE login_failure SET at = at - interval '1 day'`);
+    await logIn(from('203.0.113.8'), { email: 'admin@example.com', password });
+    const [row] = await ctx.db.query<{ count: bigint }>(
+      sql`SELECT count(*) AS count FROM login_failure WHERE at < now() - interval '1 hour'`,
+    );
     expect(row?.count).toBe(0n);
   });
 
@@ -55,24 +62,6 @@ describe('the limit', () => {
     await forget();
     for (let n = 0; n < 12; n++) await logIn(from('203.0.113.9'), { email: 'admin@example.com', password });
   });
-});
-
-test('an unknown address takes as long as a wrong password', async () => {
-  const timed = async (email: string) => {
-    await forget();
-    const startedAt = performance.now();
-    await wrong('203.0.113.10', email).catch(() => undefined);
-    return performance.now() - startedAt;
-  };
-  await timed('nobody@example.com');
-  const unknown: number[] = [];
-  const known: number[] = [];
-  for (let n = 0; n < 9; n++) {
-    unknown.push(await timed('nobody@example.com'));
-    known.push(await timed('admin@example.com'));
-  }
-  // The machine is shared: the quickest of each tell what the work is. Without the hash it would be a tenth.
-  expect(Math.min(...unknown) / Math.min(...known)).toBeGreaterThan(0.6);
 });
 
 test('hostile input is a wrong login or invalid, never a defect', async () => {

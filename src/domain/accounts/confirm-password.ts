@@ -1,0 +1,24 @@
+/** Asks for the password once more, before something that a stolen token alone must not be able to do. */
+import { sql } from '../../db/database.ts';
+import { ValidationError } from '../../lib/errors.ts';
+import { viewerOf, type Context } from '../context.ts';
+import { PASSWORD_LENGTH_MAX } from './account-limits.ts';
+import { GUESSES, hiddenSubject, releaseLoginTry, reserveLoginTry } from './login-failures.ts';
+import { verifyNobody, verifyPassword } from './password.ts';
+
+/**
+ * Resolves when this is the password of the caller. Throws ValidationError on `field` when it is not; after ten
+ * failures in 15 minutes RateLimitedError `LOGIN_RATE_LIMITED`.
+ */
+export async function confirmPassword(ctx: Context, password: string, field = 'password'): Promise<void> {
+  const { customerId, userId } = viewerOf(ctx);
+  const subject = { key: hiddenSubject(ctx, `confirm:${userId}`), bounds: GUESSES };
+  const reservation = await reserveLoginTry(ctx.database, [subject]);
+  const [user] = await ctx.database.query<{ hash: string }>(
+    sql`SELECT password_hash AS hash FROM app_user WHERE customer_id = ${customerId} AND id = ${userId}`,
+  );
+  const typed = password.slice(0, PASSWORD_LENGTH_MAX + 1);
+  const right = user ? await verifyPassword(typed, user.hash) : await verifyNobody(typed);
+  if (!right) throw new ValidationError({ [field]: ['The password is not right.'] });
+  await releaseLoginTry(ctx.database, reservation);
+}

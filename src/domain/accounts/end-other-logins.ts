@@ -1,0 +1,20 @@
+/**
+ * After a change of how a user logs in (password, second factor, rights): every login made before ends at once, with
+ * what is open under it; and so do one-time links. API tokens made by hand are credentials of their own and stay.
+ */
+import { sql, type Queryable } from '../../db/database.ts';
+import type { UserKey } from './api-token-store.ts';
+
+export interface LoggedInUser extends UserKey {
+  /** The login that goes on: the one of this very request. */
+  readonly tokenId?: bigint | undefined;
+}
+
+/** Ends all login tokens, sessions and one-time links of the user but one. */
+export async function endOtherLogins(db: Queryable, { customerId, userId, tokenId }: LoggedInUser): Promise<void> {
+  await db.execute(sql`
+    UPDATE api_token SET revoked_at = now()
+     WHERE customer_id = ${customerId} AND user_id = ${userId} AND kind IN ('login', 'session')
+       AND revoked_at IS NULL AND id IS DISTINCT FROM ${tokenId ?? null}::bigint`);
+  await db.execute(sql`DELETE FROM login_token WHERE customer_id = ${customerId} AND user_id = ${userId}`);
+}

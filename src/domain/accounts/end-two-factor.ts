@@ -1,0 +1,45 @@
+/** Switching the second factor off: by its user, who proves both factors, or by an administrator for somebody locked out. */
+import { sql } from '../../db/database.ts';
+import { NotFoundError } from '../../lib/errors.ts';
+import { inTransaction, viewerOf, type Context } from '../context.ts';
+import type { UserKey } from './api-token-store.ts';
+import { confirmPassword } from './confirm-password.ts';
+import { endOtherLogins } from './end-other-logins.ts';
+import { checkCode, notOn, refuseWhenOff } from './set-up-two-factor.ts';
+
+/**
+ * Switches it off; a recovery code serves as well as one of the app. Every other login of the user ends. Throws
+ * ValidationError (password, code), WrongStateError `TWO_FACTOR_IS_OFF`.
+ */
+export async function disableTwoFactor(
+  ctx: Context,
+  { password, code }: { password: string; code: string },
+): Promise<void> {
+  const viewer = viewerOf(ctx);
+  await refuseWhenOff(ctx);
+  await confirmPassword(ctx, password);
+  await checkCode(ctx, code);
+  await remove(ctx, viewer);
+}
+
+/**
+ * For a user who lost the app and the codes; the caller has been found to be an administrator. Throws NotFoundError
+ * `USER_NOT_FOUND`, WrongStateError `TWO_FACTOR_IS_OFF`.
+ */
+export async function resetTwoFactor(ctx: Context, { userUid }: { userUid: string }): Promise<void> {
+  const [user] = await ctx.db.query<UserKey>(
+    sql`SELECT customer_id AS "customerId", id AS "userId" FROM app_user WHERE uid = ${userUid}`,
+  );
+  if (!user) throw new NotFoundError('USER_NOT_FOUND', 'No user has this uid.');
+  await remove(ctx, user);
+}
+
+async function remove(ctx: Context, user: UserKey & { readonly tokenId?: bigint }): Promise<void> {
+  await inTransaction(ctx, async ({ db }) => {
+    const removed = await db.execute(
+      sql`DELETE FROM two_factor WHERE customer_id = ${user.customerId} AND user_id = ${user.userId}`,
+    );
+    if (removed === 0) throw notOn();
+    await endOtherLogins(db, user);
+  });
+}

@@ -1,0 +1,102 @@
+/**
+ * Switching the second factor on, in two steps: a secret for the authenticator app, then a code that proves that the
+ * app has it. Until the second step logging in works as before.
+ */
+import { sql } from '../../db/database.ts';
+import { ValidationError, WrongStateError } from '../../lib/errors.ts';
+import { inTransaction, viewerOf, type Context } from '../context.ts';
+import { confirmPassword } from './confirm-password.ts';
+import { endOtherLogins } from './end-other-logins.ts';
+import { GUESSES_OF_CODE, hiddenSubject, releaseLoginTry, reserveLoginTry } from './login-failures.ts';
+import {
+  findTwoFactor,
+  newRecoveryCodes,
+  newTwoFactorSecret,
+  storeRecoveryCodes,
+  takeSecondFactorCode,
+  type NewSecret,
+} from './two-factor.ts';
+
+const alreadyOn = () =>
+  new WrongStateError('TWO_FACTOR_IS_ON', 'Two-factor login is on already: switch it off before you set it up anew.');
+const notBegun = () =>
+  new WrongStateError('TWO_FACTOR_NOT_BEGUN', 'Ask for a secret first, then confirm it with a code of the app.');
+export const notOn = () => new WrongStateError('TWO_FACTOR_IS_OFF', 'Two-factor login is off.');
+
+/** Recovery codes in clear: shown this once. */
+export interface RecoveryCodes {
+  readonly recoveryCodes: readonly string[];
+}
+
+/**
+ * A secret for the app, shown this once; asking again replaces it. Throws ValidationError (password), WrongStateError
+ * `TWO_FACTOR_IS_ON`.
+ */
+export async function beginTwoFactor(ctx: Context, { password }: { password: string }): Promise<NewSecret> {
+  const { customerId, userId } = viewerOf(ctx);
+  await confirmPassword(ctx, password);
+  const [user] = await ctx.db.query<{ email: string }>(
+    sql`SELECT email FROM app_user WHERE customer_id = ${customerId} AND id = ${userId}`,
+  );
+  const { secret, uri, sealed } = newTwoFactorSecret(ctx, user?.email ?? '');
+  const begun = await ctx.db.execute(sql`
+    INSERT INTO two_factor (customer_id, user_id, sealed_secret) VALUES (${customerId}, ${userId}, ${sealed})
+    ON CONFLICT (customer_id, user_id) DO UPDATE
+       SET sealed_secret = excluded.sealed_secret, last_step = NULL, created_at = now()
+     WHERE two_factor.confirmed_at IS NULL`);
+  if (begun === 0) throw alreadyOn();
+  return { secret, uri };
+}
+
+/**
+ * Switches it on with a code of the app, and gives the recovery codes. Every other login of the user ends. Throws
+ * ValidationError (code), WrongStateError `TWO_FACTOR_IS_ON`, `TWO_FACTOR_NOT_BEGUN`.
+ */
+export async function confirmTwoFactor(ctx: Context, { code }: { code: string }): Promise<RecoveryCodes> {
+  const viewer = viewerOf(ctx);
+  const factor = await findTwoFactor(ctx.db, viewer);
+  if (!factor) throw notBegun();
+  if (factor.isConfirmed) throw alreadyOn();
+  await checkCode(ctx, code);
+  const recoveryCodes = newRecoveryCodes();
+  await inTransaction(ctx, async (inner) => {
+    const on = await inner.db.execute(sql`
+      UPDATE two_factor SET confirmed_at = now()
+       WHERE customer_id = ${viewer.customerId} AND user_id = ${viewer.userId}
+         AND sealed_secret = ${Buffer.from(factor.sealedSecret)} AND confirmed_at IS NULL`);
+    if (on === 0) throw alreadyOn();
+    await storeRecoveryCodes(inner, viewer, recoveryCodes);
+    await endOtherLogins(inner.db, viewer);
+  });
+  return { recoveryCodes };
+}
+
+/** Ten new recovery codes; the old ones end. Throws ValidationError (password, code), WrongStateError `TWO_FACTOR_IS_OFF`. */
+export async function renewRecoveryCodes(
+  ctx: Context,
+  { password, code }: { password: string; code: string },
+): Promise<RecoveryCodes> {
+  const viewer = viewerOf(ctx);
+  await refuseWhenOff(ctx);
+  await confirmPassword(ctx, password);
+  await checkCode(ctx, code);
+  const recoveryCodes = newRecoveryCodes();
+  await inTransaction(ctx, (inner) => storeRecoveryCodes(inner, viewer, recoveryCodes));
+  return { recoveryCodes };
+}
+
+/** Resolves for a right code of the caller, which is used from then on. Five wrong ones stop it for 15 minutes. */
+export async function checkCode(ctx: Context, code: string): Promise<void> {
+  const viewer = viewerOf(ctx);
+  const key = hiddenSubject(ctx, `code-in-session:${viewer.userId}`);
+  const reservation = await reserveLoginTry(ctx.database, [{ key, bounds: GUESSES_OF_CODE }]);
+  const factor = await findTwoFactor(ctx.db, viewer);
+  if (!factor || !(await takeSecondFactorCode(ctx, factor, code)))
+    throw new ValidationError({ code: ['The code is wrong, or was used before.'] });
+  await releaseLoginTry(ctx.database, reservation);
+}
+
+export async function refuseWhenOff(ctx: Context): Promise<void> {
+  const factor = await findTwoFactor(ctx.db, viewerOf(ctx));
+  if (!factor?.isConfirmed) throw notOn();
+}

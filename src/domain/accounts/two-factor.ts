@@ -1,0 +1,115 @@
+/**
+ * The second factor: codes of an authenticator app (TOTP, RFC 6238) and ten recovery codes. The secret is sealed with
+ * the installation's key; of recovery codes only a keyed digest is kept. A code is taken once.
+ */
+import { randomBytes, randomInt } from 'node:crypto';
+import { Secret, TOTP } from 'otpauth';
+import { sql, type Queryable } from '../../db/database.ts';
+import { deriveKey, mac, seal, unseal } from '../../lib/crypto.ts';
+import type { Context } from '../context.ts';
+import { RECOVERY_CODES } from './account-limits.ts';
+import type { UserKey } from './api-token-store.ts';
+
+const PERIOD_SECONDS = 30;
+const DIGITS = 6;
+/** RFC 4226, 4: 160 bits are recommended. */
+const SECRET_BYTES = 20;
+/** The codes of the step before and the step after are taken as well: clocks differ, and typing takes time. */
+const STEPS_AROUND = 1;
+// Without what is misread: 0 and o, 1, l and i.
+const RECOVERY_LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
+/** 12 letters of 31 are 59 bits; the digest is keyed, so the database alone gives nothing to guess at. */
+const RECOVERY_LENGTH = 12;
+
+export interface NewSecret {
+  /** Base32, for typing. */
+  readonly secret: string;
+  /** `otpauth://totp/…`, for a picture to scan. */
+  readonly uri: string;
+}
+
+/** A secret as the app takes it. */
+export function newTwoFactorSecret(ctx: Context, email: string): NewSecret & { readonly sealed: Buffer } {
+  const secret = new Secret({ buffer: new Uint8Array(randomBytes(SECRET_BYTES)).buffer });
+  const issuer = `Mailwright (${new URL(ctx.installation.baseUrl).host})`;
+  const uri = new TOTP({ issuer, label: email, secret, digits: DIGITS, period: PERIOD_SECONDS }).toString();
+  return { secret: secret.base32, uri, sealed: seal(sealingKey(ctx), secret.base32, SEALED_FOR) };
+}
+
+/** Ten codes in clear, shown once. */
+export function newRecoveryCodes(): string[] {
+  return Array.from({ length: RECOVERY_CODES }, () => {
+    const letters = Array.from(
+      { length: RECOVERY_LENGTH },
+      () => RECOVERY_LETTERS[randomInt(RECOVERY_LETTERS.length)] ?? '',
+    );
+    return [letters.slice(0, 4), letters.slice(4, 8), letters.slice(8)].map((part) => part.join('')).join('-');
+  });
+}
+
+/** Keeps the digests of these codes, and no others. */
+export async function storeRecoveryCodes(ctx: Context, user: UserKey, codes: readonly string[]): Promise<void> {
+  const digests = codes.map((code) => recoveryDigest(ctx, user, code));
+  await ctx.db.execute(
+    sql`DELETE FROM recovery_code WHERE customer_id = ${user.customerId} AND user_id = ${user.userId}`,
+  );
+  await ctx.db.execute(sql`
+    INSERT INTO recovery_code (customer_id, user_id, digest)
+    SELECT ${user.customerId}, ${user.userId}, unnest(${digests}::bytea[])`);
+}
+
+export interface SecondFactor extends UserKey {
+  readonly sealedSecret: Uint8Array;
+}
+
+/** Whether this is a right code that nobody used before; from now on it is used. */
+export async function takeSecondFactorCode(ctx: Context, factor: SecondFactor, code: string): Promise<boolean> {
+  const typed = code.replace(/[\s-]/g, '').toLowerCase();
+  return /^\d{6}$/.test(typed) ? takeAppCode(ctx, factor, typed) : takeRecoveryCode(ctx, factor, typed);
+}
+
+async function takeAppCode(ctx: Context, factor: SecondFactor, code: string): Promise<boolean> {
+  const now = ctx.clock.now().getTime();
+  const secret = Secret.fromBase32(unseal(sealingKey(ctx), factor.sealedSecret, SEALED_FOR));
+  const totp = new TOTP({ secret, digits: DIGITS, period: PERIOD_SECONDS });
+  const delta = totp.validate({ token: code, timestamp: now, window: STEPS_AROUND });
+  if (delta === null) return false;
+  const step = Math.floor(now / 1000 / PERIOD_SECONDS) + delta;
+  // One statement, so that of two calls with the same code one is late. Older codes are then used as well.
+  const taken = await ctx.db.execute(sql`
+    UPDATE two_factor SET last_step = ${step}
+     WHERE customer_id = ${factor.customerId} AND user_id = ${factor.userId}
+       AND sealed_secret = ${Buffer.from(factor.sealedSecret)} AND (last_step IS NULL OR last_step < ${step})`);
+  return taken === 1;
+}
+
+async function takeRecoveryCode(ctx: Context, user: UserKey, typed: string): Promise<boolean> {
+  if (typed.length !== RECOVERY_LENGTH) return false;
+  const taken = await ctx.db.execute(sql`
+    UPDATE recovery_code SET used_at = now()
+     WHERE customer_id = ${user.customerId} AND user_id = ${user.userId}
+       AND digest = ${recoveryDigest(ctx, user, typed)} AND used_at IS NULL`);
+  return taken === 1;
+}
+
+/** The row of a user, confirmed or just begun. */
+export async function findTwoFactor(
+  db: Queryable,
+  user: UserKey,
+): Promise<(SecondFactor & { readonly isConfirmed: boolean }) | undefined> {
+  const [row] = await db.query<{ sealed_secret: Buffer; is_confirmed: boolean }>(sql`
+    SELECT sealed_secret, confirmed_at IS NOT NULL AS is_confirmed FROM two_factor
+     WHERE customer_id = ${user.customerId} AND user_id = ${user.userId}`);
+  return row && { ...user, sealedSecret: row.sealed_secret, isConfirmed: row.is_confirmed };
+}
+
+function recoveryDigest(ctx: Context, { userId }: UserKey, code: string): Buffer {
+  const key = deriveKey(ctx.installation.secret, 'accounts.recovery-code');
+  return mac(key, `${userId}\n${code.replaceAll('-', '')}`, 32);
+}
+
+const SEALED_FOR = 'two_factor';
+
+function sealingKey(ctx: Context): Buffer {
+  return deriveKey(ctx.installation.secret, 'accounts.two-factor');
+}
