@@ -11,6 +11,7 @@ import { hashPassword } from '../../src/domain/accounts/password.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/lib/log.ts';
+import { theContract } from './contract.ts';
 import { createTestDatabase } from './test-database.ts';
 import { testInstallation } from './test-context.ts';
 
@@ -43,7 +44,10 @@ export interface RestApp {
   readonly adminToken: string;
   /** Lines that were logged, as JSON. */
   readonly logged: readonly string[];
-  /** Asks `/api/v1<path>`; without a token given: as the administrator. `null`: as a stranger. */
+  /**
+   * Asks `/api/v1<path>`; without a token given: as the administrator. `null`: as a stranger. Throws when the answer is
+   * not as documented.
+   */
   rest(path: string, request?: RestRequest): Promise<RestAnswer>;
   /** A customer of its own with one user. */
   newTenant(options?: { scopes?: readonly string[]; restDialect?: 'standard' | 'classic' }): Promise<RestTenant>;
@@ -84,9 +88,22 @@ export async function startRestApp(settings: Readonly<Record<string, string>> = 
     baseUrl: app.baseUrl,
     adminToken: ADMIN_TOKEN,
     logged,
-    rest: (path_, request) => ask(`${app.baseUrl}/api/v1${path_}`, request),
+    rest: (path_, request) => askByContract(app.baseUrl, path_, request),
     newTenant: (options) => newTenant(app.ctx, options ?? {}),
   };
+}
+
+/** Every answer is held against the OpenAPI document: what is not in it is a fault, whatever the test looks at. */
+async function askByContract(baseUrl: string, path_: string, request: RestRequest = {}): Promise<RestAnswer> {
+  const answer = await ask(`${baseUrl}/api/v1${path_}`, request);
+  const { method = 'GET' } = request;
+  const contentType = answer.headers.get('content-type') ?? '';
+  const contract = await theContract();
+  const fault = contract.faultOf({ method, path: path_, status: answer.status, contentType, body: answer.body });
+  if (fault === undefined) return answer;
+  throw new Error(
+    `${method} ${path_.slice(0, 200)} answers outside the contract: ${fault} ${answer.text.slice(0, 500)}`,
+  );
 }
 
 async function ask(

@@ -1,0 +1,161 @@
+/** What a row answers, as OpenAPI says it: its success in both dialects, and every refusal that it may meet. */
+import { z } from 'zod';
+import type { Example } from './examples.ts';
+import type { JsonSchema, SchemaBook } from './openapi-schemas.ts';
+import type { RowParameter } from './row-parameters.ts';
+import type { Row } from './row.ts';
+import { countShape, type AnswerShape } from './shapes.ts';
+
+/** The shapes that all rows share, by name. */
+const messageShape = z.strictObject({ message: z.string() }).meta({ id: 'Refusal' });
+const invalidShape = z
+  .strictObject({ message: z.string(), errors: z.record(z.string(), z.array(z.string())) })
+  .meta({ id: 'Invalid', description: '`errors` tells for each parameter what is wrong with it.' });
+const defectShape = z
+  .strictObject({ message: z.string(), reference: z.string().meta({ description: 'Stands in the log too.' }) })
+  .meta({ id: 'Defect' });
+/** How the classic dialect says that an address is taken (decision D1). */
+const bareErrorsShape = z.record(z.string(), z.array(z.string())).meta({ id: 'BareErrors' });
+const linksShape = z
+  .strictObject({ first: z.string(), last: z.string(), prev: z.string().nullable(), next: z.string().nullable() })
+  .meta({ id: 'PageLinks' });
+const metaShape = z
+  .strictObject({
+    current_page: z.int().min(1),
+    per_page: z.int().min(1),
+    from: countShape.nullable(),
+    to: countShape.nullable(),
+    last_page: z.int().min(1),
+    total: countShape,
+  })
+  .meta({ id: 'PageMeta' });
+
+const RETRY_AFTER = { 'Retry-After': { description: 'Seconds.', schema: { type: 'string' } } };
+
+/** Refusals by status; each is a component of the document. */
+const REFUSALS = {
+  401: { name: 'Unauthenticated', description: 'No token, or one that does not work.', shape: messageShape },
+  403: {
+    name: 'Forbidden',
+    description: 'The token may not do this, or the thing belongs to another customer.',
+    shape: messageShape,
+  },
+  404: { name: 'NotFound', description: 'There is no such thing.', shape: messageShape },
+  413: { name: 'TooLarge', description: 'The body is too large.', shape: messageShape },
+  415: { name: 'UnknownBody', description: 'The body is neither a form nor JSON.', shape: messageShape },
+  422: {
+    name: 'Unprocessable',
+    description: 'A parameter is wrong, or the thing is in a state that does not allow it (`errors.status`).',
+    shape: invalidShape,
+  },
+  429: { name: 'TooMany', description: 'Too many requests.', shape: messageShape, headers: RETRY_AFTER },
+  500: { name: 'Defect', description: 'A mistake of the server.', shape: defectShape },
+  503: { name: 'Unavailable', description: 'Away for a moment.', shape: messageShape, headers: RETRY_AFTER },
+} as const;
+type RefusalStatus = keyof typeof REFUSALS;
+
+/** The refusals, to be put into `components.responses`. */
+export function refusalComponents(book: SchemaBook): Record<string, JsonSchema> {
+  return Object.fromEntries(
+    Object.values(REFUSALS).map((refusal) => [
+      refusal.name,
+      {
+        description: refusal.description,
+        ...('headers' in refusal ? { headers: refusal.headers } : {}),
+        content: json(book.schemaOf(refusal.shape)),
+      },
+    ]),
+  );
+}
+
+export interface Answering {
+  readonly row: Row;
+  readonly parameters: readonly RowParameter[];
+  readonly example: Example | undefined;
+}
+
+/** Every status that the row can answer. */
+export function responsesOf({ row, parameters, example }: Answering, book: SchemaBook): Record<string, JsonSchema> {
+  const refusals = refusalsOf(row, parameters).map((status) => [String(status), { $ref: refusalRef(status) }] as const);
+  return {
+    ...(row.answers ? successes(row.answers, example, book) : {}),
+    ...Object.fromEntries(refusals),
+    ...(row.refuseClassic ? { 403: duplicateInClassic(book) } : {}),
+  };
+}
+
+function successes(answers: AnswerShape, example: Example | undefined, book: SchemaBook): Record<string, JsonSchema> {
+  const shown = example?.answer === undefined ? {} : { example: example.answer };
+  switch (answers.kind) {
+    case 'body':
+      return { 200: { description: 'Done.', content: json(book.schemaOf(answers.shape), shown) } };
+    case 'created': {
+      const schema = book.schemaOf(answers.shape);
+      return {
+        200: { description: 'Made; what the classic dialect answers.', content: json(schema) },
+        201: { description: 'Made.', content: json(schema, shown) },
+      };
+    }
+    case 'page':
+      return { 200: pageResponse(book.schemaOf(answers.shape), shown, book) };
+    case 'stream': {
+      const types = answers.contentType.map((type) => [type.split(';', 1)[0] ?? type, streamed(type, shown)] as const);
+      return { 200: { description: 'A download, written as it is made.', content: Object.fromEntries(types) } };
+    }
+  }
+}
+
+function pageResponse(item: JsonSchema, shown: JsonSchema, book: SchemaBook): JsonSchema {
+  const paginator = {
+    title: 'standard',
+    type: 'object',
+    properties: {
+      data: { type: 'array', items: item },
+      links: book.schemaOf(linksShape),
+      meta: book.schemaOf(metaShape),
+    },
+    required: ['data', 'links', 'meta'],
+    additionalProperties: false,
+  };
+  return {
+    description: 'One page; in the classic dialect a bare array.',
+    headers: {
+      'X-Total-Count': { description: 'How many there are on all pages.', schema: { type: 'string' } },
+      Link: { description: 'The neighbouring pages (RFC 8288).', schema: { type: 'string' } },
+    },
+    content: json({ oneOf: [paginator, { title: 'classic', type: 'array', items: item }] }, shown),
+  };
+}
+
+function streamed(type: string, shown: JsonSchema): JsonSchema {
+  const isJson = type.startsWith('application/json');
+  return isJson
+    ? { schema: { type: 'array', items: { type: 'object', additionalProperties: true } } }
+    : { schema: { type: 'string' }, ...shown };
+}
+
+function duplicateInClassic(book: SchemaBook): JsonSchema {
+  return {
+    description: `${REFUSALS[403].description} In the classic dialect also: the address is on the list already.`,
+    content: json({ anyOf: [book.schemaOf(messageShape), book.schemaOf(bareErrorsShape)] }),
+  };
+}
+
+/** Anything that names a thing may name one that is not there. */
+const NAMES_A_THING = /(^|_)(uid|id|email|subscriber)\]?$/;
+
+function refusalsOf({ access, path, operations }: Row, parameters: readonly RowParameter[]): RefusalStatus[] {
+  const always: RefusalStatus[] = [413, 415, 422, 429, 500, 503];
+  if (operations.length === 0) return always;
+  const isNamed = path.includes(':') || parameters.some(({ names }) => names.some((name) => NAMES_A_THING.test(name)));
+  const mayBeRefused = access !== 'public' || path.includes('login');
+  return [...(mayBeRefused ? ([401, 403] as const) : []), ...(isNamed ? ([404] as const) : []), ...always];
+}
+
+function refusalRef(status: RefusalStatus): string {
+  return `#/components/responses/${REFUSALS[status].name}`;
+}
+
+function json(schema: JsonSchema, more: JsonSchema = {}): JsonSchema {
+  return { 'application/json': { schema, ...more } };
+}

@@ -1,0 +1,144 @@
+/**
+ * The contract as an OpenAPI 3.1 document, made from the rows and from nothing else: what a row takes is found by letting
+ * it read, what it answers is the shape that it names. The tests hold every answer against this document.
+ */
+import type { Examples } from './examples.ts';
+import { refusalComponents, responsesOf } from './openapi-answers.ts';
+import { bodyOf, parametersIn } from './openapi-parameters.ts';
+import { openSchemaBook, type JsonSchema, type SchemaBook } from './openapi-schemas.ts';
+import { parametersOf } from './row-parameters.ts';
+import type { Method, Row, View } from './row.ts';
+
+export interface OpenApiOptions {
+  readonly rows: readonly Row[];
+  /** Where the rows hang: `/api/v1`. */
+  readonly prefix: string;
+  readonly product: View['product'];
+  readonly examples: Examples;
+}
+
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>;
+  readonly [name: string]: unknown;
+}
+
+/** The document. */
+export async function openApiOf({ rows, prefix, product, examples }: OpenApiOptions): Promise<OpenApiDocument> {
+  const book = openSchemaBook();
+  const paths: Record<string, Record<string, JsonSchema>> = {};
+  const tags = new Set<string>();
+  for (const row of rows) {
+    const path = openApiPath(row.path);
+    for (const method of [row.method].flat()) {
+      const operations = (paths[path] ??= {});
+      if (operations[method.toLowerCase()]) throw new Error(`Two rows answer ${method} ${row.path}.`);
+      operations[method.toLowerCase()] = await operationOf({ row, method, examples }, book);
+      tags.add(tagOf(row.path));
+    }
+  }
+  const responses = refusalComponents(book);
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: `${product.name} REST API`,
+      version: product.version,
+      description: INTRODUCTION,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    // Without a host: it is where the document came from.
+    servers: [{ url: new URL(product.baseUrl + prefix).pathname }],
+    tags: [...tags].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: book.named(),
+      responses,
+      parameters: { Dialect: DIALECT },
+      securitySchemes: SECURITY_SCHEMES,
+    },
+  };
+}
+
+/** `/lists/:uid` -> `/lists/{uid}`. */
+export function openApiPath(path: string): string {
+  return path.replace(/:(\w+)/g, '{$1}');
+}
+
+const INTRODUCTION = `Parameters may come in the query, as JSON, as a form or as multipart, on every method; the body wins, \
+and \`contact[company]\` nests in all of them. Unknown parameters are ignored. Times are UTC, \`YYYY-MM-DD HH:MM:SS\`. \
+Flags may be written 1/0, true/false, yes/no, on/off.
+
+A list answers in pages: \`page\` from 1, \`per_page\` at most 1000; past the end is an empty page.
+
+There are two dialects. \`standard\` answers 201 to a create and a paginator to an index; \`classic\`, for older clients, answers \
+200 and a bare array. The header \`X-Api-Dialect\` chooses, else the token's own setting, else the installation's.`;
+
+const DIALECT = {
+  name: 'X-Api-Dialect',
+  in: 'header',
+  description: 'How answers look; by default as the token or the installation says.',
+  schema: { type: 'string', enum: ['standard', 'classic'] },
+};
+
+const SECURITY_SCHEMES = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'An API token of 60 letters and digits.' },
+  api_token: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'api_token',
+    description: 'The same token where no header can be set.',
+  },
+};
+
+interface Part {
+  readonly row: Row;
+  readonly method: Method;
+  readonly examples: Examples;
+}
+
+async function operationOf({ row, method, examples }: Part, book: SchemaBook): Promise<JsonSchema> {
+  const parameters = await parametersOf(row);
+  const example = examples[`${method} ${row.path}`];
+  const id = operationId(method, row.path);
+  const taken = { operationId: id, row, method, parameters, example };
+  const body = bodyOf(taken, book);
+  const admin = row.access === 'admin' ? 'Needs the token of an administrator.' : undefined;
+  return {
+    operationId: id,
+    tags: [tagOf(row.path)],
+    ...(row.summary === undefined ? {} : { summary: row.summary }),
+    ...(admin === undefined ? {} : { description: admin }),
+    parameters: [...parametersIn(taken), { $ref: '#/components/parameters/Dialect' }],
+    ...(body === undefined ? {} : { requestBody: body }),
+    responses: responsesOf(taken, book),
+    security: row.access === 'public' ? [] : [{ bearer: [] }, { api_token: [] }],
+    'x-access': row.access,
+  };
+}
+
+/** `POST /lists/:uid/add-field` -> `postListsByUidAddField`: says what it is, and stays when rows are added. */
+function operationId(method: Method, path: string): string {
+  const words = path.split('/').flatMap((part) => (part.startsWith(':') ? ['by', part.slice(1)] : [part]));
+  const named = words.flatMap((word) => word.split(/[^a-z0-9]+/i)).filter((word) => word !== '');
+  return [method.toLowerCase(), ...(named.length > 0 ? named : ['root'])]
+    .map((word, index) => (index === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1)))
+    .join('');
+}
+
+/** Chapters by what a path is about; a new resource is a chapter by its first word. */
+const CHAPTERS: readonly (readonly [RegExp, string])[] = [
+  [/^\/($|me|user|login)/, 'Session'],
+  [/subscribers/, 'Subscribers'],
+  [/\/imports?(\/|$)/, 'Imports'],
+  [/^\/notification/, 'Notifications'],
+  [/plan|subscription/, 'Plans and subscriptions'],
+  [/^\/countries|^\/lists/, 'Lists'],
+];
+
+function tagOf(path: string): string {
+  const known = CHAPTERS.find(([pattern]) => pattern.test(path))?.[1];
+  if (known !== undefined) return known;
+  const [first = ''] = path.split('/').filter((part) => part !== '');
+  const words = first.replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
