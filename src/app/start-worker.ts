@@ -7,8 +7,8 @@ import { createDriverPool, type DriverPool } from '../domain/sending/driver-pool
 import { announceCampaignChange } from '../domain/statistics/announce-campaign-change.ts';
 import { crontab } from '../workers/crontab.ts';
 import { runWorker } from '../workers/run-worker.ts';
-import { expirePendingTask, sendConfirmationTask } from '../workers/tasks/confirmations.ts';
 import { dropAbandonedImportsTask } from '../workers/tasks/drop-abandoned-imports.ts';
+import { expirePendingTask, listMailTasks } from '../workers/tasks/list-mails.ts';
 import { makePartitionsTask, reviveCampaignsTask } from '../workers/tasks/maintenance.ts';
 import { planCampaignTask, startScheduledCampaignTask } from '../workers/tasks/plan-campaign.ts';
 import { runImportTask } from '../workers/tasks/run-import.ts';
@@ -58,7 +58,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     startScheduledCampaignTask,
     sendBatchTask(tools),
     runImportTask,
-    sendConfirmationTask(drivers),
+    ...listMailTasks(drivers),
     expirePendingTask,
     dropAbandonedImportsTask,
     makePartitionsTask,

@@ -20,3 +20,27 @@ export const expirePendingJob = defineJob({
   payload: z.looseObject({}),
   attemptsMax: 1,
 });
+
+/** Sends a mail that follows from what became of a subscription; the event is its cause, in the history of consent. */
+export const sendListMailJob = defineJob({
+  name: 'audience.send-list-mail',
+  payload: z.object({
+    ...{ customerId: id, listId: id, subscriberId: id, eventId: id },
+    kind: z.enum(['confirmation', 'welcome', 'goodbye']),
+  }),
+  attemptsMax: CONFIRMATION_ATTEMPTS_MAX,
+});
+
+/** Tells a list's owner who left. */
+export const notifyUnsubscribesJob = defineJob({
+  name: 'audience.notify-unsubscribes',
+  payload: z.object({ customerId: id, listId: id }),
+  attemptsMax: CONFIRMATION_ATTEMPTS_MAX,
+});
+
+/** Erases the traces of one person; trouble is tried again for days, because it was promised. */
+export const erasePersonJob = defineJob({
+  name: 'audience.erase-person',
+  payload: z.object({ customerId: id, erasureId: id }),
+  attemptsMax: 25,
+});

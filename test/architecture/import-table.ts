@@ -57,7 +57,7 @@ export const rooms: Readonly<Record<string, RoomRule>> = {
   },
   'domain/tracking': { level: 7, may: ['statistics', 'audience', 'accounts'].map(inDomain).concat(means) },
   'domain/webhooks': { level: 7, may: ['statistics', 'audience', 'accounts'].map(inDomain).concat(means) },
-  'domain/audience': { level: 6, may: ['billing', 'accounts'].map(inDomain).concat(means) },
+  'domain/audience': { level: 6, may: ['billing', 'accounts', 'content'].map(inDomain).concat(means) },
   'domain/files': { level: 6, may: ['billing', 'accounts'].map(inDomain).concat(means) },
   'domain/sending': { level: 6, may: ['billing', 'accounts'].map(inDomain).concat(means) },
   'domain/statistics': { level: 5, may: ['domain/accounts', ...means] },

@@ -6,14 +6,15 @@
 import { checkInput, emailKey } from '../../lib/text.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { askForConfirmation } from './confirmation.ts';
+import { addressDigest, barOf } from './erasing/erased-people.ts';
 import { checkFieldValues } from './field-values.ts';
 import type { MailList } from './list.ts';
 import { fieldsOfList } from './list-field-store.ts';
+import { enqueuePersonMail } from './mails/person-mail.ts';
 import { holdOwnList } from './own-list.ts';
 import { emailSuppressed, emailTaken, wrongFields } from './subscriber-errors.ts';
 import { insertConsentEvent, insertSubscriber, rememberTags, type NewSubscriber } from './subscriber-store.ts';
 import { addSubscriberInput, type ConsentSource, type Subscriber } from './subscriber.ts';
-import { isSuppressed } from './suppression.ts';
 
 export interface AddSubscriberInput {
   readonly listUid: string;
@@ -36,8 +37,10 @@ export async function addSubscriber(
   return inTransaction(ctx, async (inner) => {
     const list = await holdOwnList(inner, input.listUid);
     const person = await checkPerson(inner, list, input);
-    if (await isSuppressed(inner.db, { customerId: list.customerId, emailKey: emailKey(person.email) }))
-      throw emailSuppressed();
+    const key = emailKey(person.email);
+    const digest = addressDigest(ctx.installation, key);
+    // Erased or suppressed: the same to whoever asks, who need not know that there was such a person.
+    if (await barOf(inner.db, { customerId: list.customerId, emailKey: key, digest })) throw emailSuppressed();
     const status = list.subscribeConfirmation ? 'pending' : 'subscribed';
     // Over the API the address is the caller's machine; only a form is filled in by the person.
     const ipAddress = source === 'form' ? ctx.ipAddress : null;
@@ -59,7 +62,10 @@ async function insert(ctx: TransactionContext, list: MailList, person: NewSubscr
   if (!added) throw emailTaken();
   const by = { source: person.source, ipAddress: ctx.ipAddress };
   if (added.status === 'pending') await askForConfirmation(ctx.db, added, by);
-  else await insertConsentEvent(ctx.db, added, { ...by, status: added.status });
+  else {
+    const eventId = await insertConsentEvent(ctx.db, added, { ...by, status: added.status });
+    if (list.sendWelcomeEmail) await enqueuePersonMail(ctx.db, added, { kind: 'welcome', eventId });
+  }
   await rememberTags(ctx.db, list, added.tags);
   return added;
 }

@@ -3,7 +3,10 @@
  * and says until when it works; it works once: after the person subscribed or unsubscribed, a link of before is used up.
  */
 import { sql } from '../../db/database.ts';
+import { emailKey } from '../../lib/text.ts';
 import { inTransaction, type Context } from '../context.ts';
+import { addressDigest, forgetErased } from './erasing/erased-people.ts';
+import { afterConfirmation } from './mails/person-mail.ts';
 import { insertConsentEvent, lockSubscriber, writeSubscriber, type SubscriberKey } from './subscriber-store.ts';
 import { CONFIRMATION_DAYS, type Subscriber } from './subscriber.ts';
 
@@ -34,7 +37,11 @@ export async function confirmSubscription(
     if (subscriber.status === 'unsubscribed' || link?.used) return { kind: 'used' };
     if (link?.expired) return { kind: 'expired' };
     const confirmed = await writeSubscriber(db, key, { ...subscriber, status: 'subscribed' });
-    await insertConsentEvent(db, key, { status: 'subscribed', source: 'confirmation', ipAddress: ctx.ipAddress });
+    const entry = { status: 'subscribed', source: 'confirmation', ipAddress: ctx.ipAddress } as const;
+    await afterConfirmation(db, key, await insertConsentEvent(db, key, entry));
+    // Somebody who was erased has come back by a click of its own.
+    const digest = addressDigest(ctx.installation, emailKey(confirmed.email));
+    await forgetErased(db, { customerId: key.customerId, digest });
     return { kind: 'confirmed', subscriber: confirmed };
   });
 }

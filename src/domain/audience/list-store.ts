@@ -3,6 +3,10 @@ import { sql, join, type Queryable, type Sql } from '../../db/database.ts';
 import { newUid } from '../../lib/ids.ts';
 import type { ListContact, MailList } from './list.ts';
 
+/** What a `MailList` is made of. */
+export const MAIL_LIST = sql`customer_id AS "customerId", id, uid, name, subscribe_confirmation AS "subscribeConfirmation",
+  send_welcome_email AS "sendWelcomeEmail"`;
+
 export interface NewList {
   readonly customerId: bigint;
   readonly name: string;
@@ -13,17 +17,19 @@ export interface NewList {
   readonly subscribeConfirmation?: boolean | undefined;
   readonly sendWelcomeEmail?: boolean | undefined;
   readonly unsubscribeNotification?: boolean | undefined;
+  readonly sendGoodbyeEmail?: boolean | undefined;
+  readonly publicSignup?: boolean | undefined;
 }
 
 /** Stores a list and its counters, all zero. */
 export async function insertList(db: Queryable, list: NewList): Promise<MailList> {
   const [row] = await db.query<MailList>(sql`
     INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name, remind_message,
-                           subscribe_confirmation, send_welcome_email, unsubscribe_notification)
+                           subscribe_confirmation, send_welcome_email, unsubscribe_notification, send_goodbye_email, public_signup)
     VALUES (${list.customerId}, ${newUid()}, ${list.name}, ${list.defaultSubject}, ${list.fromEmail}, ${list.fromName},
             ${list.remindMessage ?? null}, ${list.subscribeConfirmation ?? false}, ${list.sendWelcomeEmail ?? false},
-            ${list.unsubscribeNotification ?? false})
-    RETURNING customer_id AS "customerId", id, uid, name, subscribe_confirmation AS "subscribeConfirmation"`);
+            ${list.unsubscribeNotification ?? false}, ${list.sendGoodbyeEmail ?? false}, ${list.publicSignup ?? false})
+    RETURNING ${MAIL_LIST}`);
   if (!row) throw new Error('An inserted list came back empty.');
   await db.execute(sql`INSERT INTO hot.list_counter (customer_id, list_id) VALUES (${row.customerId}, ${row.id})`);
   return row;
@@ -45,6 +51,8 @@ const LIST_COLUMNS = {
   subscribeConfirmation: sql`subscribe_confirmation`,
   sendWelcomeEmail: sql`send_welcome_email`,
   unsubscribeNotification: sql`unsubscribe_notification`,
+  sendGoodbyeEmail: sql`send_goodbye_email`,
+  publicSignup: sql`public_signup`,
 };
 
 const CONTACT_COLUMNS = {

@@ -13,6 +13,7 @@ export interface MailList {
   readonly name: string;
   /** Double opt-in: who is added stays `pending` until the confirmation link is clicked. */
   readonly subscribeConfirmation: boolean;
+  readonly sendWelcomeEmail: boolean;
 }
 
 /** Names are shown in one line of a page and go into List-Id and merge tags. */
@@ -82,6 +83,8 @@ const options = {
   subscribeConfirmation: flagOrDefault,
   sendWelcomeEmail: flagOrDefault,
   unsubscribeNotification: flagOrDefault,
+  sendGoodbyeEmail: flagOrDefault,
+  publicSignup: flagOrDefault,
 };
 
 export const createListInput = z.object({ ...metadata, ...options, contact: z.object(contactWhole) });
@@ -116,6 +119,8 @@ export type UpdateListInput = Given<{
   subscribeConfirmation: boolean;
   sendWelcomeEmail: boolean;
   unsubscribeNotification: boolean;
+  sendGoodbyeEmail: boolean;
+  publicSignup: boolean;
   contact: ListContactGiven;
 }>;
 

@@ -4,15 +4,14 @@ import { isUid } from '../../lib/ids.ts';
 import { viewerOf, type Context, type TransactionContext } from '../context.ts';
 import type { MailList } from './list.ts';
 import { foreignList, listNotFound } from './list-errors.ts';
-
-const COLUMNS = sql`customer_id AS "customerId", id, uid, name, subscribe_confirmation AS "subscribeConfirmation"`;
+import { MAIL_LIST } from './list-store.ts';
 
 /** The caller's list. Throws NotFoundError `LIST_NOT_FOUND`, ForeignResourceError of the same code. */
 export async function ownList(ctx: Context, uid: string): Promise<MailList> {
   const { customerId } = viewerOf(ctx);
   if (!isUid(uid)) throw listNotFound();
   const [list] = await ctx.db.query<MailList>(
-    sql`SELECT ${COLUMNS} FROM mail_list WHERE customer_id = ${customerId} AND uid = ${uid}`,
+    sql`SELECT ${MAIL_LIST} FROM mail_list WHERE customer_id = ${customerId} AND uid = ${uid}`,
     'audience.own_list',
   );
   return list ?? refuse(ctx.db, uid);
@@ -22,9 +21,21 @@ export async function ownList(ctx: Context, uid: string): Promise<MailList> {
 export async function holdOwnList(ctx: TransactionContext, uid: string): Promise<MailList> {
   const { id, customerId } = await ownList(ctx, uid);
   const [list] = await ctx.db.query<MailList>(
-    sql`SELECT ${COLUMNS} FROM mail_list WHERE customer_id = ${customerId} AND id = ${id} FOR KEY SHARE`,
+    sql`SELECT ${MAIL_LIST} FROM mail_list WHERE customer_id = ${customerId} AND id = ${id} FOR KEY SHARE`,
     'audience.hold_own_list',
   );
+  if (!list) throw listNotFound();
+  return list;
+}
+
+/** A list that takes sign-ups from the public, whoever asks; held as `holdOwnList` does. Throws NotFoundError `LIST_NOT_FOUND`. */
+export async function holdPublicList(ctx: TransactionContext, uid: string): Promise<MailList> {
+  const [list] = isUid(uid)
+    ? await ctx.db.query<MailList>(
+        sql`SELECT ${MAIL_LIST} FROM mail_list WHERE uid = ${uid} AND public_signup ORDER BY id LIMIT 1 FOR KEY SHARE`,
+        'audience.hold_public_list',
+      )
+    : [];
   if (!list) throw listNotFound();
   return list;
 }

@@ -1,6 +1,7 @@
 /** Takes a person's consent back: the row stays on the list, no marketing mail is sent to it any more. */
 import { inTransaction, type Context } from '../context.ts';
 import { findSubscriber } from './find-subscriber.ts';
+import { afterUnsubscribe } from './mails/person-mail.ts';
 import { subscriberNotFound } from './subscriber-errors.ts';
 import { insertConsentEvent, lockSubscriber, writeSubscriber, type SubscriberKey } from './subscriber-store.ts';
 import type { ConsentSource, Subscriber, SubscriberRef } from './subscriber.ts';
@@ -33,7 +34,8 @@ export async function unsubscribePerson(
     if (!subscriber) return undefined;
     if (subscriber.status === 'unsubscribed') return { subscriber, changed: false };
     const unsubscribed = await writeSubscriber(db, subscriber, { ...subscriber, status: 'unsubscribed' });
-    await insertConsentEvent(db, subscriber, { status: 'unsubscribed', source, ipAddress: ctx.ipAddress });
+    const entry = { status: 'unsubscribed', source, ipAddress: ctx.ipAddress } as const;
+    await afterUnsubscribe(db, subscriber, await insertConsentEvent(db, subscriber, entry));
     return { subscriber: unsubscribed, changed: true };
   });
 }

@@ -1,10 +1,11 @@
 /** Changes a subscriber's address, field values, tags (added to those there) and status; what is absent stays. */
-import { checkInput } from '../../lib/text.ts';
+import { checkInput, emailKey } from '../../lib/text.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
+import { addressDigest, barOf } from './erasing/erased-people.ts';
 import { checkFieldValues } from './field-values.ts';
 import { findSubscriber } from './find-subscriber.ts';
 import { fieldsOfList } from './list-field-store.ts';
-import { emailTaken, subscriberNotFound, tooManyTags, wrongFields } from './subscriber-errors.ts';
+import { emailSuppressed, emailTaken, subscriberNotFound, tooManyTags, wrongFields } from './subscriber-errors.ts';
 import {
   insertConsentEvent,
   lockSubscriber,
@@ -23,7 +24,7 @@ export interface UpdateSubscriberInput extends SubscriberRef {
 }
 
 /**
- * Updates the caller's subscriber. Throws ValidationError (`EMAIL_TAKEN`, `TOO_MANY_TAGS`, fields by tag),
+ * Updates the caller's subscriber. Throws ValidationError (`EMAIL_TAKEN`, `EMAIL_SUPPRESSED`, `TOO_MANY_TAGS`, fields by tag),
  * NotFoundError `SUBSCRIBER_NOT_FOUND`, ForeignResourceError.
  */
 export async function updateSubscriber(ctx: Context, input: UpdateSubscriberInput): Promise<Subscriber> {
@@ -32,6 +33,7 @@ export async function updateSubscriber(ctx: Context, input: UpdateSubscriberInpu
     const subscriber = await lockSubscriber(inner.db, found);
     if (!subscriber) throw subscriberNotFound();
     const change = await checkChange(inner, subscriber, input);
+    await refuseBarred(inner, subscriber, change.email);
     const updated = await writeSubscriber(inner.db, subscriber, change);
     await rememberTags(
       inner.db,
@@ -45,6 +47,14 @@ export async function updateSubscriber(ctx: Context, input: UpdateSubscriberInpu
   }).catch((error: unknown) => {
     throw takenOr(error);
   });
+}
+
+/** Another address is another person, who may be suppressed or erased. */
+async function refuseBarred(ctx: TransactionContext, subscriber: Subscriber, email: string): Promise<void> {
+  const key = emailKey(email);
+  if (key === emailKey(subscriber.email)) return;
+  const digest = addressDigest(ctx.installation, key);
+  if (await barOf(ctx.db, { customerId: subscriber.customerId, emailKey: key, digest })) throw emailSuppressed();
 }
 
 async function checkChange(

@@ -11,12 +11,12 @@ import { compileHeaders } from './compile-headers.ts';
 import { compileHtml } from './compile-html.ts';
 import { compilePlain } from './compile-plain.ts';
 import { compileText } from './compile-text.ts';
-import type { FillScope, Segment } from './fill-scope.ts';
+import { fillText, type FillScope, type Segment } from './fill-scope.ts';
 import { hasUnsubscribeLink } from './footer.ts';
 import { LinkBook } from './link-book.ts';
 import { bareAddress } from './mail-address.ts';
 import { tagValues, type TagValues } from './merge-tags.ts';
-import type { CompiledMessage, FilledMessage, MessageRecipient, MessageSource } from './message.ts';
+import type { CompiledMessage, FilledMessage, MessageRecipient, MessageSource, MessageTexts } from './message.ts';
 import { compileQuotedPrintable } from './quoted-printable.ts';
 import { renderWebView } from './render-web-view.ts';
 import { markTemplate, type MarkedText, type PartName } from './template-marks.ts';
@@ -45,11 +45,10 @@ export function compileMessage(source: MessageSource, clock: Clock = systemClock
   const marked = markParts(source, tags);
   const html = compileHtmlPart(source, { marked: marked.html, tags, book });
   const plain = compilePlain(source, { plain: marked.plain, html: marked.html, tags, book });
+  const subject = compileText(marked.subject, tags);
   const writeHeaders = compileHeaders({
-    source,
-    ...addresses,
+    ...{ source, ...addresses, subject },
     fromName: compileText(marked.fromName, tags),
-    subject: compileText(marked.subject, tags),
   });
   const body = compileBody([{ type: 'text/plain', segments: plain }, ...htmlPart(html)], source.campaign.uid);
   const scopeOf = (recipient: MessageRecipient, withPixel: boolean): FillScope => {
@@ -61,6 +60,7 @@ export function compileMessage(source: MessageSource, clock: Clock = systemClock
     staticBytes: body.staticBytes,
     fill: (recipient) => fillMessage(scopeOf(recipient, true), { addresses, writeHeaders, body }),
     webView: (recipient) => renderWebView({ html, plain }, scopeOf(recipient, false)),
+    texts: (recipient) => fillTexts({ subject, html, plain }, scopeOf(recipient, false)),
   };
   message.fill(TRIAL_RECIPIENT);
   return message;
@@ -138,6 +138,17 @@ function fillMessage(
     messageId,
     envelope: { from: addresses.from.address, to: to.address },
     needsSmtpUtf8,
+  };
+}
+
+function fillTexts(
+  { subject, html, plain }: { subject: Segment[]; html: Segment[] | undefined; plain: Segment[] },
+  scope: FillScope,
+): MessageTexts {
+  return {
+    subject: fillText(subject, scope),
+    html: html && fillText(html, scope),
+    plain: fillText(plain, scope),
   };
 }
 

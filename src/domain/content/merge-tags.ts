@@ -18,6 +18,11 @@ const SYSTEM_URLS: Readonly<Record<string, Reader>> = {
   UPDATE_PROFILE_URL: (scope) => scope.recipient.links.updateProfile(),
 };
 
+/** In mails that a list sends by itself; in a campaign there is nothing to confirm. */
+const CONFIRM_URL: Readonly<Record<string, Reader>> = {
+  CONFIRM_URL: (scope) => scope.recipient.links.confirm?.() ?? '',
+};
+
 const DATES: Readonly<Record<string, Reader>> = {
   CURRENT_YEAR: (scope) => scope.now.toISOString().slice(0, 4),
   CURRENT_MONTH: (scope) => scope.now.toISOString().slice(5, 7),
@@ -32,7 +37,7 @@ const RECIPIENT: Readonly<Record<string, Reader>> = {
 };
 
 export function isSystemUrl(tag: string): boolean {
-  return Object.hasOwn(SYSTEM_URLS, tag);
+  return Object.hasOwn(SYSTEM_URLS, tag) || Object.hasOwn(CONFIRM_URL, tag);
 }
 
 /** All tags of one message. A field also answers to `SUBSCRIBER_<TAG>`; built-in names win. */
@@ -43,7 +48,8 @@ export function tagValues(source: MessageSource): TagValues {
     fields[tag] = read;
     fields[`SUBSCRIBER_${tag}`] = read;
   }
-  const all = { ...fields, ...constantTags(source), ...DATES, ...SYSTEM_URLS, ...RECIPIENT };
+  const urls = source.kind === 'transactional' ? { ...SYSTEM_URLS, ...CONFIRM_URL } : SYSTEM_URLS;
+  const all = { ...fields, ...constantTags(source), ...DATES, ...urls, ...RECIPIENT };
   return new Map<string, string | Reader>(Object.entries(all));
 }
 

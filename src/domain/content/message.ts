@@ -61,6 +61,8 @@ export interface LinkSigner {
   unsubscribe(): string;
   webView(): string;
   updateProfile(): string;
+  /** Address of the page that confirms a subscription; in the mail that asks for it only. */
+  confirm?(): string;
 }
 
 export type FieldValue = string | number | boolean | null;
@@ -103,4 +105,13 @@ export interface CompiledMessage {
   fill(recipient: MessageRecipient): FilledMessage;
   /** The page a recipient sees when reading the message in a browser: no pixel. Treat it as hostile html (sandbox). */
   webView(recipient: MessageRecipient): string;
+  /** The message as its reader sees it, without MIME around it and without pixel: for previews and checks. */
+  texts(recipient: MessageRecipient): MessageTexts;
+}
+
+export interface MessageTexts {
+  readonly subject: string;
+  /** Undefined: the message has only plain text. */
+  readonly html: string | undefined;
+  readonly plain: string;
 }

@@ -16,6 +16,12 @@ export interface TransactionalMessage {
   readonly from: { readonly name: string; readonly email: string };
   readonly subject: string;
   readonly html: string;
+  /** Null or absent: made from the html. */
+  readonly plain?: string | null;
+  /** The tags that the message may name besides the built-in ones, with what stands for no value. */
+  readonly fieldDefaults?: Readonly<Record<string, string>>;
+  /** Addresses of ours; those not given are empty. */
+  readonly links?: Partial<LinkSigner>;
   readonly to: Pick<MessageRecipient, 'email' | 'uid' | 'fields'>;
   /** Tells this message from every other to the same person: a repeated job sends the same Message-ID. */
   readonly purpose: string;
@@ -47,12 +53,16 @@ export async function sendTransactional(
     replyTo: null,
     subject: message.subject,
     html: message.html,
-    plain: null,
+    plain: message.plain ?? null,
     trackOpens: false,
     trackClicks: false,
-    fieldDefaults: {},
+    fieldDefaults: message.fieldDefaults ?? {},
   });
-  const filled = compiled.fill({ ...message.to, messageId: messageIdOf(message), links: noLinks });
+  const filled = compiled.fill({
+    ...message.to,
+    messageId: messageIdOf(message),
+    links: { ...noLinks, ...message.links },
+  });
   // A permit, as for campaigns: the server's limit of messages in flight holds for everything that leaves.
   while (channel.permits.tryTake(1) === 0) await channel.permits.whenFree();
   try {

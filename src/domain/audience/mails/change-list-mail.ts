@@ -1,0 +1,100 @@
+/** Gives a list's mail other words, or its built-in ones back, and shows how it will look. */
+import { z } from 'zod';
+import { parseInput } from '../../../lib/text.ts';
+import { inTransaction, type Context } from '../../context.ts';
+import { listNotFound } from '../list-errors.ts';
+import { holdOwnList, ownList } from '../own-list.ts';
+import {
+  compileListMail,
+  mailSenderOf,
+  requireConfirmLink,
+  SAMPLE_PERSON,
+  type MailSender,
+} from './compile-list-mail.ts';
+import { mailOfList, mailsOfList, removeListMail, writeListMail } from './list-mail-store.ts';
+import { listMailKind, mailTextsInput, type ListMail, type MailTexts } from './list-mail.ts';
+
+export interface ListMailRef {
+  readonly listUid: string;
+  readonly kind: string;
+}
+
+export interface ChangeListMailInput extends ListMailRef {
+  readonly subject?: string | null | undefined;
+  readonly html?: string | null | undefined;
+  /** Empty or null: made from the html. */
+  readonly plain?: string | null | undefined;
+}
+
+const kindInput = z.object({ kind: listMailKind });
+
+/** The list's mails of every kind. Throws NotFoundError `LIST_NOT_FOUND`, ForeignResourceError. */
+export async function listMails(ctx: Context, listUid: string): Promise<ListMail[]> {
+  return mailsOfList(ctx.db, await ownList(ctx, listUid));
+}
+
+/**
+ * Changes what is given of the mail. It is compiled first, as a campaign is. Throws ValidationError on `kind`,
+ * `subject`, `html`, `plain` (`TEMPLATE_FAULT`, `CONFIRM_URL_MISSING`), NotFoundError `LIST_NOT_FOUND`, ForeignResourceError.
+ */
+export async function changeListMail(ctx: Context, input: ChangeListMailInput): Promise<ListMail> {
+  return inTransaction(ctx, async (inner) => {
+    const list = await holdOwnList(inner, input.listUid);
+    const { kind } = parseInput(kindInput, input);
+    const present = await mailOfList(inner.db, list, kind);
+    const texts = parseInput(mailTextsInput, mergedTexts(present, input));
+    compileChecked(await senderOf(inner, list), { ...present, ...texts });
+    await writeListMail(inner.db, list, { kind, ...texts });
+    return mailOfList(inner.db, list, kind);
+  });
+}
+
+/** Back to the built-in words. Throws as `changeListMail`. */
+export async function resetListMail(ctx: Context, ref: ListMailRef): Promise<ListMail> {
+  return inTransaction(ctx, async (inner) => {
+    const list = await holdOwnList(inner, ref.listUid);
+    const { kind } = parseInput(kindInput, ref);
+    await removeListMail(inner.db, list, kind);
+    return mailOfList(inner.db, list, kind);
+  });
+}
+
+export interface ListMailPreview {
+  readonly subject: string;
+  readonly html: string;
+  readonly plain: string;
+  readonly warnings: readonly string[];
+}
+
+/** The mail as somebody would get it, with what is given instead of what is stored. Throws as `changeListMail`. */
+export async function previewListMail(ctx: Context, input: ChangeListMailInput): Promise<ListMailPreview> {
+  const list = await ownList(ctx, input.listUid);
+  const { kind } = parseInput(kindInput, input);
+  const present = await mailOfList(ctx.db, list, kind);
+  const texts = parseInput(mailTextsInput, mergedTexts(present, input));
+  const message = compileChecked(await senderOf(ctx, list), { ...present, ...texts });
+  const { subject, html = '', plain } = message.texts(SAMPLE_PERSON);
+  return { subject, html, plain, warnings: message.warnings };
+}
+
+function mergedTexts(present: MailTexts, { subject, html, plain }: ChangeListMailInput): MailTexts {
+  // The plain text belongs to the html that it was written for: new html without a word on it makes a new one.
+  const kept = html === undefined || html === null ? present.plain : '';
+  return {
+    subject: subject ?? present.subject,
+    html: html ?? present.html,
+    plain: plain === undefined ? kept : (plain ?? ''),
+  };
+}
+
+function compileChecked(sender: MailSender, mail: ListMail) {
+  const message = compileListMail(sender, mail.kind, mail);
+  if (mail.kind === 'confirmation') requireConfirmLink(message, mail);
+  return message;
+}
+
+async function senderOf(ctx: Context, list: Parameters<typeof mailSenderOf>[1]): Promise<MailSender> {
+  const sender = await mailSenderOf(ctx.db, list);
+  if (!sender) throw listNotFound();
+  return sender;
+}

@@ -1,0 +1,88 @@
+/** A list's mail as a message: compiled as it will be sent, to check it when it is saved and to show it before. */
+import { sql, type Queryable } from '../../../db/database.ts';
+import { ValidationError } from '../../../lib/errors.ts';
+import { compileMessage } from '../../content/compile-message.ts';
+import type { CompiledMessage, MessageRecipient, MessageTexts } from '../../content/message.ts';
+import { countryOf } from '../countries.ts';
+import type { ListContact, MailList } from '../list.ts';
+import { CONTACT_OBJECT } from '../list-store.ts';
+import { fieldsOfList } from '../list-field-store.ts';
+import { NOTIFICATION_TAGS, type ListMailKind, type MailTexts } from './list-mail.ts';
+
+/** Who a list's mails are from, and whose address stands at their foot. */
+export interface MailSender {
+  readonly customerUid: string;
+  readonly list: { readonly uid: string; readonly name: string };
+  readonly from: { readonly name: string; readonly email: string };
+  readonly contact: ListContact;
+  /** Every tag of the list's fields, with the default for who has no value. */
+  readonly fieldDefaults: Readonly<Record<string, string>>;
+}
+
+/** Undefined when the list is gone. */
+export async function mailSenderOf(
+  db: Queryable,
+  { customerId, id }: Pick<MailList, 'customerId' | 'id'>,
+): Promise<MailSender | undefined> {
+  const [row] = await db.query<Omit<MailSender, 'fieldDefaults'>>(sql`
+    SELECT u.uid AS "customerUid", jsonb_build_object('uid', l.uid, 'name', l.name) AS list,
+           jsonb_build_object('name', l.from_name, 'email', l.from_email) AS from, ${CONTACT_OBJECT} AS contact
+      FROM mail_list l JOIN customer u ON u.id = l.customer_id
+      JOIN list_contact c ON c.customer_id = l.customer_id AND c.list_id = l.id
+     WHERE l.customer_id = ${customerId} AND l.id = ${id}`);
+  if (!row) return undefined;
+  const fields = await fieldsOfList(db, { customerId, id });
+  return { ...row, fieldDefaults: Object.fromEntries(fields.map((field) => [field.tag, field.defaultValue ?? ''])) };
+}
+
+/** The contact as messages know it: with the country's name. */
+export function contactOf({ contact }: MailSender) {
+  return { ...contact, country: countryOf(contact.countryId)?.name ?? '' };
+}
+
+/** Tags that a mail of this kind may name, with what stands where there is no value. */
+export function tagsOf(kind: ListMailKind, { fieldDefaults }: MailSender): Readonly<Record<string, string>> {
+  return kind === 'unsubscribe-notification' ? NOTIFICATION_TAGS : fieldDefaults;
+}
+
+/** Throws ValidationError on `subject`, `html` or `plain`, with the line where Liquid has one. */
+export function compileListMail(sender: MailSender, kind: ListMailKind, texts: MailTexts): CompiledMessage {
+  return compileMessage({
+    ...{ kind: 'transactional', customerUid: sender.customerUid, campaign: { uid: '', name: '' } },
+    ...{ list: { ...sender.list, contact: contactOf(sender) }, from: sender.from, replyTo: null },
+    ...{ subject: texts.subject, html: texts.html, plain: texts.plain === '' ? null : texts.plain },
+    ...{ trackOpens: false, trackClicks: false, fieldDefaults: tagsOf(kind, sender) },
+  });
+}
+
+/** Somebody who could be on any list. */
+export const SAMPLE_PERSON: MessageRecipient = {
+  email: 'reader@example.com',
+  uid: '0000000000000',
+  fields: { UNSUBSCRIBE_COUNT: 2, UNSUBSCRIBED_PEOPLE: 'ann@example.com\nbob@example.com' },
+  messageId: '<preview@example.com>',
+  links: {
+    click: (_no, url) => url,
+    open: () => '',
+    unsubscribe: () => 'https://example.com/unsubscribe',
+    webView: () => '',
+    updateProfile: () => 'https://example.com/profile',
+    confirm: () => 'https://example.com/confirm',
+  },
+};
+
+const COMMENTS = /<!--[\s\S]*?-->/g;
+
+/**
+ * A confirmation mail without its link asks for what nobody can do. So it is filled, and the link looked for where its
+ * reader would see it: in the html outside of comments, and in the plain text. Throws ValidationError `CONFIRM_URL_MISSING`.
+ */
+export function requireConfirmLink({ texts }: CompiledMessage, given: MailTexts): void {
+  const link = 'https://example.com/confirm-7d1f';
+  const filled: MessageTexts = texts({ ...SAMPLE_PERSON, links: { ...SAMPLE_PERSON.links, confirm: () => link } });
+  const message = 'The mail must show the link that confirms: put {CONFIRM_URL} into it.';
+  const isInHtml = (filled.html ?? '').replace(COMMENTS, '').includes(link);
+  const isInPlain = given.plain === '' || filled.plain.includes(link);
+  const errors = { ...(isInHtml ? {} : { html: [message] }), ...(isInPlain ? {} : { plain: [message] }) };
+  if (Object.keys(errors).length > 0) throw new ValidationError(errors, 'CONFIRM_URL_MISSING');
+}

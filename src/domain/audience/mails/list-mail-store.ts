@@ -1,0 +1,38 @@
+/** Reads and writes the words that owners gave to their lists' mails. */
+import { sql, type Queryable } from '../../../db/database.ts';
+import type { MailList } from '../list.ts';
+import { BUILT_IN_MAILS } from './built-in-mails.ts';
+import { LIST_MAIL_KINDS, type ListMail, type ListMailKind, type MailTexts } from './list-mail.ts';
+
+type ListKey = Pick<MailList, 'customerId' | 'id'>;
+
+/** Every kind of mail of a list, in their order: the owner's words or the built-in ones. */
+export async function mailsOfList(db: Queryable, { customerId, id }: ListKey): Promise<ListMail[]> {
+  const own = await db.query<ListMail>(
+    sql`SELECT kind, subject, html, plain, updated_at AS "changedAt" FROM list_mail
+         WHERE customer_id = ${customerId} AND list_id = ${id}`,
+    'audience.mails_of_list',
+  );
+  const byKind = new Map(own.map((mail) => [mail.kind, mail]));
+  return LIST_MAIL_KINDS.map((kind) => byKind.get(kind) ?? { kind, ...BUILT_IN_MAILS[kind], changedAt: null });
+}
+
+/** One of them. */
+export async function mailOfList(db: Queryable, list: ListKey, kind: ListMailKind): Promise<ListMail> {
+  const mails = await mailsOfList(db, list);
+  return mails.find((mail) => mail.kind === kind) ?? { kind, ...BUILT_IN_MAILS[kind], changedAt: null };
+}
+
+export async function writeListMail(db: Queryable, list: ListKey, mail: MailTexts & { kind: ListMailKind }) {
+  await db.execute(sql`
+    INSERT INTO list_mail (customer_id, list_id, kind, subject, html, plain)
+    VALUES (${list.customerId}, ${list.id}, ${mail.kind}, ${mail.subject}, ${mail.html}, ${mail.plain})
+    ON CONFLICT (customer_id, list_id, kind) DO UPDATE SET
+      subject = excluded.subject, html = excluded.html, plain = excluded.plain, updated_at = now()`);
+}
+
+export async function removeListMail(db: Queryable, list: ListKey, kind: ListMailKind): Promise<void> {
+  await db.execute(
+    sql`DELETE FROM list_mail WHERE customer_id = ${list.customerId} AND list_id = ${list.id} AND kind = ${kind}`,
+  );
+}

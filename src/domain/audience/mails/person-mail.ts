@@ -1,0 +1,122 @@
+/** Mails to one person that follow from what became of its subscription: the asking for them, and what they need. */
+import { sql, type Queryable } from '../../../db/database.ts';
+import { enqueue } from '../../../jobs/define-job.ts';
+import { sendListMailJob } from '../../../jobs/audience-jobs.ts';
+import { emailKey } from '../../../lib/text.ts';
+import type { Context } from '../../context.ts';
+import { CONFIRMATIONS_PER_DAY_MAX, confirmationRequest } from '../confirmation.ts';
+import { addressDigest } from '../erasing/erased-people.ts';
+import type { SubscriberKey } from '../subscriber-store.ts';
+import type { SubscriberStatus } from '../subscriber.ts';
+import { BUILT_IN_MAILS } from './built-in-mails.ts';
+import { compileListMail, mailSenderOf, type MailSender } from './compile-list-mail.ts';
+import { mailOfList } from './list-mail-store.ts';
+import type { ListMail, PersonMailKind } from './list-mail.ts';
+import { noticeUnsubscribe } from './unsubscribe-notices.ts';
+
+/** Enqueues the mail; it goes when the transaction commits. The event is its cause: one mail for each. */
+export async function enqueuePersonMail(
+  db: Queryable,
+  { customerId, listId, id }: SubscriberKey,
+  cause: { readonly kind: PersonMailKind; readonly eventId: bigint },
+): Promise<void> {
+  await enqueue(db, sendListMailJob, {
+    ...{ customerId: String(customerId), listId: String(listId), subscriberId: String(id) },
+    ...{ kind: cause.kind, eventId: String(cause.eventId) },
+  });
+}
+
+/** What follows when a person has left by an act of its own or by the API: a goodbye, and word to the list's owner. */
+export async function afterUnsubscribe(db: Queryable, person: SubscriberKey, eventId: bigint): Promise<void> {
+  const [list] = await db.query<{ saysGoodbye: boolean; tellsOwner: boolean }>(
+    sql`SELECT send_goodbye_email AS "saysGoodbye", unsubscribe_notification AS "tellsOwner"
+          FROM mail_list WHERE customer_id = ${person.customerId} AND id = ${person.listId}`,
+    'audience.after_unsubscribe',
+  );
+  if (list?.saysGoodbye) await enqueuePersonMail(db, person, { kind: 'goodbye', eventId });
+  if (list?.tellsOwner) await noticeUnsubscribe(db, person);
+}
+
+/** What follows when a person became subscribed by a click of its own. */
+export async function afterConfirmation(db: Queryable, person: SubscriberKey, eventId: bigint): Promise<void> {
+  const [list] = await db.query(
+    sql`SELECT 1 FROM mail_list WHERE customer_id = ${person.customerId} AND id = ${person.listId} AND send_welcome_email`,
+    'audience.after_confirmation',
+  );
+  if (list) await enqueuePersonMail(db, person, { kind: 'welcome', eventId });
+}
+
+export interface PersonMail {
+  readonly email: string;
+  readonly fields: Readonly<Record<string, string>>;
+  /** Until when a confirmation link works. */
+  readonly pendingUntil: Date | null;
+  readonly sender: MailSender;
+  readonly mail: ListMail;
+}
+
+/** Whose mail is still wanted when its turn comes. */
+const STATUS_FOR: Readonly<Record<PersonMailKind, SubscriberStatus>> = {
+  confirmation: 'pending',
+  welcome: 'subscribed',
+  goodbye: 'unsubscribed',
+};
+
+export interface PersonMailCause extends SubscriberKey {
+  readonly kind: PersonMailKind;
+  readonly eventId: bigint;
+}
+
+/**
+ * What the mail needs; undefined when none is to be sent (any more): the person is gone, suppressed or of another
+ * status, or was asked to confirm too often.
+ */
+export async function personMail(ctx: Context, cause: PersonMailCause): Promise<PersonMail | undefined> {
+  const { customerId, listId, id, kind } = cause;
+  const [person] = await ctx.db.query<Pick<PersonMail, 'email' | 'fields' | 'pendingUntil'>>(sql`
+    SELECT s.email, s.fields, s.pending_until AS "pendingUntil" FROM subscriber s
+     WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = ${id} AND s.status = ${STATUS_FOR[kind]}
+       AND NOT EXISTS (SELECT 1 FROM suppression x WHERE x.customer_id IN (s.customer_id, 0) AND x.email_key = s.email_key)`);
+  const list = { customerId, id: listId };
+  const sender = person && (await mailSenderOf(ctx.db, list));
+  if (!sender || (kind === 'confirmation' && !(await mayAsk(ctx, cause, person.email)))) return undefined;
+  return { ...person, sender, mail: sendable(ctx, sender, await mailOfList(ctx.db, list, kind)) };
+}
+
+/**
+ * The owner's words were right when they were saved; a field may have gone since, or a sender's name grown odd. Nobody
+ * waits for a confirmation because of that: then it is the built-in words.
+ */
+function sendable(ctx: Context, sender: MailSender, mail: ListMail): ListMail {
+  try {
+    compileListMail(sender, mail.kind, mail);
+    return mail;
+  } catch (error) {
+    if (mail.changedAt === null) throw error;
+    ctx.log.warn('audience.list_mail_faulty', { list: sender.list.uid, kind: mail.kind, error });
+    return { kind: mail.kind, ...BUILT_IN_MAILS[mail.kind], changedAt: null };
+  }
+}
+
+/** Three a day to one address, over all lists of all customers: nobody is bombed by many customers either (B14). */
+async function mayAsk(ctx: Context, cause: PersonMailCause, email: string): Promise<boolean> {
+  if (!(await confirmationRequest(ctx, cause))) return false;
+  const digest = addressDigest(ctx.installation, emailKey(email));
+  return ctx.database.transaction(async (tx) => {
+    await tx.query(
+      sql`SELECT pg_advisory_xact_lock(hashtextextended(${`confirmations:${digest.toString('hex')}`}, 0))`,
+    );
+    const [others] = await tx.query<{ count: number }>(sql`
+      SELECT count(*)::int AS count FROM hot.confirmation_mail
+       WHERE address_digest = ${digest} AND event_id <> ${cause.eventId} AND at > now() - interval '1 day'`);
+    if ((others?.count ?? 0) >= CONFIRMATIONS_PER_DAY_MAX) return false;
+    await tx.execute(sql`
+      INSERT INTO hot.confirmation_mail (address_digest, event_id) VALUES (${digest}, ${cause.eventId}) ON CONFLICT DO NOTHING`);
+    return true;
+  });
+}
+
+/** Forgets who was asked more than a day ago. */
+export async function forgetOldConfirmations(db: Queryable): Promise<void> {
+  await db.execute(sql`DELETE FROM hot.confirmation_mail WHERE at < now() - interval '1 day'`);
+}
