@@ -7,6 +7,7 @@ import type { Notifications } from '../db/listen.ts';
 import { openPrisma } from '../db/prisma.ts';
 import type { Context } from '../domain/context.ts';
 import { webViewOf } from '../domain/delivery/web-view.ts';
+import { nowhere, openGeoLocator } from '../domain/tracking/geo-locator.ts';
 import { healthMounts } from '../http/health-handlers.ts';
 import { startHttpServer, type Mount } from '../http/http-server.ts';
 import { landingMount } from '../http/landing-page.ts';
@@ -48,7 +49,9 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
     means: { ...ctx, prisma, notifications },
     explorer: settings.GRAPHQL_EXPLORER === 'on',
   });
-  const inbound = createInbound(ctx, { webView: webViewOf });
+  const places =
+    settings.GEOIP_FILE === '' ? nowhere : await openGeoLocator({ file: settings.GEOIP_FILE, log: ctx.log });
+  const inbound = createInbound(ctx, { webView: webViewOf, places });
   const server = await startHttpServer({
     host: settings.HOST,
     port,
@@ -71,6 +74,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
       await graphql.close();
       await server.close(CLOSE_WAIT_MS);
       await inbound.close();
+      places.close();
       await prisma.$disconnect();
     },
   };

@@ -104,6 +104,12 @@ export const settings = {
     default: 'on',
     about: 'Serves the GraphQL explorer to browsers at `/graphql`.',
   },
+  GEOIP_FILE: {
+    schema: z.string().transform((file) => (file === '' ? '' : path.resolve(file))),
+    default: '',
+    about:
+      'A database file in MaxMind format (`.mmdb`, cities or countries) that tells where opens and clicks come from; read again when it changes. Empty: unknown.',
+  },
   LOG_LEVEL: {
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']),
     default: 'info',

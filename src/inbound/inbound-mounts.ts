@@ -1,6 +1,7 @@
 /** What the world sends back: the addresses that stand in mails, ready to be mounted on the web server. */
 import type { Context } from '../domain/context.ts';
 import { createActivityRecorder } from '../domain/tracking/activity-recorder.ts';
+import { nowhere, type GeoLocator } from '../domain/tracking/geo-locator.ts';
 import { clickMount } from './click.ts';
 import { confirmMount } from './confirm.ts';
 import type { InboundMount } from './link-request.ts';
@@ -16,12 +17,15 @@ export interface Inbound {
 }
 
 /** All handlers of this room. `ctx` is the public's: nobody is logged in. */
-export function createInbound(ctx: Context, { webView }: { webView: WebView }): Inbound {
+export function createInbound(
+  ctx: Context,
+  { webView, places = nowhere }: { webView: WebView; places?: GeoLocator },
+): Inbound {
   const recorder = createActivityRecorder(ctx);
   return {
     mounts: [
-      openMount(ctx, recorder),
-      clickMount(ctx, recorder),
+      openMount(ctx, recorder, places),
+      clickMount(ctx, recorder, places),
       unsubscribeMount(ctx),
       confirmMount(ctx),
       webViewMount(ctx, webView),

@@ -1,5 +1,6 @@
 /** A request for one of the addresses that stand in mails: its token, who asks, which methods it takes. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { nowhere, type GeoLocator } from '../domain/tracking/geo-locator.ts';
 import { judgeVisit } from '../domain/tracking/machine-visitor.ts';
 import type { Visitor } from '../domain/tracking/tracking.ts';
 import type { Context } from '../domain/context.ts';
@@ -37,7 +38,14 @@ export function linkMount(
     prefix,
     methods,
     serve,
-  }: { prefix: string; methods: readonly string[]; serve: (request: LinkRequest) => Promise<void> },
+    places = nowhere,
+  }: {
+    prefix: string;
+    methods: readonly string[];
+    serve: (request: LinkRequest) => Promise<void>;
+    /** Where visitors are, for what is recorded with a place. */
+    places?: GeoLocator;
+  },
 ): InboundMount {
   const allowed = [...methods, 'OPTIONS'].join(', ');
   return {
@@ -51,8 +59,9 @@ export function linkMount(
         return;
       }
       const visitor = visitorOf(req, method, caller);
+      const place = visitor.ip === null ? undefined : places.locate(visitor.ip);
       const publicCtx: Context = { ...ctx, log: caller.log, viewer: null, ipAddress: visitor.ip };
-      await serve({ ctx: publicCtx, req, res, method, token: tokenOf(req, prefix), visitor });
+      await serve({ ctx: publicCtx, req, res, method, token: tokenOf(req, prefix), visitor: { ...visitor, place } });
     },
   };
 }
@@ -66,9 +75,6 @@ function tokenOf(req: IncomingMessage, prefix: string): string {
 function visitorOf(req: IncomingMessage, method: string, caller: Caller): Visitor {
   const userAgent = req.headers['user-agent']?.slice(0, USER_AGENT_LENGTH_MAX) ?? null;
   const purpose = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].map((name) => req.headers[name] ?? '').join(' ');
-  return {
-    ip: caller.ipAddress === '' ? null : caller.ipAddress,
-    userAgent,
-    ...judgeVisit({ method, userAgent, purpose }),
-  };
+  const ip = caller.ipAddress === '' ? null : caller.ipAddress;
+  return { ip, userAgent, ...judgeVisit({ method, userAgent, purpose, ip }) };
 }

@@ -134,6 +134,8 @@ describe('reading', () => {
       click_rate: 0,
       click_per_uniq_open: 0,
       last_click: null,
+      ...{ human_open_count: 0, human_uniq_open_count: 0, human_uniq_open_rate: 0, human_click_count: 0 },
+      ...{ human_uniq_click_count: 0, human_click_rate: 0, machine_open_count: 0, machine_click_count: 0 },
       abuse_feedback_count: 0,
       bounce_count: 0,
       unsubscribe_count: 0,

@@ -31,6 +31,16 @@ export interface CampaignStatistics {
   /** People who clicked, of those who opened. */
   readonly clickPerUniqOpen: number;
   readonly lastClick: Date | null;
+  /** What people did, as far as we can tell them from machines; the figures above count both (decision record 0074). */
+  readonly humanOpenCount: number;
+  readonly humanUniqOpenCount: number;
+  readonly humanUniqOpenRate: number;
+  readonly humanClickCount: number;
+  readonly humanUniqClickCount: number;
+  readonly humanClickRate: number;
+  /** Displays by programs: privacy proxies, scanners. */
+  readonly machineOpenCount: number;
+  readonly machineClickCount: number;
   readonly bounceCount: number;
   readonly abuseFeedbackCount: number;
   readonly unsubscribeCount: number;
@@ -61,6 +71,11 @@ interface CounterRow {
   unsubscribe_count: number;
   bounce_count: number;
   abuse_feedback_count: number;
+  human_open_count: number;
+  human_uniq_open_count: number;
+  human_click_count: number;
+  human_uniq_click_count: number;
+  machine_open_count: number;
   last_open_at: Date | null;
   last_click_at: Date | null;
 }
@@ -78,7 +93,9 @@ export async function readCampaignStatistics(
                coalesce(t.uniq_open_count, 0) AS uniq_open_count, coalesce(t.click_count, 0) AS click_count,
                coalesce(t.uniq_click_count, 0) AS uniq_click_count, coalesce(t.unsubscribe_count, 0) AS unsubscribe_count,
                coalesce(t.bounce_count, 0) AS bounce_count, coalesce(t.abuse_feedback_count, 0) AS abuse_feedback_count,
-               t.last_open_at, t.last_click_at
+               coalesce(t.human_open_count, 0) AS human_open_count, coalesce(t.human_uniq_open_count, 0) AS human_uniq_open_count,
+               coalesce(t.human_click_count, 0) AS human_click_count, coalesce(t.human_uniq_click_count, 0) AS human_uniq_click_count,
+               coalesce(t.machine_open_count, 0) AS machine_open_count, t.last_open_at, t.last_click_at
           FROM unnest(${keys.map(({ customerId }) => customerId)}::bigint[], ${keys.map(({ campaignId }) => campaignId)}::bigint[])
                WITH ORDINALITY AS k (customer_id, campaign_id, no)
           LEFT JOIN campaign c ON c.customer_id = k.customer_id AND c.id = k.campaign_id
@@ -108,6 +125,14 @@ function statisticsOf(row: CounterRow): CampaignStatistics {
     clickRate: rate(row.uniq_click_count, deliveredCount),
     clickPerUniqOpen: rate(row.uniq_click_count, row.uniq_open_count),
     lastClick: row.last_click_at,
+    humanOpenCount: row.human_open_count,
+    humanUniqOpenCount: row.human_uniq_open_count,
+    humanUniqOpenRate: rate(row.human_uniq_open_count, deliveredCount),
+    humanClickCount: row.human_click_count,
+    humanUniqClickCount: row.human_uniq_click_count,
+    humanClickRate: rate(row.human_uniq_click_count, deliveredCount),
+    machineOpenCount: row.machine_open_count,
+    machineClickCount: row.click_count - row.human_click_count,
     bounceCount: row.bounce_count,
     abuseFeedbackCount: row.abuse_feedback_count,
     unsubscribeCount: row.unsubscribe_count,

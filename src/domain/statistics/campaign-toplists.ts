@@ -71,25 +71,28 @@ export async function readCampaignLinks(
 }
 
 /**
- * Where opens came from. This installation looks no addresses up, so all opens are of one unknown place; without an
- * open there is no place.
+ * Where opens came from, at most ten places per campaign, the most frequent first. What no GeoIP file knew is one
+ * unknown place; without an open there is no place.
  */
 export async function readTopLocations(
   ctx: Pick<Context, 'db'>,
   keys: readonly CampaignKey[],
 ): Promise<TopLocation[][]> {
-  const rows = await ctx.db.query<{ no: bigint; open_count: number }>(
-    sql`SELECT k.no, t.open_count FROM ${campaignsAskedFor(keys)}
-          JOIN hot.tracking_counter t ON t.customer_id = k.customer_id AND t.campaign_id = k.campaign_id
-         WHERE t.open_count > 0`,
+  // Places of many opens have an index of their own; the others are looked through only while there are too few of those.
+  const rows = await ctx.db.query<Numbered<TopLocation>>(
+    sql`SELECT k.no, l.* FROM ${campaignsAskedFor(keys)}
+         CROSS JOIN LATERAL (
+           WITH frequent AS MATERIALIZED (
+             SELECT * FROM hot.location_counter l WHERE l.customer_id = k.customer_id AND l.campaign_id = k.campaign_id AND open_count > 32
+              ORDER BY open_count DESC LIMIT ${TOP_LIST_LENGTH}::integer), others AS (
+             SELECT * FROM hot.location_counter l WHERE l.customer_id = k.customer_id AND l.campaign_id = k.campaign_id AND open_count <= 32
+              ORDER BY open_count DESC, country, region, city LIMIT ${TOP_LIST_LENGTH}::integer - (SELECT count(*) FROM frequent))
+           SELECT nullif(country, '') AS country, nullif(region, '') AS region, nullif(city, '') AS city, open_count AS "openCount"
+             FROM (SELECT * FROM frequent UNION ALL SELECT * FROM others) both_sides) l
+         ORDER BY k.no, l."openCount" DESC, l.country, l.region, l.city`,
     'statistics.locations',
   );
-  return byCampaign(keys, rows, ({ open_count }) => ({
-    country: null,
-    region: null,
-    city: null,
-    openCount: open_count,
-  }));
+  return byCampaign(keys, rows, ({ country, region, city, openCount }) => ({ country, region, city, openCount }));
 }
 
 /** Who opened most often, at most ten per campaign, the most frequent first. */

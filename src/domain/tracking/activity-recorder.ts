@@ -37,8 +37,10 @@ export function createActivityRecorder(ctx: Context): ActivityRecorder {
     write: (batch) => writePatiently(ctx, batch),
   });
   return {
-    open: (recipient, visitor) => commits.add({ recipient, visitor, linkNo: null, url: null }),
-    click: ({ linkNo, url, ...recipient }, visitor) => commits.add({ recipient, visitor, linkNo, url }),
+    open: (recipient, visitor) =>
+      commits.add({ recipient, visitor, linkNo: null, url: null, cameAt: performance.now() }),
+    click: ({ linkNo, url, ...recipient }, visitor) =>
+      commits.add({ recipient, visitor, linkNo, url, cameAt: performance.now() }),
     close: () => commits.close(),
   };
 }

@@ -6,59 +6,129 @@
  */
 import { sql } from '../../db/database.ts';
 
-/** What each recipient did, and whether it was a first time. */
-export const CHANGE = sql`
+/** A mail program that is told of new mail may show it within a second; nobody has read and clicked within three. */
+const SOONER_THAN_PEOPLE = sql`CASE WHEN g.link_no IS NULL THEN interval '1 second' ELSE interval '3 seconds' END`;
+
+/** Each event with what else is known of it: whether it counts as a click, and whether a machine did it. */
+export const SEEN = sql`
 seen AS MATERIALIZED (
-  SELECT g.*, c.track_open, g.link_no IS NOT NULL AND NOT g.looks_ahead AS is_click,
+  SELECT g.customer_id, g.list_id, g.campaign_id, g.subscriber_id, g.link_no, g.url, g.looks_ahead, g.at, g.ip, g.user_agent,
+         g.country, g.region, g.city, c.track_open, g.link_no IS NOT NULL AND NOT g.looks_ahead AS is_click,
+         g.is_machine OR coalesce(g.at < d.updated_at + ${SOONER_THAN_PEOPLE}, false) AS is_machine,
          row_number() OVER (PARTITION BY g.customer_id, g.campaign_id, g.subscriber_id, g.link_no IS NOT NULL AND NOT g.looks_ahead) AS nth
     FROM given g
     JOIN campaign c ON c.customer_id = g.customer_id AND c.id = g.campaign_id
     JOIN subscriber s ON s.customer_id = g.customer_id AND s.list_id = g.list_id AND s.id = g.subscriber_id
-), acts AS (
+    -- When the message was handed over, as the ledger has it.
+    LEFT JOIN hot.delivery d ON d.planned_on = c.planned_on AND d.customer_id = g.customer_id AND d.campaign_id = g.campaign_id
+          AND d.subscriber_id = g.subscriber_id AND d.state IN ('sending', 'sent')
+)`;
+
+/** Clicks of different links, each within a second of another, are one run. From this many links on no person clicks so. */
+const RUN_LINKS = 3;
+
+const GOES_ON = sql`(excluded.run_since <= a.run_until + interval '1 second' AND excluded.run_until >= a.run_since - interval '1 second') IS TRUE`;
+const LINKS = sql`CASE WHEN ${GOES_ON} THEN hot.some_links(a.run_links, excluded.run_links) ELSE excluded.run_links END`;
+const IS_MACHINES = sql`cardinality(${LINKS}) >= excluded.run_limit`;
+const CLICKS_BEFORE = sql`CASE WHEN ${GOES_ON} THEN a.run_clicks ELSE 0 END`;
+
+/** What each recipient did, and whether it was a first time. */
+export const CHANGE = sql`
+acts AS (
   SELECT customer_id, campaign_id, subscriber_id, min(list_id) AS list_id, bool_or(track_open) AS track_open,
          count(*) FILTER (WHERE link_no IS NULL)::integer AS opens,
-         count(*) FILTER (WHERE is_click)::integer AS clicks
+         count(*) FILTER (WHERE is_click)::integer AS clicks,
+         count(*) FILTER (WHERE link_no IS NULL AND NOT is_machine)::integer AS human_opens,
+         count(*) FILTER (WHERE is_click AND NOT is_machine)::integer AS human_clicks,
+         min(at) FILTER (WHERE is_click) AS run_since, max(at) FILTER (WHERE is_click) AS run_until,
+         hot.some_links(array_agg(DISTINCT link_no) FILTER (WHERE is_click), NULL) AS run_links,
+         -- A message with two links has no third; both within a second is all of it.
+         CASE WHEN bool_or(is_click) THEN greatest(2, (SELECT count(*) FROM (SELECT 1 FROM hot.link_counter l
+           WHERE l.customer_id = seen.customer_id AND l.campaign_id = seen.campaign_id LIMIT ${RUN_LINKS}::integer) few))::smallint END AS run_limit
     FROM seen GROUP BY customer_id, campaign_id, subscriber_id
+), judged AS (
+  SELECT *, cardinality(run_links) >= run_limit AS is_run FROM acts WHERE opens + clicks > 0
 ), activity AS (
   -- An open that is known by a click only has no time: so the conflict branch can tell it from a real one.
   INSERT INTO hot.recipient_activity AS a
-         (customer_id, campaign_id, subscriber_id, open_count, click_count, last_open_at, last_click_at)
+         (customer_id, campaign_id, subscriber_id, open_count, click_count, last_open_at, last_click_at, human_opens,
+          human_clicks, run_since, run_until, run_links, run_clicks, run_limit)
   SELECT customer_id, campaign_id, subscriber_id, CASE WHEN opens = 0 AND track_open THEN 1 ELSE opens END, clicks,
-         CASE WHEN opens > 0 THEN now() END, CASE WHEN clicks > 0 THEN now() END
-    FROM acts WHERE opens + clicks > 0 ORDER BY customer_id, campaign_id, subscriber_id
+         CASE WHEN opens > 0 THEN now() END, CASE WHEN clicks > 0 THEN now() END, human_opens,
+         CASE WHEN is_run THEN 0 ELSE human_clicks END, run_since, run_until, run_links,
+         CASE WHEN is_run THEN 0 ELSE human_clicks END, run_limit
+    FROM judged ORDER BY customer_id, campaign_id, subscriber_id
   ON CONFLICT (customer_id, campaign_id, subscriber_id) DO UPDATE SET
     open_count = a.open_count + CASE WHEN excluded.last_open_at IS NULL AND a.open_count > 0 THEN 0 ELSE excluded.open_count END,
     click_count = a.click_count + excluded.click_count,
     last_open_at = coalesce(excluded.last_open_at, a.last_open_at),
-    last_click_at = coalesce(excluded.last_click_at, a.last_click_at)
-  RETURNING customer_id, campaign_id, subscriber_id, open_count, click_count, last_open_at
+    last_click_at = coalesce(excluded.last_click_at, a.last_click_at),
+    was_human_opens = a.human_opens, was_human_clicks = a.human_clicks,
+    human_opens = a.human_opens + excluded.human_opens,
+    human_clicks = CASE WHEN excluded.click_count = 0 THEN a.human_clicks
+      WHEN ${IS_MACHINES} THEN a.human_clicks - ${CLICKS_BEFORE} ELSE a.human_clicks + excluded.human_clicks END,
+    run_clicks = CASE WHEN excluded.click_count = 0 THEN a.run_clicks
+      WHEN ${IS_MACHINES} THEN 0 ELSE ${CLICKS_BEFORE} + excluded.run_clicks END,
+    run_since = CASE WHEN ${GOES_ON} THEN least(a.run_since, excluded.run_since) ELSE coalesce(excluded.run_since, a.run_since) END,
+    run_until = CASE WHEN ${GOES_ON} THEN greatest(a.run_until, excluded.run_until) ELSE coalesce(excluded.run_until, a.run_until) END,
+    run_links = CASE WHEN excluded.click_count = 0 THEN a.run_links ELSE ${LINKS} END,
+    run_limit = coalesce(excluded.run_limit, a.run_limit)
+  RETURNING customer_id, campaign_id, subscriber_id, open_count, click_count, last_open_at, human_opens, human_clicks,
+            was_human_opens, was_human_clicks, run_since, cardinality(run_links) >= run_limit AS is_run
 ), merged AS (
-  SELECT customer_id, campaign_id, subscriber_id, max(list_id) AS list_id, max(opens) AS opens, max(clicks) AS clicks,
-         max(open_count) AS open_count, max(click_count) AS click_count, max(last_open_at) AS last_open_at
-    FROM (SELECT customer_id, campaign_id, subscriber_id, list_id, opens, clicks, NULL::integer AS open_count,
-                 NULL::integer AS click_count, NULL::timestamptz AS last_open_at FROM acts
+  SELECT customer_id, campaign_id, subscriber_id, max(list_id) AS list_id, bool_or(track_open) AS track_open, max(opens) AS opens,
+         max(clicks) AS clicks, max(machine_opens) AS machine_opens, max(open_count) AS open_count, max(click_count) AS click_count,
+         max(last_open_at) AS last_open_at, max(human_opens) AS human_opens, max(human_clicks) AS human_clicks,
+         max(was_human_opens) AS was_human_opens, max(was_human_clicks) AS was_human_clicks, max(run_since) AS run_since, bool_or(is_run) AS is_run
+    FROM (SELECT customer_id, campaign_id, subscriber_id, list_id, track_open, opens, clicks, opens - human_opens AS machine_opens,
+                 NULL::integer AS open_count, NULL::integer AS click_count, NULL::timestamptz AS last_open_at, NULL::integer AS human_opens,
+                 NULL::integer AS human_clicks, NULL::integer AS was_human_opens, NULL::integer AS was_human_clicks,
+                 NULL::timestamptz AS run_since, NULL::boolean AS is_run FROM judged
           UNION ALL
-          SELECT customer_id, campaign_id, subscriber_id, NULL, NULL, NULL, open_count, click_count, last_open_at FROM activity) both_sides
+          SELECT customer_id, campaign_id, subscriber_id, NULL, NULL, NULL, NULL, NULL, open_count, click_count, last_open_at, human_opens,
+                 human_clicks, was_human_opens, was_human_clicks, run_since, is_run FROM activity) both_sides
    GROUP BY customer_id, campaign_id, subscriber_id HAVING count(open_count) > 0
 ), change AS MATERIALIZED (
-  SELECT customer_id, campaign_id, subscriber_id, list_id, opens, clicks,
+  SELECT customer_id, campaign_id, subscriber_id, list_id, opens, clicks, machine_opens, run_since,
          opens > 0 AND open_count = opens AS first_open,
          opens = 0 AND open_count = 1 AND last_open_at IS NULL AND click_count = clicks AS open_by_click,
-         clicks > 0 AND click_count = clicks AS first_click
+         clicks > 0 AND click_count = clicks AS first_click,
+         clicks > 0 AND coalesce(is_run, false) AS is_run, human_clicks < was_human_clicks AS takes_back,
+         -- Who is known to have read by clicks only has opened once.
+         greatest(human_opens, (track_open AND human_clicks > 0)::integer)
+           - greatest(was_human_opens, (track_open AND was_human_clicks > 0)::integer) AS human_opens,
+         (human_opens > 0 OR (track_open AND human_clicks > 0))::integer
+           - (was_human_opens > 0 OR (track_open AND was_human_clicks > 0))::integer AS human_openers,
+         human_clicks - was_human_clicks AS human_clicks,
+         (human_clicks > 0)::integer - (was_human_clicks > 0)::integer AS human_clickers
     FROM merged
 )`;
+
+const RUNNERS = sql`(SELECT customer_id, campaign_id, subscriber_id FROM change WHERE is_run)`;
+const TAKEN_BACK = sql`
+    FROM change c WHERE c.takes_back AND e.customer_id = c.customer_id AND e.campaign_id = c.campaign_id
+     AND e.subscriber_id = c.subscriber_id AND e.at >= c.run_since AND e.at > now() - interval '1 day' AND NOT e.is_machine`;
 
 /** The events themselves, and who clicked which link or did anything on a list for the first time. */
 export const EVENTS = sql`
 opened AS (
-  INSERT INTO hot.open_event (at, customer_id, campaign_id, subscriber_id, is_machine, ip, user_agent)
-  SELECT now(), customer_id, campaign_id, subscriber_id, is_machine, ip, user_agent FROM seen
+  INSERT INTO hot.open_event (at, customer_id, campaign_id, subscriber_id, is_machine, by_click, ip, user_agent, country, region, city)
+  SELECT at, customer_id, campaign_id, subscriber_id,
+         is_machine OR (is_click AND (customer_id, campaign_id, subscriber_id) IN ${RUNNERS}), is_click, ip, user_agent, country, region, city
+    FROM seen
    WHERE link_no IS NULL OR (is_click AND nth = 1 AND (customer_id, campaign_id, subscriber_id) IN
          (SELECT customer_id, campaign_id, subscriber_id FROM change WHERE open_by_click))
+  RETURNING customer_id, campaign_id, country, region, city
 ), clicked AS (
-  INSERT INTO hot.click_event (at, customer_id, campaign_id, subscriber_id, link_no, is_machine, url, ip, user_agent)
-  SELECT now(), customer_id, campaign_id, subscriber_id, link_no, is_machine, url, ip, user_agent
+  INSERT INTO hot.click_event (at, customer_id, campaign_id, subscriber_id, link_no, is_machine, url, ip, user_agent, country, region, city)
+  SELECT at, customer_id, campaign_id, subscriber_id, link_no,
+         is_machine OR (is_click AND (customer_id, campaign_id, subscriber_id) IN ${RUNNERS}), url, ip, user_agent, country, region, city
     FROM seen WHERE link_no IS NOT NULL
+), taken_back AS (
+  -- Clicks that were taken for a person's until the run turned out to be a machine's.
+  UPDATE hot.click_event e SET is_machine = true ${TAKEN_BACK}
+), opens_taken_back AS (
+  UPDATE hot.open_event e SET is_machine = true ${TAKEN_BACK} AND e.by_click
 ), first_clicks AS (
   INSERT INTO hot.recipient_link (customer_id, campaign_id, link_no, subscriber_id)
   SELECT DISTINCT customer_id, campaign_id, link_no, subscriber_id
@@ -76,45 +146,4 @@ opened AS (
   WHERE (p.opened_at IS NULL AND excluded.opened_at IS NOT NULL)
      OR (p.clicked_at IS NULL AND excluded.clicked_at IS NOT NULL)
   RETURNING customer_id, list_id, opened_at, clicked_at
-)`;
-
-/** The counters of campaigns, links and lists. */
-export const COUNTERS = sql`
-campaigns AS (
-  INSERT INTO hot.tracking_counter AS t (customer_id, campaign_id, open_count, uniq_open_count, click_count,
-         uniq_click_count, last_open_at, last_click_at)
-  SELECT customer_id, campaign_id, sum(opens) + count(*) FILTER (WHERE open_by_click),
-         count(*) FILTER (WHERE first_open OR open_by_click), sum(clicks), count(*) FILTER (WHERE first_click),
-         CASE WHEN bool_or(opens > 0 OR open_by_click) THEN now() END, CASE WHEN bool_or(clicks > 0) THEN now() END
-    FROM change GROUP BY customer_id, campaign_id ORDER BY customer_id, campaign_id
-  ON CONFLICT (customer_id, campaign_id) DO UPDATE SET
-    open_count = t.open_count + excluded.open_count, uniq_open_count = t.uniq_open_count + excluded.uniq_open_count,
-    click_count = t.click_count + excluded.click_count, uniq_click_count = t.uniq_click_count + excluded.uniq_click_count,
-    last_open_at = coalesce(excluded.last_open_at, t.last_open_at),
-    last_click_at = coalesce(excluded.last_click_at, t.last_click_at)
-  RETURNING customer_id, campaign_id
-), links AS (
-  INSERT INTO hot.link_counter AS l (customer_id, campaign_id, link_no, url, click_count, uniq_click_count, last_click_at)
-  SELECT customer_id, campaign_id, link_no, min(url), sum(clicks), sum(people), now()
-    FROM (SELECT customer_id, campaign_id, link_no, url, 1 AS clicks, 0 AS people FROM seen WHERE is_click
-          UNION ALL
-          SELECT customer_id, campaign_id, link_no, NULL, 0, 1 FROM first_clicks) both_sides
-   GROUP BY customer_id, campaign_id, link_no ORDER BY 1, 2, 3
-  ON CONFLICT (customer_id, campaign_id, link_no) DO UPDATE SET click_count = l.click_count + excluded.click_count,
-    uniq_click_count = l.uniq_click_count + excluded.uniq_click_count, last_click_at = excluded.last_click_at
-), list_firsts AS (
-  SELECT customer_id, list_id, 0 AS openers, 0 AS clickers, count(*) FILTER (WHERE first_open OR open_by_click) AS opens,
-         count(*) FILTER (WHERE first_click) AS clicks
-    FROM change WHERE first_open OR open_by_click OR first_click GROUP BY customer_id, list_id
-  UNION ALL
-  SELECT customer_id, list_id, count(*) FILTER (WHERE opened_at = now()), count(*) FILTER (WHERE clicked_at = now()), 0, 0
-    FROM people GROUP BY customer_id, list_id
-), lists AS (
-  INSERT INTO hot.list_counter AS c (customer_id, list_id, openers, clickers, uniq_open_count, uniq_click_count)
-  SELECT customer_id, list_id, sum(openers), sum(clickers), sum(opens), sum(clicks)
-    FROM list_firsts GROUP BY customer_id, list_id ORDER BY customer_id, list_id
-  ON CONFLICT (customer_id, list_id) DO UPDATE SET
-    openers = c.openers + excluded.openers, clickers = c.clickers + excluded.clickers,
-    uniq_open_count = c.uniq_open_count + excluded.uniq_open_count,
-    uniq_click_count = c.uniq_click_count + excluded.uniq_click_count
 )`;

@@ -31,8 +31,17 @@ export interface TrackedConfirmation extends TrackedRecipient {
 export interface Visitor {
   readonly ip: string | null;
   readonly userAgent: string | null;
-  /** Most likely a program: a scanner, a link preview, a mail proxy. Kept with the event; still counted. */
+  /** Most likely a program: a scanner, a link preview, a mail proxy. Kept with the event, and counted apart. */
   readonly isMachine: boolean;
   /** Asked without showing it to anybody (HEAD, prefetch): never counted as a click. */
   readonly looksAhead: boolean;
+  /** Where the address is, when a GeoIP file knows it. */
+  readonly place?: Place | undefined;
+}
+
+/** A place by its English names. */
+export interface Place {
+  readonly country: string;
+  readonly region: string | null;
+  readonly city: string | null;
 }

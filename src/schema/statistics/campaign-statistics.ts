@@ -62,6 +62,17 @@ export const CampaignStatistics = builder.objectRef<Figures>('CampaignStatistics
     clickRate: t.exposeFloat('clickRate', { description: 'People who clicked, of those delivered to.' }),
     clickPerUniqOpen: t.exposeFloat('clickPerUniqOpen', { description: 'People who clicked, of those who opened.' }),
     lastClick: t.expose('lastClick', { type: 'DateTime', nullable: true }),
+    humanOpenCount: t.exposeInt('humanOpenCount', {
+      description:
+        'Displays by people, as far as they can be told from machines; who is known by a click only counts once.',
+    }),
+    humanUniqOpenCount: t.exposeInt('humanUniqOpenCount'),
+    humanUniqOpenRate: t.exposeFloat('humanUniqOpenRate', { description: 'Of those delivered to.' }),
+    humanClickCount: t.exposeInt('humanClickCount'),
+    humanUniqClickCount: t.exposeInt('humanUniqClickCount'),
+    humanClickRate: t.exposeFloat('humanClickRate', { description: 'Of those delivered to.' }),
+    machineOpenCount: t.exposeInt('machineOpenCount', { description: 'Displays by privacy proxies and scanners.' }),
+    machineClickCount: t.exposeInt('machineClickCount', { description: 'Clicks by scanners, of those in clickCount.' }),
     bounceCount: t.exposeInt('bounceCount'),
     abuseFeedbackCount: t.exposeInt('abuseFeedbackCount'),
     unsubscribeCount: t.exposeInt('unsubscribeCount'),

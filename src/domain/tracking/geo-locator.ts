@@ -1,0 +1,75 @@
+/**
+ * Where an address is, from a database file in MaxMind's format that the operator brings (setting GEOIP_FILE); none is
+ * shipped. The file is held in memory, and read again when it changes: a new one that cannot be read leaves the old one
+ * in use. Nothing leaves this machine.
+ */
+import { unwatchFile, watchFile } from 'node:fs';
+import { open, type CityResponse, type Reader } from 'maxmind';
+import { messageOf } from '../../lib/errors.ts';
+import type { Log } from '../../lib/log.ts';
+import type { Place } from './tracking.ts';
+
+export interface GeoLocator {
+  /** Undefined: the file does not know, or there is none. Never throws. */
+  locate(ip: string): Place | undefined;
+  close(): void;
+}
+
+/** Such a file is replaced once a week or so, by a job of the operator's. */
+const LOOK_EVERY_MS = 30_000;
+/** Kinds of file that know countries, by the name they carry; others (networks' owners, say) know no place. */
+const KNOWS_PLACES = /city|country|enterprise|insights|location/i;
+
+interface GeoFile {
+  readonly file: string;
+  readonly log: Log;
+  readonly lookEveryMs?: number;
+}
+
+/** Without a file every place is unknown. */
+export const nowhere: GeoLocator = { locate: () => undefined, close: () => undefined };
+
+/** Opens the file. Throws with its name when it is not there or is no such database: the start stops on it. */
+export async function openGeoLocator({ file, log, lookEveryMs = LOOK_EVERY_MS }: GeoFile): Promise<GeoLocator> {
+  let reader = await read(file, log).catch((error: unknown) => {
+    throw new Error(`GEOIP_FILE ${file} cannot be used: ${messageOf(error)}.`, { cause: error });
+  });
+  const reload = async (): Promise<void> => {
+    try {
+      reader = await read(file, log);
+    } catch (error) {
+      log.warn('geoip.reload_failed', { file, message: messageOf(error) });
+    }
+  };
+  const onChange = (): void => void reload();
+  watchFile(file, { interval: lookEveryMs, persistent: false }, onChange);
+  return {
+    locate: (ip) => placeIn(reader, ip),
+    close: () => unwatchFile(file, onChange),
+  };
+}
+
+async function read(file: string, log: Log): Promise<Reader<CityResponse>> {
+  const reader = await open<CityResponse>(file);
+  const { databaseType, buildEpoch } = reader.metadata;
+  const facts = { file, type: databaseType, built: buildEpoch.toISOString().slice(0, 10) };
+  if (KNOWS_PLACES.test(databaseType)) log.info('geoip.loaded', facts);
+  else log.warn('geoip.no_places', { ...facts, message: 'This kind of database does not say where an address is.' });
+  return reader;
+}
+
+function placeIn(reader: Reader<CityResponse>, ip: string): Place | undefined {
+  try {
+    const found = reader.get(ip);
+    const country = found?.country ?? found?.registered_country;
+    if (!country) return undefined;
+    return {
+      country: country.names?.en ?? country.iso_code,
+      region: found?.subdivisions?.[0]?.names?.en ?? null,
+      city: found?.city?.names?.en ?? null,
+    };
+  } catch {
+    // A part of the file that is broken, or an address that is none.
+    return undefined;
+  }
+}
