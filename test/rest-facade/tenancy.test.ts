@@ -1,0 +1,130 @@
+/**
+ * Every row with every credential that must not open it, and with every other tenant's things (hard cases E1, E2, E3):
+ * 401, 403 or 404, nothing of the other tenant in body or headers, and an unchanged database. Rows are found in the
+ * table of rows, their parameters by letting them read: a new one is walked by being there.
+ */
+import { beforeAll, describe, expect, test } from 'vitest';
+import { parametersOf, type RowParameter } from '../../src/rest-facade/row-parameters.ts';
+import type { Row } from '../../src/rest-facade/row.ts';
+import { rows } from '../../src/rest-facade/rows.ts';
+import { badCredentials, disable, plantCanary, type BadCredential } from '../support/credentials.ts';
+import { startRestApp, type RestAnswer } from '../support/rest-app.ts';
+import { askRow, newWorld, pathIn, rightValue, stateOf, tablesOf, type World } from '../support/rest-world.ts';
+
+/** Whoever adds to this list opens a row to the whole world. */
+const PUBLIC_ROWS = ['POST /user/login', 'POST /public/subscribers', 'GET /'];
+/** Rows that whoever has a valid token may ask, whatever its scopes: they hold nothing of a tenant's. */
+const NEED_NO_SCOPE = new Set(['GET /me', 'GET /countries', 'GET /currencies', 'GET /']);
+
+const app = await startRestApp({ OUTBOUND_ALLOW_HOSTS: '127.0.0.1' });
+// Nothing listens there: what is refused never gets that far.
+const smtp = { host: '127.0.0.1', port: 9, encryption: 'none' };
+let tables: readonly string[] = [];
+let own: World;
+let foreign: World;
+let disabled: World;
+let bad: BadCredential[];
+let canary: string;
+
+beforeAll(async () => {
+  tables = await tablesOf(app);
+  [own, foreign, disabled] = [await newWorld(app, smtp), await newWorld(app, smtp), await newWorld(app, smtp)];
+  bad = await badCredentials(app, own);
+  await disable(app, disabled);
+  canary = await plantCanary(app, foreign);
+});
+
+const cases = rows.flatMap((row) =>
+  [row.method].flat().map((method) => ({ name: `${method} ${row.path}`, method, row })),
+);
+const guarded = cases.filter(({ row }) => row.access !== 'public');
+
+function valuesFor(row: Row, parameters: readonly RowParameter[], world: World): [string, unknown][] {
+  return parameters.map((parameter) => [parameter.names[0] ?? '', rightValue(row, parameter, world)]);
+}
+
+function expectNoCanary({ text, headers }: RestAnswer, what: string): void {
+  expect(text, what).not.toContain(canary);
+  expect(JSON.stringify([...headers]), what).not.toContain(canary);
+}
+
+test('the public rows are these', () => {
+  const open = cases.filter(({ row }) => row.access === 'public').map(({ name }) => name);
+  expect(open.filter((name) => !PUBLIC_ROWS.includes(name))).toEqual([]);
+});
+
+describe.each(guarded)('$name', ({ name, row, method }) => {
+  let parameters: readonly RowParameter[] = [];
+  let before = '';
+  beforeAll(async () => {
+    parameters = await parametersOf(row);
+    before = await stateOf(app, tables);
+  });
+
+  test('no bad credential opens it', async () => {
+    for (const { name: kind, token } of bad) {
+      if (kind === 'a token without scopes' && NEED_NO_SCOPE.has(name)) continue;
+      const answer = await askRow(app, { row, method, world: own, values: valuesFor(row, parameters, own), token });
+      expect(answer.status, `${kind}: ${answer.text.slice(0, 300)}`).toBe(
+        kind === 'a token without scopes' ? 403 : 401,
+      );
+      expectNoCanary(answer, kind);
+    }
+    const values = valuesFor(row, parameters, disabled);
+    const answer = await askRow(app, { row, method, world: disabled, values, token: disabled.token });
+    expect([401, 403], answer.text.slice(0, 300)).toContain(answer.status);
+    expect(await stateOf(app, tables)).toBe(before);
+  });
+
+  test("a customer's token opens nothing that is an administrator's", async () => {
+    if (row.access !== 'admin') return;
+    for (const world of [own, foreign]) {
+      const values = valuesFor(row, parameters, world);
+      const answer = await askRow(app, { row, method, world, values, token: own.token });
+      expect(answer.status, answer.text.slice(0, 300)).toBe(403);
+      expectNoCanary(answer, 'an administrator’s');
+    }
+    expect(await stateOf(app, tables)).toBe(before);
+  });
+
+  test("another tenant's uids open nothing", async () => {
+    if (row.access === 'admin') return;
+    const values = valuesFor(row, parameters, foreign).map(([key, value]): [string, unknown] => [
+      key,
+      key === 'EMAIL' ? foreign.subscriberEmail : value,
+    ]);
+    for (const [what, path] of [
+      ['everything of another', pathIn(foreign, row.path)],
+      ['the parameters of another', pathIn(own, row.path)],
+    ] as const) {
+      if (what === 'everything of another' && !row.path.includes(':')) continue;
+      if (what === 'the parameters of another' && !namesSomebodys(parameters)) continue;
+      const answer = await askRow(app, { row, method, world: own, values, path, token: own.token });
+      expectNoCanary(answer, what);
+      // Looking an address up finds nothing, which is no error.
+      if (answer.status === 200 && /^\{"subscribers":\[\]\}$/.test(answer.text)) continue;
+      expect([403, 404, 422], `${what}: ${answer.text.slice(0, 300)}`).toContain(answer.status);
+      if (row.path.includes(':') && what === 'everything of another')
+        expect([403, 404], answer.text.slice(0, 300)).toContain(answer.status);
+    }
+    expect(await stateOf(app, tables)).toBe(before);
+  });
+
+  test('what it shows to its own tenant holds nothing of another', async () => {
+    if (method !== 'GET' || row.access === 'admin') return;
+    const answer = await askRow(app, {
+      row,
+      method,
+      world: own,
+      values: valuesFor(row, parameters, own),
+      token: own.token,
+    });
+    expect(answer.status, answer.text.slice(0, 300)).toBeLessThan(500);
+    expectNoCanary(answer, name);
+  });
+});
+
+/** Parameters that say whose thing is meant. */
+function namesSomebodys(parameters: readonly RowParameter[]): boolean {
+  return parameters.some(({ names }) => names.some((one) => /(^|_)uid$/.test(one)));
+}
