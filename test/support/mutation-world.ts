@@ -31,6 +31,10 @@ export const NEEDS_STATE: ReadonlySet<string> = new Set([
   'revokeApiToken',
   'rotateApiToken',
   'cancelListImport',
+  'confirmTwoFactor',
+  'renewRecoveryCodes',
+  'disableTwoFactor',
+  'resetTwoFactor',
 ]);
 
 export interface MutationAnswer {
@@ -101,6 +105,7 @@ const fallback: Values = {
   DateTime: '2030-01-31T08:00:00.000Z',
   BigInt: '1',
   JsonObject: {},
+  Base64: 'RU1BSUwNCg==',
 };
 
 function rightLeaf(mutation: string, name: string, world: World): unknown {

@@ -1,0 +1,85 @@
+/**
+ * Every query and mutation with every credential that must not open it, and with every other tenant's things (hard
+ * cases E1, E2, E3): refused as it should be, nothing of the other tenant shown, and an unchanged database. The twin of
+ * the walk over the REST rows; a new field is walked by being in the schema.
+ */
+import { beforeAll, describe, expect, test } from 'vitest';
+import { badCredentials, disable, plantCanary, type BadCredential } from '../support/credentials.ts';
+import { startRestApp } from '../support/rest-app.ts';
+import { newWorld, stateOf, tablesOf, type World } from '../support/rest-world.ts';
+import { argumentsIn, rootFields, runRootField } from '../support/root-fields.ts';
+
+const app = await startRestApp({ OUTBOUND_ALLOW_HOSTS: '127.0.0.1' });
+const smtp = { host: '127.0.0.1', port: 9, encryption: 'none' };
+let tables: readonly string[] = [];
+let own: World;
+let foreign: World;
+let disabled: World;
+let bad: BadCredential[];
+let canary: string;
+
+beforeAll(async () => {
+  tables = await tablesOf(app);
+  [own, foreign, disabled] = [await newWorld(app, smtp), await newWorld(app, smtp), await newWorld(app, smtp)];
+  bad = await badCredentials(app, own);
+  await disable(app, disabled);
+  canary = await plantCanary(app, foreign);
+});
+
+const PUBLIC = '{"public":true}';
+const ANY_TOKEN = '{"authenticated":true}';
+const REFUSED = /^(UNAUTHENTICATED|FORBIDDEN|ACCOUNT_DISABLED)$/;
+/** Names that say whose thing is meant. */
+const NAMES_A_THING = /^(uid|[a-z]\w*Uid|subscriber)$/;
+
+const cases = rootFields.map((root) => ({ name: `${root.kind} ${root.field.name}`, root }));
+
+describe.each(cases.filter(({ root }) => root.scopes !== PUBLIC))('$name', ({ root }) => {
+  let before = '';
+  beforeAll(async () => {
+    before = await stateOf(app, tables);
+  });
+
+  test('no bad credential opens it', async () => {
+    for (const { name, token } of [...bad, { name: 'a disabled customer', token: disabled.token }]) {
+      if (name === 'a token without scopes' && root.scopes === ANY_TOKEN) continue;
+      const answer = await runRootField(app, root, { values: argumentsIn(own, root), token });
+      expect(answer.codes[0], `${name}: ${answer.text.slice(0, 400)}`).toMatch(REFUSED);
+      expect(answer.text, name).not.toContain(canary);
+    }
+    expect(await stateOf(app, tables)).toBe(before);
+  });
+
+  test("a customer's token opens nothing that is an administrator's", async () => {
+    if (!root.scopes.includes('"admin":true') && !root.scopes.includes('"scope":"admin"')) return;
+    for (const world of [own, foreign]) {
+      const answer = await runRootField(app, root, { values: argumentsIn(world, root), token: own.token });
+      expect(answer.codes[0], answer.text.slice(0, 400)).toMatch(REFUSED);
+      expect(answer.text).not.toContain(canary);
+    }
+    expect(await stateOf(app, tables)).toBe(before);
+  });
+
+  test("another tenant's things open nothing", async () => {
+    if (root.scopes.includes('"admin"')) return;
+    const values = argumentsIn(foreign, root);
+    const answer = await runRootField(app, root, { values, token: own.token });
+    expect(answer.status, answer.text.slice(0, 400)).toBeLessThan(500);
+    expect(answer.text).not.toContain(canary);
+    expect(answer.text).not.toContain('INTERNAL_ERROR');
+    const isNamed = JSON.stringify(values, (key, value) => (NAMES_A_THING.test(key) ? '\u0001' : value)).includes(
+      '\\u0001',
+    );
+    if (!isNamed) return;
+    expect(answer.codes.length, `not refused: ${answer.text.slice(0, 400)}`).toBeGreaterThan(0);
+    expect(await stateOf(app, tables)).toBe(before);
+  });
+});
+
+test('what every query shows to its own tenant holds nothing of another', async () => {
+  for (const { name, root } of cases.filter(({ root }) => root.kind === 'query' && !root.scopes.includes('"admin"'))) {
+    const answer = await runRootField(app, root, { values: argumentsIn(own, root), token: own.token });
+    expect(answer.text, name).not.toContain(canary);
+    expect(answer.text, name).not.toContain('INTERNAL_ERROR');
+  }
+});
