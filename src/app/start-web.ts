@@ -1,6 +1,4 @@
 /** The web server of this process: what is mounted where. */
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import { sql } from '../db/database.ts';
 import type { Notifications } from '../db/listen.ts';
@@ -11,14 +9,11 @@ import { nowhere, openGeoLocator } from '../domain/tracking/geo-locator.ts';
 import { healthMounts } from '../http/health-handlers.ts';
 import { startHttpServer, type Mount } from '../http/http-server.ts';
 import { landingMount } from '../http/landing-page.ts';
-import { pageMount } from '../http/page-mount.ts';
 import { createInbound } from '../inbound/inbound-mounts.ts';
 import { messageOf } from '../lib/errors.ts';
 import { loadDocuments } from '../rest-facade/documents.ts';
-import { restReference } from '../rest-facade/reference.ts';
-import { createRestHandler } from '../rest-facade/rest-handler.ts';
-import { rows } from '../rest-facade/rows.ts';
-import { createGraphqlServer, type GraphqlServer } from '../schema/graphql-server.ts';
+import { createGraphqlServer } from '../schema/graphql-server.ts';
+import { REFERENCE_PATH, restMounts } from './rest-mounts.ts';
 import type { RunningInbox } from './start-inbox.ts';
 
 export interface WebOptions {
@@ -35,8 +30,6 @@ export interface RunningWeb {
   close(): Promise<void>;
 }
 
-const REST_PREFIX = '/api/v1';
-const REFERENCE_PATH = '/docs';
 /** Requests under way are given this long at the end. */
 const CLOSE_WAIT_MS = 3_000;
 
@@ -60,7 +53,12 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
     mounts: [
       ...healthMounts({ database: () => checkDatabase(ctx), worker: () => checkWorker(options) }),
       { prefix: '/graphql', handle: graphql.handle, upgrade: graphql.upgrade },
-      ...(await restMounts(ctx, settings, graphql)),
+      ...(await restMounts({
+        documents: loadDocuments(graphql.schema),
+        execute: graphql.execute,
+        dialect: settings.REST_DIALECT,
+        baseUrl: ctx.installation.baseUrl,
+      })),
       ...inbound.mounts,
       ...inbox.mounts,
       landing(inbox),
@@ -91,17 +89,6 @@ function cannotListen(error: unknown, host: string, port: number): Error {
   return new Error(`The web server cannot listen on ${host}, port ${port}: ${why}.`, { cause: error });
 }
 
-async function restMounts(ctx: Context, settings: Settings, graphql: GraphqlServer): Promise<Mount[]> {
-  const shared = {
-    rows,
-    prefix: REST_PREFIX,
-    product: { name: 'Mailwright', version: version(), baseUrl: ctx.installation.baseUrl },
-  };
-  const documents = loadDocuments(graphql.schema);
-  const handle = createRestHandler({ ...shared, documents, execute: graphql.execute, dialect: settings.REST_DIALECT });
-  return [{ prefix: REST_PREFIX, handle }, pageMount(REFERENCE_PATH, await restReference(shared))];
-}
-
 function landing(inbox: RunningInbox): Mount {
   return landingMount('Mailwright', [
     { href: '/graphql', label: 'GraphQL explorer', about: 'the whole domain, with live statistics' },
@@ -118,11 +105,4 @@ async function checkDatabase(ctx: Context): Promise<void> {
 
 async function checkWorker({ isWorking }: WebOptions): Promise<void> {
   if (!isWorking()) throw new Error('The worker of this process is not working.');
-}
-
-function version(): string {
-  const manifest: unknown = JSON.parse(
-    readFileSync(path.join(import.meta.dirname, '..', '..', 'package.json'), 'utf8'),
-  );
-  return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : '';
 }

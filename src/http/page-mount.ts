@@ -1,9 +1,13 @@
-/** A fixed page of the product itself, without scripts. */
+/** A fixed page of the product itself. */
 import type { Mount } from './http-server.ts';
 import { sendJson } from './send-json.ts';
 
-/** Serves the page at exactly this path, to GET and HEAD. */
-export function pageMount(prefix: string, page: string): Mount {
+/** Without scripts, and nothing from anywhere. */
+const PLAIN_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** Serves the page at exactly this path, to GET and HEAD. A page with scripts brings a policy that allows them. */
+export function pageMount(prefix: string, page: string, policy: string = PLAIN_POLICY): Mount {
   return {
     prefix,
     exact: true,
@@ -12,10 +16,7 @@ export function pageMount(prefix: string, page: string): Mount {
         res.setHeader('Allow', 'GET, HEAD');
         return sendJson(res, 405, { message: 'Only GET is answered here.' });
       }
-      res.setHeader(
-        'Content-Security-Policy',
-        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-      );
+      res.setHeader('Content-Security-Policy', policy);
       res.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Content-Length': Buffer.byteLength(page) });
       res.end(page);
     },

@@ -1,7 +1,7 @@
-/** The frame of a plain HTML page without scripts: landing page, reference. Whoever fills it escapes. */
+/** The frame of a plain HTML page: landing page, reference. Whoever fills it escapes. */
 
-/** A whole page. `title` is text; `main` is HTML. */
-export function htmlPage(title: string, main: string): string {
+/** A whole page. `title` is text; `main` is HTML, and so is what else its head has. */
+export function htmlPage(title: string, main: string, head = ''): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -14,7 +14,7 @@ body{font:1rem/1.6 system-ui,sans-serif;max-width:60rem;margin:3rem auto;padding
 code{font:0.95em ui-monospace,monospace}
 table{border-collapse:collapse;width:100%}
 th,td{text-align:left;vertical-align:top;padding:.3rem .8rem .3rem 0;border-bottom:1px solid #8884}
-</style>
+</style>${head}
 </head>
 <body>
 <main>

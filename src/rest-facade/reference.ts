@@ -1,6 +1,10 @@
-/** The REST reference as a page: every row with its parameters, made from the rows themselves. */
+/**
+ * The REST reference as a page, made from the rows themselves: a plain table, which needs no script, and in its place the
+ * viewer of the OpenAPI document where scripts run.
+ */
 import { escapeHtml, htmlPage } from '../lib/html-page.ts';
 import { parametersOf, type RowParameter } from './row-parameters.ts';
+import { viewerHead } from './reference-viewer.ts';
 import type { Row, View } from './row.ts';
 
 const KIND = {
@@ -19,22 +23,31 @@ export interface ReferenceOptions {
   /** Where the rows hang: `/api/v1`. */
   readonly prefix: string;
   readonly product: View['product'];
+  /** Where the viewer's files hang, seen from the page: `docs`. */
+  readonly folder: string;
 }
 
 /** The page as HTML. */
-export async function restReference({ rows, prefix, product }: ReferenceOptions): Promise<string> {
+export async function restReference({ rows, prefix, product, folder }: ReferenceOptions): Promise<string> {
   const lines = await Promise.all(rows.map((row) => lineOf(row, prefix)));
   const title = `${product.name} ${product.version}: REST reference`;
+  // Relative, as all addresses of the page: the installation may lie below a path.
+  const document = `${prefix.slice(1)}/openapi.json`;
   return htmlPage(
     title,
-    `<h1>${escapeHtml(title)}</h1>
+    `<div id="viewer" data-document="${escapeHtml(document)}"></div>
+<div id="plain">
+<h1>${escapeHtml(title)}</h1>
 ${introduction(product.baseUrl + prefix)}
+<p>As a document for programs: <a href="${escapeHtml(document)}">OpenAPI 3.1</a>.</p>
 <table>
-<thead><tr><th>Method</th><th>Path</th><th>Parameters</th><th>Needs</th></tr></thead>
+<thead><tr><th>Method</th><th>Path</th><th>What it does</th><th>Parameters</th><th>Needs</th></tr></thead>
 <tbody>
 ${lines.join('\n')}
 </tbody>
-</table>`,
+</table>
+</div>`,
+    viewerHead(folder),
   );
 }
 
@@ -47,11 +60,13 @@ function introduction(apiUrl: string): string {
 async function lineOf(row: Row, prefix: string): Promise<string> {
   const methods = [row.method].flat().join(', ');
   const path = row.path === '/' ? prefix : prefix + row.path;
-  const parameters = (await parametersOf(row)).map(parameterText).join(', ');
-  return `<tr><td>${methods}</td><td><code>${escapeHtml(path)}</code></td><td>${parameters}</td><td>${ACCESS[row.access]}</td></tr>`;
+  const parameters = (await parametersOf(row)).map((one) => parameterText(one, row.required ?? [])).join(', ');
+  const cells = [`<code>${escapeHtml(path)}</code>`, escapeHtml(row.summary ?? ''), parameters, ACCESS[row.access]];
+  return `<tr><td>${methods}</td>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`;
 }
 
-function parameterText({ names, kind }: RowParameter): string {
+function parameterText({ names, kind }: RowParameter, required: readonly string[]): string {
   const spellings = names.map((name) => `<code>${escapeHtml(name)}</code>`).join(' or ');
-  return KIND[kind] === '' ? spellings : `${spellings} (${KIND[kind]})`;
+  const words = [KIND[kind], required.includes(names[0] ?? '') ? 'required' : ''].filter((word) => word !== '');
+  return words.length === 0 ? spellings : `${spellings} (${words.join(', ')})`;
 }

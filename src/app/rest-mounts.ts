@@ -1,0 +1,41 @@
+/** The REST interface: its rows, its OpenAPI document, and its reference with the viewer's files. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { assetMount } from '../http/asset-mount.ts';
+import type { Mount } from '../http/http-server.ts';
+import { pageMount } from '../http/page-mount.ts';
+import { readExamples } from '../rest-facade/examples.ts';
+import { openApiOf } from '../rest-facade/openapi.ts';
+import { restReference } from '../rest-facade/reference.ts';
+import { VIEWER_POLICY, viewerFiles } from '../rest-facade/reference-viewer.ts';
+import { createRestHandler, type RestHandlerOptions } from '../rest-facade/rest-handler.ts';
+import { rows } from '../rest-facade/rows.ts';
+
+export const REFERENCE_PATH = '/docs';
+const REST_PREFIX = '/api/v1';
+
+/** All of it, in the order in which paths are tried. */
+export async function restMounts(
+  options: Pick<RestHandlerOptions, 'documents' | 'execute' | 'dialect'> & { readonly baseUrl: string },
+): Promise<Mount[]> {
+  const product = { name: 'Mailwright', version: version(), baseUrl: options.baseUrl };
+  const shared = { rows, prefix: REST_PREFIX, product };
+  const page = await restReference({ ...shared, folder: REFERENCE_PATH.slice(1) });
+  // Made when somebody asks: most processes are never asked.
+  let document: Promise<string> | undefined;
+  const read = () =>
+    (document ??= openApiOf({ ...shared, examples: readExamples() }).then((made) => JSON.stringify(made)));
+  return [
+    assetMount({ path: `${REST_PREFIX}/openapi.json`, contentType: 'application/json; charset=utf-8', read }),
+    { prefix: REST_PREFIX, handle: createRestHandler({ ...shared, ...options }) },
+    pageMount(REFERENCE_PATH, page, VIEWER_POLICY),
+    ...viewerFiles.map((file) => assetMount({ ...file, path: `${REFERENCE_PATH}/${file.name}` })),
+  ];
+}
+
+function version(): string {
+  const manifest: unknown = JSON.parse(
+    readFileSync(path.join(import.meta.dirname, '..', '..', 'package.json'), 'utf8'),
+  );
+  return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : '';
+}

@@ -1,0 +1,61 @@
+/**
+ * The viewer of the REST reference: Swagger UI, served from this machine, over the OpenAPI document. The package is the
+ * fastify project's copy of its files; the maker's own reports every installation to somebody.
+ */
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+
+export interface ViewerFile {
+  readonly name: string;
+  readonly contentType: string;
+  read(): Promise<Buffer | string>;
+}
+
+// The viewer writes styles into its elements; scripts come from our own files only.
+export const VIEWER_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const FOLDER = path.join(
+  path.dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json')),
+  'static',
+);
+
+/** Where the script is missing or does not run, the plain page stays. */
+const START = `addEventListener('DOMContentLoaded', () => {
+  if (typeof SwaggerUIBundle !== 'function') return;
+  SwaggerUIBundle({
+    url: document.getElementById('viewer').dataset.document,
+    dom_id: '#viewer',
+    deepLinking: true,
+    docExpansion: 'none',
+    filter: true,
+    validatorUrl: null,
+    onComplete: () => document.body.classList.add('viewed'),
+  });
+});
+`;
+
+/** The files of the viewer, to be served below the reference's own path. */
+export const viewerFiles: readonly ViewerFile[] = [
+  file('swagger-ui.css', 'text/css; charset=utf-8'),
+  file('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
+  { name: 'viewer.js', contentType: 'text/javascript; charset=utf-8', read: () => Promise.resolve(START) },
+];
+
+/** What the page's head needs. Addresses are relative: the installation may lie below a path. */
+export function viewerHead(folder: string): string {
+  return `
+<style>
+.viewed{max-width:90rem}
+.viewed #plain{display:none}
+</style>
+<link rel="stylesheet" href="${folder}/swagger-ui.css">
+<script src="${folder}/swagger-ui-bundle.js" defer></script>
+<script src="${folder}/viewer.js" defer></script>`;
+}
+
+function file(name: string, contentType: string): ViewerFile {
+  return { name, contentType, read: () => readFile(path.join(FOLDER, name)) };
+}
