@@ -22,6 +22,7 @@ const SHELLS = /^(PageInfo|FieldError|.*Error|.*Connection|.*Edge)$/;
 
 /** Lists without a size argument: short by nature, for the reason given. */
 const SHORT_LISTS: Readonly<Record<string, string>> = {
+  'RecoveryCodes.recoveryCodes': 'ten',
   'CampaignStatistics.links': 'the links of one mail, bounded when it is compiled',
   'CampaignStatistics.topLocations': 'ten (decision D23)',
   'CampaignStatistics.topOpenSubscribers': 'ten (decision D23)',
@@ -29,6 +30,8 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'SendingServerType.configKeys': 'the settings of one driver',
   'SendingServerType.secretKeys': 'the settings of one driver',
   'MailList.fields': 'a hundred (LIST_FIELDS_MAX)',
+  'MailList.mails': 'one of each kind',
+  'ListMailPreview.warnings': 'a sentence for each odd tag of one mail',
   'MailList.tags': 'a thousand (TAGS_SHOWN_MAX)',
   'MailListImport.columns': 'the columns of one file, two thousand at most (CELLS_MAX)',
   'MailListImport.notices': 'a sentence for each kind of oddity of a file',

@@ -108,7 +108,7 @@ async function refuseUsedUp(db: Queryable, subjects: readonly LoginSubject[], ow
                           ORDER BY f.id DESC OFFSET b.place LIMIT 1) last ON true`,
     'accounts.login_failures',
   );
-  if (row?.seconds != null) throw tooManyLogins(Math.max(1, row.seconds));
+  if (typeof row?.seconds === 'number') throw tooManyLogins(Math.max(1, row.seconds));
   return row?.failures ?? 0;
 }
 

@@ -22,11 +22,17 @@ export const sessionRows = [
     method: 'POST',
     path: '/user/login',
     access: 'public',
-    summary: 'Exchanges an address and a password for a fresh token.',
+    summary: 'Exchanges an address and a password (and a `code`, with two-factor login) for a fresh token.',
     answers: answersBody(loggedInShape),
     required: ['email', 'password'],
     operation: 'LogIn',
-    variables: (input) => ({ input: { email: input.text('email') ?? '', password: input.text('password') ?? '' } }),
+    variables: (input) => ({
+      input: {
+        email: input.text('email') ?? '',
+        password: input.text('password') ?? '',
+        code: input.text('code') ?? input.text('otp'),
+      },
+    }),
     present: ({ logIn: { token, user } }) =>
       done('You are logged in.', { token, api_token: token, user: presentUser(user) }),
   }),

@@ -11,6 +11,9 @@ const LoggedInType = builder.objectRef<LoggedIn>('LoggedIn').implement({
   authScopes: { public: true },
   fields: (t) => ({
     token: t.exposeString('token'),
+    deviceToken: t.exposeString('deviceToken', {
+      description: 'For this device to keep, and to show at the next login: strangers can then not lock it out.',
+    }),
     user: t.prismaField({
       type: User,
       // Whoever knows the password may see this user; the token is not yet the one of this request.
@@ -24,11 +27,18 @@ const LoggedInType = builder.objectRef<LoggedIn>('LoggedIn').implement({
 builder.mutationField('logIn', (t) =>
   t.fieldWithInput({
     type: LoggedInType,
-    description: 'Exchanges an email and a password for a token. Once per request; ten failures in 15 minutes stop it.',
+    description:
+      'Exchanges an email and a password for a token. Once per request; ten failures in 15 minutes stop it. With ' +
+      'two-factor login a code is needed: without it the error has the code TWO_FACTOR_CODE_REQUIRED.',
     authScopes: { public: true },
     executionsMax: 1,
     errors: {},
-    input: { email: t.input.string({ required: true }), password: t.input.string({ required: true }) },
+    input: {
+      email: t.input.string({ required: true }),
+      password: t.input.string({ required: true }),
+      code: t.input.string({ description: 'Of the authenticator app, or a recovery code.' }),
+      deviceToken: t.input.string({ description: 'What an earlier login gave to this device.' }),
+    },
     resolve: (_root, { input }, ctx) => logIn(ctx, input),
   }),
 );

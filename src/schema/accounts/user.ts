@@ -5,7 +5,7 @@ import { builder } from '../builder.ts';
 export const OWN_USER = 'own-user';
 const ownUser = { $any: { authenticated: true, $granted: OWN_USER } } as const;
 
-builder.prismaObject('Customer', {
+export const Customer = builder.prismaObject('Customer', {
   authScopes: ownUser,
   // What a field grants is known to fields only.
   runScopesOnType: false,
@@ -31,6 +31,11 @@ export const User = builder.prismaObject('User', {
     timezone: t.exposeString('timezone'),
     status: t.exposeString('status'),
     isAdmin: t.exposeBoolean('isAdmin'),
+    hasTwoFactor: t.boolean({
+      description: 'Whether logging in asks for a code.',
+      select: { twoFactor: { select: { confirmedAt: true } } },
+      resolve: ({ twoFactor }) => twoFactor !== null && twoFactor.confirmedAt !== null,
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     customer: t.relation('customer', { grantScopes: [OWN_USER] }),
   }),
