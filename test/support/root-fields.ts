@@ -74,8 +74,7 @@ export async function runRootField(
   const text = await response.text();
   const { data, errors = [] } = JSON.parse(text);
   const result: unknown = data?.[field.name];
-  const isRefusal = isRecord(result) && String(result['__typename'] ?? '').endsWith('Error');
-  const inData = isRefusal ? [String(result['code'])] : [];
+  const inData = isRefusal(result) ? [result.code] : [];
   const thrown = errors.map((error: { extensions?: { code?: string } }) => String(error.extensions?.code));
   return { status: response.status, text, codes: [...inData, ...thrown] };
 }
@@ -104,6 +103,7 @@ function isNeeded(type: string, defaultValue: unknown): boolean {
   return type.endsWith('!') && defaultValue === undefined;
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
+function isRefusal(value: unknown): value is { readonly code: string } {
+  const type: unknown = typeof value === 'object' && value !== null && '__typename' in value ? value.__typename : '';
+  return typeof type === 'string' && type.endsWith('Error');
 }
