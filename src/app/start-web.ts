@@ -9,10 +9,12 @@ import { nowhere, openGeoLocator } from '../domain/tracking/geo-locator.ts';
 import { healthMounts } from '../http/health-handlers.ts';
 import { startHttpServer, type Mount } from '../http/http-server.ts';
 import { landingMount } from '../http/landing-page.ts';
+import { pageMount } from '../http/page-mount.ts';
 import { createInbound } from '../inbound/inbound-mounts.ts';
 import { messageOf } from '../lib/errors.ts';
 import { loadDocuments } from '../rest-facade/documents.ts';
 import { createGraphqlServer } from '../schema/graphql-server.ts';
+import { graphqlReference } from '../schema/reference-page.ts';
 import { REFERENCE_PATH, restMounts } from './rest-mounts.ts';
 import type { RunningInbox } from './start-inbox.ts';
 
@@ -53,6 +55,10 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
     mounts: [
       ...healthMounts({ database: () => checkDatabase(ctx), worker: () => checkWorker(options) }),
       { prefix: '/graphql', handle: graphql.handle, upgrade: graphql.upgrade },
+      // Whoever hides the schema hides its reference too.
+      ...(settings.GRAPHQL_EXPLORER === 'on'
+        ? [pageMount('/docs/graphql', graphqlReference(graphql.schema, 'Mailwright'))]
+        : []),
       ...(await restMounts({
         documents: loadDocuments(graphql.schema),
         execute: graphql.execute,
