@@ -1,0 +1,59 @@
+/** The errors of plans, subscriptions, invoices and payments, by code. */
+import {
+  ForeignResourceError,
+  NotFoundError,
+  RateLimitedError,
+  ValidationError,
+  WrongStateError,
+} from '../../lib/errors.ts';
+
+const NO_PLAN = ['PLAN_NOT_FOUND', 'No plan has this uid.'] as const;
+export const planNotFound = () => new NotFoundError(...NO_PLAN);
+export const planNotActive = () =>
+  new ValidationError({ planUid: ['This plan is archived: nobody new can have it.'] }, 'PLAN_NOT_ACTIVE');
+export const planInUse = (subscriptions: number) =>
+  new WrongStateError(
+    'PLAN_IN_USE',
+    `${subscriptions === 1 ? 'A subscription uses' : `${subscriptions} subscriptions use`} this plan. Archive it instead (status inactive): nobody new can have it then.`,
+  );
+export const currencyInUse = () =>
+  new ValidationError(
+    { currencyCode: ['Subscriptions use this plan: its currency cannot be changed.'] },
+    'PLAN_CURRENCY_FIXED',
+  );
+export const tooManyPlans = (max: number) =>
+  new ValidationError({ name: [`There may not be more than ${max} plans.`] }, 'TOO_MANY_PLANS');
+
+const NO_SUBSCRIPTION = ['SUBSCRIPTION_NOT_FOUND', 'No subscription has this uid.'] as const;
+export const subscriptionNotFound = () => new NotFoundError(...NO_SUBSCRIPTION);
+export const foreignSubscription = () => new ForeignResourceError(...NO_SUBSCRIPTION);
+export const noSubscription = () =>
+  new WrongStateError('NO_SUBSCRIPTION', 'This customer has no subscription that is running or waits for payment.');
+export const wrongSubscriptionState = (status: string, act: string) =>
+  new WrongStateError('SUBSCRIPTION_STATE', `A subscription that is ${status} cannot be ${act}.`);
+export const planUnchanged = () =>
+  new WrongStateError('PLAN_UNCHANGED', 'The customer has this plan already; choose another one.');
+
+const NO_CUSTOMER = ['CUSTOMER_NOT_FOUND', 'No customer has this uid.'] as const;
+export const customerNotFound = () => new NotFoundError(...NO_CUSTOMER);
+export const foreignCustomer = () => new ForeignResourceError(...NO_CUSTOMER);
+
+const NO_INVOICE = ['INVOICE_NOT_FOUND', 'No invoice has this uid.'] as const;
+export const invoiceNotFound = () => new NotFoundError(...NO_INVOICE);
+export const foreignInvoice = () => new ForeignResourceError(...NO_INVOICE);
+export const invoiceNotPending = (status: string) =>
+  new WrongStateError('INVOICE_NOT_PENDING', `This invoice is ${status}: there is nothing to pay.`);
+
+export const paymentNotFound = () => new NotFoundError('PAYMENT_NOT_FOUND', 'No payment has this uid.');
+export const paymentDecided = (status: string) =>
+  new WrongStateError('PAYMENT_DECIDED', `This payment is ${status}: it was decided before.`);
+/** Somebody says that he paid: nothing may happen to the invoice before an administrator looked. */
+export const paymentAwaitsApproval = () =>
+  new WrongStateError(
+    'PAYMENT_AWAITS_APPROVAL',
+    'A payment of this customer waits for an administrator to approve or reject it. Nothing else can change before.',
+  );
+export const tooManyClaims = (max: number) =>
+  new WrongStateError('TOO_MANY_CLAIMS', `A payment of this invoice was claimed and rejected ${max} times.`);
+export const tooManyChanges = (retryAfterSeconds: number) =>
+  new RateLimitedError('TOO_MANY_PLAN_CHANGES', 'Too many changes of plan; try again later.', retryAfterSeconds);

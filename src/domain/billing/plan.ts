@@ -1,0 +1,137 @@
+/**
+ * The noun: a plan, what a customer may do and what it costs. Plans belong to the house; administrators make them,
+ * everybody reads the active ones (decision D33). This file says what an input may hold.
+ */
+import { z } from 'zod';
+import { ValidationError, type FieldErrors } from '../../lib/errors.ts';
+import { checkInput, singleLine } from '../../lib/text.ts';
+import { currencyByCode, currencyById, type Currency } from './currencies.ts';
+import { parseAmount } from './money.ts';
+import { FREQUENCY_MAX, frequencyUnits, storedUnit, type Frequency } from './period.ts';
+
+const NAME_LENGTH_MAX = 255;
+/** A name of a colour, or its number. */
+const COLOR_LENGTH_MAX = 50;
+const PRICE_LENGTH_MAX = 40;
+const ORDER_MAX = 1_000_000;
+
+/** Everybody reads them all on one page; an offer of a thousand plans is a program that went wrong. */
+export const PLANS_MAX = 1_000;
+
+export const planStatuses = ['active', 'inactive'] as const;
+export type PlanStatus = (typeof planStatuses)[number] | 'deleted';
+
+const common = {
+  currencyId: z.int().nullish(),
+  currencyCode: z.string().max(PRICE_LENGTH_MAX).nullish(),
+  color: singleLine(COLOR_LENGTH_MAX).nullish(),
+  customOrder: z.int().min(0).max(ORDER_MAX).nullish(),
+};
+export const createPlanInput = z.object({
+  ...common,
+  name: singleLine(NAME_LENGTH_MAX),
+  price: z.string().max(PRICE_LENGTH_MAX),
+  frequencyAmount: z.int().min(1),
+  frequencyUnit: z.enum(frequencyUnits),
+});
+export const updatePlanInput = z.object({
+  ...common,
+  name: singleLine(NAME_LENGTH_MAX).optional(),
+  price: z.string().max(PRICE_LENGTH_MAX).optional(),
+  frequencyAmount: z.int().min(1).optional(),
+  frequencyUnit: z.enum(frequencyUnits).optional(),
+  status: z.enum(planStatuses).optional(),
+});
+
+/** As a door hands it over. */
+export interface PlanInput {
+  readonly name?: string | null | undefined;
+  readonly currencyId?: number | null | undefined;
+  readonly currencyCode?: string | null | undefined;
+  readonly price?: string | null | undefined;
+  readonly frequencyAmount?: number | null | undefined;
+  readonly frequencyUnit?: string | null | undefined;
+  readonly color?: string | null | undefined;
+  readonly customOrder?: number | null | undefined;
+  readonly status?: string | null | undefined;
+  readonly options?: Readonly<Record<string, unknown>> | null | undefined;
+}
+
+/** A plan's row. */
+export interface Plan {
+  readonly id: bigint;
+  readonly uid: string;
+  readonly name: string;
+  readonly priceMinor: bigint;
+  readonly currencyCode: string;
+  readonly frequencyAmount: number;
+  readonly frequencyUnit: string;
+  readonly color: string | null;
+  readonly status: PlanStatus;
+  readonly customOrder: number | null;
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+export function frequencyOfPlan(plan: Pick<Plan, 'frequencyAmount' | 'frequencyUnit'>): Frequency {
+  return { amount: plan.frequencyAmount, unit: storedUnit(plan.frequencyUnit) };
+}
+
+/** Collects what is wrong with an input from several readers, so that one answer tells all. */
+export class Faults {
+  readonly #fields = new Map<string, readonly string[]>();
+
+  add(fields: FieldErrors): void {
+    for (const [name, messages] of Object.entries(fields))
+      this.#fields.set(name, [...(this.#fields.get(name) ?? []), ...messages]);
+  }
+
+  /** What `schema` reads, or undefined with the faults noted. */
+  read<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> | undefined {
+    const { data, errors } = checkInput(schema, input);
+    if (errors) this.add(errors);
+    return data;
+  }
+
+  /** What `read` gives; a ValidationError of it is noted. */
+  catch<T>(read: () => T): T | undefined {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof ValidationError)) throw error;
+      this.add(error.fields);
+      return undefined;
+    }
+  }
+
+  /** Throws ValidationError when anything was noted. */
+  check(): void {
+    if (this.#fields.size > 0) throw new ValidationError(Object.fromEntries(this.#fields));
+  }
+}
+
+/** The currency an input names by number or code; undefined when it names none. Notes what is wrong. */
+export function readCurrency(faults: Faults, { currencyId, currencyCode }: PlanInput): Currency | undefined {
+  if (currencyCode !== undefined && currencyCode !== null) {
+    const currency = currencyByCode(currencyCode);
+    if (!currency) faults.add({ currencyCode: ['The currency code is not one of ISO 4217.'] });
+    return currency;
+  }
+  if (currencyId === undefined || currencyId === null) return undefined;
+  const currency = currencyById(currencyId);
+  if (!currency) faults.add({ currencyId: ['There is no currency of this number.'] });
+  return currency;
+}
+
+/** The price in minor units; undefined when it is none. */
+export function readPrice(faults: Faults, price: string, currency: Currency): bigint | undefined {
+  const amount = parseAmount(price, currency);
+  if (typeof amount === 'bigint') return amount;
+  faults.add({ price: [`The price ${amount}.`] });
+  return undefined;
+}
+
+/** Notes a period that is too long. */
+export function checkFrequency(faults: Faults, { amount, unit }: Frequency): void {
+  const max = FREQUENCY_MAX[unit];
+  if (amount > max) faults.add({ frequencyAmount: [`The frequency amount may not be greater than ${max} ${unit}s.`] });
+}

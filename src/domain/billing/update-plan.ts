@@ -1,0 +1,69 @@
+/**
+ * Changes a plan. Its options reach those who have it at once, its price and its period from their next renewal on;
+ * who has options of its own keeps them.
+ */
+import { inTransaction, type Context } from '../context.ts';
+import { currencyInUse, planNotFound } from './billing-errors.ts';
+import { requireAdministrator } from './billing-rights.ts';
+import { storedCurrency } from './currencies.ts';
+import { parsePlanOptions } from './plan-options.ts';
+import { countLiveSubscriptions, findPlan, updatePlanRow, type PlanChanges } from './plan-store.ts';
+import {
+  checkFrequency,
+  Faults,
+  frequencyOfPlan,
+  readCurrency,
+  readPrice,
+  updatePlanInput,
+  type Plan,
+  type PlanInput,
+} from './plan.ts';
+
+/**
+ * Changes what is given; of the options those that are given, null puts one back to its default. Throws
+ * ValidationError, also `PLAN_CURRENCY_FIXED`; NotFoundError `PLAN_NOT_FOUND`.
+ */
+export async function updatePlan(ctx: Context, { uid, ...input }: PlanInput & { uid: string }): Promise<Plan> {
+  requireAdministrator(ctx);
+  return inTransaction(ctx, async (tx) => {
+    const plan = await findPlan(tx.db, uid, 'change');
+    if (!plan) throw planNotFound();
+    const changes = readChanges(plan, input);
+    if (changes.currencyCode !== undefined && changes.currencyCode !== plan.currencyCode) {
+      if ((await countLiveSubscriptions(tx.db, plan)) > 0) throw currencyInUse();
+    }
+    await updatePlanRow(tx.db, plan, changes);
+    return plan;
+  });
+}
+
+function readChanges(plan: Plan, input: PlanInput): PlanChanges {
+  const faults = new Faults();
+  const wanted = faults.read(updatePlanInput, input);
+  const options = input.options ? faults.catch(() => mergedOptions(plan, input.options ?? {})) : undefined;
+  const named = readCurrency(faults, input);
+  const currency = named ?? storedCurrency(plan.currencyCode);
+  if (named && named.code !== plan.currencyCode && wanted?.price === undefined)
+    faults.add({ price: ['The price must be given in the new currency.'] });
+  const priceMinor = wanted?.price === undefined ? undefined : readPrice(faults, wanted.price, currency);
+  const now = frequencyOfPlan(plan);
+  const amount = wanted?.frequencyAmount ?? now.amount;
+  checkFrequency(faults, { amount, unit: wanted?.frequencyUnit ?? now.unit });
+  faults.check();
+  return {
+    name: wanted?.name,
+    priceMinor,
+    currencyCode: named?.code,
+    frequencyAmount: wanted?.frequencyAmount,
+    frequencyUnit: wanted?.frequencyUnit,
+    color: wanted?.color,
+    customOrder: wanted?.customOrder,
+    status: wanted?.status,
+    options,
+  };
+}
+
+function mergedOptions(plan: Plan, given: Readonly<Record<string, unknown>>) {
+  const merged = Object.entries({ ...plan.options, ...given });
+  return parsePlanOptions(Object.fromEntries(merged.filter(([, value]) => value !== null)));
+}
