@@ -16,6 +16,7 @@ export async function loadInstallation(settings: Settings, port: number, databas
     baseUrl: settings.BASE_URL || `http://${hostForUrl(settings.HOST)}:${port}`,
     secret,
     outboundAllowHosts: settings.OUTBOUND_ALLOW_HOSTS,
+    paymentInstructions: settings.OFFLINE_PAYMENT_INSTRUCTIONS,
     limits: limitsOf(settings),
   };
 }
@@ -30,6 +31,7 @@ export function limitsOf(settings: Settings): Installation['limits'] {
     planBatchSize: settings.PLAN_BATCH_SIZE,
     importBatchSize: settings.IMPORT_BATCH_SIZE,
     importBytesMax: settings.IMPORT_SIZE_MAX_MB * 1_000_000,
+    billingGraceDays: settings.BILLING_GRACE_DAYS,
   };
 }
 

@@ -8,9 +8,12 @@ import { announceCampaignChange } from '../domain/statistics/announce-campaign-c
 import { crontab } from '../workers/crontab.ts';
 import { runWorker } from '../workers/run-worker.ts';
 import { dropAbandonedImportsTask } from '../workers/tasks/drop-abandoned-imports.ts';
+import { eraseCustomerTask, pauseCustomerCampaignsTask, sweepAccountsTask } from '../workers/tasks/accounts.ts';
+import { erasePersonTask } from '../workers/tasks/erase-person.ts';
 import { expirePendingTask, listMailTasks } from '../workers/tasks/list-mails.ts';
-import { makePartitionsTask, reviveCampaignsTask } from '../workers/tasks/maintenance.ts';
+import { makePartitionsTask, reviveCampaignsTask, wakeCampaignTask } from '../workers/tasks/maintenance.ts';
 import { planCampaignTask, startScheduledCampaignTask } from '../workers/tasks/plan-campaign.ts';
+import { renewSubscriptionsTask } from '../workers/tasks/renew-subscriptions.ts';
 import { runImportTask } from '../workers/tasks/run-import.ts';
 import { sendBatchTask } from '../workers/tasks/send-batch.ts';
 import type { Task } from '../workers/task.ts';
@@ -60,8 +63,15 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     runImportTask,
     ...listMailTasks(drivers),
     expirePendingTask,
+    erasePersonTask,
     dropAbandonedImportsTask,
+    // Rooms that keep something of a customer outside the tables add their eraser here.
+    eraseCustomerTask([]),
+    pauseCustomerCampaignsTask,
+    sweepAccountsTask,
     makePartitionsTask,
+    renewSubscriptionsTask,
     reviveCampaignsTask,
+    wakeCampaignTask,
   ];
 }

@@ -150,6 +150,16 @@ export const settings = {
     about: 'Lines of an import file written in one transaction.',
   },
   IMPORT_SIZE_MAX_MB: { schema: count(1, 10_000), default: '500', about: 'Largest import file, in megabytes.' },
+  BILLING_GRACE_DAYS: {
+    schema: count(0, 365),
+    default: '7',
+    about: 'Days a renewal may be paid after its period has begun; then the subscription ends.',
+  },
+  OFFLINE_PAYMENT_INSTRUCTIONS: {
+    schema: z.string().max(2_000),
+    default: 'Pay by bank transfer and name the invoice. Then say so here; an administrator checks and approves it.',
+    about: 'What an unpaid invoice says of how to pay it: your bank account, say.',
+  },
 } as const;
 
 export type SettingName = keyof typeof settings;

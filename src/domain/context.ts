@@ -51,6 +51,8 @@ export interface Installation {
   readonly limits: Limits;
   /** Private hosts and networks (CIDR) that may be reached for customers (decision D44). */
   readonly outboundAllowHosts?: readonly string[];
+  /** What an unpaid invoice says of how to pay it. */
+  readonly paymentInstructions?: string;
 }
 
 /** Runs `work` in one transaction: the open one, or a new one. */

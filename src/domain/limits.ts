@@ -14,4 +14,6 @@ export interface Limits {
   readonly sendRetryDelaySeconds: number;
   /** Largest import file, in bytes. */
   readonly importBytesMax: number;
+  /** Days a renewal may be paid after its period has begun. */
+  readonly billingGraceDays: number;
 }

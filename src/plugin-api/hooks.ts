@@ -9,9 +9,25 @@ export interface RegistryHooks {
   register_sending_server_driver: SendingDriverRegistration;
 }
 
+/** A customer that was just added, with the user it began with. */
+export interface AddedCustomer {
+  readonly id: bigint;
+  readonly uid: string;
+  readonly email: string;
+  readonly firstName: string;
+  readonly lastName: string;
+  readonly timezone: string;
+}
+
 /** EVENT: all listeners run, what they return is dropped. Name to the arguments. */
 export interface EventHooks {
-  customer_added: [customer: { uid: string }];
+  customer_added: [customer: AddedCustomer];
+  /** A customer's plan is another one now; `oldPlanUid` is null for the first. */
+  plan_changed: [
+    change: { customerUid: string; subscriptionUid: string; oldPlanUid: string | null; newPlanUid: string },
+  ];
+  /** A running subscription has ended and none took its place. */
+  subscription_terminated: [subscription: { uid: string; customerUid: string; planUid: string }];
 }
 
 /** BEHAVIOR: one claimant, a second claim throws at once. Name to the arguments and the result. */

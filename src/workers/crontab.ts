@@ -1,5 +1,7 @@
 /** What the clock does. Times are UTC. */
+import { sweepAccountsJob } from '../jobs/account-jobs.ts';
 import { expirePendingJob } from '../jobs/audience-jobs.ts';
+import { renewSubscriptionsJob } from '../jobs/billing-jobs.ts';
 import { makePartitionsJob, reviveCampaignsJob } from '../jobs/campaign-jobs.ts';
 import { dropAbandonedImportsJob } from '../jobs/import-jobs.ts';
 
@@ -8,4 +10,6 @@ export const crontab = [
   { task: makePartitionsJob.name, match: '17 3 * * *' },
   { task: dropAbandonedImportsJob.name, match: '47 * * * *' },
   { task: expirePendingJob.name, match: '7 * * * *' },
+  { task: sweepAccountsJob.name, match: '37 4 * * *' },
+  { task: renewSubscriptionsJob.name, match: '*/5 * * * *' },
 ] as const;

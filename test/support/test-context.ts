@@ -15,6 +15,7 @@ const limits: Context['installation']['limits'] = {
   sendAttemptsMax: 12,
   sendRetryDelaySeconds: 60,
   importBytesMax: 10_000_000,
+  billingGraceDays: 7,
 };
 
 export const testInstallation: Context['installation'] = {

@@ -1,0 +1,116 @@
+/**
+ * One piece of work on a customer's money and plans: a transaction that holds the lock on the customer, so that two
+ * acts on one customer come one after the other and everything in them may be read and written plainly.
+ */
+import { sql, type Queryable } from '../../db/database.ts';
+import { isUid } from '../../lib/ids.ts';
+import { inTransaction, viewerOf, type Context, type TransactionContext } from '../context.ts';
+import { customerNotFound, foreignCustomer, foreignSubscription, subscriptionNotFound } from './billing-errors.ts';
+import { administers } from './billing-rights.ts';
+import type { Money } from './money.ts';
+import { planById } from './plan-store.ts';
+import { findSubscription, findSubscriptionByUid, insertHistory } from './subscription-store.ts';
+import type { Subscription } from './subscription.ts';
+
+export interface BillingWork {
+  readonly ctx: TransactionContext;
+  readonly customer: { readonly id: bigint; readonly uid: string };
+  /** The moment of the act: one for all its rows. */
+  readonly at: Date;
+}
+
+/** Runs `act` while nobody else changes this customer's plans or money. Throws NotFoundError `CUSTOMER_NOT_FOUND`. */
+export function workOnCustomer<T>(
+  ctx: Context,
+  customerId: bigint,
+  act: (work: BillingWork) => Promise<T>,
+): Promise<T> {
+  return inTransaction(ctx, async (tx) => {
+    // NO KEY: the customer's other rows refer to it and must not wait.
+    const [customer] = await tx.db.query<{ id: bigint; uid: string }>(
+      sql`SELECT id, uid FROM customer WHERE id = ${customerId} FOR NO KEY UPDATE`,
+    );
+    if (!customer) throw customerNotFound();
+    return act({ ctx: tx, customer, at: ctx.clock.now() });
+  });
+}
+
+/**
+ * The same for a subscription by its uid, read under the lock. Throws NotFoundError `SUBSCRIPTION_NOT_FOUND`,
+ * ForeignResourceError for another customer's unless the caller administers.
+ */
+export async function workOnSubscription<T>(
+  ctx: Context,
+  uid: string,
+  act: (work: BillingWork, subscription: Subscription) => Promise<T>,
+): Promise<T> {
+  const found = await visibleSubscription(ctx, uid);
+  return workOnCustomer(ctx, found.customerId, async (work) => {
+    const subscription = await findSubscription(work.ctx.db, found);
+    if (!subscription) throw subscriptionNotFound();
+    return act(work, subscription);
+  });
+}
+
+/** A subscription that the caller may see. Throws NotFoundError `SUBSCRIPTION_NOT_FOUND`, ForeignResourceError. */
+export async function visibleSubscription(ctx: Context, uid: string): Promise<Subscription> {
+  const found = isUid(uid) ? await findSubscriptionByUid(ctx.db, uid) : undefined;
+  if (!found) throw subscriptionNotFound();
+  if (found.customerId !== viewerOf(ctx).customerId && !administers(ctx)) throw foreignSubscription();
+  return found;
+}
+
+/** The customer an act is for: the caller's own, or for an administrator any. Throws NotFoundError, ForeignResourceError. */
+export async function customerFor(ctx: Context, uid: string | null | undefined): Promise<bigint> {
+  const own = viewerOf(ctx).customerId;
+  if (uid === null || uid === undefined) return own;
+  const id = isUid(uid) ? await customerIdOf(ctx.db, uid) : undefined;
+  if (id === undefined) throw customerNotFound();
+  if (id !== own && !administers(ctx)) throw foreignCustomer();
+  return id;
+}
+
+export interface HistoryEntry {
+  readonly event: HistoryEvent;
+  readonly amount?: Money | null;
+  readonly invoiceUid?: string | null;
+  readonly note?: string | null;
+}
+
+/** What may happen to a subscription. Clients read these words: none is ever renamed. */
+export type HistoryEvent =
+  | 'created'
+  | 'started'
+  | 'renewal_due'
+  | 'renewed'
+  | 'change_requested'
+  | 'change_withdrawn'
+  | 'plan_changed'
+  | 'payment_claimed'
+  | 'payment_rejected'
+  | 'updated'
+  | 'cancelled'
+  | 'resumed'
+  | 'terminated'
+  | 'ended';
+
+/** Writes a row of the subscription's renewal history (decision D34). */
+export async function recordEvent(work: BillingWork, subscription: Subscription, entry: HistoryEntry): Promise<void> {
+  const plan = await planById(work.ctx.db, subscription.planId);
+  await insertHistory(work.ctx.db, {
+    customerId: subscription.customerId,
+    subscriptionId: subscription.id,
+    event: entry.event,
+    at: work.at,
+    planUid: plan.uid,
+    amountMinor: entry.amount?.minor ?? null,
+    currencyCode: entry.amount?.currencyCode ?? null,
+    invoiceUid: entry.invoiceUid ?? null,
+    note: entry.note ?? null,
+  });
+}
+
+async function customerIdOf(db: Queryable, uid: string): Promise<bigint | undefined> {
+  const [row] = await db.query<{ id: bigint }>(sql`SELECT id FROM customer WHERE uid = ${uid}`);
+  return row?.id;
+}

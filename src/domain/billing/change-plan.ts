@@ -1,0 +1,107 @@
+/**
+ * Moves a customer to another plan (decision D35): what is left of the period already paid for comes off the price of
+ * the new one; the plan changes when the invoice is paid, at once when nothing is due.
+ */
+import type { Context } from '../context.ts';
+import { planUnchanged, tooManyChanges } from './billing-errors.ts';
+import { administers } from './billing-rights.ts';
+import { customerFor, recordEvent, workOnCustomer, type BillingWork } from './billing-work.ts';
+import { dropPending, planForNew, subscribe, type Wished } from './create-subscription.ts';
+import { countInvoicesSince, findPendingInvoice } from './invoice-store.ts';
+import type { Money } from './money.ts';
+import type { Plan } from './plan.ts';
+import { unusedPart } from './proration.ts';
+import { settleInvoice } from './settle-invoice.ts';
+import { findPending, findRunning, findSubscription } from './subscription-store.ts';
+import { paidOf, type Subscription } from './subscription.ts';
+import { totalOf, voidInvoice, writeInvoice } from './write-invoice.ts';
+
+/** Each makes rows that are kept for ever; nobody changes his mind so often. */
+const CHANGES_PER_DAY_MAX = 50;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * Moves the caller's own customer, or for an administrator the one named. A customer without a plan gets one; asking
+ * twice answers the same invoice; asking for the present plan takes a wish back that is not paid. Throws
+ * WrongStateError `PLAN_UNCHANGED`, `PAYMENT_AWAITS_APPROVAL`; ValidationError `PLAN_NOT_ACTIVE`; NotFoundError,
+ * ForeignResourceError; RateLimitedError.
+ */
+export async function changePlan(
+  ctx: Context,
+  { customerUid, planUid }: { customerUid?: string | null | undefined; planUid: string },
+): Promise<Wished> {
+  const customerId = await customerFor(ctx, customerUid);
+  const isLimited = !administers(ctx);
+  return workOnCustomer(ctx, customerId, async (work) => {
+    const plan = await planForNew(work, planUid);
+    const waiting = await alreadyWaiting(work, plan);
+    if (waiting) return waiting;
+    if (isLimited) await refuseManyChanges(work);
+    await dropPending(work);
+    const running = await findRunning(work.ctx.db, customerId);
+    if (!running) return subscribe(work, plan, {});
+    if (running.planId === plan.id) return withdraw(work, running);
+    return move(work, running, plan);
+  });
+}
+
+/** The same wish, not paid yet. */
+async function alreadyWaiting({ ctx, customer }: BillingWork, plan: Plan): Promise<Wished | undefined> {
+  for (const subscription of [await findPending(ctx.db, customer.id), await findRunning(ctx.db, customer.id)]) {
+    const due = subscription && (await findPendingInvoice(ctx.db, subscription));
+    if (!subscription || !due || due.kind === 'renewal') continue;
+    if (due.planId === plan.id && due.priceMinor === plan.priceMinor) return { subscription, due };
+  }
+  return undefined;
+}
+
+async function withdraw(work: BillingWork, running: Subscription): Promise<Wished> {
+  const invoice = await findPendingInvoice(work.ctx.db, running);
+  if (invoice?.kind !== 'change') throw planUnchanged();
+  await voidInvoice(work, invoice);
+  await recordEvent(work, running, { event: 'change_withdrawn', invoiceUid: invoice.uid });
+  return { subscription: running, due: null };
+}
+
+async function move(work: BillingWork, running: Subscription, plan: Plan): Promise<Wished> {
+  const { db } = work.ctx;
+  const open = await findPendingInvoice(db, running);
+  if (open) await voidInvoice(work, open);
+  // A period that is over and not paid for: the new plan's begins where it should have gone on.
+  const isOverdue = running.graceEndsAt !== null && running.currentPeriodEndsAt !== null;
+  const periodStartsAt = (isOverdue ? running.currentPeriodEndsAt : null) ?? work.at;
+  const invoice = await writeInvoice(work, running, {
+    kind: 'change',
+    plan,
+    unused: unusedOf(running, periodStartsAt),
+    periodStartsAt,
+    dueAt: running.graceEndsAt ?? running.currentPeriodEndsAt,
+  });
+  if (invoice.totalMinor > 0n) {
+    const note = `To ${plan.name}, when the invoice is paid.`;
+    await recordEvent(work, running, {
+      event: 'change_requested',
+      amount: totalOf(invoice),
+      invoiceUid: invoice.uid,
+      note,
+    });
+    return { subscription: running, due: invoice };
+  }
+  await settleInvoice(work, invoice);
+  return { subscription: (await findSubscription(db, running)) ?? running, due: null };
+}
+
+function unusedOf(subscription: Subscription, at: Date): Money | null {
+  const paid = paidOf(subscription);
+  const { currentPeriodStartedAt: startsAt, currentPeriodEndsAt: endsAt } = subscription;
+  if (!paid || !startsAt || !endsAt) return null;
+  return { ...paid, minor: unusedPart({ paid, startsAt, endsAt }, at) };
+}
+
+async function refuseManyChanges({ ctx, customer, at }: BillingWork): Promise<void> {
+  const since = new Date(at.getTime() - DAY_MS);
+  const { count, firstAt } = await countInvoicesSince(ctx.db, { customerId: customer.id, since });
+  if (count < CHANGES_PER_DAY_MAX) return;
+  const freeAt = (firstAt ?? at).getTime() + DAY_MS;
+  throw tooManyChanges(Math.max(1, Math.ceil((freeAt - at.getTime()) / 1000)));
+}

@@ -1,0 +1,103 @@
+/** A customer gets a subscription: at once when nothing is to be paid, else with an invoice (decision D36). */
+import { newUid } from '../../lib/ids.ts';
+import type { Context } from '../context.ts';
+import { planNotActive, planNotFound } from './billing-errors.ts';
+import { requireAdministrator } from './billing-rights.ts';
+import { customerFor, recordEvent, workOnCustomer, type BillingWork } from './billing-work.ts';
+import { endSubscription } from './end-subscription.ts';
+import type { Invoice } from './invoice-store.ts';
+import { findPlan } from './plan-store.ts';
+import type { Plan } from './plan.ts';
+import { settleInvoice } from './settle-invoice.ts';
+import { startSubscription } from './start-subscription.ts';
+import { findPending, findSubscription, insertSubscription, saveSubscription } from './subscription-store.ts';
+import { PENDING_DAYS_MAX, type Subscription } from './subscription.ts';
+import { totalOf, voidPendingInvoice, writeInvoice } from './write-invoice.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** What became of a wish: the subscription as it is now, and the invoice that has to be paid first, if there is one. */
+export interface Wished {
+  readonly subscription: Subscription;
+  readonly due: Invoice | null;
+}
+
+/**
+ * Makes a subscription for a customer. With a plan that costs something it is `pending` until its invoice is paid, and
+ * what ran before goes on; without, or with `disableBilling`, it runs at once. Throws ValidationError
+ * `PLAN_NOT_ACTIVE`, NotFoundError, WrongStateError `PAYMENT_AWAITS_APPROVAL`.
+ */
+export async function createSubscription(
+  ctx: Context,
+  { customerUid, planUid, disableBilling }: { customerUid: string; planUid: string; disableBilling: boolean },
+): Promise<Wished> {
+  requireAdministrator(ctx);
+  const customerId = await customerFor(ctx, customerUid);
+  return workOnCustomer(ctx, customerId, async (work) => {
+    const plan = await planForNew(work, planUid);
+    await dropPending(work);
+    return subscribe(work, plan, { disableBilling });
+  });
+}
+
+/**
+ * Gives a customer a plan without the billing flow (decision D35): what it had ends, the new one runs at once. Throws
+ * ValidationError `PLAN_NOT_ACTIVE`, NotFoundError.
+ */
+export async function assignPlan(
+  ctx: Context,
+  { customerUid, planUid }: { customerUid: string; planUid: string },
+): Promise<Subscription> {
+  requireAdministrator(ctx);
+  const customerId = await customerFor(ctx, customerUid);
+  return workOnCustomer(ctx, customerId, async (work) => {
+    const plan = await planForNew(work, planUid);
+    await dropPending(work, { evenIfClaimed: true });
+    const { subscription } = await subscribe(work, plan, { disableBilling: true, note: 'Assigned without billing.' });
+    return subscription;
+  });
+}
+
+/** A plan that somebody new may have, kept from changing meanwhile. */
+export async function planForNew({ ctx }: BillingWork, uid: string): Promise<Plan> {
+  const plan = await findPlan(ctx.db, uid, 'use');
+  if (!plan) throw planNotFound();
+  if (plan.status !== 'active') throw planNotActive();
+  return plan;
+}
+
+/** Ends the subscription that waits for its first payment, if there is one. */
+export async function dropPending(work: BillingWork, options: { evenIfClaimed?: boolean } = {}): Promise<void> {
+  const pending = await findPending(work.ctx.db, work.customer.id);
+  if (!pending) return;
+  await voidPendingInvoice(work, pending, options);
+  await endSubscription(work, pending, { event: 'ended', note: 'Replaced before it was paid.' });
+}
+
+/** A new subscription of a customer that has none waiting. */
+export async function subscribe(
+  work: BillingWork,
+  plan: Plan,
+  { disableBilling = false, note }: { disableBilling?: boolean; note?: string },
+): Promise<Wished> {
+  const { db } = work.ctx;
+  const fresh = await insertSubscription(db, {
+    customerId: work.customer.id,
+    uid: newUid(),
+    planId: plan.id,
+    disableBilling,
+    createdAt: work.at,
+  });
+  if (disableBilling || plan.priceMinor === 0n)
+    return {
+      subscription: await startSubscription(work, fresh, { plan, paid: null, ...(note && { note }) }),
+      due: null,
+    };
+  const waiting = await saveSubscription(db, fresh, work.at);
+  const dueAt = new Date(work.at.getTime() + PENDING_DAYS_MAX * DAY_MS);
+  const invoice = await writeInvoice(work, waiting, { kind: 'start', plan, unused: null, periodStartsAt: null, dueAt });
+  await recordEvent(work, waiting, { event: 'created', amount: totalOf(invoice), invoiceUid: invoice.uid });
+  if (invoice.totalMinor > 0n) return { subscription: waiting, due: invoice };
+  await settleInvoice(work, invoice);
+  return { subscription: (await findSubscription(db, waiting)) ?? waiting, due: null };
+}

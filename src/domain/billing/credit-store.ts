@@ -1,0 +1,33 @@
+/** A customer's credit: what is left of plans it did not use up, per currency. The entries add up to the balance. */
+import { sql, type Queryable } from '../../db/database.ts';
+import type { Money } from './money.ts';
+
+/** What the customer has in this currency. */
+export async function readCredit(db: Queryable, customerId: bigint, currencyCode: string): Promise<bigint> {
+  const [row] = await db.query<{ minor: bigint }>(sql`
+    SELECT balance_minor AS minor FROM credit_balance
+     WHERE customer_id = ${customerId} AND currency_code = ${currencyCode}`);
+  return row?.minor ?? 0n;
+}
+
+export interface CreditChange {
+  readonly customerId: bigint;
+  /** Negative takes away; the database refuses a balance below zero. */
+  readonly money: Money;
+  readonly invoiceUid: string;
+  readonly at: Date;
+}
+
+/** Adds to the balance, or takes from it. */
+export async function changeCredit(db: Queryable, { customerId, money, invoiceUid, at }: CreditChange): Promise<void> {
+  if (money.minor === 0n) return;
+  await db.execute(sql`
+    INSERT INTO credit_balance AS b (customer_id, currency_code, balance_minor, updated_at)
+    VALUES (${customerId}, ${money.currencyCode}, 0, ${at}) ON CONFLICT DO NOTHING`);
+  await db.execute(sql`
+    UPDATE credit_balance SET balance_minor = balance_minor + ${money.minor}, updated_at = ${at}
+     WHERE customer_id = ${customerId} AND currency_code = ${money.currencyCode}`);
+  await db.execute(sql`
+    INSERT INTO credit_entry (customer_id, currency_code, amount_minor, invoice_uid, at)
+    VALUES (${customerId}, ${money.currencyCode}, ${money.minor}, ${invoiceUid}, ${at})`);
+}

@@ -1,0 +1,107 @@
+/**
+ * The clock of subscriptions: periods end and begin, renewals get invoices, what is cancelled or not paid for ends.
+ * Each subscription is moved in a transaction of its own and only as far as its time has come, so a run that is killed,
+ * doubled or late changes nothing twice: missed periods are caught up one by one, each billed once.
+ */
+import { messageOf } from '../../lib/errors.ts';
+import type { Context } from '../context.ts';
+import { recordEvent, workOnCustomer, type BillingWork } from './billing-work.ts';
+import { endSubscription } from './end-subscription.ts';
+import { findPendingInvoice } from './invoice-store.ts';
+import { findOpenPayment } from './payment-store.ts';
+import { planById } from './plan-store.ts';
+import { settleInvoice } from './settle-invoice.ts';
+import { findDue, findSubscription, saveSubscription } from './subscription-store.ts';
+import { nextStepAt, renewed, type Subscription } from './subscription.ts';
+import { totalOf, voidInvoice, writeInvoice } from './write-invoice.ts';
+
+const DUE_AT_ONCE_MAX = 100;
+/** Periods caught up in one transaction: more than a year of days. The next run goes on. */
+const STEPS_MAX = 500;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Moves every subscription whose time has come; answers how many were moved and how many failed (logged). */
+export async function renewSubscriptions(ctx: Context): Promise<{ moved: number; failed: number }> {
+  const at = ctx.clock.now();
+  const counts = { moved: 0, failed: 0 };
+  let after: { at: Date; id: bigint } | null = null;
+  for (;;) {
+    const due: Awaited<ReturnType<typeof findDue>> = await findDue(ctx.db, { at, after, max: DUE_AT_ONCE_MAX });
+    for (const key of due) {
+      try {
+        if ((await moveSubscription(ctx, key)) > 0) counts.moved += 1;
+      } catch (error) {
+        // One that cannot be moved must not keep the others waiting.
+        counts.failed += 1;
+        ctx.log.error('billing.renewal_failed', { subscription: String(key.id), message: messageOf(error) });
+      }
+    }
+    const last = due.at(-1);
+    if (!last || due.length < DUE_AT_ONCE_MAX) return counts;
+    after = { at: last.nextStepAt, id: last.id };
+  }
+}
+
+/** Moves one as far as its time has come; answers the number of steps. */
+function moveSubscription(ctx: Context, key: { customerId: bigint; id: bigint }): Promise<number> {
+  return workOnCustomer(ctx, key.customerId, async (work) => {
+    let steps = 0;
+    let subscription = await findSubscription(work.ctx.db, key);
+    while (subscription && isDue(subscription, work.at) && steps < STEPS_MAX) {
+      if (!(await step(work, subscription))) break;
+      steps += 1;
+      subscription = await findSubscription(work.ctx.db, key);
+    }
+    return steps;
+  });
+}
+
+function isDue(subscription: Subscription, at: Date): boolean {
+  const due = nextStepAt(subscription);
+  return due !== null && due <= at;
+}
+
+/** One step of a subscription whose time has come; false when it has to wait for a decision. */
+async function step(work: BillingWork, subscription: Subscription): Promise<boolean> {
+  const { db } = work.ctx;
+  const { status, endsAt, currentPeriodEndsAt, graceEndsAt } = subscription;
+  const invoice = await findPendingInvoice(db, subscription);
+  // Whoever says that he paid keeps what he has until an administrator has looked.
+  if (invoice && (await findOpenPayment(db, invoice))) return false;
+  if (endsAt && endsAt <= work.at && (!currentPeriodEndsAt || endsAt <= currentPeriodEndsAt || graceEndsAt))
+    return end(work, subscription, { note: status === 'cancelled' ? 'Cancelled.' : 'Its end was set.', at: endsAt });
+  if (status === 'pending') return end(work, subscription, { note: 'Never paid.', at: work.at });
+  if (graceEndsAt) return end(work, subscription, { note: 'The renewal was not paid.', at: graceEndsAt });
+  if (status === 'cancelled')
+    return end(work, subscription, { note: 'Cancelled.', at: currentPeriodEndsAt ?? work.at });
+  if (invoice) await voidInvoice(work, invoice);
+  return renew(work, subscription);
+}
+
+async function end(
+  work: BillingWork,
+  subscription: Subscription,
+  { note, at }: { note: string; at: Date },
+): Promise<boolean> {
+  await endSubscription(work, subscription, { event: 'ended', note, at });
+  return true;
+}
+
+/** The next period: at once when nobody pays for it or credit does, else when its invoice is paid. */
+async function renew(work: BillingWork, subscription: Subscription): Promise<boolean> {
+  const { ctx, at } = work;
+  const plan = await planById(ctx.db, subscription.planId);
+  if (subscription.disableBilling || plan.priceMinor === 0n) {
+    const next = await saveSubscription(ctx.db, renewed(subscription, plan, null), at);
+    await recordEvent(work, next, { event: 'renewed' });
+    return true;
+  }
+  // Counted from now: while nobody wrote the invoice, nobody could pay it.
+  const graceEndsAt = new Date(at.getTime() + ctx.installation.limits.billingGraceDays * DAY_MS);
+  const wish = { kind: 'renewal', plan, unused: null, periodStartsAt: subscription.currentPeriodEndsAt } as const;
+  const invoice = await writeInvoice(work, subscription, { ...wish, dueAt: graceEndsAt });
+  if (invoice.totalMinor === 0n) return settleInvoice(work, invoice);
+  const waiting = await saveSubscription(ctx.db, { ...subscription, graceEndsAt }, at);
+  await recordEvent(work, waiting, { event: 'renewal_due', amount: totalOf(invoice), invoiceUid: invoice.uid });
+  return true;
+}

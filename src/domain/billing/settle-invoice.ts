@@ -1,0 +1,64 @@
+/** An invoice is paid: what it was for happens, once. */
+import { assert } from '../../lib/errors.ts';
+import { recordEvent, type BillingWork } from './billing-work.ts';
+import { changeCredit } from './credit-store.ts';
+import { closeInvoice, type Invoice } from './invoice-store.ts';
+import { planById } from './plan-store.ts';
+import { announcePlanChange, startSubscription } from './start-subscription.ts';
+import { findSubscription, saveSubscription } from './subscription-store.ts';
+import { onPlan, renewed, type Subscription } from './subscription.ts';
+import { totalOf } from './write-invoice.ts';
+
+/**
+ * Marks a pending invoice paid and does what it was for: the subscription starts, goes on for a period, or moves to
+ * the other plan. Nothing happens to an invoice that is not pending; the answer says which it was.
+ */
+export async function settleInvoice(work: BillingWork, invoice: Invoice): Promise<boolean> {
+  const { db } = work.ctx;
+  if (!(await closeInvoice(db, invoice, { status: 'paid', at: work.at }))) return false;
+  const { customerId, subscriptionId: id } = invoice;
+  const subscription = await findSubscription(db, { customerId, id });
+  assert(subscription && subscription.status !== 'ended', 'a pending invoice has a subscription that has not ended');
+  if (invoice.creditKeptCode !== null) {
+    const money = { minor: invoice.creditKeptMinor, currencyCode: invoice.creditKeptCode };
+    await changeCredit(db, { customerId, money, invoiceUid: invoice.uid, at: work.at });
+  }
+  switch (invoice.kind) {
+    case 'start':
+      await start(work, subscription, invoice);
+      break;
+    case 'renewal':
+      await renew(work, subscription, invoice);
+      break;
+    case 'change':
+      await change(work, subscription, invoice);
+      break;
+  }
+  return true;
+}
+
+async function start(work: BillingWork, subscription: Subscription, invoice: Invoice): Promise<void> {
+  const plan = await planById(work.ctx.db, invoice.planId);
+  await startSubscription(work, subscription, { plan, paid: priceOf(invoice), invoiceUid: invoice.uid });
+}
+
+async function renew(work: BillingWork, subscription: Subscription, invoice: Invoice): Promise<void> {
+  const plan = await planById(work.ctx.db, invoice.planId);
+  const next = await saveSubscription(work.ctx.db, renewed(subscription, plan, priceOf(invoice)), work.at);
+  await recordEvent(work, next, { event: 'renewed', amount: totalOf(invoice), invoiceUid: invoice.uid });
+}
+
+async function change(work: BillingWork, subscription: Subscription, invoice: Invoice): Promise<void> {
+  const { db } = work.ctx;
+  const [from, to] = [await planById(db, subscription.planId), await planById(db, invoice.planId)];
+  const startsAt = invoice.periodStartsAt ?? work.at;
+  const next = await saveSubscription(db, onPlan(subscription, to, { startsAt, paid: priceOf(invoice) }), work.at);
+  const note = `From ${from.name} to ${to.name}.`;
+  await recordEvent(work, next, { event: 'plan_changed', amount: totalOf(invoice), invoiceUid: invoice.uid, note });
+  announcePlanChange(work, next, { from, to });
+}
+
+/** What the period cost, whether it was paid with money or with credit: a part of it comes back when it is left early. */
+function priceOf({ priceMinor, currencyCode }: Invoice) {
+  return { minor: priceMinor, currencyCode };
+}

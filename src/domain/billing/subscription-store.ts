@@ -1,0 +1,104 @@
+/** Writes of subscriptions and their history, and the reads that the verbs need. */
+import { sql, type Queryable, type Sql } from '../../db/database.ts';
+import { nextStepAt, type Subscription } from './subscription.ts';
+
+const COLUMNS = sql`
+  s.customer_id AS "customerId", s.id, s.uid, s.plan_id AS "planId", s.status, s.options,
+  s.disable_billing AS "disableBilling", s.frequency_amount AS "frequencyAmount", s.frequency_unit AS "frequencyUnit",
+  s.anchor_at AS "anchorAt", s.anchor_amount AS "anchorAmount", s.anchor_unit AS "anchorUnit", s.period_no AS "periodNo",
+  s.current_period_started_at AS "currentPeriodStartedAt", s.current_period_ends_at AS "currentPeriodEndsAt",
+  s.paid_minor AS "paidMinor", s.paid_currency_code AS "paidCurrencyCode", s.grace_ends_at AS "graceEndsAt",
+  s.ends_at AS "endsAt", s.created_at AS "createdAt"`;
+
+export interface NewSubscription {
+  readonly customerId: bigint;
+  readonly uid: string;
+  readonly planId: bigint;
+  readonly disableBilling: boolean;
+  readonly createdAt: Date;
+}
+
+/** A new one, waiting: `saveSubscription` starts it. */
+export async function insertSubscription(db: Queryable, given: NewSubscription): Promise<Subscription> {
+  const [row] = await db.query<Subscription>(sql`
+    INSERT INTO subscription AS s (customer_id, uid, plan_id, status, disable_billing, created_at, updated_at)
+    VALUES (${given.customerId}, ${given.uid}, ${given.planId}, 'pending', ${given.disableBilling}, ${given.createdAt},
+            ${given.createdAt})
+    RETURNING ${COLUMNS}`);
+  if (!row) throw new Error('An inserted subscription came back empty.');
+  return row;
+}
+
+/** Writes the whole subscription; the caller holds the lock on its customer. */
+export async function saveSubscription(db: Queryable, next: Subscription, at: Date): Promise<Subscription> {
+  await db.execute(sql`
+    UPDATE subscription
+       SET plan_id = ${next.planId}, status = ${next.status}, options = ${JSON.stringify(next.options)}::jsonb,
+           disable_billing = ${next.disableBilling}, frequency_amount = ${next.frequencyAmount},
+           frequency_unit = ${next.frequencyUnit}, anchor_at = ${next.anchorAt}, anchor_amount = ${next.anchorAmount},
+           anchor_unit = ${next.anchorUnit}, period_no = ${next.periodNo},
+           current_period_started_at = ${next.currentPeriodStartedAt}, current_period_ends_at = ${next.currentPeriodEndsAt},
+           paid_minor = ${next.paidMinor}, paid_currency_code = ${next.paidCurrencyCode},
+           grace_ends_at = ${next.graceEndsAt}, ends_at = ${next.endsAt}, next_step_at = ${nextStepAt(next)},
+           updated_at = ${at}
+     WHERE customer_id = ${next.customerId} AND id = ${next.id}`);
+  return next;
+}
+
+/** The customer's subscription that is running. */
+export function findRunning(db: Queryable, customerId: bigint): Promise<Subscription | undefined> {
+  return findOne(db, sql`s.customer_id = ${customerId} AND s.status IN ('active', 'cancelled')`);
+}
+
+/** The customer's subscription that waits for its first payment. */
+export function findPending(db: Queryable, customerId: bigint): Promise<Subscription | undefined> {
+  return findOne(db, sql`s.customer_id = ${customerId} AND s.status = 'pending'`);
+}
+
+export function findSubscription(
+  db: Queryable,
+  { customerId, id }: { customerId: bigint; id: bigint },
+): Promise<Subscription | undefined> {
+  return findOne(db, sql`s.customer_id = ${customerId} AND s.id = ${id}`);
+}
+
+/** By uid, whoever's it is. */
+export function findSubscriptionByUid(db: Queryable, uid: string): Promise<Subscription | undefined> {
+  return findOne(db, sql`s.uid = ${uid}`);
+}
+
+/** Subscriptions that the clock has to look at, in order of time, after those of `after`. */
+export async function findDue(
+  db: Queryable,
+  { at, after, max }: { at: Date; after: { at: Date; id: bigint } | null; max: number },
+): Promise<{ customerId: bigint; id: bigint; nextStepAt: Date }[]> {
+  const later = after ? sql`AND (next_step_at, id) > (${after.at}, ${after.id})` : sql``;
+  return db.query<{ customerId: bigint; id: bigint; nextStepAt: Date }>(sql`
+    SELECT customer_id AS "customerId", id, next_step_at AS "nextStepAt" FROM subscription
+     WHERE next_step_at <= ${at} ${later} ORDER BY next_step_at, id LIMIT ${max}`);
+}
+
+export interface HistoryRow {
+  readonly customerId: bigint;
+  readonly subscriptionId: bigint;
+  readonly event: string;
+  readonly at: Date;
+  readonly planUid: string;
+  readonly amountMinor: bigint | null;
+  readonly currencyCode: string | null;
+  readonly invoiceUid: string | null;
+  readonly note: string | null;
+}
+
+export async function insertHistory(db: Queryable, row: HistoryRow): Promise<void> {
+  await db.execute(sql`
+    INSERT INTO subscription_event (customer_id, subscription_id, event, at, plan_uid, amount_minor, currency_code,
+                                    invoice_uid, note)
+    VALUES (${row.customerId}, ${row.subscriptionId}, ${row.event}, ${row.at}, ${row.planUid}, ${row.amountMinor},
+            ${row.currencyCode}, ${row.invoiceUid}, ${row.note})`);
+}
+
+async function findOne(db: Queryable, where: Sql): Promise<Subscription | undefined> {
+  const [row] = await db.query<Subscription>(sql`SELECT ${COLUMNS} FROM subscription s WHERE ${where} LIMIT 1`);
+  return row;
+}

@@ -1,0 +1,168 @@
+/**
+ * The noun: a subscription, a customer's use of a plan, with its states (decision D34) and its periods. Pure: every
+ * function here takes a subscription and gives the next one; verbs write them and the history.
+ */
+import type { Money } from './money.ts';
+import { periodEnd, storedUnit, type Frequency } from './period.ts';
+import { frequencyOfPlan, type Plan } from './plan.ts';
+
+export const subscriptionStatuses = ['pending', 'active', 'cancelled', 'ended'] as const;
+export type SubscriptionStatus = (typeof subscriptionStatuses)[number];
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** A first invoice that nobody pays ends its subscription. */
+export const PENDING_DAYS_MAX = 30;
+/** An end or a period further away is a mistake of a client. */
+export const YEARS_AHEAD_MAX = 50;
+
+export interface Subscription {
+  readonly customerId: bigint;
+  readonly id: bigint;
+  readonly uid: string;
+  readonly planId: bigint;
+  readonly status: SubscriptionStatus;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly disableBilling: boolean;
+  readonly frequencyAmount: number | null;
+  readonly frequencyUnit: string | null;
+  readonly anchorAt: Date | null;
+  readonly anchorAmount: number | null;
+  readonly anchorUnit: string | null;
+  readonly periodNo: number;
+  readonly currentPeriodStartedAt: Date | null;
+  readonly currentPeriodEndsAt: Date | null;
+  readonly paidMinor: bigint;
+  readonly paidCurrencyCode: string | null;
+  readonly graceEndsAt: Date | null;
+  readonly endsAt: Date | null;
+  readonly createdAt: Date;
+}
+
+export function isRunning({ status }: Subscription): boolean {
+  return status === 'active' || status === 'cancelled';
+}
+
+/** The length of its periods: its own, or the plan's. */
+export function frequencyOf(subscription: Subscription, plan: Plan): Frequency {
+  const { frequencyAmount, frequencyUnit } = subscription;
+  if (frequencyAmount === null || frequencyUnit === null) return frequencyOfPlan(plan);
+  return { amount: frequencyAmount, unit: storedUnit(frequencyUnit) };
+}
+
+/** Running from `at` on, in its first period. */
+export function started(subscription: Subscription, plan: Plan, { at, paid }: { at: Date; paid: Money | null }) {
+  return {
+    ...anchored(subscription, frequencyOf(subscription, plan), at),
+    status: 'active',
+    ...payment(paid),
+  } as const;
+}
+
+/** In the period after the present one; a change of length begins a new count from here. */
+export function renewed(subscription: Subscription, plan: Plan, paid: Money | null): Subscription {
+  const { anchorAt, anchorAmount, anchorUnit, periodNo, currentPeriodEndsAt } = subscription;
+  if (!anchorAt || anchorAmount === null || anchorUnit === null || !currentPeriodEndsAt)
+    throw new Error(`Subscription ${subscription.id} has no period to renew.`);
+  const frequency = frequencyOf(subscription, plan);
+  const next = { ...subscription, graceEndsAt: null, ...payment(paid) };
+  if (frequency.amount !== anchorAmount || frequency.unit !== anchorUnit)
+    return anchored(next, frequency, currentPeriodEndsAt);
+  return {
+    ...next,
+    periodNo: periodNo + 1,
+    currentPeriodStartedAt: currentPeriodEndsAt,
+    currentPeriodEndsAt: periodEnd(anchorAt, frequency, periodNo + 1),
+  };
+}
+
+/** The same period with another end; the next ones are counted from there. */
+export function withPeriodEnd(subscription: Subscription, plan: Plan, endsAt: Date): Subscription {
+  const { amount, unit } = frequencyOf(subscription, plan);
+  return {
+    ...subscription,
+    anchorAt: endsAt,
+    anchorAmount: amount,
+    anchorUnit: unit,
+    periodNo: 0,
+    currentPeriodEndsAt: endsAt,
+    graceEndsAt: null,
+  };
+}
+
+/** On another plan, in a new period from `startsAt` on; what it had of its own belonged to the old plan. */
+export function onPlan(
+  subscription: Subscription,
+  plan: Plan,
+  { startsAt, paid }: { startsAt: Date; paid: Money | null },
+): Subscription {
+  const keepsEnd = subscription.status !== 'cancelled';
+  const bare: Subscription = {
+    ...subscription,
+    planId: plan.id,
+    options: {},
+    disableBilling: false,
+    frequencyAmount: null,
+    frequencyUnit: null,
+    endsAt: keepsEnd ? subscription.endsAt : null,
+    graceEndsAt: null,
+  };
+  return started(bare, plan, { at: startsAt, paid });
+}
+
+/** Runs to the end of its period. */
+export function cancelled(subscription: Subscription): Subscription {
+  return {
+    ...subscription,
+    status: 'cancelled',
+    endsAt: earliest(subscription.endsAt, subscription.currentPeriodEndsAt),
+  };
+}
+
+/** Runs on. */
+export function resumed(subscription: Subscription): Subscription {
+  const { endsAt, currentPeriodEndsAt } = subscription;
+  const wasItsEnd = endsAt?.getTime() === currentPeriodEndsAt?.getTime();
+  return { ...subscription, status: 'active', endsAt: wasItsEnd ? null : endsAt };
+}
+
+export function ended(subscription: Subscription, at: Date): Subscription {
+  return { ...subscription, status: 'ended', graceEndsAt: null, endsAt: earliest(subscription.endsAt, at) };
+}
+
+/** When the clock has to look at it next. */
+export function nextStepAt(subscription: Subscription): Date | null {
+  switch (subscription.status) {
+    case 'ended':
+      return null;
+    case 'pending':
+      return earliest(new Date(subscription.createdAt.getTime() + PENDING_DAYS_MAX * DAY_MS), subscription.endsAt);
+    default:
+      return earliest(subscription.endsAt, subscription.graceEndsAt ?? subscription.currentPeriodEndsAt);
+  }
+}
+
+/** What was paid for the current period; null when nobody pays for it. */
+export function paidOf({ paidMinor, paidCurrencyCode }: Subscription): Money | null {
+  return paidCurrencyCode === null ? null : { minor: paidMinor, currencyCode: paidCurrencyCode };
+}
+
+function anchored(subscription: Subscription, frequency: Frequency, at: Date): Subscription {
+  return {
+    ...subscription,
+    anchorAt: at,
+    anchorAmount: frequency.amount,
+    anchorUnit: frequency.unit,
+    periodNo: 1,
+    currentPeriodStartedAt: at,
+    currentPeriodEndsAt: periodEnd(at, frequency, 1),
+  };
+}
+
+function payment(paid: Money | null): Pick<Subscription, 'paidMinor' | 'paidCurrencyCode'> {
+  return { paidMinor: paid?.minor ?? 0n, paidCurrencyCode: paid?.currencyCode ?? null };
+}
+
+function earliest(a: Date | null, b: Date | null): Date | null {
+  if (!a || !b) return a ?? b;
+  return a < b ? a : b;
+}

@@ -1,0 +1,107 @@
+/** Makes an invoice of a bill, and takes one back. */
+import { newUid } from '../../lib/ids.ts';
+import { readableTime } from '../../lib/units.ts';
+import { paymentAwaitsApproval } from './billing-errors.ts';
+import type { BillingWork } from './billing-work.ts';
+import { changeCredit, readCredit } from './credit-store.ts';
+import { closeInvoice, findPendingInvoice, insertInvoice, type Invoice, type InvoiceKind } from './invoice-store.ts';
+import { readableMoney, type Money } from './money.ts';
+import { closePayment, findOpenPayment } from './payment-store.ts';
+import { planById } from './plan-store.ts';
+import type { Plan } from './plan.ts';
+import { billFor, type Bill, type LineKind } from './proration.ts';
+import type { Subscription } from './subscription.ts';
+
+export interface InvoiceWish {
+  readonly kind: InvoiceKind;
+  readonly plan: Plan;
+  /** What is left of the period before. */
+  readonly unused: Money | null;
+  /** Null: the period begins with the payment. */
+  readonly periodStartsAt: Date | null;
+  readonly dueAt: Date | null;
+}
+
+/** A pending invoice for a period of `plan`, the customer's credit taken for it. */
+export async function writeInvoice(work: BillingWork, subscription: Subscription, wish: InvoiceWish): Promise<Invoice> {
+  const { db } = work.ctx;
+  const price = { minor: wish.plan.priceMinor, currencyCode: wish.plan.currencyCode };
+  const bill = billFor(price, wish.unused, await readCredit(db, work.customer.id, price.currencyCode));
+  const before = await planById(db, subscription.planId);
+  const invoice = await insertInvoice(db, {
+    customerId: work.customer.id,
+    uid: newUid(),
+    subscriptionId: subscription.id,
+    planId: wish.plan.id,
+    kind: wish.kind,
+    currencyCode: price.currencyCode,
+    totalMinor: bill.totalMinor,
+    priceMinor: price.minor,
+    creditUsedMinor: bill.creditUsedMinor,
+    creditKeptMinor: bill.creditKept?.minor ?? 0n,
+    creditKeptCode: bill.creditKept?.currencyCode ?? null,
+    periodStartsAt: wish.periodStartsAt,
+    dueAt: wish.dueAt,
+    createdAt: work.at,
+    lines: describedLines(bill, { wish, before }),
+  });
+  await moveCredit(work, invoice, -bill.creditUsedMinor);
+  return invoice;
+}
+
+/**
+ * Takes a pending invoice back: its credit returns, its open payment is cancelled. Throws WrongStateError
+ * `PAYMENT_AWAITS_APPROVAL` when somebody says that it was paid, unless `evenIfClaimed`.
+ */
+export async function voidInvoice(
+  work: BillingWork,
+  invoice: Invoice,
+  { evenIfClaimed = false }: { evenIfClaimed?: boolean } = {},
+): Promise<void> {
+  const { ctx, at } = work;
+  const open = await findOpenPayment(ctx.db, invoice);
+  if (open && !evenIfClaimed) throw paymentAwaitsApproval();
+  if (open)
+    await closePayment(ctx.db, open, { status: 'CANCELLED', at, by: null, reason: 'The invoice was withdrawn.' });
+  if (await closeInvoice(ctx.db, invoice, { status: 'void', at }))
+    await moveCredit(work, invoice, invoice.creditUsedMinor);
+}
+
+/** The same for whatever invoice of the subscription is pending, if one is. */
+export async function voidPendingInvoice(
+  work: BillingWork,
+  subscription: Subscription,
+  options: { evenIfClaimed?: boolean } = {},
+): Promise<void> {
+  const invoice = await findPendingInvoice(work.ctx.db, subscription);
+  if (invoice) await voidInvoice(work, invoice, options);
+}
+
+/** What somebody pays, or paid, with this invoice. */
+export function totalOf({ totalMinor, currencyCode }: Invoice): Money {
+  return { minor: totalMinor, currencyCode };
+}
+
+async function moveCredit(work: BillingWork, invoice: Invoice, minor: bigint): Promise<void> {
+  await changeCredit(work.ctx.db, {
+    customerId: work.customer.id,
+    money: { minor, currencyCode: invoice.currencyCode },
+    invoiceUid: invoice.uid,
+    at: work.at,
+  });
+}
+
+function describedLines(bill: Bill, { wish, before }: { wish: InvoiceWish; before: Plan }) {
+  const period = wish.periodStartsAt ? ` from ${readableTime(wish.periodStartsAt)}` : '';
+  const elsewhere =
+    bill.creditKept && bill.creditKept.currencyCode !== wish.plan.currencyCode
+      ? `; ${readableMoney(bill.creditKept)} unused of ${before.name} kept as credit`
+      : '';
+  const descriptions: Readonly<Record<LineKind, string>> = {
+    plan: `${wish.plan.name}, ${wish.plan.frequencyAmount} ${wish.plan.frequencyUnit}${period}${elsewhere}`,
+    unused: `Unused time of ${before.name}`,
+    credit_kept: 'Kept as credit for later invoices',
+    credit_used: 'Paid from credit',
+  };
+  return bill.lines.map(({ kind, amountMinor }) => ({ kind, amountMinor, description: descriptions[kind] }));
+}
