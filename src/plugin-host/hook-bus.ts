@@ -21,7 +21,8 @@ export function createHookBus(log: Log): Hooks {
     },
     collect: (name) => registries[name] ?? [],
     on(name, listener) {
-      listeners[name] = [...(listeners[name] ?? []), listener];
+      // Written by name without the type of the name, which the compiler cannot follow into the map.
+      Object.assign(listeners, { [name]: [...(listeners[name] ?? []), listener] });
     },
     async fire(name, ...args) {
       for (const listener of listeners[name] ?? []) {
