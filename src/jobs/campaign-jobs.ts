@@ -28,6 +28,13 @@ export const sendBatchJob = defineJob({
   attemptsMax: ATTEMPTS_MAX,
 });
 
+/** Lets a campaign go on that waited for credits or quota of its customer's plan. */
+export const wakeCampaignJob = defineJob({
+  name: 'campaigns.wake',
+  payload: z.object({ customerId: id, campaignId: id }),
+  attemptsMax: ATTEMPTS_MAX,
+});
+
 /** Looks for campaigns that are under way but have no job any more, and gives them new ones. */
 export const reviveCampaignsJob = defineJob({
   name: 'campaigns.revive',

@@ -16,6 +16,7 @@ export interface Allowance {
   readonly planUid: string | null;
   readonly planName: string | null;
   /** The period that counts credits (`email_max`). */
+  readonly periodStartedAt: Date | null;
   readonly periodEndsAt: Date | null;
   readonly options: PlanOptions;
 }
@@ -26,6 +27,7 @@ interface Row {
   readonly isRunning: boolean | null;
   readonly planUid: string | null;
   readonly planName: string | null;
+  readonly periodStartedAt: Date | null;
   readonly periodEndsAt: Date | null;
   readonly options: Record<string, unknown> | null;
 }
@@ -36,7 +38,7 @@ export async function allowanceOf(db: Queryable, customerId: bigint): Promise<Al
     sql`
       SELECT c.is_house AS "isHouse", s.id, p.uid AS "planUid", p.name AS "planName",
              s.status IN ('active', 'cancelled') AND (s.ends_at IS NULL OR s.ends_at > now()) AS "isRunning",
-             s.current_period_ends_at AS "periodEndsAt", p.options || s.options AS options
+             s.current_period_started_at AS "periodStartedAt", s.current_period_ends_at AS "periodEndsAt", p.options || s.options AS options
         FROM customer c
         LEFT JOIN LATERAL (
           SELECT * FROM subscription s WHERE s.customer_id = c.id AND s.status <> 'pending'
@@ -46,9 +48,10 @@ export async function allowanceOf(db: Queryable, customerId: bigint): Promise<Al
     'billing.allowance',
   );
   if (!row || row.isHouse || row.id === null) return { ...UNLIMITED, options: UNLIMITED_OPTIONS };
-  const { id, planUid, planName, periodEndsAt } = row;
+  const { id, planUid, planName, periodStartedAt, periodEndsAt } = row;
   const source = row.isRunning === true ? 'plan' : 'ended';
-  return { source, subscriptionId: id, planUid, planName, periodEndsAt, options: parsePlanOptions(row.options ?? {}) };
+  const plan = { subscriptionId: id, planUid, planName, periodStartedAt, periodEndsAt };
+  return { source, ...plan, options: parsePlanOptions(row.options ?? {}) };
 }
 
 /** A limit as a number; null is unlimited. */
@@ -65,6 +68,7 @@ const UNLIMITED = {
   subscriptionId: null,
   planUid: null,
   planName: null,
+  periodStartedAt: null,
   periodEndsAt: null,
 } as const;
 

@@ -3,7 +3,8 @@ import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
 import { assert } from '../../lib/errors.ts';
 import type { Campaign, CampaignStatus, UnknownPolicy } from './campaign.ts';
 
-const COLUMNS = sql`id, uid, customer_id AS "customerId", list_id AS "listId", name, subject, from_email AS "fromEmail", from_name AS "fromName",
+const COLUMNS = sql`id, uid, customer_id AS "customerId", list_id AS "listId", segment_id AS "segmentId",
+  segment_snapshot AS "segmentSnapshot", name, subject, from_email AS "fromEmail", from_name AS "fromName",
   html, plain, status, delivery_at AS "deliveryAt", planned_on::text AS "plannedOn", plan_cursor AS "planCursor", planned_at AS "plannedAt"`;
 
 type CampaignRow = Campaign & Record<string, unknown>;
@@ -11,6 +12,7 @@ type CampaignRow = Campaign & Record<string, unknown>;
 /** What may be written about a campaign; undefined leaves alone, null clears. */
 export interface CampaignValues {
   readonly listId?: bigint | undefined;
+  readonly segmentId?: bigint | null | undefined;
   readonly name?: string | undefined;
   readonly subject?: string | undefined;
   readonly fromEmail?: string | undefined;
@@ -67,9 +69,9 @@ export interface NewCampaign extends CampaignValues {
 /** Writes the campaign and answers its id. */
 export async function insertCampaign(db: Queryable, values: NewCampaign): Promise<bigint> {
   const [row] = await db.query<{ id: bigint }>(
-    sql`INSERT INTO campaign (customer_id, list_id, uid, name, status, subject, from_email, from_name, reply_to, html, plain,
+    sql`INSERT INTO campaign (customer_id, list_id, segment_id, uid, name, status, subject, from_email, from_name, reply_to, html, plain,
           track_open, track_click, sign_dkim, skip_failed_messages, unknown_policy, delivery_at)
-        VALUES (${values.customerId}, ${values.listId}, ${values.uid}, ${values.name}, ${values.status}, ${values.subject ?? ''},
+        VALUES (${values.customerId}, ${values.listId}, ${values.segmentId ?? null}, ${values.uid}, ${values.name}, ${values.status}, ${values.subject ?? ''},
           ${values.fromEmail ?? ''}, ${values.fromName ?? ''}, ${values.replyTo ?? ''}, ${values.html ?? ''}, ${values.plain ?? ''},
           ${values.trackOpen ?? true}, ${values.trackClick ?? true}, ${values.signDkim ?? true}, ${values.skipFailedMessages ?? true},
           ${values.unknownPolicy ?? 'park'}, ${values.deliveryAt ?? null})
@@ -88,7 +90,7 @@ export async function writeCampaign(
   const set = (column: string, value: unknown): Sql =>
     value === undefined ? empty : sql`, ${identifier(column)} = ${value}`;
   await db.execute(
-    sql`UPDATE campaign SET status = ${values.status}, updated_at = now()${set('list_id', values.listId)}${set('name', values.name)}
+    sql`UPDATE campaign SET status = ${values.status}, updated_at = now()${set('list_id', values.listId)}${set('segment_id', values.segmentId)}${set('name', values.name)}
           ${set('subject', values.subject)}${set('from_email', values.fromEmail)}${set('from_name', values.fromName)}${set('reply_to', values.replyTo)}
           ${set('html', values.html)}${set('plain', values.plain)}${set('track_open', values.trackOpen)}${set('track_click', values.trackClick)}
           ${set('sign_dkim', values.signDkim)}${set('skip_failed_messages', values.skipFailedMessages)}${set('unknown_policy', values.unknownPolicy)}
@@ -107,7 +109,7 @@ interface Transition {
 /** Moves the campaign from one of `from` to `to`; false when it stood elsewhere. Starting and finishing times follow. */
 export async function moveCampaign(db: Queryable, { campaign, from, to, reason = null }: Transition): Promise<boolean> {
   const moved = await db.execute(
-    sql`UPDATE campaign SET status = ${to}, status_reason = ${reason}, updated_at = now(),
+    sql`UPDATE campaign SET status = ${to}, status_reason = ${reason}, waits_until = NULL, updated_at = now(),
           started_at = CASE WHEN ${to} = 'queued' THEN coalesce(started_at, now()) ELSE started_at END,
           planned_on = CASE WHEN ${to} = 'queued' THEN coalesce(planned_on, (now() AT TIME ZONE 'UTC')::date) ELSE planned_on END,
           finished_at = CASE WHEN ${to} = 'done' THEN now() END
@@ -116,11 +118,24 @@ export async function moveCampaign(db: Queryable, { campaign, from, to, reason =
   return moved > 0;
 }
 
+/** Keeps the campaign's segment as it is now, or that it has none: the audience is planned by this and nothing later. */
+export async function keepSegment(
+  db: Queryable,
+  { customerId, id }: Pick<Campaign, 'customerId' | 'id'>,
+): Promise<void> {
+  await db.execute(sql`
+    UPDATE campaign c SET segment_snapshot = (
+      SELECT jsonb_build_object('uid', s.uid, 'name', s.name, 'rule', s.rule,
+               'asOf', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+        FROM segment s WHERE s.customer_id = c.customer_id AND s.id = c.segment_id)
+     WHERE c.customer_id = ${customerId} AND c.id = ${id}`);
+}
+
 /** Remembers how far the audience is in the ledger. */
 export async function movePlanCursor(
   db: Queryable,
   campaign: Campaign,
-  cursor: { lastId: bigint | null; isComplete: boolean },
+  cursor: { readonly lastId: bigint | null; readonly isComplete: boolean },
 ): Promise<void> {
   await db.execute(
     sql`UPDATE campaign SET plan_cursor = coalesce(${cursor.lastId}::bigint, plan_cursor),

@@ -21,16 +21,17 @@ export async function continueCampaign(tx: TransactionContext, campaign: Campaig
   await enqueueOpenWork(tx, campaign);
 }
 
-/** Enqueues the rest of the plan and every open batch. */
-export async function enqueueOpenWork(ctx: Context, campaign: Campaign): Promise<void> {
+/** Enqueues the rest of the plan and every open batch, or the first `batchesMax` of them. */
+export async function enqueueOpenWork(ctx: Context, campaign: Campaign, batchesMax = Infinity): Promise<void> {
   const { customerId, id: campaignId, plannedOn } = campaign;
   // Also when the plan is complete: this job closes a campaign that has nothing left to send.
   const payload = { customerId: String(customerId), campaignId: String(campaignId) };
   await enqueue(ctx.db, planCampaignJob, payload, { key: `campaigns.plan:${campaignId}` });
   if (plannedOn === null) return;
   let afterId = 0n;
-  for (;;) {
-    const options = { afterId, batchSize: ctx.installation.limits.sendBatchSize, batchesMax: BATCHES_PER_STATEMENT };
+  for (let left = batchesMax; left > 0; left -= BATCHES_PER_STATEMENT) {
+    const batchesInStatement = Math.min(BATCHES_PER_STATEMENT, left);
+    const options = { afterId, batchSize: ctx.installation.limits.sendBatchSize, batchesMax: batchesInStatement };
     const batches = await openBatches(ctx.db, { plannedOn, customerId, campaignId }, options);
     await enqueueBatches(ctx.db, campaign, batches);
     const last = batches.at(-1);

@@ -20,7 +20,7 @@ export async function reviveCampaigns(ctx: Context): Promise<number> {
   // The queue's public view has no payload, hence its private tables.
   const idle = await ctx.db.query<{ customerId: bigint; campaignId: bigint }>(
     sql`SELECT c.customer_id AS "customerId", c.id AS "campaignId" FROM campaign c
-         WHERE c.status IN ('queued', 'sending')
+         WHERE c.status IN ('queued', 'sending') AND c.waits_until IS NULL
            AND NOT EXISTS (SELECT 1 FROM graphile_worker._private_jobs j JOIN graphile_worker._private_tasks t ON t.id = j.task_id
                             WHERE t.identifier IN (${planCampaignJob.name}, ${sendBatchJob.name})
                               AND j.payload ->> 'campaignId' = c.id::text AND j.attempts < j.max_attempts)`,

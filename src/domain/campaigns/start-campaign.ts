@@ -2,15 +2,18 @@
 import { enqueue } from '../../jobs/define-job.ts';
 import { planCampaignJob } from '../../jobs/campaign-jobs.ts';
 import { sql } from '../../db/database.ts';
+import { allowanceOf } from '../billing/allowance.ts';
+import { requireRunningPlan } from '../billing/require-allowed.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { compileCampaign } from '../delivery/dispatch.ts';
 import { registerCampaignLinks } from '../statistics/campaign-toplists.ts';
 import { appoint, isAhead } from './campaign-appointment.ts';
 import { campaignNotReady, wrongCampaignState } from './campaign-errors.ts';
-import { findCampaignById, moveCampaign } from './campaign-store.ts';
+import { findCampaignById, keepSegment, moveCampaign } from './campaign-store.ts';
 import { hasBegun, missingToSend, type Campaign } from './campaign.ts';
 import { ownCampaign } from './own-campaign.ts';
 import { continueCampaign } from './continue-campaign.ts';
+import { pauseWithoutPlan } from './wait-for-plan.ts';
 
 /**
  * Queues the viewer's campaign for delivery. Throws CAMPAIGN_NOT_READY (with what is missing),
@@ -32,11 +35,13 @@ export async function startScheduledCampaign(
   await inTransaction(ctx, async (tx) => {
     const campaign = await findCampaignById(tx.db, key.customerId, key.campaignId, { lock: true });
     if (campaign?.status !== 'scheduled' || (await isAhead(tx.db, campaign.deliveryAt))) return;
+    if ((await allowanceOf(tx.db, key.customerId)).source === 'ended') return pauseWithoutPlan(tx, key);
     await launch(tx, campaign);
   });
 }
 
 async function start(tx: TransactionContext, campaign: Campaign): Promise<void> {
+  await requireRunningPlan(tx.db, campaign.customerId);
   if (campaign.status === 'paused' && hasBegun(campaign)) return continueCampaign(tx, campaign);
   if (campaign.status === 'queued' || campaign.status === 'sending' || campaign.status === 'done') {
     throw wrongCampaignState('started', campaign.status);
@@ -63,6 +68,7 @@ async function launch(tx: TransactionContext, campaign: Campaign): Promise<void>
   const message = await compileCampaign(tx.db, customerId, campaignId);
   // A report shows every link from the beginning, also those that nobody clicks.
   if (message) await registerCampaignLinks(tx, { customerId, campaignId, links: message.links });
+  await keepSegment(tx.db, campaign);
   await moveCampaign(tx.db, { campaign, from: [campaign.status], to: 'queued' });
   const payload = { customerId: String(customerId), campaignId: String(campaignId) };
   await enqueue(tx.db, planCampaignJob, payload, { key: `campaigns.plan:${campaignId}` });

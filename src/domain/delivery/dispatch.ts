@@ -20,7 +20,7 @@ export interface Dispatch {
 }
 
 export interface DispatchCache {
-  /** The campaign ready to be sent, or undefined when it is not being sent (paused, deleted, done). */
+  /** The campaign ready to be sent, or undefined when it is not being sent (paused, deleted, done, waiting for its plan). */
   dispatchOf(db: Queryable, customerId: bigint, campaignId: bigint): Promise<Dispatch | undefined>;
 }
 
@@ -49,8 +49,11 @@ export function createDispatchCache(): DispatchCache {
 
 async function readHead(db: Queryable, customerId: bigint, campaignId: bigint) {
   const rows = await db.query<{ status: string; version: string }>(
-    sql`SELECT c.status, concat(c.updated_at, l.updated_at) AS version
+    // A customer that was just disabled sends nothing more, even before its campaigns are paused.
+    sql`SELECT CASE WHEN u.status <> 'active' THEN 'paused' WHEN c.waits_until > now() THEN 'waiting' ELSE c.status END AS status,
+               concat(c.updated_at, l.updated_at) AS version
           FROM campaign c JOIN mail_list l ON l.customer_id = c.customer_id AND l.id = c.list_id
+          JOIN customer u ON u.id = c.customer_id
          WHERE c.customer_id = ${customerId} AND c.id = ${campaignId}`,
     'delivery.dispatch-head',
   );

@@ -6,8 +6,10 @@
 import { enqueue } from '../../jobs/define-job.ts';
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { messageOf } from '../../lib/errors.ts';
+import { allowanceOf, type Allowance } from '../billing/allowance.ts';
 import type { Context } from '../context.ts';
-import type { DriverPool, SendingChannel } from '../sending/driver-pool.ts';
+import { Turns, type DriverPool, type SendingChannel } from '../sending/driver-pool.ts';
+import { leaseSends, returnLease, shrinkLease, type SendLease } from '../sending/send-budget.ts';
 import { quotaWaitSeconds } from '../sending/take-quota.ts';
 import { claimRecipients } from './claim-recipients.ts';
 import { NO_SERVER_DELAY_SECONDS, RENEWALS_PER_LEASE, type LedgerRange } from './delivery.ts';
@@ -40,8 +42,22 @@ export interface BatchWorker extends SendingTools {
 /** Rows that are due and were not to be had are in another worker's hands for a moment. */
 const HELD_BY_OTHERS_SECONDS = 1;
 
-/** Why a batch ended; `settled` means that nothing of it is open any more. */
-export type BatchEnd = 'settled' | 'open' | 'not sending';
+/**
+ * Why a batch ended; `settled` means that nothing of it is open any more. At a limit of the plan the batch is left
+ * without a job: the whole campaign waits, or is paused, and whoever lets it go on makes new ones.
+ */
+export type BatchEnd = 'settled' | 'open' | 'not sending' | PlanLimit;
+
+/**
+ * What of the customer's plan is used up: the subscription itself, its credits, or its quota until a time. `held`: the
+ * rest of them is in the hands of other jobs, which soon send it or give it back.
+ */
+export interface PlanLimit {
+  readonly limit: 'subscription' | 'credits' | 'quota' | 'held';
+  readonly allowance: Allowance;
+  /** Null: somebody has to act first. */
+  readonly until: Date | null;
+}
 
 /**
  * Works the batch off and answers whether it is settled. What stays open (deferred, held by others, interrupted) has
@@ -50,10 +66,14 @@ export type BatchEnd = 'settled' | 'open' | 'not sending';
 export async function sendBatch(ctx: Context, batch: Batch, worker: BatchWorker): Promise<BatchEnd> {
   const dispatch = await worker.dispatches.dispatchOf(ctx.db, batch.customerId, batch.campaignId);
   if (!dispatch) return 'not sending';
+  const allowance = await allowanceOf(ctx.db, batch.customerId);
+  if (allowance.source === 'ended') return { limit: 'subscription', allowance, until: null };
   const range: LedgerRange = { ...dispatch.key, fromId: batch.fromId, toId: batch.toId };
   const channel = await worker.drivers.channelFor(ctx, batch.customerId);
   if (!channel) return followUp(ctx, batch, range, { reason: 'unavailable', waitSeconds: NO_SERVER_DELAY_SECONDS });
-  const end = (await obstacleBefore(ctx, channel)) ?? (await workThrough({ ctx, dispatch, range, channel, worker }));
+  const work = { ctx, dispatch, range, channel, worker, allowance };
+  const end = (await obstacleBefore(ctx, channel)) ?? (await workThrough(work));
+  if ('limit' in end) return end;
   // Resumed in the meantime, its new jobs may have found the rows still leased here.
   if (end.reason === 'stopped' && !(await worker.dispatches.dispatchOf(ctx.db, batch.customerId, batch.campaignId)))
     return 'not sending';
@@ -82,16 +102,52 @@ interface Work {
   readonly range: LedgerRange;
   readonly channel: SendingChannel;
   readonly worker: BatchWorker;
+  readonly allowance: Allowance;
 }
 
-async function workThrough({ ctx, dispatch, range, channel, worker }: Work): Promise<LoopEnd> {
+/** Sends as much as the plan has left, and says what is in the way of the rest. */
+async function workThrough(work: Work): Promise<LoopEnd | PlanLimit> {
+  const { ctx, dispatch, range, worker, allowance } = work;
+  const { sendAttemptsMax, sendBatchSize } = ctx.installation.limits;
+  await recoverAmbiguous(ctx.db, range, { policy: dispatch.policy, attemptsMax: sendAttemptsMax });
+  if (allowance.source === 'unlimited') return sendWithin(work, Infinity);
+  const asked = { range, allowance, workerId: worker.workerId, wanted: sendBatchSize };
+  const { sliceId, granted, refusal, quotaEndsAt } = await leaseSends(ctx.db, asked);
+  if (refusal === 'credits') return { limit: 'credits', allowance, until: allowance.periodEndsAt };
+  if (refusal === 'quota') return { limit: 'quota', allowance, until: quotaEndsAt };
+  if (refusal === 'held') return { limit: 'held', allowance, until: null };
+  if (refusal === 'processes') return { reason: 'limited', waitSeconds: turnsOf(range.customerId).nextInSeconds(1) };
+  if (sliceId === null) return sendWithin(work, Infinity);
+  let isBroken = true;
+  try {
+    const end = await sendWithin(work, granted, sliceId);
+    isBroken = false;
+    return end;
+  } finally {
+    await returnLease(ctx.db, range.customerId, { id: sliceId, isBroken });
+  }
+}
+
+const turnsByCustomer = new Map<bigint, Turns>();
+/** Lines of more customers than this are forgotten: their jobs ask a little sooner. */
+const TURNS_MAX = 10_000;
+
+/** Jobs that wait until others of their customer are through come back one after the other. */
+function turnsOf(customerId: bigint): Turns {
+  if (turnsByCustomer.size > TURNS_MAX) turnsByCustomer.clear();
+  const turns = turnsByCustomer.get(customerId) ?? new Turns();
+  turnsByCustomer.set(customerId, turns);
+  return turns;
+}
+
+/** Claims what is due and sends at most `sendsMax` of it. */
+async function sendWithin(work: Work, sendsMax: number, sliceId: SendLease['sliceId'] = null): Promise<LoopEnd> {
+  const { ctx, dispatch, range, channel, worker } = work;
   const holder = { owner: worker.workerId, leaseSeconds: ctx.installation.limits.sendLeaseSeconds };
-  await recoverAmbiguous(ctx.db, range, {
-    policy: dispatch.policy,
-    attemptsMax: ctx.installation.limits.sendAttemptsMax,
-  });
   const claimed = await claimRecipients(ctx.db, range, { listId: dispatch.listId, holder });
   if (claimed.length === 0) return { reason: 'finished' };
+  if (sliceId !== null && claimed.length < sendsMax)
+    await shrinkLease(ctx.db, range.customerId, { id: sliceId, to: claimed.length });
   const renewal = setInterval(
     () => {
       renewLeases(ctx.db, range, holder).catch((error: unknown) =>
@@ -108,6 +164,7 @@ async function workThrough({ ctx, dispatch, range, channel, worker }: Work): Pro
       channel,
       recorder,
       claimed,
+      sendsMax,
       abortSignal: worker.abortSignal,
       announce: worker.announce,
     });
@@ -130,7 +187,7 @@ async function followUp(ctx: Context, batch: Batch, range: LedgerRange, end: Loo
 }
 
 function waitAfter(end: LoopEnd): number {
-  if (end.reason === 'unavailable' || end.reason === 'paced') return end.waitSeconds;
+  if (end.reason === 'unavailable' || end.reason === 'paced' || end.reason === 'limited') return end.waitSeconds;
   return end.reason === 'finished' ? HELD_BY_OTHERS_SECONDS : 0;
 }
 

@@ -17,10 +17,10 @@ import { fieldValues } from './field-values.ts';
 import type { Settled } from './ledger-store.ts';
 import type { OutcomeRecorder, RecordRequest } from './outcome-recorder.ts';
 
-/** Why the loop ended: nothing left, campaign or process stopping, server down, or its pace reached. */
+/** Why the loop ended: nothing left, campaign or process stopping, server down, its pace or the plan's limit reached. */
 export type LoopEnd =
   | { readonly reason: 'finished' | 'stopped' | 'aborted' }
-  | { readonly reason: 'paced'; readonly waitSeconds: number }
+  | { readonly reason: 'paced' | 'limited'; readonly waitSeconds: number }
   | { readonly reason: 'unavailable'; readonly waitSeconds: number; readonly message?: string };
 
 export interface LoopInput {
@@ -29,6 +29,8 @@ export interface LoopInput {
   readonly channel: SendingChannel;
   readonly recorder: OutcomeRecorder;
   readonly claimed: readonly ClaimedDelivery[];
+  /** So many may be taken by the server, or left in doubt; what is refused does not count. */
+  readonly sendsMax: number;
   readonly abortSignal: AbortSignal;
   readonly announce: (customerId: bigint, campaignId: bigint) => void;
 }
@@ -43,6 +45,7 @@ class SendingLoop {
   readonly #waiting: ClaimedDelivery[];
   /** Messages marked as sending whose outcome is not recorded yet; each holds a permit. */
   #open = 0;
+  #sendsLeft: number;
   #end: LoopEnd | undefined;
   #failure: Error | undefined;
   #wake: (() => void) | undefined;
@@ -50,6 +53,7 @@ class SendingLoop {
   constructor(input: LoopInput) {
     this.#input = input;
     this.#waiting = [...input.claimed].reverse();
+    this.#sendsLeft = input.sendsMax;
   }
 
   async run(): Promise<LoopEnd> {
@@ -68,19 +72,27 @@ class SendingLoop {
 
   /** Marks as many deliveries as there are permits, and hands over those that the ledger lets go. */
   async #markNext(): Promise<void> {
+    if (this.#sendsLeft === 0) return this.#untilSendsAreLeft();
     const { permits } = this.#input.channel;
-    const taken = permits.tryTake(this.#waiting.length);
+    const taken = permits.tryTake(Math.min(this.#waiting.length, this.#sendsLeft));
     if (taken === 0) return Promise.race([permits.whenFree(), this.#somethingHappens()]);
     const next = await this.#paced(taken);
     permits.give(taken - next.length);
     if (next.length === 0) return;
     this.#open += next.length;
+    this.#sendsLeft -= next.length;
     const settled = await this.#record({ outcomes: [], next });
     if (!settled?.isSending) this.#finishWith({ reason: 'stopped' });
     for (const delivery of next) {
       if (settled?.marked.has(delivery.subscriberId)) void this.#handOver(delivery);
-      else this.#close();
+      else this.#close({ isSpent: false });
     }
+  }
+
+  /** What is under way may yet be refused, and then another may go in its place. */
+  async #untilSendsAreLeft(): Promise<void> {
+    if (this.#open > 0) return this.#somethingHappens();
+    this.#finishWith({ reason: 'limited', waitSeconds: 0 });
   }
 
   /** Takes as many deliveries as permits and the server's pace allow. */
@@ -103,7 +115,7 @@ class SendingLoop {
   async #handOver(delivery: ClaimedDelivery): Promise<void> {
     const outcome = await this.#attempt(delivery);
     await this.#record({ outcomes: [outcome], next: [] });
-    this.#close();
+    this.#close({ isSpent: outcome.state === 'sent' || outcome.state === 'unknown' });
     this.#input.announce(this.#input.dispatch.key.customerId, this.#input.dispatch.key.campaignId);
   }
 
@@ -118,8 +130,9 @@ class SendingLoop {
     }
   }
 
-  #close(): void {
+  #close({ isSpent }: { isSpent: boolean }): void {
     this.#open -= 1;
+    if (!isSpent) this.#sendsLeft += 1;
     this.#input.channel.permits.give(1);
     this.#wake?.();
   }

@@ -1,11 +1,15 @@
 /** Jobs of the clock: partitions ahead of time, campaigns that stand still. */
-import { makePartitionsJob, reviveCampaignsJob } from '../../jobs/campaign-jobs.ts';
+import { makePartitionsJob, reviveCampaignsJob, wakeCampaignJob } from '../../jobs/campaign-jobs.ts';
 import { makePartitions } from '../../domain/delivery/make-partitions.ts';
 import { reviveCampaigns } from '../../domain/campaigns/revive-campaigns.ts';
+import { wakeCampaign, wakeCampaigns } from '../../domain/campaigns/wait-for-plan.ts';
 import { defineTask } from '../task.ts';
 
 export const makePartitionsTask = defineTask(makePartitionsJob, (ctx) => makePartitions(ctx));
 
+export const wakeCampaignTask = defineTask(wakeCampaignJob, wakeCampaign);
+
 export const reviveCampaignsTask = defineTask(reviveCampaignsJob, async (ctx) => {
   await reviveCampaigns(ctx);
+  await wakeCampaigns(ctx);
 });

@@ -1,0 +1,147 @@
+/**
+ * What a customer's plan still lets it send: credits of the billing period (`email_max`), the quota per stretch of
+ * time (`sending_quota`), sending jobs at once (`max_process`). A sending job leases a slice before it claims
+ * anybody and gives back what it did not use; what was sent is in the ledger's counters. So nothing is counted twice
+ * or forgotten, no row is written per message, and no number of workers goes beyond a limit, not by one.
+ * Test sends and the mails that a list sends by itself are no campaign's and count for nothing.
+ */
+import { sql, type Queryable } from '../../db/database.ts';
+import { assert } from '../../lib/errors.ts';
+import { limitOf, type Allowance } from '../billing/allowance.ts';
+
+/** The range of the ledger that a job works on. */
+export interface SendRange {
+  readonly plannedOn: string;
+  readonly customerId: bigint;
+  readonly campaignId: bigint;
+  readonly fromId: bigint;
+  readonly toId: bigint;
+}
+
+/**
+ * `credits`, `quota`: used up, comes back at a time. `processes`, `held`: in the hands of other jobs at this moment.
+ */
+export type BudgetRefusal = 'credits' | 'quota' | 'processes' | 'held';
+
+export interface SendLease {
+  /** Null: nothing to give back. */
+  readonly sliceId: bigint | null;
+  readonly granted: number;
+  /** Why nothing was granted. */
+  readonly refusal: BudgetRefusal | null;
+  /** When the quota's window ends. */
+  readonly quotaEndsAt: Date;
+}
+
+interface LeaseRequest {
+  readonly range: SendRange;
+  readonly allowance: Allowance;
+  readonly workerId: string;
+  readonly wanted: number;
+}
+
+/** Takes up to `wanted` messages from the customer's budget. A customer without a plan needs no lease. */
+export async function leaseSends(db: Queryable, request: LeaseRequest): Promise<SendLease> {
+  const { range, allowance, workerId, wanted } = request;
+  const { creditsMax, quotaMax, processesMax } = sendLimits(allowance);
+  const [row] = await db.query<SendLease & Record<string, unknown>>(
+    sql`SELECT slice_id AS "sliceId", granted, refusal, ends_at AS "quotaEndsAt"
+          FROM hot.lease_sends(${range.customerId}, ${range.campaignId}, ${range.plannedOn}::date, ${range.fromId}, ${range.toId},
+                               ${workerId}::uuid, ${wanted}::int, ${creditsMax}::bigint, ${creditsPeriod(allowance)},
+                               ${quotaMax}::bigint, ${quotaLength(allowance)}, ${processesMax}::int)`,
+    'sending.lease-sends',
+  );
+  assert(row, 'a lease is always answered');
+  return row;
+}
+
+/** Fewer were there to be sent to than were leased. */
+export async function shrinkLease(db: Queryable, customerId: bigint, slice: { id: bigint; to: number }): Promise<void> {
+  await db.execute(
+    sql`UPDATE hot.send_slice SET amount = ${slice.to} WHERE customer_id = ${customerId} AND id = ${slice.id}`,
+    'sending.shrink-lease',
+  );
+}
+
+/**
+ * Gives back what was not sent. When the job broke off, messages may be under way whose fate is not decided: the
+ * slice then stays as large as they are many, until it is.
+ */
+export async function returnLease(db: Queryable, customerId: bigint, slice: { id: bigint; isBroken: boolean }) {
+  if (slice.isBroken) {
+    await db.execute(
+      sql`UPDATE hot.send_slice SET is_over = true WHERE customer_id = ${customerId} AND id = ${slice.id}`,
+    );
+    await db.query(sql`SELECT hot.reap_slices(${customerId})::text`);
+    return;
+  }
+  await db.execute(
+    sql`DELETE FROM hot.send_slice WHERE customer_id = ${customerId} AND id = ${slice.id}`,
+    'sending.return-lease',
+  );
+}
+
+/** What was used and is left of the plan's budget, by the same counting as the leases. */
+export interface SendUsage {
+  readonly creditsUsed: number;
+  /** Null: no limit. */
+  readonly creditsMax: number | null;
+  readonly creditsEndAt: Date | null;
+  readonly quotaUsed: number;
+  readonly quotaMax: number | null;
+  /** When the quota's window that runs now ends; null: none runs, the next message begins one. */
+  readonly quotaEndsAt: Date | null;
+  /** What jobs have leased and not sent yet. */
+  readonly reserved: number;
+}
+
+/** How much of its budget the customer has used. */
+export async function sendUsage(db: Queryable, customerId: bigint, allowance: Allowance): Promise<SendUsage> {
+  const { creditsMax, quotaMax } = sendLimits(allowance);
+  const [row] = await db.query<{ credits: number; quota: number; quotaEndsAt: Date | null; reserved: number }>(
+    sql`SELECT CASE WHEN b.credits_period = ${creditsPeriod(allowance)} THEN d.delivered - b.credits_baseline ELSE 0 END::float8 AS credits,
+               CASE WHEN w.runs THEN d.delivered - b.quota_baseline ELSE 0 END::float8 AS quota,
+               CASE WHEN w.runs THEN b.quota_ends_at END AS "quotaEndsAt",
+               (SELECT coalesce(sum(s.amount), 0) FROM hot.send_slice s WHERE s.customer_id = b.customer_id)::float8 AS reserved
+          FROM hot.send_budget b
+         CROSS JOIN LATERAL (SELECT coalesce(sum(c.sent + c.unknown), 0) AS delivered FROM hot.delivery_counter c WHERE c.customer_id = b.customer_id) d
+         CROSS JOIN LATERAL (SELECT b.quota_time = ${quotaLength(allowance)} AND b.quota_ends_at > clock_timestamp() AS runs) w
+         WHERE b.customer_id = ${customerId}`,
+    'sending.usage',
+  );
+  const { credits = 0, quota = 0, quotaEndsAt = null, reserved = 0 } = row ?? {};
+  const creditsEndAt = allowance.periodEndsAt;
+  return { creditsUsed: credits, creditsMax, creditsEndAt, quotaUsed: quota, quotaMax, quotaEndsAt, reserved };
+}
+
+/** Messages that may be sent now; null: any number. */
+export function roomIn({ creditsMax, creditsUsed, quotaMax, quotaUsed }: SendUsage): number | null {
+  if (creditsMax === null && quotaMax === null) return null;
+  return Math.max(0, Math.min((creditsMax ?? Infinity) - creditsUsed, (quotaMax ?? Infinity) - quotaUsed));
+}
+
+function sendLimits(allowance: Allowance) {
+  const { options } = allowance;
+  return {
+    creditsMax: limitOf(allowance, 'email_max'),
+    quotaMax: unlimitedBelowZero(options.sending_quota),
+    processesMax: unlimitedBelowZero(options.max_process),
+  };
+}
+
+function unlimitedBelowZero(text: string): number | null {
+  return Number(text) < 0 ? null : Number(text);
+}
+
+/** A period by its beginning: a renewal brings new credits, moving the end of the period does not. */
+function creditsPeriod({ subscriptionId, periodStartedAt }: Allowance): string {
+  return `${subscriptionId ?? ''}:${periodStartedAt?.toISOString() ?? ''}`;
+}
+
+/** Longer stretches are the same as none, and the database's calendar must hold them. */
+const QUOTA_TIME_MAX = 1_000;
+
+function quotaLength({ options }: Allowance): string {
+  const time = Math.min(Math.max(1, Number(options.sending_quota_time)), QUOTA_TIME_MAX);
+  return `${time} ${options.sending_quota_time_unit}`;
+}
