@@ -16,6 +16,10 @@ import './lists/mutations.ts';
 import './lists/list-mails.ts';
 import './subscribers/queries.ts';
 import './subscribers/mutations.ts';
+import './subscribers/personal-data.ts';
+import './subscribers/sign-up.ts';
+import './suppressions/queries.ts';
+import './suppressions/mutations.ts';
 import './imports/queries.ts';
 import './imports/mutations.ts';
 import './segments/queries.ts';
@@ -24,7 +28,16 @@ import './campaigns/queries.ts';
 import './campaigns/mutations.ts';
 import './sending-servers/queries.ts';
 import './sending-servers/mutations.ts';
+import './plans/queries.ts';
+import './plans/mutations.ts';
+import './subscriptions/queries.ts';
+import './subscriptions/mutations.ts';
+import './invoices/queries.ts';
+import './invoices/mutations.ts';
 import './statistics/subscriptions.ts';
+import './statistics/delivery-reports.ts';
+import './campaigns/logs.ts';
+import './lists/export.ts';
 
 /** Builds the executable schema from all parts. */
 export function buildSchema(): GraphQLSchema {

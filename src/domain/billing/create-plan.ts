@@ -23,7 +23,7 @@ export async function createPlan(ctx: Context, input: PlanInput): Promise<Plan> 
   const wanted = faults.read(createPlanInput, input);
   const options = faults.catch(() => parsePlanOptions(input.options ?? {}));
   const currency = readCurrency(faults, input);
-  if (!currency && (input.currencyId ?? input.currencyCode) === undefined)
+  if (!currency && (input.currencyId ?? input.currencyCode ?? null) === null)
     faults.add({ currencyId: ['The currency id field is required (or a currency code).'] });
   const priceMinor = wanted && currency && readPrice(faults, wanted.price, currency);
   if (wanted) checkFrequency(faults, { amount: wanted.frequencyAmount, unit: wanted.frequencyUnit });

@@ -31,3 +31,10 @@ export async function changeCredit(db: Queryable, { customerId, money, invoiceUi
     INSERT INTO credit_entry (customer_id, currency_code, amount_minor, invoice_uid, at)
     VALUES (${customerId}, ${money.currencyCode}, ${money.minor}, ${invoiceUid}, ${at})`);
 }
+
+/** Every balance of the customer that is not empty. */
+export async function readCredits(db: Queryable, customerId: bigint): Promise<Money[]> {
+  return db.query<{ minor: bigint; currencyCode: string }>(sql`
+    SELECT balance_minor AS minor, currency_code AS "currencyCode" FROM credit_balance
+     WHERE customer_id = ${customerId} AND balance_minor > 0 ORDER BY currency_code`);
+}

@@ -1,0 +1,102 @@
+/** Invoices and payments in GraphQL. */
+import { builder } from '../builder.ts';
+import { Money } from '../plans/money.ts';
+import { Plan } from '../plans/plan.ts';
+
+/** The customer's own, with the scope; an administrator every one. */
+export const readingMoney = { $any: { scope: 'billing:read', admin: true } } as const;
+
+const InvoiceLine = builder.prismaObject('InvoiceLine', {
+  authScopes: readingMoney,
+  fields: (t) => ({
+    kind: t.exposeString('kind', { description: '`plan`, `unused`, `credit_used` or `credit_kept`.' }),
+    description: t.exposeString('description'),
+    amount: t.field({
+      type: Money,
+      description: 'Negative when it is given back.',
+      select: { amountMinor: true, invoice: { select: { currencyCode: true } } },
+      resolve: ({ amountMinor, invoice }) => ({ minor: amountMinor, currencyCode: invoice.currencyCode }),
+    }),
+  }),
+});
+
+export const Invoice = builder.prismaObject('Invoice', {
+  authScopes: readingMoney,
+  fields: (t) => ({
+    uid: t.exposeString('uid'),
+    kind: t.exposeString('kind', {
+      description: '`start` begins a subscription, `renewal` pays its next period, `change` moves it to another plan.',
+    }),
+    status: t.exposeString('status', { description: '`pending`, `paid` or `void`.' }),
+    total: t.field({
+      type: Money,
+      description: 'What its lines add up to; never negative.',
+      select: { totalMinor: true, currencyCode: true },
+      resolve: ({ totalMinor, currencyCode }) => ({ minor: totalMinor, currencyCode }),
+    }),
+    customerUid: t.string({
+      select: { customer: { select: { uid: true } } },
+      resolve: ({ customer }) => customer.uid,
+    }),
+    subscriptionUid: t.string({
+      select: { subscription: { select: { uid: true } } },
+      resolve: ({ subscription }) => subscription.uid,
+    }),
+    plan: t.relation('plan', { type: Plan, description: 'The plan it is for.' }),
+    lines: t.relation('lines', { type: InvoiceLine, query: { orderBy: { no: 'asc' } } }),
+    payments: t.relation('payments', {
+      description: 'Tries to pay it, the oldest first.',
+      query: { orderBy: { id: 'asc' } },
+    }),
+    checkoutUrl: t.string({
+      nullable: true,
+      description: 'Where to read how to pay it; null when there is nothing to pay.',
+      select: { uid: true, status: true },
+      resolve: ({ uid, status }, _args, ctx) =>
+        status === 'pending' ? checkoutUrl(ctx.installation.baseUrl, uid) : null,
+    }),
+    paymentInstructions: t.string({
+      nullable: true,
+      description: "How to pay it by transfer, in the operator's words; null when there is nothing to pay.",
+      select: { status: true },
+      resolve: ({ status }, _args, ctx) => (status === 'pending' ? (ctx.installation.paymentInstructions ?? '') : null),
+    }),
+    periodStartsAt: t.expose('periodStartsAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Of the period it pays for; null: it begins with the payment.',
+    }),
+    dueAt: t.expose('dueAt', { type: 'DateTime', nullable: true }),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    paidAt: t.expose('paidAt', { type: 'DateTime', nullable: true }),
+    voidedAt: t.expose('voidedAt', { type: 'DateTime', nullable: true }),
+  }),
+});
+
+export const PaymentIntent = builder.prismaObject('PaymentIntent', {
+  authScopes: readingMoney,
+  description: 'One try to pay an invoice.',
+  fields: (t) => ({
+    uid: t.exposeString('uid'),
+    method: t.exposeString('method', { description: '`offline`: by transfer, looked at by an administrator.' }),
+    status: t.exposeString('status', {
+      description:
+        '`PENDING`, `REQUIRES_ACTION`, `AWAITING_ADMIN_APPROVAL`, `SUCCEEDED`, `FAILED` or `CANCELLED`; the last three are final.',
+    }),
+    amount: t.field({
+      type: Money,
+      select: { amountMinor: true, currencyCode: true },
+      resolve: ({ amountMinor, currencyCode }) => ({ minor: amountMinor, currencyCode }),
+    }),
+    note: t.exposeString('note', { description: 'What the customer said.' }),
+    reason: t.exposeString('reason', { nullable: true, description: 'What the administrator said.' }),
+    invoice: t.relation('invoice'),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    decidedAt: t.expose('decidedAt', { type: 'DateTime', nullable: true }),
+  }),
+});
+
+/** Where a client reads how to pay; the web app has a page for people. */
+export function checkoutUrl(baseUrl: string, invoiceUid: string): string {
+  return `${baseUrl}/api/v1/invoices/${invoiceUid}`;
+}

@@ -1,0 +1,63 @@
+/** Paying invoices offline: the customer claims, an administrator decides. */
+import { approvePayment, claimPayment, recordPayment, rejectPayment } from '../../domain/billing/pay-invoice.ts';
+import { builder } from '../builder.ts';
+import type { GraphqlContext } from '../context.ts';
+import { PaymentIntent } from './invoice.ts';
+
+builder.mutationField('claimPayment', (t) =>
+  t.prismaFieldWithInput({
+    type: PaymentIntent,
+    description:
+      'Says that an invoice was paid by transfer. It waits for an administrator then; saying it twice is saying it once.',
+    authScopes: { $any: { scope: 'billing:write', admin: true } },
+    errors: {},
+    input: {
+      invoiceUid: t.input.string({ required: true }),
+      note: t.input.string({ description: 'When, from which account: what helps to find it.' }),
+    },
+    resolve: async (query, _root, { input }, ctx) => find(query, await claimPayment(ctx, input), ctx),
+  }),
+);
+
+builder.mutationField('approvePayment', (t) =>
+  t.prismaField({
+    type: PaymentIntent,
+    description: 'The money is there: the invoice is paid, and what it was for happens.',
+    authScopes: { admin: true },
+    errors: {},
+    args: { uid: t.arg.string({ required: true }) },
+    resolve: async (query, _root, { uid }, ctx) => find(query, await approvePayment(ctx, { uid }), ctx),
+  }),
+);
+
+builder.mutationField('rejectPayment', (t) =>
+  t.prismaField({
+    type: PaymentIntent,
+    description: 'The money is not there; the customer may claim it again.',
+    authScopes: { admin: true },
+    errors: {},
+    args: { uid: t.arg.string({ required: true }), reason: t.arg.string() },
+    resolve: async (query, _root, { uid, reason }, ctx) => find(query, await rejectPayment(ctx, { uid, reason }), ctx),
+  }),
+);
+
+builder.mutationField('recordPayment', (t) =>
+  t.prismaFieldWithInput({
+    type: PaymentIntent,
+    description: 'Records money that came without a claim; a claim that waits is approved by it.',
+    authScopes: { admin: true },
+    errors: {},
+    input: { invoiceUid: t.input.string({ required: true }), note: t.input.string() },
+    resolve: async (query, _root, { input }, ctx) => find(query, await recordPayment(ctx, input), ctx),
+  }),
+);
+
+type Query = Parameters<GraphqlContext['prisma']['paymentIntent']['findUniqueOrThrow']>[0];
+
+function find(
+  query: Omit<Query, 'where'>,
+  { customerId, id }: { customerId: bigint; id: bigint },
+  ctx: GraphqlContext,
+) {
+  return ctx.prisma.paymentIntent.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
+}

@@ -1,0 +1,35 @@
+/** A plan in GraphQL. */
+import { shownPlanOptions } from '../../domain/billing/shown-plan-options.ts';
+import { builder } from '../builder.ts';
+import { Money } from './money.ts';
+
+export const Plan = builder.prismaObject('Plan', {
+  authScopes: { authenticated: true },
+  fields: (t) => ({
+    uid: t.exposeString('uid'),
+    name: t.exposeString('name'),
+    price: t.field({
+      type: Money,
+      description: 'Of one period.',
+      select: { priceMinor: true, currencyCode: true },
+      resolve: ({ priceMinor, currencyCode }) => ({ minor: priceMinor, currencyCode }),
+    }),
+    frequencyAmount: t.exposeInt('frequencyAmount', { description: 'A period is so many `frequencyUnit`s.' }),
+    frequencyUnit: t.exposeString('frequencyUnit', { description: '`day`, `week`, `month` or `year`.' }),
+    color: t.exposeString('color', { nullable: true }),
+    status: t.exposeString('status', { description: '`active` or `inactive`: archived, nobody new can have it.' }),
+    customOrder: t.exposeInt('customOrder', { nullable: true, description: 'Its place among the others.' }),
+    options: t.field({
+      type: 'JsonObject',
+      description: 'What it allows, every option by name; -1 is unlimited.',
+      select: { options: true },
+      resolve: ({ options }) => shownPlanOptions(isRecord(options) ? options : {}),
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
+  }),
+});
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,135 @@
+/** Changing subscriptions. */
+import { changePlan } from '../../domain/billing/change-plan.ts';
+import {
+  activateSubscription,
+  cancelSubscription,
+  resumeSubscription,
+  terminateSubscription,
+} from '../../domain/billing/control-subscription.ts';
+import { assignPlan, createSubscription } from '../../domain/billing/create-subscription.ts';
+import { updateCustomerSubscription, updateSubscription } from '../../domain/billing/update-subscription.ts';
+import type { Context } from '../../domain/context.ts';
+import { builder } from '../builder.ts';
+import type { GraphqlContext } from '../context.ts';
+import { PlanSubscription, SubscriptionChange } from './plan-subscription.ts';
+
+const administrators = { admin: true } as const;
+const owners = { $any: { scope: 'billing:write', admin: true } } as const;
+
+builder.mutationField('createSubscription', (t) =>
+  t.fieldWithInput({
+    type: SubscriptionChange,
+    description:
+      'Gives a customer a subscription. With a plan that costs something it waits for its first invoice to be paid, and what ran before goes on.',
+    authScopes: administrators,
+    errors: {},
+    input: {
+      customerUid: t.input.string({ required: true }),
+      planUid: t.input.string({ required: true }),
+      disableBilling: t.input.boolean({ description: 'It runs at once, and nobody pays for it.' }),
+    },
+    resolve: (_root, { input }, ctx) =>
+      createSubscription(ctx, { ...input, disableBilling: input.disableBilling ?? false }),
+  }),
+);
+
+builder.mutationField('assignPlan', (t) =>
+  t.prismaFieldWithInput({
+    type: PlanSubscription,
+    description: 'Gives a customer a plan without billing: what it had ends, the new one runs at once.',
+    authScopes: administrators,
+    errors: {},
+    input: { customerUid: t.input.string({ required: true }), planUid: t.input.string({ required: true }) },
+    resolve: async (query, _root, { input }, ctx) => find(query, await assignPlan(ctx, input), ctx),
+  }),
+);
+
+builder.mutationField('changePlan', (t) =>
+  t.fieldWithInput({
+    type: SubscriptionChange,
+    description:
+      'Moves a customer to another plan. What is left of the period already paid for comes off the price; the plan changes when the invoice is paid, at once when nothing is due.',
+    authScopes: owners,
+    errors: {},
+    input: {
+      planUid: t.input.string({ required: true }),
+      customerUid: t.input.string({ description: 'For administrators; otherwise the own one.' }),
+    },
+    resolve: (_root, { input }, ctx) => changePlan(ctx, input),
+  }),
+);
+
+builder.mutationField('updateSubscription', (t) =>
+  t.prismaFieldWithInput({
+    type: PlanSubscription,
+    description: "Sets a subscription's end, its period, or options of its own. null clears.",
+    authScopes: administrators,
+    errors: {},
+    input: {
+      uid: t.input.string({ required: true }),
+      endsAt: t.input.field({ type: 'DateTime' }),
+      currentPeriodEndsAt: t.input.field({ type: 'DateTime' }),
+      frequencyAmount: t.input.int({ description: "null: back to the plan's." }),
+      frequencyUnit: t.input.string(),
+      options: t.input.field({ type: 'JsonObject', description: 'By name; null gives one back to the plan.' }),
+    },
+    resolve: async (query, _root, { input }, ctx) => find(query, await updateSubscription(ctx, input), ctx),
+  }),
+);
+
+builder.mutationField('updateCustomerSubscription', (t) =>
+  t.prismaFieldWithInput({
+    type: PlanSubscription,
+    description: 'The same for the subscription that a customer has now.',
+    authScopes: administrators,
+    errors: {},
+    input: {
+      customerUid: t.input.string({ required: true }),
+      endsAt: t.input.field({ type: 'DateTime' }),
+      currentPeriodEndsAt: t.input.field({ type: 'DateTime' }),
+      frequencyAmount: t.input.int(),
+      frequencyUnit: t.input.string(),
+      options: t.input.field({ type: 'JsonObject' }),
+    },
+    resolve: async (query, _root, { input }, ctx) => find(query, await updateCustomerSubscription(ctx, input), ctx),
+  }),
+);
+
+const ACTS = {
+  activateSubscription: {
+    verb: activateSubscription,
+    authScopes: administrators,
+    description:
+      'Lets it run without payment: one that waits starts, one that is due is renewed, a cancelled one goes on.',
+  },
+  resumeSubscription: { verb: resumeSubscription, authScopes: owners, description: 'Takes a cancellation back.' },
+  cancelSubscription: {
+    verb: cancelSubscription,
+    authScopes: owners,
+    description: 'Lets it run to the end of its period. One that waits for payment ends at once.',
+  },
+  terminateSubscription: { verb: terminateSubscription, authScopes: administrators, description: 'Ends it at once.' },
+} as const;
+
+for (const [name, { verb, authScopes, description }] of Object.entries(ACTS)) {
+  builder.mutationField(name, (t) =>
+    t.prismaField({
+      type: PlanSubscription,
+      description,
+      authScopes,
+      errors: {},
+      args: { uid: t.arg.string({ required: true }) },
+      resolve: async (query, _root, { uid }, ctx) => find(query, await verb(ctx satisfies Context, { uid }), ctx),
+    }),
+  );
+}
+
+type Query = Parameters<GraphqlContext['prisma']['subscription']['findUniqueOrThrow']>[0];
+
+function find(
+  query: Omit<Query, 'where'>,
+  { customerId, id }: { customerId: bigint; id: bigint },
+  ctx: GraphqlContext,
+) {
+  return ctx.prisma.subscription.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
+}

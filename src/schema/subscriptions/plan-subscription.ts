@@ -1,0 +1,113 @@
+/** A customer's subscription to a plan in GraphQL; `Subscription` itself is GraphQL's own word. */
+import type { Wished } from '../../domain/billing/create-subscription.ts';
+import { builder } from '../builder.ts';
+import { checkoutUrl, Invoice, readingMoney } from '../invoices/invoice.ts';
+import { Money } from '../plans/money.ts';
+import { Plan } from '../plans/plan.ts';
+
+const SubscriptionEvent = builder.prismaObject('SubscriptionEvent', {
+  name: 'SubscriptionHistoryEntry',
+  authScopes: readingMoney,
+  description: "A row of a subscription's renewal history.",
+  fields: (t) => ({
+    event: t.exposeString('event', {
+      description:
+        '`created`, `started`, `renewal_due`, `renewed`, `change_requested`, `change_withdrawn`, `plan_changed`, `payment_claimed`, `payment_rejected`, `updated`, `cancelled`, `resumed`, `terminated`, `ended`.',
+    }),
+    at: t.expose('at', { type: 'DateTime' }),
+    planUid: t.exposeString('planUid'),
+    amount: t.field({
+      type: Money,
+      nullable: true,
+      select: { amountMinor: true, currencyCode: true },
+      resolve: ({ amountMinor, currencyCode }) =>
+        amountMinor === null || currencyCode === null ? null : { minor: amountMinor, currencyCode },
+    }),
+    invoiceUid: t.exposeString('invoiceUid', { nullable: true }),
+    note: t.exposeString('note', { nullable: true }),
+  }),
+});
+
+export const PlanSubscription = builder.prismaObject('Subscription', {
+  name: 'PlanSubscription',
+  authScopes: readingMoney,
+  description: "A customer's use of a plan.",
+  fields: (t) => ({
+    id: t.expose('id', { type: 'BigInt' }),
+    uid: t.exposeString('uid'),
+    customerId: t.expose('customerId', { type: 'BigInt' }),
+    customerUid: t.string({
+      select: { customer: { select: { uid: true } } },
+      resolve: ({ customer }) => customer.uid,
+    }),
+    customerName: t.string({
+      select: { customer: { select: { name: true } } },
+      resolve: ({ customer }) => customer.name,
+    }),
+    planId: t.expose('planId', { type: 'BigInt' }),
+    plan: t.relation('plan', { type: Plan }),
+    status: t.exposeString('status', {
+      description: "`pending` waits for payment, `active`, `cancelled` runs to its period's end, `ended`.",
+    }),
+    options: t.expose('options', { type: 'JsonObject', description: 'Its own, over those of the plan.' }),
+    disableBilling: t.exposeBoolean('disableBilling', { description: 'Nobody pays for it.' }),
+    frequencyAmount: t.exposeInt('frequencyAmount', { nullable: true, description: "Its own; null: the plan's." }),
+    frequencyUnit: t.exposeString('frequencyUnit', { nullable: true, description: "Its own; null: the plan's." }),
+    currentPeriodStartedAt: t.expose('currentPeriodStartedAt', { type: 'DateTime', nullable: true }),
+    currentPeriodEndsAt: t.expose('currentPeriodEndsAt', { type: 'DateTime', nullable: true }),
+    graceEndsAt: t.expose('graceEndsAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Until when the renewal may be paid; null when none is due.',
+    }),
+    endsAt: t.expose('endsAt', { type: 'DateTime', nullable: true }),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
+    pendingInvoice: t.field({
+      type: Invoice,
+      nullable: true,
+      description: 'What waits for payment.',
+      select: (_args, _ctx, nested) => ({ invoices: nested({ where: { status: 'pending' }, take: 1 }) }),
+      resolve: ({ invoices }) => invoices[0] ?? null,
+    }),
+    history: t.relatedConnection(
+      'history',
+      {
+        type: SubscriptionEvent,
+        cursor: 'customerId_subscriptionId_id',
+        description: 'The renewal history, the newest first.',
+        query: { orderBy: { id: 'desc' } },
+      },
+      { name: 'SubscriptionHistoryConnection' },
+      { name: 'SubscriptionHistoryEdge' },
+    ),
+  }),
+});
+
+export const SubscriptionChange = builder.objectRef<Wished>('SubscriptionChange').implement({
+  description: 'What became of a wish for a plan.',
+  authScopes: readingMoney,
+  fields: (t) => ({
+    subscription: t.prismaField({
+      type: PlanSubscription,
+      resolve: (query, { subscription: { customerId, id } }, _args, ctx) =>
+        ctx.prisma.subscription.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } }),
+    }),
+    invoice: t.prismaField({
+      type: Invoice,
+      nullable: true,
+      description: 'What has to be paid first; null: it is so already.',
+      resolve: (query, { due }, _args, ctx) =>
+        due &&
+        ctx.prisma.invoice.findUniqueOrThrow({
+          ...query,
+          where: { customerId_id: { customerId: due.customerId, id: due.id } },
+        }),
+    }),
+    checkoutUrl: t.string({
+      nullable: true,
+      description: 'Where to read how to pay; null when nothing is due.',
+      resolve: ({ due }, _args, ctx) => due && checkoutUrl(ctx.installation.baseUrl, due.uid),
+    }),
+  }),
+});

@@ -1,0 +1,88 @@
+/** Reading subscriptions: one's own, or for administrators everybody's. */
+import { customerFor, visibleSubscription } from '../../domain/billing/billing-work.ts';
+import { planNotFound } from '../../domain/billing/billing-errors.ts';
+import { findPlan } from '../../domain/billing/plan-store.ts';
+import { findPending, findRunning } from '../../domain/billing/subscription-store.ts';
+import { viewerOf } from '../../domain/context.ts';
+import { builder } from '../builder.ts';
+import { readingMoney } from '../invoices/invoice.ts';
+import { pageArgs, pageWindow, type PageWindow } from '../page.ts';
+import { PlanSubscription } from './plan-subscription.ts';
+
+builder.queryField('subscription', (t) =>
+  t.prismaField({
+    type: PlanSubscription,
+    description: 'One subscription: of the caller, or for an administrator any.',
+    authScopes: readingMoney,
+    errors: {},
+    args: { uid: t.arg.string({ required: true }) },
+    resolve: async (query, _root, { uid }, ctx) => {
+      const { customerId, id } = await visibleSubscription(ctx, uid);
+      return ctx.prisma.subscription.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
+    },
+  }),
+);
+
+builder.queryField('mySubscription', (t) =>
+  t.prismaField({
+    type: PlanSubscription,
+    nullable: true,
+    description: 'The one that runs, else the one that waits for its first payment.',
+    authScopes: readingMoney,
+    resolve: async (query, _root, _args, ctx) => {
+      const { customerId } = viewerOf(ctx);
+      const found = (await findRunning(ctx.db, customerId)) ?? (await findPending(ctx.db, customerId));
+      return found
+        ? ctx.prisma.subscription.findUniqueOrThrow({
+            ...query,
+            where: { customerId_id: { customerId, id: found.id } },
+          })
+        : null;
+    },
+  }),
+);
+
+interface Filter {
+  readonly planId?: bigint;
+  readonly customerId?: bigint;
+  readonly status?: string;
+}
+
+const SubscriptionPage = builder.objectRef<PageWindow & { where: Filter }>('PlanSubscriptionPage').implement({
+  authScopes: { admin: true },
+  fields: (t) => ({
+    nodes: t.prismaField({
+      type: [PlanSubscription],
+      resolve: (query, { where, offset, perPage }, _args, ctx) =>
+        ctx.prisma.subscription.findMany({ ...query, where, orderBy: { id: 'asc' }, skip: offset, take: perPage }),
+    }),
+    total: t.int({ resolve: ({ where }, _args, ctx) => ctx.prisma.subscription.count({ where }) }),
+    page: t.exposeInt('page'),
+    perPage: t.exposeInt('perPage'),
+  }),
+});
+
+builder.queryField('subscriptionsPage', (t) =>
+  t.field({
+    type: SubscriptionPage,
+    description: 'Subscriptions of all customers by numbered pages, the oldest first.',
+    authScopes: { admin: true },
+    errors: {},
+    args: {
+      ...pageArgs(),
+      planUid: t.arg.string(),
+      customerUid: t.arg.string(),
+      status: t.arg.string({ description: '`pending`, `active`, `cancelled` or `ended`.' }),
+    },
+    resolve: async (_root, { planUid, customerUid, status, ...args }, ctx) => {
+      const plan = planUid ? await findPlan(ctx.db, planUid) : null;
+      if (plan === undefined) throw planNotFound();
+      const where = {
+        ...(plan ? { planId: plan.id } : {}),
+        ...(customerUid ? { customerId: await customerFor(ctx, customerUid) } : {}),
+        ...(status ? { status } : {}),
+      };
+      return { ...pageWindow(args), where };
+    },
+  }),
+);
