@@ -4,7 +4,10 @@ import { createActivityRecorder } from '../domain/tracking/activity-recorder.ts'
 import { nowhere, type GeoLocator } from '../domain/tracking/geo-locator.ts';
 import { clickMount } from './click.ts';
 import { confirmMount } from './confirm.ts';
+import { fileMount } from './file.ts';
 import type { InboundMount } from './link-request.ts';
+import { logOutMount } from './log-out.ts';
+import { loginLinkMount } from './login-link.ts';
 import { openMount } from './open.ts';
 import { profileMount } from './profile.ts';
 import { unsubscribeMount } from './unsubscribe.ts';
@@ -30,6 +33,9 @@ export function createInbound(
       confirmMount(ctx),
       webViewMount(ctx, webView),
       profileMount(ctx),
+      fileMount(ctx),
+      loginLinkMount(ctx),
+      logOutMount(ctx),
     ],
     close: () => recorder.close(),
   };

@@ -1,6 +1,6 @@
 /** The published contract between the host and its plugins; plugins import nothing else of the house. */
 export { definePlugin, type Plugin } from './define-plugin.ts';
-export type { Behavior, BehaviorHooks, EventHooks, FilterHooks, Hooks, RegistryHooks } from './hooks.ts';
+export type { AddedCustomer, Behavior, BehaviorHooks, EventHooks, FilterHooks, Hooks, RegistryHooks } from './hooks.ts';
 export {
   SendingError,
   type ConnectionTest,

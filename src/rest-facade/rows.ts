@@ -1,17 +1,35 @@
 /** All rows of the REST interface, resource by resource. */
 import { campaignRows } from './campaigns/routes.ts';
+import { customerRows } from './customers/routes.ts';
+import { exportRows } from './exports/routes.ts';
+import { fileRows } from './files/routes.ts';
 import { importRows } from './imports/routes.ts';
+import { listMailRows } from './list-mails/routes.ts';
+import { personalDataRows } from './personal-data/routes.ts';
 import type { Row } from './row.ts';
 import { listRows } from './lists/routes.ts';
+import { logRows } from './logs/routes.ts';
+import { notificationRows } from './notifications/routes.ts';
 import { sendingServerRows } from './sending-servers/routes.ts';
+import { loginLinkRows } from './session/login-link-routes.ts';
 import { sessionRows } from './session/routes.ts';
 import { subscriberRows } from './subscribers/routes.ts';
+import { suppressionRows } from './suppressions/routes.ts';
 
 export const rows: readonly Row[] = [
   ...sessionRows,
+  ...loginLinkRows,
+  ...customerRows,
   ...campaignRows,
   ...listRows,
   ...importRows,
+  ...fileRows,
+  ...exportRows,
+  ...logRows,
+  ...notificationRows,
+  ...listMailRows,
+  ...personalDataRows,
   ...subscriberRows,
+  ...suppressionRows,
   ...sendingServerRows,
 ];

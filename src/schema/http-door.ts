@@ -1,11 +1,12 @@
 /**
  * GraphQL over HTTP and server-sent events, and the explorer for browsers. Only JSON bodies, only from our own pages
- * or from no page, never credentials by cookie, no CORS.
+ * or from no page, a session's cookie only from our own pages, no CORS.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GraphQLSchema } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
-import { isOwnOrigin } from './check-origin.ts';
+import { rateLimitHeaders, RATE_LIMITED_CODE, RATE_LIMITED_MESSAGE, type CountRequest } from '../lib/rate-limit.ts';
+import { isOwnOrigin, sessionOf } from './check-origin.ts';
 import { graphqlContext, type GraphqlContext } from './context.ts';
 import type { Documents } from './documents.ts';
 import { sendExplorer, wantsExplorer } from './explorer-page.ts';
@@ -22,6 +23,8 @@ export interface DoorOptions {
   readonly means: Means;
   readonly policy: OperationPolicy;
   readonly connections: LiveConnections;
+  /** Absent: there is no limit on requests. */
+  readonly countRequest?: CountRequest | undefined;
 }
 
 /** What the web server found out about a request. */
@@ -62,14 +65,31 @@ export function createHttpDoor(options: DoorOptions): HttpDoor {
       const refusal = refusalOf(req, means.installation.baseUrl);
       if (refusal) return refuse(res, refusal);
       if (policy.introspectionForAll && wantsExplorer(req)) return sendExplorer(req, res);
+      if (!(await passes(options, { req, res, ipAddress }))) return;
       await yoga(req, res, { req, res, ipAddress });
     },
     close: async () => void (await yoga.dispose()),
   };
 }
 
+/** Counts the request, tells what is left of the limit, and answers it when nothing is. */
+async function passes({ countRequest, means }: DoorOptions, { req, res, ipAddress }: NodeContext): Promise<boolean> {
+  const { authorization } = req.headers;
+  const credential = bearerToken(authorization) ?? sessionOf(req, means.installation.baseUrl) ?? null;
+  const verdict = await countRequest?.({ credential, ipAddress });
+  if (!verdict) return true;
+  for (const [name, value] of Object.entries(rateLimitHeaders(verdict))) res.setHeader(name, value);
+  if (verdict.isAllowed) return true;
+  const extensions = { code: RATE_LIMITED_CODE, retryAfterSeconds: verdict.resetSeconds };
+  res.writeHead(429, { 'content-type': 'application/json; charset=utf-8' });
+  res.end(JSON.stringify({ errors: [{ message: RATE_LIMITED_MESSAGE, extensions }] }));
+  return false;
+}
+
 function contextOf({ req, ipAddress }: NodeContext, means: Means): Promise<GraphqlContext> {
-  return makeContext(means, { token: bearerToken(req.headers.authorization), ipAddress, door: 'graphql' });
+  const token = bearerToken(req.headers.authorization);
+  const session = sessionOf(req, means.installation.baseUrl);
+  return makeContext(means, { token, session, ipAddress, door: 'graphql' });
 }
 
 function guard({ documents, policy, connections }: DoorOptions): Plugin<NodeContext> {

@@ -8,7 +8,8 @@ import { execute, GraphQLError, type ExecutionArgs } from 'graphql';
 import { handleProtocols, makeServer, type Context, type Server, type SubscribePayload } from 'graphql-ws';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { messageOf } from '../lib/errors.ts';
-import { isOwnOrigin } from './check-origin.ts';
+import { RATE_LIMITED_CODE, RATE_LIMITED_MESSAGE } from '../lib/rate-limit.ts';
+import { isOwnOrigin, sessionOf } from './check-origin.ts';
 import { freshContext, type GraphqlContext } from './context.ts';
 import type { DoorOptions } from './http-door.ts';
 import {
@@ -120,7 +121,8 @@ function protocolOf(options: DoorOptions): Server<Extra> {
 async function admit({ connectionParams, extra }: Connection, { means, connections }: DoorOptions): Promise<boolean> {
   const { req, ipAddress, transport, socket } = extra;
   const token = tokenOf(connectionParams) ?? bearerToken(req.headers.authorization);
-  const context = await makeContext(means, { token, ipAddress, door: 'graphql' });
+  const session = sessionOf(req, means.installation.baseUrl);
+  const context = await makeContext(means, { token, session, ipAddress, door: 'graphql' });
   if (!context.viewer) return false;
   if (connections.countOf(context.viewer.userId) >= SOCKETS_PER_USER_MAX) {
     transport.close(TOO_MANY_SOCKETS_CODE, `At most ${SOCKETS_PER_USER_MAX} connections per user`);
@@ -145,11 +147,11 @@ function tokenOf(params: Readonly<Record<string, unknown>> | undefined): string 
   return typeof given === 'string' ? (bearerToken(given) ?? given) : undefined;
 }
 
-function prepare(
+async function prepare(
   connection: Connection,
   payload: SubscribePayload,
   options: DoorOptions,
-): ExecutionArgs | readonly GraphQLError[] {
+): Promise<ExecutionArgs | readonly GraphQLError[]> {
   const { schema, documents, policy, means } = options;
   const { context } = connection.extra;
   if (!context) return [new GraphQLError('The connection was not initialised.')];
@@ -160,6 +162,8 @@ function prepare(
       }),
     ];
   }
+  const refusal = await overLimit(context, options);
+  if (refusal) return [refusal];
   try {
     const document = documents.parse(payload.query);
     const faults = documents.validate(document);
@@ -176,4 +180,14 @@ function prepare(
   } catch (error) {
     return [maskError(error, means.log)];
   }
+}
+
+/** An operation on a socket is a request like any other. */
+async function overLimit(context: GraphqlContext, { countRequest }: DoorOptions): Promise<GraphQLError | undefined> {
+  const { viewer, ipAddress } = context;
+  if (!countRequest || !viewer) return undefined;
+  const verdict = await countRequest({ credential: null, tokenId: viewer.tokenId, ipAddress: ipAddress ?? '' });
+  if (!verdict || verdict.isAllowed) return undefined;
+  const extensions = { code: RATE_LIMITED_CODE, retryAfterSeconds: verdict.resetSeconds };
+  return new GraphQLError(RATE_LIMITED_MESSAGE, { extensions });
 }

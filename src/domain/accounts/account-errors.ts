@@ -5,6 +5,8 @@ import {
   NotFoundError,
   RateLimitedError,
   UnauthenticatedError,
+  ValidationError,
+  WrongStateError,
 } from '../../lib/errors.ts';
 
 /** Says the same for an unknown address and for a wrong password: users cannot be enumerated. */
@@ -28,3 +30,23 @@ export const scopeNotHeld = () =>
 const NO_TOKEN = ['API_TOKEN_NOT_FOUND', 'No API token has this uid.'] as const;
 export const apiTokenNotFound = () => new NotFoundError(...NO_TOKEN);
 export const foreignApiToken = () => new ForeignResourceError(...NO_TOKEN);
+
+export const customerNotFound = () => new NotFoundError('CUSTOMER_NOT_FOUND', 'No customer has this uid.');
+export const noCustomerWithEmail = () => new NotFoundError('CUSTOMER_NOT_FOUND', 'No customer has this address.');
+export const userNotFound = () => new NotFoundError('USER_NOT_FOUND', 'No user has this uid.');
+
+export const emailTaken = () => new ValidationError({ email: ['The email has already been taken.'] });
+
+/** Nobody could let anybody in again. */
+export const houseStays = () =>
+  new WrongStateError('CUSTOMER_IS_HOUSE', "The installation's own customer cannot be disabled or deleted.");
+export const notYourself = () =>
+  new WrongStateError('CUSTOMER_IS_YOURS', 'You cannot lock yourself out: another administrator has to do this.');
+
+/** What decides over administrators needs a token that may do everything, not one that was cut down. */
+export const needsFullToken = () =>
+  new ForbiddenError('FULL_TOKEN_NEEDED', 'This concerns an administrator: it needs a token with every scope.');
+export const notALogin = () => new WrongStateError('NOT_A_LOGIN', 'An API token does not log out: revoke it instead.');
+
+export const linksForOthers = () =>
+  new ForbiddenError('NOT_AN_ADMINISTRATOR', 'Only an administrator makes links for others.');

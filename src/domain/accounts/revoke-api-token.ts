@@ -3,8 +3,9 @@ import { sql } from '../../db/database.ts';
 import { sha256 } from '../../lib/crypto.ts';
 import { newApiToken } from '../../lib/ids.ts';
 import { viewerOf, type Context } from '../context.ts';
-import { apiTokenNotFound, foreignApiToken } from './account-errors.ts';
+import { apiTokenNotFound, foreignApiToken, scopeNotHeld } from './account-errors.ts';
 import type { IssuedToken } from './api-token-store.ts';
+import { mayGrant } from './scopes.ts';
 
 /** Ends one of the caller's tokens for good; doing it twice is harmless. Throws NotFoundError `API_TOKEN_NOT_FOUND`. */
 export async function revokeApiToken(ctx: Context, { uid }: { uid: string }): Promise<{ uid: string }> {
@@ -16,10 +17,18 @@ export async function revokeApiToken(ctx: Context, { uid }: { uid: string }): Pr
   return { uid };
 }
 
-/** Gives one of the caller's tokens a new text; the old one ends at once. Throws NotFoundError `API_TOKEN_NOT_FOUND`. */
+/**
+ * Gives one of the caller's tokens a new text; the old one ends at once. Throws NotFoundError `API_TOKEN_NOT_FOUND`;
+ * ForbiddenError `SCOPE_NOT_HELD` for a token that may do more than the one that asks, which would learn its text.
+ */
 export async function rotateApiToken(ctx: Context, { uid }: { uid: string }): Promise<IssuedToken> {
-  const { customerId, userId } = viewerOf(ctx);
+  const { customerId, userId, scopes } = viewerOf(ctx);
   const token = newApiToken();
+  const [held] = await ctx.db.query<{ scopes: string[] }>(sql`
+    SELECT scopes FROM api_token
+     WHERE customer_id = ${customerId} AND uid = ${uid} AND user_id = ${userId} AND revoked_at IS NULL AND kind <> 'session'`);
+  if (!held) throw await missingToken(ctx, uid);
+  if (!held.scopes.every((scope) => mayGrant(scopes, scope))) throw scopeNotHeld();
   // The row gets a new id as well: what is open under the old text is known by the old id, and ends.
   const touched = await ctx.db.execute(sql`
     UPDATE api_token SET digest = ${sha256(token)}, id = DEFAULT, last_used_at = NULL, last_used_ip = NULL

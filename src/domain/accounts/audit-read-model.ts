@@ -1,0 +1,46 @@
+/** Reading the audit trail by key, the newest first. */
+import { empty, sql, type Queryable } from '../../db/database.ts';
+
+export interface AuditEvent {
+  readonly id: bigint;
+  readonly at: Date;
+  /** Of the customer whose things were changed; null when it is gone, or for what is the installation's. */
+  readonly customerUid: string | null;
+  readonly operation: string;
+  readonly targetUid: string | null;
+  readonly fields: readonly string[];
+  readonly door: string;
+  readonly ipAddress: string | null;
+  readonly userUid: string | null;
+  readonly userEmail: string | null;
+  readonly tokenUid: string | null;
+  readonly tokenKind: string | null;
+  /** Somebody else than the customer did it. */
+  readonly isByOperator: boolean;
+}
+
+export interface AuditWindow {
+  /** Null: of all customers. */
+  readonly customerId: bigint | null;
+  /** Only older ones than this. */
+  readonly beforeId: bigint | null;
+  readonly limit: number;
+}
+
+/** A page of the trail. Who of the house did something is the house's business: others see that it was the operator. */
+export async function auditPage(db: Queryable, { customerId, beforeId, limit }: AuditWindow): Promise<AuditEvent[]> {
+  const own = customerId === null ? sql`true` : sql`e.actor_customer_id IS NOT DISTINCT FROM e.customer_id`;
+  return db.query<AuditEvent & Record<string, unknown>>(sql`
+    SELECT e.id, e.at, c.uid AS "customerUid", e.operation, e.target_uid AS "targetUid", e.fields, e.door,
+           e.actor_customer_id IS DISTINCT FROM e.customer_id AS "isByOperator",
+           CASE WHEN ${own} THEN e.ip_address END AS "ipAddress", CASE WHEN ${own} THEN e.user_uid END AS "userUid",
+           CASE WHEN ${own} THEN u.email END AS "userEmail", CASE WHEN ${own} THEN e.token_uid END AS "tokenUid",
+           e.token_kind AS "tokenKind"
+      FROM (SELECT * FROM hot.audit_event e
+             WHERE ${customerId === null ? sql`true` : sql`e.customer_id = ${customerId}`}
+                   ${beforeId === null ? empty : sql`AND e.id < ${beforeId}`}
+             ORDER BY e.id DESC LIMIT ${limit}) e
+      LEFT JOIN customer c ON c.id = e.customer_id
+      LEFT JOIN app_user u ON u.customer_id = e.actor_customer_id AND u.uid = e.user_uid
+     ORDER BY e.id DESC`);
+}

@@ -1,0 +1,27 @@
+/**
+ * Deleting a customer, in two steps: in one transaction it is gone to everybody (its users, tokens and logins are
+ * deleted, its address is free, administrators no longer see it, nothing is sent for it); then a job erases what it
+ * owned, slice by slice, however much that is.
+ */
+import { sql } from '../../db/database.ts';
+import { eraseCustomerJob } from '../../jobs/account-jobs.ts';
+import { enqueue } from '../../jobs/define-job.ts';
+import { inTransaction, type Context } from '../context.ts';
+import { knownCustomer, refuseOwnOrHouse } from './known-customer.ts';
+
+/** Deletes it for good. Throws NotFoundError; WrongStateError `CUSTOMER_IS_HOUSE`, `CUSTOMER_IS_YOURS`. */
+export async function deleteCustomer(ctx: Context, { uid }: { uid: string }): Promise<{ id: bigint; uid: string }> {
+  return inTransaction(ctx, async (inner) => {
+    const customer = await knownCustomer(inner, uid, { lock: true });
+    refuseOwnOrHouse(inner, customer);
+    const { id } = customer;
+    // Its name and address are a person's: they go at once.
+    await inner.db.execute(
+      sql`UPDATE customer SET status = 'deleting', name = '', image = NULL, updated_at = now() WHERE id = ${id}`,
+    );
+    await inner.db.execute(sql`DELETE FROM login_token WHERE customer_id = ${id}`);
+    await inner.db.execute(sql`DELETE FROM app_user WHERE customer_id = ${id}`);
+    await enqueue(inner.db, eraseCustomerJob, { customerId: String(id) }, { key: `erase-customer:${id}` });
+    return { id, uid };
+  });
+}

@@ -1,0 +1,73 @@
+/**
+ * Erases a deleted customer from every table: each table of the product that has a column `customer_id`, whichever
+ * noun's it is, in slices that are a transaction of their own. Nothing has to be added here for a new table. What the
+ * tables do not hold (files on disk) is erased by whoever keeps it, before this.
+ */
+import { raw, sql, type Queryable } from '../../db/database.ts';
+import type { Context } from '../context.ts';
+
+/** Some milliseconds each, so that nobody waits for a lock, and an interrupted job loses little. */
+const ROWS_AT_ONCE = 5_000;
+/** What is referred to goes after what refers to it; foreign keys here are four levels deep at most. */
+const LEVELS_MAX = 10;
+
+/**
+ * Erases until nothing is left, or until `isStopping`: false then, and it has to be called again. A customer that is
+ * not being deleted is left alone.
+ */
+export async function eraseCustomer(
+  ctx: Context,
+  { customerId, isStopping }: { customerId: bigint; isStopping: () => boolean },
+): Promise<boolean> {
+  const { db } = ctx;
+  if (!(await isDeleting(db, customerId))) return true;
+  for (const table of await tenantTables(db)) {
+    let erased = ROWS_AT_ONCE;
+    while (erased === ROWS_AT_ONCE) {
+      if (isStopping()) return false;
+      erased = await eraseSlice(db, table, customerId);
+    }
+  }
+  await eraseOwnTrail(db, customerId);
+  await db.execute(sql`DELETE FROM customer WHERE id = ${customerId} AND status = 'deleting'`);
+  return true;
+}
+
+/** Whether this customer was deleted and is still being erased. */
+export async function isDeleting(db: Queryable, customerId: bigint): Promise<boolean> {
+  return (await db.query(sql`SELECT 1 FROM customer WHERE id = ${customerId} AND status = 'deleting'`)).length > 0;
+}
+
+/** Plain tables and single partitions, those that refer to others first. The audit trail has a rule of its own. */
+async function tenantTables(db: Queryable): Promise<readonly string[]> {
+  const rows = await db.query<{ name: string }>(sql`
+    WITH RECURSIVE tenant AS (
+      SELECT c.oid, format('%I.%I', n.nspname, c.relname) AS name
+        FROM pg_class c
+        JOIN pg_namespace n ON n.oid = c.relnamespace
+        JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'customer_id' AND NOT a.attisdropped
+       WHERE c.relkind = 'r' AND n.nspname IN ('public', 'hot') AND c.oid <> 'hot.audit_event'::regclass
+    ), level(oid, depth) AS (
+      SELECT oid, 0 FROM tenant
+      UNION
+      SELECT k.conrelid, l.depth + 1 FROM level l
+        JOIN pg_constraint k ON k.confrelid = l.oid AND k.contype = 'f' AND k.conrelid <> k.confrelid
+       WHERE l.depth < ${LEVELS_MAX}::int
+    )
+    SELECT t.name FROM tenant t JOIN level l USING (oid) GROUP BY t.oid, t.name ORDER BY max(l.depth) DESC, t.name`);
+  return rows.map(({ name }) => name);
+}
+
+async function eraseSlice(db: Queryable, table: string, customerId: bigint): Promise<number> {
+  // The name comes from the catalogue, quoted by it.
+  return db.execute(sql`
+    DELETE FROM ${raw(table)} WHERE customer_id = ${customerId} AND ctid = ANY(ARRAY(
+      SELECT ctid FROM ${raw(table)} WHERE customer_id = ${customerId} LIMIT ${ROWS_AT_ONCE}))`);
+}
+
+/** What administrators did to it stays on record; what it did itself does not. */
+async function eraseOwnTrail(db: Queryable, customerId: bigint): Promise<void> {
+  await db.execute(sql`
+    DELETE FROM hot.audit_event
+     WHERE customer_id = ${customerId} AND actor_customer_id IS NOT DISTINCT FROM ${customerId}`);
+}

@@ -1,0 +1,139 @@
+/**
+ * Links that log somebody in once (decision D13): 256 random bits, kept as a digest, for ten minutes. Whoever has the
+ * link is in, so it may do no more than whoever asked for it.
+ */
+import { randomBytes } from 'node:crypto';
+import { sql, type Queryable } from '../../db/database.ts';
+import { sha256 } from '../../lib/crypto.ts';
+import { emailKey } from '../../lib/text.ts';
+import { inTransaction, viewerOf, type Context, type TransactionContext, type Viewer } from '../context.ts';
+import { accountDisabled, linksForOthers } from './account-errors.ts';
+import { LOGIN_LINK_MINUTES, LOGIN_LINKS_MAX } from './account-limits.ts';
+import { insertApiToken, pruneLoginTokens, type UserKey } from './api-token-store.ts';
+import { insertAuditEntries } from './audit-trail.ts';
+import { customerWithEmail, knownCustomer, requireFullTokenFor } from './known-customer.ts';
+import { EVERY_SCOPE, holdsScope } from './scopes.ts';
+
+const TOKEN_BYTES = 32;
+/** 32 bytes in base64url. */
+const TOKEN_PATTERN = /^[\w-]{43}$/;
+
+/** Below the base address. */
+export const LOGIN_LINK_PATH = '/login/token';
+
+/** Whose link it is to be; an administrator may name a customer, anybody else is himself. */
+export interface LoginLinkTarget {
+  readonly customerUid?: string | null | undefined;
+  readonly email?: string | null | undefined;
+}
+
+export interface LoginLink {
+  readonly customerId: bigint;
+  readonly userId: bigint;
+  /** In clear: shown once, and nowhere kept. */
+  readonly token: string;
+  readonly url: string;
+  readonly expiresAt: Date;
+}
+
+/**
+ * A link for the caller, or for the first user of a customer. Throws NotFoundError `CUSTOMER_NOT_FOUND`, ForbiddenError
+ * `ACCOUNT_DISABLED`, `FULL_TOKEN_NEEDED`, `NOT_AN_ADMINISTRATOR`.
+ */
+export async function createLoginLink(ctx: Context, target: LoginLinkTarget): Promise<LoginLink> {
+  const { scopes, ...user } = await targetOf(ctx, target);
+  const token = randomBytes(TOKEN_BYTES).toString('base64url');
+  return inTransaction(ctx, async ({ db }) => {
+    const expiresAt = await insertLink(db, user, { token, scopes });
+    await dropOldLinks(db, user);
+    const url = `${ctx.installation.baseUrl}${LOGIN_LINK_PATH}/${token}`;
+    return { ...user, token, url, expiresAt };
+  });
+}
+
+/** A session in exchange for a link: the text of its cookie. Undefined when the link is unknown, used or over. */
+export async function useLoginLink(ctx: Context, token: string): Promise<{ session: string } | undefined> {
+  if (!TOKEN_PATTERN.test(token)) return undefined;
+  return inTransaction(ctx, async (inner) => {
+    const link = await takeLink(inner, token);
+    if (!link) return undefined;
+    const { customerId, userId, scopes } = link;
+    await pruneLoginTokens(inner.db, link);
+    const name = `Session ${ctx.clock.now().toISOString().slice(0, 16).replace('T', ' ')}`;
+    const session = await insertApiToken(inner.db, { customerId, userId, kind: 'session', name, scopes });
+    await insertAuditEntries(inner.db, [
+      {
+        ...{ customerId, operation: 'useLoginLink', targetUid: session.uid, fields: [] },
+        actor: { customerId, userId, tokenUid: session.uid, tokenKind: 'session' },
+        ...{ door: 'page', ipAddress: ctx.ipAddress },
+      },
+    ]);
+    return { session: session.token };
+  });
+}
+
+interface Target extends UserKey {
+  readonly scopes: readonly string[];
+}
+
+async function targetOf(ctx: Context, { customerUid, email }: LoginLinkTarget): Promise<Target> {
+  const viewer = viewerOf(ctx);
+  if (!customerUid && !email) return ownTarget(viewer);
+  if (!viewer.isAdmin || !holdsScope(viewer.scopes, 'admin')) return namedOneself(ctx, { customerUid, email });
+  const customer = customerUid ? await knownCustomer(ctx, customerUid) : await customerWithEmail(ctx, email ?? '');
+  if (customer.userId === viewer.userId) return ownTarget(viewer);
+  requireFullTokenFor(viewer, customer);
+  if (customer.status !== 'active') throw accountDisabled();
+  return { customerId: customer.id, userId: customer.userId, scopes: [EVERY_SCOPE] };
+}
+
+/** Clients that always name somebody name themselves; of everybody else a customer learns nothing, not even that he is. */
+async function namedOneself(ctx: Context, { customerUid, email }: LoginLinkTarget): Promise<Target> {
+  const viewer = viewerOf(ctx);
+  const [own] = await ctx.db.query<{ uid: string; emailKey: string }>(sql`
+    SELECT c.uid, u.email_key AS "emailKey" FROM app_user u JOIN customer c ON c.id = u.customer_id
+     WHERE u.customer_id = ${viewer.customerId} AND u.id = ${viewer.userId}`);
+  const isOneself = customerUid ? own?.uid === customerUid : own?.emailKey === emailKey((email ?? '').trim());
+  if (!isOneself) throw linksForOthers();
+  return ownTarget(viewer);
+}
+
+function ownTarget({ customerId, userId, scopes }: Viewer): Target {
+  return { customerId, userId, scopes };
+}
+
+async function insertLink(
+  db: Queryable,
+  { customerId, userId }: UserKey,
+  { token, scopes }: { token: string; scopes: readonly string[] },
+): Promise<Date> {
+  const [row] = await db.query<{ expiresAt: Date }>(sql`
+    INSERT INTO login_token (customer_id, digest, user_id, scopes, expires_at)
+    VALUES (${customerId}, ${sha256(token)}, ${userId}, ${scopes}, now() + make_interval(mins => ${LOGIN_LINK_MINUTES}))
+    RETURNING expires_at AS "expiresAt"`);
+  if (!row) throw new Error('Assertion failed: an insert returns its row');
+  return row.expiresAt;
+}
+
+/** Those that are over, and the oldest beyond the bound. */
+async function dropOldLinks(db: Queryable, { customerId, userId }: UserKey): Promise<void> {
+  await db.execute(sql`
+    DELETE FROM login_token WHERE customer_id = ${customerId} AND digest IN (
+      SELECT digest FROM (
+        SELECT digest, used_at IS NOT NULL OR expires_at <= now() AS is_over,
+               row_number() OVER (ORDER BY created_at DESC, digest) AS place
+          FROM login_token WHERE customer_id = ${customerId} AND user_id = ${userId}) t
+       WHERE is_over OR place > ${LOGIN_LINKS_MAX})`);
+}
+
+/** Exactly one of any number of calls at once gets it: the others wait for its row, and find it used. */
+async function takeLink({ db }: TransactionContext, token: string): Promise<Target | undefined> {
+  const [link] = await db.query<Target & Record<string, unknown>>(sql`
+    UPDATE login_token l SET used_at = now()
+      FROM app_user u, customer c
+     WHERE l.digest = ${sha256(token)} AND l.used_at IS NULL AND l.expires_at > now()
+       AND u.customer_id = l.customer_id AND u.id = l.user_id AND u.status = 'active'
+       AND c.id = l.customer_id AND c.status = 'active'
+    RETURNING l.customer_id AS "customerId", l.user_id AS "userId", l.scopes`);
+  return link;
+}

@@ -1,0 +1,43 @@
+/**
+ * The cookie of a session. It is the browser's and nobody else's: no script reads it, it goes to this very host only
+ * (`__Host-`, RFC 6265bis 4.1.3.2), and not with requests that other sites begin, but for following a link. The server
+ * decides when the session ends, not the cookie.
+ */
+
+/** As long as browsers keep any cookie: 400 days. */
+const MAX_AGE_SECONDS = 400 * 86_400;
+const VALUE_PATTERN = /^[A-Za-z0-9]{60}$/;
+
+/** The cookie's name; without https there is neither `Secure` nor the prefix that demands it. */
+export function sessionCookieName(baseUrl: string): string {
+  return isSecure(baseUrl) ? '__Host-mailwright_session' : 'mailwright_session';
+}
+
+/** The `Set-Cookie` of a session. */
+export function sessionCookie(baseUrl: string, session: string): string {
+  return `${sessionCookieName(baseUrl)}=${session}; Max-Age=${MAX_AGE_SECONDS}${attributes(baseUrl)}`;
+}
+
+/** The `Set-Cookie` that takes the cookie away. */
+export function noSessionCookie(baseUrl: string): string {
+  return `${sessionCookieName(baseUrl)}=; Max-Age=0${attributes(baseUrl)}`;
+}
+
+/** The session in a `Cookie` header. Sent twice it is none: one of the two is somebody's trick. */
+export function sessionIn(cookies: string | undefined, baseUrl: string): string | undefined {
+  const prefix = `${sessionCookieName(baseUrl)}=`;
+  const found = (cookies ?? '').split(';').flatMap((one) => {
+    const cookie = one.trim();
+    return cookie.startsWith(prefix) ? [cookie.slice(prefix.length)] : [];
+  });
+  const [value] = found;
+  return found.length === 1 && value !== undefined && VALUE_PATTERN.test(value) ? value : undefined;
+}
+
+function attributes(baseUrl: string): string {
+  return `; Path=/; HttpOnly; SameSite=Lax${isSecure(baseUrl) ? '; Secure' : ''}`;
+}
+
+function isSecure(baseUrl: string): boolean {
+  return baseUrl.startsWith('https:');
+}

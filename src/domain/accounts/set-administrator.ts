@@ -1,0 +1,43 @@
+/** Making a user an administrator and back (decision D45: a right of a user, not another kind of user). */
+import { sql } from '../../db/database.ts';
+import { isUid } from '../../lib/ids.ts';
+import { inTransaction, viewerOf, type Context } from '../context.ts';
+import { needsFullToken, notYourself, userNotFound } from './account-errors.ts';
+import { endOtherLogins } from './end-other-logins.ts';
+import { EVERY_SCOPE } from './scopes.ts';
+
+export interface SetAdministratorInput {
+  readonly userUid: string;
+  readonly isAdmin: boolean;
+}
+
+/**
+ * Gives or takes the right. A change ends every login of the user and what is open under its tokens. Throws NotFoundError
+ * `USER_NOT_FOUND`; WrongStateError `CUSTOMER_IS_YOURS`: nobody takes the right from himself, so that one is always left;
+ * ForbiddenError `FULL_TOKEN_NEEDED`.
+ */
+export async function setAdministrator(
+  ctx: Context,
+  { userUid, isAdmin }: SetAdministratorInput,
+): Promise<{ customerId: bigint; userId: bigint; uid: string }> {
+  const viewer = viewerOf(ctx);
+  if (!viewer.scopes.includes(EVERY_SCOPE)) throw needsFullToken();
+  return inTransaction(ctx, async ({ db }) => {
+    const [user] = isUid(userUid)
+      ? await db.query<{ customerId: bigint; userId: bigint; isAdmin: boolean }>(sql`
+          SELECT u.customer_id AS "customerId", u.id AS "userId", u.is_admin AS "isAdmin"
+            FROM app_user u JOIN customer c ON c.id = u.customer_id
+           WHERE u.uid = ${userUid} AND c.status <> 'deleting' FOR UPDATE OF u`)
+      : [];
+    if (!user) throw userNotFound();
+    if (user.userId === viewer.userId && !isAdmin) throw notYourself();
+    if (user.isAdmin !== isAdmin) {
+      const { customerId, userId } = user;
+      await db.execute(
+        sql`UPDATE app_user SET is_admin = ${isAdmin}, updated_at = now() WHERE customer_id = ${customerId} AND id = ${userId}`,
+      );
+      await endOtherLogins(db, { customerId, userId });
+    }
+    return { customerId: user.customerId, userId: user.userId, uid: userUid };
+  });
+}

@@ -1,0 +1,52 @@
+/**
+ * Shutting a customer out and letting it in again. A disabled customer's tokens are refused at once and its logins are
+ * over; what it has under way is paused and stays so, because a newsletter of last month must not go out by itself when
+ * the customer is back (decision record 0052). Links in mails that are out keep working: people must be able to leave.
+ */
+import { sql } from '../../db/database.ts';
+import { pauseCustomerCampaignsJob } from '../../jobs/account-jobs.ts';
+import { enqueue } from '../../jobs/define-job.ts';
+import { inTransaction, type Context, type TransactionContext } from '../context.ts';
+import type { Customer, CustomerStatus } from './customer.ts';
+import { endOtherLogins } from './end-other-logins.ts';
+import { knownCustomer, refuseOwnOrHouse } from './known-customer.ts';
+
+/** Sending is stopped before other work is begun. */
+const PAUSE_PRIORITY = -100;
+
+/** Disables it; doing it twice is harmless. Throws NotFoundError; WrongStateError `CUSTOMER_IS_HOUSE`, `CUSTOMER_IS_YOURS`. */
+export async function disableCustomer(ctx: Context, { uid }: { uid: string }): Promise<{ id: bigint; uid: string }> {
+  return inTransaction(ctx, async (inner) => {
+    const customer = await knownCustomer(inner, uid, { lock: true });
+    refuseOwnOrHouse(inner, customer);
+    await setStatus(inner, customer, 'disabled');
+    await endLogins(inner, customer);
+    await enqueue(
+      inner.db,
+      pauseCustomerCampaignsJob,
+      { customerId: String(customer.id) },
+      { priority: PAUSE_PRIORITY, key: `pause-of-customer:${customer.id}` },
+    );
+    return { id: customer.id, uid };
+  });
+}
+
+/** Lets it in again; doing it twice is harmless. Throws NotFoundError `CUSTOMER_NOT_FOUND`. */
+export async function enableCustomer(ctx: Context, { uid }: { uid: string }): Promise<{ id: bigint; uid: string }> {
+  return inTransaction(ctx, async (inner) => {
+    const customer = await knownCustomer(inner, uid, { lock: true });
+    await setStatus(inner, customer, 'active');
+    return { id: customer.id, uid };
+  });
+}
+
+async function setStatus({ db }: TransactionContext, { id }: Customer, status: CustomerStatus): Promise<void> {
+  await db.execute(
+    sql`UPDATE customer SET status = ${status}, updated_at = now() WHERE id = ${id} AND status <> ${status}`,
+  );
+}
+
+async function endLogins({ db }: TransactionContext, { id }: Customer): Promise<void> {
+  const users = await db.query<{ id: bigint }>(sql`SELECT id FROM app_user WHERE customer_id = ${id}`);
+  for (const user of users) await endOtherLogins(db, { customerId: id, userId: user.id });
+}

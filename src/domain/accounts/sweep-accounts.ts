@@ -1,0 +1,34 @@
+/** Drops what has ended and nobody looks at any more. Run by the clock; slices, so that nobody waits for a lock. */
+import { sql, type Sql } from '../../db/database.ts';
+import type { Context } from '../context.ts';
+import { AUDIT_KEPT_DAYS } from './account-limits.ts';
+
+const ROWS_AT_ONCE = 5_000;
+/** An ended login is shown to its owner for a while: "who was that?" is asked late. */
+const ENDED_KEPT_DAYS = 30;
+
+/** Drops ended logins and links, and what of the audit trail is older than it has to be. */
+export async function sweepAccounts(ctx: Context): Promise<void> {
+  await inSlices(
+    ctx,
+    sql`DELETE FROM login_token WHERE (customer_id, digest) IN (
+    SELECT customer_id, digest FROM login_token WHERE expires_at < now() LIMIT ${ROWS_AT_ONCE})`,
+  );
+  await inSlices(
+    ctx,
+    sql`DELETE FROM api_token WHERE (customer_id, id) IN (
+    SELECT customer_id, id FROM api_token
+     WHERE least(revoked_at, expires_at) < now() - make_interval(days => ${ENDED_KEPT_DAYS}) LIMIT ${ROWS_AT_ONCE})`,
+  );
+  // Ids grow with time: the oldest are at the beginning of the index.
+  await inSlices(
+    ctx,
+    sql`DELETE FROM hot.audit_event WHERE id IN (
+    SELECT id FROM (SELECT id, at FROM hot.audit_event ORDER BY id LIMIT ${ROWS_AT_ONCE}) oldest
+     WHERE at < now() - make_interval(days => ${AUDIT_KEPT_DAYS}))`,
+  );
+}
+
+async function inSlices({ db }: Context, statement: Sql): Promise<void> {
+  while ((await db.execute(statement)) === ROWS_AT_ONCE);
+}

@@ -1,0 +1,91 @@
+/** What an administrator changes of a customer: its first user's address, names and password, time zone, language. */
+import { ValidationError } from '../../lib/errors.ts';
+import { checkInput, emailKey } from '../../lib/text.ts';
+import { inTransaction, viewerOf, type Context } from '../context.ts';
+import { emailTaken } from './account-errors.ts';
+import { isEmailConflict, writeCustomer, writeUser } from './customer-store.ts';
+import { changedCustomerInput, customerName, type Customer } from './customer.ts';
+import { endOtherLogins } from './end-other-logins.ts';
+import { knownCustomer, requireFullTokenFor } from './known-customer.ts';
+import { faultsOfNewPassword } from './new-password.ts';
+import { hashPassword } from './password.ts';
+
+export interface UpdateCustomerInput {
+  readonly uid: string;
+  readonly email?: string | null | undefined;
+  readonly password?: string | null | undefined;
+  readonly firstName?: string | null | undefined;
+  readonly lastName?: string | null | undefined;
+  readonly timezone?: string | null | undefined;
+  readonly languageId?: number | null | undefined;
+}
+
+/**
+ * Changes what is given; a new password ends every login of the user. Throws NotFoundError `CUSTOMER_NOT_FOUND`,
+ * ValidationError, ForbiddenError `FULL_TOKEN_NEEDED` for an administrator's address or password.
+ */
+export async function updateCustomer(ctx: Context, input: UpdateCustomerInput): Promise<{ id: bigint; uid: string }> {
+  const customer = await knownCustomer(ctx, input.uid);
+  const values = await checkedValues(input, customer);
+  if (values.email !== undefined || values.passwordHash !== undefined) requireFullTokenFor(viewerOf(ctx), customer);
+  const { id, uid, userId } = customer;
+  await inTransaction(ctx, async ({ db }) => {
+    await writeUser(db, { customerId: id, userId }, values);
+    const { timezone, languageId } = values;
+    await writeCustomer(db, id, { timezone, languageId, name: newName(customer, values) });
+    if (values.passwordHash !== undefined)
+      await endOtherLogins(db, { customerId: id, userId, ...ownLogin(ctx, userId) });
+  }).catch((error: unknown) => {
+    throw isEmailConflict(error) ? emailTaken() : error;
+  });
+  return { id, uid };
+}
+
+async function checkedValues(input: UpdateCustomerInput, customer: Customer) {
+  const { uid: _, email, password, ...others } = input;
+  // A form sends every field; an address or a password cannot be taken away, so nothing there changes nothing.
+  const { data, errors } = checkInput(changedCustomerInput, { ...others, ...(email ? { email } : {}) });
+  const owner = { email: email ?? customer.email, names: [input.firstName, input.lastName] };
+  const faults = password ? await faultsOfNewPassword(password, owner) : [];
+  if (errors || faults.length > 0)
+    throw new ValidationError({ ...errors, ...(faults.length > 0 ? { password: faults } : {}) });
+  return {
+    email: data.email,
+    emailKey: data.email && emailKey(data.email),
+    ...profileValues(data),
+    languageId: data.languageId,
+    passwordHash: password ? await hashPassword(password) : undefined,
+  };
+}
+
+/** undefined leaves alone, null clears. */
+export function profileValues(given: {
+  firstName?: string | null | undefined;
+  lastName?: string | null | undefined;
+  timezone?: string | null | undefined;
+}) {
+  const { firstName, lastName, timezone } = given;
+  return {
+    firstName: firstName === null ? '' : firstName,
+    lastName: lastName === null ? '' : lastName,
+    timezone: timezone === undefined ? undefined : timezone || 'UTC',
+  };
+}
+
+type NewNames = { firstName?: string | undefined; lastName?: string | undefined; email?: string | undefined };
+
+/** A customer is called as its first user, unless it is the house. */
+function newName(customer: Customer, { firstName, lastName, email }: NewNames): string | undefined {
+  if (customer.isHouse) return undefined;
+  return customerName({
+    firstName: firstName ?? customer.firstName,
+    lastName: lastName ?? customer.lastName,
+    email: email ?? customer.email,
+  });
+}
+
+/** An administrator who sets his own password this way stays in. */
+function ownLogin(ctx: Context, userId: bigint): { tokenId?: bigint } {
+  const viewer = viewerOf(ctx);
+  return viewer.userId === userId ? { tokenId: viewer.tokenId } : {};
+}

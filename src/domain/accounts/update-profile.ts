@@ -1,0 +1,61 @@
+/** What a user changes of himself: names, time zone, address and password. The last two need the password of now. */
+import { ValidationError } from '../../lib/errors.ts';
+import { checkInput, emailKey } from '../../lib/text.ts';
+import { inTransaction, viewerOf, type Context } from '../context.ts';
+import { emailTaken } from './account-errors.ts';
+import { confirmPassword } from './confirm-password.ts';
+import { isEmailConflict, writeUser } from './customer-store.ts';
+import { changedCustomerInput } from './customer.ts';
+import { endOtherLogins } from './end-other-logins.ts';
+import { checkNewPassword } from './new-password.ts';
+import { hashPassword } from './password.ts';
+import { profileValues } from './update-customer.ts';
+
+export interface UpdateProfileInput {
+  readonly firstName?: string | null | undefined;
+  readonly lastName?: string | null | undefined;
+  readonly timezone?: string | null | undefined;
+  readonly email?: string | null | undefined;
+  /** Needed with a new address: whoever has a stolen token must not be able to make the account his own. */
+  readonly currentPassword?: string | null | undefined;
+}
+
+interface UserKey {
+  readonly customerId: bigint;
+  readonly userId: bigint;
+}
+
+const profile = changedCustomerInput.omit({ languageId: true });
+
+/** Changes what is given. Throws ValidationError. */
+export async function updateProfile(ctx: Context, input: UpdateProfileInput): Promise<UserKey> {
+  const { customerId, userId } = viewerOf(ctx);
+  const { currentPassword, email, ...names } = input;
+  const { data, errors } = checkInput(profile, { ...names, ...(email ? { email } : {}) });
+  if (errors) throw new ValidationError(errors);
+  if (data.email !== undefined) await confirmPassword(ctx, currentPassword ?? '', 'currentPassword');
+  const values = { ...profileValues(data), email: data.email, emailKey: data.email && emailKey(data.email) };
+  await inTransaction(ctx, ({ db }) => writeUser(db, { customerId, userId }, values)).catch((error: unknown) => {
+    throw isEmailConflict(error) ? emailTaken() : error;
+  });
+  return { customerId, userId };
+}
+
+/**
+ * Sets a new password. Every other login of the user ends at once, with what is open under it, and so do one-time links.
+ * Throws ValidationError on `currentPassword` or `newPassword`; RateLimitedError after too many wrong ones.
+ */
+export async function changePassword(
+  ctx: Context,
+  { currentPassword, newPassword }: { currentPassword: string; newPassword: string },
+): Promise<UserKey> {
+  const { customerId, userId, tokenId } = viewerOf(ctx);
+  await checkNewPassword(newPassword, {}, 'newPassword');
+  await confirmPassword(ctx, currentPassword, 'currentPassword');
+  const passwordHash = await hashPassword(newPassword);
+  await inTransaction(ctx, async ({ db }) => {
+    await writeUser(db, { customerId, userId }, { passwordHash });
+    await endOtherLogins(db, { customerId, userId, tokenId });
+  });
+  return { customerId, userId };
+}

@@ -1,0 +1,54 @@
+/**
+ * The link that logs somebody in once (decision D13). Following it is enough: a person lands logged in. What looks for
+ * links in mails and messages must not use it up: HEAD and OPTIONS change nothing, and whatever looks like a program
+ * gets a page with a button instead.
+ */
+import { LOGIN_LINK_PATH, useLoginLink } from '../domain/accounts/login-link.ts';
+import { sessionCookie } from '../domain/accounts/session-cookie.ts';
+import type { Context } from '../domain/context.ts';
+import { html } from '../lib/html.ts';
+import { linkMount, type InboundMount, type LinkRequest } from './link-request.ts';
+import { sendBodyTooLarge } from './notices.ts';
+import { sendPage, setPublicHeaders } from './page.ts';
+import { readForm } from './read-form.ts';
+
+/** `/login/token/<token>`. */
+export function loginLinkMount(ctx: Context): InboundMount {
+  return linkMount(ctx, {
+    prefix: LOGIN_LINK_PATH,
+    methods: ['GET', 'HEAD', 'POST'],
+    async serve(request) {
+      const { method, res, visitor } = request;
+      if (method === 'POST') return (await readForm(request.req)) ? logIn(request) : sendBodyTooLarge(res);
+      if (method === 'HEAD' || visitor.isMachine) return ask(res);
+      return logIn(request);
+    },
+  });
+}
+
+async function logIn({ ctx, res, token }: LinkRequest): Promise<void> {
+  const used = await useLoginLink(ctx, token);
+  if (!used) return sendOver(res);
+  const { baseUrl } = ctx.installation;
+  setPublicHeaders(res);
+  res.writeHead(303, { Location: `${baseUrl}/`, 'Set-Cookie': sessionCookie(baseUrl, used.session) });
+  res.end();
+}
+
+/** Says nothing of whether the link still works: asking must not be a way to find out. */
+function ask(res: LinkRequest['res']): void {
+  sendPage(res, 200, {
+    title: 'Log in',
+    body: html`<p>This link logs you in, once.</p>
+<form method="post">
+<button type="submit">Log in</button>
+</form>`,
+  });
+}
+
+function sendOver(res: LinkRequest['res']): void {
+  sendPage(res, 404, {
+    title: 'This link does not work',
+    body: html`<p>It was used before, its ten minutes are over, or the address is incomplete. Ask for a new one.</p>`,
+  });
+}

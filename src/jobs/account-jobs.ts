@@ -1,0 +1,30 @@
+/** Jobs of customers and of what accounts leave behind. */
+import { z } from 'zod';
+import { defineJob } from './define-job.ts';
+
+const id = z.coerce.bigint();
+
+/** A tenant that is gone to everybody must go from the tables as well: the queue tries for days. */
+const ERASE_ATTEMPTS_MAX = 25;
+const PAUSE_ATTEMPTS_MAX = 15;
+
+/** Erases everything of a customer that was deleted, slice by slice. */
+export const eraseCustomerJob = defineJob({
+  name: 'accounts.erase-customer',
+  payload: z.object({ customerId: id }),
+  attemptsMax: ERASE_ATTEMPTS_MAX,
+});
+
+/** Pauses what a customer has under way, when it was disabled. */
+export const pauseCustomerCampaignsJob = defineJob({
+  name: 'campaigns.pause-of-customer',
+  payload: z.object({ customerId: id }),
+  attemptsMax: PAUSE_ATTEMPTS_MAX,
+});
+
+/** Drops what has ended: sessions, login tokens and links, and the oldest of the audit trail. */
+export const sweepAccountsJob = defineJob({
+  name: 'accounts.sweep',
+  payload: z.looseObject({}),
+  attemptsMax: 1,
+});

@@ -1,0 +1,79 @@
+/** The audit trail: a customer reads its own, an administrator everybody's. Nothing here changes it. */
+import { resolveCursorConnection, type ResolveCursorConnectionArgs } from '@pothos/plugin-relay';
+import { auditPage, type AuditEvent } from '../../domain/accounts/audit-read-model.ts';
+import { knownCustomer } from '../../domain/accounts/known-customer.ts';
+import { holdsScope } from '../../domain/accounts/scopes.ts';
+import { viewerOf } from '../../domain/context.ts';
+import { ForbiddenError, ValidationError } from '../../lib/errors.ts';
+import { builder } from '../builder.ts';
+import type { GraphqlContext } from '../context.ts';
+import { FIRST_DEFAULT, FIRST_MAX } from '../limits.ts';
+
+const AuditEventType = builder.objectRef<AuditEvent>('AuditEvent').implement({
+  description: 'Something that was changed: by whom, when, from where. What was given is not kept, only its names.',
+  authScopes: { scope: 'account:read' },
+  fields: (t) => ({
+    at: t.expose('at', { type: 'DateTime' }),
+    customerUid: t.exposeString('customerUid', { nullable: true, description: 'Whose things were changed.' }),
+    operation: t.exposeString('operation', { description: 'The name of the mutation; over REST too.' }),
+    targetUid: t.exposeString('targetUid', { nullable: true }),
+    fields: t.stringList({ resolve: ({ fields }) => [...fields], description: 'Names of what was given.' }),
+    door: t.exposeString('door', { description: '`graphql`, `rest` or `page`.' }),
+    ipAddress: t.exposeString('ipAddress', { nullable: true }),
+    userUid: t.exposeString('userUid', { nullable: true }),
+    userEmail: t.exposeString('userEmail', { nullable: true, description: "The user's address now." }),
+    tokenUid: t.exposeString('tokenUid', { nullable: true, description: 'Of the token or session it was done with.' }),
+    tokenKind: t.exposeString('tokenKind', { nullable: true }),
+    isByOperator: t.exposeBoolean('isByOperator', {
+      description: 'Done by an administrator of the installation; who and from where, only administrators see.',
+    }),
+  }),
+});
+
+builder.queryField('auditEvents', (t) =>
+  t.connection(
+    {
+      type: AuditEventType,
+      description:
+        'What was changed, the newest first: of the own customer; of all, or of one, for administrators. Forward only.',
+      authScopes: { scope: 'account:read' },
+      args: {
+        customerUid: t.arg.string({ description: 'For administrators.' }),
+        everybody: t.arg.boolean({ description: 'For administrators: of all customers.' }),
+      },
+      resolve: async (_root, args, ctx) => {
+        const customerId = await whose(ctx, args);
+        return resolveCursorConnection(
+          { args, defaultSize: FIRST_DEFAULT, maxSize: FIRST_MAX, toCursor: ({ id }: AuditEvent) => String(id) },
+          async ({ after, before, limit, inverted }: ResolveCursorConnectionArgs) => {
+            if (inverted || before !== undefined)
+              throw new ValidationError({ before: ['The trail is read forward: use first and after.'] });
+            return auditPage(ctx.db, { customerId, beforeId: positionOf(after), limit });
+          },
+        );
+      },
+    },
+    { name: 'AuditEventConnection' },
+    { name: 'AuditEventEdge' },
+  ),
+);
+
+interface Whose {
+  readonly customerUid?: string | null | undefined;
+  readonly everybody?: boolean | null | undefined;
+}
+
+/** Null: everybody's. */
+async function whose(ctx: GraphqlContext, { customerUid, everybody }: Whose): Promise<bigint | null> {
+  const viewer = viewerOf(ctx);
+  if (!customerUid && !everybody) return viewer.customerId;
+  if (!viewer.isAdmin || !holdsScope(viewer.scopes, 'admin'))
+    throw new ForbiddenError('FORBIDDEN', "Only an administrator reads others' trails.");
+  return customerUid ? (await knownCustomer(ctx, customerUid)).id : null;
+}
+
+function positionOf(cursor: string | undefined): bigint | null {
+  if (cursor === undefined) return null;
+  if (!/^\d{1,18}$/.test(cursor)) throw new ValidationError({ after: ['This is no cursor of this connection.'] });
+  return BigInt(cursor);
+}

@@ -1,0 +1,28 @@
+/** Links that log somebody in once. */
+import { createLoginLink, type LoginLink } from '../../domain/accounts/login-link.ts';
+import { builder } from '../builder.ts';
+
+const LoginLinkType = builder.objectRef<LoginLink>('LoginLink').implement({
+  description: 'A link that works once, for ten minutes. Shown this once, kept nowhere.',
+  authScopes: { scope: 'account:write' },
+  fields: (t) => ({
+    token: t.exposeString('token'),
+    url: t.exposeString('url'),
+    expiresAt: t.expose('expiresAt', { type: 'DateTime' }),
+  }),
+});
+
+builder.mutationField('createLoginLink', (t) =>
+  t.fieldWithInput({
+    type: LoginLinkType,
+    description:
+      'A link that logs the caller in, with what this token may do; an administrator may name a customer instead, whose first user is then logged in.',
+    authScopes: { scope: 'account:write' },
+    errors: {},
+    input: {
+      customerUid: t.input.string({ description: 'For administrators.' }),
+      email: t.input.string({ description: "For administrators: the address of one of the customer's users." }),
+    },
+    resolve: (_root, { input }, ctx) => createLoginLink(ctx, input),
+  }),
+);

@@ -1,0 +1,58 @@
+/** What a user changes of himself. */
+import { logOut } from '../../domain/accounts/log-out.ts';
+import { changePassword, updateProfile } from '../../domain/accounts/update-profile.ts';
+import { builder } from '../builder.ts';
+import { User } from './user.ts';
+
+const WRITING = { scope: 'account:write' } as const;
+
+builder.mutationField('updateProfile', (t) =>
+  t.prismaFieldWithInput({
+    type: User,
+    description: 'Changes what is given of the user of the token.',
+    authScopes: WRITING,
+    errors: {},
+    input: {
+      firstName: t.input.string(),
+      lastName: t.input.string(),
+      timezone: t.input.string({ description: 'A name of the IANA database.' }),
+      email: t.input.string({ description: 'Needs `currentPassword`.' }),
+      currentPassword: t.input.string(),
+    },
+    resolve: async (query, _root, { input }, ctx) => {
+      const { customerId, userId: id } = await updateProfile(ctx, input);
+      return ctx.prisma.user.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
+    },
+  }),
+);
+
+builder.mutationField('changePassword', (t) =>
+  t.prismaFieldWithInput({
+    type: User,
+    description:
+      'Sets a new password. Every other login of the user and every one-time link ends at once; API tokens made by hand stay.',
+    authScopes: WRITING,
+    executionsMax: 1,
+    errors: {},
+    input: { currentPassword: t.input.string({ required: true }), newPassword: t.input.string({ required: true }) },
+    resolve: async (query, _root, { input }, ctx) => {
+      const { customerId, userId: id } = await changePassword(ctx, input);
+      return ctx.prisma.user.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
+    },
+  }),
+);
+
+const LoggedOut = builder.objectRef<{ uid: string }>('LoggedOut').implement({
+  authScopes: { authenticated: true },
+  fields: (t) => ({ uid: t.exposeString('uid', { description: 'Of the login that has ended.' }) }),
+});
+
+builder.mutationField('logOut', (t) =>
+  t.field({
+    type: LoggedOut,
+    description: 'Ends the session or the login token that asks. An API token does not log out: revoke it.',
+    authScopes: { authenticated: true },
+    errors: {},
+    resolve: (_root, _args, ctx) => logOut(ctx),
+  }),
+);

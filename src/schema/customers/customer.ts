@@ -1,0 +1,37 @@
+/** What more there is to know of a customer: the user it began with, its language, the period of its plan. */
+import { Customer, OWN_USER, User } from '../accounts/user.ts';
+import { builder } from '../builder.ts';
+import { definePage } from '../page.ts';
+
+builder.prismaObjectFields(Customer, (t) => ({
+  id: t.expose('id', { type: 'BigInt', grantScopes: [OWN_USER] }),
+  languageId: t.exposeInt('languageId', { nullable: true }),
+  image: t.exposeString('image', { nullable: true }),
+  isHouse: t.exposeBoolean('isHouse', { description: "The installation's own customer, whom no plan limits." }),
+  updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
+  owner: t.field({
+    type: User,
+    nullable: true,
+    description: 'The user it began with.',
+    grantScopes: [OWN_USER],
+    select: (_args, _ctx, nestedSelection) => ({
+      users: nestedSelection({ orderBy: { id: 'asc' }, take: 1 }),
+    }),
+    resolve: ({ users }) => users[0] ?? null,
+  }),
+  currentPeriodEndsAt: t.field({
+    type: 'DateTime',
+    nullable: true,
+    description: 'When the running period of its plan ends.',
+    select: {
+      subscriptions: {
+        where: { status: { in: ['active', 'cancelled'] } },
+        orderBy: { id: 'desc' },
+        take: 1,
+      },
+    },
+    resolve: ({ subscriptions }) => subscriptions[0]?.currentPeriodEndsAt ?? null,
+  }),
+}));
+
+export const CustomerPage = definePage('CustomerPage', Customer, 'admin');
