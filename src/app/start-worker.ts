@@ -8,6 +8,7 @@ import { announceCampaignChange } from '../domain/statistics/announce-campaign-c
 import { crontab } from '../workers/crontab.ts';
 import { runWorker } from '../workers/run-worker.ts';
 import { dropAbandonedImportsTask } from '../workers/tasks/drop-abandoned-imports.ts';
+import { dropAbandonedUploadsTask } from '../workers/tasks/drop-abandoned-uploads.ts';
 import { eraseCustomerTask, pauseCustomerCampaignsTask, sweepAccountsTask } from '../workers/tasks/accounts.ts';
 import { erasePersonTask } from '../workers/tasks/erase-person.ts';
 import { expirePendingTask, listMailTasks } from '../workers/tasks/list-mails.ts';
@@ -65,6 +66,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     expirePendingTask,
     erasePersonTask,
     dropAbandonedImportsTask,
+    dropAbandonedUploadsTask,
     // Rooms that keep something of a customer outside the tables add their eraser here.
     eraseCustomerTask([]),
     pauseCustomerCampaignsTask,

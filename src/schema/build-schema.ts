@@ -20,6 +20,8 @@ import './subscribers/personal-data.ts';
 import './subscribers/sign-up.ts';
 import './suppressions/queries.ts';
 import './suppressions/mutations.ts';
+import './files/queries.ts';
+import './files/mutations.ts';
 import './imports/queries.ts';
 import './imports/mutations.ts';
 import './segments/queries.ts';

@@ -31,6 +31,8 @@ export const NEEDS_STATE: ReadonlySet<string> = new Set([
   'revokeApiToken',
   'rotateApiToken',
   'cancelListImport',
+  // The token of the world is no login.
+  'logOut',
   'confirmTwoFactor',
   'renewRecoveryCodes',
   'disableTwoFactor',
@@ -114,14 +116,24 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     importUid: world.importUid,
     listUid: world.listUid,
     subscriber: world.subscriberUid,
-    email: mutation === 'logIn' ? world.email : `${newUid()}@person.example`,
+    email: emailFor(mutation, world),
+    emails: `${newUid()}@person.example`,
+    kind: 'welcome',
+    reason: 'manual',
+    trap: '',
     password: world.password,
+    currentPassword: world.password,
+    newPassword: 'quite another one 7',
+    customerUid: world.customerUid,
+    userUid: world.userUid,
+    timezone: 'Europe/Vienna',
     fromEmail: 'valid@sender.example',
     defaultFromEmail: 'valid@sender.example',
     replyTo: 'valid@sender.example',
     html: '<p>Hello {EMAIL}</p>',
     url: 'https://sender.example/',
-    type: mutation.includes('SendingServer') ? 'smtp' : 'text',
+    type: mutation === 'reportDelivery' ? 'bounced' : mutation.includes('SendingServer') ? 'smtp' : 'text',
+    messageId: world.messageId,
     tag: `TAG_${newUid()}`,
     settings: world.smtp,
     fieldValues: { FIRST_NAME: 'Ada' },
@@ -133,8 +145,14 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
   return leaf[name];
 }
 
+function emailFor(mutation: string, world: World): string {
+  if (mutation === 'unsuppressAddress') return world.suppressedEmail;
+  return mutation === 'logIn' ? world.email : `${newUid()}@person.example`;
+}
+
 function uidFor(mutation: string, world: World): string {
   if (mutation.includes('Import')) return world.importUid;
+  if (mutation.endsWith('Customer')) return world.customerUid;
   if (mutation.includes('Campaign')) return world.campaignUid;
   if (mutation.includes('SendingServer')) return world.serverUid;
   return world.listUid;

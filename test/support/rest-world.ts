@@ -7,15 +7,21 @@ import { newUid, subscriberUid } from '../../src/lib/ids.ts';
 import type { Row } from '../../src/rest-facade/row.ts';
 import type { RowParameter } from '../../src/rest-facade/row-parameters.ts';
 import type { RestAnswer, RestApp, RestTenant } from './rest-app.ts';
+import { sentMessage } from './sent-message.ts';
 
 export interface World extends RestTenant {
   readonly customerUid: string;
+  readonly userUid: string;
   readonly listUid: string;
   readonly subscriberUid: string;
   readonly subscriberEmail: string;
   readonly campaignUid: string;
   readonly serverUid: string;
   readonly importUid: string;
+  readonly suppressedEmail: string;
+  readonly erasureUid: string;
+  /** Of a message that was handed over. */
+  readonly messageId: string;
   /** A working SMTP server's settings. */
   readonly smtp: Readonly<Record<string, unknown>>;
 }
@@ -28,10 +34,12 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
   const subscriberEmail = `${newUid()}@person.example`;
   const owner = tenant.customerId;
   const [list] = await db.query<{ id: bigint }>(sql`
-    INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
-    VALUES (${owner}, ${uids.list}, 'List', 'Subject', 'list@sender.example', 'Sender') RETURNING id`);
+    INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name, public_signup)
+    VALUES (${owner}, ${uids.list}, 'List', 'Subject', 'list@sender.example', 'Sender', true) RETURNING id`);
   const listId = list?.id ?? 0n;
-  const [customer] = await db.query<{ uid: string }>(sql`SELECT uid FROM customer WHERE id = ${owner}`);
+  const [customer] = await db.query<{ uid: string; userUid: string }>(
+    sql`SELECT c.uid, u.uid AS "userUid" FROM customer c JOIN app_user u ON u.customer_id = c.id WHERE c.id = ${owner}`,
+  );
   await db.execute(
     sql`INSERT INTO hot.list_counter (customer_id, list_id) VALUES (${owner}, ${listId}) ON CONFLICT DO NOTHING`,
   );
@@ -53,9 +61,22 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
   await db.execute(
     sql`INSERT INTO mail_list_import (customer_id, uid, list_id, file_name, status) VALUES (${owner}, ${uids.import}, ${listId}, 'people.csv', 'queued')`,
   );
+  const [suppressedEmail, erasureUid] = [`${newUid()}@suppressed.example`, newUid()];
+  await db.execute(
+    sql`INSERT INTO suppression (customer_id, email_key, reason) VALUES (${owner}, ${suppressedEmail}, 'manual')`,
+  );
+  await db.execute(
+    sql`INSERT INTO erasure (customer_id, uid, status, subscriber_ids) VALUES (${owner}, ${erasureUid}, 'done', '{}')`,
+  );
+  const sent = { customerId: owner, listId, subscriberId: subscriber?.id ?? 0n };
+  const { messageId } = await sentMessage(app.ctx, sent);
   return {
     ...tenant,
+    messageId,
+    suppressedEmail,
+    erasureUid,
     customerUid: customer?.uid ?? '',
+    userUid: customer?.userUid ?? '',
     listUid: uids.list,
     subscriberUid: subscriberUid(subscriber?.id ?? 0n),
     subscriberEmail,
@@ -82,6 +103,9 @@ function slot(world: World, before: string, name: string): string {
     campaigns: world.campaignUid,
     sending_servers: world.serverUid,
     imports: world.importUid,
+    templates: 'welcome',
+    suppressions: world.suppressedEmail,
+    erasures: world.erasureUid,
     customers: world.customerUid,
     'by-email': world.email,
   };
@@ -107,15 +131,23 @@ export function rightValue(row: Row, { names, kind }: RowParameter, world: World
   }[kind];
 }
 
+function typeOf(path: string): string {
+  if (path.startsWith('/notification')) return 'bounced';
+  if (path.endsWith('/download')) return 'csv';
+  return path.includes('sending_servers') ? 'smtp' : path.includes('add-field') ? 'text' : 'regular';
+}
+
 function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> {
   const { path } = row;
-  const type = path.includes('sending_servers') ? 'smtp' : path.includes('add-field') ? 'text' : 'regular';
+  const type = typeOf(path);
   const email = path === '/user/login' ? world.email : `${newUid()}@person.example`;
   return {
     type,
     email,
     EMAIL: email,
     password: world.password,
+    customer_uid: world.customerUid,
+    timezone: 'Europe/Vienna',
     from_email: 'valid@sender.example',
     default_from_email: 'valid@sender.example',
     reply_to: 'reply@sender.example',
@@ -134,6 +166,11 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     open: 'yes',
     click: 'no',
     mapping: {},
+    message_id: world.messageId,
+    bounced_type: 'hard',
+    everywhere: 0,
+    reason: 'manual',
+    homepage: '',
   };
 }
 
@@ -192,7 +229,13 @@ function flat(values: RowRequest['values']): [string, string][] {
 }
 
 /** Written by reading: the time of a token's last use, failed logins. */
-const RESTLESS = new Set(['public.api_token', 'public.login_failure', 'public._prisma_migrations', 'public.setting']);
+const RESTLESS = new Set([
+  'hot.rate_bucket',
+  'public.api_token',
+  'public.login_failure',
+  'public._prisma_migrations',
+  'public.setting',
+]);
 
 /** Every table that a request might write to. */
 export async function tablesOf(app: RestApp): Promise<readonly string[]> {

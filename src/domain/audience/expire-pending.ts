@@ -1,4 +1,7 @@
-/** Those who never clicked their confirmation link become `unconfirmed` when it has run out (decision D17). */
+/**
+ * Those who never clicked their confirmation link become `unconfirmed` when it has run out (decision D17). Who had
+ * unsubscribed before is `unsubscribed` again: that anybody asked, and nobody answered, takes nothing back.
+ */
 import { sql } from '../../db/database.ts';
 import type { Context } from '../context.ts';
 
@@ -12,12 +15,17 @@ export async function expirePending(ctx: Context): Promise<number> {
   for (const list of lists) {
     expired += await ctx.db.execute(sql`
       WITH late AS (
-        UPDATE subscriber SET status = 'unconfirmed', pending_until = NULL, updated_at = now()
+        UPDATE subscriber s
+           SET status = CASE (SELECT e.status FROM consent_event e
+                               WHERE e.customer_id = s.customer_id AND e.list_id = s.list_id AND e.subscriber_id = s.id
+                                 AND e.status IN ('subscribed', 'unsubscribed') ORDER BY e.id DESC LIMIT 1)
+                        WHEN 'unsubscribed' THEN 'unsubscribed' ELSE 'unconfirmed' END,
+               pending_until = NULL, updated_at = now()
          WHERE customer_id = ${list.customer_id} AND list_id = ${list.list_id}
            AND status = 'pending' AND pending_until <= now()
-        RETURNING customer_id, list_id, id)
+        RETURNING customer_id, list_id, id, status)
       INSERT INTO consent_event (customer_id, list_id, subscriber_id, status, source)
-      SELECT customer_id, list_id, id, 'unconfirmed', 'expiry' FROM late`);
+      SELECT customer_id, list_id, id, status, 'expiry' FROM late`);
   }
   return expired;
 }

@@ -29,7 +29,7 @@ export function presentList(list: OneList) {
   const { statistics } = list;
   const fields = [EMAIL_FIELD, ...list.fields.map(presentField)];
   return {
-    list: { ...presentListRow(list), remind_message: list.remindMessage, fields },
+    list: { ...presentListRow(list), remind_message: list.remindMessage, ...presentOptions(list), fields },
     contact: presentContact(list.contact),
     statistics: {
       subscriber_count: statistics.subscriberCount,
@@ -40,6 +40,17 @@ export function presentList(list: OneList) {
       unsubscribe_count: statistics.unsubscribeCount,
       unconfirmed_count: statistics.unconfirmedCount,
     },
+  };
+}
+
+/** As clients write them: 1 or 0 (decision D4). */
+function presentOptions(list: OneList) {
+  return {
+    subscribe_confirmation: list.subscribeConfirmation ? 1 : 0,
+    send_welcome_email: list.sendWelcomeEmail ? 1 : 0,
+    unsubscribe_notification: list.unsubscribeNotification ? 1 : 0,
+    send_goodbye_email: list.sendGoodbyeEmail ? 1 : 0,
+    public_signup: list.publicSignup ? 1 : 0,
   };
 }
 

@@ -146,6 +146,8 @@ function options(input: Input) {
     subscribeConfirmation: input.flag('subscribe_confirmation'),
     sendWelcomeEmail: input.flag('send_welcome_email'),
     unsubscribeNotification: input.flag('unsubscribe_notification'),
+    sendGoodbyeEmail: input.flag('send_goodbye_email'),
+    publicSignup: input.flag('public_signup'),
   };
 }
 

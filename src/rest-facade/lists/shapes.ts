@@ -58,9 +58,24 @@ const statisticsShape = z
   })
   .meta({ id: 'ListStatistics' });
 
+/** Beyond the specification: what a client set is readable, flags as it wrote them. */
+const flagShape = z.union([z.literal(0), z.literal(1)]);
+const optionsShape = {
+  subscribe_confirmation: flagShape,
+  send_welcome_email: flagShape,
+  unsubscribe_notification: flagShape,
+  send_goodbye_email: flagShape,
+  public_signup: flagShape,
+};
+
 export const oneListShape = z.strictObject({
   list: z
-    .strictObject({ ...row, remind_message: z.string().nullable(), fields: z.array(fieldShape) })
+    .strictObject({
+      ...row,
+      remind_message: z.string().nullable(),
+      ...optionsShape,
+      fields: z.array(fieldShape),
+    })
     .meta({ id: 'List' }),
   // Empty for a list that was made without one.
   contact: z.union([contactShape, z.strictObject({})]),

@@ -76,6 +76,8 @@ export const MailList = builder.prismaObject('MailList', {
     subscribeConfirmation: t.exposeBoolean('subscribeConfirmation'),
     sendWelcomeEmail: t.exposeBoolean('sendWelcomeEmail'),
     unsubscribeNotification: t.exposeBoolean('unsubscribeNotification'),
+    sendGoodbyeEmail: t.exposeBoolean('sendGoodbyeEmail'),
+    publicSignup: t.exposeBoolean('publicSignup', { description: 'Whether anybody may sign up (`signUp`).' }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
     contact: t.relation('contact', { type: ListContact, nullable: true }),

@@ -33,7 +33,9 @@ const CreateListInput = builder.inputType('CreateListInput', {
     remindMessage: t.string(),
     subscribeConfirmation: t.boolean({ description: 'Double opt-in.' }),
     sendWelcomeEmail: t.boolean(),
-    unsubscribeNotification: t.boolean(),
+    unsubscribeNotification: t.boolean({ description: 'Tell the contact who left, once an hour at most.' }),
+    sendGoodbyeEmail: t.boolean(),
+    publicSignup: t.boolean({ description: 'Let anybody sign up without a token; always double opt-in.' }),
     briefContact: t.boolean({ description: 'Ask of the contact only company, country and email.' }),
   }),
 });
@@ -49,7 +51,9 @@ const UpdateListInput = builder.inputType('UpdateListInput', {
     remindMessage: t.string({ description: 'null clears.' }),
     subscribeConfirmation: t.boolean({ description: 'Double opt-in.' }),
     sendWelcomeEmail: t.boolean(),
-    unsubscribeNotification: t.boolean(),
+    unsubscribeNotification: t.boolean({ description: 'Tell the contact who left, once an hour at most.' }),
+    sendGoodbyeEmail: t.boolean(),
+    publicSignup: t.boolean({ description: 'Let anybody sign up without a token; always double opt-in.' }),
   }),
 });
 

@@ -9,6 +9,7 @@ import {
 } from '../../domain/audience/mails/person-mail.ts';
 import { endUnsubscribeDigest, unsubscribeDigest } from '../../domain/audience/mails/unsubscribe-notices.ts';
 import { expirePending } from '../../domain/audience/expire-pending.ts';
+import { forgetOldSignUps } from '../../domain/audience/sign-up.ts';
 import type { Context } from '../../domain/context.ts';
 import { sendTransactional } from '../../domain/delivery/send-transactional.ts';
 import type { DriverPool } from '../../domain/sending/driver-pool.ts';
@@ -94,4 +95,5 @@ export const expirePendingTask = defineTask(expirePendingJob, async (ctx) => {
   const expired = await expirePending(ctx);
   if (expired > 0) ctx.log.info('audience.pending_expired', { expired });
   await forgetOldConfirmations(ctx.db);
+  await forgetOldSignUps(ctx.db);
 });

@@ -1,6 +1,6 @@
 /** What one run of an import carries from batch to batch. */
 import { sql } from '../../../db/database.ts';
-import type { Context } from '../../context.ts';
+import type { Context, Installation } from '../../context.ts';
 import { fieldsOfList } from '../list-field-store.ts';
 import type { ListImport } from './list-import.ts';
 import type { RowFrame } from './packed-people.ts';
@@ -9,6 +9,7 @@ import { SeenAddresses } from './seen-addresses.ts';
 
 export interface ImportRun {
   readonly found: ListImport;
+  readonly installation: Installation;
   readonly list: { readonly customerId: bigint; readonly id: bigint };
   /** How the history names this import. */
   readonly source: `import:${string}`;
@@ -24,6 +25,8 @@ export interface ImportRun {
   seen: SeenAddresses | undefined;
   /** Tags that the list knows already. */
   readonly rememberedTags: Set<string>;
+  /** The plan's limit of people is close: every batch asks how many more fit before it writes. */
+  asksForRoom: boolean;
   /** When watchers were last told, by the monotonic clock. */
   toldAt: number;
 }
@@ -47,11 +50,12 @@ export async function beginRun(ctx: Context, found: ListImport): Promise<ImportR
      WHERE customer_id = ${found.customerId} AND id = ${found.id} ORDER BY 1`);
   const source = `import:${found.uid}` as const;
   return {
-    ...{ found, list, source, reader },
+    ...{ found, list, source, reader, installation: ctx.installation },
     done: done.map(({ start, end }) => ({ start: Number(start), end: Number(end) })),
     frame: { prefix: `${list.customerId}\t${list.id}\t${source}\t`, commonTags: reader.commonTags },
     seen: somebody ? undefined : new SeenAddresses(),
     rememberedTags: new Set(),
+    asksForRoom: false,
     toldAt: 0,
   };
 }

@@ -5,9 +5,11 @@
 import { sql, type Transaction } from '../../../db/database.ts';
 import { notify } from '../../../db/listen.ts';
 import type { Context } from '../../context.ts';
+import { digestIn } from '../erasing/erased-people.ts';
 import { rememberTags } from '../subscriber-store.ts';
 import { EVERY_CUSTOMER } from '../suppression.ts';
 import type { ImportBatch } from './import-batch.ts';
+import { checkRoom, NoRoom, surplusOf } from './import-room.ts';
 import type { ImportRun } from './import-run.ts';
 import { findKnownPeople, updateKnownPeople } from './known-people.ts';
 import { IMPORT_CHANNEL } from './list-import.ts';
@@ -33,6 +35,10 @@ export async function writeImportBatch(ctx: Context, run: ImportRun, batch: Impo
       return true;
     } catch (error) {
       if (error instanceof ImportOver) return false;
+      if (error instanceof NoRoom) {
+        run.asksForRoom = true;
+        continue;
+      }
       if (!isCollision(error) || attempt >= TRIES_MAX) throw error;
       // From now on everybody is looked up.
       run.seen = undefined;
@@ -50,17 +56,27 @@ class ImportOver extends Error {}
 async function write(tx: Transaction, run: ImportRun, batch: ImportBatch): Promise<void> {
   const { found, seen } = run;
   const { people } = batch;
-  const { hasSuppressions } = await openBatch(tx, run);
-  const suppressed = hasSuppressions ? await findSuppressed(tx, run, people) : new Map<number, string>();
+  const { hasSuppressions, hasErased } = await openBatch(tx, run);
+  const suppressed: Barred = new Map([
+    ...(hasSuppressions ? await findSuppressed(tx, run, people) : []),
+    // Last: of somebody who is erased, nothing is kept, whatever else is known.
+    ...(hasErased ? await findErased(tx, run, people) : []),
+  ]);
   const unsure = [...people.rows()].filter((row) => !suppressed.has(row) && (!seen || seen.mayHave(people.hash(row))));
   const known = await findKnownPeople(tx, run, { people, rows: unsure });
   const updated = await updateKnownPeople(tx, run, { people, changed: known.changed });
-  const added = people.count - suppressed.size - known.rows.size;
-  const isOld = (row: number) => suppressed.has(row) || known.rows.has(row);
-  if (added > 0) await tx.copy(COPY_PEOPLE, people.copyPieces(isOld));
+  const isKnown = (row: number) => suppressed.has(row) || known.rows.has(row);
+  const surplus = await surplusOf(tx, run, () => [...people.rows()].filter((row) => !isKnown(row)));
+  const added = people.count - suppressed.size - known.rows.size - surplus.rows.size;
+  const isOld = (row: number) => isKnown(row) || surplus.rows.has(row);
+  if (added > 0) {
+    await tx.copy(COPY_PEOPLE, people.copyPieces(isOld));
+    await checkRoom(tx, run);
+  }
   await logOtherStatuses(tx, run, people, isOld);
   await rememberNewTags(tx, run, people, suppressed);
-  const rejections = [...batch.rejections, ...suppressedLines(run, people, suppressed)];
+  const beyond = [...surplus.rows].map((row) => rejectedLine(run, people, { row, reason: surplus.reason }));
+  const rejections = [...batch.rejections, ...suppressedLines(run, people, suppressed), ...beyond];
   if (rejections.length > 0) await tx.copy(COPY_REJECTIONS, copyRejections(found, rejections));
   await moveOn(tx, run, batch, {
     added,
@@ -72,11 +88,15 @@ async function write(tx: Transaction, run: ImportRun, batch: ImportBatch): Promi
 }
 
 /** Sees to it that nobody deletes the list meanwhile. Losing the last moments to a power cut is no harm: they are done again. */
-async function openBatch(tx: Transaction, { found }: ImportRun): Promise<{ hasSuppressions: boolean }> {
+async function openBatch(
+  tx: Transaction,
+  { found }: ImportRun,
+): Promise<{ hasSuppressions: boolean; hasErased: boolean }> {
   const { customerId, listId, id } = found;
-  const [row] = await tx.query<{ status: string; hasSuppressions: boolean }>(
+  const [row] = await tx.query<{ status: string; hasSuppressions: boolean; hasErased: boolean }>(
     sql`SELECT i.status, set_config('work_mem', ${WORK_MEM}, true), set_config('synchronous_commit', 'off', true),
-               EXISTS (SELECT 1 FROM suppression WHERE customer_id IN (${customerId}, ${EVERY_CUSTOMER})) AS "hasSuppressions"
+               EXISTS (SELECT 1 FROM suppression WHERE customer_id IN (${customerId}, ${EVERY_CUSTOMER})) AS "hasSuppressions",
+               EXISTS (SELECT 1 FROM erased_person WHERE customer_id IN (${customerId}, ${EVERY_CUSTOMER})) AS "hasErased"
           FROM mail_list l JOIN mail_list_import i ON i.customer_id = l.customer_id AND i.list_id = l.id
          WHERE l.customer_id = ${customerId} AND l.id = ${listId} AND i.customer_id = ${customerId} AND i.id = ${id}
            FOR KEY SHARE OF l`,
@@ -86,32 +106,50 @@ async function openBatch(tx: Transaction, { found }: ImportRun): Promise<{ hasSu
   return row;
 }
 
-/** Reasons by row. */
-async function findSuppressed(
-  tx: Transaction,
-  { list }: ImportRun,
-  people: PackedPeople,
-): Promise<Map<number, string>> {
+/** Why a row is not taken: the reason of the customer's own entry, if it is one; undefined for somebody who was erased. */
+type Barred = ReadonlyMap<number, { readonly reason: string | null } | undefined>;
+
+async function findSuppressed(tx: Transaction, { list }: ImportRun, people: PackedPeople): Promise<Barred> {
   const rows = [...people.rows()];
-  const found = await tx.query<{ position: number; reason: string }>(
-    sql`SELECT g.position::int, min(p.reason) AS reason
+  // Why the whole installation suppresses somebody is not told to a customer.
+  const found = await tx.query<{ position: number; reason: string | null }>(
+    sql`SELECT g.position::int, min(p.reason) FILTER (WHERE p.customer_id <> ${EVERY_CUSTOMER}) AS reason
           FROM unnest(string_to_array(${people.keysText(rows)}::text, E'\n')) WITH ORDINALITY AS g (key, position)
           JOIN suppression p ON p.customer_id IN (${list.customerId}, ${EVERY_CUSTOMER}) AND p.email_key = g.key
          GROUP BY g.position`,
   );
-  return new Map(found.map(({ position, reason }) => [rows[position - 1] ?? -1, reason]));
+  return new Map(found.map(({ position, reason }) => [rows[position - 1] ?? -1, { reason }]));
 }
 
-function suppressedLines(
+/** Rows of people who were erased: the database computes their digests, all at once. */
+async function findErased(tx: Transaction, { list, installation }: ImportRun, people: PackedPeople): Promise<Barred> {
+  const rows = [...people.rows()];
+  const found = await tx.query<{ position: number }>(
+    sql`SELECT DISTINCT g.position::int AS position
+          FROM unnest(string_to_array(${people.keysText(rows)}::text, E'\n')) WITH ORDINALITY AS g (key, position)
+          JOIN erased_person p ON p.customer_id IN (${list.customerId}, ${EVERY_CUSTOMER})
+                              AND p.digest = ${digestIn(installation, sql`g.key`)}`,
+  );
+  return new Map(found.map(({ position }) => [rows[position - 1] ?? -1, undefined]));
+}
+
+function suppressedLines(run: ImportRun, people: PackedPeople, barred: Barred): Rejection[] {
+  return [...barred].map(([row, entry]) => {
+    const reason = entry?.reason ? `the address is suppressed (${entry.reason})` : 'the address is suppressed';
+    const line = rejectedLine(run, people, { row, reason });
+    // To keep the line of somebody who was erased would be to keep the person.
+    return entry ? line : { ...line, cells: [] };
+  });
+}
+
+function rejectedLine(
   { reader }: ImportRun,
   people: PackedPeople,
-  suppressed: ReadonlyMap<number, string>,
-): Rejection[] {
-  return [...suppressed].map(([row, reason]) => {
-    const { email, fields, line } = people.unpack(row);
-    const cells = reader.columns.map(({ target }) => (target === 'EMAIL' ? email : (fields[target ?? ''] ?? '')));
-    return { line, reason: `the address is suppressed (${reason})`, cells };
-  });
+  { row, reason }: { row: number; reason: string },
+): Rejection {
+  const { email, fields, line } = people.unpack(row);
+  const cells = reader.columns.map(({ target }) => (target === 'EMAIL' ? email : (fields[target ?? ''] ?? '')));
+  return { line, reason, cells };
 }
 
 /**
@@ -140,7 +178,7 @@ async function rememberNewTags(
   tx: Transaction,
   run: ImportRun,
   people: PackedPeople,
-  suppressed: ReadonlyMap<number, string>,
+  suppressed: Barred,
 ): Promise<void> {
   const { list, reader, rememberedTags } = run;
   if (reader.tagsAt === -1 && reader.commonTags.length === 0) return;

@@ -11,7 +11,7 @@ import {
   SAMPLE_PERSON,
   type MailSender,
 } from './compile-list-mail.ts';
-import { mailOfList, mailsOfList, removeListMail, writeListMail } from './list-mail-store.ts';
+import { mailOfList, removeListMail, writeListMail } from './list-mail-store.ts';
 import { listMailKind, mailTextsInput, type ListMail, type MailTexts } from './list-mail.ts';
 
 export interface ListMailRef {
@@ -27,11 +27,6 @@ export interface ChangeListMailInput extends ListMailRef {
 }
 
 const kindInput = z.object({ kind: listMailKind });
-
-/** The list's mails of every kind. Throws NotFoundError `LIST_NOT_FOUND`, ForeignResourceError. */
-export async function listMails(ctx: Context, listUid: string): Promise<ListMail[]> {
-  return mailsOfList(ctx.db, await ownList(ctx, listUid));
-}
 
 /**
  * Changes what is given of the mail. It is compiled first, as a campaign is. Throws ValidationError on `kind`,

@@ -6,20 +6,28 @@ import { LIST_MAIL_KINDS, type ListMail, type ListMailKind, type MailTexts } fro
 
 type ListKey = Pick<MailList, 'customerId' | 'id'>;
 
-/** Every kind of mail of a list, in their order: the owner's words or the built-in ones. */
-export async function mailsOfList(db: Queryable, { customerId, id }: ListKey): Promise<ListMail[]> {
-  const own = await db.query<ListMail>(
-    sql`SELECT kind, subject, html, plain, updated_at AS "changedAt" FROM list_mail
-         WHERE customer_id = ${customerId} AND list_id = ${id}`,
-    'audience.mails_of_list',
+/** Every kind of mail of several lists of one customer, in the order asked for: the owner's words or the built-in ones. */
+export async function mailsOfLists(
+  db: Queryable,
+  customerId: bigint,
+  listIds: readonly bigint[],
+): Promise<ListMail[][]> {
+  const own = await db.query<ListMail & { listId: bigint }>(
+    sql`SELECT list_id AS "listId", kind, subject, html, plain, updated_at AS "changedAt" FROM list_mail
+         WHERE customer_id = ${customerId} AND list_id = ANY (${[...listIds]}::bigint[])`,
+    'audience.mails_of_lists',
   );
-  const byKind = new Map(own.map((mail) => [mail.kind, mail]));
-  return LIST_MAIL_KINDS.map((kind) => byKind.get(kind) ?? { kind, ...BUILT_IN_MAILS[kind], changedAt: null });
+  const byList = Map.groupBy(own, ({ listId }) => listId);
+  return listIds.map((id) => LIST_MAIL_KINDS.map((kind) => mailIn(byList.get(id) ?? [], kind)));
 }
 
-/** One of them. */
+/** One mail of one list. */
 export async function mailOfList(db: Queryable, list: ListKey, kind: ListMailKind): Promise<ListMail> {
-  const mails = await mailsOfList(db, list);
+  const [mails = []] = await mailsOfLists(db, list.customerId, [list.id]);
+  return mailIn(mails, kind);
+}
+
+function mailIn(mails: readonly ListMail[], kind: ListMailKind): ListMail {
   return mails.find((mail) => mail.kind === kind) ?? { kind, ...BUILT_IN_MAILS[kind], changedAt: null };
 }
 

@@ -1,0 +1,71 @@
+/**
+ * The second half of erasing a person: rejected lines, the ledger, events. One statement after the other, each by
+ * itself and each harmless to repeat; the row of the erasure forgets the person last.
+ */
+import { raw, sql, type Queryable } from '../../../db/database.ts';
+import type { Context } from '../../context.ts';
+import { EVERY_CUSTOMER } from '../suppression.ts';
+import { sealedAddress } from './erase-person.ts';
+import { addressPattern, PERSONAL_PLACES, rowsOf, withoutAddress, type Somebody } from './personal-places.ts';
+
+interface OpenErasure {
+  readonly customerId: bigint;
+  readonly uid: string;
+  readonly sealed: Buffer;
+  readonly subscriberIds: readonly bigint[];
+}
+
+/** Erases what an erasure has left to do. Repeating it, or two at once, is harmless. */
+export async function eraseTraces(ctx: Context, { customerId, id }: { customerId: bigint; id: bigint }): Promise<void> {
+  const [open] = await ctx.db.query<OpenErasure & Record<string, unknown>>(sql`
+    SELECT customer_id AS "customerId", uid, sealed_email AS sealed, subscriber_ids AS "subscriberIds"
+      FROM erasure WHERE customer_id = ${customerId} AND id = ${id} AND status = 'running'`);
+  if (!open) return;
+  const emailKey = sealedAddress(ctx.installation, open);
+  const known = { emailKey, customerIds: await customersOf(ctx.db, customerId), subscriberIds: open.subscriberIds };
+  const person = { ...known, subscriberIds: await everyId(ctx.db, known) };
+  for (const place of PERSONAL_PLACES) {
+    const { table, where, erase } = place;
+    if (erase === 'at once') continue;
+    if (erase === 'rows') await ctx.db.execute(sql`DELETE ${rowsOf(place, person)}`);
+    else await ctx.db.execute(sql`UPDATE ${raw(table)} t SET ${erase(person)} WHERE ${where(person)}`);
+  }
+  await eraseFromLinks(ctx.db, person);
+  await eraseFromInbox(ctx.db, person);
+  await ctx.db.execute(sql`
+    UPDATE erasure SET status = 'done', sealed_email = NULL, subscriber_ids = '{}', finished_at = now()
+     WHERE customer_id = ${customerId} AND id = ${id}`);
+  ctx.log.info('audience.person_erased', { erasure: open.uid });
+}
+
+async function customersOf(db: Queryable, customerId: bigint): Promise<bigint[]> {
+  if (customerId !== EVERY_CUSTOMER) return [customerId];
+  return (await db.query<{ id: bigint }>(sql`SELECT id FROM customer ORDER BY id`)).map(({ id }) => id);
+}
+
+/** Somebody who was deleted from a list before is still in the ledger, under another id. */
+async function everyId(db: Queryable, person: Somebody): Promise<bigint[]> {
+  const inLedger = PERSONAL_PLACES.filter(({ table }) => table === 'hot.delivery');
+  const found = await Promise.all(
+    inLedger.map((place) =>
+      db.query<{ id: bigint }>(sql`SELECT DISTINCT t.subscriber_id AS id ${rowsOf(place, person)}`),
+    ),
+  );
+  return [...new Set([...person.subscriberIds, ...found.flat().map(({ id }) => id)])];
+}
+
+/** A link is counted under the address of its first click, which may name who clicked. */
+async function eraseFromLinks(db: Queryable, person: Somebody): Promise<void> {
+  await db.execute(sql`
+    UPDATE hot.link_counter SET url = ${withoutAddress(person, sql`url`)}
+     WHERE customer_id = ANY (${[...person.customerIds]}::bigint[]) AND url ~* ${addressPattern(person.emailKey)}`);
+}
+
+/** The development receiver keeps what was sent, for the developer: mails to the person, and about it. */
+async function eraseFromInbox(db: Queryable, { emailKey }: Somebody): Promise<void> {
+  await db.execute(sql`
+    DELETE FROM inbox.message
+     WHERE ${emailKey} = ANY (SELECT lower(r) FROM unnest(rcpt_to) r)
+        OR position(${emailKey} IN lower(replace(encode(raw, 'escape'), E'=\\\\015\\\\012', ''))) > 0
+        OR position(${emailKey} IN lower(replace(encode(raw, 'escape'), E'=\\r\\n', ''))) > 0`);
+}

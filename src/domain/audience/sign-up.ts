@@ -1,0 +1,122 @@
+/**
+ * Signing up by the public (decision D10): no token, only for lists that allow it, always double opt-in. Whoever asks
+ * learns nothing of who is on the list: every right request is answered alike.
+ */
+import { sql, type Queryable } from '../../db/database.ts';
+import { RateLimitedError } from '../../lib/errors.ts';
+import { addressBlock } from '../../lib/address-block.ts';
+import { sha256 } from '../../lib/crypto.ts';
+import { checkInput, emailKey } from '../../lib/text.ts';
+import { hasSubscriberRoom, requireSubscriberRoom } from '../billing/require-room.ts';
+import { inTransaction, type Context, type TransactionContext } from '../context.ts';
+import { askForConfirmation } from './confirmation.ts';
+import { addressDigest, barOf } from './erasing/erased-people.ts';
+import { checkFieldValues } from './field-values.ts';
+import { fieldsOfList } from './list-field-store.ts';
+import type { MailList } from './list.ts';
+import { holdPublicList } from './own-list.ts';
+import { listFull, wrongFields } from './subscriber-errors.ts';
+import { insertSubscriber, lockSubscriber, writeSubscriber, type SubscriberKey } from './subscriber-store.ts';
+import { addSubscriberInput } from './subscriber.ts';
+
+export interface SignUpInput {
+  readonly listUid: string;
+  readonly email: string;
+  /** Values by tag; those of fields that the list does not show are left out. */
+  readonly fieldValues?: Readonly<Record<string, unknown>> | null | undefined;
+  /** A field that people do not see and robots fill in: then nothing happens, and the answer is the same. */
+  readonly trap?: string | null | undefined;
+}
+
+/** The same whatever came of it. */
+export const SIGN_UP_MESSAGE = 'Please look into your mailbox and confirm.';
+
+/** A family or an office behind one address signs up like this; a robot wants more. */
+const TRIES_MAX = 20;
+const TRIES_PER_SECOND = TRIES_MAX / 3_600;
+const RETRY_SECONDS = Math.ceil(1 / TRIES_PER_SECOND);
+const BY = 'form';
+
+/**
+ * Takes a sign-up: whoever is new, or on the list without consent, is asked by mail. Throws NotFoundError
+ * `LIST_NOT_FOUND` (also for a list that takes none), ValidationError on EMAIL and the tags, RateLimitedError.
+ */
+export async function signUp(ctx: Context, input: SignUpInput): Promise<{ message: string }> {
+  await refuseTooMany(ctx);
+  await inTransaction(ctx, async (inner) => {
+    const list = await holdPublicList(inner, input.listUid);
+    const person = await checkPerson(inner, list, input);
+    if (!input.trap?.trim()) await take(inner, list, person);
+  });
+  return { message: SIGN_UP_MESSAGE };
+}
+
+async function checkPerson(ctx: TransactionContext, list: MailList, input: SignUpInput) {
+  const person = checkInput(addSubscriberInput, { EMAIL: input.email, tags: [] });
+  const values = checkFieldValues(await fieldsOfList(ctx.db, list), input.fieldValues ?? {}, {
+    ignoreUnknown: true,
+    isNew: true,
+  });
+  const errors = { ...person.errors, ...values.errors };
+  if (!person.data || Object.keys(errors).length > 0) throw wrongFields(errors);
+  return { email: person.data.EMAIL, fields: values.set };
+}
+
+async function take(
+  ctx: TransactionContext,
+  list: MailList,
+  { email, fields }: { email: string; fields: Readonly<Record<string, string>> },
+): Promise<void> {
+  const { db, ipAddress } = ctx;
+  // Before it is known whether the person is on the list: a full one says the same to everybody.
+  if (!(await hasSubscriberRoom(db, { customerId: list.customerId, listId: list.id }))) throw listFull();
+  const key = emailKey(email);
+  const digest = addressDigest(ctx.installation, key);
+  // Somebody who was erased may come back so: it is the person who asks, and the person who confirms.
+  if ((await barOf(db, { customerId: list.customerId, emailKey: key, digest })) === 'suppressed') return;
+  const fresh = { email, fields, status: 'pending', source: BY, ipAddress, tags: [] } as const;
+  const added = await insertSubscriber(db, list, fresh);
+  if (added) await requireSubscriberRoom(ctx.tx, { ...added, field: 'EMAIL' });
+  const asked = added ?? (await askAgain(ctx, list, key));
+  if (asked) await askForConfirmation(db, asked, { source: BY, ipAddress });
+}
+
+/**
+ * Somebody who is on the list already is asked again unless there is nothing to ask. What a stranger typed changes
+ * nothing of what the list knows of that person.
+ */
+async function askAgain({ db }: TransactionContext, list: MailList, key: string) {
+  const [found] = await db.query<SubscriberKey & Record<string, unknown>>(
+    sql`SELECT customer_id AS "customerId", list_id AS "listId", id FROM subscriber
+         WHERE customer_id = ${list.customerId} AND email_key = ${key} AND list_id = ${list.id}`,
+  );
+  const person = found && (await lockSubscriber(db, found));
+  if (!person || person.status === 'subscribed') return undefined;
+  return writeSubscriber(db, person, { ...person, status: 'pending' }, true);
+}
+
+const BUCKET = 'sign-up:';
+
+/** Forgets who signed up from where, when it does not matter any more. */
+export async function forgetOldSignUps(db: Queryable): Promise<void> {
+  await db.execute(
+    sql`DELETE FROM hot.rate_bucket WHERE key LIKE ${`${BUCKET}%`} AND refilled_at < now() - interval '1 day'`,
+  );
+}
+
+/** Counted per block of the network, as a digest: who asked is not kept. */
+async function refuseTooMany(ctx: Context): Promise<void> {
+  const digest = sha256(`${ctx.installation.secret}:${addressBlock(ctx.ipAddress ?? '')}`)
+    .toString('hex')
+    .slice(0, 32);
+  const [row] = await ctx.database.query<{ granted: number }>(
+    sql`SELECT hot.take_tokens(${BUCKET + digest}, 1, ${TRIES_MAX}::float8, ${TRIES_PER_SECOND}::float8) AS granted`,
+    'audience.sign_up_tokens',
+  );
+  if (row?.granted !== 1)
+    throw new RateLimitedError(
+      'TOO_MANY_SIGN_UPS',
+      'Too many sign-ups from here. Please try again later.',
+      RETRY_SECONDS,
+    );
+}

@@ -1,0 +1,115 @@
+/** The rights of a person (an extension of the specification), and signing up by the public (decision D10). */
+import { z } from 'zod';
+import type { RestErasureFragment } from '../../generated/operations.ts';
+import { done, ok, stream } from '../answer.ts';
+import { customEndpoint, endpoint } from '../endpoint.ts';
+import type { Input } from '../input.ts';
+import type { DataOf } from '../operations.ts';
+import type { Call } from '../row.ts';
+import { actionShape, answersBody, answersStream, countShape, timeShape, uidShape } from '../shapes.ts';
+import { restTime } from '../timestamps.ts';
+
+type PersonalData = DataOf<'PersonalData'>['personalData'];
+
+const erasureShape = z
+  .strictObject({
+    uid: uidShape,
+    status: z.enum(['running', 'done']),
+    people: countShape,
+    requested_at: timeShape,
+    finished_at: timeShape.nullable(),
+  })
+  .meta({ id: 'Erasure' });
+
+/** A field of the form that people do not see. */
+const TRAP = 'homepage';
+const FIELD_TAG = /^[A-Z0-9_]+$/;
+
+export const personalDataRows = [
+  customEndpoint({
+    method: 'GET',
+    path: '/subscribers/export',
+    access: 'token',
+    summary: 'Downloads everything that is stored about one person.',
+    answers: answersStream('application/json'),
+    required: ['email'],
+    operations: ['PersonalData'],
+    async run(call) {
+      const email = call.input.text('email', 'EMAIL') ?? '';
+      call.input.check();
+      const first = (await call.execute('PersonalData', { email })).personalData;
+      return stream({
+        contentType: 'application/json; charset=utf-8',
+        fileName: 'personal-data.json',
+        pieces: personalJson(call, email, first),
+      });
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/subscribers/erase',
+    access: 'token',
+    summary: 'Erases one person from all lists, and what mails and clicks have left.',
+    answers: answersBody(actionShape({ erasure_uid: uidShape, erasure: erasureShape })),
+    required: ['email'],
+    operation: 'ErasePerson',
+    variables: (input) => ({ email: input.text('email', 'EMAIL') ?? '', everywhere: input.flag('everywhere') }),
+    present: ({ erasePerson }) =>
+      done('The person is being erased', { erasure_uid: erasePerson.uid, erasure: presentErasure(erasePerson) }),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/erasures/:uid',
+    access: 'token',
+    summary: 'Shows how far the erasing of a person is.',
+    answers: answersBody(z.strictObject({ erasure: erasureShape })),
+    operation: 'Erasure',
+    variables: (input) => ({ uid: input.param('uid') }),
+    present: ({ erasure }) => ok({ erasure: presentErasure(erasure) }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/public/subscribers',
+    access: 'public',
+    summary: 'Asks to be put on a list that takes sign-ups: by a confirmation mail.',
+    answers: answersBody(actionShape({})),
+    required: ['list_uid', 'EMAIL'],
+    operation: 'SignUp',
+    variables: (input) => ({
+      input: {
+        listUid: input.text('list_uid', 'mail_list_uid') ?? '',
+        email: input.text('EMAIL', 'email') ?? '',
+        fieldValues: fieldValues(input),
+        trap: input.text(TRAP),
+      },
+    }),
+    present: ({ signUp: { message } }) => done(message),
+  }),
+];
+
+function presentErasure({ uid, status, people, requestedAt, finishedAt }: RestErasureFragment) {
+  return { uid, status, people, requested_at: restTime(requestedAt), finished_at: restTime(finishedAt) };
+}
+
+/** Every parameter in capitals is a field's value; what is no field of the list is ignored below. */
+function fieldValues(input: Input): Record<string, unknown> {
+  const names = input.names().filter((name) => FIELD_TAG.test(name) && name !== 'EMAIL');
+  return Object.fromEntries(names.map((name) => [name, input.raw(name)]));
+}
+
+/** `{"email": …, "tables": {"subscriber": [row, …], …}}`; rows come table by table. */
+async function* personalJson(call: Call, email: string, first: PersonalData): AsyncGenerator<string> {
+  yield `{"email":${JSON.stringify(email.trim())},"tables":{`;
+  let table: string | undefined;
+  for (let page = first; ;) {
+    for (const node of page.nodes) {
+      const row = JSON.stringify(node.row);
+      if (node.table === table) yield `,${row}`;
+      else yield `${table === undefined ? '' : '],'}${JSON.stringify(node.table)}:[${row}`;
+      ({ table } = node);
+    }
+    if (page.next === null) break;
+    page = (await call.execute('PersonalData', { email, after: page.next })).personalData;
+  }
+  yield `${table === undefined ? '' : ']'}}}`;
+}

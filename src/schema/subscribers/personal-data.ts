@@ -1,0 +1,108 @@
+/** The rights of a person: to get what is stored about it, and to be erased. */
+import { erasePerson, ownErasure, type Erasure } from '../../domain/audience/erasing/erase-person.ts';
+import {
+  personalData,
+  personalTables,
+  PERSONAL_ROWS_MAX,
+  type PersonalData,
+  type PersonalRow,
+  type PersonalTable,
+} from '../../domain/audience/erasing/export-person.ts';
+import { builder } from '../builder.ts';
+
+const READ = { scope: 'subscribers:read' } as const;
+
+const PersonalRowType = builder.objectRef<PersonalRow>('PersonalRow').implement({
+  authScopes: READ,
+  fields: (t) => ({
+    table: t.exposeString('table'),
+    row: t.field({ type: 'JsonObject', description: 'The row as it is stored.', resolve: ({ row }) => row }),
+  }),
+});
+
+const PersonalDataPage = builder.objectRef<PersonalData>('PersonalDataPage').implement({
+  authScopes: READ,
+  fields: (t) => ({
+    nodes: t.field({ type: [PersonalRowType], resolve: ({ nodes }) => [...nodes] }),
+    next: t.exposeString('next', {
+      nullable: true,
+      description: 'What to give as `after`; null: this was the last page.',
+    }),
+  }),
+});
+
+builder.queryField('personalData', (t) =>
+  t.field({
+    type: PersonalDataPage,
+    description: 'Everything that is stored about the person with this address, table by table.',
+    authScopes: READ,
+    errors: {},
+    args: {
+      email: t.arg.string({ required: true }),
+      after: t.arg.string(),
+      first: t.arg.int({ defaultValue: PERSONAL_ROWS_MAX, description: `At most ${PERSONAL_ROWS_MAX}.` }),
+    },
+    resolve: (_root, { email, after, first }, ctx) =>
+      personalData(ctx, { email, after, first: first ?? PERSONAL_ROWS_MAX }),
+  }),
+);
+
+const PersonalTableType = builder.objectRef<PersonalTable>('PersonalTable').implement({
+  authScopes: READ,
+  fields: (t) => ({ table: t.exposeString('table'), rows: t.exposeInt('rows') }),
+});
+
+const PersonalDataSummary = builder.objectRef<{ tables: PersonalTable[] }>('PersonalDataSummary').implement({
+  authScopes: READ,
+  fields: (t) => ({ tables: t.field({ type: [PersonalTableType], resolve: ({ tables }) => tables }) }),
+});
+
+builder.queryField('personalDataSummary', (t) =>
+  t.field({
+    type: PersonalDataSummary,
+    description: 'How many rows each table holds about the person with this address.',
+    authScopes: READ,
+    errors: {},
+    args: { email: t.arg.string({ required: true }) },
+    resolve: async (_root, { email }, ctx) => ({ tables: await personalTables(ctx, email) }),
+  }),
+);
+
+const ErasureType = builder.objectRef<Erasure>('Erasure').implement({
+  description: 'The erasing of one person. It does not say of whom.',
+  authScopes: READ,
+  fields: (t) => ({
+    uid: t.exposeString('uid'),
+    status: t.exposeString('status', { description: '`running` or `done`.' }),
+    people: t.exposeInt('people', { description: 'On how many lists the person was.' }),
+    requestedAt: t.expose('requestedAt', { type: 'DateTime' }),
+    finishedAt: t.expose('finishedAt', { type: 'DateTime', nullable: true }),
+  }),
+});
+
+builder.queryField('erasure', (t) =>
+  t.field({
+    type: ErasureType,
+    description: 'How far the erasing of a person is.',
+    authScopes: READ,
+    errors: {},
+    args: { uid: t.arg.string({ required: true }) },
+    resolve: (_root, { uid }, ctx) => ownErasure(ctx, uid),
+  }),
+);
+
+builder.mutationField('erasePerson', (t) =>
+  t.field({
+    type: ErasureType,
+    description:
+      'Erases the person with this address from all lists, and from everything that mails and clicks have left. ' +
+      'It stays known as erased by a keyed digest, and comes back only by signing up itself.',
+    authScopes: { scope: 'subscribers:write' },
+    errors: {},
+    args: {
+      email: t.arg.string({ required: true }),
+      everywhere: t.arg.boolean({ description: 'From the lists of every customer; for administrators.' }),
+    },
+    resolve: (_root, args, ctx) => erasePerson(ctx, args),
+  }),
+);

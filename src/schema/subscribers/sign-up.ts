@@ -1,0 +1,26 @@
+/** Signing up by the public. */
+import { signUp } from '../../domain/audience/sign-up.ts';
+import { builder } from '../builder.ts';
+
+const SignUp = builder.objectRef<{ message: string }>('SignUp').implement({
+  description: 'Says the same of everybody, whether or not there is such a person.',
+  authScopes: { public: true },
+  fields: (t) => ({ message: t.exposeString('message') }),
+});
+
+builder.mutationField('signUp', (t) =>
+  t.fieldWithInput({
+    type: SignUp,
+    description: 'Asks to be put on a list that allows it: by a confirmation mail. Needs no token. Once per request.',
+    authScopes: { public: true },
+    executionsMax: 1,
+    errors: {},
+    input: {
+      listUid: t.input.string({ required: true }),
+      email: t.input.string({ required: true }),
+      fieldValues: t.input.field({ type: 'JsonObject', description: 'Values by tag.' }),
+      trap: t.input.string({ description: 'From a field that people do not see: filled in, nothing happens.' }),
+    },
+    resolve: (_root, { input }, ctx) => signUp(ctx, input),
+  }),
+);

@@ -1,0 +1,44 @@
+/** Changing suppression lists. */
+import { SUPPRESS_AT_ONCE_MAX, suppressAddresses, unsuppressAddress } from '../../domain/audience/suppression-list.ts';
+import { builder } from '../builder.ts';
+import { EVERYWHERE } from './suppression.ts';
+
+const SCOPE = { scope: 'subscribers:write' } as const;
+
+const SuppressedAddresses = builder.objectRef<{ added: number }>('SuppressedAddresses').implement({
+  authScopes: SCOPE,
+  fields: (t) => ({ added: t.exposeInt('added', { description: 'How many were not on the list before.' }) }),
+});
+
+builder.mutationField('suppressAddresses', (t) =>
+  t.fieldWithInput({
+    type: SuppressedAddresses,
+    description:
+      'Sees to it that these addresses get no mail any more, by any path. Those on the list stay as they are.',
+    authScopes: SCOPE,
+    errors: {},
+    input: {
+      emails: t.input.stringList({ required: true, description: `At most ${SUPPRESS_AT_ONCE_MAX} at once.` }),
+      reason: t.input.string({ description: '`manual`, `bounce` or `complaint`; `manual` if absent.' }),
+      note: t.input.string(),
+      everywhere: t.input.boolean({ description: EVERYWHERE }),
+    },
+    resolve: (_root, { input }, ctx) => suppressAddresses(ctx, input),
+  }),
+);
+
+const UnsuppressedAddress = builder.objectRef<{ email: string }>('UnsuppressedAddress').implement({
+  authScopes: SCOPE,
+  fields: (t) => ({ email: t.exposeString('email') }),
+});
+
+builder.mutationField('unsuppressAddress', (t) =>
+  t.field({
+    type: UnsuppressedAddress,
+    description: 'Takes an address off the list; it may be mailed again.',
+    authScopes: SCOPE,
+    errors: {},
+    args: { email: t.arg.string({ required: true }), everywhere: t.arg.boolean({ description: EVERYWHERE }) },
+    resolve: (_root, args, ctx) => unsuppressAddress(ctx, args),
+  }),
+);

@@ -1,0 +1,20 @@
+/** Addresses that must not be mailed. */
+import type { Suppressed } from '../../domain/audience/suppression-list.ts';
+import { builder } from '../builder.ts';
+
+export const EVERYWHERE = 'The list of the whole installation instead of one’s own; for administrators.';
+
+export const Suppression = builder.objectRef<Suppressed>('Suppression').implement({
+  description: 'An address that gets no mail, by any path.',
+  authScopes: { scope: 'subscribers:read' },
+  fields: (t) => ({
+    email: t.exposeString('email', { description: 'In lower case.' }),
+    reason: t.exposeString('reason', { description: '`manual`, `bounce` or `complaint`.' }),
+    note: t.exposeString('note', { nullable: true }),
+    addedByUid: t.exposeString('addedByUid', {
+      nullable: true,
+      description: 'The user who did, if it was a colleague.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+  }),
+});
