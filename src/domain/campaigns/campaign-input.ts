@@ -14,6 +14,8 @@ const deliveryAt = z
   .refine((at) => at.getTime() < Date.now() + DELIVERY_AHEAD_DAYS_MAX * 86_400_000, 'must be within ten years');
 
 const optionalFields = {
+  /** Empty and null mean everybody on the list. */
+  segment_uid: optionalLine(64).nullable().optional(),
   reply_to: z.union([z.literal(''), emailAddress()]).optional(),
   plain: multiLine(PLAIN_LENGTH_MAX).optional(),
   track_open: z.boolean().optional(),
@@ -50,7 +52,7 @@ export type UpdateCampaignInput = z.input<typeof updateCampaignInput>;
 
 type ParsedInput = z.output<typeof updateCampaignInput>;
 
-/** The input under the names of the row; `list_uid` is looked up by the verb. */
+/** The input under the names of the row; `list_uid` and `segment_uid` are looked up by the verb. */
 export function campaignValues<Input extends ParsedInput>(parsed: Input) {
   return {
     name: parsed.name,

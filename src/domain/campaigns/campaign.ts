@@ -2,6 +2,7 @@
  * The noun of this room: a campaign, one mailing to one list, and the states it goes through (decision D21).
  * This room plans, schedules, starts, pauses and finishes; it never hands a message over.
  */
+import type { SegmentSnapshot } from '../audience/segments/segment.ts';
 
 /**
  * new (something needed to send is missing) or ready -> scheduled -> queued (audience being planned) -> sending ->
@@ -25,6 +26,10 @@ export interface Campaign {
   readonly uid: string;
   readonly customerId: bigint;
   readonly listId: bigint;
+  /** Null: everybody on the list. */
+  readonly segmentId: bigint | null;
+  /** The segment as it was at the start; the audience is planned by it. */
+  readonly segmentSnapshot: SegmentSnapshot | null;
   readonly name: string;
   readonly subject: string;
   readonly fromEmail: string;

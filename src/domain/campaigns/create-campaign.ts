@@ -2,23 +2,29 @@
 import { newUid } from '../../lib/ids.ts';
 import { parseInput } from '../../lib/text.ts';
 import { ownList } from '../audience/own-list.ts';
+import { requireRoom } from '../billing/require-room.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { compileCampaign } from '../delivery/dispatch.ts';
 import { campaignValues, createCampaignInput, type CreateCampaignInput } from './campaign-input.ts';
+import { segmentToWrite } from './campaign-segment.ts';
 import { insertCampaign } from './campaign-store.ts';
 
-/** Creates the campaign and answers its uid. Throws ValidationError, LIST_NOT_FOUND, FOREIGN_RESOURCE. */
+/** Creates the campaign and answers its uid. Throws ValidationError, SUBSCRIPTION_ENDED, LIST_NOT_FOUND, SEGMENT_NOT_FOUND. */
 export async function createCampaign(ctx: Context, input: CreateCampaignInput): Promise<{ uid: string }> {
   const { customerId } = viewerOf(ctx);
   const parsed = parseInput(createCampaignInput, input);
   const list = await ownList(ctx, parsed.list_uid);
   const uid = newUid();
-  await inTransaction(ctx, async ({ db }) => {
+  await inTransaction(ctx, async (tx) => {
+    const { db } = tx;
+    await requireRoom(tx.tx, { customerId, limit: 'campaign_max', field: 'name' });
+    const segmentId = await segmentToWrite(tx, { listId: list.id, segmentUid: parsed.segment_uid });
     const id = await insertCampaign(db, {
       ...campaignValues(parsed),
       name: parsed.name,
       customerId,
       listId: list.id,
+      segmentId,
       uid,
       status: 'ready',
     });

@@ -4,7 +4,7 @@
  */
 import { sql } from '../../db/database.ts';
 import { inTransaction, type Context } from '../context.ts';
-import { planSlice } from '../delivery/ledger-plan-store.ts';
+import { planSegmentSlice, planSlice } from '../delivery/ledger-plan-store.ts';
 import { assert } from '../../lib/errors.ts';
 import { enqueueBatches } from './continue-campaign.ts';
 import { findCampaignById, moveCampaign, movePlanCursor } from './campaign-store.ts';
@@ -34,20 +34,17 @@ async function planNextSlice(
     if (!campaign || (campaign.status !== 'queued' && campaign.status !== 'sending')) return 'stopped';
     if (campaign.plannedAt !== null) return 'planned';
     assert(campaign.plannedOn !== null, 'a queued campaign has its day in the ledger');
-    const { plannedOn, listId, planCursor } = campaign;
+    const { plannedOn, listId, planCursor, segmentSnapshot } = campaign;
     await tx.db.query(sql`SELECT hot.ensure_partitions(${plannedOn}::date, ${plannedOn}::date)`);
     const rows = planCursor === 0n ? FIRST_SLICE_ROWS : tx.installation.limits.planBatchSize;
-    const slice = await planSlice(tx.db, {
-      key: { plannedOn, customerId, campaignId },
-      listId,
-      afterId: planCursor,
-      rows,
-      batchSize: tx.installation.limits.sendBatchSize,
-    });
-    const isComplete = slice.planned < rows;
-    await movePlanCursor(tx.db, campaign, { lastId: slice.lastId, isComplete });
+    const { sendBatchSize: batchSize } = tx.installation.limits;
+    const input = { key: { plannedOn, customerId, campaignId }, listId, afterId: planCursor, rows, batchSize };
+    const slice = segmentSnapshot
+      ? await planSegmentSlice(tx.db, input, segmentSnapshot)
+      : await planSlice(tx.db, input);
+    await movePlanCursor(tx.db, campaign, slice);
     await enqueueBatches(tx.db, campaign, slice.batches);
     await moveCampaign(tx.db, { campaign, from: ['queued'], to: 'sending' });
-    return isComplete ? 'planned' : 'more';
+    return slice.isComplete ? 'planned' : 'more';
   });
 }

@@ -7,6 +7,7 @@ import { appoint } from './campaign-appointment.ts';
 import { EDITABLE, hasBegun, missingToSend, type Campaign, type CampaignStatus } from './campaign.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
 import { campaignValues, updateCampaignInput, type UpdateCampaignInput } from './campaign-input.ts';
+import { segmentToWrite } from './campaign-segment.ts';
 import { writeCampaign, type CampaignValues } from './campaign-store.ts';
 import { ownCampaign } from './own-campaign.ts';
 
@@ -20,7 +21,12 @@ export async function updateCampaign(ctx: Context, uid: string, input: UpdateCam
     const campaign = await ownCampaign(tx, uid, { lock: true });
     if (!isEditable(campaign)) throw wrongCampaignState('changed', campaign.status);
     const list = parsed.list_uid === undefined ? undefined : await ownList(tx, parsed.list_uid);
-    const values: CampaignValues = { ...campaignValues(parsed), listId: list?.id };
+    const segmentId = await segmentToWrite(tx, {
+      listId: list?.id ?? campaign.listId,
+      segmentUid: parsed.segment_uid,
+      current: campaign,
+    });
+    const values: CampaignValues = { ...campaignValues(parsed), listId: list?.id, segmentId };
     const missing = missingToSend({
       subject: values.subject ?? campaign.subject,
       fromEmail: values.fromEmail ?? campaign.fromEmail,

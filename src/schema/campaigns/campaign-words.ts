@@ -7,6 +7,7 @@ import { ValidationError } from '../../lib/errors.ts';
 
 export interface CampaignFields {
   readonly listUid?: string | null | undefined;
+  readonly segmentUid?: string | null | undefined;
   readonly name?: string | null | undefined;
   readonly subject?: string | null | undefined;
   readonly fromEmail?: string | null | undefined;
@@ -22,10 +23,11 @@ export interface CampaignFields {
   readonly deliveryAt?: Date | null | undefined;
 }
 
-/** The input as the verbs take it. Null clears a time; of everything else it leaves the value alone. */
+/** The input as the verbs take it. Null clears a time and a segment; of everything else it leaves the value alone. */
 export function verbInput(fields: CampaignFields): UpdateCampaignInput {
   return {
     list_uid: fields.listUid ?? undefined,
+    segment_uid: fields.segmentUid,
     name: fields.name ?? undefined,
     subject: fields.subject ?? undefined,
     from_email: fields.fromEmail ?? undefined,

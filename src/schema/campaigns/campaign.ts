@@ -1,4 +1,5 @@
 /** Campaigns as they are read: content, state, and figures from counters through one loader. */
+import { segmentNames, type SegmentName } from '../../domain/audience/segments/segment-store.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { readCampaignStatistics } from '../../domain/statistics/campaign-statistics.ts';
 import { builder } from '../builder.ts';
@@ -14,6 +15,23 @@ const readStatistics = (ctx: GraphqlContext, ids: readonly bigint[]) => {
     ids.map((campaignId) => ({ customerId, campaignId })),
   );
 };
+
+const SEGMENT = { segmentId: true, segmentSnapshot: true } as const;
+const readSegments = (ctx: GraphqlContext, ids: readonly bigint[]) =>
+  segmentNames(ctx.db, viewerOf(ctx).customerId, ids);
+
+/** What the campaign was started with, else what it would be started with. */
+async function segmentOf(
+  ctx: GraphqlContext,
+  { segmentId, segmentSnapshot }: { segmentId: bigint | null; segmentSnapshot: unknown },
+): Promise<SegmentName | null> {
+  if (isSnapshot(segmentSnapshot)) return segmentSnapshot;
+  return segmentId === null ? null : loadBy(ctx, readSegments).load(segmentId);
+}
+
+function isSnapshot(value: unknown): value is SegmentName {
+  return typeof value === 'object' && value !== null && 'uid' in value && 'name' in value;
+}
 
 export const Campaign = builder.prismaObject('Campaign', {
   authScopes: { scope: 'campaigns:read' },
@@ -42,6 +60,17 @@ export const Campaign = builder.prismaObject('Campaign', {
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
     listUid: t.string({ select: { list: { select: { uid: true } } }, resolve: ({ list }) => list.uid }),
     listName: t.string({ select: { list: { select: { name: true } } }, resolve: ({ list }) => list.name }),
+    segmentUid: t.string({
+      nullable: true,
+      select: SEGMENT,
+      resolve: async (row, _args, ctx) => (await segmentOf(ctx, row))?.uid,
+    }),
+    segmentName: t.string({
+      nullable: true,
+      description: 'Of the segment it is sent to, as it was at the start; null: everybody on the list.',
+      select: SEGMENT,
+      resolve: async (row, _args, ctx) => (await segmentOf(ctx, row))?.name,
+    }),
     remindMessage: t.string({
       nullable: true,
       description: 'Why recipients get this mail, as its list says it.',

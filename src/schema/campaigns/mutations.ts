@@ -25,6 +25,7 @@ type InputFields = PothosSchemaTypes.InputFieldBuilder<typeof builder.$inferSche
 
 /** What may be said when a campaign is made and when it is changed. */
 const optionalFields = (input: InputFields) => ({
+  segmentUid: input.string({ description: 'Only to these people of the list. Null: to everybody.' }),
   replyTo: input.string(),
   plain: input.string({ description: 'Empty: made from the html.' }),
   trackOpen: input.boolean(),

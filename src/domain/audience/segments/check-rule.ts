@@ -1,0 +1,91 @@
+/** Checks a rule against the list it is for: its fields and campaigns must be there. */
+import { sql } from '../../../db/database.ts';
+import { ValidationError } from '../../../lib/errors.ts';
+import type { Context } from '../../context.ts';
+import { fieldsOfList } from '../list-field-store.ts';
+import { foreignRuleCampaign, ruleCampaignNotFound } from './segment-errors.ts';
+import { parseRule } from './parse-rule.ts';
+import type { CampaignChoice, Condition, FieldCondition, SegmentRule } from './segment.ts';
+
+interface RuleList {
+  readonly customerId: bigint;
+  readonly id: bigint;
+}
+
+/**
+ * The rule that a caller gives for a list. Throws ValidationError (fields `rule…`), and for campaigns it names
+ * NotFoundError `CAMPAIGN_NOT_FOUND` or ForeignResourceError of the same code.
+ */
+export async function checkedRule(ctx: Context, list: RuleList, given: unknown): Promise<SegmentRule> {
+  const rule = parseRule(given);
+  const conditions = [...conditionsOf(rule, 'rule')];
+  await checkFields(ctx, list, conditions);
+  await checkCampaigns(ctx, list, conditions);
+  return rule;
+}
+
+interface PlacedCondition {
+  readonly path: string;
+  readonly condition: Condition;
+}
+
+function* conditionsOf(rule: SegmentRule, path: string): Generator<PlacedCondition> {
+  for (const name of ['all', 'any', 'none'] as const) {
+    const inner = (rule as Partial<Record<typeof name, readonly SegmentRule[]>>)[name];
+    if (!inner) continue;
+    for (const [no, one] of inner.entries()) yield* conditionsOf(one, `${path}.${name}.${no}`);
+    return;
+  }
+  yield { path, condition: rule as Condition };
+}
+
+async function checkFields(ctx: Context, list: RuleList, conditions: readonly PlacedCondition[]): Promise<void> {
+  const asked = conditions.flatMap(({ path, condition }) =>
+    'field' in condition ? [{ path: `${path}.field`, field: condition.field }] : [],
+  );
+  if (asked.length === 0) return;
+  const types = new Map((await fieldsOfList(ctx.db, list)).map(({ tag, type }) => [tag, type]));
+  const errors: Record<string, string[]> = {};
+  for (const { path, field } of asked) {
+    const type = types.get(field.tag);
+    const wanted = typeOf(field);
+    if (type === undefined) errors[`${path}.tag`] = ['The list has no such field.'];
+    // Every value is a text, too.
+    else if (wanted !== 'text' && wanted !== type)
+      errors[`${path}.${wanted}`] = [`The field ${field.tag} is of the type ${type}.`];
+  }
+  if (Object.keys(errors).length > 0) throw new ValidationError(errors);
+}
+
+function typeOf(field: FieldCondition): 'text' | 'number' | 'datetime' {
+  return 'text' in field ? 'text' : 'number' in field ? 'number' : 'datetime';
+}
+
+async function checkCampaigns(ctx: Context, list: RuleList, conditions: readonly PlacedCondition[]): Promise<void> {
+  const asked = conditions.flatMap(({ path, condition }) => {
+    const choice = choiceOf(condition);
+    return choice && 'uids' in choice ? [{ path, uids: choice.uids }] : [];
+  });
+  const uids = [...new Set(asked.flatMap((one) => one.uids))];
+  if (uids.length === 0) return;
+  const rows = await ctx.db.query<{ uid: string; customerId: bigint; listId: bigint }>(
+    sql`SELECT uid, customer_id AS "customerId", list_id AS "listId" FROM campaign WHERE uid = ANY (${uids}::text[])`,
+  );
+  const own = new Map(rows.filter((row) => row.customerId === list.customerId).map((row) => [row.uid, row]));
+  const missing = uids.filter((uid) => !own.has(uid));
+  if (missing.length > 0)
+    throw rows.some((row) => missing.includes(row.uid)) ? foreignRuleCampaign() : ruleCampaignNotFound();
+  const elsewhere = asked.filter((one) => one.uids.some((uid) => own.get(uid)?.listId !== list.id));
+  if (elsewhere.length > 0)
+    throw new ValidationError(
+      Object.fromEntries(
+        elsewhere.map(({ path }) => [path, ['A campaign to another list says nothing about these people.']]),
+      ),
+    );
+}
+
+function choiceOf(condition: Condition): CampaignChoice | undefined {
+  if ('opened' in condition) return condition.opened.campaigns;
+  if ('clicked' in condition) return condition.clicked.campaigns;
+  return 'received' in condition ? condition.received.campaigns : undefined;
+}

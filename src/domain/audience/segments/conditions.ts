@@ -1,0 +1,175 @@
+/** The conditions of rules as callers give them, checked: zod schemas, one per kind. Null means absent everywhere. */
+import { z } from 'zod';
+import { emailKey, isEmailAddress, isOneLine, isPlainText } from '../../../lib/text.ts';
+import { isUid } from '../../../lib/ids.ts';
+import { SUBSCRIBER_STATUSES, TAG_LENGTH_MAX, TAGS_MAX } from '../subscriber.ts';
+import {
+  ANNIVERSARY_DAYS_MAX,
+  RULE_CAMPAIGNS_MAX,
+  RULE_DAYS_MAX,
+  RULE_TEXT_MAX,
+  RULE_VALUES_MAX,
+  type CampaignChoice,
+  type ClickedCondition,
+  type Condition,
+  type EmailCondition,
+  type FieldCondition,
+  type NumberCondition,
+  type OpenedCondition,
+  type ReceivedCondition,
+  type TagsCondition,
+  type TextCondition,
+  type TimeCondition,
+} from './segment.ts';
+
+/** Campaigns that one condition can reach back to by number. */
+const LAST_CAMPAIGNS_MAX = 1_000;
+const AT_LEAST_MAX = 1_000_000;
+
+/** Exactly one of these keys has a value. */
+function oneOf<Value>(shape: Record<string, z.ZodType>): z.ZodType<Value> {
+  const names = Object.keys(shape).join(', ');
+  const optional = Object.fromEntries(Object.entries(shape).map(([name, type]) => [name, type.optional()]));
+  return z
+    .preprocess(withoutNulls, z.strictObject(optional))
+    .refine((given) => Object.keys(given).length === 1, `must have exactly one of: ${names}`)
+    .transform((given) => given as Value);
+}
+
+function object<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.preprocess(withoutNulls, z.strictObject(shape));
+}
+
+/** A copy with own keys only, without those that are null or undefined. */
+export function withoutNulls(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof Date) return value;
+  return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== null && inner !== undefined));
+}
+
+const text = z.string().min(1).max(RULE_TEXT_MAX).refine(isPlainText, 'must not contain control characters');
+const texts = z.array(text).min(1).max(RULE_VALUES_MAX);
+const isEmpty = z.boolean();
+const number = z.number();
+const days = z.int().min(0).max(RULE_DAYS_MAX);
+
+const textCondition = oneOf<TextCondition>({
+  ...{ is: text, isNot: text, contains: text, notContains: text, startsWith: text, endsWith: text },
+  ...{ in: texts, notIn: texts, isEmpty },
+});
+
+const address = text.refine(isEmailAddress, 'must be a valid email address').transform(emailKey);
+const addresses = z.array(address).min(1).max(RULE_VALUES_MAX);
+const domain = text
+  .transform((name) => name.replace(/^@/, ''))
+  .refine((name) => isEmailAddress(`x@${name}`), 'must be a domain name such as example.org')
+  .transform((name) => emailKey(`x@${name}`).slice(2));
+
+const emailCondition = oneOf<EmailCondition>({
+  ...{ is: address, isNot: address, contains: text, notContains: text, startsWith: text, endsWith: text, domain },
+  ...{ in: addresses, notIn: addresses },
+});
+
+const numberCondition = oneOf<NumberCondition>({
+  ...{ is: number, isNot: number, lt: number, lte: number, gt: number, gte: number, isEmpty },
+  between: object({ from: number, to: number }).refine(({ from, to }) => from <= to, 'must begin before it ends'),
+});
+
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
+const YEAR_MAX = 9999;
+
+/** A point in time: a Date, or ISO 8601 with a zone; kept as ISO 8601 in UTC. */
+const time = z.union([z.date(), z.string()]).transform((given, context) => {
+  const date = typeof given === 'string' && !ISO_TIME.test(given) ? new Date(Number.NaN) : new Date(given);
+  const year = date.getUTCFullYear();
+  if (year >= 1 && year <= YEAR_MAX) return date.toISOString();
+  context.addIssue({ code: 'custom', message: 'must be a time such as 2026-12-31T23:59:00Z', input: given });
+  return z.NEVER;
+});
+
+const day = z.string().refine((given) => isDay(given), 'must be a day such as 2026-12-31');
+
+function isDay(given: string): boolean {
+  if (!/^\d{4}-\d\d-\d\d$/.test(given) || given.startsWith('0000')) return false;
+  const date = new Date(`${given}T00:00:00Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(given);
+}
+
+const timeCondition = oneOf<TimeCondition>({
+  ...{ before: time, after: time, on: day, isEmpty },
+  between: object({ from: time, to: time }).refine(({ from, to }) => from <= to, 'must begin before it ends'),
+  ...{ inLastDays: days, inNextDays: days, moreThanDaysAgo: days, moreThanDaysAhead: days },
+  anniversaryWithinDays: z.int().min(0).max(ANNIVERSARY_DAYS_MAX),
+});
+
+const FIELD_TYPES = ['text', 'number', 'datetime'] as const;
+
+const fieldCondition: z.ZodType<FieldCondition> = object({
+  tag: z
+    .string()
+    .max(RULE_TEXT_MAX)
+    .transform((tag) => tag.toUpperCase()),
+  text: textCondition.optional(),
+  number: numberCondition.optional(),
+  datetime: timeCondition.optional(),
+})
+  .refine(
+    (given) => FIELD_TYPES.filter((type) => given[type] !== undefined).length === 1,
+    `must have exactly one of: ${FIELD_TYPES.join(', ')}`,
+  )
+  .transform((given) => given as FieldCondition);
+
+const tag = z
+  .string()
+  .trim()
+  .min(1)
+  .max(TAG_LENGTH_MAX)
+  .refine(isOneLine, 'must not contain line breaks or control characters');
+const tags = z.array(tag).min(1).max(TAGS_MAX);
+const tagsCondition = oneOf<TagsCondition>({ hasAny: tags, hasAll: tags, hasNone: tags });
+
+const uid = z.string().refine(isUid, 'must be the uid of a campaign');
+const campaigns = oneOf<CampaignChoice>({
+  uids: z.array(uid).min(1).max(RULE_CAMPAIGNS_MAX),
+  last: z.int().min(1).max(LAST_CAMPAIGNS_MAX),
+  startedInLastDays: days,
+}).optional();
+const atLeast = z.int().min(1).max(AT_LEAST_MAX).optional();
+
+const activity = { campaigns, inLastDays: days.optional(), atLeast, peopleOnly: z.boolean().optional() };
+
+/** A person's opens of a campaign are kept as numbers and the time of the last one: not how many lie in some days. */
+const DAYS_AND_COUNT =
+  'cannot have inLastDays with atLeast or peopleOnly: choose campaigns by startedInLastDays instead';
+const countsNoDays = (given: OpenedCondition) =>
+  given.inLastDays === undefined || ((given.atLeast ?? 1) === 1 && given.peopleOnly !== true);
+
+const openedCondition: z.ZodType<OpenedCondition> = object(activity).refine(countsNoDays, DAYS_AND_COUNT);
+
+/** Of a link it is known who ever clicked it, not when or how often. */
+const LINK_ALONE = 'cannot have linkContains together with inLastDays, atLeast or peopleOnly';
+const linkAlone = (given: ClickedCondition) =>
+  given.linkContains === undefined ||
+  (given.inLastDays === undefined && (given.atLeast ?? 1) === 1 && given.peopleOnly !== true);
+
+const clickedCondition: z.ZodType<ClickedCondition> = object({ ...activity, linkContains: text.optional() })
+  .refine(countsNoDays, DAYS_AND_COUNT)
+  .refine(linkAlone, LINK_ALONE);
+
+const receivedCondition: z.ZodType<ReceivedCondition> = object({ campaigns, atLeast });
+
+export type ConditionName = Condition extends infer One ? (One extends unknown ? keyof One : never) : never;
+
+/** What each kind of condition takes. */
+export const conditionSchemas: Readonly<Record<ConditionName, z.ZodType>> = {
+  email: emailCondition,
+  field: fieldCondition,
+  tags: tagsCondition,
+  status: z.array(z.enum(SUBSCRIBER_STATUSES)).min(1).max(SUBSCRIBER_STATUSES.length),
+  source: textCondition,
+  createdAt: timeCondition,
+  updatedAt: timeCondition,
+  confirmedAt: timeCondition,
+  opened: openedCondition,
+  clicked: clickedCondition,
+  received: receivedCondition,
+};

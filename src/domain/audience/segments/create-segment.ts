@@ -1,0 +1,38 @@
+/** Saves a rule under a name. */
+import { z } from 'zod';
+import { newUid } from '../../../lib/ids.ts';
+import { parseInput, singleLine } from '../../../lib/text.ts';
+import { inTransaction, type Context } from '../../context.ts';
+import { requireRoom } from '../../billing/require-room.ts';
+import { holdOwnList } from '../own-list.ts';
+import { checkedRule } from './check-rule.ts';
+import { tooManySegments } from './segment-errors.ts';
+import { countSegments, insertSegment } from './segment-store.ts';
+import { SEGMENT_NAME_MAX, SEGMENTS_PER_LIST_MAX } from './segment.ts';
+
+const createSegmentInput = z.object({ name: singleLine(SEGMENT_NAME_MAX) });
+
+export interface CreateSegmentInput {
+  readonly listUid: string;
+  readonly name: string;
+  /** Checked here, whatever it is. */
+  readonly rule: unknown;
+}
+
+/**
+ * Makes a segment of the caller's list and answers its uid. Throws ValidationError (also `TOO_MANY_SEGMENTS`),
+ * `LIST_NOT_FOUND`, `CAMPAIGN_NOT_FOUND` for what the rule names.
+ */
+export async function createSegment(ctx: Context, input: CreateSegmentInput): Promise<{ uid: string }> {
+  const { name } = parseInput(createSegmentInput, { name: input.name });
+  return inTransaction(ctx, async (tx) => {
+    const list = await holdOwnList(tx, input.listUid);
+    const rule = await checkedRule(tx, list, input.rule);
+    const { customerId, id: listId } = list;
+    await requireRoom(tx.tx, { customerId, limit: 'segment_per_list_max', field: 'name', listId });
+    if ((await countSegments(tx.db, list)) >= SEGMENTS_PER_LIST_MAX) throw tooManySegments(SEGMENTS_PER_LIST_MAX);
+    const uid = newUid();
+    await insertSegment(tx.db, { customerId, listId, uid, name, rule });
+    return { uid };
+  });
+}

@@ -1,0 +1,161 @@
+/**
+ * Reads the people of a rule: how many, a page by key, a numbered page, and (for campaigns) who of the next thousands.
+ * A page by key walks the list in stretches that grow, so that a page costs what lies between its rows, wherever it is.
+ */
+import { empty, sql, type Queryable, type Sql } from '../../../db/database.ts';
+import type { Context } from '../../context.ts';
+import { SUBSCRIBER_COLUMNS } from '../subscriber-store.ts';
+import type { Subscriber } from '../subscriber.ts';
+import { peopleOf } from './compile-rule.ts';
+import { joinAsUsual, joinByPasses, readPeople, READING_SECONDS_MAX } from './segment-reading.ts';
+import { segmentTooSlow } from './segment-errors.ts';
+import type { SegmentRule } from './segment.ts';
+
+/** A rule and the list it is asked of. */
+export interface RuleOfList {
+  readonly customerId: bigint;
+  readonly listId: bigint;
+  readonly rule: SegmentRule;
+}
+
+export interface SegmentSize {
+  readonly count: number;
+  readonly asOf: Date;
+}
+
+/** How many people the rule picks now: one statement. Throws `SEGMENT_TOO_SLOW`, `TOO_MANY_COUNTS`. */
+export async function countPeople(ctx: Context, { rule, ...list }: RuleOfList): Promise<SegmentSize> {
+  return readPeople(ctx, list.customerId, async ({ db, asOf }) => {
+    const [row] = await db.query<{ count: number }>(
+      sql`SELECT count(*)::int AS count ${peopleOf(rule, { ...list, asOf })}`,
+    );
+    return { count: row?.count ?? 0, asOf };
+  });
+}
+
+export interface PeopleWindow {
+  readonly limit: number;
+  /** Ids; the page lies between them. */
+  readonly after?: bigint | undefined;
+  readonly before?: bigint | undefined;
+  /** Take the last ones; they come in reversed order. */
+  readonly backward?: boolean | undefined;
+}
+
+/** A page by key, in the order of ids. Throws `SEGMENT_TOO_SLOW`, `TOO_MANY_COUNTS`. */
+export async function peopleByKey(
+  ctx: Context,
+  { rule, ...list }: RuleOfList,
+  window: PeopleWindow,
+): Promise<Subscriber[]> {
+  return readPeople(ctx, list.customerId, async ({ db, asOf }) => {
+    const deadline = performance.now() + READING_SECONDS_MAX * 1_000;
+    const found: Subscriber[] = [];
+    let { after = 0n, before = ID_MAX } = window;
+    let rows = FIRST_STRETCH_ROWS;
+    for (;;) {
+      const stretch = await nextStretch(db, { ...list, after, before, rows, backward: window.backward });
+      if (stretch.seen > 0) {
+        const limit = window.limit - found.length;
+        found.push(
+          ...(await peopleIn(db, peopleOf(rule, { ...list, asOf, ids: stretch }), {
+            limit,
+            backward: window.backward,
+          })),
+        );
+      }
+      if (found.length >= window.limit || stretch.seen < rows) return found;
+      if (performance.now() > deadline) throw segmentTooSlow(READING_SECONDS_MAX);
+      if (window.backward) before = stretch.from;
+      else after = stretch.to;
+      rows = Math.min(rows * STRETCH_GROWTH, STRETCH_ROWS_MAX);
+    }
+  });
+}
+
+/** A numbered page with the total: walks all of the rule's people up to it. */
+export async function peoplePage(
+  ctx: Context,
+  { rule, ...list }: RuleOfList,
+  { offset, limit }: { offset: number; limit: number },
+): Promise<{ readonly nodes: readonly Subscriber[]; readonly total: number }> {
+  return readPeople(ctx, list.customerId, async ({ db, asOf }) => {
+    const people = peopleOf(rule, { ...list, asOf });
+    const [row] = await db.query<{ count: number }>(sql`SELECT count(*)::int AS count ${people}`);
+    const total = row?.count ?? 0;
+    if (offset >= total) return { nodes: [], total };
+    return { nodes: await peopleIn(db, people, { offset, limit }), total };
+  });
+}
+
+export interface AudienceSlice {
+  /** The last id that was looked at, or null when nobody was left. */
+  readonly lastId: bigint | null;
+  /** Nobody is left behind it. */
+  readonly isLast: boolean;
+  /** Who of those belongs to it, whatever the status. */
+  readonly ids: readonly bigint[];
+}
+
+export interface AudienceQuestion extends RuleOfList {
+  readonly asOf: Date;
+  readonly exceptCampaignId: bigint;
+  readonly afterId: bigint;
+  /** People looked at, whether they match or not: so the work of a slice is bounded, and each is looked at once. */
+  readonly rows: number;
+}
+
+/** The next stretch of a list and who of it the rule picks. Runs in the transaction that writes the audience. */
+export async function audienceSlice(db: Queryable, question: AudienceQuestion): Promise<AudienceSlice> {
+  const { rule, afterId, rows, ...scope } = question;
+  const stretch = await nextStretch(db, { ...scope, after: afterId, before: ID_MAX, rows });
+  if (stretch.seen === 0) return { lastId: null, isLast: true, ids: [] };
+  await joinByPasses(db);
+  const people = await db.query<{ id: bigint }>(sql`SELECT s.id ${peopleOf(rule, { ...scope, ids: stretch })}`);
+  await joinAsUsual(db);
+  return { lastId: stretch.to, isLast: stretch.seen < rows, ids: people.map(({ id }) => id) };
+}
+
+/** Beyond all ids (they are below 2^52). */
+const ID_MAX = 2n ** 62n;
+const FIRST_STRETCH_ROWS = 1_000;
+const STRETCH_GROWTH = 4;
+const STRETCH_ROWS_MAX = 256_000;
+
+interface Stretch {
+  /** People in it. */
+  readonly seen: number;
+  readonly from: bigint;
+  readonly to: bigint;
+}
+
+interface StretchInput {
+  readonly customerId: bigint;
+  readonly listId: bigint;
+  readonly after: bigint;
+  readonly before: bigint;
+  readonly rows: number;
+  readonly backward?: boolean | undefined;
+}
+
+/** The next so many people between two ids, as a range of ids. */
+async function nextStretch(db: Queryable, input: StretchInput): Promise<Stretch> {
+  const [row] = await db.query<{ seen: number; from: bigint | null; to: bigint | null }>(sql`
+    SELECT count(*)::int AS seen, min(id) AS "from", max(id) AS "to"
+      FROM (SELECT id FROM subscriber
+             WHERE customer_id = ${input.customerId} AND list_id = ${input.listId} AND id > ${input.after} AND id < ${input.before}
+             ORDER BY id ${input.backward ? sql`DESC` : empty} LIMIT ${input.rows}) stretch`);
+  return { seen: row?.seen ?? 0, from: row?.from ?? 0n, to: row?.to ?? 0n };
+}
+
+interface RowsWanted {
+  readonly offset?: number;
+  readonly limit: number;
+  readonly backward?: boolean | undefined;
+}
+
+function peopleIn(db: Queryable, people: Sql, { offset = 0, limit, backward }: RowsWanted): Promise<Subscriber[]> {
+  return db.query<Subscriber>(
+    sql`SELECT ${SUBSCRIBER_COLUMNS} ${people} ORDER BY s.id ${backward ? sql`DESC` : empty} OFFSET ${offset} LIMIT ${limit}`,
+  );
+}

@@ -1,0 +1,34 @@
+/** Which segment a campaign may be sent to: one of its own list, and never a wider audience by accident. */
+import { ValidationError } from '../../lib/errors.ts';
+import { ownSegment } from '../audience/segments/own-segment.ts';
+import type { TransactionContext } from '../context.ts';
+
+interface Choice {
+  /** The list the campaign will have. */
+  readonly listId: bigint;
+  /** As the caller gives it: undefined leaves alone, null or an empty text means everybody. */
+  readonly segmentUid: string | null | undefined;
+  /** What it has now. */
+  readonly current?: { readonly listId: bigint; readonly segmentId: bigint | null } | undefined;
+}
+
+/**
+ * The segment's id to write; undefined leaves alone. Nobody deletes the segment before the transaction ends. Throws
+ * ValidationError for a segment of another list, also when only the list changes; `SEGMENT_NOT_FOUND`.
+ */
+export async function segmentToWrite(tx: TransactionContext, choice: Choice): Promise<bigint | null | undefined> {
+  const { listId, segmentUid, current } = choice;
+  if (segmentUid === undefined) {
+    const isTorn = current && current.segmentId !== null && current.listId !== listId;
+    if (isTorn) throw otherList('The segment is one of the list before: choose one of the new list, or none.');
+    return undefined;
+  }
+  if (segmentUid === null || segmentUid === '') return null;
+  const segment = await ownSegment(tx, segmentUid, 'use');
+  if (segment.listId !== listId) throw otherList('The segment must be one of the list.');
+  return segment.id;
+}
+
+function otherList(sentence: string): ValidationError {
+  return new ValidationError({ segment_uid: [sentence] }, 'SEGMENT_OF_OTHER_LIST');
+}

@@ -1,0 +1,59 @@
+/** The logs of a campaign in bulk: what a download is made of. */
+import { ownCampaign } from '../../domain/campaigns/own-campaign.ts';
+import { LOGS, LOG_PAGE_MAX, readCampaignLog, type LogPage } from '../../domain/tracking/campaign-log.ts';
+import { csvLine } from '../../lib/csv.ts';
+import { builder } from '../builder.ts';
+
+const reading = { scope: 'campaigns:read' } as const;
+
+const CampaignLog = builder.enumType('CampaignLog', {
+  description: 'tracking has a row for each recipient, the others one for each event.',
+  values: LOGS,
+});
+
+const CampaignLogPage = builder.objectRef<LogPage>('CampaignLogPage').implement({
+  description: 'Some rows of a log, in one of several forms.',
+  authScopes: reading,
+  fields: (t) => ({
+    columns: t.stringList({ resolve: ({ columns }) => [...columns] }),
+    rows: t.field({
+      type: t.listRef(t.listRef('String', { nullable: true })),
+      resolve: ({ rows }) => rows.map((cells) => cells.map((cell) => (cell === null ? null : String(cell)))),
+    }),
+    csv: t.string({
+      description: 'RFC 4180, safe to open in a spreadsheet; the first page begins with the header.',
+      resolve: ({ isFirst, columns, rows }) =>
+        (isFirst ? csvLine(columns) : '') +
+        rows.map((cells) => csvLine(cells.map((cell) => (typeof cell === 'boolean' ? Number(cell) : cell)))).join(''),
+    }),
+    json: t.string({
+      description: 'JSON objects, a line each.',
+      resolve: ({ columns, rows }) => rows.map((cells) => jsonLine(columns, cells)).join('\n'),
+    }),
+    cursor: t.exposeString('cursor', { nullable: true, description: 'For the next page; null: this is the last.' }),
+  }),
+});
+
+builder.queryField('campaignLog', (t) =>
+  t.field({
+    type: CampaignLogPage,
+    description: `A campaign's log, the oldest first, in pages of up to ${LOG_PAGE_MAX} rows. What comes after the first page was read is not in it.`,
+    authScopes: reading,
+    errors: {},
+    args: {
+      uid: t.arg.string({ required: true }),
+      log: t.arg({ type: CampaignLog, required: true }),
+      after: t.arg.string({ description: 'The cursor of the page before.' }),
+      perPage: t.arg.int({ defaultValue: LOG_PAGE_MAX }),
+    },
+    resolve: async (_root, { uid, log, after, perPage }, ctx) => {
+      const campaign = await ownCampaign(ctx, uid);
+      const limit = Math.min(Math.max(perPage ?? LOG_PAGE_MAX, 1), LOG_PAGE_MAX);
+      return readCampaignLog(ctx, campaign, { log, after: after ?? null, limit });
+    },
+  }),
+);
+
+function jsonLine(columns: readonly string[], cells: LogPage['rows'][number]): string {
+  return JSON.stringify(Object.fromEntries(columns.map((column, at) => [column, cells[at] ?? null])));
+}

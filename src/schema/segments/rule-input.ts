@@ -1,0 +1,184 @@
+/**
+ * Rules of segments as typed input. Where a name has one meaning of several, the input is a oneOf: exactly one of its
+ * fields is given. What is allowed beyond types (limits, combinations) the verb says.
+ */
+import type { InputObjectRef } from '@pothos/core';
+import { builder } from '../builder.ts';
+
+type Inputs = typeof builder.$inferSchemaTypes;
+
+/** What the verb gets: it reads it as whatever it is. */
+export type SegmentRuleShape = Readonly<Record<string, unknown>>;
+
+const SubscriberStatus = builder.enumType('SubscriberStatus', {
+  values: ['subscribed', 'unsubscribed', 'unconfirmed', 'pending'] as const,
+});
+
+const NEGATIVE = 'Also holds for people without a value.';
+const ISO_DAY = 'YYYY-MM-DD, a day of UTC.';
+
+const SegmentTextInput = builder.inputType('SegmentTextInput', {
+  description: 'About a text, compared without case.',
+  isOneOf: true,
+  fields: (t) => ({
+    is: t.string(),
+    isNot: t.string({ description: NEGATIVE }),
+    contains: t.string(),
+    notContains: t.string({ description: NEGATIVE }),
+    startsWith: t.string(),
+    endsWith: t.string(),
+    in: t.stringList(),
+    notIn: t.stringList({ description: NEGATIVE }),
+    isEmpty: t.boolean({ description: 'true: there is no value. false: there is one.' }),
+  }),
+});
+
+const SegmentEmailInput = builder.inputType('SegmentEmailInput', {
+  description: 'About the address, compared without case and with its domain in ASCII.',
+  isOneOf: true,
+  fields: (t) => ({
+    is: t.string(),
+    isNot: t.string(),
+    contains: t.string(),
+    notContains: t.string(),
+    startsWith: t.string(),
+    endsWith: t.string(),
+    domain: t.string({ description: 'Exactly this domain: `example.org` does not mean `mail.example.org`.' }),
+    in: t.stringList(),
+    notIn: t.stringList(),
+  }),
+});
+
+const SegmentNumberRangeInput = builder.inputType('SegmentNumberRangeInput', {
+  description: 'Both ends belong to it.',
+  fields: (t) => ({ from: t.float({ required: true }), to: t.float({ required: true }) }),
+});
+
+const SegmentNumberInput = builder.inputType('SegmentNumberInput', {
+  description: 'About a number. What cannot be read as one is no value.',
+  isOneOf: true,
+  fields: (t) => ({
+    is: t.float(),
+    isNot: t.float({ description: NEGATIVE }),
+    lt: t.float(),
+    lte: t.float(),
+    gt: t.float(),
+    gte: t.float(),
+    between: t.field({ type: SegmentNumberRangeInput }),
+    isEmpty: t.boolean(),
+  }),
+});
+
+const SegmentTimeRangeInput = builder.inputType('SegmentTimeRangeInput', {
+  description: 'Both ends belong to it.',
+  fields: (t) => ({
+    from: t.field({ type: 'DateTime', required: true }),
+    to: t.field({ type: 'DateTime', required: true }),
+  }),
+});
+
+const SegmentTimeInput = builder.inputType('SegmentTimeInput', {
+  description: 'About a time. Days are those of UTC; relative days count from the moment of asking.',
+  isOneOf: true,
+  fields: (t) => ({
+    before: t.field({ type: 'DateTime' }),
+    after: t.field({ type: 'DateTime' }),
+    on: t.string({ description: ISO_DAY }),
+    between: t.field({ type: SegmentTimeRangeInput }),
+    inLastDays: t.int(),
+    inNextDays: t.int(),
+    moreThanDaysAgo: t.int(),
+    moreThanDaysAhead: t.int(),
+    anniversaryWithinDays: t.int({
+      description: 'Day and month come round today (0) or within so many days, whatever the year: birthdays.',
+    }),
+    isEmpty: t.boolean(),
+  }),
+});
+
+const SegmentFieldInput = builder.inputType('SegmentFieldInput', {
+  description: 'About a custom field: its tag, and exactly one of `text`, `number`, `datetime`.',
+  fields: (t) => ({
+    tag: t.string({ required: true }),
+    text: t.field({ type: SegmentTextInput, description: 'For fields of any type.' }),
+    number: t.field({ type: SegmentNumberInput, description: 'For fields of the type number.' }),
+    datetime: t.field({ type: SegmentTimeInput, description: 'For fields of the type datetime.' }),
+  }),
+});
+
+const SegmentTagsInput = builder.inputType('SegmentTagsInput', {
+  description: "About the person's tags, compared without case.",
+  isOneOf: true,
+  fields: (t) => ({ hasAny: t.stringList(), hasAll: t.stringList(), hasNone: t.stringList() }),
+});
+
+const SegmentCampaignsInput = builder.inputType('SegmentCampaignsInput', {
+  description: 'Which campaigns of the list are meant; without it, all that were started.',
+  isOneOf: true,
+  fields: (t) => ({
+    uids: t.stringList(),
+    last: t.int({ description: 'The last so many that were started.' }),
+    startedInLastDays: t.int(),
+  }),
+});
+
+const AT_LEAST = 'So often in these campaigns together, whenever that was; once without it.';
+const PEOPLE_ONLY =
+  'Leave out what programs did (mail proxies, scanners). Without it they count, as in the statistics.';
+const DAYS = 'The last time lies so many days back at most. Not together with `atLeast` or `peopleOnly`.';
+
+const SegmentOpenedInput = builder.inputType('SegmentOpenedInput', {
+  description: 'Who opened; empty: who ever did. Who did not: `none` of this.',
+  fields: (t) => ({
+    campaigns: t.field({ type: SegmentCampaignsInput }),
+    inLastDays: t.int({ description: DAYS }),
+    atLeast: t.int({ description: AT_LEAST }),
+    peopleOnly: t.boolean({ description: PEOPLE_ONLY }),
+  }),
+});
+
+const SegmentClickedInput = builder.inputType('SegmentClickedInput', {
+  description: 'Who clicked; empty: who ever did. Who did not: `none` of this.',
+  fields: (t) => ({
+    campaigns: t.field({ type: SegmentCampaignsInput }),
+    inLastDays: t.int({ description: DAYS }),
+    atLeast: t.int({ description: AT_LEAST }),
+    peopleOnly: t.boolean({ description: PEOPLE_ONLY }),
+    linkContains: t.string({
+      description: 'A link whose address contains this, without case. Not together with the three above.',
+    }),
+  }),
+});
+
+const SegmentReceivedInput = builder.inputType('SegmentReceivedInput', {
+  description: 'Whose receiving server accepted a campaign; empty: any of the list. Who did not: `none` of this.',
+  fields: (t) => ({
+    campaigns: t.field({ type: SegmentCampaignsInput }),
+    atLeast: t.int({ description: 'So many of these campaigns; one without it.' }),
+  }),
+});
+
+/** A rule: a group of rules or one condition. */
+export const SegmentRuleInput: InputObjectRef<Inputs, SegmentRuleShape> = builder
+  .inputRef<SegmentRuleShape>('SegmentRuleInput')
+  .implement({
+    description:
+      'Exactly one of these. Groups hold rules, ten levels deep at most; a rule has at most a hundred conditions.',
+    isOneOf: true,
+    fields: (t) => ({
+      all: t.field({ type: [SegmentRuleInput], description: 'Every one of these holds.' }),
+      any: t.field({ type: [SegmentRuleInput], description: 'At least one of these holds.' }),
+      none: t.field({ type: [SegmentRuleInput], description: 'Not one of these holds.' }),
+      email: t.field({ type: SegmentEmailInput }),
+      field: t.field({ type: SegmentFieldInput }),
+      tags: t.field({ type: SegmentTagsInput }),
+      status: t.field({ type: [SubscriberStatus], description: 'One of these.' }),
+      source: t.field({ type: SegmentTextInput, description: '`api`, `form`, `import:<uid>`.' }),
+      createdAt: t.field({ type: SegmentTimeInput }),
+      updatedAt: t.field({ type: SegmentTimeInput }),
+      confirmedAt: t.field({ type: SegmentTimeInput, description: 'When a confirmation link was last clicked.' }),
+      opened: t.field({ type: SegmentOpenedInput }),
+      clicked: t.field({ type: SegmentClickedInput }),
+      received: t.field({ type: SegmentReceivedInput }),
+    }),
+  });

@@ -1,0 +1,169 @@
+/**
+ * The compiler of rules against a naive evaluator (hard case I4): a thousand generated rules over generated people, all
+ * operators, missing values, odd letters, times at their very limits. What the database answers must be what the plain
+ * reading of the rule says, for everybody, and nobody else's rows may count.
+ */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { sql } from '../../../../src/db/database.ts';
+import { peopleOf } from '../../../../src/domain/audience/segments/compile-rule.ts';
+import { parseRule } from '../../../../src/domain/audience/segments/parse-rule.ts';
+import type { SegmentRule } from '../../../../src/domain/audience/segments/segment.ts';
+import { newUid } from '../../../../src/lib/ids.ts';
+import { createTestContext } from '../../../support/test-context.ts';
+import { matches, type Person, type World } from './evaluate-rule.ts';
+import { people, rules } from './generate-rules.ts';
+
+const WORLDS = 50;
+const RULES_PER_WORLD = 20;
+const DAY = 86_400_000;
+/** A leap day's eve in a year without one, a leap day, an ordinary noon. */
+const MOMENTS = ['2027-02-28T12:00:00.000Z', '2028-02-29T00:00:00.000Z', '2026-03-01T12:00:00.000Z'].map(Date.parse);
+
+const ctx = await createTestContext();
+const { db } = ctx;
+await db.query(sql`SELECT hot.ensure_partitions('2026-03-01', '2026-03-01')`);
+
+const CAMPAIGNS = [newUid(), newUid(), newUid(), newUid()];
+
+async function idOf(rows: Promise<{ id: bigint }[]>): Promise<bigint> {
+  const id = (await rows)[0]?.id;
+  if (id === undefined) throw new Error('No id came back.');
+  return id;
+}
+
+interface Stored {
+  readonly customerId: bigint;
+  readonly listId: bigint;
+  readonly ids: readonly bigint[];
+  readonly world: World;
+}
+
+const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
+
+async function store(everybody: readonly Person[], asOf: number): Promise<Stored> {
+  await db.execute(sql`TRUNCATE customer, subscriber, consent_event, hot.recipient_activity, hot.recipient_link,
+    hot.subscriber_activity, hot.delivery, hot.link_counter, hot.list_counter, hot.subscriber_block CASCADE`);
+  const customerId = await idOf(
+    db.query(sql`INSERT INTO customer (uid, name) VALUES (${newUid()}, 'Customer') RETURNING id`),
+  );
+  const listId = await idOf(
+    db.query(sql`INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
+      VALUES (${customerId}, ${newUid()}, 'List', 'S', 'a@sender.example', 'Sender') RETURNING id`),
+  );
+  const starts = [asOf - 40 * DAY, asOf - 7 * DAY, asOf - 7 * DAY + 1, null];
+  const campaigns = new Map<string, { id: bigint; startedAt: number | null }>();
+  for (const [no, uid] of CAMPAIGNS.entries()) {
+    const startedAt = starts[no] ?? null;
+    const id = await idOf(
+      db.query(sql`INSERT INTO campaign (customer_id, uid, list_id, name, started_at)
+        VALUES (${customerId}, ${uid}, ${listId}, 'Campaign', ${iso(startedAt)}) RETURNING id`),
+    );
+    campaigns.set(uid, { id, startedAt });
+  }
+  const ids: bigint[] = [];
+  for (const person of everybody) {
+    const key = person.emailKey;
+    ids.push(
+      await idOf(
+        db.query(sql`INSERT INTO subscriber (customer_id, list_id, email, email_key, status, source, fields, tags, created_at, updated_at)
+          VALUES (${customerId}, ${listId}, ${key}, ${key}, ${person.status}, ${person.source}, ${JSON.stringify(person.fields)}::jsonb,
+                  ${[...person.tags]}::text[], ${iso(person.createdAt)}, ${iso(person.updatedAt)}) RETURNING id`),
+      ),
+    );
+  }
+  const stored = {
+    customerId,
+    listId,
+    ids,
+    world: { asOf, campaigns: new Map([...campaigns].map(([uid, { startedAt }]) => [uid, startedAt])) },
+  };
+  await storeActivity(everybody, stored, (uid) => campaigns.get(uid)?.id ?? 0n);
+  return stored;
+}
+
+async function storeActivity(
+  everybody: readonly Person[],
+  { customerId, listId, ids }: Stored,
+  idOfCampaign: (uid: string) => bigint,
+) {
+  // Somebody else's rows about the very same people and campaigns: they must not count.
+  const stranger = customerId + 1_000_000n;
+  for (const [no, person] of everybody.entries()) {
+    const id = ids[no] ?? 0n;
+    await db.execute(sql`INSERT INTO hot.subscriber_activity (customer_id, list_id, subscriber_id, opened_at, clicked_at)
+      VALUES (${stranger}, ${listId}, ${id}, now(), now()), (${customerId}, ${listId + 1_000_000n}, ${id}, now(), now()),
+             (${customerId}, ${listId}, ${id}, ${person.everOpened ? 'now' : null}::timestamptz, ${person.everClicked ? 'now' : null}::timestamptz)`);
+    if (person.confirmedAt !== null)
+      await db.execute(sql`INSERT INTO consent_event (customer_id, list_id, subscriber_id, status, source, at)
+        VALUES (${customerId}, ${listId}, ${id}, 'subscribed', 'confirmation', ${iso(person.confirmedAt)}),
+               (${customerId}, ${listId}, ${id}, 'subscribed', 'confirmation', ${iso(person.confirmedAt - DAY)}),
+               (${customerId}, ${listId}, ${id}, 'subscribed', 'api', '2040-01-01'), (${customerId}, ${listId}, ${id}, 'unsubscribed', 'confirmation', '2040-01-01')`);
+    for (const one of person.activity) {
+      const campaignId = idOfCampaign(one.campaign);
+      for (const owner of [customerId, stranger]) {
+        const counts = owner === stranger ? [9, 9, 9, 9] : [one.opens, one.clicks, one.humanOpens, one.humanClicks];
+        await db.execute(sql`INSERT INTO hot.recipient_activity (customer_id, campaign_id, subscriber_id, open_count, click_count, human_opens, human_clicks, last_open_at, last_click_at)
+          VALUES (${owner}, ${campaignId}, ${id}, ${counts[0]}, ${counts[1]}, ${counts[2]}, ${counts[3]}, ${iso(one.lastOpenAt)}, ${iso(one.lastClickAt)})`);
+        await db.execute(sql`INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, state)
+          VALUES ('2026-03-01', ${owner}, ${campaignId}, ${id}, 'x@example.org', ${owner === stranger ? 'sent' : one.state}::hot.delivery_state)`);
+      }
+      for (const [linkNo, url] of one.links.entries()) {
+        const no_ = linkNo + 10 * (one.links.length + 1);
+        await db.execute(
+          sql`INSERT INTO hot.link_counter (customer_id, campaign_id, link_no, url) VALUES (${customerId}, ${campaignId}, ${linkNumber(url)}, ${url}) ON CONFLICT DO NOTHING`,
+        );
+        await db.execute(sql`INSERT INTO hot.recipient_link (customer_id, campaign_id, link_no, subscriber_id)
+          VALUES (${customerId}, ${campaignId}, ${linkNumber(url)}, ${id}), (${stranger}, ${campaignId}, ${no_}, ${id}) ON CONFLICT DO NOTHING`);
+      }
+    }
+  }
+}
+
+function linkNumber(url: string): number {
+  return url.length;
+}
+
+async function found(rule: SegmentRule, { customerId, listId, world }: Stored): Promise<bigint[]> {
+  const scope = { customerId, listId, asOf: new Date(world.asOf) };
+  const rows = await db.query<{ id: bigint }>(sql`SELECT s.id ${peopleOf(rule, scope)} ORDER BY s.id`);
+  return rows.map(({ id }) => id);
+}
+
+test(`${WORLDS * RULES_PER_WORLD} rules pick whom the plain reading picks`, { timeout: 600_000 }, async () => {
+  const worlds = fc.constantFrom(...MOMENTS).chain((asOf) =>
+    fc.record({
+      asOf: fc.constant(asOf),
+      everybody: people(asOf, CAMPAIGNS),
+      asked: fc.array(rules(asOf, CAMPAIGNS), { minLength: RULES_PER_WORLD, maxLength: RULES_PER_WORLD }),
+    }),
+  );
+  let picked = 0;
+  let passed = 0;
+  await fc.assert(
+    fc.asyncProperty(worlds, async ({ asOf, everybody, asked }) => {
+      // An address is on a list once: the first one keeps it.
+      const isTaken = (no: number) =>
+        everybody.slice(0, no).some(({ emailKey }) => emailKey === everybody[no]?.emailKey);
+      const distinct = everybody.map((person, no) =>
+        isTaken(no) ? { ...person, emailKey: person.emailKey.replace('@', `${no}@`) } : person,
+      );
+      const stored = await store(distinct, asOf);
+      for (const given of asked) {
+        // What is stored and read again is the same rule.
+        const rule = parseRule(JSON.parse(JSON.stringify(parseRule(given))));
+        const expected = stored.ids.filter((_id, no) => {
+          const person = distinct[no];
+          return person !== undefined && matches(rule, person, stored.world);
+        });
+        picked += expected.length;
+        passed += stored.ids.length - expected.length;
+        expect(await found(rule, stored), JSON.stringify(rule)).toEqual(expected);
+      }
+    }),
+    { numRuns: WORLDS },
+  );
+  // The rules tell people apart: neither nearly everybody nor nearly nobody is picked.
+  expect(picked / (picked + passed)).toBeGreaterThan(0.1);
+  expect(picked / (picked + passed)).toBeLessThan(0.9);
+});
