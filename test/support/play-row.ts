@@ -1,0 +1,81 @@
+/** Plays any row of the REST interface once, with right values, in a world of its own. */
+import { sql } from '../../src/db/database.ts';
+import type { Dialect } from '../../src/rest-facade/dialects.ts';
+import { parametersOf } from '../../src/rest-facade/row-parameters.ts';
+import type { Method, Row } from '../../src/rest-facade/row.ts';
+import type { RestAnswer, RestApp } from './rest-app.ts';
+import { askRow, newWorld, rightValue, type World } from './rest-world.ts';
+
+export interface RowPlace {
+  readonly row: Row;
+  readonly method: Method;
+}
+
+export interface Played {
+  readonly world: World;
+  readonly values: readonly (readonly [name: string, value: unknown])[];
+  readonly answer: RestAnswer;
+}
+
+/** Every row under each of its methods. */
+export function placesOf(rows: readonly Row[]): RowPlace[] {
+  return rows.flatMap((row) => [row.method].flat().map((method) => ({ row, method })));
+}
+
+/** Asks it in this dialect, after the world was brought into the state that the row takes. */
+export async function playRow(
+  app: RestApp,
+  { row, method, dialect, smtp }: RowPlace & { dialect: Dialect; smtp: World['smtp'] },
+): Promise<Played> {
+  const world = await newWorld(app, smtp);
+  await bringIntoState(app, world, row);
+  const values = (await parametersOf(row)).flatMap((parameter) => {
+    const right = rightValue(row, parameter, world);
+    const name = parameter.names[0] ?? '';
+    return right === undefined ? [] : [[name, right === UNKNOWN_TEXT ? (PLAUSIBLE[name] ?? right) : right] as const];
+  });
+  const speaking: RestApp = {
+    ...app,
+    rest: (path, request) => app.rest(path, { ...request, headers: { ...request?.headers, 'X-Api-Dialect': dialect } }),
+  };
+  return { world, values, answer: await askRow(speaking, { row, method, world, values }) };
+}
+
+/** What `rightValue` says of a text it knows nothing about. */
+const UNKNOWN_TEXT = 'Some text';
+/** For readers of the reference, who see what is played here. */
+const PLAUSIBLE: Readonly<Record<string, string>> = {
+  name: 'Friends of the shop',
+  subject: 'News of the week',
+  default_subject: 'News of the week',
+  from_name: 'Acme',
+  remind_message: 'You signed up on our website.',
+  'contact[company]': 'Acme Ltd.',
+  'contact[address_1]': '1 High Street',
+  'contact[address_2]': 'Second floor',
+  'contact[city]': 'Springfield',
+  'contact[state]': 'California',
+  'contact[zip]': '12345',
+  'contact[phone]': '+1 555 0100',
+  label: 'Birthday',
+  default_value: 'unknown',
+  plain: 'Hello {EMAIL}',
+  first_name: 'Ann',
+  last_name: 'Smith',
+  description: 'Said by the delivery system.',
+};
+
+const CAMPAIGN_STATUS: Readonly<Record<string, string>> = {
+  '/campaigns/:uid/pause': 'scheduled',
+  '/campaigns/:uid/resume': 'paused',
+};
+
+/** Some rows take a thing in a certain state only. */
+async function bringIntoState(app: RestApp, world: World, { path }: Row): Promise<void> {
+  const { db } = app.ctx;
+  const campaignStatus = CAMPAIGN_STATUS[path];
+  if (campaignStatus !== undefined)
+    await db.execute(
+      sql`UPDATE campaign SET status = ${campaignStatus}, delivery_at = now() + interval '1 day' WHERE uid = ${world.campaignUid}`,
+    );
+}
