@@ -10,6 +10,7 @@ import type { Row } from './row.ts';
 import { listRows } from './lists/routes.ts';
 import { logRows } from './logs/routes.ts';
 import { notificationRows } from './notifications/routes.ts';
+import { segmentRows } from './segments/routes.ts';
 import { sendingServerRows } from './sending-servers/routes.ts';
 import { loginLinkRows } from './session/login-link-routes.ts';
 import { sessionRows } from './session/routes.ts';
@@ -31,5 +32,6 @@ export const rows: readonly Row[] = [
   ...personalDataRows,
   ...subscriberRows,
   ...suppressionRows,
+  ...segmentRows,
   ...sendingServerRows,
 ];

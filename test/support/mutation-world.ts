@@ -82,7 +82,7 @@ export function isForAdmins(mutation: Mutation): boolean {
 }
 
 /** Right arguments of a mutation for this world. */
-export function rightArguments(mutation: GraphQLField<unknown, unknown>, world: World): Values {
+export function rightArguments(mutation: Pick<GraphQLField<unknown, unknown>, 'name' | 'args'>, world: World): Values {
   return Object.fromEntries(
     mutation.args.map(({ name, type }) => [name, rightOf(mutation.name, { name, type }, world)]),
   );
@@ -152,6 +152,7 @@ function emailFor(mutation: string, world: World): string {
 
 function uidFor(mutation: string, world: World): string {
   if (mutation.includes('Import')) return world.importUid;
+  if (/File(Upload)?$/.test(mutation)) return world.fileUid;
   if (mutation.endsWith('Customer')) return world.customerUid;
   if (mutation.includes('Campaign')) return world.campaignUid;
   if (mutation.includes('SendingServer')) return world.serverUid;

@@ -18,6 +18,7 @@ export interface World extends RestTenant {
   readonly campaignUid: string;
   readonly serverUid: string;
   readonly importUid: string;
+  readonly fileUid: string;
   readonly suppressedEmail: string;
   readonly erasureUid: string;
   /** Of a message that was handed over. */
@@ -30,7 +31,7 @@ export interface World extends RestTenant {
 export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World> {
   const tenant = await app.newTenant();
   const { db } = app.ctx;
-  const uids = { list: newUid(), campaign: newUid(), server: newUid(), import: newUid() };
+  const uids = { list: newUid(), campaign: newUid(), server: newUid(), import: newUid(), file: newUid() };
   const subscriberEmail = `${newUid()}@person.example`;
   const owner = tenant.customerId;
   const [list] = await db.query<{ id: bigint }>(sql`
@@ -70,6 +71,9 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
   );
   const sent = { customerId: owner, listId, subscriberId: subscriber?.id ?? 0n };
   const { messageId } = await sentMessage(app.ctx, sent);
+  await db.execute(sql`
+    INSERT INTO uploaded_file (customer_id, uid, token, name, path)
+    VALUES (${owner}, ${uids.file}, ${newUid()}, 'logo.png', 'logo.png')`);
   return {
     ...tenant,
     messageId,
@@ -83,6 +87,7 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     campaignUid: uids.campaign,
     serverUid: uids.server,
     importUid: uids.import,
+    fileUid: uids.file,
     smtp,
   };
 }
@@ -103,6 +108,7 @@ function slot(world: World, before: string, name: string): string {
     campaigns: world.campaignUid,
     sending_servers: world.serverUid,
     imports: world.importUid,
+    files: world.fileUid,
     templates: 'welcome',
     suppressions: world.suppressedEmail,
     erasures: world.erasureUid,
@@ -166,6 +172,9 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     open: 'yes',
     click: 'no',
     mapping: {},
+    // Nothing answers there, which is the outcome of one file.
+    files: path.includes('file/upload') ? [{ url: 'http://127.0.0.1:9/logo.png' }] : undefined,
+    subdirectory: 'images',
     message_id: world.messageId,
     bounced_type: 'hard',
     everywhere: 0,

@@ -30,7 +30,15 @@ export interface Subscriber {
 }
 
 /** By which door a change of consent came: kept in the history. */
-export type ConsentSource = 'api' | 'form' | 'confirmation' | 'link' | 'one-click' | 'expiry' | `import:${string}`;
+export type ConsentSource =
+  | 'api'
+  | 'form'
+  | 'confirmation'
+  | 'link'
+  | 'one-click'
+  | 'complaint'
+  | 'expiry'
+  | `import:${string}`;
 
 /** How long a confirmation link works (D17). */
 export const CONFIRMATION_DAYS = 14;

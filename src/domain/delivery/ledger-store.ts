@@ -2,7 +2,8 @@
  * Writes of the ledger. Each is one statement that also keeps the campaign's counters, is conditional on owner and
  * epoch, and uses the database's clock; so repeating one is harmless and two workers never write over each other.
  */
-import { sql, type Queryable } from '../../db/database.ts';
+import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
+import { needsRuntimeMessage, runtimeMessageKey } from '../tracking/runtime-message.ts';
 import type { Claim, DeliveryOutcome, LedgerKey, LedgerRange, UnknownPolicy } from './delivery.ts';
 
 /** Who holds rows, and for how long without a renewal. */
@@ -72,21 +73,33 @@ export interface Settled {
  */
 export async function settle(db: Queryable, input: SettleInput): Promise<Settled> {
   const { key, holder, outcomes, next } = input;
+  const named = outcomes.filter(({ runtimeMessageId }) => needsRuntimeMessage(runtimeMessageId));
   const rows = await db.query<{ kind: string; value: bigint }>(
-    sql`SELECT kind, value FROM hot.settle_deliveries(
+    sql`${runtimeMessages(key, named)}SELECT kind, value FROM hot.settle_deliveries(
           ${key.plannedOn}::date, ${key.customerId}, ${key.campaignId}, ${input.listId}, ${holder.owner}::uuid, ${input.serverId},
           make_interval(secs => ${holder.leaseSeconds}),
           ${outcomes.map((o) => o.subscriberId)}::bigint[], ${outcomes.map((o) => o.epoch)}::int[], ${outcomes.map((o) => o.state)}::hot.delivery_state[],
           ${outcomes.map((o) => o.isTry)}::boolean[], ${outcomes.map((o) => o.reply)}::text[], ${outcomes.map((o) => o.reason)}::text[],
           ${outcomes.map((o) => o.runtimeMessageId)}::text[], ${outcomes.map((o) => o.delaySeconds)}::float8[],
           ${next.map((n) => n.subscriberId)}::bigint[], ${next.map((n) => n.epoch)}::int[])`,
-    'delivery.settle',
+    named.length > 0 ? 'delivery.settle-named' : 'delivery.settle',
   );
   return {
     marked: new Set(rows.filter((row) => row.kind === 'marked').map((row) => row.value)),
     recorded: Number(rows.find((row) => row.kind === 'recorded')?.value ?? 0n),
     isSending: rows.some((row) => row.kind === 'sending' && row.value === 1n),
   };
+}
+
+/** Keeps the ids that a vendor gave the messages; none are kept of what goes out under our own Message-ID. */
+function runtimeMessages({ customerId, campaignId }: LedgerKey, named: readonly DeliveryOutcome[]): Sql {
+  if (named.length === 0) return empty;
+  return sql`WITH named AS (
+    INSERT INTO hot.runtime_message (customer_id, campaign_id, subscriber_id, message_key)
+    SELECT ${customerId}, ${campaignId}, n.* FROM unnest(${named.map((o) => o.subscriberId)}::bigint[],
+      ${named.map((o) => runtimeMessageKey(o.runtimeMessageId ?? ''))}::bytea[]) AS n (subscriber_id, message_key)
+    ON CONFLICT DO NOTHING)
+  `;
 }
 
 /** Puts back what `owner` leased in the range and did not begin. */

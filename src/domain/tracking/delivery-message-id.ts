@@ -35,6 +35,11 @@ export function parseDeliveryMessageId(installation: Installation, messageId: st
   return { customerId: fromBase36(customer), campaignId: fromBase36(campaign), subscriberId: fromBase36(subscriber) };
 }
 
+/** Whether it has the form of ours; a look costs nothing, and proves nothing. */
+export function looksLikeDeliveryMessageId(messageId: string): boolean {
+  return PATTERN.test(messageId.trim().toLowerCase());
+}
+
 function idsOf({ customerId, campaignId, subscriberId }: DeliveryKey): string {
   return `${customerId.toString(36)}.${campaignId.toString(36)}.${subscriberId.toString(36)}`;
 }

@@ -1,4 +1,5 @@
 /** One person of an import file: what a line says of somebody, everything checked, or a reason why not. */
+import { unguarded } from '../../../lib/csv.ts';
 import { emailKey, isEmailAddress, isOneLine } from '../../../lib/text.ts';
 import { fieldValueFault, type ListField } from '../list-field.ts';
 import { TAG_LENGTH_MAX, TAGS_MAX, distinctTags } from '../subscriber.ts';
@@ -59,8 +60,8 @@ const STATUSES: ReadonlyMap<string, ImportedStatus> = new Map([
   ...['unconfirmed', 'pending', 'not confirmed', 'unverified'].map((word) => [word, 'unconfirmed'] as const),
 ]);
 
-// Our own exports put an apostrophe before what a spreadsheet would take for a formula; here it comes off again.
-const GUARDED = /^'+[=+\-@\t\r]/;
+/** Separators in a cell of tags; one that belongs to a tag has a backslash before it, as our own exports write it. */
+const TAGS = /(?:\\[\\,;|]|[^,;|])+/g;
 const SHOWN_VALUE_MAX = 40;
 const REPLACEMENT = '\ufffd';
 
@@ -87,13 +88,14 @@ function readPerson(record: CsvRecord, reading: Omit<PersonReader, 'read'>): Per
   // With an unquoted separator somewhere no cell of the line can be trusted.
   if (cells.slice(columns.length).some((cell) => cell !== ''))
     return `the line has ${cells.length} cells, the file has ${columns.length} columns`;
-  const email = (cells[emailAt] ?? '').trim();
+  // Our own exports put an apostrophe before what a spreadsheet would take for a formula; here it comes off again.
+  const email = unguarded(cells[emailAt] ?? '').trim();
   if (email === '') return 'the email address is missing';
   if (!isEmailAddress(email)) return `“${shown(email)}” is not a valid email address`;
   const status = statusOf(cells[statusAt] ?? '');
   if (status === null)
     return `“${shown(cells[statusAt] ?? '')}” is no status: say subscribed, unsubscribed or unconfirmed`;
-  const tags = tagsOf(cells[tagsAt] ?? '', commonTags);
+  const tags = tagsOf(unguarded(cells[tagsAt] ?? ''), commonTags);
   if (typeof tags === 'string') return tags;
   const fields = fieldsOf(cells, reading.fieldColumns);
   return typeof fields === 'string' ? fields : { email, key: emailKey(email), status, fields, tags, line };
@@ -103,8 +105,7 @@ function readPerson(record: CsvRecord, reading: Omit<PersonReader, 'read'>): Per
 function fieldsOf(cells: readonly string[], columns: readonly FieldColumn[]): Record<string, string> | string {
   const fields: Record<string, string> = {};
   for (const { index, tag, type } of columns) {
-    const cell = cells[index] ?? '';
-    const text = GUARDED.test(cell) ? cell.slice(1) : cell;
+    const text = unguarded(cells[index] ?? '');
     if (text.trim() === '') continue;
     const isReadable = !text.includes(REPLACEMENT);
     const fault = isReadable ? fieldValueFault(type, text) : 'holds characters that cannot be read';
@@ -123,13 +124,17 @@ function statusOf(cell: string): ImportedStatus | undefined | null {
 /** The tags of a cell and those of everybody; a text when they cannot be taken. */
 function tagsOf(cell: string, common: readonly string[]): readonly string[] | string {
   if (cell === '') return common;
-  const tags = distinctTags([...common, ...cell.split(/[,;|]/).map((tag) => tag.trim())]);
+  const tags = distinctTags([...common, ...tagsIn(cell)]);
   if (tags.length > TAGS_MAX) return `more than ${TAGS_MAX} tags`;
   if (!tags.every((tag) => isOneLine(tag) && !tag.includes(REPLACEMENT)))
     return 'a tag must not contain line breaks, control characters or what cannot be read';
   return tags.every((tag) => tag.length <= TAG_LENGTH_MAX)
     ? tags
     : `a tag may not be longer than ${TAG_LENGTH_MAX} characters`;
+}
+
+function tagsIn(cell: string): string[] {
+  return (cell.match(TAGS) ?? []).map((tag) => tag.replace(/\\([\\,;|])/g, '$1').trim());
 }
 
 /**

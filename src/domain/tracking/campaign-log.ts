@@ -1,0 +1,155 @@
+/**
+ * The six logs of a campaign (specification 4.4, decision D24), read page by page by key: a page costs what it holds,
+ * however deep it lies, and no transaction is open between two pages. Events that come after the first page was read
+ * are not in the log; people who are gone have no address in it.
+ */
+import { sql, type Queryable, type Sql } from '../../db/database.ts';
+import { ValidationError } from '../../lib/errors.ts';
+import { subscriberUid } from '../../lib/ids.ts';
+import type { Installation } from '../context.ts';
+import type { LogCell, LoggedCampaign } from './logged-campaign.ts';
+import { trackingLogPage } from './tracking-log.ts';
+
+export const LOGS = ['tracking', 'open', 'click', 'bounce', 'feedback', 'unsubscribe'] as const;
+export type CampaignLog = (typeof LOGS)[number];
+
+/** Rows of a page: large enough that its overhead is nothing, small enough to hold in memory many times over. */
+export const LOG_PAGE_MAX = 5_000;
+
+/** What every log begins with. */
+const HEAD = ['time', 'campaign_uid', 'subscriber_uid', 'email'] as const;
+const COLUMNS: Readonly<Record<CampaignLog, readonly string[]>> = {
+  tracking: ['status', 'message_id', 'runtime_message_id', 'sending_server', 'error'],
+  open: ['ip', 'user_agent', 'country', 'is_machine'],
+  click: ['url', 'ip', 'user_agent', 'country', 'is_machine'],
+  bounce: ['type', 'status_code', 'message'],
+  feedback: ['type', 'message'],
+  unsubscribe: ['reason', 'ip', 'user_agent'],
+};
+
+export interface LogPage {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly LogCell[])[];
+  /** Where the next page begins; null: this was the last one. */
+  readonly cursor: string | null;
+  readonly isFirst: boolean;
+}
+
+export interface LogWindow {
+  readonly log: CampaignLog;
+  /** The cursor of the page before; null: from the beginning. */
+  readonly after: string | null;
+  readonly limit: number;
+}
+
+/** One page of a log, the oldest first (the tracking log: in the order of subscription). Throws ValidationError on `after`. */
+export async function readCampaignLog(
+  ctx: { readonly db: Queryable; readonly installation: Installation },
+  campaign: LoggedCampaign,
+  { log, after, limit }: LogWindow,
+): Promise<LogPage> {
+  const frame = { columns: columnsOf(log), isFirst: after === null };
+  if (log === 'tracking') {
+    const afterId = after === null ? 0n : trackingPosition(after);
+    const page = await trackingLogPage(ctx, campaign, { afterId, limit });
+    const rows = page.map(({ time, subscriberId, email, cells }) => [
+      ...headOf(campaign, { time, subscriberId, email }),
+      ...cells,
+    ]);
+    const last = page.at(-1);
+    return { ...frame, rows, cursor: last && page.length === limit ? String(last.subscriberId) : null };
+  }
+  const position = after === null ? await newPosition(ctx.db) : eventPosition(after);
+  const events = await ctx.db.query<EventRow>(eventsAfter(campaign, { log, position, limit }), `tracking.log.${log}`);
+  const last = events.at(-1);
+  const rows = events.map(({ time, subscriberId, email, cells }) => [
+    ...headOf(campaign, { time, subscriberId, email }),
+    ...cells,
+  ]);
+  const cursor = last && events.length === limit ? `${position.until}.${last.micros}.${last.id}` : null;
+  return { ...frame, rows, cursor };
+}
+
+/** The header row. */
+export function columnsOf(log: CampaignLog): string[] {
+  return [...HEAD, ...COLUMNS[log]];
+}
+
+interface EventRow extends Record<string, unknown> {
+  readonly time: string;
+  readonly micros: bigint;
+  readonly id: bigint;
+  readonly subscriberId: bigint;
+  readonly email: string | null;
+  readonly cells: LogCell[];
+}
+
+/** After which event the page begins, and up to when the log reaches: microseconds since 1970. */
+interface EventPosition {
+  readonly until: bigint;
+  readonly micros: bigint;
+  readonly id: bigint;
+}
+
+const EVENT_COLUMNS: Readonly<Record<Exclude<CampaignLog, 'tracking'>, Sql>> = {
+  open: sql`e.ip, e.user_agent, e.country, e.is_machine`,
+  click: sql`e.url, e.ip, e.user_agent, e.country, e.is_machine`,
+  bounce: sql`e.type, e.status_code, e.message`,
+  feedback: sql`e.type, e.message`,
+  unsubscribe: sql`e.reason, e.ip, e.user_agent`,
+};
+const EVENT_TABLES: Readonly<Record<Exclude<CampaignLog, 'tracking'>, Sql>> = {
+  open: sql`hot.open_event`,
+  click: sql`hot.click_event`,
+  bounce: sql`hot.bounce_event`,
+  feedback: sql`hot.feedback_event`,
+  unsubscribe: sql`hot.unsubscribe_event`,
+};
+
+interface EventWindow {
+  readonly log: Exclude<CampaignLog, 'tracking'>;
+  readonly position: EventPosition;
+  readonly limit: number;
+}
+
+/** The bound on the time alone picks partitions, the comparison of both goes on within one time. */
+function eventsAfter(campaign: LoggedCampaign, { log, position, limit }: EventWindow): Sql {
+  const at = sql`(timestamptz 'epoch' + ${position.micros}::bigint * interval '1 microsecond')`;
+  const until = sql`(timestamptz 'epoch' + ${position.until}::bigint * interval '1 microsecond')`;
+  return sql`
+    SELECT to_char(e.at, 'YYYY-MM-DD HH24:MI:SS') AS time, (extract(epoch FROM e.at) * 1000000)::bigint AS micros, e.id,
+           e.subscriber_id AS "subscriberId", s.email, jsonb_build_array(${EVENT_COLUMNS[log]}) AS cells
+      FROM (SELECT * FROM ${EVENT_TABLES[log]} e
+             WHERE e.customer_id = ${campaign.customerId} AND e.campaign_id = ${campaign.id} AND e.at >= ${at} AND e.at <= ${until}
+               AND (e.at, e.id) > (${at}, ${position.id}::bigint)
+             ORDER BY e.at, e.id LIMIT ${limit}) e
+      LEFT JOIN subscriber s ON s.customer_id = ${campaign.customerId} AND s.list_id = ${campaign.listId} AND s.id = e.subscriber_id
+     ORDER BY e.at, e.id`;
+}
+
+async function newPosition(db: Queryable): Promise<EventPosition> {
+  const [row] = await db.query<{ until: bigint }>(sql`SELECT (extract(epoch FROM now()) * 1000000)::bigint AS until`);
+  return { until: row?.until ?? 0n, micros: 0n, id: 0n };
+}
+
+function eventPosition(cursor: string): EventPosition {
+  const [, until, micros, id] = /^(\d{1,17})\.(\d{1,17})\.(\d{1,18})$/.exec(cursor) ?? [];
+  if (until === undefined || micros === undefined || id === undefined) throw noCursor();
+  return { until: BigInt(until), micros: BigInt(micros), id: BigInt(id) };
+}
+
+function trackingPosition(cursor: string): bigint {
+  if (!/^\d{1,18}$/.test(cursor)) throw noCursor();
+  return BigInt(cursor);
+}
+
+function noCursor(): ValidationError {
+  return new ValidationError({ after: ['This is no cursor of this log.'] });
+}
+
+function headOf(
+  { uid }: LoggedCampaign,
+  { time, subscriberId, email }: { time: string; subscriberId: bigint; email: string | null },
+): LogCell[] {
+  return [time, uid, subscriberUid(subscriberId), email];
+}

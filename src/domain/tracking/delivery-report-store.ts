@@ -1,0 +1,119 @@
+/** What reports about deliveries read and write: each write is one statement, and a repetition of it changes nothing. */
+import { sql, type Queryable } from '../../db/database.ts';
+import type { DeliveryKey } from './delivery-message-id.ts';
+import { REPORT_AGE_DAYS_MAX, type BounceType } from './delivery-report.ts';
+
+/** The row of the ledger that a report is about. */
+export interface ReportedDelivery extends DeliveryKey {
+  readonly listId: bigint;
+  readonly plannedOn: string;
+  readonly state: string;
+  readonly isTooOld: boolean;
+  /** The person as it is compared; null when it is gone. */
+  readonly emailKey: string | null;
+}
+
+/** Deliveries whose driver called them so: one, unless two drivers of two customers use the same words. */
+export async function deliveriesByRuntimeMessage(db: Queryable, key: Buffer): Promise<DeliveryKey[]> {
+  return db.query<DeliveryKey & Record<string, unknown>>(
+    sql`SELECT customer_id AS "customerId", campaign_id AS "campaignId", subscriber_id AS "subscriberId"
+          FROM hot.runtime_message WHERE message_key = ${key} ORDER BY at DESC LIMIT 10`,
+    'tracking.by_runtime_message',
+  );
+}
+
+/** The ledger's row, or undefined when campaign or ledger are gone. */
+export async function findReportedDelivery(db: Queryable, key: DeliveryKey): Promise<ReportedDelivery | undefined> {
+  const { customerId, campaignId, subscriberId } = key;
+  const [row] = await db.query<ReportedDelivery & Record<string, unknown>>(
+    sql`SELECT d.customer_id AS "customerId", d.campaign_id AS "campaignId", d.subscriber_id AS "subscriberId", c.list_id AS "listId",
+               d.planned_on::text AS "plannedOn", d.state::text AS state, s.email_key AS "emailKey",
+               d.updated_at < now() - make_interval(days => ${REPORT_AGE_DAYS_MAX}) AS "isTooOld"
+          FROM campaign c
+          JOIN hot.delivery d ON d.planned_on = c.planned_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.subscriber_id = ${subscriberId}
+          LEFT JOIN subscriber s ON s.customer_id = c.customer_id AND s.list_id = c.list_id AND s.id = d.subscriber_id
+         WHERE c.customer_id = ${customerId} AND c.id = ${campaignId}`,
+    'tracking.reported_delivery',
+  );
+  return row;
+}
+
+/** Closes a message of unknown fate: somebody has it, or has refused it, so the server took it. */
+export async function resolveAsSent(db: Queryable, delivery: ReportedDelivery): Promise<boolean> {
+  const { customerId, campaignId, subscriberId, plannedOn } = delivery;
+  const rows = await db.query(
+    sql`WITH found AS (
+          UPDATE hot.delivery d SET state = 'sent', reason = NULL
+           WHERE d.planned_on = ${plannedOn}::date AND d.customer_id = ${customerId} AND d.campaign_id = ${campaignId}
+             AND d.subscriber_id = ${subscriberId} AND d.state = 'unknown'
+          RETURNING 1
+        ), counted AS (
+          UPDATE hot.delivery_counter c SET unknown = c.unknown - 1, sent = c.sent + 1
+           WHERE c.customer_id = ${customerId} AND c.campaign_id = ${campaignId} AND EXISTS (SELECT 1 FROM found)
+        )
+        SELECT 1 FROM found`,
+    'tracking.resolve_as_sent',
+  );
+  return rows.length > 0;
+}
+
+export interface Bounce {
+  readonly type: BounceType | 'failed';
+  readonly statusCode: string | null;
+  readonly message: string | null;
+}
+
+/**
+ * Writes a bounce, its event and its counter. A message counts as bounced once; a hard bounce after a soft one is
+ * written too and counts no more. Answers whether anything was new.
+ */
+export async function writeBounce(db: Queryable, key: DeliveryKey, bounce: Bounce): Promise<boolean> {
+  const { customerId, campaignId, subscriberId } = key;
+  const rows = await db.query(
+    sql`WITH bounced AS (
+          INSERT INTO hot.recipient_activity AS a (customer_id, campaign_id, subscriber_id, bounced_at, bounce_type)
+          VALUES (${customerId}, ${campaignId}, ${subscriberId}, now(), ${bounce.type})
+          ON CONFLICT (customer_id, campaign_id, subscriber_id) DO UPDATE SET
+            bounced_at = coalesce(a.bounced_at, excluded.bounced_at), bounce_type = excluded.bounce_type
+           WHERE a.bounced_at IS NULL OR (excluded.bounce_type = 'hard' AND a.bounce_type <> 'hard')
+          RETURNING bounced_at = now() AS is_first
+        ), event AS (
+          INSERT INTO hot.bounce_event (at, customer_id, campaign_id, subscriber_id, type, status_code, message)
+          SELECT now(), ${customerId}, ${campaignId}, ${subscriberId}, ${bounce.type}, ${bounce.statusCode}, ${bounce.message} FROM bounced
+        ), counted AS (
+          INSERT INTO hot.tracking_counter AS t (customer_id, campaign_id, bounce_count)
+          SELECT ${customerId}, ${campaignId}, 1 FROM bounced WHERE is_first
+          ON CONFLICT (customer_id, campaign_id) DO UPDATE SET bounce_count = t.bounce_count + 1
+        )
+        SELECT 1 FROM bounced`,
+    'tracking.bounce',
+  );
+  return rows.length > 0;
+}
+
+/** Writes a complaint, its event and its counter, once a message. Answers whether it was the first. */
+export async function writeComplaint(
+  db: Queryable,
+  { customerId, campaignId, subscriberId }: DeliveryKey,
+  { type, message }: { type: string; message: string | null },
+): Promise<boolean> {
+  const rows = await db.query(
+    sql`WITH complained AS (
+          INSERT INTO hot.recipient_activity AS a (customer_id, campaign_id, subscriber_id, complained_at)
+          VALUES (${customerId}, ${campaignId}, ${subscriberId}, now())
+          ON CONFLICT (customer_id, campaign_id, subscriber_id) DO UPDATE SET complained_at = excluded.complained_at
+           WHERE a.complained_at IS NULL
+          RETURNING 1
+        ), event AS (
+          INSERT INTO hot.feedback_event (at, customer_id, campaign_id, subscriber_id, type, message)
+          SELECT now(), ${customerId}, ${campaignId}, ${subscriberId}, ${type}, ${message} FROM complained
+        ), counted AS (
+          INSERT INTO hot.tracking_counter AS t (customer_id, campaign_id, abuse_feedback_count)
+          SELECT ${customerId}, ${campaignId}, 1 FROM complained
+          ON CONFLICT (customer_id, campaign_id) DO UPDATE SET abuse_feedback_count = t.abuse_feedback_count + 1
+        )
+        SELECT 1 FROM complained`,
+    'tracking.complaint',
+  );
+  return rows.length > 0;
+}

@@ -1,0 +1,85 @@
+/**
+ * The noun: what an external delivery system reports about a message of ours (specification 4.12, decision D41), and
+ * what can be wrong about a report. Knows no SQL.
+ */
+import { z } from 'zod';
+import { ForeignResourceError, NotFoundError, WrongStateError } from '../../lib/errors.ts';
+import { optionalLine, singleLine } from '../../lib/text.ts';
+
+export const REPORT_TYPES = ['sent', 'bounced', 'failed', 'abuse', 'reported'] as const;
+export type ReportType = (typeof REPORT_TYPES)[number];
+export const BOUNCE_TYPES = ['hard', 'soft'] as const;
+export type BounceType = (typeof BOUNCE_TYPES)[number];
+
+/** A line of a mail header at its longest (RFC 5322). */
+const MESSAGE_ID_LENGTH_MAX = 998;
+/** Enough of a diagnostic text to understand it; some systems send whole mails. */
+const DESCRIPTION_LENGTH_KEPT = 1_000;
+const DESCRIPTION_LENGTH_MAX = 65_536;
+/** `abuse`, `fraud`, `virus`, `not-spam`, `other` (RFC 5965) and what vendors call theirs. */
+const REPORT_WORD_LENGTH_MAX = 64;
+/**
+ * A bounce takes days at most, a complaint seldom weeks. Whoever finds an old report must not be able to use it against
+ * people who have long been mailed again.
+ */
+export const REPORT_AGE_DAYS_MAX = 30;
+
+export const deliveryReportInput = z.object({
+  messageId: singleLine(MESSAGE_ID_LENGTH_MAX),
+  type: z.enum(REPORT_TYPES),
+  /** Without one a bounce is soft: only who knows says that an address is dead. */
+  bounceType: z.enum(BOUNCE_TYPES).nullable().optional(),
+  reportType: optionalLine(REPORT_WORD_LENGTH_MAX).nullable().optional(),
+  description: z
+    .string()
+    .max(DESCRIPTION_LENGTH_MAX)
+    // Diagnostic texts are copied from anywhere: what no text may hold is taken out rather than refused.
+    .transform((text) => cleaned(text).slice(0, DESCRIPTION_LENGTH_KEPT))
+    .nullable()
+    .optional(),
+});
+
+export type DeliveryReportInput = z.input<typeof deliveryReportInput>;
+export type DeliveryReport = z.output<typeof deliveryReportInput>;
+
+/** What became of it. */
+export interface RecordedReport {
+  readonly type: ReportType;
+  /** False: it was known already, and nothing changed. */
+  readonly changed: boolean;
+}
+
+const NO_MESSAGE = ['MESSAGE_NOT_FOUND', 'No message of yours has this id.'] as const;
+
+export function messageNotFound(): NotFoundError {
+  return new NotFoundError(...NO_MESSAGE);
+}
+
+/** In the words of the error above. */
+export function foreignMessage(): ForeignResourceError {
+  return new ForeignResourceError(...NO_MESSAGE);
+}
+
+export function reportTooOld(): WrongStateError {
+  return new WrongStateError(
+    'REPORT_TOO_OLD',
+    `This message is older than ${REPORT_AGE_DAYS_MAX} days: reports about it are not taken any more.`,
+  );
+}
+
+export function messageNotSent(): WrongStateError {
+  return new WrongStateError('MESSAGE_NOT_SENT', 'This message has not been handed over: nobody can report about it.');
+}
+
+/** "Description: 5.1.1 unknown user" -> `5.1.1` (RFC 3463); null when there is none. */
+export function statusCodeIn(description: string | null | undefined): string | null {
+  return /(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?![\d.])/.exec(description ?? '')?.[0] ?? null;
+}
+
+function cleaned(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- they are what is taken out.
+  return text
+    .toWellFormed()
+    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, ' ')
+    .trim();
+}

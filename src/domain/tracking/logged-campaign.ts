@@ -1,0 +1,13 @@
+/** What the logs of a campaign share: the campaign they are of, and what stands in a cell. */
+
+/** The campaign, as far as a log needs it. */
+export interface LoggedCampaign {
+  readonly customerId: bigint;
+  readonly id: bigint;
+  readonly uid: string;
+  readonly listId: bigint;
+  readonly fromEmail: string;
+  readonly plannedOn: string | null;
+}
+
+export type LogCell = string | boolean | null;

@@ -1,0 +1,70 @@
+/** The tracking log of a campaign: what became of the message to each recipient, from the ledger. */
+import { domainToASCII } from 'node:url';
+import { sql, type Queryable } from '../../db/database.ts';
+import type { Installation } from '../context.ts';
+import { deliveryMessageId } from './delivery-message-id.ts';
+import type { LogCell, LoggedCampaign } from './logged-campaign.ts';
+
+export interface TrackingLogRow {
+  readonly time: string;
+  readonly subscriberId: bigint;
+  readonly email: string;
+  readonly cells: readonly LogCell[];
+}
+
+interface LedgerRow extends Record<string, unknown> {
+  readonly time: string;
+  readonly subscriberId: bigint;
+  readonly email: string;
+  readonly state: string;
+  readonly wasHandedOver: boolean;
+  readonly runtimeMessageId: string | null;
+  readonly serverId: bigint | null;
+  readonly reason: string | null;
+  readonly reply: string | null;
+}
+
+/** Recipients in the order of their subscription, after an id; none before the campaign was started. */
+export async function trackingLogPage(
+  ctx: { readonly db: Queryable; readonly installation: Installation },
+  campaign: LoggedCampaign,
+  { afterId, limit }: { afterId: bigint; limit: number },
+): Promise<TrackingLogRow[]> {
+  const { customerId, id: campaignId, plannedOn, fromEmail } = campaign;
+  if (plannedOn === null) return [];
+  const rows = await ctx.db.query<LedgerRow>(
+    sql`SELECT to_char(updated_at, 'YYYY-MM-DD HH24:MI:SS') AS time, subscriber_id AS "subscriberId", email, state::text AS state,
+               attempts > 0 OR state IN ('sending', 'sent', 'unknown') AS "wasHandedOver", runtime_message_id AS "runtimeMessageId",
+               server_id AS "serverId", reason, reply
+          FROM hot.delivery
+         WHERE planned_on = ${plannedOn}::date AND customer_id = ${customerId} AND campaign_id = ${campaignId} AND subscriber_id > ${afterId}
+         ORDER BY subscriber_id LIMIT ${limit}`,
+    'tracking.log.tracking',
+  );
+  const servers = await namesOfServers(ctx.db, rows);
+  const domain = domainToASCII(fromEmail.slice(fromEmail.lastIndexOf('@') + 1));
+  return rows.map((row) => {
+    const { time, subscriberId, email, state, wasHandedOver, runtimeMessageId, serverId } = row;
+    const messageId = wasHandedOver
+      ? deliveryMessageId(ctx.installation, { customerId, campaignId, subscriberId }, domain)
+      : null;
+    const server = serverId === null ? null : (servers.get(serverId) ?? null);
+    return { time, subscriberId, email, cells: [state, messageId, runtimeMessageId, server, errorOf(row)] };
+  });
+}
+
+/** A server may be the customer's own or one of the house's. There are few. */
+async function namesOfServers(db: Queryable, rows: readonly LedgerRow[]): Promise<Map<bigint, string>> {
+  const ids = [...new Set(rows.flatMap(({ serverId }) => serverId ?? []))];
+  if (ids.length === 0) return new Map();
+  const servers = await db.query<{ id: bigint; name: string }>(
+    sql`SELECT id, name FROM sending_server WHERE id = ANY (${ids}::bigint[])`,
+  );
+  return new Map(servers.map(({ id, name }) => [id, name]));
+}
+
+/** Of what arrived, a server's polite words are no error. */
+function errorOf({ state, reason, reply }: LedgerRow): string | null {
+  if (state === 'sent') return null;
+  return [reason, reply].filter((text) => text !== null && text !== '').join(': ') || null;
+}

@@ -1,0 +1,42 @@
+/** What external delivery systems report (specification 4.12). */
+import { BOUNCE_TYPES, REPORT_TYPES, type RecordedReport } from '../../domain/tracking/delivery-report.ts';
+import { recordDeliveryReport } from '../../domain/tracking/record-delivery-report.ts';
+import { builder } from '../builder.ts';
+
+const writing = { scope: 'campaigns:write' } as const;
+
+const DeliveryReportType = builder.enumType('DeliveryReportType', {
+  description: 'abuse and reported are complaints; failed is a message that could not be delivered for another reason.',
+  values: REPORT_TYPES,
+});
+
+const BounceType = builder.enumType('BounceType', {
+  description: 'hard: there is no such mailbox. soft: it did not take the message this time.',
+  values: BOUNCE_TYPES,
+});
+
+const RecordedDeliveryReport = builder.objectRef<RecordedReport>('RecordedDeliveryReport').implement({
+  authScopes: writing,
+  fields: (t) => ({
+    type: t.expose('type', { type: DeliveryReportType }),
+    changed: t.exposeBoolean('changed', { description: 'False: it was known already.' }),
+  }),
+});
+
+builder.mutationField('reportDelivery', (t) =>
+  t.fieldWithInput({
+    type: RecordedDeliveryReport,
+    description:
+      'Records what became of a message after it was handed over. A hard bounce suppresses the address, a complaint also unsubscribes.',
+    authScopes: writing,
+    errors: {},
+    input: {
+      messageId: t.input.string({ required: true, description: 'Its Message-ID, or what the driver called it.' }),
+      type: t.input.field({ type: DeliveryReportType, required: true }),
+      bounceType: t.input.field({ type: BounceType, description: 'Soft when it is not said.' }),
+      reportType: t.input.string({ description: 'What kind of complaint, in the reporter’s words.' }),
+      description: t.input.string({ description: 'The diagnostic text; of a long one the beginning is kept.' }),
+    },
+    resolve: (_root, { input }, ctx) => recordDeliveryReport(ctx, input),
+  }),
+);

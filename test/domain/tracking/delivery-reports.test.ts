@@ -1,0 +1,267 @@
+/** Reports from outside about messages of ours (4.12, D41, hard case B8), on a real database. */
+import { expect, test } from 'vitest';
+import { sql } from '../../../src/db/database.ts';
+import type { Context } from '../../../src/domain/context.ts';
+import { isSuppressed } from '../../../src/domain/audience/suppression.ts';
+import { readCampaignStatistics } from '../../../src/domain/statistics/campaign-statistics.ts';
+import { statusCodeIn, type DeliveryReportInput } from '../../../src/domain/tracking/delivery-report.ts';
+import { recordDeliveryReport } from '../../../src/domain/tracking/record-delivery-report.ts';
+import { settle } from '../../../src/domain/delivery/ledger-store.ts';
+import { ForeignResourceError, NotFoundError, ValidationError, WrongStateError } from '../../../src/lib/errors.ts';
+import { newUid } from '../../../src/lib/ids.ts';
+import { seedCampaign } from '../../support/audience-rows.ts';
+import { sentMessage, type SentMessage } from '../../support/sent-message.ts';
+import { createTenant } from '../../support/tenant.ts';
+import { createTestContext } from '../../support/test-context.ts';
+
+const root = await createTestContext();
+await root.db.execute(sql`SELECT hot.ensure_partitions((current_date - 40)::date, current_date)`);
+
+interface World extends SentMessage {
+  readonly ctx: Context;
+  readonly customerId: bigint;
+  readonly subscriberId: bigint;
+  readonly emailKey: string;
+}
+
+async function world(options: { state?: string; daysAgo?: number; runtimeMessageId?: string } = {}): Promise<World> {
+  const ctx = await createTenant(root);
+  const customerId = ctx.viewer?.customerId ?? 0n;
+  const { listId, subscriberIds } = await seedCampaign(ctx.db, { subscribers: 1, customerId });
+  const subscriberId = subscriberIds[0] ?? 0n;
+  const sent = await sentMessage(ctx, { customerId, listId, subscriberId, ...options });
+  return { ctx, customerId, subscriberId, emailKey: 'p1@example.org', ...sent };
+}
+
+async function standing({ ctx, customerId, campaignId, subscriberId, emailKey }: World) {
+  const [figures] = await readCampaignStatistics(ctx, [{ customerId, campaignId }]);
+  const [rows] = await ctx.db.query<{ bounces: number; complaints: number; status: string; consents: number }>(sql`
+    SELECT (SELECT count(*)::int FROM hot.bounce_event WHERE campaign_id = ${campaignId}) AS bounces,
+           (SELECT count(*)::int FROM hot.feedback_event WHERE campaign_id = ${campaignId}) AS complaints,
+           (SELECT status FROM subscriber WHERE id = ${subscriberId}) AS status,
+           (SELECT count(*)::int FROM consent_event WHERE subscriber_id = ${subscriberId}) AS consents`);
+  return {
+    ...rows,
+    counted: [figures?.sentCount, figures?.deliveredCount, figures?.bounceCount, figures?.abuseFeedbackCount],
+    suppressed: await isSuppressed(ctx.db, { customerId, emailKey }),
+  };
+}
+
+const untouched = {
+  bounces: 0,
+  complaints: 0,
+  status: 'subscribed',
+  consents: 0,
+  counted: [1, 1, 0, 0],
+  suppressed: false,
+};
+
+test('a hard bounce is counted once, suppresses the address and leaves the consent', async () => {
+  const at = await world();
+  const report: DeliveryReportInput = {
+    messageId: at.messageId,
+    type: 'bounced',
+    bounceType: 'hard',
+    description: '550 5.1.1\u0000 no such user',
+  };
+  expect(await recordDeliveryReport(at.ctx, report)).toEqual({ type: 'bounced', changed: true });
+  const after = { ...untouched, bounces: 1, counted: [1, 0, 1, 0], suppressed: true };
+  expect(await standing(at)).toEqual(after);
+  expect(await recordDeliveryReport(at.ctx, report)).toEqual({ type: 'bounced', changed: false });
+  expect(await recordDeliveryReport(at.ctx, { ...report, bounceType: 'soft' })).toMatchObject({ changed: false });
+  expect(await standing(at)).toEqual(after);
+  const [event] = await at.ctx.db.query(
+    sql`SELECT type, status_code, message FROM hot.bounce_event WHERE campaign_id = ${at.campaignId}`,
+  );
+  expect(event).toEqual({ type: 'hard', status_code: '5.1.1', message: '550 5.1.1  no such user' });
+});
+
+test('a soft bounce is noted only; a hard one after it suppresses and counts no second time', async () => {
+  const at = await world();
+  await recordDeliveryReport(at.ctx, { messageId: at.messageId, type: 'bounced' });
+  expect(await standing(at)).toEqual({ ...untouched, bounces: 1, counted: [1, 0, 1, 0] });
+  await recordDeliveryReport(at.ctx, { messageId: at.messageId, type: 'bounced', bounceType: 'hard' });
+  expect(await standing(at)).toEqual({ ...untouched, bounces: 2, counted: [1, 0, 1, 0], suppressed: true });
+});
+
+test('a complaint suppresses and unsubscribes, once; taking a message out of the junk is none', async () => {
+  const at = await world();
+  await recordDeliveryReport(at.ctx, { messageId: at.messageId, type: 'abuse', reportType: 'not-spam' });
+  expect(await standing(at)).toEqual(untouched);
+  const reports = (['abuse', 'reported', 'abuse'] as const).map((type) => ({ messageId: at.messageId, type }));
+  for (const report of reports) await recordDeliveryReport(at.ctx, report);
+  const after = {
+    bounces: 0,
+    complaints: 1,
+    status: 'unsubscribed',
+    consents: 1,
+    counted: [1, 1, 0, 1],
+    suppressed: true,
+  };
+  expect(await standing(at)).toEqual(after);
+  const jobs = await at.ctx.db.query(
+    sql`SELECT 1 FROM suppression WHERE customer_id = ${at.customerId} AND reason = 'complaint'`,
+  );
+  expect(jobs).toHaveLength(1);
+});
+
+test('of forty equal reports at once one has an effect', async () => {
+  const at = await world();
+  const reports = Array.from({ length: 40 }, (_, n): DeliveryReportInput =>
+    n % 2
+      ? { messageId: at.messageId, type: 'bounced', bounceType: 'hard' }
+      : { messageId: at.messageId, type: 'abuse' },
+  );
+  const outcomes = await Promise.all(reports.map((report) => recordDeliveryReport(at.ctx, report)));
+  expect(outcomes.filter(({ changed }) => changed)).toHaveLength(2);
+  expect(await standing(at)).toMatchObject({
+    bounces: 1,
+    complaints: 1,
+    counted: [1, 0, 1, 1],
+    status: 'unsubscribed',
+  });
+});
+
+test('that a message of unknown fate arrived closes it', async () => {
+  const at = await world({ state: 'unknown' });
+  expect(await recordDeliveryReport(at.ctx, { messageId: at.messageId, type: 'sent' })).toMatchObject({
+    changed: true,
+  });
+  expect(await standing(at)).toEqual(untouched);
+  expect(await recordDeliveryReport(at.ctx, { messageId: at.messageId, type: 'sent' })).toMatchObject({
+    changed: false,
+  });
+});
+
+test("a driver's own id leads to the delivery, with or without brackets, since its outcome was recorded", async () => {
+  const at = await world({ state: 'failed' });
+  const { customerId, campaignId, subscriberId, ctx } = at;
+  const owner = crypto.randomUUID();
+  await ctx.db.execute(
+    sql`UPDATE hot.delivery SET state = 'sending', owner = ${owner}::uuid WHERE campaign_id = ${campaignId}`,
+  );
+  await ctx.db.execute(sql`UPDATE hot.delivery_counter SET failed = 0, open = 1 WHERE campaign_id = ${campaignId}`);
+  const [day] = await ctx.db.query<{ day: string }>(sql`SELECT current_date::text AS day`);
+  const runtimeMessageId = `<vendor-${newUid()}@api.example>`;
+  const outcome = {
+    subscriberId,
+    epoch: 0,
+    state: 'sent',
+    isTry: true,
+    reply: 'ok',
+    reason: null,
+    delaySeconds: 0,
+  } as const;
+  const settled = await settle(ctx.db, {
+    key: { customerId, campaignId, plannedOn: day?.day ?? '' },
+    ...{ listId: 0n, holder: { owner, leaseSeconds: 60 }, serverId: null, next: [] },
+    outcomes: [{ ...outcome, runtimeMessageId }],
+  });
+  expect(settled.recorded).toBe(1);
+  const plain = runtimeMessageId.slice(1, -1);
+  expect(await recordDeliveryReport(ctx, { messageId: plain, type: 'bounced', bounceType: 'hard' })).toMatchObject({
+    changed: true,
+  });
+  expect(await recordDeliveryReport(ctx, { messageId: runtimeMessageId, type: 'abuse' })).toMatchObject({
+    changed: true,
+  });
+  expect(await standing(at)).toMatchObject({ counted: [1, 0, 1, 1] });
+});
+
+test('our own Message-IDs leave no row to find them by', async () => {
+  const at = await world();
+  const key = { customerId: at.customerId, campaignId: at.campaignId, plannedOn: '2026-01-01' };
+  const outcome = {
+    subscriberId: 1n,
+    epoch: 0,
+    state: 'sent',
+    isTry: true,
+    reply: 'ok',
+    reason: null,
+    delaySeconds: 0,
+  } as const;
+  await settle(at.ctx.db, {
+    key,
+    ...{ listId: 0n, holder: { owner: crypto.randomUUID(), leaseSeconds: 60 }, serverId: null, next: [] },
+    outcomes: [{ ...outcome, runtimeMessageId: at.messageId }],
+  });
+  expect(await at.ctx.db.query(sql`SELECT 1 FROM hot.runtime_message WHERE campaign_id = ${at.campaignId}`)).toEqual(
+    [],
+  );
+});
+
+test('forged reports have no effect: 1,000 of them (B8)', async () => {
+  const at = await world({ runtimeMessageId: 'vendor-0001' });
+  const old = await world({ daysAgo: 31, runtimeMessageId: `vendor-${newUid()}` });
+  const stranger = await createTenant(root);
+  const [ids = ''] = at.messageId.slice(1).split(/\.[0-9a-f]{24}@/);
+  const mac = /\.([0-9a-f]{24})@/.exec(at.messageId)?.[1] ?? '';
+  const changed = (n: number) => {
+    const place = n % mac.length;
+    const digit = ((parseInt(mac[place] ?? '0', 16) + 1 + (n % 15)) % 16).toString(16);
+    return mac.slice(0, place) + digit + mac.slice(place + 1);
+  };
+  const types = ['bounced', 'abuse', 'failed', 'reported', 'sent'] as const;
+  const forged = Array.from({ length: 1_000 }, (_, n): [Context, string] => {
+    switch (n % 5) {
+      case 0:
+        return [at.ctx, `<${ids}.${changed(n)}@sender.example>`];
+      case 1:
+        return [stranger, n % 2 ? at.messageId : 'vendor-0001'];
+      case 2:
+        return [old.ctx, old.messageId];
+      case 3:
+        return [at.ctx, `vendor-${String(n + 1).padStart(4, '0')}`];
+      default:
+        // The code of one message under the numbers of another.
+        return [
+          at.ctx,
+          at.messageId.replace(/\.([0-9a-z]+)\.([0-9a-f]{24})/, `.${(Number(at.subscriberId) + n).toString(36)}.$2`),
+        ];
+    }
+  });
+  const outcomes = await Promise.all(
+    forged.map(([ctx, messageId], n) =>
+      recordDeliveryReport(ctx, { messageId, type: types[n % 5] ?? 'abuse', bounceType: 'hard' }).catch(
+        (error: unknown) => error,
+      ),
+    ),
+  );
+  expect(outcomes.filter((outcome) => !(outcome instanceof Error))).toEqual([]);
+  expect(outcomes.filter((outcome) => outcome instanceof ForeignResourceError)).toHaveLength(200);
+  expect(outcomes.filter((outcome) => outcome instanceof WrongStateError)).toHaveLength(200);
+  expect(outcomes.filter((outcome) => outcome instanceof NotFoundError)).toHaveLength(600);
+  expect(await standing(at)).toEqual(untouched);
+  expect(await standing(old)).toEqual(untouched);
+});
+
+test('what never left the house cannot have bounced', async () => {
+  const at = await world({ state: 'failed' });
+  await expect(recordDeliveryReport(at.ctx, { messageId: at.messageId, type: 'abuse' })).rejects.toThrow(
+    WrongStateError,
+  );
+});
+
+test('an administrator may report about everybody’s messages, another token may not', async () => {
+  const at = await world();
+  const admin = await createTenant(root);
+  const viewer = admin.viewer && { ...admin.viewer, isAdmin: true };
+  const report: DeliveryReportInput = { messageId: at.messageId, type: 'abuse' };
+  const narrow = viewer && { ...viewer, scopes: ['campaigns:write'] };
+  await expect(recordDeliveryReport({ ...admin, viewer: narrow }, report)).rejects.toThrow(ForeignResourceError);
+  expect(await recordDeliveryReport({ ...admin, viewer }, report)).toMatchObject({ changed: true });
+});
+
+test('people who are gone get no rows; wrong input is named', async () => {
+  const at = await world();
+  await at.ctx.db.execute(sql`DELETE FROM subscriber WHERE id = ${at.subscriberId}`);
+  const report: DeliveryReportInput = { messageId: at.messageId, type: 'bounced', bounceType: 'hard' };
+  expect(await recordDeliveryReport(at.ctx, report)).toMatchObject({ changed: false });
+  expect(await standing(at)).toMatchObject({ bounces: 0, suppressed: false });
+  await expect(recordDeliveryReport(at.ctx, { ...report, messageId: '' })).rejects.toThrow(ValidationError);
+});
+
+test('the status code is found in what servers say', () => {
+  const said = ['550 5.1.1 <x@y.example>: unknown', 'smtp; 452 4.2.2 full', 'from 192.5.1.1 refused', '', null];
+  expect(said.map(statusCodeIn)).toEqual(['5.1.1', '4.2.2', null, null, null]);
+});

@@ -1,0 +1,45 @@
+/** A message that was handed over, as the ledger knows it: what reports from outside are about. */
+import { sql } from '../../src/db/database.ts';
+import type { Context } from '../../src/domain/context.ts';
+import { deliveryMessageId } from '../../src/domain/tracking/delivery-message-id.ts';
+import { runtimeMessageKey } from '../../src/domain/tracking/runtime-message.ts';
+import { newUid } from '../../src/lib/ids.ts';
+
+interface SentTo {
+  readonly customerId: bigint;
+  readonly listId: bigint;
+  readonly subscriberId: bigint;
+  /** What a vendor's API called it. */
+  readonly runtimeMessageId?: string;
+  readonly state?: string;
+  readonly daysAgo?: number;
+}
+
+export interface SentMessage {
+  readonly campaignId: bigint;
+  readonly campaignUid: string;
+  readonly messageId: string;
+}
+
+/** Writes a finished campaign to one person. */
+export async function sentMessage(ctx: Context, to: SentTo): Promise<SentMessage> {
+  const { customerId, listId, subscriberId, runtimeMessageId = null, state = 'sent', daysAgo = 0 } = to;
+  const campaignUid = newUid();
+  const [campaign] = await ctx.db.query<{ id: bigint }>(sql`
+    INSERT INTO campaign (customer_id, uid, list_id, name, from_email, status, planned_on, planned_at)
+    VALUES (${customerId}, ${campaignUid}, ${listId}, 'Sent', 'news@sender.example', 'done', current_date, now()) RETURNING id`);
+  const campaignId = campaign?.id ?? 0n;
+  await ctx.db.execute(sql`
+    INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, state, email, attempts, runtime_message_id, updated_at)
+    SELECT current_date, customer_id, ${campaignId}, id, ${state}::hot.delivery_state, email, 1, ${runtimeMessageId}, now() - make_interval(days => ${daysAgo})
+      FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId} AND id = ${subscriberId}`);
+  await ctx.db.execute(sql`
+    INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, sent, unknown, failed)
+    VALUES (${customerId}, ${campaignId}, 1, ${Number(state === 'sent')}, ${Number(state === 'unknown')}, ${Number(state === 'failed')})`);
+  if (runtimeMessageId !== null)
+    await ctx.db.execute(sql`
+      INSERT INTO hot.runtime_message (customer_id, campaign_id, subscriber_id, message_key)
+      VALUES (${customerId}, ${campaignId}, ${subscriberId}, ${runtimeMessageKey(runtimeMessageId)})`);
+  const messageId = deliveryMessageId(ctx.installation, { customerId, campaignId, subscriberId }, 'sender.example');
+  return { campaignId, campaignUid, messageId };
+}

@@ -1,0 +1,12 @@
+/** The context of a customer that is there already, as its only user sees the world. */
+import { sql } from '../../src/db/database.ts';
+import type { Context } from '../../src/domain/context.ts';
+
+export async function viewerContext(ctx: Context, customerId: bigint): Promise<Context> {
+  const [user] = await ctx.db.query<{ id: bigint; uid: string }>(
+    sql`SELECT id, uid FROM app_user WHERE customer_id = ${customerId} LIMIT 1`,
+  );
+  if (!user) throw new Error('The customer has no user.');
+  const viewer = { userId: user.id, userUid: user.uid, customerId, tokenId: 0n, isAdmin: false, scopes: ['*'] };
+  return { ...ctx, viewer };
+}
