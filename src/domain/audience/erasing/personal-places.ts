@@ -83,6 +83,7 @@ export const PERSONAL_PLACES: readonly PersonalPlace[] = [
   place('hot.feedback_event', ofCampaigns, noReport),
   place('hot.recipient_link', ofCampaigns, 'rows'),
   place('hot.recipient_activity', ofCampaigns, 'rows'),
+  place('hot.runtime_message', ofCampaigns, 'rows'),
   // The ledger balances: its row stays, as one of nobody. Last, because it tells which campaigns to look through.
   place('hot.delivery', inLedger, () => sql`email = '', reply = NULL, reason = NULL, runtime_message_id = NULL`),
 ];
