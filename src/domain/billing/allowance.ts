@@ -42,6 +42,8 @@ export async function allowanceOf(db: Queryable, customerId: bigint): Promise<Al
         FROM customer c
         LEFT JOIN LATERAL (
           SELECT * FROM subscription s WHERE s.customer_id = c.id AND s.status <> 'pending'
+             -- One that ended before it was paid for never began.
+             AND (s.status <> 'ended' OR s.current_period_started_at IS NOT NULL)
            ORDER BY (s.status = 'ended'), s.id DESC LIMIT 1) s ON true
         LEFT JOIN plan p ON p.id = s.plan_id
        WHERE c.id = ${customerId}`,
