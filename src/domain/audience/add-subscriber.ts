@@ -4,6 +4,7 @@
  * comes back by `subscribeSubscriber`, which asks that person. A suppressed address is refused too.
  */
 import { checkInput, emailKey } from '../../lib/text.ts';
+import { requireSubscriberRoom } from '../billing/require-room.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { askForConfirmation } from './confirmation.ts';
 import { addressDigest, barOf } from './erasing/erased-people.ts';
@@ -26,7 +27,8 @@ export interface AddSubscriberInput {
 }
 
 /**
- * Adds a subscriber to the caller's list. Throws ValidationError (`EMAIL_TAKEN`, `EMAIL_SUPPRESSED`, fields by tag),
+ * Adds a subscriber to the caller's list. Throws ValidationError (`EMAIL_TAKEN`, `EMAIL_SUPPRESSED`, fields by tag,
+ * `PLAN_LIMIT_REACHED`), WrongStateError `SUBSCRIPTION_ENDED`,
  * NotFoundError `LIST_NOT_FOUND`, ForeignResourceError.
  */
 export async function addSubscriber(
@@ -60,6 +62,7 @@ async function checkPerson(ctx: TransactionContext, list: MailList, input: AddSu
 async function insert(ctx: TransactionContext, list: MailList, person: NewSubscriber): Promise<Subscriber> {
   const added = await insertSubscriber(ctx.db, list, person);
   if (!added) throw emailTaken();
+  await requireSubscriberRoom(ctx.tx, { ...added, field: 'EMAIL' });
   const by = { source: person.source, ipAddress: ctx.ipAddress };
   if (added.status === 'pending') await askForConfirmation(ctx.db, added, by);
   else {

@@ -1,5 +1,6 @@
 /** A new list with its contact and the two fields every list begins with (decisions D14, D16). */
 import { parseInput } from '../../lib/text.ts';
+import { requireRoom } from '../billing/require-room.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { createListInput, createListInputClassic, type CreateListInput, type MailList } from './list.ts';
 import { insertField } from './list-field-store.ts';
@@ -7,12 +8,14 @@ import { insertContact, insertList } from './list-store.ts';
 
 /**
  * Creates a list of the caller's; `briefContact` asks of the contact only company, country and address, which is all
- * that older clients send. Throws ValidationError on the fields of the input.
+ * that older clients send. Throws ValidationError on the fields of the input or `PLAN_LIMIT_REACHED`,
+ * WrongStateError `SUBSCRIPTION_ENDED`.
  */
 export async function createList(ctx: Context, input: CreateListInput): Promise<MailList> {
   const { customerId } = viewerOf(ctx);
   const { contact, ...list } = parseInput(input.briefContact ? createListInputClassic : createListInput, input);
-  return inTransaction(ctx, async ({ db }) => {
+  return inTransaction(ctx, async ({ db, tx }) => {
+    await requireRoom(tx, { customerId, limit: 'list_max', field: 'name' });
     const created = await insertList(db, { customerId, ...list });
     await insertContact(db, created, contact);
     await insertField(db, created, {

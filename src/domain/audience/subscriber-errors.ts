@@ -13,6 +13,9 @@ export const emailSuppressed = () =>
     'EMAIL_SUPPRESSED',
   );
 
+export const listFull = () =>
+  new ValidationError({ EMAIL: ['This list takes nobody new at the moment.'] }, 'LIST_FULL');
+
 export const severalLists = () =>
   new ValidationError({ listUid: ['This address is on several lists: say which one.'] }, 'LIST_REQUIRED');
 

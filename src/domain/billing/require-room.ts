@@ -6,7 +6,7 @@
  *   this noun take turns from here to their commit.
  * - `requireSubscriberRoom` after the row is written (people): by then the list's counter counts it, and only the
  *   short way to the commit is taken in turns.
- * - `subscriberRoom` for many people at once: how many more fit.
+ * - `subscriberRoom` for many people at once: how many more fit. `hasSubscriberRoom` asks without waiting for anybody.
  * - `uploadLimitsOf`, `requireUploadRoom` for files, before the file's row is written.
  *
  * Nothing is limited for the house and for customers who never had a plan. Who has more than a new plan allows keeps
@@ -35,6 +35,8 @@ const NOUNS: Readonly<Record<CountedLimit, string>> = {
   sending_servers_max: 'sending servers',
 };
 
+const PEOPLE_LIMITS = ['subscriber_per_list_max', 'subscriber_max'] as const;
+
 const BYTES_PER_MEGABYTE = 1_048_576;
 
 /** Room for one more. Throws ValidationError `PLAN_LIMIT_REACHED`, WrongStateError `SUBSCRIPTION_ENDED`. */
@@ -61,6 +63,17 @@ export async function requireSubscriberRoom(tx: Transaction, { field, ...list }:
   if (full) throw limitReached({ option: full.limit, max: full.max, noun: NOUNS[full.limit], field });
 }
 
+/** Whether one more person would fit now. No promise: others may be faster. An ended subscription has no room. */
+export async function hasSubscriberRoom(db: Queryable, { customerId, listId }: ListKey): Promise<boolean> {
+  const allowance = await allowanceOf(db, customerId);
+  if (allowance.source === 'ended') return false;
+  for (const limit of PEOPLE_LIMITS) {
+    const max = limitOf(allowance, limit);
+    if (max !== null && (await countUsage(db, { customerId, limit, listId })) >= max) return false;
+  }
+  return true;
+}
+
 /** Room for people in one list: `left` more fit (below 0: so many are too many), and what to tell who does not. */
 export interface SubscriberRoom {
   readonly left: number;
@@ -81,7 +94,7 @@ export async function subscriberRoom(tx: Transaction, list: ListKey): Promise<Su
 async function fullest(tx: Transaction, allowance: Allowance, { customerId, listId }: ListKey) {
   const found: { limit: CountedLimit; max: number; left: number }[] = [];
   // The list's own counter is held by who wrote to it, so it needs no lock. The customer's does: other lists count too.
-  for (const limit of ['subscriber_per_list_max', 'subscriber_max'] as const) {
+  for (const limit of PEOPLE_LIMITS) {
     const max = limitOf(allowance, limit);
     if (max === null) continue;
     const key = { customerId, limit, listId };

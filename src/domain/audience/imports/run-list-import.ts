@@ -6,7 +6,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { enqueue } from '../../../jobs/define-job.ts';
 import { runImportJob } from '../../../jobs/import-jobs.ts';
-import { assert } from '../../../lib/errors.ts';
+import { assert, WrongStateError } from '../../../lib/errors.ts';
 import { inTransaction, type Context } from '../../context.ts';
 import { CsvScanner } from './csv-scanner.ts';
 import { importJobKey } from './finish-import-upload.ts';
@@ -14,7 +14,7 @@ import { ImportBatch } from './import-batch.ts';
 import { readImportFile } from './import-file.ts';
 import { beginRun, type ImportRun } from './import-run.ts';
 import { endImport, markRunning } from './list-import-store.ts';
-import type { ImportKey } from './list-import.ts';
+import type { ImportKey, ListImport } from './list-import.ts';
 import { writeImportBatch } from './write-import-batch.ts';
 
 /** Batches written at the same time: one more keeps a second core of the database busy, a third gains nothing. */
@@ -33,7 +33,7 @@ export type RunOutcome = 'done' | 'stopped' | 'over';
 export async function runListImport(ctx: Context, key: ImportKey, abortSignal: AbortSignal): Promise<RunOutcome> {
   const found = await markRunning(ctx.db, key);
   if (!found) return 'over';
-  const outcome = await writeBatches(ctx, await beginRun(ctx, found), abortSignal);
+  const outcome = await writeUnlessRefused(ctx, found, abortSignal);
   if (outcome === 'done') await inTransaction(ctx, ({ db }) => endImport(db, found, { status: 'done' }));
   if (outcome === 'stopped') {
     await enqueue(
@@ -50,6 +50,17 @@ export async function runListImport(ctx: Context, key: ImportKey, abortSignal: A
 /** Ends an import that failed for good. People that were taken stay. */
 export async function failListImport(ctx: Context, key: ImportKey, error: string): Promise<void> {
   await inTransaction(ctx, ({ db }) => endImport(db, key, { status: 'failed', error }));
+}
+
+/** A subscription that ends meanwhile ends the import too; people that were taken stay. */
+async function writeUnlessRefused(ctx: Context, found: ListImport, abortSignal: AbortSignal): Promise<RunOutcome> {
+  try {
+    return await writeBatches(ctx, await beginRun(ctx, found), abortSignal);
+  } catch (error) {
+    if (!(error instanceof WrongStateError)) throw error;
+    await failListImport(ctx, found, error.message);
+    return 'over';
+  }
 }
 
 async function writeBatches(ctx: Context, run: ImportRun, abortSignal: AbortSignal): Promise<RunOutcome> {

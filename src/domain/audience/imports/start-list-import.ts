@@ -1,5 +1,6 @@
 /** Begins an import into a list. The file follows in chunks (append-import-chunk), then finish-import-upload. */
 import { parseInput } from '../../../lib/text.ts';
+import { requireAllowed } from '../../billing/require-allowed.ts';
 import { inTransaction, type Context } from '../../context.ts';
 import { holdOwnList } from '../own-list.ts';
 import { insertImport } from './list-import-store.ts';
@@ -11,10 +12,12 @@ export interface StartListImportInput {
 }
 
 /**
- * Makes an import in state `uploading` for the caller's list. Throws ValidationError, NotFoundError `LIST_NOT_FOUND`,
+ * Makes an import in state `uploading` for the caller's list. Throws ForbiddenError `PLAN_DOES_NOT_INCLUDE`,
+ * WrongStateError `SUBSCRIPTION_ENDED`, ValidationError, NotFoundError `LIST_NOT_FOUND`,
  * ForeignResourceError.
  */
 export async function startListImport(ctx: Context, { listUid, fileName }: StartListImportInput): Promise<ListImport> {
+  await requireAllowed(ctx, 'list_import');
   const input = parseInput(startImportInput, { fileName: fileName ?? '' });
   return inTransaction(ctx, async (inner) => insertImport(inner.db, await holdOwnList(inner, listUid), input.fileName));
 }

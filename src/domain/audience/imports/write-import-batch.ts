@@ -66,12 +66,15 @@ async function write(tx: Transaction, run: ImportRun, batch: ImportBatch): Promi
   const known = await findKnownPeople(tx, run, { people, rows: unsure });
   const updated = await updateKnownPeople(tx, run, { people, changed: known.changed });
   const isKnown = (row: number) => suppressed.has(row) || known.rows.has(row);
-  const surplus = await surplusOf(tx, run, () => [...people.rows()].filter((row) => !isKnown(row)));
+  // The other batch that is being written may change its mind meanwhile, for all of the run; this one does not.
+  const { asksForRoom } = run;
+  const newRows = () => [...people.rows()].filter((row) => !isKnown(row));
+  const surplus = await surplusOf(tx, run, { asksForRoom, newRows });
   const added = people.count - suppressed.size - known.rows.size - surplus.rows.size;
   const isOld = (row: number) => isKnown(row) || surplus.rows.has(row);
   if (added > 0) {
     await tx.copy(COPY_PEOPLE, people.copyPieces(isOld));
-    await checkRoom(tx, run);
+    if (!asksForRoom) await checkRoom(tx, run);
   }
   await logOtherStatuses(tx, run, people, isOld);
   await rememberNewTags(tx, run, people, suppressed);
