@@ -16,7 +16,9 @@ const REST_PREFIX = '/api/v1';
 
 /** All of it, in the order in which paths are tried. */
 export async function restMounts(
-  options: Pick<RestHandlerOptions, 'documents' | 'execute' | 'dialect'> & { readonly baseUrl: string },
+  options: Pick<RestHandlerOptions, 'documents' | 'execute' | 'dialect' | 'countRequest' | 'idempotentCalls'> & {
+    readonly baseUrl: string;
+  },
 ): Promise<Mount[]> {
   const product = { name: 'Mailwright', version: version(), baseUrl: options.baseUrl };
   const shared = { rows, prefix: REST_PREFIX, product };

@@ -3,6 +3,8 @@ import type { Settings } from '../config/settings.ts';
 import { sql } from '../db/database.ts';
 import type { Notifications } from '../db/listen.ts';
 import { openPrisma } from '../db/prisma.ts';
+import { createRequestLimit } from '../domain/accounts/count-requests.ts';
+import { createKeptCalls } from '../domain/accounts/idempotent-calls.ts';
 import type { Context } from '../domain/context.ts';
 import { webViewOf } from '../domain/delivery/web-view.ts';
 import { nowhere, openGeoLocator } from '../domain/tracking/geo-locator.ts';
@@ -13,6 +15,7 @@ import { pageMount } from '../http/page-mount.ts';
 import { createInbound } from '../inbound/inbound-mounts.ts';
 import { messageOf } from '../lib/errors.ts';
 import { loadDocuments } from '../rest-facade/documents.ts';
+import { parseKeptAnswer } from '../rest-facade/idempotency.ts';
 import { createGraphqlServer } from '../schema/graphql-server.ts';
 import { graphqlReference } from '../schema/reference-page.ts';
 import { REFERENCE_PATH, restMounts } from './rest-mounts.ts';
@@ -40,9 +43,14 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
   const { ctx, settings, port, notifications, inbox } = options;
   if (!settings.ROLES.includes('web')) return { close: async () => undefined };
   const prisma = openPrisma(ctx.database);
+  const countRequest = createRequestLimit(
+    { perToken: settings.RATE_LIMIT, perAddress: settings.RATE_LIMIT_STRANGERS ?? settings.RATE_LIMIT },
+    ctx,
+  );
   const graphql = createGraphqlServer({
     means: { ...ctx, prisma, notifications },
     explorer: settings.GRAPHQL_EXPLORER === 'on',
+    countRequest,
   });
   const places =
     settings.GEOIP_FILE === '' ? nowhere : await openGeoLocator({ file: settings.GEOIP_FILE, log: ctx.log });
@@ -64,6 +72,11 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
         execute: graphql.execute,
         dialect: settings.REST_DIALECT,
         baseUrl: ctx.installation.baseUrl,
+        countRequest,
+        idempotentCalls: createKeptCalls(
+          { database: ctx.database, secret: ctx.installation.secret, log: ctx.log },
+          parseKeptAnswer,
+        ),
       })),
       ...inbound.mounts,
       ...inbox.mounts,

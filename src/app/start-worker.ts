@@ -17,6 +17,7 @@ import { planCampaignTask, startScheduledCampaignTask } from '../workers/tasks/p
 import { renewSubscriptionsTask } from '../workers/tasks/renew-subscriptions.ts';
 import { runImportTask } from '../workers/tasks/run-import.ts';
 import { sendBatchTask } from '../workers/tasks/send-batch.ts';
+import { sweepRequestsTask } from '../workers/tasks/sweep-requests.ts';
 import type { Task } from '../workers/task.ts';
 
 export interface RunningWorker {
@@ -71,6 +72,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     eraseCustomerTask([]),
     pauseCustomerCampaignsTask,
     sweepAccountsTask,
+    sweepRequestsTask,
     makePartitionsTask,
     renewSubscriptionsTask,
     reviveCampaignsTask,

@@ -4,6 +4,7 @@
  */
 import path from 'node:path';
 import { z } from 'zod';
+import { parseRateLimit } from '../lib/rate-limit.ts';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const count = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
@@ -27,6 +28,17 @@ const words = z.string().transform((text) =>
 );
 const proxies = words.pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])));
 
+const rateLimit = z.string().transform((text, context) => {
+  const limit = text === '' ? null : parseRateLimit(text);
+  if (limit !== undefined) return limit;
+  context.addIssue({
+    code: 'custom',
+    message: 'must be requests per time, such as 60/1m, 1000/1h or 10/30s',
+    input: text,
+  });
+  return z.NEVER;
+});
+
 const url = z.url({ protocol: /^https?$/ }).transform((text) => text.replace(/\/+$/, ''));
 
 export const settings = {
@@ -46,6 +58,17 @@ export const settings = {
     schema: proxies,
     default: '',
     about: 'Addresses and networks (CIDR) of reverse proxies whose `X-Forwarded-For` is believed, comma-separated.',
+  },
+  RATE_LIMIT: {
+    schema: rateLimit,
+    default: '',
+    about:
+      'Requests to REST and GraphQL that one token may make, such as `60/1m`; counted over all processes. Empty: no limit.',
+  },
+  RATE_LIMIT_STRANGERS: {
+    schema: rateLimit,
+    default: '',
+    about: 'The same for requests without a valid token, by address. Empty: as `RATE_LIMIT`.',
   },
   OUTBOUND_ALLOW_HOSTS: {
     schema: words,
@@ -150,6 +173,11 @@ export const settings = {
     about: 'Lines of an import file written in one transaction.',
   },
   IMPORT_SIZE_MAX_MB: { schema: count(1, 10_000), default: '500', about: 'Largest import file, in megabytes.' },
+  FILE_SIZE_MAX_MB: {
+    schema: count(1, 1_000),
+    default: '100',
+    about: 'Largest uploaded file, in megabytes; plans may allow less.',
+  },
   BILLING_GRACE_DAYS: {
     schema: count(0, 365),
     default: '7',

@@ -28,3 +28,10 @@ export const sweepAccountsJob = defineJob({
   payload: z.looseObject({}),
   attemptsMax: 1,
 });
+
+/** Drops what is kept of requests for a time only: counts that ended, answers of calls with an Idempotency-Key. */
+export const sweepRequestsJob = defineJob({
+  name: 'accounts.sweep-requests',
+  payload: z.looseObject({}),
+  attemptsMax: 1,
+});

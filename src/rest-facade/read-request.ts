@@ -30,7 +30,8 @@ export async function readRequest(req: IncomingMessage, query: string, takesFile
   return { bag, completeBag: () => Promise.resolve(bag) };
 }
 
-function hasBody(req: IncomingMessage): boolean {
+/** Whether a body follows, however long. */
+export function hasBody(req: IncomingMessage): boolean {
   const length = req.headers['content-length'];
   return length === undefined ? req.headers['transfer-encoding'] !== undefined : length !== '0';
 }

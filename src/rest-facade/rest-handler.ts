@@ -7,15 +7,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import Router from 'find-my-way';
 import { messageOf } from '../lib/errors.ts';
 import { isUnavailable } from '../lib/is-unavailable.ts';
-import type { Log } from '../lib/log.ts';
-import type { Answer, TextStream } from './answer.ts';
-import type { Bag } from './bag.ts';
-import { beginCall, type Execute } from './call.ts';
-import { dialectOf, shape, type Dialect, type Shaped } from './dialects.ts';
+import type { CountRequest } from '../lib/rate-limit.ts';
+import type { TextStream } from './answer.ts';
+import type { Execute } from './call.ts';
+import type { Dialect } from './dialects.ts';
 import type { Documents } from './documents.ts';
-import { RestError, defectAnswer, unauthenticated, unavailableAnswer } from './errors.ts';
-import { readRequest } from './read-request.ts';
-import type { Call, Row, View } from './row.ts';
+import { RestError, defectAnswer, unavailableAnswer } from './errors.ts';
+import type { IdempotentCalls, KeptAnswer } from './idempotency.ts';
+import { hasBody } from './read-request.ts';
+import { requestGate } from './request-gate.ts';
+import type { Row, View } from './row.ts';
+import { runRow, tokenOf, type RestExchange } from './run-row.ts';
 
 // An address of 254 octets, each of them percent-encoded.
 const PATH_PARAMETER_LENGTH_MAX = 800;
@@ -30,19 +32,10 @@ export interface RestHandlerOptions {
   /** Where the rows hang: `/api/v1`. */
   readonly prefix: string;
   readonly product: View['product'];
-}
-
-/** What the web server knows of the request. */
-export interface RestExchange {
-  readonly requestId: string;
-  readonly ipAddress: string;
-  readonly log: Log;
-  route: string;
-}
-
-interface Answered {
-  readonly answer: Answer;
-  readonly dialect: Dialect;
+  /** Absent: there is no limit on requests. */
+  readonly countRequest?: CountRequest | undefined;
+  /** Absent: an `Idempotency-Key` is not looked at. */
+  readonly idempotentCalls?: IdempotentCalls | undefined;
 }
 
 export type RestHandler = (req: IncomingMessage, res: ServerResponse, exchange: RestExchange) => Promise<void>;
@@ -57,69 +50,25 @@ export function createRestHandler(options: RestHandlerOptions): RestHandler {
   };
   return async (req, res, exchange) => {
     const [path = '/', query = ''] = splitOnce(req.url ?? '/', '?');
+    const gate = requestGate(options.countRequest, { res, ipAddress: exchange.ipAddress });
     try {
-      const found = find(router, req.method ?? 'GET', path.slice(options.prefix.length) || '/');
-      exchange.route = `${options.prefix}${found.row.path}`;
-      const { answer, dialect } = await answerOf({ req, query, exchange, ...found }, { ...options, view });
-      if (answer.kind === 'stream') await writeStream(req, res, answer.stream);
-      else
-        write(
-          req,
-          res,
-          shape(answer, dialect, {
-            url: view.apiUrl + path.slice(options.prefix.length),
-            query: new URLSearchParams(query),
-          }),
-        );
+      // Who names a token only in the body is counted when that has been read.
+      const named = tokenOf(req, query);
+      if (named !== null || !hasBody(req)) await gate.pass(named);
+      const { row, params } = find(router, req.method ?? 'GET', path.slice(options.prefix.length) || '/');
+      exchange.route = `${options.prefix}${row.path}`;
+      const url = view.apiUrl + path.slice(options.prefix.length);
+      const answer = await runRow({ req, query, url, exchange, gate, row, params }, { ...options, view });
+      if ('stream' in answer) await writeStream(req, res, answer.stream);
+      else write(req, res, answer);
     } catch (error) {
-      refuse(req, res, error, exchange);
+      const uncounted = await gate.pass(null).then(
+        () => error,
+        (limited: unknown) => limited,
+      );
+      refuse(req, res, uncounted, exchange);
     }
   };
-}
-
-interface Request {
-  readonly req: IncomingMessage;
-  readonly query: string;
-  readonly exchange: RestExchange;
-  readonly row: Row;
-  readonly params: Readonly<Record<string, string | undefined>>;
-}
-
-async function answerOf(request: Request, around: RestHandlerOptions & { readonly view: View }): Promise<Answered> {
-  const { req, query, exchange, row, params } = request;
-  const { bag: everything, file, completeBag } = await readRequest(req, query, row.takesFile === true);
-  const { api_token: inBag, ...bag } = everything;
-  const token = tokenOf(req, query, inBag);
-  if (token === null && row.access !== 'public') throw unauthenticated();
-  const credentials = { token, ipAddress: exchange.ipAddress };
-  const { log, requestId } = exchange;
-  const dialect = dialectOf(req.headers['x-api-dialect']);
-  const call = beginCall({ row, params, bag, file, completeBag, credentials, dialect, log, requestId }, around);
-  // A large upload is not worth reading for a caller that is not known.
-  if (row.takesFile || (row.dialectFirst && !dialect)) await call.identify();
-  try {
-    const answer = await row.run(call);
-    return { answer, dialect: call.view().dialect };
-  } catch (error) {
-    throw await refusalInOrder(error, row, call);
-  }
-}
-
-/** A stranger learns nothing about what a row wants: 401 and 403 come before 422, though the input was read first. */
-async function refusalInOrder(error: unknown, row: Row, call: Call): Promise<unknown> {
-  if (!(error instanceof RestError) || error.status !== 422 || row.access === 'public' || call.identified())
-    return error;
-  return call.identify().then(
-    () => error,
-    (refused: unknown) => refused,
-  );
-}
-
-/** Decision D5: the header, then the query, then the body. */
-function tokenOf(req: IncomingMessage, query: string, inBag: Bag[string] | undefined): string | null {
-  const bearer = /^Bearer +(\S+) *$/i.exec(req.headers.authorization ?? '')?.[1];
-  const token = bearer ?? (new URLSearchParams(query).get('api_token') || inBag);
-  return typeof token === 'string' && token !== '' ? token : null;
 }
 
 function routerOf({ rows, documents }: RestHandlerOptions) {
@@ -140,7 +89,7 @@ function find(
   router: ReturnType<typeof routerOf>,
   method: string,
   path: string,
-): { row: Row; params: Request['params'] } {
+): { row: Row; params: Readonly<Record<string, string | undefined>> } {
   // A HEAD request is a GET whose body is not written.
   const wanted = METHODS.find((name) => name === (method === 'HEAD' ? 'GET' : method));
   const found = wanted && router.find(wanted, path);
@@ -150,15 +99,14 @@ function find(
   throw new RestError(404, { message }, others.length > 0 ? { Allow: others.join(', ') } : {});
 }
 
-function write(req: IncomingMessage, res: ServerResponse, { status, headers, body }: Shaped): void {
-  const text = JSON.stringify(body);
+function write(req: IncomingMessage, res: ServerResponse, { status, headers, body }: Omit<KeptAnswer, 'upload'>): void {
   res.writeHead(status, {
     ...headers,
     'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': Buffer.byteLength(text),
+    'Content-Length': Buffer.byteLength(body),
     'Cache-Control': 'no-store',
   });
-  res.end(req.method === 'HEAD' ? undefined : text);
+  res.end(req.method === 'HEAD' ? undefined : body);
 }
 
 async function writeStream(
@@ -186,7 +134,7 @@ function refuse(req: IncomingMessage, res: ServerResponse, error: unknown, excha
   if (!req.readableEnded) req.unpipe().resume();
   // Half a download cannot become an answer: the client must see that it broke off.
   if (res.headersSent) return void res.destroy();
-  write(req, res, { status: known.status, headers: known.headers, body: known.body });
+  write(req, res, { status: known.status, headers: known.headers, body: JSON.stringify(known.body) });
 }
 
 function unexpectedAnswer(error: unknown, exchange: RestExchange): RestError {

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { execute, type DocumentNode, type ExecutionResult, type GraphQLSchema } from 'graphql';
 import type { RestDialect } from '../domain/accounts/api-token-store.ts';
 import { createAuditTrail } from '../domain/accounts/audit-trail.ts';
+import type { CountRequest } from '../lib/rate-limit.ts';
 import { buildSchema } from './build-schema.ts';
 import { Documents } from './documents.ts';
 import { createHttpDoor, type Caller, type DoorOptions } from './http-door.ts';
@@ -17,6 +18,8 @@ export interface GraphqlServerOptions {
   readonly means: Omit<Means, 'audit'>;
   /** Serves GraphiQL to browsers, and lets strangers read the schema, which it needs. */
   readonly explorer: boolean;
+  /** Absent: there is no limit on requests. */
+  readonly countRequest?: CountRequest | undefined;
 }
 
 /** What the REST facade hands over: the token as the client sent it, or null. */
@@ -45,7 +48,7 @@ export interface GraphqlServer {
 }
 
 /** Makes the server; nothing listens yet: the web server hands it requests and upgrades. */
-export function createGraphqlServer({ means: given, explorer }: GraphqlServerOptions): GraphqlServer {
+export function createGraphqlServer({ means: given, explorer, countRequest }: GraphqlServerOptions): GraphqlServer {
   const means = { ...given, audit: createAuditTrail(given.database, given.log) };
   const schema = buildSchema();
   const connections = new LiveConnections(means.database, means.log);
@@ -55,6 +58,7 @@ export function createGraphqlServer({ means: given, explorer }: GraphqlServerOpt
     connections,
     documents: new Documents(schema),
     policy: { introspectionForAll: explorer },
+    countRequest,
   };
   const http = createHttpDoor(door);
   const sockets = createSocketDoor(door);

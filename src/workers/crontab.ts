@@ -1,15 +1,18 @@
 /** What the clock does. Times are UTC. */
-import { sweepAccountsJob } from '../jobs/account-jobs.ts';
+import { sweepAccountsJob, sweepRequestsJob } from '../jobs/account-jobs.ts';
 import { expirePendingJob } from '../jobs/audience-jobs.ts';
 import { renewSubscriptionsJob } from '../jobs/billing-jobs.ts';
 import { makePartitionsJob, reviveCampaignsJob } from '../jobs/campaign-jobs.ts';
+import { dropAbandonedUploadsJob } from '../jobs/file-jobs.ts';
 import { dropAbandonedImportsJob } from '../jobs/import-jobs.ts';
 
 export const crontab = [
   { task: reviveCampaignsJob.name, match: '* * * * *' },
   { task: makePartitionsJob.name, match: '17 3 * * *' },
   { task: dropAbandonedImportsJob.name, match: '47 * * * *' },
+  { task: dropAbandonedUploadsJob.name, match: '53 * * * *' },
   { task: expirePendingJob.name, match: '7 * * * *' },
   { task: sweepAccountsJob.name, match: '37 4 * * *' },
+  { task: sweepRequestsJob.name, match: '27 * * * *' },
   { task: renewSubscriptionsJob.name, match: '*/5 * * * *' },
 ] as const;

@@ -96,6 +96,7 @@ export async function checkCode(ctx: Context, code: string): Promise<void> {
   await releaseLoginTry(ctx.database, reservation);
 }
 
+/** Throws WrongStateError `TWO_FACTOR_IS_OFF` where the caller has not switched it on. */
 export async function refuseWhenOff(ctx: Context): Promise<void> {
   const factor = await findTwoFactor(ctx.db, viewerOf(ctx));
   if (!factor?.isConfirmed) throw notOn();

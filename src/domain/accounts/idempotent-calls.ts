@@ -1,0 +1,197 @@
+/**
+ * Calls that came with an Idempotency-Key: of all with the same key and caller one runs, and its answer is kept for a
+ * day, sealed, as it may show a token. Who runs holds a lease and renews it; when a process dies its calls are marked
+ * by the lease that ended, and are never run again silently.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql, type Database } from '../../db/database.ts';
+import { addressBlock } from '../../lib/address-block.ts';
+import { deriveKey, mac, sameBytes, seal, sha256, unseal } from '../../lib/crypto.ts';
+import { messageOf } from '../../lib/errors.ts';
+import type { Log } from '../../lib/log.ts';
+
+export interface KeyedCall {
+  readonly token: string | null;
+  readonly ipAddress: string;
+  readonly key: string;
+  readonly content: string;
+}
+
+/** `Answer` is whatever can be written as JSON. */
+export type BegunCall<Answer> =
+  | { readonly kind: 'unknown-caller' }
+  | { readonly kind: 'first'; keep(answer: Answer): Promise<void>; forget(): Promise<void> }
+  | { readonly kind: 'answered'; readonly answer: Answer }
+  | { readonly kind: 'other-content' }
+  | { readonly kind: 'running' }
+  | { readonly kind: 'broken-off' };
+
+export interface KeptCalls<Answer> {
+  begin(call: KeyedCall): Promise<BegunCall<Answer>>;
+}
+
+/** The draft asks for a published time: a day is longer than any client's retries. */
+const KEPT_HOURS = 24;
+const LEASE_SECONDS = 30;
+const LEASE_RENEWED_EVERY_MS = 10_000;
+/** Most answers are there within a second; who waited this long is told to come again. */
+const WAIT_MS_MAX = 20_000;
+const POLL_MS = { first: 25, most: 500, factor: 1.6 } as const;
+/** An answer to a write is short; what is longer is remembered as given, not kept. */
+const ANSWER_BYTES_MAX = 1024 * 1024;
+/** The strangers' part of the table: no customer has this id. */
+const NOBODY = 0n;
+
+interface Key {
+  readonly customerId: bigint;
+  readonly id: Buffer;
+  readonly fingerprint: Buffer;
+}
+
+interface Options {
+  readonly database: Database;
+  readonly secret: string;
+  readonly log: Log;
+  /** How long the same call waits for the first one's answer. */
+  readonly waitMsMax?: number;
+}
+
+/** The keeper of calls on this database; `parse` reads an answer back. */
+export function createKeptCalls<Answer>(
+  { database, secret, log, waitMsMax = WAIT_MS_MAX }: Options,
+  parse: (json: string) => Answer,
+): KeptCalls<Answer> {
+  const sealing = deriveKey(secret, 'accounts.idempotent-call');
+  const naming = deriveKey(secret, 'accounts.idempotency-key');
+  /** Calls that run in this process, so that those who wait here need not ask the database. */
+  const local = new Map<string, Promise<void>>();
+
+  async function keyOf({ token, ipAddress, key, content }: KeyedCall): Promise<Key | undefined> {
+    const caller = token === null ? undefined : await findCaller(database, token);
+    if (token !== null && !caller) return undefined;
+    const name = caller ? `token:${caller.tokenId}` : `address:${addressBlock(ipAddress)}`;
+    return {
+      customerId: caller?.customerId ?? NOBODY,
+      id: mac(naming, `${name}\n${key}`, 32),
+      // Keyed: the content may be an address and a password.
+      fingerprint: mac(naming, sha256(content), 32),
+    };
+  }
+
+  function firstOf(key: Key, runner: string): Extract<BegunCall<Answer>, { kind: 'first' }> {
+    const name = key.id.toString('base64');
+    let end: () => void = () => undefined;
+    local.set(name, new Promise((resolve) => (end = resolve)));
+    const renewal = setInterval(() => {
+      renewLease(database, key, runner).catch((error: unknown) =>
+        log.warn('idempotency.lease_not_renewed', { message: messageOf(error) }),
+      );
+    }, LEASE_RENEWED_EVERY_MS).unref();
+    const ended = async (act: Promise<unknown>) => {
+      clearInterval(renewal);
+      // The call itself went as it went: what cannot be kept must not change what its caller is told.
+      await act.catch((error: unknown) => log.warn('idempotency.not_kept', { message: messageOf(error) }));
+      local.delete(name);
+      end();
+    };
+    return {
+      kind: 'first',
+      keep: (answer) => {
+        const json = JSON.stringify(answer);
+        const isShort = Buffer.byteLength(json) <= ANSWER_BYTES_MAX;
+        return ended(isShort ? keepAnswer(database, { key, runner }, seal(sealing, json, name)) : Promise.resolve());
+      },
+      forget: () => ended(forgetCall(database, key, runner)),
+    };
+  }
+
+  return {
+    async begin(call) {
+      const key = await keyOf(call);
+      if (!key) return { kind: 'unknown-caller' };
+      const runner = randomUUID();
+      const name = key.id.toString('base64');
+      const startedAt = performance.now();
+      for (let pause: number = POLL_MS.first; ; pause = Math.min(pause * POLL_MS.factor, POLL_MS.most)) {
+        if (await claim(database, key, runner)) return firstOf(key, runner);
+        const row = await findCall(database, key);
+        if (!row) continue;
+        if (!sameBytes(row.fingerprint, key.fingerprint)) return { kind: 'other-content' };
+        if (row.answer) return { kind: 'answered', answer: parse(unseal(sealing, row.answer, name)) };
+        if (!row.isRunning) return { kind: 'broken-off' };
+        if (performance.now() - startedAt > waitMsMax) return { kind: 'running' };
+        const here = local.get(name);
+        await (here ? Promise.race([here, sleep(waitMsMax, undefined, { ref: false })]) : sleep(pause));
+      }
+    },
+  };
+}
+
+interface Caller {
+  readonly customerId: bigint;
+  readonly tokenId: bigint;
+}
+
+async function findCaller(database: Database, token: string): Promise<Caller | undefined> {
+  const [row] = await database.query<Caller & { [column: string]: bigint }>(
+    sql`SELECT customer_id AS "customerId", id AS "tokenId" FROM api_token
+         WHERE digest = ${sha256(token)} AND kind <> 'session' AND revoked_at IS NULL
+           AND (expires_at IS NULL OR expires_at > now())`,
+    'accounts.idempotent_caller',
+  );
+  return row;
+}
+
+/** True: the call is ours to run. What is older than a day is nobody's. */
+async function claim(database: Database, { customerId, id, fingerprint }: Key, runner: string): Promise<boolean> {
+  const claimed = await database.execute(sql`
+    INSERT INTO hot.idempotent_call AS c (customer_id, id, fingerprint, runner, lease_expires_at)
+    VALUES (${customerId}, ${id}, ${fingerprint}, ${runner}, now() + make_interval(secs => ${LEASE_SECONDS}))
+    ON CONFLICT (customer_id, id) DO UPDATE
+       SET fingerprint = excluded.fingerprint, runner = excluded.runner, answer = NULL, created_at = now(),
+           lease_expires_at = excluded.lease_expires_at
+     WHERE c.created_at < now() - make_interval(hours => ${KEPT_HOURS}) AND c.lease_expires_at < now()`);
+  return claimed === 1;
+}
+
+interface CallRow {
+  fingerprint: Buffer;
+  answer: Buffer | null;
+  isRunning: boolean;
+}
+
+async function findCall(database: Database, { customerId, id }: Key): Promise<CallRow | undefined> {
+  const [row] = await database.query<CallRow & { [column: string]: unknown }>(sql`
+    SELECT fingerprint, answer, lease_expires_at > now() AS "isRunning"
+      FROM hot.idempotent_call WHERE customer_id = ${customerId} AND id = ${id}`);
+  return row;
+}
+
+async function renewLease(database: Database, { customerId, id }: Key, runner: string): Promise<void> {
+  await database.execute(sql`
+    UPDATE hot.idempotent_call SET lease_expires_at = now() + make_interval(secs => ${LEASE_SECONDS})
+     WHERE customer_id = ${customerId} AND id = ${id} AND runner = ${runner}`);
+}
+
+async function keepAnswer(
+  database: Database,
+  { key: { customerId, id }, runner }: { key: Key; runner: string },
+  sealed: Buffer,
+): Promise<void> {
+  await database.execute(sql`
+    UPDATE hot.idempotent_call SET answer = ${sealed}
+     WHERE customer_id = ${customerId} AND id = ${id} AND runner = ${runner}`);
+}
+
+async function forgetCall(database: Database, { customerId, id }: Key, runner: string): Promise<void> {
+  await database.execute(sql`
+    DELETE FROM hot.idempotent_call WHERE customer_id = ${customerId} AND id = ${id} AND runner = ${runner}`);
+}
+
+/** Drops what was kept for a day; the clock's part. */
+export async function dropOldCalls(database: Pick<Database, 'execute'>): Promise<number> {
+  return database.execute(
+    sql`DELETE FROM hot.idempotent_call WHERE created_at < now() - make_interval(hours => ${KEPT_HOURS})`,
+  );
+}

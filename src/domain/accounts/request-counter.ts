@@ -1,0 +1,146 @@
+/**
+ * Counts requests against a limit, over all processes of the installation. The database holds one row a key, and each
+ * process has at most one statement under way for all its keys: what comes meanwhile goes together with the next one.
+ * A request waits for that statement, except where its window is used up, which is known without asking, and where
+ * the limit is so high that a few requests told later are less than 1 % of it.
+ */
+import { sql, type Database } from '../../db/database.ts';
+import { messageOf } from '../../lib/errors.ts';
+import type { Log } from '../../lib/log.ts';
+import type { RateLimit } from '../../lib/rate-limit.ts';
+
+/** What is told to a request about its key. */
+export interface Counted {
+  readonly isAllowed: boolean;
+  readonly remaining: number;
+  readonly resetSeconds: number;
+}
+
+/** With four processes, each late by this share of the limit, the count is wrong by 1 % at most. */
+const LATE_SHARE = 1 / 400;
+/** Windows remembered; what is forgotten is asked for again. */
+const WINDOWS_MAX = 50_000;
+
+interface Window {
+  used: number;
+  /** Let in, and not yet told to the database. */
+  late: number;
+  endsAtMs: number;
+}
+
+interface Waiting {
+  readonly limit: RateLimit;
+  readonly waiters: ((counted: Counted) => void)[];
+  late: number;
+}
+
+/** The counter of one process. When the database does not answer, requests are let through. */
+export class RequestCounter {
+  readonly #database: Database;
+  readonly #log: Log;
+  readonly #windows = new Map<string, Window>();
+  #waiting = new Map<string, Waiting>();
+  #isTelling = false;
+
+  constructor({ database, log }: { readonly database: Database; readonly log: Log }) {
+    this.#database = database;
+    this.#log = log;
+  }
+
+  async count(key: string, limit: RateLimit): Promise<Counted> {
+    const window = this.#windows.get(key);
+    const isRunning = window !== undefined && window.endsAtMs > performance.now();
+    if (isRunning && window.used >= limit.requests) return told(window, limit, false);
+    if (isRunning && window.late + 1 <= limit.requests * LATE_SHARE && window.used + window.late < limit.requests) {
+      window.late++;
+      this.#ask(key, limit).late++;
+      return told({ ...window, used: window.used + window.late }, limit, true);
+    }
+    return new Promise((answer) => void this.#ask(key, limit).waiters.push(answer));
+  }
+
+  #ask(key: string, limit: RateLimit): Waiting {
+    const asked = this.#waiting.get(key) ?? { limit, waiters: [], late: 0 };
+    this.#waiting.set(key, asked);
+    if (!this.#isTelling) void this.#tellAll();
+    return asked;
+  }
+
+  async #tellAll(): Promise<void> {
+    this.#isTelling = true;
+    // Those of the same turn of the event loop go together.
+    await Promise.resolve();
+    while (this.#waiting.size > 0) {
+      const batch = this.#waiting;
+      this.#waiting = new Map();
+      await this.#tell(batch).catch((error: unknown) => {
+        this.#log.warn('requests.not_counted', { message: messageOf(error) });
+        for (const { waiters, limit } of batch.values())
+          for (const answer of waiters) answer({ isAllowed: true, remaining: limit.requests, resetSeconds: 0 });
+      });
+    }
+    this.#isTelling = false;
+  }
+
+  async #tell(batch: ReadonlyMap<string, Waiting>): Promise<void> {
+    const askedAtMs = performance.now();
+    const rows = await addToWindows(this.#database, batch);
+    for (const { key, used, seconds } of rows) {
+      // Those that came late meanwhile are told with the next statement.
+      const late = this.#waiting.get(key)?.late ?? 0;
+      const window = { used: Number(used), late, endsAtMs: askedAtMs + seconds * 1_000 };
+      this.#remember(key, window);
+      const { waiters, limit } = batch.get(key) ?? { waiters: [], limit: { requests: 0 } };
+      // Those that were let in before are part of what was used; of the others as many as there is room for.
+      for (const [place, answer] of waiters.entries()) {
+        const nth = window.used - waiters.length + place + 1;
+        answer(told({ ...window, used: nth }, limit, nth <= limit.requests));
+      }
+    }
+  }
+
+  #remember(key: string, window: Window): void {
+    this.#windows.delete(key);
+    this.#windows.set(key, window);
+    if (this.#windows.size <= WINDOWS_MAX) return;
+    const [oldest] = this.#windows.keys();
+    if (oldest !== undefined) this.#windows.delete(oldest);
+  }
+}
+
+function told(window: Window, { requests }: Pick<RateLimit, 'requests'>, isAllowed: boolean): Counted {
+  return {
+    isAllowed,
+    remaining: Math.max(0, requests - window.used),
+    resetSeconds: Math.max(0, Math.ceil((window.endsAtMs - performance.now()) / 1_000)),
+  };
+}
+
+interface WindowRow {
+  key: string;
+  used: bigint;
+  seconds: number;
+}
+
+function addToWindows(database: Database, batch: ReadonlyMap<string, Waiting>): Promise<WindowRow[]> {
+  // Always in the same order: two processes that count the same keys must not wait for each other in a circle.
+  const asked = [...batch].sort(([a], [b]) => (a < b ? -1 : 1));
+  return database.query<WindowRow>(
+    sql`
+    INSERT INTO hot.request_window AS w (key, used, ends_at)
+    SELECT a.key, a.n, now() + make_interval(secs => a.seconds)
+      FROM unnest(${asked.map(([key]) => key)}::text[],
+                  ${asked.map(([, { waiters, late }]) => waiters.length + late)}::bigint[],
+                  ${asked.map(([, { limit }]) => limit.windowSeconds)}::int[]) AS a (key, n, seconds)
+    ON CONFLICT (key) DO UPDATE
+       SET used = CASE WHEN w.ends_at > now() THEN w.used ELSE 0 END + excluded.used,
+           ends_at = CASE WHEN w.ends_at > now() THEN w.ends_at ELSE excluded.ends_at END
+    RETURNING key, used, extract(epoch FROM ends_at - now())::float8 AS seconds`,
+    'accounts.count_requests',
+  );
+}
+
+/** Drops windows that ended; the clock's part. */
+export async function dropEndedWindows(database: Pick<Database, 'execute'>): Promise<number> {
+  return database.execute(sql`DELETE FROM hot.request_window WHERE ends_at < now() - interval '1 minute'`);
+}

@@ -1,0 +1,159 @@
+/**
+ * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): of all POST calls with one key one runs, and all get
+ * its answer, for a day. What is kept, and for whom, is not decided here: `app` hands in who keeps it.
+ */
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { Bag, BagValue } from './bag.ts';
+import { RestError, invalid } from './errors.ts';
+
+/** An answer as it goes out; `upload` is the digest of the file that came with the call. */
+export interface KeptAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly upload: string | null;
+}
+
+const keptAnswer = z.object({
+  status: z.int(),
+  headers: z.record(z.string(), z.string()),
+  body: z.string(),
+  upload: z.string().nullable(),
+});
+
+/** Reads an answer back from the JSON it was kept as. */
+export function parseKeptAnswer(json: string): KeptAnswer {
+  return keptAnswer.parse(JSON.parse(json));
+}
+
+export interface IdempotentCall {
+  readonly token: string | null;
+  readonly ipAddress: string;
+  readonly key: string;
+  /** Everything that makes the call this call, in one text. */
+  readonly content: string;
+}
+
+export type Begun =
+  /** Nobody whose calls are kept. */
+  | { readonly kind: 'unknown-caller' }
+  | { readonly kind: 'first'; keep(answer: KeptAnswer): Promise<void>; forget(): Promise<void> }
+  | { readonly kind: 'answered'; readonly answer: KeptAnswer }
+  /** The key came with another call. */
+  | { readonly kind: 'other-content' }
+  /** The first call is still running. */
+  | { readonly kind: 'running' }
+  /** The first call ended without an answer: its process died. */
+  | { readonly kind: 'broken-off' };
+
+export interface IdempotentCalls {
+  begin(call: IdempotentCall): Promise<Begun>;
+}
+
+// A UUID has 36 characters; a key may also be a business number.
+const KEY_PATTERN = /^[\x21\x23-\x7e]{1,255}$/;
+const RUNNING_RETRY_SECONDS = 2;
+/** What a retry would not change. A refusal by right, by pace or by defect may be another one next time. */
+const KEPT_STATUSES: ReadonlySet<number> = new Set([200, 201, 404, 422]);
+
+/** The key of a request, with or without the quotes of the draft; undefined when there is none. Throws RestError 422. */
+export function idempotencyKeyOf(header: string | string[] | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  const text = [header].flat().join(', ').trim();
+  const key = text.replace(/^"(.*)"$/, '$1');
+  if (KEY_PATTERN.test(key)) return key;
+  throw wrongKey('The Idempotency-Key may have 255 visible characters without spaces, and comes once.');
+}
+
+/** One text for one call, whatever the order of its parameters. */
+export function contentOf(parts: readonly string[], bag: Bag): string {
+  return JSON.stringify([...parts, sorted(bag)]);
+}
+
+function sorted(value: BagValue): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (isList(value)) return value.map(sorted);
+  return Object.entries(value)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, inner]) => [name, sorted(inner)]);
+}
+
+function isList(value: object): value is readonly BagValue[] {
+  return Array.isArray(value);
+}
+
+/** Runs the call, unless that was done before; answers what the first one answered. Throws RestError 422 or 503. */
+export async function runOnce(
+  begun: Begun,
+  run: () => Promise<KeptAnswer>,
+  uploadOf: () => Promise<string | null>,
+): Promise<KeptAnswer> {
+  switch (begun.kind) {
+    case 'unknown-caller':
+      return run();
+    case 'first':
+      return runFirst(begun, run);
+    case 'answered':
+      // A refusal that came before the file was read holds whatever the file is.
+      if (begun.answer.upload === null || begun.answer.upload === (await uploadOf())) return begun.answer;
+      throw otherContent();
+    case 'other-content':
+      throw otherContent();
+    case 'running':
+      throw new RestError(
+        503,
+        { message: 'The first call with this Idempotency-Key is still running.' },
+        { 'Retry-After': String(RUNNING_RETRY_SECONDS) },
+      );
+    case 'broken-off':
+      throw wrongKey(
+        'The first call with this Idempotency-Key broke off, and whether it took effect is not known. Look, and use a new key.',
+      );
+  }
+}
+
+async function runFirst(
+  { keep, forget }: Extract<Begun, { kind: 'first' }>,
+  run: () => Promise<KeptAnswer>,
+): Promise<KeptAnswer> {
+  let answer: KeptAnswer;
+  try {
+    answer = await run();
+  } catch (error) {
+    await forget();
+    throw error;
+  }
+  await (KEPT_STATUSES.has(answer.status) ? keep(answer) : forget());
+  return answer;
+}
+
+/** The digest of a text. */
+export function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64');
+}
+
+/** A file's pieces, and its digest once all have gone by. */
+export function digesting(content: AsyncIterable<unknown>): {
+  readonly content: AsyncIterable<unknown>;
+  readonly digest: () => string | null;
+} {
+  const hash = createHash('sha256');
+  let digest: string | null = null;
+  async function* pieces() {
+    for await (const piece of content) {
+      if (Buffer.isBuffer(piece)) hash.update(piece);
+      yield piece;
+    }
+    digest = hash.digest('base64');
+  }
+  return { content: pieces(), digest: () => digest };
+}
+
+function otherContent(): RestError {
+  return wrongKey('This Idempotency-Key was used for another call.');
+}
+
+function wrongKey(sentence: string): RestError {
+  return invalid({ idempotency_key: [sentence] });
+}

@@ -1,0 +1,149 @@
+/** One request for one row: who asks, what with, and what comes of it; once only where the client wants that. */
+import type { IncomingMessage } from 'node:http';
+import type { OperationDefinitionNode } from 'graphql';
+import type { Log } from '../lib/log.ts';
+import type { TextStream } from './answer.ts';
+import type { Bag } from './bag.ts';
+import { beginCall, type Surroundings } from './call.ts';
+import { dialectOf, shape } from './dialects.ts';
+import { RestError, unauthenticated } from './errors.ts';
+import {
+  contentOf,
+  digesting,
+  digestOf,
+  idempotencyKeyOf,
+  runOnce,
+  type IdempotentCalls,
+  type KeptAnswer,
+} from './idempotency.ts';
+import { readRequest, type ReadRequest } from './read-request.ts';
+import type { RequestGate } from './request-gate.ts';
+import type { Call, Row } from './row.ts';
+
+/** What the web server knows of the request. */
+export interface RestExchange {
+  readonly requestId: string;
+  readonly ipAddress: string;
+  readonly log: Log;
+  route: string;
+}
+
+export interface RowRequest {
+  readonly req: IncomingMessage;
+  readonly query: string;
+  /** Absolute, without the query. */
+  readonly url: string;
+  readonly exchange: RestExchange;
+  readonly gate: RequestGate;
+  readonly row: Row;
+  readonly params: Readonly<Record<string, string | undefined>>;
+}
+
+interface Around extends Surroundings {
+  readonly idempotentCalls?: IdempotentCalls | undefined;
+}
+
+/** Runs the row. Throws RestError for what the caller did, anything else for a defect. */
+export async function runRow(request: RowRequest, around: Around): Promise<KeptAnswer | { stream: TextStream }> {
+  const { req, query, exchange, gate, row, params } = request;
+  const { bag: everything, file, completeBag } = await readRequest(req, query, row.takesFile === true);
+  const { api_token: inBag, ...bag } = everything;
+  const token = tokenOf(req, query, inBag);
+  await gate.pass(token);
+  if (token === null && row.access !== 'public') throw unauthenticated();
+  const credentials = { token, ipAddress: exchange.ipAddress };
+  const { log, requestId } = exchange;
+  const dialect = dialectOf(req.headers['x-api-dialect']);
+  const upload = file && uploadOf(file, completeBag);
+  const parts = { row, params, bag, file: upload?.file, completeBag, credentials, dialect, log, requestId };
+  const call = beginCall(parts, around);
+  try {
+    // A large upload is not worth reading for a caller that is not known.
+    if (row.takesFile || (row.dialectFirst && !dialect)) await call.identify();
+    const key = isWrite(row, around) ? idempotencyKeyOf(req.headers['idempotency-key']) : undefined;
+    if (key === undefined || req.method !== 'POST' || !around.idempotentCalls) return await answerOf(request, call);
+    const content = contentOf(['POST', row.path, JSON.stringify(params), dialect ?? ''], bag);
+    const begun = await around.idempotentCalls.begin({ token, ipAddress: exchange.ipAddress, key, content });
+    return await runOnce(
+      begun,
+      async () => ({ ...(await keptAnswerOf(request, call)), upload: (await upload?.digest()) ?? null }),
+      async () => (await upload?.readAndDigest()) ?? null,
+    );
+  } catch (error) {
+    throw await refusalInOrder(error, row, call);
+  }
+}
+
+async function answerOf({ row, url, query }: RowRequest, call: Call): Promise<KeptAnswer | { stream: TextStream }> {
+  const answer = await row.run(call);
+  if (answer.kind === 'stream') return { stream: answer.stream };
+  const { status, headers, body } = shape(answer, call.view().dialect, { url, query: new URLSearchParams(query) });
+  return { status, headers, body: JSON.stringify(body), upload: null };
+}
+
+/** A refusal is an answer as well, and the same call would get it again. */
+async function keptAnswerOf(request: RowRequest, call: Call): Promise<KeptAnswer> {
+  try {
+    const answer = await answerOf(request, call);
+    if ('stream' in answer) throw new Error(`The row ${request.row.path} writes and answers with a stream.`);
+    return answer;
+  } catch (error) {
+    const refusal = await refusalInOrder(error, request.row, call);
+    if (!(refusal instanceof RestError)) throw refusal;
+    return { status: refusal.status, headers: refusal.headers, body: JSON.stringify(refusal.body), upload: null };
+  }
+}
+
+/** What only reads may run as often as it is asked to. */
+function isWrite(row: Row, { documents }: Around): boolean {
+  return row.operations.some((name) =>
+    documents
+      .get(name)
+      ?.definitions.some(
+        (definition): definition is OperationDefinitionNode =>
+          definition.kind === 'OperationDefinition' && definition.operation === 'mutation',
+      ),
+  );
+}
+
+/** A stranger learns nothing about what a row wants: 401 and 403 come before 422, though the input was read first. */
+async function refusalInOrder(error: unknown, row: Row, call: Call): Promise<unknown> {
+  if (!(error instanceof RestError) || error.status !== 422 || row.access === 'public' || call.identified())
+    return error;
+  return call.identify().then(
+    () => error,
+    (refused: unknown) => refused,
+  );
+}
+
+type File = NonNullable<ReadRequest['file']>;
+
+/** The file as the row reads it, and the digest of it and of what came with it. */
+function uploadOf(file: File, completeBag: () => Promise<Bag>) {
+  const { content, digest } = digesting(file.content);
+  const whole = async () => {
+    const ofFile = digest();
+    if (ofFile === null) return null;
+    return digestOf(contentOf([file.field, file.name, ofFile], await withoutToken(completeBag)));
+  };
+  return {
+    file: { ...file, content },
+    digest: whole,
+    readAndDigest: async () => {
+      for await (const _piece of content);
+      return whole();
+    },
+  };
+}
+
+async function withoutToken(completeBag: () => Promise<Bag>): Promise<Bag> {
+  const { api_token: _token, ...bag } = await completeBag();
+  return bag;
+}
+
+/** Decision D5: the header, then the query, then the body. */
+export function tokenOf(req: IncomingMessage, query: string, inBag?: Bag[string]): string | null {
+  const bearer = /^Bearer +(\S+) *$/i.exec(req.headers.authorization ?? '')?.[1];
+  const token = bearer ?? (new URLSearchParams(query).get('api_token') || inBag);
+  return typeof token === 'string' && token !== '' ? token : null;
+}
