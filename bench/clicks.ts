@@ -35,6 +35,7 @@ const installation: Context['installation'] = {
     sendRetryDelaySeconds: 60,
     sendLeaseSeconds: 60,
     importBytesMax: 1,
+    fileBytesMax: 1,
     billingGraceDays: 7,
   },
 };

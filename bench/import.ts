@@ -157,6 +157,7 @@ async function contextFor(database: Context['database']): Promise<Context> {
     ...defaults,
     importBatchSize: Number(values.batch ?? defaults.importBatchSize),
     importBytesMax: 1e9,
+    fileBytesMax: 1,
     billingGraceDays: 7,
   };
   return {

@@ -31,6 +31,7 @@ export function limitsOf(settings: Settings): Installation['limits'] {
     planBatchSize: settings.PLAN_BATCH_SIZE,
     importBatchSize: settings.IMPORT_BATCH_SIZE,
     importBytesMax: settings.IMPORT_SIZE_MAX_MB * 1_000_000,
+    fileBytesMax: settings.FILE_SIZE_MAX_MB * 1_048_576,
     billingGraceDays: settings.BILLING_GRACE_DAYS,
   };
 }

@@ -14,6 +14,8 @@ export interface Limits {
   readonly sendRetryDelaySeconds: number;
   /** Largest import file, in bytes. */
   readonly importBytesMax: number;
+  /** Largest uploaded file, in bytes; plans may allow less. */
+  readonly fileBytesMax: number;
   /** Days a renewal may be paid after its period has begun. */
   readonly billingGraceDays: number;
 }

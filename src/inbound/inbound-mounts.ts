@@ -10,6 +10,7 @@ import { logOutMount } from './log-out.ts';
 import { loginLinkMount } from './login-link.ts';
 import { openMount } from './open.ts';
 import { profileMount } from './profile.ts';
+import { signUpMount } from './sign-up.ts';
 import { unsubscribeMount } from './unsubscribe.ts';
 import { webViewMount, type WebView } from './web-view.ts';
 
@@ -33,6 +34,7 @@ export function createInbound(
       confirmMount(ctx),
       webViewMount(ctx, webView),
       profileMount(ctx),
+      signUpMount(ctx),
       fileMount(ctx),
       loginLinkMount(ctx),
       logOutMount(ctx),

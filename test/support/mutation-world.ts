@@ -88,12 +88,16 @@ export function rightArguments(mutation: Pick<GraphQLField<unknown, unknown>, 'n
   );
 }
 
+/** Which field of a oneOf input is given; elsewhere the first one. */
+const ONE_OF: Readonly<Record<string, string>> = { SegmentRuleInput: 'email', SegmentEmailInput: 'contains' };
+
 function rightOf(mutation: string, { name, type }: { name: string; type: GraphQLInputType }, world: World): unknown {
   const named = getNamedType(type);
   if (isInputObjectType(named)) {
-    return Object.fromEntries(
-      Object.values(named.getFields()).map((field) => [field.name, rightOf(mutation, field, world)]),
-    );
+    const fields = Object.values(named.getFields());
+    const only = ONE_OF[named.name] ?? fields[0]?.name;
+    const given = named.isOneOf ? fields.filter((field) => field.name === only) : fields;
+    return Object.fromEntries(given.map((field) => [field.name, rightOf(mutation, field, world)]));
   }
   const value =
     rightLeaf(mutation, name, world) ?? (isEnumType(named) ? named.getValues()[0]?.name : fallback[named.name]);
@@ -114,6 +118,7 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
   const leaf: Values = {
     uid: uidFor(mutation, world),
     importUid: world.importUid,
+    segmentUid: world.segmentUid,
     listUid: world.listUid,
     subscriber: world.subscriberUid,
     email: emailFor(mutation, world),
@@ -154,6 +159,7 @@ function uidFor(mutation: string, world: World): string {
   if (mutation.includes('Import')) return world.importUid;
   if (/File(Upload)?$/.test(mutation)) return world.fileUid;
   if (mutation.endsWith('Customer')) return world.customerUid;
+  if (mutation.includes('Segment')) return world.segmentUid;
   if (mutation.includes('Campaign')) return world.campaignUid;
   if (mutation.includes('SendingServer')) return world.serverUid;
   return world.listUid;

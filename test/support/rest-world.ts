@@ -18,6 +18,7 @@ export interface World extends RestTenant {
   readonly campaignUid: string;
   readonly serverUid: string;
   readonly importUid: string;
+  readonly segmentUid: string;
   readonly fileUid: string;
   readonly suppressedEmail: string;
   readonly erasureUid: string;
@@ -31,7 +32,14 @@ export interface World extends RestTenant {
 export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World> {
   const tenant = await app.newTenant();
   const { db } = app.ctx;
-  const uids = { list: newUid(), campaign: newUid(), server: newUid(), import: newUid(), file: newUid() };
+  const uids = {
+    list: newUid(),
+    campaign: newUid(),
+    server: newUid(),
+    import: newUid(),
+    file: newUid(),
+    segment: newUid(),
+  };
   const subscriberEmail = `${newUid()}@person.example`;
   const owner = tenant.customerId;
   const [list] = await db.query<{ id: bigint }>(sql`
@@ -60,6 +68,9 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     INSERT INTO sending_server (customer_id, uid, name, type, settings, status)
     VALUES (${owner}, ${uids.server}, 'Server', 'smtp', ${JSON.stringify({ host: '127.0.0.1', port: smtp['port'], encryption: 'none' })}::jsonb, 'active')`);
   await db.execute(
+    sql`INSERT INTO segment (customer_id, uid, list_id, name, rule) VALUES (${owner}, ${uids.segment}, ${listId}, 'Segment', '{"email": {"contains": "@"}}')`,
+  );
+  await db.execute(
     sql`INSERT INTO mail_list_import (customer_id, uid, list_id, file_name, status) VALUES (${owner}, ${uids.import}, ${listId}, 'people.csv', 'queued')`,
   );
   const [suppressedEmail, erasureUid] = [`${newUid()}@suppressed.example`, newUid()];
@@ -87,6 +98,7 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     campaignUid: uids.campaign,
     serverUid: uids.server,
     importUid: uids.import,
+    segmentUid: uids.segment,
     fileUid: uids.file,
     smtp,
   };
@@ -108,6 +120,7 @@ function slot(world: World, before: string, name: string): string {
     campaigns: world.campaignUid,
     sending_servers: world.serverUid,
     imports: world.importUid,
+    segments: world.segmentUid,
     files: world.fileUid,
     templates: 'welcome',
     suppressions: world.suppressedEmail,
@@ -159,6 +172,8 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     reply_to: 'reply@sender.example',
     html: '<p>Hello {EMAIL}, <a href="https://shop.example/">look</a></p>',
     list_uid: world.listUid,
+    segment_uid: world.segmentUid,
+    rule: { email: { contains: 'person' } },
     'contact[country_id]': 1,
     'contact[email]': 'office@sender.example',
     'contact[url]': 'https://sender.example/',

@@ -49,7 +49,7 @@ function rootField(kind: RootField['kind'], field: GraphQLField<unknown, unknown
 export function argumentsIn(world: World, { kind, field }: RootField): Values {
   if (kind === 'mutation') return rightArguments(field, world);
   const name = `get${field.name.charAt(0).toUpperCase()}${field.name.slice(1)}`;
-  const given = rightArguments({ ...field, name }, world);
+  const given = rightArguments({ args: field.args, name }, world);
   return Object.fromEntries(
     Object.entries(given).filter(([key]) => !['after', 'before', 'last', 'page'].includes(key)),
   );

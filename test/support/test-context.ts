@@ -15,6 +15,7 @@ const limits: Context['installation']['limits'] = {
   sendAttemptsMax: 12,
   sendRetryDelaySeconds: 60,
   importBytesMax: 10_000_000,
+  fileBytesMax: 10_485_760,
   billingGraceDays: 7,
 };
 

@@ -7,7 +7,7 @@ import type { Input } from '../input.ts';
 import type { DataOf } from '../operations.ts';
 import type { Call } from '../row.ts';
 import { presentImport } from './present.ts';
-import { sendInPieces } from './upload.ts';
+import { sendInPieces } from '../shared/send-in-pieces.ts';
 import { answersBody, answersCreated, answersStream } from '../shapes.ts';
 import { importBegunShape, importCancelledShape, oneImportShape } from './shapes.ts';
 

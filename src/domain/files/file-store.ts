@@ -1,0 +1,105 @@
+/** Reads and writes of files and their pieces. */
+import { sql, type Queryable, type Transaction } from '../../db/database.ts';
+import { isUid } from '../../lib/ids.ts';
+import { viewerOf, type Context, type TransactionContext } from '../context.ts';
+import { fileNotFound, foreignFile } from './file-errors.ts';
+import type { StoredFile } from './file.ts';
+
+const COLUMNS = sql`customer_id AS "customerId", id, uid, token, name, path, status, content_type AS "contentType", size_bytes AS "sizeBytes"`;
+
+export type NewFile = Pick<StoredFile, 'customerId' | 'uid' | 'token' | 'name' | 'path'>;
+
+export async function insertFile(db: Queryable, file: NewFile): Promise<StoredFile | undefined> {
+  const [row] = await db.query<StoredFile & Record<string, unknown>>(sql`
+    INSERT INTO uploaded_file (customer_id, uid, token, name, path)
+    VALUES (${file.customerId}, ${file.uid}, ${file.token}, ${file.name}, ${file.path}) RETURNING ${COLUMNS}`);
+  return row;
+}
+
+/** The caller's file. Throws NotFoundError `FILE_NOT_FOUND`, ForeignResourceError of the same code. */
+export async function ownFile(ctx: Context, uid: string): Promise<StoredFile> {
+  return find(ctx, uid, false);
+}
+
+/** The same, and nobody changes it before the transaction ends. */
+export async function lockOwnFile(ctx: TransactionContext, uid: string): Promise<StoredFile> {
+  return find(ctx, uid, true);
+}
+
+async function find(ctx: Context, uid: string, lock: boolean): Promise<StoredFile> {
+  const { customerId } = viewerOf(ctx);
+  if (!isUid(uid)) throw fileNotFound();
+  const [file] = await ctx.db.query<StoredFile & Record<string, unknown>>(
+    sql`SELECT ${COLUMNS} FROM uploaded_file WHERE customer_id = ${customerId} AND uid = ${uid} ${lock ? sql`FOR UPDATE` : sql``}`,
+  );
+  if (file) return file;
+  const [other] = await ctx.db.query(sql`SELECT 1 FROM uploaded_file WHERE uid = ${uid} LIMIT 1`);
+  throw other ? foreignFile() : fileNotFound();
+}
+
+export type FileKey = Pick<StoredFile, 'customerId' | 'id'>;
+
+/** Stores a piece once; answers the bytes there are so far. */
+export async function insertPiece(
+  tx: Transaction,
+  { customerId, id }: FileKey,
+  { no, bytes }: { no: number; bytes: Uint8Array },
+): Promise<number> {
+  await tx.execute(sql`
+    INSERT INTO file_piece (customer_id, file_id, no, bytes) VALUES (${customerId}, ${id}, ${no}, ${bytes}) ON CONFLICT DO NOTHING`);
+  return (await sizeOf(tx, { customerId, id })).bytes;
+}
+
+/** How much has arrived, in how many pieces, and the number of the last one. */
+export async function sizeOf(db: Queryable, { customerId, id }: FileKey) {
+  const [row] = await db.query<{ bytes: number; pieces: number; last: number }>(sql`
+    SELECT coalesce(sum(octet_length(bytes)), 0)::float8 AS bytes, count(*)::int AS pieces, coalesce(max(no), -1) AS last
+      FROM file_piece WHERE customer_id = ${customerId} AND file_id = ${id}`);
+  return row ?? { bytes: 0, pieces: 0, last: -1 };
+}
+
+export async function readPiece(db: Queryable, { customerId, id }: FileKey, no: number): Promise<Buffer | undefined> {
+  const [row] = await db.query<{ bytes: Buffer }>(
+    sql`SELECT bytes FROM file_piece WHERE customer_id = ${customerId} AND file_id = ${id} AND no = ${no}`,
+    'files.piece',
+  );
+  return row?.bytes;
+}
+
+export async function completeFile(
+  db: Queryable,
+  { customerId, id }: FileKey,
+  { contentType, bytes }: { contentType: string; bytes: number },
+): Promise<StoredFile | undefined> {
+  const [row] = await db.query<StoredFile & Record<string, unknown>>(sql`
+    UPDATE uploaded_file SET status = 'ready', content_type = ${contentType}, size_bytes = ${bytes}
+     WHERE customer_id = ${customerId} AND id = ${id} AND status = 'uploading' RETURNING ${COLUMNS}`);
+  return row;
+}
+
+export async function deleteFileRow(db: Queryable, { customerId, id }: FileKey): Promise<void> {
+  await db.execute(sql`DELETE FROM uploaded_file WHERE customer_id = ${customerId} AND id = ${id}`);
+}
+
+export async function countOpenUploads(db: Queryable, customerId: bigint): Promise<number> {
+  const [row] = await db.query<{ open: number }>(
+    sql`SELECT count(*)::int AS open FROM uploaded_file WHERE customer_id = ${customerId} AND status = 'uploading'`,
+  );
+  return row?.open ?? 0;
+}
+
+/** The complete file behind a public address. */
+export async function findFileByToken(db: Queryable, token: string): Promise<StoredFile | undefined> {
+  const [file] = await db.query<StoredFile & Record<string, unknown>>(
+    sql`SELECT ${COLUMNS} FROM uploaded_file WHERE token = ${token} AND status = 'ready'`,
+    'files.by_token',
+  );
+  return file;
+}
+
+/** Uploads that nobody finished in `hours`. Answers how many there were. */
+export function deleteAbandonedUploads(db: Queryable, hours: number): Promise<number> {
+  return db.execute(
+    sql`DELETE FROM uploaded_file WHERE status = 'uploading' AND created_at < now() - make_interval(hours => ${hours}::int)`,
+  );
+}

@@ -1,0 +1,85 @@
+/**
+ * Uploaded files: what they may be called and how large they may be. A file is filed under a path that the customer
+ * chooses; it is a name like any other and never a path of a disk (hard case F9). This file knows no SQL.
+ */
+import { randomBytes } from 'node:crypto';
+import { wrongPath } from './file-errors.ts';
+
+export type FileStatus = 'uploading' | 'ready';
+
+export interface StoredFile {
+  readonly customerId: bigint;
+  readonly id: bigint;
+  readonly uid: string;
+  readonly token: string;
+  readonly name: string;
+  readonly path: string;
+  readonly status: FileStatus;
+  readonly contentType: string;
+  readonly sizeBytes: bigint;
+}
+
+/** One piece of an upload; the GraphQL door takes no larger message. */
+export const PIECE_BYTES_MAX = 1_048_576;
+/** With pieces of one byte somebody could fill the database with rows instead of bytes. */
+export const PIECES_MAX = 10_000;
+/** Uploads under way a customer may have at once; more are abandoned ones or an attack. */
+export const OPEN_UPLOADS_MAX = 20;
+/** An upload that is not finished by then is dropped. */
+export const UPLOAD_HOURS_MAX = 6;
+
+const NAME_LENGTH_MAX = 200;
+const FOLDERS_MAX = 8;
+// 128 bits: nobody finds a file by trying (hard case E4).
+const TOKEN_BYTES = 16;
+
+/** What may be shown in a browser under our address: pictures of points, which can hold no script. */
+const SHOWN_TYPES = new Set([
+  'image/png',
+  'image/jpeg',
+  'image/gif',
+  'image/webp',
+  'image/avif',
+  'image/bmp',
+  'image/x-icon',
+  'image/vnd.microsoft.icon',
+]);
+
+/** Whether a browser may show it; everything else is only ever downloaded (hard case F6). */
+export function isShown(contentType: string): boolean {
+  return SHOWN_TYPES.has(contentType);
+}
+
+/** A new name for the file's address. */
+export function newFileToken(): string {
+  return randomBytes(TOKEN_BYTES).toString('hex');
+}
+
+/** Where a file is filed. Throws ValidationError on `name` or `subdirectory`. */
+export function placeOf(given: { name: string; subdirectory?: string | null | undefined }) {
+  const name = fileName(given.name);
+  const folders = (given.subdirectory ?? '').split('/').filter((part) => part !== '');
+  if (folders.length > FOLDERS_MAX)
+    throw wrongPath('subdirectory', `The subdirectory may be ${FOLDERS_MAX} folders deep.`);
+  for (const folder of folders) {
+    const fault = faultIn(folder);
+    if (fault) throw wrongPath('subdirectory', `The subdirectory ${fault}.`);
+  }
+  return { name, path: [...folders, name].join('/') };
+}
+
+/** Browsers and scripts send whole paths: the last part is the name. */
+function fileName(given: string): string {
+  const name = given.split(/[\\/]/).at(-1)?.trim() ?? '';
+  if (name === '') throw wrongPath('name', 'The file needs a name.');
+  const fault = faultIn(name);
+  if (fault) throw wrongPath('name', `The file's name ${fault}.`);
+  return name;
+}
+
+function faultIn(part: string): string | undefined {
+  if (part.length > NAME_LENGTH_MAX) return `may have ${NAME_LENGTH_MAX} characters`;
+  if (/^\.+$/.test(part)) return 'must not be made of dots';
+  // Invisible characters, those that turn the reading direction, and what file systems take for something else.
+  return /[\p{C}\p{Zl}\p{Zp}\\/:*?"<>|%]/u.test(part) ? 'has a character that names of files do not have' : undefined;
+}

@@ -1,0 +1,101 @@
+/**
+ * Uploading a file in pieces: begin, add pieces in any order, finish. What a plan allows is asked at the beginning,
+ * while the bytes come in, and at the end, when it counts.
+ */
+import { fileTypeFromBuffer } from 'file-type';
+import { requireUploadRoom, uploadLimitsOf } from '../billing/require-room.ts';
+import { inTransaction, viewerOf, type Context, type TransactionContext } from '../context.ts';
+import { newUid } from '../../lib/ids.ts';
+import { assert } from '../../lib/errors.ts';
+import { emptyFile, fileBeyondLimit, tooManyUploads, uploadComplete, wrongPiece } from './file-errors.ts';
+import {
+  completeFile,
+  countOpenUploads,
+  insertFile,
+  insertPiece,
+  lockOwnFile,
+  readPiece,
+  sizeOf,
+} from './file-store.ts';
+import { newFileToken, OPEN_UPLOADS_MAX, PIECE_BYTES_MAX, PIECES_MAX, placeOf, type StoredFile } from './file.ts';
+
+const BYTES_PER_MEGABYTE = 1_048_576;
+
+/**
+ * Begins an upload. Throws ValidationError (`FILE_PATH_WRONG`, `TOO_MANY_UPLOADS`), WrongStateError
+ * `SUBSCRIPTION_ENDED`.
+ */
+export async function startFileUpload(
+  ctx: Context,
+  given: { name: string; subdirectory?: string | null | undefined },
+): Promise<StoredFile> {
+  const { customerId } = viewerOf(ctx);
+  const place = placeOf(given);
+  return inTransaction(ctx, async ({ tx }) => {
+    await uploadLimitsOf(tx, customerId);
+    if ((await countOpenUploads(tx, customerId)) >= OPEN_UPLOADS_MAX) throw tooManyUploads(OPEN_UPLOADS_MAX);
+    const file = await insertFile(tx, { customerId, uid: newUid(), token: newFileToken(), ...place });
+    assert(file, 'a file that was inserted is there');
+    return file;
+  });
+}
+
+export interface FilePieceInput {
+  readonly uid: string;
+  /** Counted from 0. */
+  readonly no: number;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * Stores piece number `no` (1 byte to 1 MiB); a number that is there already changes nothing. Throws ValidationError
+ * (`FILE_PIECE_WRONG`, `FILE_TOO_LARGE`, `PLAN_FILE_TOO_LARGE`), WrongStateError `FILE_COMPLETE`, NotFoundError,
+ * ForeignResourceError.
+ */
+export async function appendToFile(ctx: Context, { uid, no, bytes }: FilePieceInput): Promise<StoredFile> {
+  if (!Number.isInteger(no) || no < 0 || no >= PIECES_MAX)
+    throw wrongPiece(`A piece has a number from 0 to ${PIECES_MAX - 1}.`);
+  if (bytes.length === 0 || bytes.length > PIECE_BYTES_MAX)
+    throw wrongPiece(`A piece has 1 to ${PIECE_BYTES_MAX} bytes.`);
+  return inTransaction(ctx, async (inner) => {
+    const file = await lockOwnFile(inner, uid);
+    if (file.status !== 'uploading') throw uploadComplete();
+    const total = await insertPiece(inner.tx, file, { no, bytes });
+    await refuseTooLarge(inner, { customerId: file.customerId, total });
+    return { ...file, sizeBytes: BigInt(total) };
+  });
+}
+
+async function refuseTooLarge(
+  ctx: TransactionContext,
+  { customerId, total }: { customerId: bigint; total: number },
+): Promise<void> {
+  const { fileBytesMax } = ctx.installation.limits;
+  if (total > fileBytesMax) throw fileBeyondLimit(Math.floor(fileBytesMax / BYTES_PER_MEGABYTE));
+  const allowed = (await uploadLimitsOf(ctx.tx, customerId)).fileBytesMax;
+  if (allowed !== null && total > allowed) await requireUploadRoom(ctx.tx, { customerId, bytes: total, field: 'file' });
+}
+
+/**
+ * Says that all pieces are there. What the file is, is told from its first bytes, never from its name. Throws
+ * ValidationError (`FILE_EMPTY`, `FILE_PIECE_WRONG`, `PLAN_LIMIT_REACHED`, `PLAN_FILE_TOO_LARGE`), WrongStateError,
+ * NotFoundError, ForeignResourceError.
+ */
+export async function finishFileUpload(ctx: Context, { uid }: { uid: string }): Promise<StoredFile> {
+  return inTransaction(ctx, async (inner) => {
+    const file = await lockOwnFile(inner, uid);
+    if (file.status !== 'uploading') throw uploadComplete();
+    const { bytes, pieces, last } = await sizeOf(inner.db, file);
+    if (bytes === 0) throw emptyFile();
+    if (last !== pieces - 1) throw wrongPiece('A piece is missing: send all from 0 on.');
+    await requireUploadRoom(inner.tx, { customerId: file.customerId, bytes, field: 'file' });
+    const head = await readPiece(inner.db, file, 0);
+    const found = head && (await fileTypeFromBuffer(head).catch(() => undefined));
+    const complete = await completeFile(inner.db, file, {
+      contentType: found?.mime ?? 'application/octet-stream',
+      bytes,
+    });
+    assert(complete, 'a locked upload can be completed');
+    return complete;
+  });
+}

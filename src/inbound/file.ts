@@ -1,0 +1,59 @@
+/**
+ * Uploaded files for the world, at `/files/<token>/<name>`. Pictures may be shown; everything else is only ever
+ * downloaded, and nothing runs under our address whatever it is (hard case F6).
+ */
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { Context } from '../domain/context.ts';
+import { isShown } from '../domain/files/file.ts';
+import { readFileByToken, type ReadableFile } from '../domain/files/read-file.ts';
+import { linkMount, type InboundMount } from './link-request.ts';
+import { sendUnknownLink } from './notices.ts';
+
+const CAGE = "default-src 'none'; sandbox; frame-ancestors 'none'";
+/** A file never changes under its address. */
+const CACHED = 'public, max-age=31536000, immutable';
+
+/** `/files/<token>/<name>`; the name is for people, the token decides. */
+export function fileMount(ctx: Context): InboundMount {
+  return linkMount(ctx, {
+    prefix: '/files',
+    methods: ['GET', 'HEAD'],
+    async serve({ ctx: publicCtx, req, res, method, token }) {
+      const file = await readFileByToken(publicCtx, token.split('/', 1)[0] ?? '');
+      if (!file) return sendUnknownLink(res);
+      setFileHeaders(res, file);
+      if (req.headers['if-none-match'] === etagOf(file)) return void res.writeHead(304).end();
+      res.writeHead(200, { 'Content-Length': String(file.sizeBytes) });
+      if (method !== 'HEAD') await write(res, file);
+      res.end();
+    },
+  });
+}
+
+function setFileHeaders(res: ServerResponse, file: ReadableFile): void {
+  const shown = isShown(file.contentType);
+  const ascii = file.name.replace(/[^\w. -]/g, '_');
+  res.setHeader('Content-Type', shown ? file.contentType : 'application/octet-stream');
+  res.setHeader(
+    'Content-Disposition',
+    `${shown ? 'inline' : 'attachment'}; filename="${ascii}"; filename*=UTF-8''${encodeURIComponent(file.name)}`,
+  );
+  res.setHeader('Content-Security-Policy', CAGE);
+  res.setHeader('X-Content-Type-Options', 'nosniff');
+  // Mails are shown on other people's pages.
+  res.setHeader('Cross-Origin-Resource-Policy', 'cross-origin');
+  res.setHeader('Cache-Control', CACHED);
+  res.setHeader('ETag', etagOf(file));
+}
+
+function etagOf({ uid }: ReadableFile): string {
+  return `"${uid}"`;
+}
+
+async function write(res: ServerResponse, file: ReadableFile): Promise<void> {
+  for await (const piece of file.pieces) {
+    if (res.destroyed) return;
+    if (!res.write(piece)) await Promise.race([once(res, 'drain'), once(res, 'close')]);
+  }
+}

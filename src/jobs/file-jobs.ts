@@ -1,0 +1,10 @@
+/** Jobs of uploaded files. */
+import { z } from 'zod';
+import { defineJob } from './define-job.ts';
+
+/** Drops uploads that nobody finished. */
+export const dropAbandonedUploadsJob = defineJob({
+  name: 'files.drop-abandoned',
+  payload: z.looseObject({}),
+  attemptsMax: 1,
+});

@@ -1,0 +1,104 @@
+/**
+ * The one way out to addresses that somebody else chose: public ones only (public-address.ts), over http and https on
+ * their own ports, without redirects, bounded in time and size. Whoever fetches for a customer fetches through here.
+ */
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import { addressGuard } from './public-address.ts';
+
+export interface OutboundOptions {
+  /** Hosts and networks the operator allows besides public ones; on these any port. */
+  readonly allowed: readonly string[];
+  /** From the look-up of the name to the last byte. */
+  readonly timeoutMs: number;
+  readonly bytesMax: number;
+}
+
+export interface Outbound {
+  readonly url: URL;
+  readonly contentType: string;
+  /** Throws when it is too long, takes too long or breaks off. */
+  readonly body: AsyncIterable<Buffer>;
+  /** Lets the connection go; to be called in any case. */
+  close(): void;
+}
+
+const URL_LENGTH_MAX = 2_048;
+const PORTS = new Set(['', '80', '443']);
+
+/** Asks for `text` and answers when the headers of a 200 are there. Throws an Error whose message is for whoever chose it. */
+export async function openOutbound(text: string, options: OutboundOptions): Promise<Outbound> {
+  const url = readUrl(text);
+  const guard = addressGuard(options.allowed);
+  const refusal = await guard.refusal(url.hostname);
+  if (refusal) throw new Error(refusal);
+  if (!PORTS.has(url.port) && !options.allowed.some((entry) => entry.toLowerCase() === bareHost(url)))
+    throw new Error('Only the ports 80 and 443 can be asked.');
+  const signal = AbortSignal.timeout(options.timeoutMs);
+  const answer = await ask(url, { signal, lookup: guard.lookup });
+  if (answer.statusCode !== 200) {
+    answer.destroy();
+    const isRedirect = answer.statusCode !== undefined && answer.statusCode >= 300 && answer.statusCode < 400;
+    throw new Error(
+      `The address answered ${answer.statusCode}${isRedirect ? ', and redirects are not followed' : ''}.`,
+    );
+  }
+  if (Number(answer.headers['content-length'] ?? 0) > options.bytesMax) {
+    answer.destroy();
+    throw tooLarge(options.bytesMax);
+  }
+  return {
+    url,
+    contentType: answer.headers['content-type'] ?? '',
+    body: bounded(answer, options.bytesMax),
+    close: () => void answer.destroy(),
+  };
+}
+
+function readUrl(text: string): URL {
+  const url = text.length <= URL_LENGTH_MAX && URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !['http:', 'https:'].includes(url.protocol))
+    throw new Error(`The url must be an http or https address of at most ${URL_LENGTH_MAX} characters.`);
+  if (url.username !== '' || url.password !== '') throw new Error('The url must not carry a user name or password.');
+  return url;
+}
+
+function bareHost({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '').toLowerCase();
+}
+
+function ask(
+  url: URL,
+  { signal, lookup }: { signal: AbortSignal; lookup: http.RequestOptions['lookup'] },
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const { request } = url.protocol === 'https:' ? https : http;
+    const req = request(url, {
+      signal,
+      ...(lookup ? { lookup } : {}),
+      agent: false,
+      // What is packed would have to be unpacked to be counted.
+      headers: { Accept: '*/*', 'Accept-Encoding': 'identity', 'User-Agent': 'Mailwright' },
+    });
+    req.on('response', resolve);
+    req.on('error', (error) =>
+      reject(new Error(signal.aborted ? 'The address took too long to answer.' : error.message)),
+    );
+    req.end();
+  });
+}
+
+async function* bounded(answer: IncomingMessage, bytesMax: number): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of answer) {
+    if (!Buffer.isBuffer(chunk)) continue;
+    bytes += chunk.length;
+    if (bytes > bytesMax) throw tooLarge(bytesMax);
+    yield chunk;
+  }
+  if (!answer.complete) throw new Error('the answer broke off');
+}
+
+function tooLarge(bytesMax: number): Error {
+  return new Error(`The answer is larger than ${Math.floor(bytesMax / 1_048_576)} MB.`);
+}

@@ -1,0 +1,31 @@
+/** What the rows of files answer (specification 2.11, 4.10). */
+import { z } from 'zod';
+import { actionShape, timeShape, uidShape } from '../shapes.ts';
+
+export const fileShape = z
+  .strictObject({
+    uid: uidShape,
+    name: z.string(),
+    path: z.string(),
+    url: z.string().nullable(),
+    content_type: z.string(),
+    size: z.int(),
+    created_at: timeShape,
+  })
+  .meta({ id: 'File' });
+
+/** A file of the `files` form: the address given, and what came of it. */
+export const fetchedFileShape = z.strictObject({
+  file: z.string(),
+  status: z.int().min(0).max(1),
+  message: z.string(),
+  url: z.string().optional(),
+  file_uid: uidShape.optional(),
+});
+
+const uploadedShape = actionShape({ url: z.string(), file_uid: uidShape });
+
+/** One file of a multipart form, or one outcome for each of `files`. */
+export const uploadShape = z.union([uploadedShape, z.array(fetchedFileShape)]);
+
+export const deletedFileShape = actionShape({ file_uid: uidShape });

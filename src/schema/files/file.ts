@@ -1,0 +1,33 @@
+/** Uploaded files. */
+import type { StoredFile } from '../../domain/files/file.ts';
+import { builder } from '../builder.ts';
+import type { GraphqlContext } from '../context.ts';
+import { definePage } from '../page.ts';
+
+export const UploadedFile = builder.prismaObject('UploadedFile', {
+  description: 'A file that mails and pages can show: whoever knows its address may read it.',
+  authScopes: { scope: 'files:read' },
+  fields: (t) => ({
+    uid: t.exposeString('uid'),
+    name: t.exposeString('name'),
+    path: t.exposeString('path'),
+    status: t.exposeString('status'),
+    contentType: t.exposeString('contentType', { description: 'Told from its first bytes.' }),
+    sizeBytes: t.expose('sizeBytes', { type: 'BigInt' }),
+    url: t.string({
+      nullable: true,
+      description: 'Its public address; null until the upload is complete.',
+      select: { token: true, name: true, status: true },
+      resolve: ({ token, name, status }, _args, ctx) =>
+        status === 'ready' ? `${ctx.installation.baseUrl}/files/${token}/${encodeURIComponent(name)}` : null,
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+  }),
+});
+
+export const UploadedFilePage = definePage('UploadedFilePage', UploadedFile, 'files:read');
+
+/** The row behind a file that a verb answered. */
+export function fileRow(ctx: GraphqlContext, query: object, { customerId, id }: Pick<StoredFile, 'customerId' | 'id'>) {
+  return ctx.prisma.uploadedFile.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
+}

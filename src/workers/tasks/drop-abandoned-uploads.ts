@@ -1,0 +1,9 @@
+/** Drops uploads that nobody finished. */
+import { dropAbandonedUploads } from '../../domain/files/drop-abandoned-uploads.ts';
+import { dropAbandonedUploadsJob } from '../../jobs/file-jobs.ts';
+import { defineTask } from '../task.ts';
+
+export const dropAbandonedUploadsTask = defineTask(dropAbandonedUploadsJob, async (ctx) => {
+  const dropped = await dropAbandonedUploads(ctx);
+  if (dropped > 0) ctx.log.info('files.uploads_dropped', { uploads: dropped });
+});
