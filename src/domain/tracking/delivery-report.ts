@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { ForeignResourceError, NotFoundError, WrongStateError } from '../../lib/errors.ts';
-import { optionalLine, singleLine } from '../../lib/text.ts';
+import { multiLine, optionalLine, singleLine } from '../../lib/text.ts';
 
 export const REPORT_TYPES = ['sent', 'bounced', 'failed', 'abuse', 'reported'] as const;
 export type ReportType = (typeof REPORT_TYPES)[number];
@@ -15,7 +15,7 @@ export type BounceType = (typeof BOUNCE_TYPES)[number];
 const MESSAGE_ID_LENGTH_MAX = 998;
 /** Enough of a diagnostic text to understand it; some systems send whole mails. */
 const DESCRIPTION_LENGTH_KEPT = 1_000;
-const DESCRIPTION_LENGTH_MAX = 65_536;
+const DESCRIPTION_LENGTH_MAX = 16_384;
 /** `abuse`, `fraud`, `virus`, `not-spam`, `other` (RFC 5965) and what vendors call theirs. */
 const REPORT_WORD_LENGTH_MAX = 64;
 /**
@@ -30,11 +30,8 @@ export const deliveryReportInput = z.object({
   /** Without one a bounce is soft: only who knows says that an address is dead. */
   bounceType: z.enum(BOUNCE_TYPES).nullable().optional(),
   reportType: optionalLine(REPORT_WORD_LENGTH_MAX).nullable().optional(),
-  description: z
-    .string()
-    .max(DESCRIPTION_LENGTH_MAX)
-    // Diagnostic texts are copied from anywhere: what no text may hold is taken out rather than refused.
-    .transform((text) => cleaned(text).slice(0, DESCRIPTION_LENGTH_KEPT))
+  description: multiLine(DESCRIPTION_LENGTH_MAX)
+    .transform((text) => text.trim().slice(0, DESCRIPTION_LENGTH_KEPT))
     .nullable()
     .optional(),
 });
@@ -74,12 +71,4 @@ export function messageNotSent(): WrongStateError {
 /** "Description: 5.1.1 unknown user" -> `5.1.1` (RFC 3463); null when there is none. */
 export function statusCodeIn(description: string | null | undefined): string | null {
   return /(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?![\d.])/.exec(description ?? '')?.[0] ?? null;
-}
-
-function cleaned(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- they are what is taken out.
-  return text
-    .toWellFormed()
-    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, ' ')
-    .trim();
 }

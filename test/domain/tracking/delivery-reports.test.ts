@@ -62,7 +62,7 @@ test('a hard bounce is counted once, suppresses the address and leaves the conse
     messageId: at.messageId,
     type: 'bounced',
     bounceType: 'hard',
-    description: '550 5.1.1\u0000 no such user',
+    description: ` 550 5.1.1 no such user${' '.repeat(2_000)}`,
   };
   expect(await recordDeliveryReport(at.ctx, report)).toEqual({ type: 'bounced', changed: true });
   const after = { ...untouched, bounces: 1, counted: [1, 0, 1, 0], suppressed: true };
@@ -73,7 +73,7 @@ test('a hard bounce is counted once, suppresses the address and leaves the conse
   const [event] = await at.ctx.db.query(
     sql`SELECT type, status_code, message FROM hot.bounce_event WHERE campaign_id = ${at.campaignId}`,
   );
-  expect(event).toEqual({ type: 'hard', status_code: '5.1.1', message: '550 5.1.1  no such user' });
+  expect(event).toEqual({ type: 'hard', status_code: '5.1.1', message: '550 5.1.1 no such user' });
 });
 
 test('a soft bounce is noted only; a hard one after it suppresses and counts no second time', async () => {
