@@ -20,6 +20,18 @@ export function sendNotOnList(res: ServerResponse): void {
   });
 }
 
+/**
+ * The message behind a link of ours is gone, with its campaign, its list or its reader. The link was right and nobody
+ * has to do anything, so it is answered as `sendNotOnList` is: all links of a deleted list say the same.
+ */
+export function sendMessageGone(res: ServerResponse): void {
+  sendPage(res, 200, {
+    title: 'This message is no longer here',
+    body: html`<p>Its sender has deleted it, or your address is no longer on the list that it went to. There is nothing to
+do.</p>`,
+  });
+}
+
 export function sendBodyTooLarge(res: ServerResponse): void {
   res.setHeader('Connection', 'close');
   sendPage(res, 413, { title: 'That was too much', body: html`<p>The form was larger than this page takes.</p>` });

@@ -2,10 +2,11 @@
 import { updatePersonFields } from '../domain/audience/update-person-fields.ts';
 import type { Context } from '../domain/context.ts';
 import { linkSignerOf } from '../domain/tracking/link-signer.ts';
-import { readRecipient, type RecipientCard, type RecipientField } from '../domain/tracking/recipient-read-model.ts';
+import { readRecipient, type RecipientCard } from '../domain/tracking/recipient-read-model.ts';
 import type { TrackedRecipient } from '../domain/tracking/tracking.ts';
 import { ValidationError, type FieldErrors } from '../lib/errors.ts';
-import { html, type Html } from '../lib/html.ts';
+import { html } from '../lib/html.ts';
+import { fieldInput } from './field-input.ts';
 import { linkMount, type InboundMount, type LinkRequest } from './link-request.ts';
 import { maskEmail } from './mask-email.ts';
 import { sendBodyTooLarge, sendNotOnList, sendUnknownLink } from './notices.ts';
@@ -80,18 +81,6 @@ ${fields.map((field) => fieldInput(field, errors[field.tag]))}
 <button type="submit">Save</button>
 </form>`,
   };
-}
-
-function fieldInput({ tag, label, type, required, value }: RecipientField, faults: readonly string[] = []): Html {
-  const [id, faultId] = [`field-${tag}`, `fault-${tag}`];
-  const state = faults.length > 0 ? html` aria-invalid="true" aria-describedby="${faultId}"` : undefined;
-  const need = required ? html` required` : undefined;
-  const hint = type === 'number' ? html` inputmode="decimal"` : undefined;
-  const control = value.includes('\n')
-    ? html`<textarea id="${id}" name="${tag}" rows="4"${need}${state}>${value}</textarea>`
-    : html`<input id="${id}" name="${tag}" value="${value}"${hint}${need}${state}>`;
-  return html`<label for="${id}">${label}</label>
-${control}${faults.map((fault) => html`<p class="error" id="${faultId}">${fault}</p>`)}`;
 }
 
 function savedPage({ listName }: RecipientCard): Page {

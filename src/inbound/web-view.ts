@@ -5,10 +5,9 @@
 import type { Context } from '../domain/context.ts';
 import { linkSignerOf } from '../domain/tracking/link-signer.ts';
 import type { TrackedRecipient } from '../domain/tracking/tracking.ts';
-import { html } from '../lib/html.ts';
 import { linkMount, type InboundMount } from './link-request.ts';
-import { sendUnknownLink } from './notices.ts';
-import { sendHtml, sendPage } from './page.ts';
+import { sendMessageGone, sendUnknownLink } from './notices.ts';
+import { sendHtml } from './page.ts';
 
 /** The message of one recipient as html, or undefined when the campaign or the person is gone. */
 export type WebView = (ctx: Context, recipient: TrackedRecipient) => Promise<string | undefined>;
@@ -28,16 +27,9 @@ export function webViewMount(ctx: Context, webView: WebView): InboundMount {
       const recipient = signer.read('webView', token);
       if (!recipient) return sendUnknownLink(res);
       const page = await webView(publicCtx, recipient);
-      if (page === undefined) return sendGone(res);
+      if (page === undefined) return sendMessageGone(res);
       res.setHeader('Content-Security-Policy', CAGE);
       sendHtml(res, 200, page);
     },
-  });
-}
-
-function sendGone(res: Parameters<typeof sendPage>[0]): void {
-  sendPage(res, 404, {
-    title: 'This message is no longer here',
-    body: html`<p>Its sender has deleted it, or your address is no longer on the list that it went to.</p>`,
   });
 }

@@ -1,0 +1,29 @@
+/** What a stranger may see of a list that takes sign-ups: its name, and the fields its owner made visible. */
+import { sql } from '../../db/database.ts';
+import { isUid } from '../../lib/ids.ts';
+import type { Context } from '../context.ts';
+
+export interface PublicList {
+  readonly name: string;
+  readonly fields: readonly PublicField[];
+}
+
+export interface PublicField {
+  readonly tag: string;
+  readonly label: string;
+  readonly type: string;
+  readonly required: boolean;
+}
+
+/** Undefined when there is no such list, or it takes no sign-ups. */
+export async function publicList(ctx: Context, uid: string): Promise<PublicList | undefined> {
+  if (!isUid(uid)) return undefined;
+  const [list] = await ctx.db.query<PublicList & Record<string, unknown>>(
+    sql`SELECT l.name, coalesce((SELECT jsonb_agg(jsonb_build_object('tag', f.tag, 'label', f.label, 'type', f.type, 'required', f.required)
+                                           ORDER BY f.custom_order, f.id)
+                                   FROM list_field f WHERE f.customer_id = l.customer_id AND f.list_id = l.id AND f.visible), '[]') AS fields
+          FROM mail_list l WHERE l.uid = ${uid} AND l.public_signup ORDER BY l.id LIMIT 1`,
+    'audience.public_list',
+  );
+  return list;
+}
