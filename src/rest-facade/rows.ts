@@ -10,11 +10,14 @@ import type { Row } from './row.ts';
 import { listRows } from './lists/routes.ts';
 import { logRows } from './logs/routes.ts';
 import { notificationRows } from './notifications/routes.ts';
+import { invoiceRows } from './invoices/routes.ts';
+import { planRows } from './plans/routes.ts';
 import { segmentRows } from './segments/routes.ts';
 import { sendingServerRows } from './sending-servers/routes.ts';
 import { loginLinkRows } from './session/login-link-routes.ts';
 import { sessionRows } from './session/routes.ts';
 import { subscriberRows } from './subscribers/routes.ts';
+import { subscriptionRows } from './subscriptions/routes.ts';
 import { suppressionRows } from './suppressions/routes.ts';
 
 export const rows: readonly Row[] = [
@@ -34,4 +37,7 @@ export const rows: readonly Row[] = [
   ...suppressionRows,
   ...segmentRows,
   ...sendingServerRows,
+  ...planRows,
+  ...subscriptionRows,
+  ...invoiceRows,
 ];

@@ -21,6 +21,7 @@ import {
   INTROSPECTION_DEPTH_MAX,
   ROOT_FIELDS_MAX,
   TOKENS_MAX,
+  VARIABLE_DEPTH_MAX,
 } from './limits.ts';
 import { measureOperation, type Measure } from './measure-document.ts';
 
@@ -44,12 +45,24 @@ export interface OperationToCheck {
 
 /** Checks the cost of the operation that is about to run, now that its variables are known; throws a GraphQLError. */
 export function checkCost(schema: GraphQLSchema, { document, operationName, variables }: OperationToCheck): Measure {
+  if (isDeeper(variables, VARIABLE_DEPTH_MAX))
+    throw limitError(`Variables may be nested ${VARIABLE_DEPTH_MAX} levels deep.`);
   const operations = operationsOf(document);
   const operation = operationName ? operations.find((one) => one.name?.value === operationName) : operations[0];
   if (!operation) throw limitError('There is no such operation in the document.');
   const measure = measureOperation(schema, { document, operation, variables: variables ?? undefined });
   checkMeasure(measure);
   return measure;
+}
+
+/** Level by level: what is too deep for a function that calls itself must not be measured by one. */
+function isDeeper(variables: unknown, levelsMax: number): boolean {
+  let level: unknown[] = [variables];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > levelsMax) return true;
+    level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []));
+  }
+  return false;
 }
 
 function checkMeasure(measure: Measure): void {

@@ -14,6 +14,8 @@ export const FRAGMENTS_MAX = 50;
 export const DEPTH_MAX = 14;
 /** The introspection query of GraphiQL is 15 deep; its own rule (validation) stops circles. */
 export const INTROSPECTION_DEPTH_MAX = 20;
+/** Objects and lists within each other in variables: a rule of a segment has 24. What reads them calls itself. */
+export const VARIABLE_DEPTH_MAX = 40;
 export const ALIASES_MAX = 50;
 export const DIRECTIVES_MAX = 50;
 export const ROOT_FIELDS_MAX = 20;

@@ -103,7 +103,7 @@ describe.each(mutations.map((mutation) => ({ name: mutation.name, mutation })))(
     let world = await newWorld(app, smtp);
     const right = () => rightArguments(mutation, world);
     let before = await stateOf(app, tables);
-    for (const place of placesOf(mutation.args, [])) {
+    for (const place of placesOf(mutation.args)) {
       for (const [what, value] of hostile[place.type] ?? []) {
         const said = `${place.path.join('.')}: ${what}`;
         const answer = await runMutation(app, mutation, { values: withValue(right(), place.path, value), world });
@@ -125,15 +125,34 @@ describe.each(mutations.map((mutation) => ({ name: mutation.name, mutation })))(
   });
 });
 
-function placesOf(inputs: readonly (GraphQLArgument | GraphQLInputField)[], path: readonly string[]): Place[] {
+/** Marks a field that stands alone: its input takes exactly one. */
+const ALONE = '=';
+
+interface Within {
+  readonly path: readonly string[];
+  /** Types on the way here: one that holds itself is walked once. */
+  readonly types: readonly string[];
+  readonly isOneOf: boolean;
+}
+
+function placesOf(
+  inputs: readonly (GraphQLArgument | GraphQLInputField)[],
+  { path, types, isOneOf }: Within = { path: [], types: [], isOneOf: false },
+): Place[] {
   return inputs.flatMap(({ name, type }): Place[] => {
     const named = getNamedType(type);
-    if (isInputObjectType(named)) return placesOf(Object.values(named.getFields()), [...path, name]);
-    return [{ path: [...path, name], type: isEnumType(named) ? 'String' : named.name }];
+    const here = [...path, isOneOf ? ALONE + name : name];
+    if (!isInputObjectType(named)) return [{ path: here, type: isEnumType(named) ? 'String' : named.name }];
+    if (types.includes(named.name)) return [];
+    const inside = { path: here, types: [...types, named.name], isOneOf: named.isOneOf };
+    return placesOf(Object.values(named.getFields()), inside);
   });
 }
 
-function withValue(values: Values, [head = '', ...rest]: readonly string[], value: unknown): Values {
+function withValue(given: Values, [first = '', ...rest]: readonly string[], value: unknown): Values {
+  const isAlone = first.startsWith(ALONE);
+  const head = isAlone ? first.slice(ALONE.length) : first;
+  const values = isAlone ? {} : given;
   if (rest.length === 0) return { ...values, [head]: value };
   const inner = values[head];
   return { ...values, [head]: withValue(typeof inner === 'object' && inner !== null ? { ...inner } : {}, rest, value) };

@@ -133,6 +133,7 @@ function required(input: Input) {
 
 function optional(input: Input) {
   return {
+    segmentUid: input.nullableText('segment_uid'),
     replyTo: input.text('reply_to'),
     plain: input.text('plain'),
     trackOpen: input.flag('track_open'),

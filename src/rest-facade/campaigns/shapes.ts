@@ -26,6 +26,7 @@ const campaign = {
   list: z.string(),
   list_uid: uidShape,
   segment: z.string().nullable(),
+  segment_uid: uidShape.nullable(),
   remind_message: z.string().nullable(),
   track_open: z.boolean(),
   track_click: z.boolean(),

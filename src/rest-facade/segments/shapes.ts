@@ -1,0 +1,22 @@
+/** What the rows of segments answer. */
+import { z } from 'zod';
+import { actionShape, countShape, timeShape, uidShape } from '../shapes.ts';
+
+/** A rule is a tree: what may stand in it is said by the manual and by GraphQL's `SegmentRuleInput`. */
+const ruleShape = z.record(z.string(), z.unknown());
+
+export const segmentShape = z
+  .strictObject({
+    uid: uidShape,
+    name: z.string(),
+    list_uid: uidShape,
+    rule: ruleShape,
+    created_at: timeShape,
+    updated_at: timeShape,
+  })
+  .meta({ id: 'Segment' });
+
+export const oneSegmentShape = z.strictObject({ segment: segmentShape });
+export const segmentActionShape = actionShape({ segment_uid: uidShape, segment: segmentShape });
+export const segmentDeletedShape = actionShape({ segment_uid: uidShape });
+export const segmentSizeShape = z.strictObject({ segment_uid: uidShape, count: countShape, counted_at: timeShape });

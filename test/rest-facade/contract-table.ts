@@ -1,0 +1,247 @@
+/**
+ * Every endpoint of the contract, written down by hand from its specification (section numbers beside them) and from the
+ * decisions about it: nothing here is read from the code. The test beside it compares this table with the rows and with
+ * the OpenAPI document, in both directions, and plays every line.
+ */
+import type { Access, Method } from '../../src/rest-facade/row.ts';
+
+/** What stands at the top of a successful answer. */
+export type TopLevel =
+  /** An object of exactly these names. */
+  | { readonly kind: 'object'; readonly names: readonly string[] }
+  /** `{data, links, meta}`, in the classic dialect a bare array. */
+  | { readonly kind: 'index' }
+  /** A bare array in both dialects. */
+  | { readonly kind: 'array' }
+  /** A CSV download. */
+  | { readonly kind: 'csv' }
+  /** By what was asked; the usual one first. */
+  | { readonly kind: 'one of'; readonly choices: readonly TopLevel[] };
+
+export interface ContractLine {
+  readonly section: string;
+  readonly method: Method;
+  readonly path: string;
+  readonly access: Access;
+  /** 201: a create, which the classic dialect answers with 200. */
+  readonly status: 200 | 201;
+  readonly answers: TopLevel;
+}
+
+const object = (...names: readonly string[]): TopLevel => ({ kind: 'object', names: names.toSorted() });
+/** The action result of 2.12, with what was acted on. */
+const action = (...names: readonly string[]): TopLevel => object('status', 'message', ...names);
+const index: TopLevel = { kind: 'index' };
+const array: TopLevel = { kind: 'array' };
+const csv: TopLevel = { kind: 'csv' };
+const subscriber = action('subscriber_uid', 'subscriber_id');
+const campaign = action('campaign_uid', 'campaign');
+
+type Cells = readonly [method: Method, path: string, access: Access, status: 200 | 201, answers: TopLevel];
+
+function section(name: string, ...lines: readonly Cells[]): ContractLine[] {
+  return lines.map(([method, path, access, status, answers]) => ({
+    section: name,
+    method,
+    path,
+    access,
+    status,
+    answers,
+  }));
+}
+
+const session = section(
+  '4.1',
+  ['POST', '/user/login', 'public', 200, action('token', 'api_token', 'user')],
+  [
+    ...(['GET', '/me', 'token', 200] as const),
+    object(
+      ...['id', 'uid', 'email', 'first_name', 'last_name', 'timezone'],
+      ...['status', 'is_admin', 'customer', 'created_at'],
+    ),
+  ],
+  ['POST', '/login-token', 'token', 200, object('token', 'url')],
+);
+
+const lists = section(
+  '4.2',
+  ['GET', '/lists', 'token', 200, index],
+  ['POST', '/lists', 'token', 201, action('list_uid')],
+  ['GET', '/lists/:uid', 'token', 200, object('list', 'contact', 'statistics')],
+  ['PATCH', '/lists/:uid', 'token', 200, action('list_uid')],
+  ['POST', '/lists/:uid/add-field', 'token', 201, action('field')],
+  ['GET', '/lists/:uid/add-field', 'token', 200, action('field')],
+  ['DELETE', '/lists/:uid', 'token', 200, action('list_uid')],
+);
+
+const subscribers = section(
+  '4.3',
+  ['GET', '/subscribers', 'token', 200, index],
+  ['POST', '/subscribers', 'token', 201, subscriber],
+  ['GET', '/subscribers/:id', 'token', 200, object('subscriber')],
+  ['GET', '/subscribers/email/:email', 'token', 200, object('subscribers')],
+  ['PATCH', '/subscribers/:id', 'token', 200, subscriber],
+  ['POST', '/subscribers/:id/add-tag', 'token', 200, action('subscriber_uid', 'subscriber_id', 'tags')],
+  ['POST', '/subscribers/:id/remove-tag', 'token', 200, action('subscriber_uid', 'subscriber_id', 'tags')],
+  ['PATCH', '/lists/:list_uid/subscribers/:id/subscribe', 'token', 200, subscriber],
+  ['PATCH', '/lists/:list_uid/subscribers/:id/unsubscribe', 'token', 200, subscriber],
+  ['PATCH', '/lists/:list_uid/subscribers/email/:email/unsubscribe', 'token', 200, subscriber],
+  ['DELETE', '/subscribers/:id', 'token', 200, subscriber],
+);
+
+const campaigns = section(
+  '4.4',
+  ['GET', '/campaigns', 'token', 200, index],
+  ['POST', '/campaigns', 'token', 201, campaign],
+  ['GET', '/campaigns/:uid', 'token', 200, object('campaign', 'statistics')],
+  ['PATCH', '/campaigns/:uid', 'token', 200, campaign],
+  ['POST', '/campaigns/:uid/run', 'token', 200, campaign],
+  ['POST', '/campaigns/:uid/pause', 'token', 200, campaign],
+  ['GET', '/campaigns/:uid/pause', 'token', 200, campaign],
+  ['POST', '/campaigns/:uid/resume', 'token', 200, campaign],
+  ['GET', '/campaigns/:uid/tracking-log/download', 'token', 200, csv],
+  ['GET', '/campaigns/:uid/open-log/download', 'token', 200, csv],
+  ['GET', '/campaigns/:uid/click-log/download', 'token', 200, csv],
+  ['GET', '/campaigns/:uid/bounce-log/download', 'token', 200, csv],
+  ['GET', '/campaigns/:uid/feedback-log/download', 'token', 200, csv],
+  ['GET', '/campaigns/:uid/unsubscribe-log/download', 'token', 200, csv],
+  ['DELETE', '/campaigns/:uid', 'token', 200, action('campaign_uid')],
+);
+
+const sendingServers = section(
+  '4.6',
+  ['GET', '/sending_servers', 'token', 200, index],
+  ['POST', '/sending_servers', 'token', 201, action('sending_server_uid', 'sending_server')],
+  ['GET', '/sending_servers/:uid', 'token', 200, object('sending_server')],
+  ['PATCH', '/sending_servers/:uid', 'token', 200, action('sending_server_uid', 'sending_server')],
+  ['DELETE', '/sending_servers/:uid', 'token', 200, action('sending_server_uid')],
+);
+
+const customers = section(
+  '4.7',
+  ['GET', '/customers', 'admin', 200, index],
+  ['POST', '/customers', 'admin', 201, action('customer_uid', 'api_token')],
+  ['GET', '/customers/:uid', 'admin', 200, object('customer')],
+  ['GET', '/customers/by-email/:email', 'admin', 200, object('customer')],
+  ['PATCH', '/customers/:uid', 'admin', 200, object('customer')],
+  ['PATCH', '/customers/:uid/enable', 'admin', 200, action('customer_uid')],
+  ['PATCH', '/customers/:uid/disable', 'admin', 200, action('customer_uid')],
+  ['POST', '/customers/:uid/change-plan/:plan_uid', 'admin', 200, action('customer_uid', 'subscription')],
+  ['POST', '/customers/:uid/assign-plan/:plan_uid', 'admin', 200, action('customer_uid', 'subscription')],
+  ['POST', '/customers/:uid/subscription/update', 'admin', 200, action('customer_uid', 'subscription')],
+);
+
+const subscriptions = section(
+  '4.8',
+  ['GET', '/subscriptions', 'admin', 200, index],
+  ['POST', '/subscriptions', 'admin', 201, action('subscription_uid', 'subscription')],
+  ['GET', '/subscriptions/:uid', 'admin', 200, object('subscription')],
+  ['PATCH', '/subscriptions/:uid', 'admin', 200, action('subscription_uid', 'subscription')],
+);
+
+const plans = section(
+  '4.9 (D33)',
+  ['GET', '/plans', 'token', 200, array],
+  ['POST', '/plans', 'admin', 201, action('plan_uid')],
+);
+
+const files = section(
+  '4.10',
+  ['POST', '/file/upload', 'token', 200, { kind: 'one of', choices: [object('url'), array] }],
+  ['GET', '/file/upload', 'token', 200, array],
+);
+
+const notifications = section('4.12', ['GET', '/notifications', 'token', 200, action()]);
+
+const installation = section('9', ['GET', '/', 'public', 200, object('name', 'version', 'base_url', 'api_url')]);
+
+/** The specification, section by section; what is missing of it is in `later`. */
+export const specified: readonly ContractLine[] = [
+  ...[session, lists, subscribers, campaigns, sendingServers, customers],
+  ...[subscriptions, plans, files, notifications, installation],
+].flat();
+
+/** What decisions add for clients that exist, or because something would be missing. */
+export const decided: readonly ContractLine[] = [
+  ...section(
+    'D10',
+    ['GET', '/lists/:list_uid/subscribers', 'token', 200, index],
+    ['POST', '/lists/:list_uid/subscribers', 'token', 201, subscriber],
+    ['POST', '/lists/:list_uid/subscribers/store', 'token', 201, subscriber],
+    ['GET', '/lists/:list_uid/subscribers/:id', 'token', 200, object('subscriber')],
+    ['PATCH', '/lists/:list_uid/subscribers/:id/update', 'token', 200, subscriber],
+    ['DELETE', '/lists/:list_uid/subscribers/:id/delete', 'token', 200, subscriber],
+    ['PATCH', '/subscribers/:id/subscribe', 'token', 200, subscriber],
+    ['PATCH', '/subscribers/:id/unsubscribe', 'token', 200, subscriber],
+    ['PATCH', '/subscribers/email/:email/unsubscribe', 'token', 200, subscriber],
+    ['POST', '/campaigns/:uid/send', 'token', 200, campaign],
+    ['GET', '/notification/bounce', 'token', 200, action()],
+    ['POST', '/notification/bounce', 'token', 200, action()],
+    ['GET', '/notification/feedback', 'token', 200, action()],
+    ['POST', '/notification/feedback', 'token', 200, action()],
+    ['POST', '/public/subscribers', 'public', 200, action()],
+  ),
+  ...section('D15', ['GET', '/countries', 'token', 200, array]),
+  ...section('D32', ['DELETE', '/customers/:uid', 'admin', 200, action('customer_uid')]),
+  ...section(
+    'D33',
+    ['GET', '/plans/:uid', 'token', 200, object('plan')],
+    ['PATCH', '/plans/:uid', 'admin', 200, action('plan_uid')],
+    ['DELETE', '/plans/:uid', 'admin', 200, action('plan_uid')],
+  ),
+  ...section(
+    'D36',
+    ['POST', '/subscriptions/:uid/activate', 'admin', 200, action('subscription_uid', 'subscription')],
+    ['POST', '/subscriptions/:uid/cancel', 'admin', 200, action('subscription_uid', 'subscription')],
+    ['POST', '/subscriptions/:uid/terminate', 'admin', 200, action('subscription_uid', 'subscription')],
+  ),
+  ...section('D41', ['POST', '/notifications', 'token', 200, action()]),
+  ...section(
+    'D47',
+    ['POST', '/lists/:list_uid/import', 'token', 201, action('import_uid', 'import')],
+    ['GET', '/lists/:list_uid/imports/:import_uid', 'token', 200, object('import')],
+    ['DELETE', '/lists/:list_uid/imports/:import_uid', 'token', 200, action('import_uid')],
+    ['GET', '/lists/:list_uid/imports/:import_uid/rejected', 'token', 200, csv],
+    ['GET', '/lists/:uid/export', 'token', 200, csv],
+  ),
+];
+
+/** Ours, and in neither: what the product has and REST clients may want. */
+export const extensions: readonly ContractLine[] = [
+  ...section(
+    'segments',
+    ['GET', '/lists/:list_uid/segments', 'token', 200, index],
+    ['POST', '/lists/:list_uid/segments', 'token', 201, action('segment_uid', 'segment')],
+    ['GET', '/segments/:uid', 'token', 200, object('segment')],
+    ['PATCH', '/segments/:uid', 'token', 200, action('segment_uid', 'segment')],
+    ['DELETE', '/segments/:uid', 'token', 200, action('segment_uid')],
+    ['GET', '/segments/:uid/count', 'token', 200, object('segment_uid', 'count', 'counted_at')],
+    ['GET', '/segments/:uid/subscribers', 'token', 200, index],
+  ),
+];
+
+/** Specified, and not built yet. A row that appears here must move up. */
+export const later: readonly (readonly [method: Method, path: string])[] = [
+  // 4.5, D27, D28
+  ['GET', '/automations'],
+  ['POST', '/automations/:uid/execute'],
+  ['POST', '/automations/:uid/api/call'],
+  // 4.11, D39
+  ['POST', '/plugins/install'],
+  ['GET', '/plugins'],
+  ['POST', '/plugins/:vendor/:name/activate'],
+  ['POST', '/plugins/:vendor/:name/deactivate'],
+  ['DELETE', '/plugins/:vendor/:name'],
+  ['POST', '/upgrade/run'],
+  ['POST', '/upgrade/run-file'],
+  ['POST', '/upgrade/finalize'],
+  ['POST', '/license/refresh'],
+  // D43
+  ['GET', '/webhooks'],
+  ['POST', '/webhooks'],
+  ['GET', '/webhooks/:uid'],
+  ['PATCH', '/webhooks/:uid'],
+  ['DELETE', '/webhooks/:uid'],
+  ['GET', '/webhooks/:uid/deliveries'],
+  ['POST', '/webhooks/:uid/test'],
+];
