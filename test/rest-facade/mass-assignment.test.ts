@@ -6,14 +6,14 @@
 import { once } from 'node:events';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { raw, sql } from '../../src/db/database.ts';
+import { sql } from '../../src/db/database.ts';
 import type { Row } from '../../src/rest-facade/row.ts';
 import { parametersOf, type RowParameter } from '../../src/rest-facade/row-parameters.ts';
 import { rows } from '../../src/rest-facade/rows.ts';
 import { startRestApp } from '../support/rest-app.ts';
 import { askRow, newWorld, rightValue, tablesOf, type World } from '../support/rest-world.ts';
+import { comparable, storedBy } from '../support/stored-rows.ts';
 
-type Stored = Record<string, unknown>;
 interface Column {
   readonly table: string;
   readonly name: string;
@@ -78,63 +78,25 @@ function poisonFor(parameters: readonly RowParameter[], flag: boolean): [string,
   ];
 }
 
-async function snapshot(): Promise<Map<string, Stored>> {
-  const all = new Map<string, Stored>();
-  for (const table of tables) {
-    for (const { row } of await app.ctx.db.query<{ row: Stored }>(
-      sql`SELECT to_jsonb(r) AS row FROM ${raw(table)} r`,
-    )) {
-      all.set(`${table} ${keyOf(row)}`, row);
-    }
-  }
-  return all;
-}
-
-/** What identifies a row well enough to see whether it is new or changed. */
-function keyOf(row: Stored): string {
-  return ['customer_id', 'list_id', 'campaign_id', 'import_id', 'subscriber_id', 'id', 'no', 'name_key', 'key', 'block']
-    .map((name) => row[name])
-    .join('/');
-}
-
-/** Rows that are new or other than before, each with its table. */
-function changes(before: ReadonlyMap<string, Stored>, after: ReadonlyMap<string, Stored>): [string, Stored][] {
-  return [...after].flatMap(([key, row]): [string, Stored][] => {
-    const same = JSON.stringify(before.get(key)) === JSON.stringify(row);
-    return same ? [] : [[key.split(' ', 1)[0] ?? '', row]];
-  });
-}
-
-async function storedBy(
+async function rowsStoredBy(
   request: { row: Row; method: string; parameters: readonly RowParameter[] },
   extra: readonly [string, unknown][],
 ) {
   const { row, method, parameters } = request;
   const world = await newWorld(app, smtp);
   const right = parameters.map((parameter) => [parameter.names[0] ?? '', rightValue(row, parameter, world)] as const);
-  const before = await snapshot();
-  const answer = await askRow(app, { row, method, world, values: [...extra, ...right] });
-  return { world, answer, stored: changes(before, await snapshot()) };
-}
-
-/** The value without what is fresh in every request: identities, times, random addresses, sealed bytes. */
-function comparable(stored: readonly [string, Stored][]): unknown[] {
-  const fresh =
-    /(^|_)(id|uid|at|key|email|tag|digest|cursor|bytes|block|until|expires|settings|columns|tags|mac|token)$/;
-  return stored
-    .map(
-      ([table, row]) => [table, Object.fromEntries(Object.entries(row).filter(([name]) => !fresh.test(name)))] as const,
-    )
-    .map((entry) => JSON.stringify(entry))
-    .toSorted();
+  const { result: answer, stored } = await storedBy(app, tables, () =>
+    askRow(app, { row, method, world, values: [...extra, ...right] }),
+  );
+  return { world, answer, stored };
 }
 
 describe.each(writing)('$name', ({ row, method }) => {
   test('stores what it documents and nothing else', { timeout: 60_000 }, async () => {
     const parameters = await parametersOf(row);
-    const plain = await storedBy({ row, method, parameters }, []);
+    const plain = await rowsStoredBy({ row, method, parameters }, []);
     for (const flag of [true, false]) {
-      const poisoned = await storedBy({ row, method, parameters }, poisonFor(parameters, flag));
+      const poisoned = await rowsStoredBy({ row, method, parameters }, poisonFor(parameters, flag));
       expect(poisoned.answer.status, poisoned.answer.text.slice(0, 400)).toBe(plain.answer.status);
       const found = JSON.stringify(poisoned.stored);
       for (const sign of [POISON_TEXT, String(POISON_NUMBER), '2001-02-03']) expect(found).not.toContain(sign);

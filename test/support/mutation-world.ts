@@ -37,6 +37,8 @@ export const NEEDS_STATE: ReadonlySet<string> = new Set([
   'renewRecoveryCodes',
   'disableTwoFactor',
   'resetTwoFactor',
+  'resumeSubscription',
+  'approvePayment',
 ]);
 
 export interface MutationAnswer {
@@ -130,6 +132,14 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     currentPassword: world.password,
     newPassword: 'quite another one 7',
     customerUid: world.customerUid,
+    planUid: world.planUid,
+    invoiceUid: world.invoiceUid,
+    price: '9.99',
+    currencyId: 49,
+    currencyCode: 'EUR',
+    frequencyUnit: 'month',
+    currentPeriodEndsAt: '2040-01-31T08:00:00.000Z',
+    options: { list_max: '10' },
     userUid: world.userUid,
     timezone: 'Europe/Vienna',
     fromEmail: 'valid@sender.example',
@@ -143,7 +153,7 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     settings: world.smtp,
     fieldValues: { FIRST_NAME: 'Ada' },
     quotaUnit: 'hour',
-    status: mutation.includes('SendingServer') ? 'active' : 'subscribed',
+    status: /SendingServer|Plan/.test(mutation) ? 'active' : 'subscribed',
     scopes: 'lists:read',
     base64: 'RU1BSUwNCg==',
   };
@@ -158,6 +168,9 @@ function emailFor(mutation: string, world: World): string {
 function uidFor(mutation: string, world: World): string {
   if (mutation.includes('Import')) return world.importUid;
   if (/File(Upload)?$/.test(mutation)) return world.fileUid;
+  if (/^(update|delete)Plan$/.test(mutation)) return world.planUid;
+  if (mutation.endsWith('Subscription')) return world.subscriptionUid;
+  if (mutation.endsWith('Payment')) return world.paymentUid;
   if (mutation.endsWith('Customer')) return world.customerUid;
   if (mutation.includes('Segment')) return world.segmentUid;
   if (mutation.includes('Campaign')) return world.campaignUid;

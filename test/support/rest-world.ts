@@ -7,6 +7,7 @@ import { newUid, subscriberUid } from '../../src/lib/ids.ts';
 import type { Row } from '../../src/rest-facade/row.ts';
 import type { RowParameter } from '../../src/rest-facade/row-parameters.ts';
 import type { RestAnswer, RestApp, RestTenant } from './rest-app.ts';
+import { insertMoney } from './insert-money.ts';
 import { sentMessage } from './sent-message.ts';
 
 export interface World extends RestTenant {
@@ -22,6 +23,14 @@ export interface World extends RestTenant {
   readonly fileUid: string;
   readonly suppressedEmail: string;
   readonly erasureUid: string;
+  /** A plan that nobody has. */
+  readonly planUid: string;
+  /** Of a plan that limits nothing; its renewal is due. */
+  readonly subscriptionUid: string;
+  /** Of that renewal. */
+  readonly invoiceUid: string;
+  /** A try to pay it that was rejected. */
+  readonly paymentUid: string;
   /** Of a message that was handed over. */
   readonly messageId: string;
   /** A working SMTP server's settings. */
@@ -87,6 +96,7 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     VALUES (${owner}, ${uids.file}, ${newUid()}, 'logo.png', 'logo.png')`);
   return {
     ...tenant,
+    ...(await insertMoney(db, owner)),
     messageId,
     suppressedEmail,
     erasureUid,
@@ -126,6 +136,12 @@ function slot(world: World, before: string, name: string): string {
     suppressions: world.suppressedEmail,
     erasures: world.erasureUid,
     customers: world.customerUid,
+    plans: world.planUid,
+    'assign-plan': world.planUid,
+    'change-plan': world.planUid,
+    subscriptions: world.subscriptionUid,
+    invoices: world.invoiceUid,
+    payments: world.paymentUid,
     'by-email': world.email,
   };
   const value = owned[before];
@@ -156,6 +172,23 @@ function typeOf(path: string): string {
   return path.includes('sending_servers') ? 'smtp' : path.includes('add-field') ? 'text' : 'regular';
 }
 
+/** Of plans and subscriptions. */
+function moneyValues(path: string): Readonly<Record<string, unknown>> {
+  return {
+    currency_id: 49,
+    currency_code: 'EUR',
+    price: '9.99',
+    frequency_amount: 1,
+    frequency_unit: 'month',
+    color: '#336699',
+    options: { list_max: '10', sending_server_types: { smtp: 'yes' } },
+    disable_billing: 0,
+    current_period_ends_at: path.includes('subscription') ? '2040-01-31 08:00:00' : undefined,
+    ends_at: '2045-01-31 08:00:00',
+    payment_status: 'FAILED',
+  };
+}
+
 function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> {
   const { path } = row;
   const type = typeOf(path);
@@ -166,6 +199,8 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     EMAIL: email,
     password: world.password,
     customer_uid: world.customerUid,
+    plan_uid: world.planUid,
+    ...moneyValues(path),
     timezone: 'Europe/Vienna',
     from_email: 'valid@sender.example',
     default_from_email: 'valid@sender.example',
@@ -181,7 +216,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     settings: world.smtp,
     quota_value: 1000,
     quota_unit: 'hour',
-    status: path.includes('sending_servers') ? 'active' : 'subscribed',
+    status: /sending_servers|plans/.test(path) ? 'active' : 'subscribed',
     page: 1,
     per_page: 10,
     open: 'yes',

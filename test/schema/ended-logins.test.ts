@@ -1,0 +1,185 @@
+/**
+ * What ends every other login of a user at once (hard case E5): a new password, his own or an administrator's, being
+ * disabled, a change of rights. Sessions, login tokens and one-time links are refused with the next request; what is
+ * open under them ends within two seconds (D10).
+ */
+import { once } from 'node:events';
+import { describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { sql } from '../../src/db/database.ts';
+import { browse, cookieOf } from '../support/browser.ts';
+import { startRestApp, type RestTenant } from '../support/rest-app.ts';
+
+const app = await startRestApp();
+const URL_ = `${app.baseUrl}/graphql`;
+const CLOSED_WITHIN_MS = 2_000;
+const NEW_PASSWORD = 'entirely different 9';
+
+type Logins = Awaited<ReturnType<typeof loginsOf>>;
+
+/** A user in every way there is: API token, login token, session, a link nobody has followed, sockets on the last two. */
+async function loginsOf(tenant: RestTenant) {
+  const { email, password } = tenant;
+  const logIn = async () => {
+    const { body } = await app.rest('/user/login', { method: 'POST', token: null, body: { email, password } });
+    return (body as { token: string }).token;
+  };
+  const link = async () => {
+    const { body } = await app.rest('/login-token', { method: 'POST', token: tenant.token });
+    return (body as { url: string }).url;
+  };
+  const login = await logIn();
+  const cookie = cookieOf(await browse(await link()));
+  const [row] = await app.ctx.db.query<{ customerUid: string; userUid: string }>(
+    sql`SELECT c.uid AS "customerUid", u.uid AS "userUid" FROM customer c JOIN app_user u ON u.customer_id = c.id WHERE c.id = ${tenant.customerId}`,
+  );
+  return {
+    ...tenant,
+    login,
+    cookie,
+    link: await link(),
+    customerUid: row?.customerUid ?? '',
+    userUid: row?.userUid ?? '',
+    sockets: [await openSocket({ token: login }), await openSocket({ cookie })],
+  };
+}
+
+async function openSocket({ token, cookie }: { token?: string; cookie?: string }) {
+  const socket = new WebSocket(URL_.replace('http', 'ws'), 'graphql-transport-ws', {
+    ...(cookie ? { origin: app.baseUrl, headers: { cookie } } : {}),
+  });
+  const closed = new Promise<number>((resolve) => socket.once('close', resolve));
+  await once(socket, 'open');
+  socket.send(JSON.stringify({ type: 'connection_init', ...(token ? { payload: { apiToken: token } } : {}) }));
+  expect(String((await once(socket, 'message'))[0])).toContain('connection_ack');
+  return { socket, closed };
+}
+
+async function ask(who: { token?: string; cookie?: string }, query: string, variables: object = {}) {
+  const { text } = await browse(URL_, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(who.token ? { authorization: `Bearer ${who.token}` } : {}),
+      ...(who.cookie ? { cookie: who.cookie, origin: app.baseUrl } : {}),
+    },
+    body: JSON.stringify({ query, variables }),
+  });
+  return JSON.parse(text);
+}
+const isIn = async (who: { token?: string; cookie?: string }) =>
+  (await ask(who, '{ me { uid } }')).data?.me !== undefined;
+
+async function expectEnded({ login, cookie, link, sockets }: Logins, since: number): Promise<void> {
+  expect(await isIn({ token: login })).toBe(false);
+  expect(await isIn({ cookie })).toBe(false);
+  expect((await browse(link)).status).toBe(404);
+  await Promise.all(sockets.map(({ closed }) => closed));
+  // The watch looks every second; a loaded machine gets a second more.
+  expect(performance.now() - since).toBeLessThan(CLOSED_WITHIN_MS + 1_000);
+}
+
+describe('every other login ends', () => {
+  test('with a new password of his own; the one that asked goes on, and so do API tokens', async () => {
+    const tenant = await app.newTenant();
+    const [one, asking] = [await loginsOf(tenant), await loginsOf(tenant)];
+    const change = (currentPassword: string, newPassword: string) =>
+      ask(
+        { cookie: asking.cookie },
+        `mutation ($input: ChangePasswordInput!) { changePassword(input: $input) {
+           __typename ... on ValidationError { fields { field } } } }`,
+        { input: { currentPassword, newPassword } },
+      );
+    expect((await change('wrong', NEW_PASSWORD)).data.changePassword.fields).toEqual([{ field: 'currentPassword' }]);
+    expect((await change(tenant.password, 'short')).data.changePassword.fields).toEqual([{ field: 'newPassword' }]);
+    expect(await isIn({ token: one.login })).toBe(true);
+    const since = performance.now();
+    expect((await change(tenant.password, NEW_PASSWORD)).data.changePassword.__typename).toBe('User');
+    await expectEnded(one, since);
+    expect([await isIn({ cookie: asking.cookie }), await isIn({ token: tenant.token })]).toEqual([true, true]);
+    expect(await isIn({ token: asking.login })).toBe(false);
+    const body = { email: tenant.email, password: tenant.password };
+    expect((await app.rest('/user/login', { method: 'POST', token: null, body })).status).toBe(401);
+    for (const { socket } of asking.sockets) socket.terminate();
+  }, 30_000);
+
+  test('when an administrator sets the password', async () => {
+    const logins = await loginsOf(await app.newTenant());
+    const since = performance.now();
+    await app.rest(`/customers/${logins.customerUid}`, { method: 'PATCH', body: { password: NEW_PASSWORD } });
+    await expectEnded(logins, since);
+    expect(await isIn({ token: logins.token })).toBe(true);
+  }, 30_000);
+
+  test('when the customer is disabled, and does not come back with it', async () => {
+    const logins = await loginsOf(await app.newTenant());
+    const since = performance.now();
+    await app.rest(`/customers/${logins.customerUid}/disable`, { method: 'PATCH' });
+    await expectEnded(logins, since);
+    expect(await isIn({ token: logins.token })).toBe(false);
+    await app.rest(`/customers/${logins.customerUid}/enable`, { method: 'PATCH' });
+    expect(await isIn({ token: logins.token })).toBe(true);
+    expect(await isIn({ cookie: logins.cookie })).toBe(false);
+  }, 30_000);
+
+  test('when the customer is deleted', async () => {
+    const logins = await loginsOf(await app.newTenant());
+    const since = performance.now();
+    await app.rest(`/customers/${logins.customerUid}`, { method: 'DELETE' });
+    await expectEnded(logins, since);
+    expect(await isIn({ token: logins.token })).toBe(false);
+  }, 30_000);
+
+  test('when the user becomes an administrator, and when he is none any more', async () => {
+    const tenant = await app.newTenant();
+    const set = async (isAdmin: boolean, uid: string, token = app.adminToken) => {
+      const { data } = await ask(
+        { token },
+        'mutation ($input: SetAdministratorInput!) { setAdministrator(input: $input) { __typename ... on Error { code } } }',
+        { input: { userUid: uid, isAdmin } },
+      );
+      return data.setAdministrator;
+    };
+    for (const isAdmin of [true, false]) {
+      const logins = await loginsOf(tenant);
+      const byToken = await openSocket({ token: tenant.token });
+      const since = performance.now();
+      expect(await set(isAdmin, logins.userUid)).toEqual({ __typename: 'User' });
+      await expectEnded(logins, since);
+      // The API token goes on with the new rights; what was open under it with the old ones does not.
+      await byToken.closed;
+      expect((await app.rest('/customers', { token: tenant.token })).status).toBe(isAdmin ? 200 : 403);
+      expect(await set(!isAdmin, logins.userUid, (await app.newTenant()).token)).toMatchObject({ code: 'FORBIDDEN' });
+    }
+    const { data } = await ask({ token: app.adminToken }, '{ me { uid } }');
+    expect(await set(false, data.me.uid)).toMatchObject({ code: 'CUSTOMER_IS_YOURS' });
+    expect((await app.rest('/customers')).status).toBe(200);
+  }, 30_000);
+});
+
+test('the own profile: names and zone freely, the address only with the password', async () => {
+  const tenant = await app.newTenant();
+  const update = async (input: object) => {
+    const { data } = await ask(
+      { token: tenant.token },
+      `mutation ($input: UpdateProfileInput!) { updateProfile(input: $input) {
+         __typename ... on User { email firstName timezone } ... on ValidationError { fields { field } } } }`,
+      { input },
+    );
+    return data.updateProfile;
+  };
+  expect(await update({ firstName: 'Grace', timezone: 'America/New_York' })).toMatchObject({
+    firstName: 'Grace',
+    timezone: 'America/New_York',
+    email: tenant.email,
+  });
+  expect(await update({ timezone: null })).toMatchObject({ timezone: 'UTC', firstName: 'Grace' });
+  expect((await update({ timezone: 'Nowhere' })).fields).toEqual([{ field: 'timezone' }]);
+  const email = `new-${tenant.email}`;
+  for (const currentPassword of [undefined, '', 'wrong'])
+    expect((await update({ email, currentPassword })).fields).toEqual([{ field: 'currentPassword' }]);
+  expect(await update({ email, currentPassword: tenant.password })).toMatchObject({ email });
+  expect((await update({ email: 'admin@example.com', currentPassword: tenant.password })).fields).toEqual([
+    { field: 'email' },
+  ]);
+});
