@@ -1,0 +1,122 @@
+/**
+ * REST and GraphQL are two doors to one house: the same act through either leaves the same rows. Every writing row of
+ * one operation is played over REST in one world, and its operation, with the variables that the row would have made,
+ * over `/graphql` in another.
+ */
+import { print } from 'graphql';
+import { once } from 'node:events';
+import { SMTPServer } from 'smtp-server';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildBag } from '../../src/rest-facade/bag.ts';
+import { loadDocuments } from '../../src/rest-facade/documents.ts';
+import { inputOf } from '../../src/rest-facade/input.ts';
+import { parametersOf } from '../../src/rest-facade/row-parameters.ts';
+import type { Row } from '../../src/rest-facade/row.ts';
+import { rows } from '../../src/rest-facade/rows.ts';
+import { buildSchema } from '../../src/schema/build-schema.ts';
+import { startRestApp } from '../support/rest-app.ts';
+import { askRow, bodyOf, newWorld, pathIn, rightValue, tablesOf, type World } from '../support/rest-world.ts';
+import { comparable, storedBy } from '../support/stored-rows.ts';
+
+const app = await startRestApp({ OUTBOUND_ALLOW_HOSTS: '127.0.0.1' });
+const documents = loadDocuments(buildSchema());
+const receiver = new SMTPServer({ authOptional: true, disabledCommands: ['STARTTLS'] });
+let smtp: World['smtp'] = {};
+let tables: readonly string[] = [];
+
+beforeAll(async () => {
+  const server = receiver.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  smtp = { host: '127.0.0.1', port: typeof address === 'object' ? address?.port : 0, encryption: 'none' };
+  tables = (await tablesOf(app)).filter((name) => !name.startsWith('graphile_worker.'));
+});
+afterAll(() => new Promise<void>((resolve) => receiver.close(() => resolve())));
+
+/** By which door somebody came is written down: the one thing that differs. */
+const DOOR_COLUMNS = ['door', 'source', 'operation', 'request_id'];
+
+const twins = rows.flatMap((row) =>
+  [row.method]
+    .flat()
+    .filter((method) => method !== 'GET' && row.operations.length === 1 && !row.takesFile && row.access !== 'public')
+    .map((method) => ({ name: `${method} ${row.path}`, method, row })),
+);
+
+test('there are many', () => {
+  expect(twins.length).toBeGreaterThan(40);
+});
+
+describe.each(twins)('$name', ({ row, method }) => {
+  test('leaves the same rows through both doors', { timeout: 30_000 }, async () => {
+    const [one, other] = [await newWorld(app, smtp), await newWorld(app, smtp)];
+    const overRest = await storedBy(app, tables, async () =>
+      askRow(app, { row, method, world: one, values: await valuesFor(row, one) }),
+    );
+    const call = await operationOf(row, other);
+    const token = row.access === 'admin' ? app.adminToken : other.token;
+    const overGraphql = await storedBy(app, tables, () => ask(call, token));
+    expect(overGraphql.result.status, overGraphql.result.text.slice(0, 300)).toBe(200);
+    expect(
+      /"__typename":"\w+Error"|"errors":/.test(overGraphql.result.text),
+      overGraphql.result.text.slice(0, 300),
+    ).toBe(overRest.result.status >= 400);
+    expect(comparable(overGraphql.stored, DOOR_COLUMNS)).toEqual(comparable(overRest.stored, DOOR_COLUMNS));
+  });
+});
+
+async function valuesFor(row: Row, world: World): Promise<(readonly [string, unknown])[]> {
+  const parameters = await parametersOf(row);
+  return parameters.map((parameter) => [parameter.names[0] ?? '', rightValue(row, parameter, world)] as const);
+}
+
+interface Operation {
+  readonly name: string;
+  readonly variables: Readonly<Record<string, unknown>>;
+}
+
+class Captured extends Error {}
+
+/** The operation that the row would run in this world. */
+async function operationOf(row: Row, world: World): Promise<Operation> {
+  let captured: Operation | undefined;
+  const bag = buildBag(Object.entries(bodyOf(await valuesFor(row, world))));
+  const call: Parameters<Row['run']>[0] = {
+    input: inputOf(bag, paramsIn(row.path, pathIn(world, row.path))),
+    upload: undefined,
+    execute: (name, variables) => {
+      captured = { name, variables };
+      throw new Captured();
+    },
+    view: () => ({ dialect: 'standard', apiUrl: '', product: { name: '', version: '', baseUrl: '' } }),
+    identify: async () => undefined,
+    identified: () => true,
+  };
+  try {
+    await row.run(call);
+  } catch (error) {
+    if (!(error instanceof Captured)) throw error;
+  }
+  if (!captured) throw new Error(`The row ${row.path} ran no operation.`);
+  return captured;
+}
+
+function paramsIn(pattern: string, path: string): Record<string, string> {
+  const values = path.split('/');
+  return Object.fromEntries(
+    pattern
+      .split('/')
+      .flatMap((part, at) => (part.startsWith(':') ? [[part.slice(1), decodeURIComponent(values[at] ?? '')]] : [])),
+  );
+}
+
+async function ask({ name, variables }: Operation, token: string): Promise<{ status: number; text: string }> {
+  const document = documents.get(name);
+  if (!document) throw new Error(`There is no operation ${name}.`);
+  const response = await fetch(`${app.baseUrl}/graphql`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
+    body: JSON.stringify({ query: print(document), variables }),
+  });
+  return { status: response.status, text: await response.text() };
+}
