@@ -60,6 +60,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
     port,
     log: ctx.log,
     trustedProxies: settings.TRUSTED_PROXIES,
+    isHttps: ctx.installation.baseUrl.startsWith('https:'),
     mounts: [
       ...healthMounts({ database: () => checkDatabase(ctx), worker: () => checkWorker(options) }),
       { prefix: '/graphql', handle: graphql.handle, upgrade: graphql.upgrade },

@@ -18,19 +18,31 @@ export interface Exchange {
 interface Surroundings {
   readonly log: Log;
   readonly ipAddress: string;
+  /** The world reaches this server by https only. */
+  readonly isHttps: boolean;
+}
+
+/** What every answer carries, those to unreadable requests included. Two years is what browsers' preload lists ask for. */
+export function safetyHeaders(isHttps: boolean): Readonly<Record<string, string>> {
+  return {
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    // Pages with scripts or styles of their own set a wider policy; nothing of ours may ever be framed.
+    'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+    'X-Frame-Options': 'DENY',
+    ...(isHttps ? { 'Strict-Transport-Security': 'max-age=63072000' } : {}),
+  };
 }
 
 /** Numbers the request, sets the default headers, and logs the line when the answer has gone or broken off. */
-export function beginExchange(req: IncomingMessage, res: ServerResponse, { log, ipAddress }: Surroundings): Exchange {
+export function beginExchange(req: IncomingMessage, res: ServerResponse, around: Surroundings): Exchange {
+  const { log, ipAddress, isHttps } = around;
   const startedAt = performance.now();
   const given = req.headers['x-request-id'];
   const requestId = typeof given === 'string' && REQUEST_ID_PATTERN.test(given) ? given : randomUUID();
   const exchange: Exchange = { requestId, ipAddress, log: log.with({ requestId }), route: '-' };
   res.setHeader('X-Request-Id', requestId);
-  res.setHeader('X-Content-Type-Options', 'nosniff');
-  res.setHeader('Referrer-Policy', 'no-referrer');
-  // Pages with scripts or styles of their own set a wider policy; nothing of ours may ever be framed.
-  res.setHeader('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'");
+  for (const [name, value] of Object.entries(safetyHeaders(isHttps))) res.setHeader(name, value);
   res.on('close', () => {
     const durationMs = Math.round((performance.now() - startedAt) * 10) / 10;
     const complete = res.writableFinished;

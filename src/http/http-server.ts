@@ -9,7 +9,7 @@ import { messageOf } from '../lib/errors.ts';
 import { isUnavailable, UNAVAILABLE_MESSAGE, UNAVAILABLE_RETRY_SECONDS } from '../lib/is-unavailable.ts';
 import type { Log } from '../lib/log.ts';
 import { clientAddressReader } from './client-address.ts';
-import { beginExchange, type Exchange } from './exchange.ts';
+import { beginExchange, safetyHeaders, type Exchange } from './exchange.ts';
 import { sendJson } from './send-json.ts';
 
 // Decision D3: request line and headers up to 64 KiB (whole HTML documents arrive in query strings), and some room.
@@ -41,6 +41,8 @@ export interface HttpServerOptions {
   readonly log: Log;
   /** Addresses and networks (CIDR) whose `X-Forwarded-For` is believed. */
   readonly trustedProxies?: readonly string[];
+  /** The world reaches this server by https only: answers then say so. */
+  readonly isHttps?: boolean;
 }
 
 export interface HttpServer {
@@ -62,7 +64,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   server.setTimeout(STALLED_SOCKET_TIMEOUT_MS);
   server.on('request', (req, res) => {
     if (state.closing) res.setHeader('Connection', 'close');
-    void serve(req, res, beginExchange(req, res, { log: options.log, ipAddress: addressOf(req) }), options.mounts);
+    const around = { log: options.log, ipAddress: addressOf(req), isHttps: options.isHttps === true };
+    void serve(req, res, beginExchange(req, res, around), options.mounts);
   });
   server.on('upgrade', (req, socket, head) => {
     state.upgraded.add(socket);
@@ -74,7 +77,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     if ('setTimeout' in socket && typeof socket.setTimeout === 'function') socket.setTimeout(0);
     mount.upgrade(req, socket, head, addressOf(req));
   });
-  server.on('clientError', answerUnreadable);
+  server.on('clientError', (error, socket) => answerUnreadable(error, socket, options.isHttps === true));
   await listen(server, options);
   const address = server.address();
   return {
@@ -129,23 +132,31 @@ function refuseUpgrade(socket: Duplex): void {
   socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
 }
 
-/** Bytes that are no HTTP request, or headers beyond the limit: a short answer where one can still be written. */
-function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+/**
+ * Bytes that are no HTTP request, or headers beyond the limit: a short answer where one can still be written, with a
+ * status that the contract knows (decision D6).
+ */
+function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex, isHttps: boolean): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const [status, reason, message] =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? [
-          431,
-          'Request Header Fields Too Large',
-          'The address and headers of a request may have 64 KiB; send long values in the body.',
-        ]
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? [408, 'Request Timeout', 'The request did not arrive in time.']
-        : [400, 'Bad Request', 'This is not a readable HTTP request.'];
+  const { status, message } = UNREADABLE[error.code ?? ''] ?? NO_REQUEST;
   const body = JSON.stringify({ message });
-  const head = `HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}`;
-  socket.end(`${head}\r\n\r\n${body}`);
+  const headers = Object.entries({
+    Connection: 'close',
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': String(Buffer.byteLength(body)),
+    ...safetyHeaders(isHttps),
+  }).map(([name, value]) => `${name}: ${value}`);
+  socket.end([`HTTP/1.1 ${status}`, ...headers, '', body].join('\r\n'));
 }
+
+const NO_REQUEST = { status: '422 Unprocessable Content', message: 'This is not a readable HTTP request.' };
+const UNREADABLE: Readonly<Record<string, typeof NO_REQUEST>> = {
+  HPE_HEADER_OVERFLOW: {
+    status: '413 Content Too Large',
+    message: 'The address and headers of a request may have 64 KiB; send long values in the body.',
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: '503 Service Unavailable', message: 'The request did not arrive in time.' },
+};
 
 function listen(server: Server, { host, port }: HttpServerOptions): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -124,7 +124,12 @@ async function partOf(message: InboxMessage, part: string): Promise<Answer | und
   if (part === 'text') return text === null ? undefined : { status: 200, type: 'text/plain', body: text };
   return html === null
     ? undefined
-    : { status: 200, type: 'text/html', body: html, headers: { 'Content-Security-Policy': MAIL_POLICY } };
+    : {
+        status: 200,
+        type: 'text/html',
+        body: html,
+        headers: { 'Content-Security-Policy': MAIL_POLICY, 'X-Frame-Options': 'SAMEORIGIN' },
+      };
 }
 
 function refusal(isJson: boolean, status: number, text: string): Answer {
