@@ -130,21 +130,22 @@ const ALONE = '=';
 
 interface Within {
   readonly path: readonly string[];
-  /** Types on the way here: one that holds itself is walked once. */
-  readonly types: readonly string[];
+  /** Types that were walked: one that comes twice, or holds itself, is walked once. */
+  readonly types: Set<string>;
   readonly isOneOf: boolean;
 }
 
 function placesOf(
   inputs: readonly (GraphQLArgument | GraphQLInputField)[],
-  { path, types, isOneOf }: Within = { path: [], types: [], isOneOf: false },
+  { path, types, isOneOf }: Within = { path: [], types: new Set(), isOneOf: false },
 ): Place[] {
   return inputs.flatMap(({ name, type }): Place[] => {
     const named = getNamedType(type);
     const here = [...path, isOneOf ? ALONE + name : name];
     if (!isInputObjectType(named)) return [{ path: here, type: isEnumType(named) ? 'String' : named.name }];
-    if (types.includes(named.name)) return [];
-    const inside = { path: here, types: [...types, named.name], isOneOf: named.isOneOf };
+    if (types.has(named.name)) return [];
+    types.add(named.name);
+    const inside = { path: here, types, isOneOf: named.isOneOf };
     return placesOf(Object.values(named.getFields()), inside);
   });
 }
