@@ -40,8 +40,8 @@ export async function campaignWorld(
   const list = await newList(ctx);
   const { customerId } = list;
   await ctx.db.execute(
-    sql`INSERT INTO subscriber (customer_id, list_id, email, email_key, status, fields)
-        SELECT ${customerId}, ${list.id}, 'p' || n || '@example.org', 'p' || n || '@example.org', 'subscribed', jsonb_build_object('FIRST_NAME', 'Name' || n)
+    sql`INSERT INTO subscriber (customer_id, list_id, email, email_key, status, tags, fields)
+        SELECT ${customerId}, ${list.id}, 'p' || n || '@example.org', 'p' || n || '@example.org', 'subscribed', '{}', jsonb_build_object('FIRST_NAME', 'Name' || n)
           FROM generate_series(1, ${recipients}::int) n`,
   );
   const settings = {

@@ -13,20 +13,30 @@ export interface ConsentEvent extends SubscriberKey {
 /** Events shown per person: the newest; nobody changes his mind more often in good faith. */
 const EVENTS_MAX = 100;
 
-/** The histories of several people of one customer, in the order asked for, in one statement. */
+/**
+ * The histories of several people of one customer, in the order asked for, in one statement. An import writes no entry
+ * for those it puts on the list as subscribed, which would double what it writes: their row says it, and here it is
+ * read from there. Whoever came otherwise, or with another status, has an entry of that moment.
+ */
 export async function consentHistories(
   db: Queryable,
   customerId: bigint,
   keys: readonly SubscriberKey[],
 ): Promise<ConsentEvent[][]> {
   const rows = await db.query<ConsentEvent>(sql`
-    SELECT e.customer_id AS "customerId", e.list_id AS "listId", e.subscriber_id AS id, e.status, e.source,
+    SELECT ${customerId}::bigint AS "customerId", k.list_id AS "listId", k.id, e.status, e.source,
            e.ip_address AS "ipAddress", e.at
       FROM unnest(${keys.map((key) => key.listId)}::bigint[], ${keys.map((key) => key.id)}::bigint[]) AS k (list_id, id)
      CROSS JOIN LATERAL (
-       SELECT * FROM consent_event
-        WHERE customer_id = ${customerId} AND list_id = k.list_id AND subscriber_id = k.id
-        ORDER BY id DESC LIMIT ${EVENTS_MAX}) e
+       (SELECT id, status, source, ip_address, at FROM consent_event
+         WHERE customer_id = ${customerId} AND list_id = k.list_id AND subscriber_id = k.id
+         ORDER BY id DESC LIMIT ${EVENTS_MAX})
+       UNION ALL
+       SELECT 0, 'subscribed', s.source, s.ip_address, s.created_at FROM subscriber s
+        WHERE s.customer_id = ${customerId} AND s.list_id = k.list_id AND s.id = k.id AND s.source LIKE 'import:%'
+          AND NOT EXISTS (SELECT 1 FROM consent_event f
+                           WHERE f.customer_id = ${customerId} AND f.list_id = k.list_id AND f.subscriber_id = k.id
+                             AND f.at <= s.created_at)) e
      ORDER BY e.id`);
   const bySubscriber = Map.groupBy(rows, (event) => event.id);
   return keys.map((key) => bySubscriber.get(key.id) ?? []);

@@ -5,9 +5,11 @@
 import { sql, type Queryable } from '../../../db/database.ts';
 import { enqueue } from '../../../jobs/define-job.ts';
 import { notifyUnsubscribesJob } from '../../../jobs/audience-jobs.ts';
+import { emailKey } from '../../../lib/text.ts';
 import type { Context } from '../../context.ts';
 import type { MailList } from '../list.ts';
 import type { SubscriberKey } from '../subscriber-store.ts';
+import { isSuppressed } from '../suppression.ts';
 import { mailSenderOf, type MailSender } from './compile-list-mail.ts';
 import { mailOfList } from './list-mail-store.ts';
 import type { ListMail } from './list-mail.ts';
@@ -73,6 +75,10 @@ export async function unsubscribeDigest(ctx: Context, list: ListKey): Promise<Un
       FROM notice n`);
   const sender = await mailSenderOf(ctx.db, list);
   if (!notices?.lastId || !sender) return undefined;
+  if (await isSuppressed(ctx.db, { customerId: list.customerId, emailKey: emailKey(sender.contact.email) })) {
+    await endUnsubscribeDigest(ctx, list, notices.lastId);
+    return undefined;
+  }
   const { lastId, count, people: named } = notices;
   const others = count - (named?.length ?? 0);
   const people = [...(named ?? []), ...(others > 0 ? [`and ${others} more`] : [])].join('\n');
