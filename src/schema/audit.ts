@@ -21,7 +21,7 @@ export function auditEntryOf({ operation, args, result, ctx }: MutationDone): Au
   const given = inputsOf(args);
   const actor = actorOf(ctx, result);
   return {
-    customerId: idIn(result, 'customerId') ?? actor?.customerId ?? 0n,
+    customerId: ownerOf(result) ?? actor?.customerId ?? 0n,
     actor,
     operation,
     targetUid: uidOf(result) ?? targetIn(given),
@@ -44,6 +44,12 @@ function actorOf({ viewer }: GraphqlContext, result: unknown): AuditActor | null
   if (viewer) return viewer;
   const [customerId, userId] = [idIn(result, 'customerId'), idIn(result, 'userId')];
   return customerId !== undefined && userId !== undefined ? { customerId, userId } : null;
+}
+
+/** Whose things were changed: a row says whose it is, and a customer is its own. */
+function ownerOf(result: unknown): bigint | undefined {
+  const isCustomer = typeof result === 'object' && result !== null && 'isHouse' in result;
+  return idIn(result, isCustomer ? 'id' : 'customerId');
 }
 
 function uidOf(result: unknown): string | null {

@@ -61,7 +61,8 @@ describe.each(mutations.map((mutation) => ({ name: mutation.name, mutation })))(
     ]);
     const [row] = rows;
     if (name !== 'logIn') expect(row?.['token_uid']).toMatch(/^[0-9a-f]{13}$/);
-    if (!isForAdmins(mutation)) expect(row).toMatchObject({ customer_id: world.customerId });
+    if (!isForAdmins(mutation) || /^(update|enable|disable)Customer$/.test(name))
+      expect(row).toMatchObject({ customer_id: world.customerId });
     // Names of inputs may be kept, and the uid of what it was done to; nothing else that was given.
     const kept = JSON.stringify(
       { ...row, target_uid: null, operation: '', fields: [], ip_address: '' },
@@ -127,4 +128,60 @@ test('what was done is answered although its row could not be written, and the l
   });
   await trail.close();
   expect(lines.join()).toContain('audit.not_written');
+});
+
+describe('reading', () => {
+  const TRAIL = `query ($customerUid: String, $everybody: Boolean, $after: String) {
+    auditEvents(first: 3, customerUid: $customerUid, everybody: $everybody, after: $after) {
+      nodes { at operation targetUid fields door ipAddress userEmail tokenKind isByOperator customerUid }
+      pageInfo { hasNextPage endCursor } } }`;
+  const read = async (token: string, variables: object = {}) => {
+    const response = await fetch(`${app.baseUrl}/graphql`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
+      body: JSON.stringify({ query: TRAIL, variables }),
+    });
+    return JSON.parse(await response.text());
+  };
+  const patch = (path: string, token: string, body: object) => app.rest(path, { method: 'PATCH', token, body });
+
+  test('a customer reads its own trail, page by page, and sees that the operator acted, not who', async () => {
+    const world = await newWorld(app, smtp);
+    for (const name of ['A', 'B', 'C']) await patch(`/lists/${world.listUid}`, world.token, { name });
+    await patch(`/customers/${world.customerUid}`, app.adminToken, { first_name: 'New' });
+    const { nodes, pageInfo } = (await read(world.token)).data.auditEvents;
+    expect(nodes).toMatchObject([
+      {
+        operation: 'updateCustomer',
+        isByOperator: true,
+        userEmail: null,
+        ipAddress: null,
+        fields: expect.arrayContaining(['firstName']),
+      },
+      {
+        operation: 'updateList',
+        isByOperator: false,
+        userEmail: world.email,
+        ipAddress: '127.0.0.1',
+        targetUid: world.listUid,
+      },
+      { operation: 'updateList' },
+    ]);
+    const rest = (await read(world.token, { after: pageInfo.endCursor })).data.auditEvents;
+    expect(rest).toMatchObject({ nodes: [{ operation: 'updateList' }], pageInfo: { hasNextPage: false } });
+  });
+
+  test("only an administrator reads others', and everybody's", async () => {
+    const [one, other] = [await newWorld(app, smtp), await newWorld(app, smtp)];
+    await patch(`/lists/${one.listUid}`, one.token, { name: 'Mine' });
+    for (const variables of [{ customerUid: one.customerUid }, { everybody: true }])
+      expect((await read(other.token, variables)).errors[0].extensions.code).toBe('FORBIDDEN');
+    expect((await read(other.token)).data.auditEvents.nodes).toEqual([]);
+    const seen = (await read(app.adminToken, { customerUid: one.customerUid })).data.auditEvents.nodes;
+    expect(seen).toMatchObject([{ operation: 'updateList', userEmail: one.email }]);
+    const all = (await read(app.adminToken, { everybody: true })).data.auditEvents.nodes;
+    expect(all[0]).toMatchObject({ operation: 'updateList', customerUid: one.customerUid });
+    for (const after of ['x', '-1', '9'.repeat(30)])
+      expect((await read(one.token, { after })).errors[0].message).toMatch(/cursor|invalid/i);
+  });
 });

@@ -69,5 +69,5 @@ async function eraseSlice(db: Queryable, table: string, customerId: bigint): Pro
 async function eraseOwnTrail(db: Queryable, customerId: bigint): Promise<void> {
   await db.execute(sql`
     DELETE FROM hot.audit_event
-     WHERE customer_id = ${customerId} AND actor_customer_id IS NOT DISTINCT FROM ${customerId}`);
+     WHERE customer_id = ${customerId} AND coalesce(actor_customer_id, ${customerId}) = ${customerId}`);
 }
