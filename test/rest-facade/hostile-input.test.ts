@@ -25,7 +25,9 @@ import {
 const TABLE_OF_STATUSES = new Set([200, 201, 401, 403, 404, 413, 415, 422, 429, 503]);
 const MILLION = 'x'.repeat(1_000_000);
 /** Rows that take a thing in a certain state only. */
-const NEEDS_STATE = new Set(['/campaigns/:uid/pause', '/campaigns/:uid/resume']);
+const NEEDS_STATE = new Set(['/campaigns/:uid/pause', '/campaigns/:uid/resume', '/payments/:uid/approve']);
+/** What belongs to the house and is shown to everybody. */
+const NOBODYS = new Set(['/plans/:uid']);
 
 const texts: [string, unknown][] = [
   ['a list', ['x']],
@@ -224,7 +226,7 @@ describe.each(cases)('$name', ({ row, method }) => {
 
   test("does not take another tenant's uid, in the path or in a parameter", { timeout: 60_000 }, async () => {
     // To an administrator no customer is foreign, and the public has none.
-    if (row.access === 'admin' || row.access === 'public') return;
+    if (row.access === 'admin' || row.access === 'public' || NOBODYS.has(row.path)) return;
     const world = await newWorld(app, smtp);
     const before = await stateOf(app, tables);
     if (row.path.includes(':')) {

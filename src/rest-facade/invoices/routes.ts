@@ -1,0 +1,89 @@
+/** Invoices, and paying them by transfer: extensions of the contract, behind every `checkout_url`. */
+import type { RestPaymentFragment } from '../../generated/operations.ts';
+import { created, done, ok, page, type Answer } from '../answer.ts';
+import { pageArguments } from '../dialects.ts';
+import { endpoint } from '../endpoint.ts';
+import { answersBody, answersCreated, answersPage } from '../shapes.ts';
+import { presentInvoice, presentInvoiceRow, presentPayment } from './present.ts';
+import { invoiceRowShape, oneInvoiceShape, paymentActionShape, paymentShape } from './shapes.ts';
+
+export const invoiceRows = [
+  endpoint({
+    method: 'GET',
+    path: '/invoices',
+    access: 'token',
+    summary: 'The invoices of the customer, the oldest first; administrators name one by `customer_uid`.',
+    answers: answersPage(invoiceRowShape),
+    operation: 'Invoices',
+    variables: (input) => ({ ...pageArguments(input), customerUid: input.text('customer_uid') }),
+    present: ({ invoicesPage }) => page(invoicesPage, presentInvoiceRow),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/invoices/:uid',
+    access: 'token',
+    summary: 'One invoice with its lines, what was tried to pay it, and how to.',
+    answers: answersBody(oneInvoiceShape),
+    operation: 'Invoice',
+    variables: (input) => ({ uid: input.param('uid') }),
+    present: ({ invoice }) => ok({ invoice: presentInvoice(invoice) }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/invoices/:uid/claim',
+    access: 'token',
+    summary: 'Says that it was paid by transfer; an administrator looks and approves. Twice is once.',
+    answers: answersCreated(paymentActionShape),
+    operation: 'ClaimPayment',
+    variables: (input) => ({ input: { invoiceUid: input.param('uid'), note: input.text('note') } }),
+    present: ({ claimPayment }) => created('Payment waits for approval', paymentBody(claimPayment)),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/invoices/:uid/pay',
+    access: 'admin',
+    summary: 'Records money that came: the invoice is paid, and what it was for happens.',
+    answers: answersBody(paymentActionShape),
+    operation: 'RecordPayment',
+    variables: (input) => ({ input: { invoiceUid: input.param('uid'), note: input.text('note') } }),
+    present: ({ recordPayment }) => acted('Invoice was paid', recordPayment),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/payments',
+    access: 'admin',
+    summary: 'Payments of all customers that wait for approval, or those with another `payment_status`.',
+    answers: answersPage(paymentShape),
+    operation: 'Payments',
+    variables: (input) => ({ ...pageArguments(input), status: input.text('payment_status') }),
+    present: ({ paymentsPage }) => page(paymentsPage, presentPayment),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/payments/:uid/approve',
+    access: 'admin',
+    summary: 'The money is there: the invoice is paid, and what it was for happens. Twice is once.',
+    answers: answersBody(paymentActionShape),
+    operation: 'ApprovePayment',
+    variables: (input) => ({ uid: input.param('uid') }),
+    present: ({ approvePayment }) => acted('Payment was approved', approvePayment),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/payments/:uid/reject',
+    access: 'admin',
+    summary: 'The money is not there; the customer may claim it again. Twice is once.',
+    answers: answersBody(paymentActionShape),
+    operation: 'RejectPayment',
+    variables: (input) => ({ uid: input.param('uid'), reason: input.text('reason') }),
+    present: ({ rejectPayment }) => acted('Payment was rejected', rejectPayment),
+  }),
+];
+
+function acted(message: string, payment: RestPaymentFragment): Answer {
+  return done(message, paymentBody(payment));
+}
+
+function paymentBody(payment: RestPaymentFragment) {
+  return { payment_uid: payment.uid, invoice_uid: payment.invoice.uid, payment: presentPayment(payment) };
+}

@@ -1,0 +1,114 @@
+/** Plans (specification 4.9; decision D33), and the currencies of their prices. */
+import { created, done, ok } from '../answer.ts';
+import { pageArguments, PER_PAGE_MAX } from '../dialects.ts';
+import { endpoint } from '../endpoint.ts';
+import type { Input } from '../input.ts';
+import { answersBody, answersCreated } from '../shapes.ts';
+import { presentPlan } from './present.ts';
+import { currenciesShape, onePlanShape, planActionShape, planDeletedShape, plansShape } from './shapes.ts';
+
+export const planRows = [
+  endpoint({
+    method: 'GET',
+    path: '/plans',
+    access: 'token',
+    summary: 'The plans in their order, all at once or by `page` and `per_page`; an array in both dialects.',
+    answers: answersBody(plansShape),
+    operation: 'Plans',
+    variables: (input) => {
+      const window = pageArguments(input);
+      // A bare array has no sign that there is more: who does not ask for pages gets everything.
+      return input.has('page') || input.has('per_page') ? window : { page: 1, perPage: PER_PAGE_MAX };
+    },
+    present: ({ plansPage }) => ok(plansPage.nodes.map(presentPlan)),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/plans',
+    access: 'admin',
+    summary: 'Makes a plan. The currency is named by `currency_id` (see `/currencies`) or `currency_code`.',
+    answers: answersCreated(planActionShape),
+    required: ['name', 'price', 'frequency_amount', 'frequency_unit'],
+    operation: 'CreatePlan',
+    variables: (input) => ({
+      input: {
+        ...fields(input),
+        name: input.text('name') ?? '',
+        price: input.text('price') ?? '',
+        frequencyAmount: input.integer('frequency_amount') ?? 0,
+        frequencyUnit: input.text('frequency_unit') ?? '',
+      },
+    }),
+    fieldName,
+    present: ({ createPlan }) =>
+      created('Plan was successfully created', { plan_uid: createPlan.uid, plan: presentPlan(createPlan) }),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/plans/:uid',
+    access: 'token',
+    summary: 'One plan: on offer, or one that the caller has or had.',
+    answers: answersBody(onePlanShape),
+    operation: 'Plan',
+    variables: (input) => ({ uid: input.param('uid') }),
+    present: ({ plan }) => ok({ plan: presentPlan(plan) }),
+  }),
+  endpoint({
+    method: 'PATCH',
+    path: '/plans/:uid',
+    access: 'admin',
+    summary: 'Changes what is given. `status` `inactive` archives it: nobody new can have it then.',
+    answers: answersBody(planActionShape),
+    operation: 'UpdatePlan',
+    variables: (input) => ({
+      input: {
+        ...fields(input),
+        uid: input.param('uid'),
+        name: input.text('name'),
+        price: input.text('price'),
+        frequencyAmount: input.integer('frequency_amount'),
+        frequencyUnit: input.text('frequency_unit'),
+        status: input.text('status'),
+      },
+    }),
+    fieldName,
+    present: ({ updatePlan }) =>
+      done('Plan was successfully updated', { plan_uid: updatePlan.uid, plan: presentPlan(updatePlan) }),
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/plans/:uid',
+    access: 'admin',
+    summary: 'Deletes a plan that no subscription lives on.',
+    answers: answersBody(planDeletedShape),
+    operation: 'DeletePlan',
+    variables: (input) => ({ uid: input.param('uid') }),
+    present: ({ deletePlan: { uid } }) => done('Deleted', { plan_uid: uid }),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/currencies',
+    access: 'token',
+    summary: 'The currencies of ISO 4217 in the order of their codes, with the numbers that `currency_id` takes.',
+    answers: answersBody(currenciesShape),
+    operation: 'Currencies',
+    variables: () => ({}),
+    present: ({ currencies }) => ok(currencies),
+  }),
+];
+
+function fields(input: Input) {
+  const options = input.plainObject('options');
+  return {
+    currencyId: input.integer('currency_id'),
+    currencyCode: input.text('currency_code'),
+    color: input.nullableText('color'),
+    customOrder: input.integer('custom_order'),
+    options: options && { ...options },
+  };
+}
+
+/** Options keep their names. */
+function fieldName(path: string): string | undefined {
+  return path.startsWith('options.') ? path : undefined;
+}

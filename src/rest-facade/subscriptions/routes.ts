@@ -1,0 +1,178 @@
+/** Subscriptions (specification 4.8, and the rows of 4.7 that give customers plans; decisions D34 to D36). */
+import type { RestSubscriptionFragment } from '../../generated/operations.ts';
+import { created, done, ok, page, type Answer } from '../answer.ts';
+import { pageArguments } from '../dialects.ts';
+import { endpoint } from '../endpoint.ts';
+import type { Input } from '../input.ts';
+import { answersBody, answersCreated, answersPage } from '../shapes.ts';
+import { presentChange, presentSubscription, presentSubscriptionRow, presentWithHistory } from './present.ts';
+import {
+  customerSubscriptionShape,
+  oneSubscriptionShape,
+  planAssignedShape,
+  planChangedShape,
+  subscriptionActionShape,
+  subscriptionCreatedShape,
+  subscriptionRowShape,
+} from './shapes.ts';
+
+const SWITCHED = 'Customer was changed to new plan';
+const WAITING = 'Customer was changed to new plan, which begins when the invoice is paid';
+
+export const subscriptionRows = [
+  endpoint({
+    method: 'GET',
+    path: '/subscriptions',
+    access: 'admin',
+    summary: 'Subscriptions of all customers, the oldest first; of one plan with `plan_uid`.',
+    answers: answersPage(subscriptionRowShape),
+    operation: 'Subscriptions',
+    variables: (input) => ({
+      ...pageArguments(input),
+      planUid: input.text('plan_uid') || undefined,
+      customerUid: input.text('customer_uid') || undefined,
+    }),
+    present: ({ subscriptionsPage }) => page(subscriptionsPage, presentSubscriptionRow),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/subscriptions',
+    access: 'admin',
+    summary: 'Gives a customer a subscription: `pending` with an invoice when the plan costs something, else `active`.',
+    answers: answersCreated(subscriptionCreatedShape),
+    required: ['customer_uid', 'plan_uid'],
+    operation: 'CreateSubscription',
+    variables: (input) => ({
+      input: {
+        customerUid: input.text('customer_uid') ?? '',
+        planUid: input.text('plan_uid') ?? '',
+        disableBilling: input.flag('disable_billing'),
+      },
+    }),
+    present: ({ createSubscription }) =>
+      created('Subscription was successfully created', presentChange(createSubscription)),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/subscriptions/:uid',
+    access: 'admin',
+    summary: 'One subscription with its renewal history.',
+    answers: answersBody(oneSubscriptionShape),
+    operation: 'PlanSubscription',
+    variables: (input) => ({ uid: input.param('uid') }),
+    present: ({ subscription }) => ok({ subscription: presentWithHistory(subscription) }),
+  }),
+  endpoint({
+    method: 'PATCH',
+    path: '/subscriptions/:uid',
+    access: 'admin',
+    summary: 'Sets its end, its period, or options of its own over those of the plan.',
+    answers: answersBody(subscriptionActionShape),
+    operation: 'UpdateSubscription',
+    variables: (input) => ({ input: { ...changes(input), uid: input.param('uid') } }),
+    fieldName,
+    present: ({ updateSubscription }) => acted('Subscription was successfully updated', updateSubscription),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/subscriptions/:uid/activate',
+    access: 'admin',
+    summary: 'Lets it run without payment: one that waits starts, one that is due is renewed, a cancelled one goes on.',
+    answers: answersBody(subscriptionActionShape),
+    operation: 'ActivateSubscription',
+    variables: (input) => ({ uid: input.param('uid') }),
+    present: ({ activateSubscription }) => acted('Subscription was activated', activateSubscription),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/subscriptions/:uid/cancel',
+    access: 'admin',
+    summary: 'Lets it run to the end of its period and no further.',
+    answers: answersBody(subscriptionActionShape),
+    operation: 'CancelSubscription',
+    variables: (input) => ({ uid: input.param('uid') }),
+    present: ({ cancelSubscription }) => acted('Subscription was cancelled', cancelSubscription),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/subscriptions/:uid/terminate',
+    access: 'admin',
+    summary: 'Ends it at once.',
+    answers: answersBody(subscriptionActionShape),
+    operation: 'TerminateSubscription',
+    variables: (input) => ({ uid: input.param('uid') }),
+    present: ({ terminateSubscription }) => acted('Subscription was terminated', terminateSubscription),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/customers/:uid/assign-plan/:plan_uid',
+    access: 'admin',
+    summary: 'Gives a customer a plan without billing: what it had ends, the new one runs at once.',
+    answers: answersBody(planAssignedShape),
+    operation: 'AssignPlan',
+    variables: planOfCustomer,
+    present: ({ assignPlan }) =>
+      done('Customer was assigned to plan', {
+        customer_uid: assignPlan.customerUid,
+        plan_uid: assignPlan.plan.uid,
+        subscription_uid: assignPlan.uid,
+        subscription: presentSubscription(assignPlan),
+      }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/customers/:uid/change-plan/:plan_uid',
+    access: 'admin',
+    summary: 'Moves a customer to another plan, charging the difference; at once when nothing is due.',
+    answers: answersBody(planChangedShape),
+    operation: 'ChangePlan',
+    variables: planOfCustomer,
+    present: ({ changePlan }, _view, input) =>
+      done(changePlan.invoice ? WAITING : SWITCHED, {
+        customer_uid: changePlan.subscription.customerUid,
+        plan_uid: input.param('plan_uid'),
+        ...presentChange(changePlan),
+      }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/customers/:uid/subscription/update',
+    access: 'admin',
+    summary: 'Sets end, period or own options of the subscription that a customer has now.',
+    answers: answersBody(customerSubscriptionShape),
+    operation: 'UpdateCustomerSubscription',
+    variables: (input) => ({ input: { ...changes(input), customerUid: input.param('uid') } }),
+    fieldName,
+    present: ({ updateCustomerSubscription: subscription }) =>
+      done('Subscription was successfully updated', {
+        customer_uid: subscription.customerUid,
+        subscription_uid: subscription.uid,
+        subscription: presentSubscription(subscription),
+      }),
+  }),
+];
+
+/** `disable_billing` and `gateway` may come along and mean nothing here (decision D35). */
+function planOfCustomer(input: Input) {
+  return { input: { customerUid: input.param('uid'), planUid: input.param('plan_uid') } };
+}
+
+function changes(input: Input) {
+  const options = input.plainObject('options');
+  return {
+    endsAt: input.time('ends_at'),
+    currentPeriodEndsAt: input.time('current_period_ends_at'),
+    frequencyAmount: input.integer('frequency_amount'),
+    frequencyUnit: input.nullableText('frequency_unit'),
+    options: options && { ...options },
+  };
+}
+
+function acted(message: string, subscription: RestSubscriptionFragment): Answer {
+  return done(message, { subscription_uid: subscription.uid, subscription: presentSubscription(subscription) });
+}
+
+/** Options keep their names. */
+function fieldName(path: string): string | undefined {
+  return path.startsWith('options.') ? path : undefined;
+}
