@@ -128,6 +128,9 @@ function refusalOf(req: IncomingMessage, baseUrl: string): Refusal | undefined {
   if (req.method === 'POST' && !JSON_TYPE.test(req.headers['content-type'] ?? '')) {
     return { status: 415, message: 'GraphQL takes `content-type: application/json`.' };
   }
+  if ((req.headers['content-encoding'] ?? 'identity') !== 'identity') {
+    return { status: 415, message: 'Send the body without Content-Encoding.' };
+  }
   return undefined;
 }
 

@@ -4,13 +4,14 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { execute, GraphQLError, type ExecutionArgs } from 'graphql';
+import { execute, GraphQLError, type DocumentNode, type ExecutionArgs } from 'graphql';
 import { handleProtocols, makeServer, type Context, type Server, type SubscribePayload } from 'graphql-ws';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { messageOf } from '../lib/errors.ts';
 import { RATE_LIMITED_CODE, RATE_LIMITED_MESSAGE } from '../lib/rate-limit.ts';
 import { isOwnOrigin, sessionOf } from './check-origin.ts';
 import { freshContext, type GraphqlContext } from './context.ts';
+import type { Documents } from './documents.ts';
 import type { DoorOptions } from './http-door.ts';
 import {
   OPERATIONS_PER_SOCKET_MAX,
@@ -165,9 +166,9 @@ async function prepare(
   const refusal = await overLimit(context, options);
   if (refusal) return [refusal];
   try {
-    const document = documents.parse(payload.query);
+    const document = parse(documents, payload.query);
     const faults = documents.validate(document);
-    if (faults.length > 0) return faults;
+    if (faults.length > 0) return faults.map((fault) => coded(fault, 'GRAPHQL_VALIDATION_FAILED'));
     const args = {
       schema,
       document,
@@ -190,4 +191,18 @@ async function overLimit(context: GraphqlContext, { countRequest }: DoorOptions)
   if (!verdict || verdict.isAllowed) return undefined;
   const extensions = { code: RATE_LIMITED_CODE, retryAfterSeconds: verdict.resetSeconds };
   return new GraphQLError(RATE_LIMITED_MESSAGE, { extensions });
+}
+
+function parse(documents: Documents, query: string): DocumentNode {
+  try {
+    return documents.parse(query);
+  } catch (error) {
+    throw error instanceof GraphQLError ? coded(error, 'GRAPHQL_PARSE_FAILED') : error;
+  }
+}
+
+/** Mistakes in documents have the codes here that Yoga gives them over HTTP; limits have codes of their own. */
+function coded(error: GraphQLError, code: string): GraphQLError {
+  const { message, nodes, source, positions, path, extensions } = error;
+  return new GraphQLError(message, { nodes, source, positions, path, extensions: { code, ...extensions } });
 }

@@ -1,17 +1,17 @@
 /** Every route of the program carries the headers that keep browsers safe (hard case E21): found, not listed. */
 import { connect } from 'node:net';
 import { expect, test, vi } from 'vitest';
-import type { HttpServerOptions, Mount } from '../../src/http/http-server.ts';
+import type * as HttpServer from '../../src/http/http-server.ts';
 import { freePort } from '../../src/db/free-port.ts';
 import { rows } from '../../src/rest-facade/rows.ts';
 import { startRestApp } from '../support/rest-app.ts';
 
-const mounted: Mount[] = [];
+const mounted: HttpServer.Mount[] = [];
 vi.mock('../../src/http/http-server.ts', async (original) => {
-  const real = await original<typeof import('../../src/http/http-server.ts')>();
+  const real = await original<typeof HttpServer>();
   return {
     ...real,
-    startHttpServer: (options: HttpServerOptions) => {
+    startHttpServer: (options: HttpServer.HttpServerOptions) => {
       mounted.push(...options.mounts);
       return real.startHttpServer(options);
     },

@@ -88,3 +88,14 @@ test("the token's own dialect decides where the header is silent, and the instal
     data: [],
   });
 });
+
+test('a token that no database can hold is a wrong token, wherever it stands', async () => {
+  for (const broken of ['a\0b', '\ud800', 'ä'.repeat(30)]) {
+    const answers = [
+      await app.rest(`/me?api_token=${encodeURIComponent(broken.toWellFormed())}`, { token: null }),
+      await app.rest('/lists', { method: 'POST', token: null, body: { api_token: broken, name: 'x' } }),
+    ];
+    for (const { status, body } of answers)
+      expect({ status, body }).toEqual({ status: 401, body: { message: 'Unauthenticated.' } });
+  }
+});

@@ -88,6 +88,14 @@ describe('bodies', () => {
     expect((await send({ headers: json, body: broken })).status).toBe(400);
   });
 
+  test('that are zipped are refused, and the answer says why', async () => {
+    for (const encoding of ['gzip', 'br', 'deflate', 'gzip, identity']) {
+      const answer = await send({ headers: { ...json, 'content-encoding': encoding }, body });
+      expect(answer.status).toBe(415);
+      expect(answer.text).toContain('without Content-Encoding');
+    }
+  });
+
   test('above the limit are refused', async () => {
     const huge = JSON.stringify({ query: '{ me { uid } }', variables: { x: 'x'.repeat(5_000_000) } });
     expect((await send({ headers: json, body: huge })).status).toBe(413);

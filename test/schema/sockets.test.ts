@@ -105,6 +105,19 @@ test('queries run over the socket, with errors masked and checked', async () => 
   await client.dispose();
 });
 
+test.each([
+  '{ me { ',
+  '{ me { pasword } }',
+  '{ apiTokens(first: 101) { nodes { uid } } }',
+  `{ ${'me { customer '.repeat(50)} { uid } ${'} }'.repeat(50)}`,
+])('a mistake such as %s has the code that it has over HTTP', async (query) => {
+  const overHttp = (await app.run(query)).errors[0]?.extensions['code'];
+  expect(overHttp).toMatch(/^[A-Z_]+$/);
+  const client = connect(app.admin.token);
+  await expect(client.iterate({ query }).next()).rejects.toMatchObject([{ extensions: { code: overHttp } }]);
+  await client.dispose();
+});
+
 describe('a socket is closed', () => {
   test('without a valid token', async () => {
     const { closed, say } = await open();
