@@ -42,6 +42,9 @@ const CLOSE_WAIT_MS = 3_000;
 export async function startWeb(options: WebOptions): Promise<RunningWeb> {
   const { ctx, settings, port, notifications, inbox } = options;
   if (!settings.ROLES.includes('web')) return { close: async () => undefined };
+  // First: a file that cannot be used stops the start before anything is open.
+  const places =
+    settings.GEOIP_FILE === '' ? nowhere : await openGeoLocator({ file: settings.GEOIP_FILE, log: ctx.log });
   const prisma = openPrisma(ctx.database);
   const countRequest = createRequestLimit(
     { perToken: settings.RATE_LIMIT, perAddress: settings.RATE_LIMIT_STRANGERS ?? settings.RATE_LIMIT },
@@ -52,8 +55,6 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
     explorer: settings.GRAPHQL_EXPLORER === 'on',
     countRequest,
   });
-  const places =
-    settings.GEOIP_FILE === '' ? nowhere : await openGeoLocator({ file: settings.GEOIP_FILE, log: ctx.log });
   const inbound = createInbound(ctx, { webView: webViewOf, places });
   const server = await startHttpServer({
     host: settings.HOST,
