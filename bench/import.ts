@@ -2,7 +2,8 @@
  * What an import of people costs beside the least a database can do with the same file: 200,000 people in random
  * order with three fields in several scripts, by a bare COPY of the same bytes into a table without an index, and by
  * the import, upload included. Then the same file again, which changes nobody, and a COPY into a staging table with
- * one INSERT .. ON CONFLICT. Interleaved rounds on one server with its usual durability; medians.
+ * one INSERT .. ON CONFLICT; and once more into an empty list, with a thousand people erased and a thousand suppressed,
+ * none of them in the file: everybody has to be looked up in both. Interleaved rounds on one server with its usual durability; medians.
  *
  *   node bench/import.ts [--smoke] [--people 200000] [--rounds 3]      DATABASE_URL: a server of your own
  */
@@ -64,10 +65,7 @@ async function main(url: string): Promise<void> {
   const file = makeFile(PEOPLE);
   const memoryBefore = process.memoryUsage.rss();
   console.log(`${PEOPLE} people, ${(file.length / 1e6).toFixed(1)} MB, ${ROUNDS} rounds`);
-  const times = { copy: [], upsert: [], first: [], again: [], run: [] } as Record<
-    'copy' | 'upsert' | 'first' | 'again' | 'run',
-    number[]
-  >;
+  const times: Times = { copy: [], upsert: [], first: [], again: [], run: [], barred: [] };
   for (let round = 0; round < ROUNDS; round++) {
     const listUid = await makeList(ctx);
     times.copy.push(await timed(() => bareCopy(ctx, file)));
@@ -79,6 +77,11 @@ async function main(url: string): Promise<void> {
     const again = await importFile(ctx, listUid, file);
     times.again.push(again.seconds);
     expect(again.result, { added: 0, unchanged: PEOPLE });
+    await barOthers(ctx);
+    const barred = await importFile(ctx, await makeList(ctx), file);
+    times.barred.push(barred.seconds);
+    expect(barred.result, { added: PEOPLE, unchanged: 0 });
+    await database.query(sql`TRUNCATE erased_person, suppression`);
   }
   await database.close();
   report(times);
@@ -86,7 +89,18 @@ async function main(url: string): Promise<void> {
   console.log(`peak memory of this process: ${megabytes(peak)}, before the first import: ${megabytes(memoryBefore)}`);
 }
 
-function report(times: Readonly<Record<'copy' | 'upsert' | 'first' | 'again' | 'run', number[]>>): void {
+type Times = Readonly<Record<'copy' | 'upsert' | 'first' | 'again' | 'run' | 'barred', number[]>>;
+
+/** People who must not be imported, and are not in the file. */
+async function barOthers({ db, viewer }: Context): Promise<void> {
+  await db.execute(sql`
+    INSERT INTO erased_person (customer_id, digest) SELECT ${viewer?.customerId}, sha256(n::text::bytea) FROM generate_series(1, 1000) n`);
+  await db.execute(sql`
+    INSERT INTO suppression (customer_id, email_key, reason) SELECT ${viewer?.customerId}, 'barred' || n || '@elsewhere.example', 'manual'
+      FROM generate_series(1, 1000) n`);
+}
+
+function report(times: Times): void {
   const copy = median(times.copy);
   for (const [label, seconds] of [
     ['bare COPY', copy],
@@ -94,6 +108,7 @@ function report(times: Readonly<Record<'copy' | 'upsert' | 'first' | 'again' | '
     ['import into an empty list', median(times.first)],
     ['  of it the run, without upload', median(times.run)],
     ['import of the same file again', median(times.again)],
+    ['import with people barred', median(times.barred)],
   ] as const) {
     const rate = Math.round(PEOPLE / seconds).toLocaleString('en');
     console.log(
