@@ -109,6 +109,15 @@ function write(req: IncomingMessage, res: ServerResponse, { status, headers, bod
   res.end(req.method === 'HEAD' ? undefined : body);
 }
 
+/** Until the client has taken what was written, or is gone. A long download waits thousands of times: nothing may stay. */
+async function taken(res: ServerResponse): Promise<void> {
+  // Then there is nobody to tell.
+  if (res.destroyed) return;
+  const over = new AbortController();
+  const { signal } = over;
+  await Promise.race([once(res, 'drain', { signal }), once(res, 'close', { signal })]).finally(() => over.abort());
+}
+
 async function writeStream(
   req: IncomingMessage,
   res: ServerResponse,
@@ -122,7 +131,7 @@ async function writeStream(
   if (req.method !== 'HEAD') {
     for await (const piece of pieces) {
       if (res.destroyed) return;
-      if (!res.write(piece)) await Promise.race([once(res, 'drain'), once(res, 'close')]);
+      if (!res.write(piece)) await taken(res);
     }
   }
   res.end();

@@ -147,9 +147,10 @@ function noCursor(): ValidationError {
   return new ValidationError({ after: ['This is no cursor of this log.'] });
 }
 
+/** An erased person's rows are kept for the sums, as those of number 0. */
 function headOf(
   { uid }: LoggedCampaign,
   { time, subscriberId, email }: { time: string; subscriberId: bigint; email: string | null },
 ): LogCell[] {
-  return [time, uid, subscriberUid(subscriberId), email];
+  return [time, uid, subscriberId > 0n ? subscriberUid(subscriberId) : null, email];
 }
