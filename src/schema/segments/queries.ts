@@ -145,14 +145,15 @@ builder.queryField('segmentPreview', (t) =>
   }),
 );
 
-builder.prismaObjectField(Segment, 'subscribers', (t) =>
+// Not a field of the segment: for a page of segments it would be as many walks.
+builder.queryField('segmentSubscribers', (t) =>
   t.connection(
     {
       type: Subscriber,
-      description: 'The people the segment picks, the oldest first.',
+      description: 'The people a segment picks, the oldest first.',
       authScopes: readingPeople,
-      select: { uid: true },
-      resolve: async ({ uid }, args, ctx) => connection(ctx, await ownSegment(ctx, uid), args),
+      args: { uid: t.arg.string({ required: true }) },
+      resolve: async (_root, { uid, ...args }, ctx) => connection(ctx, await ownSegment(ctx, uid), args),
     },
     { name: 'SegmentSubscribersConnection' },
     { name: 'SegmentSubscribersEdge' },

@@ -52,16 +52,19 @@ async function readWithLimits<T>(ctx: Context, read: (reading: Reading) => Promi
 
 /**
  * Until the transaction ends, sets are joined in one pass each. Statistics lag behind tables that grow as fast as
- * these: a plan that takes a set for tiny would read all of it again for every person. Compiling such statements to
- * machine code costs more than it saves.
+ * these: a plan that takes a set for tiny would read all of it again for every person. Every set is
+ * asked of the same people, so there is no better order of joins to be looked for, which takes half a second for twenty
+ * of them; and compiling such statements to machine code costs more than it saves.
  */
 export async function joinByPasses(db: Queryable): Promise<void> {
   await db.query(
-    sql`SELECT set_config('enable_nestloop', 'off', true), set_config('jit', 'off', true), set_config('timezone', 'UTC', true)`,
+    sql`SELECT set_config('enable_nestloop', 'off', true), set_config('join_collapse_limit', '1', true), set_config('jit', 'off', true),
+               set_config('timezone', 'UTC', true)`,
   );
 }
 
 /** Ends what `joinByPasses` began, for a transaction that goes on to other things. */
 export async function joinAsUsual(db: Queryable): Promise<void> {
   await db.execute(sql`SET LOCAL enable_nestloop TO DEFAULT`);
+  await db.execute(sql`SET LOCAL join_collapse_limit TO DEFAULT`);
 }

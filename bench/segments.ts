@@ -1,0 +1,185 @@
+/**
+ * Segments of a large list: how long counting a rule takes, a page of its people, and planning a campaign's audience by
+ * it, slice by slice. Five campaigns with a ledger row a person and opens of half of the people stand behind the list.
+ * Events themselves are not filled: rules read what a person did with a campaign from one row (hot.recipient_activity).
+ *
+ *   node bench/segments.ts [--smoke] [--people 1000000]
+ */
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { startScratchPostgres } from '../scripts/scratch-postgres.ts';
+import { openDatabase, sql, type Database } from '../src/db/database.ts';
+import { migrate, readMigrations } from '../src/db/migrate.ts';
+import { runMigrations } from 'graphile-worker';
+import {
+  audienceSlice,
+  countPeople,
+  peopleByKey,
+  type RuleOfList,
+} from '../src/domain/audience/segments/segment-people.ts';
+import { parseRule } from '../src/domain/audience/segments/parse-rule.ts';
+import type { Context } from '../src/domain/context.ts';
+import { systemClock } from '../src/lib/clock.ts';
+import { silentLog } from '../src/lib/log.ts';
+import { createHookBus } from '../src/plugin-host/hook-bus.ts';
+
+const { values } = parseArgs({ options: { smoke: { type: 'boolean', default: false }, people: { type: 'string' } } });
+const PEOPLE = Number(values.people ?? (values.smoke ? 5_000 : 1_000_000));
+const CAMPAIGNS = 5;
+const ROUNDS = values.smoke ? 1 : 3;
+const SLICE_ROWS = 10_000;
+/** As the product's own embedded server runs. */
+const DURABLE = ['fsync=on', 'synchronous_commit=on', 'full_page_writes=on', 'autovacuum=on', 'shared_buffers=256MB'];
+const MIGRATIONS = path.resolve(import.meta.dirname, '../prisma/migrations');
+
+const VIPS = { tags: { hasAny: ['vip'] } };
+const IN_VIENNA = { field: { tag: 'CITY', text: { is: 'wien 70' } } };
+const ADULTS = { field: { tag: 'AGE', number: { gte: 18 } } };
+const BIRTHDAY = { field: { tag: 'BORN', datetime: { anniversaryWithinDays: 7 } } };
+const ASLEEP = {
+  all: [{ received: { campaigns: { last: 3 }, atLeast: 3 } }, { none: [{ opened: { inLastDays: 90 } }] }],
+};
+const RULES: Readonly<Record<string, unknown>> = {
+  'address contains': { email: { contains: '99@' } },
+  'text field is': IN_VIENNA,
+  'number field >=': ADULTS,
+  'birthday within 7 days': BIRTHDAY,
+  'one of the tags': VIPS,
+  'ever opened': { opened: {} },
+  'opened one of the last 5, by people': { opened: { campaigns: { last: 5 }, peopleOnly: true } },
+  'clicked a link that contains': { clicked: { linkContains: 'sale' } },
+  'got the last 3, opened none in 90 days': ASLEEP,
+  'all of these together': {
+    any: [{ all: [VIPS, ASLEEP, ADULTS] }, { all: [BIRTHDAY, IN_VIENNA] }, { none: [ADULTS, { clicked: {} }] }],
+  },
+  'a hundred conditions': {
+    any: Array.from({ length: 20 }, (_, no) => ({
+      all: [VIPS, IN_VIENNA, ADULTS, { opened: { atLeast: no + 1 } }, { received: { atLeast: (no % 5) + 1 } }],
+    })),
+  },
+};
+
+const server = await startScratchPostgres(DURABLE);
+const log = silentLog;
+await migrate({
+  url: server.url,
+  migrations: await readMigrations(MIGRATIONS),
+  log,
+  afterwards: () => runMigrations({ connectionString: server.url }),
+});
+const database = openDatabase({ url: server.url, poolSize: 4, log });
+try {
+  const ctx = contextOn(database);
+  const list = await fill(database);
+  console.log(
+    `${PEOPLE} people, ${CAMPAIGNS} campaigns; median of ${ROUNDS}, after one to warm up: count, first page of 25, plan`,
+  );
+  for (const [name, rule] of Object.entries(RULES)) await measure(ctx, name, { ...list, rule: parseRule(rule) });
+} finally {
+  await database.close();
+  await server.stop();
+}
+
+async function measure(ctx: Context, name: string, rule: RuleOfList): Promise<void> {
+  const { count } = await countPeople(ctx, rule);
+  const counting = await median(() => countPeople(ctx, rule));
+  const paging = await median(() => peopleByKey(ctx, rule, { limit: 25 }));
+  const startedAt = performance.now();
+  const slowest = await planAll(ctx, rule, count);
+  const planning = performance.now() - startedAt;
+  const figures = [
+    `${count} people`,
+    `count ${ms(counting)}`,
+    `page ${ms(paging)}`,
+    `plan ${ms(planning)}, slowest slice ${ms(slowest)}`,
+  ];
+  console.log(`${name.padEnd(40)} ${figures.join('; ')}`);
+}
+
+/** As a campaign asks, without writing the ledger; answers the slowest slice. */
+async function planAll(ctx: Context, rule: RuleOfList, expected: number): Promise<number> {
+  let [afterId, found, slowest] = [0n, 0, 0];
+  const asOf = new Date();
+  for (;;) {
+    const startedAt = performance.now();
+    const question = { ...rule, asOf, exceptCampaignId: 0n, afterId, rows: SLICE_ROWS };
+    const slice = await ctx.database.transaction((tx) => audienceSlice(tx, question));
+    slowest = Math.max(slowest, performance.now() - startedAt);
+    found += slice.ids.length;
+    if (slice.lastId !== null) afterId = slice.lastId;
+    if (!slice.isLast) continue;
+    if (found !== expected) throw new Error(`The slices found ${found} people, the count ${expected}.`);
+    return slowest;
+  }
+}
+
+async function median(act: () => Promise<unknown>): Promise<number> {
+  const times: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const startedAt = performance.now();
+    await act();
+    times.push(performance.now() - startedAt);
+  }
+  return times.toSorted((a, b) => a - b)[Math.floor(ROUNDS / 2)] ?? 0;
+}
+
+function ms(milliseconds: number): string {
+  return `${Math.round(milliseconds)} ms`;
+}
+
+/** One customer with one list, everything written by a few statements. */
+async function fill(db: Database): Promise<{ customerId: bigint; listId: bigint }> {
+  await db.query(sql`SELECT hot.ensure_partitions(current_date - 200, current_date)`);
+  const [row] = await db.query<{ customerId: bigint; listId: bigint }>(sql`
+    WITH c AS (INSERT INTO customer (uid, name) VALUES ('c', 'Customer') RETURNING id)
+    INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
+    SELECT id, 'l', 'List', 'News', 'news@shop.example', 'Shop' FROM c RETURNING customer_id AS "customerId", id AS "listId"`);
+  if (!row) throw new Error('There is no list.');
+  const { customerId, listId } = row;
+  await db.execute(sql`
+    INSERT INTO subscriber (customer_id, list_id, email, email_key, status, tags, fields)
+    SELECT ${customerId}, ${listId}, 'person' || n || '@example.org', 'person' || n || '@example.org', 'subscribed',
+           CASE WHEN n % 10 = 0 THEN '{VIP}'::text[] ELSE '{}' END,
+           jsonb_build_object('FIRST_NAME', 'Name' || n, 'CITY', 'Wien ' || n % 1000, 'AGE', (n % 90)::text,
+             'BORN', (date '1950-01-01' + (n % 20000)::int)::text)
+      FROM generate_series(1, ${PEOPLE}::int) n`);
+  await db.execute(sql`
+    INSERT INTO hot.subscriber_activity (customer_id, list_id, subscriber_id, opened_at, clicked_at)
+    SELECT customer_id, list_id, id, now(), CASE WHEN id % 20 = 0 THEN now() END FROM subscriber WHERE id % 2 = 0`);
+  await db.execute(sql`
+    INSERT INTO campaign (customer_id, uid, list_id, name, status, started_at, planned_on)
+    SELECT ${customerId}, 'c' || no, ${listId}, 'Campaign', 'done', now() - make_interval(days => no * 30), (now() - make_interval(days => no * 30))::date
+      FROM generate_series(1, ${CAMPAIGNS}::int) no`);
+  await db.execute(sql`
+    INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, state)
+    SELECT c.planned_on, c.customer_id, c.id, s.id, s.email, CASE WHEN s.id % 50 = 0 THEN 'failed' ELSE 'sent' END::hot.delivery_state
+      FROM campaign c JOIN subscriber s ON s.list_id = c.list_id ORDER BY c.id, s.id`);
+  await db.execute(sql`
+    INSERT INTO hot.recipient_activity (customer_id, campaign_id, subscriber_id, open_count, click_count, last_open_at, last_click_at, human_opens)
+    SELECT c.customer_id, c.id, s.id, 1 + s.id % 3, (s.id % 20 = 0)::int, c.started_at, CASE WHEN s.id % 20 = 0 THEN c.started_at END, s.id % 3
+      FROM campaign c JOIN subscriber s ON s.list_id = c.list_id WHERE (s.id + c.id) % 2 = 0 ORDER BY c.id, s.id`);
+  await db.execute(sql`
+    INSERT INTO hot.link_counter (customer_id, campaign_id, link_no, url)
+    SELECT customer_id, id, no, CASE WHEN no = 2 THEN 'https://shop.example/Sale' ELSE 'https://shop.example/' || no END FROM campaign, generate_series(0, 9) no`);
+  await db.execute(sql`
+    INSERT INTO hot.recipient_link (customer_id, campaign_id, link_no, subscriber_id)
+    SELECT customer_id, campaign_id, subscriber_id / 20 % 10, subscriber_id FROM hot.recipient_activity WHERE click_count > 0 ORDER BY 1, 2, 3, 4`);
+  await db.execute(sql`VACUUM ANALYZE`);
+  return { customerId, listId };
+}
+
+function contextOn(db: Database): Context {
+  return {
+    ...{
+      db,
+      database: db,
+      tx: undefined,
+      hooks: createHookBus(log),
+      clock: systemClock,
+      log,
+      viewer: null,
+      ipAddress: null,
+    },
+    installation: {} as Context['installation'],
+  };
+}
