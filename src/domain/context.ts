@@ -23,6 +23,8 @@ export interface Viewer {
   readonly tokenUid: string;
   readonly tokenKind: TokenKind;
   readonly isAdmin: boolean;
+  /** The customer's plan has no access to the API, and this credential is one for the API: nothing is allowed. */
+  readonly isApiRefused?: boolean;
   /** What the token may do: `*`, or names such as `lists:read`. */
   readonly scopes: readonly string[];
 }

@@ -34,6 +34,7 @@ import './plans/queries.ts';
 import './plans/mutations.ts';
 import './subscriptions/queries.ts';
 import './subscriptions/mutations.ts';
+import './allowance/queries.ts';
 import './invoices/queries.ts';
 import './invoices/mutations.ts';
 import './statistics/subscriptions.ts';

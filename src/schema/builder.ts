@@ -80,11 +80,14 @@ export const builder = new SchemaBuilder<BuilderTypes>({
     // Once per object instead of once per field.
     runScopesOnType: true,
     defaultStrategy: 'all',
-    unauthorizedError: (_parent, ctx) =>
-      ctx.viewer ? new ForbiddenError('FORBIDDEN', 'This token does not allow that.') : new UnauthenticatedError(),
+    unauthorizedError: (_parent, { viewer }) => {
+      if (viewer?.isApiRefused)
+        return new ForbiddenError('API_ACCESS_NOT_INCLUDED', 'The plan does not include access to the API.');
+      return viewer ? new ForbiddenError('FORBIDDEN', 'This token does not allow that.') : new UnauthenticatedError();
+    },
     authScopes: ({ viewer }) => ({
       public: true,
-      authenticated: viewer !== null,
+      authenticated: viewer !== null && viewer.isApiRefused !== true,
       scope: (scope) => viewer !== null && holdsScope(viewer.scopes, scope),
       admin: viewer !== null && viewer.isAdmin && holdsScope(viewer.scopes, 'admin'),
     }),

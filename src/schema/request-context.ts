@@ -2,8 +2,8 @@
 import type { Notifications } from '../db/listen.ts';
 import type { Prisma } from '../db/prisma.ts';
 import type { AuditTrail } from '../domain/accounts/audit-trail.ts';
-import { authenticateToken } from '../domain/accounts/authenticate-token.ts';
-import type { Context } from '../domain/context.ts';
+import { authenticateToken, type Authentication } from '../domain/accounts/authenticate-token.ts';
+import type { Context, Viewer } from '../domain/context.ts';
 import type { Door, GraphqlContext } from './context.ts';
 
 /** What all requests share. */
@@ -33,12 +33,21 @@ export async function makeContext(means: Means, credentials: Credentials): Promi
     ...means,
     db: means.database,
     tx: undefined,
-    viewer: found?.viewer ?? null,
+    viewer: found && viewerAt(door, found),
     restDialect: found?.restDialect ?? null,
     ipAddress,
     door,
     executions: new Map(),
   };
+}
+
+/**
+ * Where a plan has no access to the API (`api_access`), tokens made for it open nothing, and what logging in gives
+ * opens the web app's door only.
+ */
+function viewerAt(door: Door, { viewer, mayUseApi }: Authentication): Viewer {
+  const isForWeb = viewer.tokenKind === 'session' || (viewer.tokenKind === 'login' && door === 'graphql');
+  return mayUseApi || isForWeb ? viewer : { ...viewer, isApiRefused: true, scopes: [] };
 }
 
 const BEARER = /^Bearer +([^\s]+)$/i;

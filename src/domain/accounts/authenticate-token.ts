@@ -12,6 +12,8 @@ export interface Authentication {
   readonly viewer: Viewer;
   /** The token's own REST dialect; null: the installation's. */
   readonly restDialect: RestDialect | null;
+  /** False where the customer's plan says `api_access` no. */
+  readonly mayUseApi: boolean;
 }
 
 /** A use is noted this often at most: one write a minute and token instead of one a request. */
@@ -36,6 +38,7 @@ interface Row {
   is_admin: boolean;
   scopes: string[];
   rest_dialect: RestDialect | null;
+  may_use_api: boolean;
 }
 
 /**
@@ -59,6 +62,7 @@ export async function authenticateToken(db: Queryable, credential: Credential): 
       scopes: row.scopes,
     },
     restDialect: row.rest_dialect,
+    mayUseApi: row.may_use_api,
   };
 }
 
@@ -85,7 +89,12 @@ export async function standingOfTokens(
 function findAndNoteUse(digest: Buffer, { isSession, ipAddress }: Credential) {
   return sql`
     WITH found AS (
-      SELECT t.customer_id, t.id AS token_id, t.uid AS token_uid, t.kind AS token_kind, t.user_id, u.uid AS user_uid, u.is_admin, t.scopes, t.rest_dialect
+      SELECT t.customer_id, t.id AS token_id, t.uid AS token_uid, t.kind AS token_kind, t.user_id, u.uid AS user_uid, u.is_admin, t.scopes, t.rest_dialect,
+             -- The latest subscription's word (decision record 0050); without one nothing is limited.
+             c.is_house OR coalesce((
+               SELECT (p.options || s.options) ->> 'api_access' FROM subscription s JOIN plan p ON p.id = s.plan_id
+                WHERE s.customer_id = c.id AND s.status <> 'pending'
+                ORDER BY (s.status = 'ended'), s.id DESC LIMIT 1), 'yes') = 'yes' AS may_use_api
         FROM api_token t
         JOIN app_user u ON u.customer_id = t.customer_id AND u.id = t.user_id
         JOIN customer c ON c.id = t.customer_id

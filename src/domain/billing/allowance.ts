@@ -18,6 +18,8 @@ export interface Allowance {
   /** The period that counts credits (`email_max`). */
   readonly periodStartedAt: Date | null;
   readonly periodEndsAt: Date | null;
+  /** A plan that costs nothing is the house's trial: there are no other ones. */
+  readonly isTrial: boolean;
   readonly options: PlanOptions;
 }
 
@@ -29,6 +31,7 @@ interface Row {
   readonly planName: string | null;
   readonly periodStartedAt: Date | null;
   readonly periodEndsAt: Date | null;
+  readonly isTrial: boolean;
   readonly options: Record<string, unknown> | null;
 }
 
@@ -38,7 +41,8 @@ export async function allowanceOf(db: Queryable, customerId: bigint): Promise<Al
     sql`
       SELECT c.is_house AS "isHouse", s.id, p.uid AS "planUid", p.name AS "planName",
              s.status IN ('active', 'cancelled') AND (s.ends_at IS NULL OR s.ends_at > now()) AS "isRunning",
-             s.current_period_started_at AS "periodStartedAt", s.current_period_ends_at AS "periodEndsAt", p.options || s.options AS options
+             s.current_period_started_at AS "periodStartedAt", s.current_period_ends_at AS "periodEndsAt",
+             coalesce(p.price_minor = 0, false) AS "isTrial", p.options || s.options AS options
         FROM customer c
         LEFT JOIN LATERAL (
           SELECT * FROM subscription s WHERE s.customer_id = c.id AND s.status <> 'pending'
@@ -50,9 +54,9 @@ export async function allowanceOf(db: Queryable, customerId: bigint): Promise<Al
     'billing.allowance',
   );
   if (!row || row.isHouse || row.id === null) return { ...UNLIMITED, options: UNLIMITED_OPTIONS };
-  const { id, planUid, planName, periodStartedAt, periodEndsAt } = row;
+  const { id, planUid, planName, periodStartedAt, periodEndsAt, isTrial } = row;
   const source = row.isRunning === true ? 'plan' : 'ended';
-  const plan = { subscriptionId: id, planUid, planName, periodStartedAt, periodEndsAt };
+  const plan = { subscriptionId: id, planUid, planName, periodStartedAt, periodEndsAt, isTrial };
   return { source, ...plan, options: parsePlanOptions(row.options ?? {}) };
 }
 
@@ -72,6 +76,7 @@ const UNLIMITED = {
   planName: null,
   periodStartedAt: null,
   periodEndsAt: null,
+  isTrial: false,
 } as const;
 
 const UNLIMITED_OPTIONS: PlanOptions = parsePlanOptions({

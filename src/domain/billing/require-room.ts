@@ -142,7 +142,8 @@ export async function uploadedBytes(db: Queryable, customerId: bigint): Promise<
   return row?.bytes ?? 0;
 }
 
-function bytesOf(megabytes: string): number | null {
+/** An option in megabytes as bytes; null is unlimited. */
+export function bytesOf(megabytes: string): number | null {
   const number = Number(megabytes);
   return number < 0 ? null : number * BYTES_PER_MEGABYTE;
 }

@@ -1,11 +1,11 @@
 /** Starts a campaign, or resumes a paused one, or schedules one whose time is still to come (decision D21). */
 import { enqueue } from '../../jobs/define-job.ts';
 import { planCampaignJob } from '../../jobs/campaign-jobs.ts';
-import { sql } from '../../db/database.ts';
 import { allowanceOf } from '../billing/allowance.ts';
 import { requireRunningPlan } from '../billing/require-allowed.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { compileCampaign } from '../delivery/dispatch.ts';
+import { hasServerToSendThrough } from '../sending/choose-server.ts';
 import { registerCampaignLinks } from '../statistics/campaign-toplists.ts';
 import { appoint, isAhead } from './campaign-appointment.ts';
 import { campaignNotReady, wrongCampaignState } from './campaign-errors.ts';
@@ -36,7 +36,10 @@ export async function startScheduledCampaign(
     const campaign = await findCampaignById(tx.db, key.customerId, key.campaignId, { lock: true });
     if (campaign?.status !== 'scheduled' || (await isAhead(tx.db, campaign.deliveryAt))) return;
     if ((await allowanceOf(tx.db, key.customerId)).source === 'ended') return pauseWithoutPlan(tx, key);
-    await launch(tx, campaign);
+    const lacking = await missingForPlan(tx, campaign);
+    if (!lacking) return launch(tx, campaign);
+    const reason = Object.values(lacking).flat().join(' ');
+    await moveCampaign(tx.db, { campaign, from: ['scheduled'], to: 'paused', reason });
   });
 }
 
@@ -55,12 +58,23 @@ async function start(tx: TransactionContext, campaign: Campaign): Promise<void> 
 
 async function checkReady(tx: TransactionContext, campaign: Campaign): Promise<void> {
   const missing = missingToSend(campaign);
-  const [server] = await tx.db.query(
-    sql`SELECT 1 FROM sending_server WHERE status = 'active' AND (customer_id = ${campaign.customerId} OR is_system) LIMIT 1`,
-  );
-  if (!server) missing['sending_server'] = ['There is no active sending server: create one first.'];
+  if (!(await hasServerToSendThrough(tx.db, campaign.customerId)))
+    missing['sending_server'] = ['There is no active sending server: create one first.'];
   if (Object.keys(missing).length > 0) throw campaignNotReady(missing);
-  await compileCampaign(tx.db, campaign.customerId, campaign.id);
+  const lacking = await missingForPlan(tx, campaign);
+  if (lacking) throw campaignNotReady(lacking);
+}
+
+/** The plan may ask for the author's own unsubscribe link; the one that is added by itself does not make up for it. */
+async function missingForPlan(
+  tx: TransactionContext,
+  { customerId, id, html }: Campaign,
+): Promise<Record<string, string[]> | undefined> {
+  const message = await compileCampaign(tx.db, customerId, id);
+  const { options } = await allowanceOf(tx.db, customerId);
+  if (message?.showsUnsubscribe || options.unsubscribe_url_required === 'no') return undefined;
+  const field = html === '' ? 'plain' : 'html';
+  return { [field]: [`The plan asks for an unsubscribe link in the ${field}: {UNSUBSCRIBE_URL}.`] };
 }
 
 async function launch(tx: TransactionContext, campaign: Campaign): Promise<void> {

@@ -17,6 +17,7 @@ import { LinkBook } from './link-book.ts';
 import { bareAddress } from './mail-address.ts';
 import { tagValues, type TagValues } from './merge-tags.ts';
 import type { CompiledMessage, FilledMessage, MessageRecipient, MessageSource, MessageTexts } from './message.ts';
+import { withHtmlFooter } from './plan-footer.ts';
 import { compileQuotedPrintable } from './quoted-printable.ts';
 import { renderWebView } from './render-web-view.ts';
 import { markTemplate, type MarkedText, type PartName } from './template-marks.ts';
@@ -43,6 +44,9 @@ export function compileMessage(source: MessageSource, clock: Clock = systemClock
   const tags = tagValues(source);
   const book = new LinkBook(tags);
   const marked = markParts(source, tags);
+  const showsUnsubscribe = hasUnsubscribeLink(source.html?.trim() ? marked.html : marked.plain);
+  const footer = source.kind === 'marketing' ? source.footer : undefined;
+  if (footer) marked.html = withHtmlFooter(marked.html, footer, tags);
   const html = compileHtmlPart(source, { marked: marked.html, tags, book });
   const plain = compilePlain(source, { plain: marked.plain, html: marked.html, tags, book });
   const subject = compileText(marked.subject, tags);
@@ -56,6 +60,7 @@ export function compileMessage(source: MessageSource, clock: Clock = systemClock
   };
   const message: CompiledMessage = {
     links: book.links,
+    showsUnsubscribe,
     warnings: unknownTagWarnings(Object.values(marked)),
     staticBytes: body.staticBytes,
     fill: (recipient) => fillMessage(scopeOf(recipient, true), { addresses, writeHeaders, body }),

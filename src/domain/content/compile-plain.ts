@@ -6,6 +6,7 @@ import { htmlToPlain } from './html-to-plain.ts';
 import type { LinkBook } from './link-book.ts';
 import type { TagValues } from './merge-tags.ts';
 import type { MessageSource } from './message.ts';
+import { withPlainFooter } from './plan-footer.ts';
 import { trackPlainLinks } from './plain-links.ts';
 import type { MarkedText } from './template-marks.ts';
 
@@ -14,7 +15,10 @@ export function compilePlain(
   source: MessageSource,
   parts: { plain: MarkedText; html: MarkedText; tags: TagValues; book: LinkBook },
 ): Segment[] {
-  const own = parts.plain.text.trim() === '' ? fromHtml(parts.html) : parts.plain;
+  const isFromHtml = parts.plain.text.trim() === '';
+  const text = isFromHtml ? fromHtml(parts.html) : parts.plain;
+  const footed = source.kind === 'marketing' ? source.footer : undefined;
+  const own = footed ? withPlainFooter(text, footed, { tags: parts.tags, isFromHtml }) : text;
   const tracked = source.trackClicks ? trackPlainLinks(own, parts.book) : own;
   const needsFooter = source.kind === 'marketing' && !hasUnsubscribeLink(own);
   const footer = needsFooter ? plainFooter(source, tracked) : '';

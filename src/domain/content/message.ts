@@ -29,6 +29,12 @@ export interface MessageContact {
   readonly url: string;
 }
 
+/** What the customer's plan adds to its marketing mails; an empty text adds nothing. */
+export interface MessageFooter {
+  readonly html: string;
+  readonly plain: string;
+}
+
 /** Everything of a message that is the same for all its recipients. */
 export interface MessageSource {
   /**
@@ -45,6 +51,8 @@ export interface MessageSource {
   /** At least one of `html` and `plain` has content; a missing plain text is made from the html. */
   readonly html: string | null;
   readonly plain: string | null;
+  /** Marketing only. */
+  readonly footer?: MessageFooter | null;
   readonly trackOpens: boolean;
   readonly trackClicks: boolean;
   /** Every custom field of the list by its upper-case tag, with the default for people who have no value. */
@@ -99,6 +107,8 @@ export interface CompiledMessage {
   readonly links: readonly TrackedLink[];
   /** What the author should look at, one sentence each; nothing here stops sending. */
   readonly warnings: readonly string[];
+  /** The author's own html (or plain text, without html) has a way to unsubscribe; what is added to it does not count. */
+  readonly showsUnsubscribe: boolean;
   /** Bytes of the parts that are the same for everybody. */
   readonly staticBytes: number;
   /** Composes the message of one recipient. Throws ValidationError when a Liquid template fails for this one. */

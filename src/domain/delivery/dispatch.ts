@@ -6,8 +6,9 @@ import { domainToASCII } from 'node:url';
 import { sql, type Queryable } from '../../db/database.ts';
 import { assert } from '../../lib/errors.ts';
 import { countryOf } from '../audience/countries.ts';
+import { allowanceOf } from '../billing/allowance.ts';
 import { compileMessage } from '../content/compile-message.ts';
-import type { CompiledMessage, MessageSource } from '../content/message.ts';
+import type { CompiledMessage, MessageFooter, MessageSource } from '../content/message.ts';
 import type { LedgerKey, UnknownPolicy } from './delivery.ts';
 
 export interface Dispatch {
@@ -51,7 +52,9 @@ async function readHead(db: Queryable, customerId: bigint, campaignId: bigint) {
   const rows = await db.query<{ status: string; version: string }>(
     // A customer that was just disabled sends nothing more, even before its campaigns are paused.
     sql`SELECT CASE WHEN u.status <> 'active' THEN 'paused' WHEN c.waits_until > now() THEN 'waiting' ELSE c.status END AS status,
-               concat(c.updated_at, l.updated_at) AS version
+               concat(c.updated_at, l.updated_at, (
+                 SELECT concat(u.id, u.updated_at, p.updated_at) FROM subscription u JOIN plan p ON p.id = u.plan_id
+                  WHERE u.customer_id = c.customer_id AND u.status <> 'pending' ORDER BY (u.status = 'ended'), u.id DESC LIMIT 1)) AS version
           FROM campaign c JOIN mail_list l ON l.customer_id = c.customer_id AND l.id = c.list_id
           JOIN customer u ON u.id = c.customer_id
          WHERE c.customer_id = ${customerId} AND c.id = ${campaignId}`,
@@ -90,7 +93,7 @@ async function loadDispatch(db: Queryable, customerId: bigint, campaignId: bigin
     listId: row.list_id,
     policy: row.unknown_policy,
     fromDomain: domainToASCII(row.from_email.slice(row.from_email.lastIndexOf('@') + 1)),
-    message: compileMessage(messageSourceOf(row)),
+    message: compileMessage({ ...messageSourceOf(row), footer: await footerOf(db, customerId) }),
   };
 }
 
@@ -101,7 +104,15 @@ export async function compileCampaign(
   campaignId: bigint,
 ): Promise<CompiledMessage | undefined> {
   const row = await readSource(db, customerId, campaignId);
-  return row && compileMessage(messageSourceOf(row));
+  return row && compileMessage({ ...messageSourceOf(row), footer: await footerOf(db, customerId) });
+}
+
+/** What the customer's plan adds to its mails: to all of them, or only while the plan costs nothing. */
+async function footerOf(db: Queryable, customerId: bigint): Promise<MessageFooter | null> {
+  const { options, isTrial } = await allowanceOf(db, customerId);
+  if (options.email_footer_enabled === 'no') return null;
+  if (options.email_footer_trial_period_only === 'yes' && !isTrial) return null;
+  return { html: options.html_footer, plain: options.plain_text_footer };
 }
 
 async function readSource(db: Queryable, customerId: bigint, campaignId: bigint): Promise<SourceRow | undefined> {

@@ -1,7 +1,9 @@
 /** A new sending server: an administrator makes it for the system, a customer for itself (decision D29). */
 import { newUid } from '../../lib/ids.ts';
 import { parseInput } from '../../lib/text.ts';
-import { viewerOf, type Context } from '../context.ts';
+import { requireRoom } from '../billing/require-room.ts';
+import { inTransaction, viewerOf, type Context, type TransactionContext } from '../context.ts';
+import { requireOwnServers } from './choose-server.ts';
 import { tooManyServers } from './sending-server-errors.ts';
 import { countServers, insertServer } from './sending-server-store.ts';
 import {
@@ -18,25 +20,41 @@ import type { DriverSettings } from '../../plugin-api/index.ts';
 // For drivers that do not say: enough for every server, too little to annoy one.
 const CONNECTIONS_DEFAULT = 5;
 
-/** Stores the server when its settings work. Throws ValidationError on the input, `settings.<key>` or `connection`. */
+/**
+ * Stores the server when its settings work. Throws ValidationError on the input, `settings.<key>` or `connection`, and
+ * what `requireOwnServers` and `requireRoom` throw.
+ */
 export async function createSendingServer(ctx: Context, input: CreateSendingServerInput): Promise<SendingServer> {
   const { customerId, isAdmin } = viewerOf(ctx);
   const wanted = parseInput(createSendingServerInput, input);
-  if ((await countServers(ctx.db, customerId)) >= SERVERS_PER_CUSTOMER_MAX) throw tooManyServers();
+  if (!isAdmin) await requireOwnServers(ctx.db, customerId, wanted.type);
+  // Asked before the connection is tried, too: who may not have one need not wait for that.
+  await inTransaction(ctx, (inner) => requireServerRoom(inner, { customerId, isSystem: isAdmin }));
   const tried = await trySettings(ctx, { type: wanted.type, settings: wanted.settings, isSystem: isAdmin });
   const uid = newUid();
-  return insertServer(ctx.db, {
-    customerId,
-    uid,
-    name: wanted.name,
-    type: wanted.type,
-    settings: tried.settings,
-    sealedSettings: sealSecrets(ctx.installation.secret, uid, tried.secrets),
-    isSystem: isAdmin,
-    defaultFromEmail: wanted.defaultFromEmail ?? '',
-    connectionsMax: connectionsOf(tried.settings),
-    ...quotaColumns(wanted),
+  return inTransaction(ctx, async (inner) => {
+    await requireServerRoom(inner, { customerId, isSystem: isAdmin });
+    return insertServer(inner.db, {
+      customerId,
+      uid,
+      name: wanted.name,
+      type: wanted.type,
+      settings: tried.settings,
+      sealedSettings: sealSecrets(ctx.installation.secret, uid, tried.secrets),
+      isSystem: isAdmin,
+      defaultFromEmail: wanted.defaultFromEmail ?? '',
+      connectionsMax: connectionsOf(tried.settings),
+      ...quotaColumns(wanted),
+    });
   });
+}
+
+async function requireServerRoom(
+  { tx }: TransactionContext,
+  { customerId, isSystem }: { customerId: bigint; isSystem: boolean },
+): Promise<void> {
+  if (!isSystem) await requireRoom(tx, { customerId, limit: 'sending_servers_max', field: 'name' });
+  if ((await countServers(tx, customerId)) >= SERVERS_PER_CUSTOMER_MAX) throw tooManyServers();
 }
 
 /** Drivers that keep several connections call their number so. */

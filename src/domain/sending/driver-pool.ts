@@ -8,6 +8,7 @@ import type { Hooks, SendingDriver } from '../../plugin-api/index.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { addressGuard } from '../../lib/public-address.ts';
 import type { Context } from '../context.ts';
+import { chosenServer } from './choose-server.ts';
 import { parsePublicSettings, unsealSecrets } from './server-secrets.ts';
 
 /** What the sending loop needs to know of the server it sends through. */
@@ -30,7 +31,7 @@ export interface SendingQuota {
 
 export interface DriverPool {
   /**
-   * The channel of the server a customer sends through now: an own one, else a system one; undefined: there is none,
+   * The channel of the server a customer sends through now (choose-server.ts); undefined: there is none,
    * or it cannot be opened (its driver is gone, its secrets are sealed with another key), which the log says.
    */
   channelFor(ctx: Context, customerId: bigint): Promise<SendingChannel | undefined>;
@@ -52,6 +53,9 @@ interface ServerRow {
   quota_unit: string | null;
   version: string;
 }
+
+const SERVER_COLUMNS = sql`s.id, s.uid, s.name, s.type, s.settings, s.sealed_settings, s.is_system, s.connections_max,
+  s.quota_value, s.quota_base, s.quota_unit, s.updated_at::text AS version`;
 
 /** RFC 5321 4.5.3.2.6: the answer to the final dot may take ten minutes. */
 const REPLY_TIMEOUT_MS = 600_000;
@@ -110,13 +114,9 @@ function createComplaints(): (ctx: Context, customerId: bigint, message: string)
   };
 }
 
-/** Own servers come before the system's, real ones before the development inbox, older before newer. */
 async function chooseServer(ctx: Context, customerId: bigint): Promise<ServerRow | undefined> {
   const rows = await ctx.db.query<ServerRow & Record<string, unknown>>(
-    sql`SELECT id, uid, name, type, settings, sealed_settings, is_system, connections_max, quota_value, quota_base, quota_unit, updated_at::text AS version
-          FROM sending_server
-         WHERE status = 'active' AND (customer_id = ${customerId} OR is_system)
-         ORDER BY is_development, (customer_id = ${customerId}) DESC, id LIMIT 1`,
+    chosenServer(SERVER_COLUMNS, sql`${customerId}::bigint`),
     'sending.choose-server',
   );
   return rows[0];

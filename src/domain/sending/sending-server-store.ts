@@ -1,6 +1,7 @@
 /** Writes of sending servers, and the reads that the verbs need. */
 import { join, sql, type Queryable, type Sql } from '../../db/database.ts';
 import type { DriverSettings } from '../../plugin-api/index.ts';
+import { chosenServer } from './choose-server.ts';
 import type { QuotaColumns, SendingServer } from './sending-server.ts';
 
 const COLUMNS = sql`customer_id AS "customerId", id, uid, name, type, is_system AS "isSystem", status`;
@@ -94,7 +95,7 @@ export async function countServers(db: Queryable, customerId: bigint): Promise<n
 
 /**
  * Names of unfinished campaigns that would go through this server now, at most `max`: those of the owner, and for a
- * system server those of every customer who has no better one. The order is that of the driver pool.
+ * system server those of every customer who has no better one.
  */
 export async function campaignsThrough(
   db: Queryable,
@@ -106,8 +107,6 @@ export async function campaignsThrough(
       FROM campaign c
      WHERE c.status IN ('scheduled', 'queued', 'sending', 'paused')
        AND (c.customer_id = ${server.customerId} OR ${server.isSystem})
-       AND ${server.id} = (SELECT s.id FROM sending_server s
-                            WHERE s.status = 'active' AND (s.customer_id = c.customer_id OR s.is_system)
-                            ORDER BY s.is_development, (s.customer_id = c.customer_id) DESC, s.id LIMIT 1)
+       AND ${server.id} = (${chosenServer(sql`s.id`, sql`c.customer_id`)})
      ORDER BY "isOwn" DESC, c.id LIMIT ${max}`);
 }

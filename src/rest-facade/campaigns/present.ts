@@ -36,6 +36,7 @@ export function presentCampaign(campaign: RestCampaignFragment) {
     sign_dkim: campaign.signDkim,
     skip_failed_messages: campaign.skipFailedMessages,
     status_reason: campaign.statusReason,
+    waits_until: restTime(campaign.waitsUntil),
   };
 }
 

@@ -33,6 +33,7 @@ const campaign = {
   sign_dkim: z.boolean(),
   skip_failed_messages: z.boolean(),
   status_reason: z.string().nullable(),
+  waits_until: timeShape.nullable(),
 };
 const campaignShape = z.strictObject(campaign).meta({ id: 'Campaign' });
 const newCampaignShape = z

@@ -1,6 +1,7 @@
 /** Campaigns as they are read: content, state, and figures from counters through one loader. */
 import { segmentNames, type SegmentName } from '../../domain/audience/segments/segment-store.ts';
 import { viewerOf } from '../../domain/context.ts';
+import { waitsUntilKnown } from '../../domain/campaigns/wait-for-plan.ts';
 import { readCampaignStatistics } from '../../domain/statistics/campaign-statistics.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
@@ -53,6 +54,14 @@ export const Campaign = builder.prismaObject('Campaign', {
     unknownPolicy: t.exposeString('unknownPolicy'),
     status: t.exposeString('status'),
     statusReason: t.exposeString('statusReason', { nullable: true }),
+    waitsUntil: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'Credits or quota of the plan are used up: it stays `sending` and goes on by itself at this time. Null with a `statusReason`: when the plan allows more.',
+      select: { waitsUntil: true },
+      resolve: ({ waitsUntil }) => waitsUntilKnown(waitsUntil),
+    }),
     deliveryAt: t.expose('deliveryAt', { type: 'DateTime', nullable: true }),
     startedAt: t.expose('startedAt', { type: 'DateTime', nullable: true }),
     finishedAt: t.expose('finishedAt', { type: 'DateTime', nullable: true }),

@@ -1,0 +1,57 @@
+/** How much of its plan a customer uses, limit by limit, in one statement. */
+import { sql, type Queryable } from '../../db/database.ts';
+import { limitOf, type Allowance } from './allowance.ts';
+import { bytesOf } from './require-room.ts';
+
+export interface LimitUsage {
+  /** The option of the plan: `list_max`. */
+  readonly name: string;
+  /** Of a limit per list: in the list that has most. */
+  readonly used: number;
+  /** Null: no limit. */
+  readonly max: number | null;
+}
+
+interface Counts {
+  readonly lists: number;
+  readonly subscribers: number;
+  readonly fullestList: number;
+  readonly segments: number;
+  readonly campaigns: number;
+  readonly servers: number;
+  readonly uploadedBytes: number;
+}
+
+/** Every counted limit with what is used of it; uploads in bytes. */
+export async function limitUsages(db: Queryable, customerId: bigint, allowance: Allowance): Promise<LimitUsage[]> {
+  const counts = await countAll(db, customerId);
+  return [
+    { name: 'list_max', used: counts.lists, max: limitOf(allowance, 'list_max') },
+    { name: 'subscriber_max', used: counts.subscribers, max: limitOf(allowance, 'subscriber_max') },
+    { name: 'subscriber_per_list_max', used: counts.fullestList, max: limitOf(allowance, 'subscriber_per_list_max') },
+    { name: 'segment_per_list_max', used: counts.segments, max: limitOf(allowance, 'segment_per_list_max') },
+    { name: 'campaign_max', used: counts.campaigns, max: limitOf(allowance, 'campaign_max') },
+    { name: 'sending_servers_max', used: counts.servers, max: limitOf(allowance, 'sending_servers_max') },
+    {
+      name: 'max_size_upload_total',
+      used: counts.uploadedBytes,
+      max: bytesOf(allowance.options.max_size_upload_total),
+    },
+  ];
+}
+
+async function countAll(db: Queryable, customerId: bigint): Promise<Counts> {
+  const [row] = await db.query<Counts & Record<string, unknown>>(
+    sql`SELECT (SELECT count(*) FROM mail_list WHERE customer_id = ${customerId})::float8 AS lists,
+               p.total::float8 AS subscribers, p.fullest::float8 AS "fullestList",
+               (SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM segment WHERE customer_id = ${customerId} GROUP BY list_id) s)::float8 AS segments,
+               (SELECT count(*) FROM campaign WHERE customer_id = ${customerId})::float8 AS campaigns,
+               (SELECT count(*) FROM sending_server WHERE customer_id = ${customerId} AND NOT is_system)::float8 AS servers,
+               (SELECT coalesce(sum(size_bytes), 0) FROM uploaded_file WHERE customer_id = ${customerId})::float8 AS "uploadedBytes"
+          FROM (SELECT coalesce(sum(subscribed + unsubscribed + unconfirmed + pending), 0) AS total,
+                       coalesce(max(subscribed + unsubscribed + unconfirmed + pending), 0) AS fullest
+                  FROM hot.list_counter WHERE customer_id = ${customerId}) p`,
+    'billing.usage',
+  );
+  return row ?? { lists: 0, subscribers: 0, fullestList: 0, segments: 0, campaigns: 0, servers: 0, uploadedBytes: 0 };
+}
