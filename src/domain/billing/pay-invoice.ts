@@ -22,7 +22,9 @@ import {
   findOpenPayment,
   findPaymentByUid,
   insertPayment,
+  paymentStatuses,
   type Payment,
+  type PaymentStatus,
 } from './payment-store.ts';
 import { settleInvoice } from './settle-invoice.ts';
 import { findSubscription } from './subscription-store.ts';
@@ -34,6 +36,7 @@ const CLAIMS_PER_INVOICE_MAX = 10;
 const NOTE_LENGTH_MAX = 1_000;
 
 const noteInput = z.object({ note: multiLine(NOTE_LENGTH_MAX).nullish() });
+const statusInput = z.object({ status: z.enum(paymentStatuses).nullish() });
 const reasonInput = z.object({ reason: multiLine(NOTE_LENGTH_MAX).nullish() });
 
 /**
@@ -104,6 +107,11 @@ export async function recordPayment(
     await settleInvoice(work, invoice);
     return { ...payment, status: 'SUCCEEDED' };
   });
+}
+
+/** The state of payments that is asked for; by default those that wait for an administrator. Throws ValidationError. */
+export function wantedPaymentStatus(status: string | null | undefined): PaymentStatus {
+  return parseInput(statusInput, { status }).status ?? 'AWAITING_ADMIN_APPROVAL';
 }
 
 /** An invoice that the caller may see. Throws NotFoundError `INVOICE_NOT_FOUND`, ForeignResourceError. */

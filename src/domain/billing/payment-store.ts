@@ -5,13 +5,15 @@
 import { sql, type Queryable, type Sql } from '../../db/database.ts';
 import type { Invoice } from './invoice-store.ts';
 
-export type PaymentStatus =
-  | 'PENDING'
-  | 'REQUIRES_ACTION'
-  | 'AWAITING_ADMIN_APPROVAL'
-  | 'SUCCEEDED'
-  | 'FAILED'
-  | 'CANCELLED';
+export const paymentStatuses = [
+  'PENDING',
+  'REQUIRES_ACTION',
+  'AWAITING_ADMIN_APPROVAL',
+  'SUCCEEDED',
+  'FAILED',
+  'CANCELLED',
+] as const;
+export type PaymentStatus = (typeof paymentStatuses)[number];
 
 export interface Payment {
   readonly customerId: bigint;

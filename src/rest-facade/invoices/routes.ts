@@ -55,7 +55,8 @@ export const invoiceRows = [
     summary: 'Payments of all customers that wait for approval, or those with another `payment_status`.',
     answers: answersPage(paymentShape),
     operation: 'Payments',
-    variables: (input) => ({ ...pageArguments(input), status: input.text('payment_status') }),
+    variables: (input) => ({ ...pageArguments(input), status: input.text('payment_status') || undefined }),
+    fieldName: (path) => (path === 'status' ? 'payment_status' : undefined),
     present: ({ paymentsPage }) => page(paymentsPage, presentPayment),
   }),
   endpoint({

@@ -1,7 +1,7 @@
 /** Reading invoices, payments and credit. */
 import { customerFor } from '../../domain/billing/billing-work.ts';
 import { readCredits } from '../../domain/billing/credit-store.ts';
-import { visibleInvoice } from '../../domain/billing/pay-invoice.ts';
+import { visibleInvoice, wantedPaymentStatus } from '../../domain/billing/pay-invoice.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
 import { pageArgs, pageWindow, type PageWindow } from '../page.ts';
@@ -108,8 +108,9 @@ builder.queryField('paymentsPage', (t) =>
     type: PaymentPage,
     description: 'Payments of all customers in a state, the oldest first; by default those that wait for approval.',
     authScopes: { admin: true },
-    args: { ...pageArgs(), status: t.arg.string({ defaultValue: 'AWAITING_ADMIN_APPROVAL' }) },
-    resolve: (_root, { status, ...args }) => ({ ...pageWindow(args), status: status ?? 'AWAITING_ADMIN_APPROVAL' }),
+    errors: {},
+    args: { ...pageArgs(), status: t.arg.string({ description: 'A status of `PaymentIntent`.' }) },
+    resolve: (_root, { status, ...args }) => ({ ...pageWindow(args), status: wantedPaymentStatus(status) }),
   }),
 );
 
