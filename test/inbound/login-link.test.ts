@@ -61,6 +61,12 @@ describe('asking for one', () => {
     }
     const own = await newLink(app.adminToken);
     expect(await whoIs(cookieOf(await browse(own.url)))).toBe('admin@example.com');
+    const two = { customer_uid: uid, email: other.email };
+    expect(await askLink(app.adminToken, two)).toMatchObject({
+      status: 422,
+      body: { errors: { email: [expect.any(String)] } },
+    });
+    for (const token of [one.token, other.token]) expect((await askLink(token, two)).status).toBe(403);
     for (const unknown of [{ customer_uid: '0000000000000' }, { uid: 'x' }, { email: 'nobody@nowhere.example' }]) {
       expect((await askLink(app.adminToken, unknown)).status).toBe(404);
       // A customer cannot find out who there is.

@@ -162,7 +162,7 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
 
 function emailFor(mutation: string, world: World): string {
   if (mutation === 'unsuppressAddress') return world.suppressedEmail;
-  return mutation === 'logIn' ? world.email : `${newUid()}@person.example`;
+  return mutation === 'logIn' || mutation === 'createLoginLink' ? world.email : `${newUid()}@person.example`;
 }
 
 function uidFor(mutation: string, world: World): string {

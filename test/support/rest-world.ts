@@ -192,7 +192,7 @@ function moneyValues(path: string): Readonly<Record<string, unknown>> {
 function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> {
   const { path } = row;
   const type = typeOf(path);
-  const email = path === '/user/login' ? world.email : `${newUid()}@person.example`;
+  const email = path === '/user/login' || path === '/login-token' ? world.email : `${newUid()}@person.example`;
   return {
     type,
     email,

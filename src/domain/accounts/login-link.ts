@@ -5,12 +5,14 @@
 import { randomBytes } from 'node:crypto';
 import { sql, type Queryable } from '../../db/database.ts';
 import { sha256 } from '../../lib/crypto.ts';
+import { ValidationError } from '../../lib/errors.ts';
 import { emailKey } from '../../lib/text.ts';
 import { inTransaction, viewerOf, type Context, type TransactionContext, type Viewer } from '../context.ts';
-import { accountDisabled, linksForOthers } from './account-errors.ts';
+import { accountDisabled, customerNotFound, linksForOthers } from './account-errors.ts';
 import { LOGIN_LINK_MINUTES, LOGIN_LINKS_MAX } from './account-limits.ts';
 import { insertApiToken, pruneLoginTokens, type UserKey } from './api-token-store.ts';
 import { insertAuditEntries } from './audit-trail.ts';
+import type { Customer } from './customer.ts';
 import { customerWithEmail, knownCustomer, requireFullTokenFor } from './known-customer.ts';
 import { EVERY_SCOPE, holdsScope } from './scopes.ts';
 
@@ -37,8 +39,8 @@ export interface LoginLink {
 }
 
 /**
- * A link for the caller, or for the first user of a customer. Throws NotFoundError `CUSTOMER_NOT_FOUND`, ForbiddenError
- * `ACCOUNT_DISABLED`, `FULL_TOKEN_NEEDED`, `NOT_AN_ADMINISTRATOR`.
+ * A link for the caller, or for the first user of a customer. Throws NotFoundError `CUSTOMER_NOT_FOUND`, ValidationError,
+ * ForbiddenError `ACCOUNT_DISABLED`, `FULL_TOKEN_NEEDED`, `NOT_AN_ADMINISTRATOR`.
  */
 export async function createLoginLink(ctx: Context, target: LoginLinkTarget): Promise<LoginLink> {
   const { scopes, ...user } = await targetOf(ctx, target);
@@ -80,11 +82,22 @@ async function targetOf(ctx: Context, { customerUid, email }: LoginLinkTarget): 
   const viewer = viewerOf(ctx);
   if (!customerUid && !email) return ownTarget(viewer);
   if (!viewer.isAdmin || !holdsScope(viewer.scopes, 'admin')) return namedOneself(ctx, { customerUid, email });
-  const customer = customerUid ? await knownCustomer(ctx, customerUid) : await customerWithEmail(ctx, email ?? '');
+  const customer = await namedCustomer(ctx, { customerUid, email });
   if (customer.userId === viewer.userId) return ownTarget(viewer);
   requireFullTokenFor(viewer, customer);
   if (customer.status !== 'active') throw accountDisabled();
   return { customerId: customer.id, userId: customer.userId, scopes: [EVERY_SCOPE] };
+}
+
+/** Named twice, it must be the same one: a link for somebody else than was meant is worse than none. */
+async function namedCustomer(ctx: Context, { customerUid, email }: LoginLinkTarget): Promise<Customer> {
+  const byUid = customerUid ? await knownCustomer(ctx, customerUid) : undefined;
+  const byEmail = email ? await customerWithEmail(ctx, email) : undefined;
+  if (byUid && byEmail && byUid.id !== byEmail.id)
+    throw new ValidationError({ email: ['The email is not that of the customer.'] });
+  const named = byUid ?? byEmail;
+  if (!named) throw customerNotFound();
+  return named;
 }
 
 /** Clients that always name somebody name themselves; of everybody else a customer learns nothing, not even that he is. */
@@ -93,7 +106,7 @@ async function namedOneself(ctx: Context, { customerUid, email }: LoginLinkTarge
   const [own] = await ctx.db.query<{ uid: string; emailKey: string }>(sql`
     SELECT c.uid, u.email_key AS "emailKey" FROM app_user u JOIN customer c ON c.id = u.customer_id
      WHERE u.customer_id = ${viewer.customerId} AND u.id = ${viewer.userId}`);
-  const isOneself = customerUid ? own?.uid === customerUid : own?.emailKey === emailKey((email ?? '').trim());
+  const isOneself = (!customerUid || own?.uid === customerUid) && (!email || own?.emailKey === emailKey(email.trim()));
   if (!isOneself) throw linksForOthers();
   return ownTarget(viewer);
 }

@@ -1,12 +1,15 @@
 /** Reading customers: for administrators. Those that are being deleted are not there. */
 import { queryFromInfo } from '@pothos/plugin-prisma';
 import { customerWithEmail, knownCustomer } from '../../domain/accounts/known-customer.ts';
+import { ValidationError } from '../../lib/errors.ts';
 import { Customer } from '../accounts/user.ts';
 import { builder } from '../builder.ts';
 import { pageArgs, pageWindow } from '../page.ts';
 import { CustomerPage } from './customer.ts';
 
 const ADMIN = { admin: true } as const;
+/** Of a name or an address; a longer one finds nobody. */
+const KEYWORD_LENGTH_MAX = 254;
 const KEYWORD = 'Only those whose name, or a user’s address, has this in it, in any case.';
 
 builder.queryField('customer', (t) =>
@@ -75,6 +78,8 @@ function withKeyword(keyword: string | null | undefined) {
   const word = keyword?.trim();
   const present = { status: { not: 'deleting' } };
   if (!word) return present;
+  if (word.length > KEYWORD_LENGTH_MAX)
+    throw new ValidationError({ keyword: [`The keyword may not be greater than ${KEYWORD_LENGTH_MAX} characters.`] });
   const contains = { contains: escaped(word), mode: 'insensitive' } as const;
   return { ...present, OR: [{ name: contains }, { users: { some: { email: contains } } }] };
 }
