@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { sql, type Sql } from '../../db/database.ts';
 import { ForbiddenError, NotFoundError } from '../../lib/errors.ts';
-import { emailAddress, emailKey, isEmailAddress, optionalLine, parseInput } from '../../lib/text.ts';
+import { EMAIL_BYTES_MAX, emailAddress, emailKey, isEmailAddress, optionalLine, parseInput } from '../../lib/text.ts';
 import { holdsScope } from '../accounts/scopes.ts';
 import { viewerOf, type Context } from '../context.ts';
 import { EVERY_CUSTOMER, type SuppressionReason } from './suppression.ts';
@@ -82,12 +82,14 @@ export interface SuppressionFilter extends Whose {
   readonly email?: string | null | undefined;
 }
 
+const filterInput = z.object({ email: optionalLine(EMAIL_BYTES_MAX) });
+
 export interface SuppressionPage {
   readonly nodes: readonly Suppressed[];
   readonly total: number;
 }
 
-/** A page of the list, by address. Throws ForbiddenError. */
+/** A page of the list, by address. Throws ValidationError on `email`, ForbiddenError. */
 export async function suppressionPage(
   ctx: Context,
   filter: SuppressionFilter,
@@ -108,8 +110,8 @@ export async function suppressionPage(
 
 function conditionOf(ctx: Context, filter: SuppressionFilter): Sql {
   const keeper = sql`customer_id = ${keeperOf(ctx, filter)}`;
-  const email = filter.email?.trim();
-  if (!email) return keeper;
+  const { email } = parseInput(filterInput, { email: filter.email ?? '' });
+  if (email === '') return keeper;
   // What is no address is on no list.
   return isEmailAddress(email) ? sql`${keeper} AND email_key = ${emailKey(email)}` : sql`false`;
 }
