@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { raw, openDatabase, sql } from '../../src/db/database.ts';
 import { silentLog } from '../../src/lib/log.ts';
+import { browse, cookieOf } from '../support/browser.ts';
 import { startProgram } from '../support/program.ts';
 import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
 import { createTestDatabase } from '../support/test-database.ts';
@@ -13,6 +14,8 @@ afterAll(() => database.close());
 const ADMIN_TOKEN = 'CanaryToken'.padEnd(60, 'x');
 const ADMIN_PASSWORD = 'canary-password-of-admin';
 const SMTP_PASSWORD = 'canary-password-of-smtp';
+const CUSTOMER_PASSWORD = 'canary-password-of-customer';
+const CHANGED_PASSWORD = 'canary-password-that-changed';
 
 /** Every row of every table as text; bytea shows as hex. */
 async function dump(): Promise<string> {
@@ -25,6 +28,58 @@ async function dump(): Promise<string> {
     texts.push(...rows.map((row) => row.line));
   }
   return texts.join('\n');
+}
+
+const TRAIL = `{
+  auditEvents(first: 100, everybody: true) { nodes { operation fields targetUid ipAddress userEmail } }
+  customers(first: 100) { nodes { uid name owner { email } } }
+  apiTokens(first: 100) { nodes { uid kind name } }
+}`;
+
+async function graphql(baseUrl: string, token: string, body: object): Promise<string> {
+  const answer = await fetch(`${baseUrl}/graphql`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return answer.text();
+}
+
+/** Makes and uses every kind of credential there is for a customer; answers those that were made here. */
+async function useAccounts(baseUrl: string): Promise<string[]> {
+  const post = async (path: string, token: string, body: object) => {
+    const answer = await fetch(`${baseUrl}/api/v1${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return (await answer.json()) as Record<string, string>;
+  };
+  const email = 'canary@customer.example';
+  const { api_token: primary = '' } = await post('/customers', ADMIN_TOKEN, { email, password: CUSTOMER_PASSWORD });
+  const { token: login = '' } = await post('/user/login', primary, { email, password: CUSTOMER_PASSWORD });
+  const { token: used = '', url = '' } = await post('/login-token', primary, {});
+  const { token: unused = '' } = await post('/login-token', ADMIN_TOKEN, { email });
+  const followed = await browse(url);
+  const session = cookieOf(followed).split('=')[1] ?? '';
+  await browse(url);
+  const named = await graphql(baseUrl, primary, {
+    query: 'mutation { createApiToken(input: { name: "Robot" }) { ... on CreatedApiToken { token } } }',
+  });
+  await graphql(baseUrl, primary, {
+    query: `mutation ($input: ChangePasswordInput!) { changePassword(input: $input) { __typename } }`,
+    variables: { input: { currentPassword: CUSTOMER_PASSWORD, newPassword: CHANGED_PASSWORD } },
+  });
+  // Wrong in every way that an error might repeat.
+  await graphql(baseUrl, primary, {
+    query: `mutation { changePassword(input: { currentPassword: "${CHANGED_PASSWORD}", newPassword: "${CHANGED_PASSWORD}", x: 1 }) { __typename } }`,
+  });
+  await post(`/user/login?api_token=${primary}`, used, { email, password: [CHANGED_PASSWORD] });
+  const { token: script = '' } = (JSON.parse(named) as { data: { createApiToken: { token: string } } }).data
+    .createApiToken;
+  const made = [primary, login, used, unused, session, script];
+  expect(made.map((one) => one.length)).toEqual([60, 60, 43, 43, 60, 60]);
+  return made;
 }
 
 describe('secrets', () => {
@@ -71,10 +126,21 @@ describe('secrets', () => {
     });
     const { token } = (await login.json()) as { token: string };
     expect(token).toMatch(/^\w{60}$/);
+    const secrets = await useAccounts(program.baseUrl);
+    for (const path of ['/customers', '/me', '/customers?keyword=canary']) await call('GET', path);
+    answers.push(await graphql(program.baseUrl, ADMIN_TOKEN, { query: TRAIL }));
     await program.stop();
 
     const places = { database: await dump(), log: program.output(), answers: answers.join('\n') };
-    for (const secret of [ADMIN_TOKEN, ADMIN_PASSWORD, SMTP_PASSWORD, token]) {
+    for (const secret of [
+      ADMIN_TOKEN,
+      ADMIN_PASSWORD,
+      SMTP_PASSWORD,
+      CUSTOMER_PASSWORD,
+      CHANGED_PASSWORD,
+      token,
+      ...secrets,
+    ]) {
       for (const spelled of [
         secret,
         Buffer.from(secret).toString('hex'),
