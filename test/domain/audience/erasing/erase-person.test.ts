@@ -239,7 +239,9 @@ describe('an erased person', () => {
     const { uid } = await erasePerson(admin, { email, everywhere: true });
     await finish(admin, uid);
     expect(await subscribersByAddress(other, email)).toEqual([]);
-    await expect(addSubscriber(other, { listUid: list.uid, email })).rejects.toMatchObject({ code: 'EMAIL_SUPPRESSED' });
+    await expect(addSubscriber(other, { listUid: list.uid, email })).rejects.toMatchObject({
+      code: 'EMAIL_SUPPRESSED',
+    });
     expect(await occurrencesOf(email)).toEqual({});
     await other.db.execute(sql`DELETE FROM erased_person WHERE customer_id = 0`);
   });
@@ -250,7 +252,9 @@ describe('an erased person', () => {
     await signUp({ ...base, ipAddress: '198.51.100.9' }, { listUid: list.uid, email });
     const [pending] = await subscribersByAddress(ctx, email);
     expect(pending).toMatchObject({ status: 'pending' });
-    await expect(addSubscriber(ctx, { listUid: lists[1]!.uid, email })).rejects.toMatchObject({ code: 'EMAIL_SUPPRESSED' });
+    await expect(addSubscriber(ctx, { listUid: lists[1]!.uid, email })).rejects.toMatchObject({
+      code: 'EMAIL_SUPPRESSED',
+    });
     const expiresAt = pending?.pendingUntil ?? new Date();
     const key = { customerId, listId: list.id, id: pending?.id ?? 0n };
     expect(await confirmSubscription(base, { ...key, expiresAt })).toMatchObject({ kind: 'confirmed' });
