@@ -127,10 +127,10 @@ function pageResponse(item: JsonSchema, shown: JsonSchema, book: SchemaBook): Js
   };
 }
 
+/** Of a download in JSON no more is said than what it begins with. */
 function streamed(type: string, shown: JsonSchema): JsonSchema {
-  const isJson = type.startsWith('application/json');
-  return isJson
-    ? { schema: { type: 'array', items: { type: 'object', additionalProperties: true } } }
+  return type.startsWith('application/json')
+    ? { schema: { type: ['array', 'object'] } }
     : { schema: { type: 'string' }, ...shown };
 }
 

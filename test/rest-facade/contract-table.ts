@@ -15,6 +15,8 @@ export type TopLevel =
   | { readonly kind: 'array' }
   /** A CSV download. */
   | { readonly kind: 'csv' }
+  /** A download in JSON, which begins as it likes. */
+  | { readonly kind: 'json download' }
   /** By what was asked; the usual one first. */
   | { readonly kind: 'one of'; readonly choices: readonly TopLevel[] };
 
@@ -36,6 +38,9 @@ const array: TopLevel = { kind: 'array' };
 const csv: TopLevel = { kind: 'csv' };
 const subscriber = action('subscriber_uid', 'subscriber_id');
 const campaign = action('campaign_uid', 'campaign');
+const subscription = action('subscription_uid', 'subscription');
+/** Decision D35: what is to be paid, and where. */
+const due = ['invoice_uid', 'amount_due', 'currency_code', 'checkout_url'];
 
 type Cells = readonly [method: Method, path: string, access: Access, status: 200 | 201, answers: TopLevel];
 
@@ -120,34 +125,46 @@ const sendingServers = section(
 const customers = section(
   '4.7',
   ['GET', '/customers', 'admin', 200, index],
-  ['POST', '/customers', 'admin', 201, action('customer_uid', 'api_token')],
+  ['POST', '/customers', 'admin', 201, action('customer_uid', 'api_token', 'customer')],
   ['GET', '/customers/:uid', 'admin', 200, object('customer')],
   ['GET', '/customers/by-email/:email', 'admin', 200, object('customer')],
   ['PATCH', '/customers/:uid', 'admin', 200, object('customer')],
   ['PATCH', '/customers/:uid/enable', 'admin', 200, action('customer_uid')],
   ['PATCH', '/customers/:uid/disable', 'admin', 200, action('customer_uid')],
-  ['POST', '/customers/:uid/change-plan/:plan_uid', 'admin', 200, action('customer_uid', 'subscription')],
-  ['POST', '/customers/:uid/assign-plan/:plan_uid', 'admin', 200, action('customer_uid', 'subscription')],
-  ['POST', '/customers/:uid/subscription/update', 'admin', 200, action('customer_uid', 'subscription')],
+  [
+    ...(['POST', '/customers/:uid/change-plan/:plan_uid', 'admin', 200] as const),
+    action('customer_uid', 'subscription_uid', 'subscription', 'plan_uid', ...due),
+  ],
+  [
+    ...(['POST', '/customers/:uid/assign-plan/:plan_uid', 'admin', 200] as const),
+    action('customer_uid', 'subscription_uid', 'subscription', 'plan_uid'),
+  ],
+  [
+    ...(['POST', '/customers/:uid/subscription/update', 'admin', 200] as const),
+    action('customer_uid', 'subscription_uid', 'subscription'),
+  ],
 );
 
 const subscriptions = section(
   '4.8',
   ['GET', '/subscriptions', 'admin', 200, index],
-  ['POST', '/subscriptions', 'admin', 201, action('subscription_uid', 'subscription')],
+  ['POST', '/subscriptions', 'admin', 201, action('subscription_uid', 'subscription', ...due)],
   ['GET', '/subscriptions/:uid', 'admin', 200, object('subscription')],
-  ['PATCH', '/subscriptions/:uid', 'admin', 200, action('subscription_uid', 'subscription')],
+  ['PATCH', '/subscriptions/:uid', 'admin', 200, subscription],
 );
 
 const plans = section(
   '4.9 (D33)',
   ['GET', '/plans', 'token', 200, array],
-  ['POST', '/plans', 'admin', 201, action('plan_uid')],
+  ['POST', '/plans', 'admin', 201, action('plan_uid', 'plan')],
 );
 
 const files = section(
   '4.10',
-  ['POST', '/file/upload', 'token', 200, { kind: 'one of', choices: [object('url'), array] }],
+  [
+    ...(['POST', '/file/upload', 'token', 201] as const),
+    { kind: 'one of', choices: [action('url', 'file_uid'), array] },
+  ],
   ['GET', '/file/upload', 'token', 200, array],
 );
 
@@ -186,14 +203,14 @@ export const decided: readonly ContractLine[] = [
   ...section(
     'D33',
     ['GET', '/plans/:uid', 'token', 200, object('plan')],
-    ['PATCH', '/plans/:uid', 'admin', 200, action('plan_uid')],
+    ['PATCH', '/plans/:uid', 'admin', 200, action('plan_uid', 'plan')],
     ['DELETE', '/plans/:uid', 'admin', 200, action('plan_uid')],
   ),
   ...section(
     'D36',
-    ['POST', '/subscriptions/:uid/activate', 'admin', 200, action('subscription_uid', 'subscription')],
-    ['POST', '/subscriptions/:uid/cancel', 'admin', 200, action('subscription_uid', 'subscription')],
-    ['POST', '/subscriptions/:uid/terminate', 'admin', 200, action('subscription_uid', 'subscription')],
+    ['POST', '/subscriptions/:uid/activate', 'admin', 200, subscription],
+    ['POST', '/subscriptions/:uid/cancel', 'admin', 200, subscription],
+    ['POST', '/subscriptions/:uid/terminate', 'admin', 200, subscription],
   ),
   ...section('D41', ['POST', '/notifications', 'token', 200, action()]),
   ...section(
@@ -209,6 +226,27 @@ export const decided: readonly ContractLine[] = [
 /** Ours, and in neither: what the product has and REST clients may want. */
 export const extensions: readonly ContractLine[] = [
   ...section(
+    'files',
+    ['GET', '/files', 'token', 200, index],
+    ['DELETE', '/files/:uid', 'token', 200, action('file_uid')],
+  ),
+  ...section(
+    'mails of a list',
+    ['GET', '/lists/:uid/templates', 'token', 200, object('templates')],
+    ['PATCH', '/lists/:uid/templates/:kind', 'token', 200, action('template')],
+    ['DELETE', '/lists/:uid/templates/:kind', 'token', 200, action('template')],
+    ['POST', '/lists/:uid/templates/:kind/preview', 'token', 200, object('preview')],
+  ),
+  ...section(
+    'the rights of a person',
+    ['GET', '/subscribers/export', 'token', 200, { kind: 'json download' }],
+    ['POST', '/subscribers/erase', 'token', 200, action('erasure_uid', 'erasure')],
+    ['GET', '/erasures/:uid', 'token', 200, object('erasure')],
+    ['GET', '/suppressions', 'token', 200, index],
+    ['POST', '/suppressions', 'token', 201, action('added')],
+    ['DELETE', '/suppressions/:email', 'token', 200, action()],
+  ),
+  ...section(
     'segments',
     ['GET', '/lists/:list_uid/segments', 'token', 200, index],
     ['POST', '/lists/:list_uid/segments', 'token', 201, action('segment_uid', 'segment')],
@@ -217,6 +255,17 @@ export const extensions: readonly ContractLine[] = [
     ['DELETE', '/segments/:uid', 'token', 200, action('segment_uid')],
     ['GET', '/segments/:uid/count', 'token', 200, object('segment_uid', 'count', 'counted_at')],
     ['GET', '/segments/:uid/subscribers', 'token', 200, index],
+  ),
+  ...section(
+    'money',
+    ['GET', '/currencies', 'token', 200, array],
+    ['GET', '/invoices', 'token', 200, index],
+    ['GET', '/invoices/:uid', 'token', 200, object('invoice')],
+    ['POST', '/invoices/:uid/claim', 'token', 201, action('payment_uid', 'invoice_uid', 'payment')],
+    ['POST', '/invoices/:uid/pay', 'admin', 200, action('payment_uid', 'invoice_uid', 'payment')],
+    ['GET', '/payments', 'admin', 200, index],
+    ['POST', '/payments/:uid/approve', 'admin', 200, action('payment_uid', 'invoice_uid', 'payment')],
+    ['POST', '/payments/:uid/reject', 'admin', 200, action('payment_uid', 'invoice_uid', 'payment')],
   ),
 ];
 

@@ -46,7 +46,7 @@ async function make(): Promise<Contract> {
     document,
     faultOf(exchange) {
       const method = METHODS.find((name) => name === (exchange.method === 'HEAD' ? 'GET' : exchange.method));
-      const found = method && router.find(method, exchange.path.split('?', 1)[0] ?? '/');
+      const found = method && router.find(method, exchange.path.split('?', 1)[0] || '/');
       const row: Row | undefined = found?.store;
       if (!method || !row) return exchange.status === 404 ? undefined : 'There is no such row.';
       const at = ['paths', openApiPath(row.path), method.toLowerCase(), 'responses'];

@@ -1,4 +1,5 @@
 /** A tenant's plan, subscription and invoice, straight into the tables, for the tests that walk everything. */
+import { parsePlanOptions } from '../../src/domain/billing/plan-options.ts';
 import { sql, type Queryable } from '../../src/db/database.ts';
 import { newUid } from '../../src/lib/ids.ts';
 
@@ -58,7 +59,7 @@ async function planId(
   if (known) return known;
   const [row] = await db.query<{ id: bigint; uid: string }>(sql`
     INSERT INTO plan (uid, name, price_minor, currency_code, frequency_amount, frequency_unit, options)
-    VALUES (${newUid()}, ${name}, 1000, 'EUR', 1, 'month', ${JSON.stringify(UNLIMITED)}::jsonb) RETURNING id, uid`);
+    VALUES (${newUid()}, ${name}, 1000, 'EUR', 1, 'month', ${JSON.stringify(parsePlanOptions(UNLIMITED))}::jsonb) RETURNING id, uid`);
   if (!row) throw new Error('No plan was made.');
   return row;
 }

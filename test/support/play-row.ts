@@ -32,7 +32,9 @@ export async function playRow(
   const values = (await parametersOf(row)).flatMap((parameter) => {
     const right = rightValue(row, parameter, world);
     const name = parameter.names[0] ?? '';
-    return right === undefined ? [] : [[name, right === UNKNOWN_TEXT ? (PLAUSIBLE[name] ?? right) : right] as const];
+    return right === undefined || LEFT_OUT.has(name)
+      ? []
+      : [[name, right === UNKNOWN_TEXT ? (PLAUSIBLE[name] ?? right) : right] as const];
   });
   const speaking: RestApp = {
     ...app,
@@ -41,6 +43,8 @@ export async function playRow(
   return { world, values, answer: await askRow(speaking, { row, method, world, values }) };
 }
 
+/** Right as they may be, an answer with them shows less. */
+const LEFT_OUT = new Set(['open', 'click', 'code', 'otp']);
 /** What `rightValue` says of a text it knows nothing about. */
 const UNKNOWN_TEXT = 'Some text';
 /** For readers of the reference, who see what is played here. */
@@ -77,5 +81,9 @@ async function bringIntoState(app: RestApp, world: World, { path }: Row): Promis
   if (campaignStatus !== undefined)
     await db.execute(
       sql`UPDATE campaign SET status = ${campaignStatus}, delivery_at = now() + interval '1 day' WHERE uid = ${world.campaignUid}`,
+    );
+  if (path.startsWith('/payments/:uid/'))
+    await db.execute(
+      sql`UPDATE payment_intent SET status = 'AWAITING_ADMIN_APPROVAL', decided_at = NULL WHERE uid = ${world.paymentUid}`,
     );
 }

@@ -1,0 +1,74 @@
+/**
+ * The reference shows one real exchange for every row: this test plays them, and finds the ones in the repository to be
+ * of the same make. `npm run examples` writes them anew (RECORD_EXAMPLES=1), without uids, tokens and times of a run.
+ */
+import { writeFileSync } from 'node:fs';
+import { afterAll, describe, expect, test } from 'vitest';
+import { EXAMPLES_FILE, readExamples, type Example } from '../../src/rest-facade/examples.ts';
+import { rows } from '../../src/rest-facade/rows.ts';
+import { theContract } from '../support/contract.ts';
+import { placesOf, playRow } from '../support/play-row.ts';
+import { startRestApp } from '../support/rest-app.ts';
+import { bodyOf } from '../support/rest-world.ts';
+import { scrubber } from '../support/scrub.ts';
+import { startSmtpReceiver } from '../support/smtp-receiver.ts';
+
+const isRecording = process.env['RECORD_EXAMPLES'] === '1';
+/** Of a download the beginning tells enough. */
+const DOWNLOAD_LENGTH_MAX = 400;
+
+const receiver = await startSmtpReceiver();
+afterAll(() => receiver.close());
+const app = await startRestApp({ OUTBOUND_ALLOW_HOSTS: '127.0.0.1' });
+const kept = readExamples();
+const recorded: Record<string, Example> = {};
+const places = placesOf(rows).map((place) => ({ ...place, name: `${place.method} ${place.row.path}` }));
+
+describe.each(places)('$name', (place) => {
+  test('is shown as it is', async () => {
+    const { values, answer } = await playRow(app, { ...place, dialect: 'standard', smtp: receiver.settings });
+    expect(answer.status, answer.text.slice(0, 300)).toBeLessThan(300);
+    const scrub = scrubber(app.baseUrl);
+    const example = {
+      ...(values.length > 0 ? { parameters: Object(scrub(bodyOf(values))) } : {}),
+      status: answer.status,
+      answer: scrub(answer.body ?? answer.text.slice(0, DOWNLOAD_LENGTH_MAX)),
+    };
+    recorded[place.name] = example;
+    if (isRecording) return;
+    const hint = 'The example is of another make: run `npm run examples`, then `npm run openapi:print`.';
+    expect(makeOf(kept[place.name]), hint).toEqual(makeOf(example));
+  });
+});
+
+test('no example is left of a row that is gone', () => {
+  expect(Object.keys(kept).filter((name) => !places.some((place) => place.name === name))).toEqual([]);
+});
+
+test('the examples keep the contract, and no secret', async () => {
+  const { faultOf } = await theContract();
+  for (const [name, { status, answer }] of Object.entries(kept)) {
+    const [method = '', path = ''] = name.split(' ');
+    const isJson = typeof answer === 'object';
+    const contentType = isJson ? 'application/json' : 'text/csv';
+    expect(faultOf({ method, path, status, contentType, body: answer }), name).toBeUndefined();
+    expect(JSON.stringify(answer), name).not.toMatch(/[A-Za-z0-9]{60}|\$argon2|127\.0\.0\.1:/);
+  }
+});
+
+afterAll(() => {
+  if (!isRecording) return;
+  const sorted = Object.fromEntries(places.flatMap(({ name }) => (recorded[name] ? [[name, recorded[name]]] : [])));
+  writeFileSync(EXAMPLES_FILE, `${JSON.stringify(sorted, null, 2)}\n`);
+});
+
+/** Names and kinds of values, whatever the values are. */
+function makeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length === 0 ? 'a list' : [makeOf(value[0])];
+  if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([name, inner]) => [name, makeOf(inner)])
+      .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
+  );
+}

@@ -1,0 +1,44 @@
+/** Exchanges what differs from run to run, and what nobody should read, for fixed values: for recorded examples. */
+
+const DATE = '2026-01-31';
+const TIME = '08:00:00';
+const BASE_URL = 'https://mail.example.com';
+const UID_START = 0x65f0c0de00000;
+
+/** Scrubs any number of values; the same thing is the same in all of them. */
+export function scrubber(baseUrl: string): (value: unknown) => unknown {
+  const uids = numbered((no) => (UID_START + no).toString(16));
+  const people = numbered((no) => `${['ann', 'ben', 'cleo', 'dan', 'eve'][no - 1] ?? `person${no}`}@person.example`);
+  const text = (given: string) =>
+    given
+      .replaceAll(baseUrl, BASE_URL)
+      .replaceAll(/http:\/\/127\.0\.0\.1(:\d+)?/g, 'https://files.example.com')
+      .replaceAll('127.0.0.1', 'smtp.example.com')
+      .replaceAll(/\b(?:user-)?[0-9a-f]{13}@[a-z]+\.example\b/g, people)
+      .replaceAll(/(?<![0-9A-Za-z])[0-9A-Za-z]{60}(?![0-9A-Za-z])/g, '<API_TOKEN>')
+      .replaceAll(/(?<![0-9A-Za-z_-])[0-9A-Za-z_-]{43}(?![0-9A-Za-z_-])/g, '<TOKEN>')
+      .replaceAll(/\b[0-9a-f]{32}\b/g, '0123456789abcdef0123456789abcdef')
+      .replaceAll(/(?<![0-9a-z])[0-9a-f]{13}(?![0-9a-z])/gi, uids)
+      .replaceAll(
+        /\b20[2-9]\d-\d\d-\d\d( |T)\d\d:\d\d:\d\d(\.\d+)?/g,
+        (_, between: string) => `${DATE}${between}${TIME}`,
+      );
+  const scrub = (value: unknown, name: string): unknown => {
+    if (typeof value === 'string') return /(^|_)id$/.test(name) && /^\d+$/.test(value) ? '1' : text(value);
+    if (typeof value === 'number') return /(^|_)id$/.test(name) ? 1 : name === 'port' ? 587 : value;
+    if (Array.isArray(value)) return value.map((item) => scrub(item, name));
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [text(key), scrub(inner, key)]));
+  };
+  return (value) => scrub(value, '');
+}
+
+/** The first thing met is number 1, the second number 2. */
+function numbered(write: (no: number) => string): (found: string) => string {
+  const known = new Map<string, string>();
+  return (found) => {
+    const written = known.get(found) ?? write(known.size + 1);
+    known.set(found, written);
+    return written;
+  };
+}
