@@ -97,18 +97,19 @@ export async function readTopLocations(
 
 /** Who opened most often, at most ten per campaign, the most frequent first. */
 export async function readTopOpeners(ctx: Pick<Context, 'db'>, keys: readonly CampaignKey[]): Promise<TopOpener[][]> {
-  // Two ways in, so that no campaign is read as a whole: those who opened again have an index of their own, and of
-  // those who opened once any ten will do.
+  // Those who opened again have an index of their own; of those who opened once any will do, and only while there are
+  // too few of the others are they looked for: that reads the campaign's rows until ten are found.
   const rows = await ctx.db.query<{ no: bigint; id: bigint; email: string; open_count: number }>(
     sql`SELECT k.no, s.id, s.email, t.open_count FROM ${campaignsAskedFor(keys)}
          CROSS JOIN LATERAL (
-           (SELECT subscriber_id, open_count FROM hot.recipient_activity a
-             WHERE a.customer_id = k.customer_id AND a.campaign_id = k.campaign_id AND open_count > 1
-             ORDER BY open_count DESC LIMIT ${TOP_LIST_LENGTH})
-           UNION ALL
-           (SELECT subscriber_id, open_count FROM hot.recipient_activity a
-             WHERE a.customer_id = k.customer_id AND a.campaign_id = k.campaign_id AND open_count = 1 LIMIT ${TOP_LIST_LENGTH})
-           ORDER BY open_count DESC LIMIT ${TOP_LIST_LENGTH}) t
+           WITH again AS MATERIALIZED (
+             SELECT subscriber_id, open_count FROM hot.recipient_activity a
+              WHERE a.customer_id = k.customer_id AND a.campaign_id = k.campaign_id AND open_count > 1
+              ORDER BY open_count DESC LIMIT ${TOP_LIST_LENGTH}::integer), once AS (
+             SELECT subscriber_id, open_count FROM hot.recipient_activity a
+              WHERE a.customer_id = k.customer_id AND a.campaign_id = k.campaign_id AND open_count = 1
+              LIMIT ${TOP_LIST_LENGTH}::integer - (SELECT count(*) FROM again))
+           SELECT * FROM again UNION ALL SELECT * FROM once) t
           JOIN campaign c ON c.customer_id = k.customer_id AND c.id = k.campaign_id
           JOIN subscriber s ON s.customer_id = k.customer_id AND s.list_id = c.list_id AND s.id = t.subscriber_id
          ORDER BY k.no, t.open_count DESC, s.id`,

@@ -3,6 +3,7 @@ import { ownCampaign } from '../../domain/campaigns/own-campaign.ts';
 import { LOGS, LOG_PAGE_MAX, readCampaignLog, type LogPage } from '../../domain/tracking/campaign-log.ts';
 import { csvLine } from '../../lib/csv.ts';
 import { builder } from '../builder.ts';
+import { PER_PAGE_DEFAULT } from '../limits.ts';
 
 const reading = { scope: 'campaigns:read' } as const;
 
@@ -44,11 +45,11 @@ builder.queryField('campaignLog', (t) =>
       uid: t.arg.string({ required: true }),
       log: t.arg({ type: CampaignLog, required: true }),
       after: t.arg.string({ description: 'The cursor of the page before.' }),
-      perPage: t.arg.int({ defaultValue: LOG_PAGE_MAX }),
+      perPage: t.arg.int({ defaultValue: PER_PAGE_DEFAULT }),
     },
     resolve: async (_root, { uid, log, after, perPage }, ctx) => {
       const campaign = await ownCampaign(ctx, uid);
-      const limit = Math.min(Math.max(perPage ?? LOG_PAGE_MAX, 1), LOG_PAGE_MAX);
+      const limit = Math.min(Math.max(perPage ?? PER_PAGE_DEFAULT, 1), LOG_PAGE_MAX);
       return readCampaignLog(ctx, campaign, { log, after: after ?? null, limit });
     },
   }),

@@ -1,6 +1,7 @@
 /** A list's people in bulk: what a download is made of. */
 import { EXPORT_PAGE_MAX, exportList, type ExportPage } from '../../domain/audience/export-list.ts';
 import { builder } from '../builder.ts';
+import { PER_PAGE_DEFAULT } from '../limits.ts';
 
 const reading = { scope: 'subscribers:read' } as const;
 
@@ -24,10 +25,10 @@ builder.queryField('listExport', (t) =>
     args: {
       listUid: t.arg.string({ required: true }),
       after: t.arg.string({ description: 'The cursor of the page before.' }),
-      perPage: t.arg.int({ defaultValue: EXPORT_PAGE_MAX }),
+      perPage: t.arg.int({ defaultValue: PER_PAGE_DEFAULT }),
     },
     resolve: (_root, { listUid, after, perPage }, ctx) => {
-      const limit = Math.min(Math.max(perPage ?? EXPORT_PAGE_MAX, 1), EXPORT_PAGE_MAX);
+      const limit = Math.min(Math.max(perPage ?? PER_PAGE_DEFAULT, 1), EXPORT_PAGE_MAX);
       return exportList(ctx, { listUid, after: after ?? null, limit });
     },
   }),
