@@ -11,6 +11,7 @@ builder.mutationField('updateProfile', (t) =>
     type: User,
     description: 'Changes what is given of the user of the token.',
     authScopes: WRITING,
+    executionsMax: 1,
     errors: {},
     input: {
       firstName: t.input.string(),
