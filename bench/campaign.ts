@@ -1,9 +1,10 @@
 /**
  * A whole campaign against another program's SMTP receiver, beside what that program's own source reaches against the
  * same receiver in the same run: messages a second, processor time a message, the ledger's balance. With `--verify`
- * every message that arrived is read; with `--kill` the product is killed in the middle and started again.
+ * every message that arrived is read; with `--kill` the product is killed in the middle and started again; with
+ * `--plan` the customer has a plan whose credits are just enough, so that every job leases its slice of them.
  *
- *   node bench/campaign.ts [--smoke] [--recipients 20000] [--verify] [--kill]
+ *   node bench/campaign.ts [--smoke] [--recipients 20000] [--verify] [--kill] [--plan]
  *
  * Needs Postfix's smtp-sink and smtp-source (Debian's package postfix); SMTP_SINK=/path names the sink where it is not
  * in the usual places. Without them nothing is measured, and that is said.
@@ -15,6 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { startScratchPostgres } from '../scripts/scratch-postgres.ts';
+import { givePlan } from './support/give-plan.ts';
 import { startProduct, type Product } from './support/product.ts';
 import { postfixFolder, startSmtpSink, type Sink } from './support/smtp-sink.ts';
 
@@ -24,6 +26,7 @@ const { values } = parseArgs({
     recipients: { type: 'string' },
     verify: { type: 'boolean', default: false },
     kill: { type: 'boolean', default: false },
+    plan: { type: 'boolean', default: false },
     connections: { type: 'string', default: '5' },
     window: { type: 'string', default: '10' },
   },
@@ -66,6 +69,8 @@ async function measure(databaseUrl: string, sink: Sink, dump: string | undefined
   const client = new pg.Client(databaseUrl);
   await client.connect();
   const uid = await prepare(product, client, sink);
+  if (values.plan)
+    await givePlan((text, args) => client.query(text, [...args]), { email_max: RECIPIENTS, sending_quota: RECIPIENTS });
   const [startedAt, cpuBefore] = [performance.now(), product.cpuSeconds()];
   await product.rest('POST', `/campaigns/${uid}/run`);
   if (values.kill) product = await killInTheMiddle(product, client, databaseUrl);

@@ -2,7 +2,7 @@
  * What an import of people costs beside the least a database can do with the same file: 200,000 people in random
  * order with three fields in several scripts, by a bare COPY of the same bytes into a table without an index, and by
  * the import, upload included. Then the same file again, which changes nobody, and a COPY into a staging table with
- * one INSERT .. ON CONFLICT; and once more into an empty list, with a thousand people erased and a thousand suppressed,
+ * one INSERT .. ON CONFLICT; into an empty list of a customer whose plan limits its people; and once more into an empty list, with a thousand people erased and a thousand suppressed,
  * none of them in the file: everybody has to be looked up in both. Interleaved rounds on one server with its usual durability; medians.
  *
  *   node bench/import.ts [--smoke] [--people 200000] [--rounds 3]      DATABASE_URL: a server of your own
@@ -28,6 +28,7 @@ import { startListImport } from '../src/domain/audience/imports/start-list-impor
 import type { Context } from '../src/domain/context.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { newUid } from '../src/lib/ids.ts';
+import { givePlan } from './support/give-plan.ts';
 import { silentLog } from '../src/lib/log.ts';
 import { createHookBus } from '../src/plugin-host/hook-bus.ts';
 
@@ -65,7 +66,7 @@ async function main(url: string): Promise<void> {
   const file = makeFile(PEOPLE);
   const memoryBefore = process.memoryUsage.rss();
   console.log(`${PEOPLE} people, ${(file.length / 1e6).toFixed(1)} MB, ${ROUNDS} rounds`);
-  const times: Times = { copy: [], upsert: [], first: [], again: [], run: [], barred: [] };
+  const times: Times = { copy: [], upsert: [], first: [], again: [], run: [], planned: [], barred: [] };
   for (let round = 0; round < ROUNDS; round++) {
     const listUid = await makeList(ctx);
     times.copy.push(await timed(() => bareCopy(ctx, file)));
@@ -77,6 +78,11 @@ async function main(url: string): Promise<void> {
     const again = await importFile(ctx, listUid, file);
     times.again.push(again.seconds);
     expect(again.result, { added: 0, unchanged: PEOPLE });
+    await givePlan((text, args) => database.pool.query(text, [...args]), { subscriber_max: 1e9, list_max: 1_000 });
+    const planned = await importFile(ctx, await makeList(ctx), file);
+    times.planned.push(planned.seconds);
+    expect(planned.result, { added: PEOPLE, unchanged: 0 });
+    await database.query(sql`TRUNCATE plan CASCADE`);
     await barOthers(ctx);
     const barred = await importFile(ctx, await makeList(ctx), file);
     times.barred.push(barred.seconds);
@@ -89,7 +95,7 @@ async function main(url: string): Promise<void> {
   console.log(`peak memory of this process: ${megabytes(peak)}, before the first import: ${megabytes(memoryBefore)}`);
 }
 
-type Times = Readonly<Record<'copy' | 'upsert' | 'first' | 'again' | 'run' | 'barred', number[]>>;
+type Times = Readonly<Record<'copy' | 'upsert' | 'first' | 'again' | 'run' | 'planned' | 'barred', number[]>>;
 
 /** People who must not be imported, and are not in the file. */
 async function barOthers({ db, viewer }: Context): Promise<void> {
@@ -108,6 +114,7 @@ function report(times: Times): void {
     ['import into an empty list', median(times.first)],
     ['  of it the run, without upload', median(times.run)],
     ['import of the same file again', median(times.again)],
+    ["import under a plan's limits", median(times.planned)],
     ['import with people barred', median(times.barred)],
   ] as const) {
     const rate = Math.round(PEOPLE / seconds).toLocaleString('en');

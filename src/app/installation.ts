@@ -16,6 +16,7 @@ export async function loadInstallation(settings: Settings, port: number, databas
     baseUrl: settings.BASE_URL || `http://${hostForUrl(settings.HOST)}:${port}`,
     secret,
     outboundAllowHosts: settings.OUTBOUND_ALLOW_HOSTS,
+    isInMaintenance: settings.MAINTENANCE === 'on',
     paymentInstructions: settings.OFFLINE_PAYMENT_INSTRUCTIONS,
     limits: limitsOf(settings),
   };

@@ -127,6 +127,12 @@ export const settings = {
     default: 'on',
     about: 'Serves the GraphQL explorer to browsers at `/graphql`.',
   },
+  MAINTENANCE: {
+    schema: z.enum(['on', 'off']),
+    default: 'off',
+    about:
+      'Closes REST and GraphQL (503) to all but administrators and customers whose plan says `access_when_offline`. Sending and the links in mails go on.',
+  },
   GEOIP_FILE: {
     schema: z.string().transform((file) => (file === '' ? '' : path.resolve(file))),
     default: '',

@@ -23,8 +23,11 @@ export interface Viewer {
   readonly tokenUid: string;
   readonly tokenKind: TokenKind;
   readonly isAdmin: boolean;
-  /** The customer's plan has no access to the API, and this credential is one for the API: nothing is allowed. */
-  readonly isApiRefused?: boolean;
+  /**
+   * Why nothing is allowed. `api`: the customer's plan has no access to the API, and this credential is one for it;
+   * `maintenance`: the operator has closed the service.
+   */
+  readonly refusal?: 'api' | 'maintenance';
   /** What the token may do: `*`, or names such as `lists:read`. */
   readonly scopes: readonly string[];
 }
@@ -53,6 +56,8 @@ export interface Installation {
   readonly limits: Limits;
   /** Private hosts and networks (CIDR) that may be reached for customers (decision D44). */
   readonly outboundAllowHosts?: readonly string[];
+  /** Closed to customers whose plan does not say otherwise. */
+  readonly isInMaintenance?: boolean;
   /** What an unpaid invoice says of how to pay it. */
   readonly paymentInstructions?: string;
 }

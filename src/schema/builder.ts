@@ -21,6 +21,7 @@ import {
   WrongStateError,
 } from '../lib/errors.ts';
 import type { GraphqlContext } from './context.ts';
+import { unavailableError } from './mask-error.ts';
 import { housePlugin } from './house-plugin.ts';
 import { FIRST_DEFAULT, FIRST_MAX } from './limits.ts';
 
@@ -81,13 +82,14 @@ export const builder = new SchemaBuilder<BuilderTypes>({
     runScopesOnType: true,
     defaultStrategy: 'all',
     unauthorizedError: (_parent, { viewer }) => {
-      if (viewer?.isApiRefused)
+      if (viewer?.refusal === 'maintenance') return unavailableError();
+      if (viewer?.refusal === 'api')
         return new ForbiddenError('API_ACCESS_NOT_INCLUDED', 'The plan does not include access to the API.');
       return viewer ? new ForbiddenError('FORBIDDEN', 'This token does not allow that.') : new UnauthenticatedError();
     },
     authScopes: ({ viewer }) => ({
       public: true,
-      authenticated: viewer !== null && viewer.isApiRefused !== true,
+      authenticated: viewer !== null && viewer.refusal === undefined,
       scope: (scope) => viewer !== null && holdsScope(viewer.scopes, scope),
       admin: viewer !== null && viewer.isAdmin && holdsScope(viewer.scopes, 'admin'),
     }),

@@ -12,6 +12,9 @@ const REFERENCE_BYTES = 6;
 /** GraphQL quotes the value it could not take; a megabyte of it helps nobody. */
 const MESSAGE_LENGTH_MAX = 500;
 
+/** Names that nearly fit would tell a stranger the schema, one guess at a time. */
+const SUGGESTION = / Did you mean [^?]*\?/g;
+
 /** The error as the client gets it. */
 export function maskError(error: unknown, log: Log): GraphQLError {
   const cause = causeOf(error);
@@ -54,7 +57,7 @@ function expected(cause: ExpectedError, error: unknown): GraphQLError {
 /** Thrown on purpose for the client: by the parser, by validation, by a scalar, by a limit. */
 function mistake(cause: GraphQLError, error: unknown): GraphQLError {
   const extensions = { code: 'BAD_REQUEST', ...cause.extensions };
-  return new GraphQLError(shortened(cause.message), { ...placeOf(error), extensions });
+  return new GraphQLError(shortened(cause.message.replace(SUGGESTION, '')), { ...placeOf(error), extensions });
 }
 
 function shortened(message: string): string {
@@ -63,9 +66,7 @@ function shortened(message: string): string {
 
 function unavailable(cause: unknown, { error, log }: { error: unknown; log: Log }): GraphQLError {
   log.warn('graphql.unavailable', { message: messageOf(cause) });
-  const headers = { 'retry-after': String(UNAVAILABLE_RETRY_SECONDS) };
-  const extensions = { code: 'SERVICE_UNAVAILABLE', http: { status: 503, headers } };
-  return new GraphQLError(UNAVAILABLE_MESSAGE, { path: placeOf(error).path, extensions });
+  return unavailableError(placeOf(error).path);
 }
 
 function defect(cause: unknown, { error, log }: { error: unknown; log: Log }): GraphQLError {
@@ -77,4 +78,11 @@ function defect(cause: unknown, { error, log }: { error: unknown; log: Log }): G
     path: placeOf(error).path,
     extensions: { code: 'INTERNAL_ERROR', reference, http: { status: 500 } },
   });
+}
+
+/** The service cannot be used for the moment: the database is away, or the operator has closed it. */
+export function unavailableError(path?: GraphQLError['path']): GraphQLError {
+  const headers = { 'retry-after': String(UNAVAILABLE_RETRY_SECONDS) };
+  const extensions = { code: 'SERVICE_UNAVAILABLE', http: { status: 503, headers } };
+  return new GraphQLError(UNAVAILABLE_MESSAGE, { path, extensions });
 }

@@ -33,7 +33,7 @@ export async function makeContext(means: Means, credentials: Credentials): Promi
     ...means,
     db: means.database,
     tx: undefined,
-    viewer: found && viewerAt(door, found),
+    viewer: found && viewerAt(door, found, means.installation.isInMaintenance === true),
     restDialect: found?.restDialect ?? null,
     ipAddress,
     door,
@@ -43,11 +43,13 @@ export async function makeContext(means: Means, credentials: Credentials): Promi
 
 /**
  * Where a plan has no access to the API (`api_access`), tokens made for it open nothing, and what logging in gives
- * opens the web app's door only.
+ * opens the web app's door only. While the service is closed, few are let in.
  */
-function viewerAt(door: Door, { viewer, mayUseApi }: Authentication): Viewer {
+function viewerAt(door: Door, found: Authentication, isInMaintenance: boolean): Viewer {
+  const { viewer } = found;
+  if (isInMaintenance && !found.mayUseInMaintenance) return { ...viewer, refusal: 'maintenance', scopes: [] };
   const isForWeb = viewer.tokenKind === 'session' || (viewer.tokenKind === 'login' && door === 'graphql');
-  return mayUseApi || isForWeb ? viewer : { ...viewer, isApiRefused: true, scopes: [] };
+  return found.mayUseApi || isForWeb ? viewer : { ...viewer, refusal: 'api', scopes: [] };
 }
 
 const BEARER = /^Bearer +([^\s]+)$/i;

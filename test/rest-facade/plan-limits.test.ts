@@ -131,6 +131,19 @@ describe('api_access no', () => {
   });
 });
 
+describe('while the operator has closed the service', () => {
+  test('administrators and customers whose plan says so are let in, others hear 503', async () => {
+    const closed = await startRestApp({ MAINTENANCE: 'on' });
+    const [one, other] = [await closed.newTenant(), await closed.newTenant()];
+    await givePlan(closed.ctx.db, one.customerId, { access_when_offline: 'yes' });
+    expect((await closed.rest('/lists', { token: one.token })).status).toBe(200);
+    expect((await closed.rest('/lists')).status).toBe(200);
+    const refused = await closed.rest('/lists', { token: other.token });
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('retry-after')).toBe('5');
+  });
+});
+
 describe('sending servers', () => {
   const server = () => ({ name: 'Own', type: 'smtp', settings: { host: '127.0.0.1', port, encryption: 'none' } });
 

@@ -14,6 +14,8 @@ export interface Authentication {
   readonly restDialect: RestDialect | null;
   /** False where the customer's plan says `api_access` no. */
   readonly mayUseApi: boolean;
+  /** Whether it is let in while the service is closed: administrators, and by the plan's `access_when_offline`. */
+  readonly mayUseInMaintenance: boolean;
 }
 
 /** A use is noted this often at most: one write a minute and token instead of one a request. */
@@ -39,6 +41,7 @@ interface Row {
   scopes: string[];
   rest_dialect: RestDialect | null;
   may_use_api: boolean;
+  may_use_in_maintenance: boolean;
 }
 
 /**
@@ -63,6 +66,7 @@ export async function authenticateToken(db: Queryable, credential: Credential): 
     },
     restDialect: row.rest_dialect,
     mayUseApi: row.may_use_api,
+    mayUseInMaintenance: row.may_use_in_maintenance,
   };
 }
 
@@ -90,14 +94,16 @@ function findAndNoteUse(digest: Buffer, { isSession, ipAddress }: Credential) {
   return sql`
     WITH found AS (
       SELECT t.customer_id, t.id AS token_id, t.uid AS token_uid, t.kind AS token_kind, t.user_id, u.uid AS user_uid, u.is_admin, t.scopes, t.rest_dialect,
-             -- The latest subscription's word (decision record 0050); without one nothing is limited.
-             c.is_house OR coalesce((
-               SELECT (p.options || s.options) ->> 'api_access' FROM subscription s JOIN plan p ON p.id = s.plan_id
-                WHERE s.customer_id = c.id AND s.status <> 'pending'
-                ORDER BY (s.status = 'ended'), s.id DESC LIMIT 1), 'yes') = 'yes' AS may_use_api
+             c.is_house OR coalesce(o.options ->> 'api_access', 'yes') = 'yes' AS may_use_api,
+             u.is_admin OR c.is_house OR coalesce(o.options ->> 'access_when_offline', 'no') = 'yes' AS may_use_in_maintenance
         FROM api_token t
         JOIN app_user u ON u.customer_id = t.customer_id AND u.id = t.user_id
         JOIN customer c ON c.id = t.customer_id
+        -- The latest subscription's word (decision record 0050); without one nothing is limited.
+        LEFT JOIN LATERAL (
+          SELECT p.options || s.options AS options FROM subscription s JOIN plan p ON p.id = s.plan_id
+           WHERE s.customer_id = c.id AND s.status <> 'pending'
+           ORDER BY (s.status = 'ended'), s.id DESC LIMIT 1) o ON true
        WHERE t.digest = ${digest} AND (t.kind = 'session') = ${isSession}::boolean AND t.revoked_at IS NULL
          AND (t.expires_at IS NULL OR t.expires_at > now()) AND u.status = 'active' AND c.status = 'active'
     ), noted AS (
