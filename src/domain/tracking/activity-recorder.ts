@@ -5,6 +5,7 @@
 import type { Context } from '../context.ts';
 import { createGroupCommit } from '../../lib/group-commit.ts';
 import { messageOf } from '../../lib/errors.ts';
+import { roundsOf } from './activity-rounds.ts';
 import { makeThisMonth, mayLackPartition } from './partitions.ts';
 import { recordActivity, type Activity } from './record-activity.ts';
 import type { TrackedClick, TrackedRecipient, Visitor } from './tracking.ts';
@@ -34,7 +35,10 @@ export function createActivityRecorder(ctx: Context): ActivityRecorder {
     batchMax: BATCH_MAX,
     waitMs: WAIT_MS,
     waitingMax: WAITING_MAX,
-    write: (batch) => writePatiently(ctx, batch),
+    async write(batch) {
+      // Each is tried again by itself: one that is written must not be written twice.
+      for (const round of roundsOf(batch)) await writePatiently(ctx, round);
+    },
   });
   return {
     open: (recipient, visitor) =>

@@ -105,10 +105,6 @@ acts AS (
 )`;
 
 const RUNNERS = sql`(SELECT customer_id, campaign_id, subscriber_id FROM change WHERE is_run)`;
-const TAKEN_BACK = sql`
-    FROM change c WHERE c.takes_back AND e.customer_id = c.customer_id AND e.campaign_id = c.campaign_id
-     AND e.subscriber_id = c.subscriber_id AND e.at >= c.run_since AND e.at > now() - interval '1 day' AND NOT e.is_machine`;
-
 /** The events themselves, and who clicked which link or did anything on a list for the first time. */
 export const EVENTS = sql`
 opened AS (
@@ -124,11 +120,6 @@ opened AS (
   SELECT at, customer_id, campaign_id, subscriber_id, link_no,
          is_machine OR (is_click AND (customer_id, campaign_id, subscriber_id) IN ${RUNNERS}), url, ip, user_agent, country, region, city
     FROM seen WHERE link_no IS NOT NULL
-), taken_back AS (
-  -- Clicks that were taken for a person's until the run turned out to be a machine's.
-  UPDATE hot.click_event e SET is_machine = true ${TAKEN_BACK}
-), opens_taken_back AS (
-  UPDATE hot.open_event e SET is_machine = true ${TAKEN_BACK} AND e.by_click
 ), first_clicks AS (
   INSERT INTO hot.recipient_link (customer_id, campaign_id, link_no, subscriber_id)
   SELECT DISTINCT customer_id, campaign_id, link_no, subscriber_id

@@ -71,7 +71,7 @@ export async function readCampaignLog(
 }
 
 /** The header row. */
-export function columnsOf(log: CampaignLog): string[] {
+function columnsOf(log: CampaignLog): string[] {
   return [...HEAD, ...COLUMNS[log]];
 }
 

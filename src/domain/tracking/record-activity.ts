@@ -11,7 +11,7 @@
  * clicks of three different links (or of both, where a message has two), each within a second of another. The first
  * clicks of such a run were taken for a person's: they are marked afterwards, and the counters follow.
  */
-import type { Context } from '../context.ts';
+import { inTransaction, type Context } from '../context.ts';
 import { sql, type Sql } from '../../db/database.ts';
 import { announceCampaignChange, type CampaignKey } from '../statistics/announce-campaign-change.ts';
 import { COUNTERS } from './activity-counters-sql.ts';
@@ -28,35 +28,53 @@ export interface Activity {
   readonly cameAt?: number;
 }
 
-/** Clicks of one recipient further apart than this are no run. */
-const RUN_GAP_MS = 1_000;
-
-/** Records a batch in one transaction, then tells the live statistics. At most a few hundred at a time. */
+/** Records a batch in one transaction, then tells the live statistics. At most a few hundred at a time, split by `roundsOf`. */
 export async function recordActivity(ctx: Context, batch: readonly Activity[]): Promise<void> {
-  for (const round of roundsOf(batch)) {
-    const campaigns = await ctx.db.query<{ customer_id: bigint; id: bigint }>(statement(round), 'tracking.record');
-    for (const { customer_id, id } of campaigns) announce(ctx, { customerId: customer_id, campaignId: id });
+  const rows = batch.some(({ linkNo }) => linkNo !== null) ? await writeClicks(ctx, batch) : await write(ctx, batch);
+  for (const { customerId, campaignId, since } of rows) {
+    if (since === null) announce(ctx, { customerId, campaignId });
   }
 }
 
+/** A campaign whose counters changed; or a recipient whose clicks since a time turned out to be a machine's. */
+interface Written extends Record<string, unknown> {
+  readonly customerId: bigint;
+  readonly campaignId: bigint;
+  readonly subscriberId: bigint | null;
+  readonly since: Date | null;
+}
+
+function write({ db }: Pick<Context, 'db'>, batch: readonly Activity[]): Promise<Written[]> {
+  return db.query<Written>(statement(batch), 'tracking.record');
+}
+
 /**
- * One statement takes all clicks of a recipient in it for one run. That is one round nearly always; only a batch that
- * waited long for its database has clicks of one person that are further apart.
+ * The events of a run are marked by a statement of their own: what another process has written while ours waited for
+ * the recipient's row is not in the snapshot of ours.
  */
-function roundsOf(batch: readonly Activity[]): readonly (readonly Activity[])[] {
-  const last = new Map<bigint, { round: number; cameAt: number }>();
-  const rounds: Activity[][] = [];
-  for (const activity of batch) {
-    const { linkNo, cameAt, recipient } = activity;
-    const before = last.get(recipient.subscriberId);
-    let round = before?.round ?? 0;
-    if (linkNo !== null && cameAt !== undefined) {
-      if (before && cameAt - before.cameAt > RUN_GAP_MS) round++;
-      last.set(recipient.subscriberId, { round, cameAt });
-    }
-    (rounds[round] ??= []).push(activity);
-  }
-  return rounds;
+function writeClicks(ctx: Context, batch: readonly Activity[]): Promise<Written[]> {
+  return inTransaction(ctx, async ({ db }) => {
+    const rows = await write({ db }, batch);
+    const runs = rows.filter(({ since }) => since !== null);
+    if (runs.length > 0) await db.execute(marking(runs), 'tracking.mark_runs');
+    return rows;
+  });
+}
+
+function marking(runs: readonly Written[]): Sql {
+  return sql`
+WITH run AS MATERIALIZED (
+  SELECT * FROM unnest(${runs.map(({ customerId }) => customerId)}::bigint[], ${runs.map(({ campaignId }) => campaignId)}::bigint[],
+    ${runs.map(({ subscriberId }) => subscriberId)}::bigint[], ${runs.map(({ since }) => since)}::timestamptz[]
+  ) AS r (customer_id, campaign_id, subscriber_id, since)
+), opens AS (
+  UPDATE hot.open_event e SET is_machine = true FROM run r
+   WHERE e.customer_id = r.customer_id AND e.campaign_id = r.campaign_id AND e.subscriber_id = r.subscriber_id
+     AND e.at >= r.since AND e.at > now() - interval '1 day' AND e.by_click AND NOT e.is_machine
+)
+UPDATE hot.click_event e SET is_machine = true FROM run r
+ WHERE e.customer_id = r.customer_id AND e.campaign_id = r.campaign_id AND e.subscriber_id = r.subscriber_id
+   AND e.at >= r.since AND e.at > now() - interval '1 day' AND NOT e.is_machine`;
 }
 
 function announce(ctx: Context, campaign: CampaignKey): void {
@@ -81,5 +99,7 @@ WITH given AS (
     ${of(({ visitor }) => visitor.place?.city ?? null)}::text[], ${of(({ cameAt }) => Math.max(now - (cameAt ?? now), 0) / 1_000)}::float8[]
   ) AS e (customer_id, list_id, campaign_id, subscriber_id, link_no, url, is_machine, looks_ahead, ip, user_agent, country, region, city, age)
 ), ${SEEN}, ${CHANGE}, ${EVENTS}, ${COUNTERS}
-SELECT customer_id, campaign_id AS id FROM campaigns`;
+SELECT customer_id AS "customerId", campaign_id AS "campaignId", NULL::bigint AS "subscriberId", NULL::timestamptz AS since FROM campaigns
+UNION ALL
+SELECT customer_id, campaign_id, subscriber_id, run_since FROM change WHERE takes_back`;
 }

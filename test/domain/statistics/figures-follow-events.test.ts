@@ -11,6 +11,7 @@ import {
   registerCampaignLinks,
 } from '../../../src/domain/statistics/campaign-toplists.ts';
 import { rate } from '../../../src/domain/statistics/rate.ts';
+import { roundsOf } from '../../../src/domain/tracking/activity-rounds.ts';
 import { recordActivity, type Activity } from '../../../src/domain/tracking/record-activity.ts';
 import { recordDeliveryReport } from '../../../src/domain/tracking/record-delivery-report.ts';
 import { recordUnsubscribe } from '../../../src/domain/tracking/record-unsubscribe.ts';
@@ -91,7 +92,7 @@ async function play(seeded: SeededCampaign, given: readonly Act[]): Promise<numb
   let cameAt = performance.now() - 7_200_000;
   let ahead = 0;
   const flush = async () => {
-    if (batch.length > 0) await recordActivity(ctx, batch);
+    for (const round of roundsOf(batch)) await recordActivity(ctx, round);
     batch = [];
   };
   for (const act of given) {

@@ -3,7 +3,9 @@ import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { readCampaignStatistics } from '../../../src/domain/statistics/campaign-statistics.ts';
 import { registerCampaignLinks } from '../../../src/domain/statistics/campaign-toplists.ts';
+import { createActivityRecorder } from '../../../src/domain/tracking/activity-recorder.ts';
 import { judgeVisit } from '../../../src/domain/tracking/machine-visitor.ts';
+import { roundsOf } from '../../../src/domain/tracking/activity-rounds.ts';
 import { recordActivity, type Activity } from '../../../src/domain/tracking/record-activity.ts';
 import { seedCampaign, type SeededCampaign } from '../../support/audience-rows.ts';
 import { createTestContext } from '../../support/test-context.ts';
@@ -64,7 +66,7 @@ async function play(seeded: SeededCampaign, sequences: readonly VisitSequence[])
         },
       ];
     });
-    await recordActivity(ctx, batch);
+    for (const round of roundsOf(batch)) await recordActivity(ctx, round);
   }
 }
 
@@ -164,7 +166,8 @@ test('what is earlier than the run, and slower clicks, stay a person’s', async
   await recordActivity(ctx, [click(0, 10_000), click(1, 10_001), click(2, 10_002)]);
   expect(await human(seeded)).toEqual({ all: [1, 1, 4], people: [1, 1, 1, 1] });
   // Three links in three seconds, all in one batch that waited for its database.
-  await recordActivity(ctx, [click(0, 20_000), click(1, 21_500), click(2, 23_000)]);
+  for (const round of roundsOf([click(0, 20_000), click(1, 21_500), click(2, 23_000)]))
+    await recordActivity(ctx, round);
   expect(await human(seeded)).toEqual({ all: [1, 1, 7], people: [1, 1, 4, 1] });
 });
 
@@ -175,6 +178,26 @@ test('of a message with two links, both within a second are a machine’s; the s
   expect(await human(seeded)).toMatchObject({ people: [1, 1, 2, 1] });
   await recordActivity(ctx, [click(1, 900)]);
   expect(await human(seeded)).toMatchObject({ all: [1, 1, 3], people: [0, 0, 0, 0] });
+});
+
+test('runs of two hundred people through three processes at once are all taken back, and nothing is counted twice', async () => {
+  const people = 200;
+  const seeded = await delivered(people, { agoMs: DAY_MS, links: LINKS });
+  const { customerId, campaignId, listId } = seeded;
+  const recorders = [createActivityRecorder(ctx), createActivityRecorder(ctx), createActivityRecorder(ctx)];
+  await Promise.all(
+    seeded.subscriberIds.flatMap((subscriberId) =>
+      recorders.map((recorder, linkNo) =>
+        recorder.click({ customerId, campaignId, listId, subscriberId, linkNo, url: url(linkNo) }, browser),
+      ),
+    ),
+  );
+  await Promise.all(recorders.map((recorder) => recorder.close()));
+  expect(await human(seeded)).toEqual({ all: [people, people, 3 * people], people: [0, 0, 0, 0] });
+  const [left] = await ctx.db.query(sql`
+    SELECT (SELECT count(*)::int FROM hot.click_event WHERE campaign_id = ${campaignId} AND NOT is_machine) AS clicks,
+           (SELECT count(*)::int FROM hot.open_event WHERE campaign_id = ${campaignId} AND NOT is_machine) AS opens`);
+  expect(left).toEqual({ clicks: 0, opens: 0 });
 });
 
 test('machines and people are counted beside one another', async () => {
