@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { sql } from '../../src/db/database.ts';
+import { setAdministrator } from '../../src/domain/accounts/set-administrator.ts';
 import { browse, cookieOf } from '../support/browser.ts';
 import { startRestApp, type RestTenant } from '../support/rest-app.ts';
 
@@ -182,4 +183,31 @@ test('the own profile: names and zone freely, the address only with the password
   expect((await update({ email: 'admin@example.com', currentPassword: tenant.password })).fields).toEqual([
     { field: 'email' },
   ]);
+});
+
+test('however many administrators take the right from each other at once, the house keeps one', async () => {
+  const [house] = await app.ctx.db.query<{ id: bigint }>(sql`SELECT id FROM customer WHERE is_house`);
+  await app.ctx.db.execute(sql`
+    INSERT INTO app_user (customer_id, uid, email, email_key, password_hash, is_admin)
+    SELECT ${house?.id}, lpad(to_hex(n), 13, '0'), 'h' || n || '@house.example', 'h' || n || '@house.example', 'x', true
+      FROM generate_series(1, 4) n`);
+  const users = await app.ctx.db.query<{ id: bigint; uid: string }>(
+    sql`SELECT id, uid FROM app_user WHERE customer_id = ${house?.id} AND is_admin ORDER BY id`,
+  );
+  const as = (id: bigint) => ({
+    ...app.ctx,
+    viewer: {
+      ...{ userId: id, userUid: 'x', customerId: house?.id ?? 0n, tokenId: 0n, tokenUid: 't' },
+      ...{ tokenKind: 'primary' as const, isAdmin: true, scopes: ['*'] },
+    },
+  });
+  const calls = users.flatMap((one) =>
+    users
+      .filter(({ id }) => id !== one.id)
+      .map(({ uid }) => setAdministrator(as(one.id), { userUid: uid, isAdmin: false })),
+  );
+  const outcomes = await Promise.allSettled(calls);
+  expect(outcomes.filter(({ status }) => status === 'rejected').length).toBeGreaterThan(0);
+  const left = await app.ctx.db.query(sql`SELECT 1 FROM app_user WHERE customer_id = ${house?.id} AND is_admin`);
+  expect(left).toHaveLength(1);
 });

@@ -7,6 +7,9 @@ export async function viewerContext(ctx: Context, customerId: bigint): Promise<C
     sql`SELECT id, uid FROM app_user WHERE customer_id = ${customerId} LIMIT 1`,
   );
   if (!user) throw new Error('The customer has no user.');
-  const viewer = { userId: user.id, userUid: user.uid, customerId, tokenId: 0n, isAdmin: false, scopes: ['*'] };
+  const viewer = {
+    ...{ userId: user.id, userUid: user.uid, customerId, isAdmin: false, scopes: ['*'] },
+    ...{ tokenId: 0n, tokenUid: 't', tokenKind: 'primary' as const },
+  };
   return { ...ctx, viewer };
 }

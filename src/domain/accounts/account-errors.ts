@@ -50,3 +50,6 @@ export const notALogin = () => new WrongStateError('NOT_A_LOGIN', 'An API token 
 
 export const linksForOthers = () =>
   new ForbiddenError('NOT_AN_ADMINISTRATOR', 'Only an administrator makes links for others.');
+
+export const lastAdministrator = () =>
+  new WrongStateError('LAST_ADMINISTRATOR', "The installation's own customer keeps one administrator.");

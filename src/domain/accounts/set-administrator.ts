@@ -1,8 +1,9 @@
 /** Making a user an administrator and back (decision D45: a right of a user, not another kind of user). */
-import { sql } from '../../db/database.ts';
+import { sql, type Queryable } from '../../db/database.ts';
 import { isUid } from '../../lib/ids.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
-import { needsFullToken, notYourself, userNotFound } from './account-errors.ts';
+import { lastAdministrator, needsFullToken, notYourself, userNotFound } from './account-errors.ts';
+import type { UserKey } from './api-token-store.ts';
 import { endOtherLogins } from './end-other-logins.ts';
 import { EVERY_SCOPE } from './scopes.ts';
 
@@ -13,8 +14,9 @@ export interface SetAdministratorInput {
 
 /**
  * Gives or takes the right. A change ends every login of the user and what is open under its tokens. Throws NotFoundError
- * `USER_NOT_FOUND`; WrongStateError `CUSTOMER_IS_YOURS`: nobody takes the right from himself, so that one is always left;
- * ForbiddenError `FULL_TOKEN_NEEDED`.
+ * `USER_NOT_FOUND`; WrongStateError `CUSTOMER_IS_YOURS` (nobody takes the right from himself) and `LAST_ADMINISTRATOR`: the
+ * house, which cannot be disabled, keeps one, however many take it from each other at once; ForbiddenError
+ * `FULL_TOKEN_NEEDED`.
  */
 export async function setAdministrator(
   ctx: Context,
@@ -31,6 +33,7 @@ export async function setAdministrator(
       : [];
     if (!user) throw userNotFound();
     if (user.userId === viewer.userId && !isAdmin) throw notYourself();
+    if (!isAdmin) await keepOneInTheHouse(db, user);
     if (user.isAdmin !== isAdmin) {
       const { customerId, userId } = user;
       await db.execute(
@@ -40,4 +43,14 @@ export async function setAdministrator(
     }
     return { customerId: user.customerId, userId: user.userId, uid: userUid };
   });
+}
+
+/** The house's row is the lock under which parallel calls count. */
+async function keepOneInTheHouse(db: Queryable, { customerId, userId }: UserKey): Promise<void> {
+  const [house] = await db.query(sql`SELECT 1 FROM customer WHERE id = ${customerId} AND is_house FOR UPDATE`);
+  if (!house) return;
+  const others = await db.query(sql`
+    SELECT 1 FROM app_user
+     WHERE customer_id = ${customerId} AND id <> ${userId} AND is_admin AND status = 'active' LIMIT 1`);
+  if (others.length === 0) throw lastAdministrator();
 }
