@@ -1,6 +1,5 @@
 /** Makes an invoice of a bill, and takes one back. */
 import { newUid } from '../../lib/ids.ts';
-import { readableTime } from '../../lib/units.ts';
 import { paymentAwaitsApproval } from './billing-errors.ts';
 import type { BillingWork } from './billing-work.ts';
 import { changeCredit, readCredit } from './credit-store.ts';
@@ -92,7 +91,7 @@ async function moveCredit(work: BillingWork, invoice: Invoice, minor: bigint): P
 }
 
 function describedLines(bill: Bill, { wish, before }: { wish: InvoiceWish; before: Plan }) {
-  const period = wish.periodStartsAt ? ` from ${readableTime(wish.periodStartsAt)}` : '';
+  const period = wish.periodStartsAt ? ` from ${wish.periodStartsAt.toISOString().slice(0, 10)}` : '';
   const elsewhere =
     bill.creditKept && bill.creditKept.currencyCode !== wish.plan.currencyCode
       ? `; ${readableMoney(bill.creditKept)} unused of ${before.name} kept as credit`
