@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { sql } from '../../src/db/database.ts';
 import { personMail } from '../../src/domain/audience/mails/person-mail.ts';
 import { suppress } from '../../src/domain/audience/suppression.ts';
+import { givePlan } from '../support/plans.ts';
 import { startRestApp, type RestTenant } from '../support/rest-app.ts';
 
 const app = await startRestApp({ TRUSTED_PROXIES: '127.0.0.1' });
@@ -94,6 +95,18 @@ test('a list that does not allow it, a wrong address and a robot change nothing'
     200,
   );
   expect(await statusOf(list, 'bot@person.example')).toBeUndefined();
+});
+
+test('a plan without room takes nobody, and does not tell who is on the list', async () => {
+  const tenant = await app.newTenant();
+  await givePlan(app.ctx.db, tenant.customerId, { subscriber_max: '1' });
+  const list = await newList({ public_signup: 1 }, tenant);
+  expect((await signUp({ list_uid: list, EMAIL: 'first@person.example' })).status).toBe(200);
+  const emails = ['second', 'first', 'third'].map((name) => `${name}@person.example`);
+  const answers = await Promise.all(emails.map((EMAIL) => signUp({ list_uid: list, EMAIL })));
+  expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+  const rows = await app.ctx.db.query(sql`SELECT email FROM subscriber WHERE customer_id = ${tenant.customerId}`);
+  expect(rows).toEqual([{ email: 'first@person.example' }]);
 });
 
 test('one network gets twenty tries', async () => {

@@ -3,7 +3,7 @@
  * learns nothing of who is on the list: every right request is answered alike.
  */
 import { sql, type Queryable } from '../../db/database.ts';
-import { RateLimitedError } from '../../lib/errors.ts';
+import { ExpectedError, RateLimitedError } from '../../lib/errors.ts';
 import { addressBlock } from '../../lib/address-block.ts';
 import { sha256 } from '../../lib/crypto.ts';
 import { checkInput, emailKey } from '../../lib/text.ts';
@@ -47,8 +47,15 @@ export async function signUp(ctx: Context, input: SignUpInput): Promise<{ messag
     const list = await holdPublicList(inner, input.listUid);
     const person = await checkPerson(inner, list, input);
     if (!input.trap?.trim()) await take(inner, list, person);
+  }).catch((error: unknown) => {
+    throw isPlanFull(error) ? listFull() : error;
   });
   return { message: SIGN_UP_MESSAGE };
+}
+
+/** Others were faster: the same as if it had been full before. */
+function isPlanFull(error: unknown): boolean {
+  return error instanceof ExpectedError && ['PLAN_LIMIT_REACHED', 'SUBSCRIPTION_ENDED'].includes(error.code);
 }
 
 async function checkPerson(ctx: TransactionContext, list: MailList, input: SignUpInput) {

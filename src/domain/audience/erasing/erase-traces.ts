@@ -3,6 +3,8 @@
  * itself and each harmless to repeat; the row of the erasure forgets the person last.
  */
 import { raw, sql, type Queryable } from '../../../db/database.ts';
+import { enqueue } from '../../../jobs/define-job.ts';
+import { erasePersonJob } from '../../../jobs/audience-jobs.ts';
 import type { Context } from '../../context.ts';
 import { EVERY_CUSTOMER } from '../suppression.ts';
 import { sealedAddress } from './erase-person.ts';
@@ -15,7 +17,13 @@ interface OpenErasure {
   readonly subscriberIds: readonly bigint[];
 }
 
-/** Erases what an erasure has left to do. Repeating it, or two at once, is harmless. */
+/** A message that is being handed over now is answered by then, or its worker's lease has run out. */
+const UNDER_WAY_SECONDS = 60;
+
+/**
+ * Erases what an erasure has left to do. Repeating it, or two at once, is harmless. While a message to the person is
+ * being handed over it comes back later: the server's answer, which may name the address, is yet to be written.
+ */
 export async function eraseTraces(ctx: Context, { customerId, id }: { customerId: bigint; id: bigint }): Promise<void> {
   const [open] = await ctx.db.query<OpenErasure & Record<string, unknown>>(sql`
     SELECT customer_id AS "customerId", uid, sealed_email AS sealed, subscriber_ids AS "subscriberIds"
@@ -32,6 +40,10 @@ export async function eraseTraces(ctx: Context, { customerId, id }: { customerId
   }
   await eraseFromLinks(ctx.db, person);
   await eraseFromInbox(ctx.db, person);
+  if (await isUnderWay(ctx.db, person)) {
+    const payload = { customerId: String(customerId), erasureId: String(id) };
+    return enqueue(ctx.db, erasePersonJob, payload, { delaySeconds: UNDER_WAY_SECONDS, key: `audience.erase:${id}` });
+  }
   await ctx.db.execute(sql`
     UPDATE erasure SET status = 'done', sealed_email = NULL, subscriber_ids = '{}', finished_at = now()
      WHERE customer_id = ${customerId} AND id = ${id}`);
@@ -41,6 +53,15 @@ export async function eraseTraces(ctx: Context, { customerId, id }: { customerId
 async function customersOf(db: Queryable, customerId: bigint): Promise<bigint[]> {
   if (customerId !== EVERY_CUSTOMER) return [customerId];
   return (await db.query<{ id: bigint }>(sql`SELECT id FROM customer ORDER BY id`)).map(({ id }) => id);
+}
+
+async function isUnderWay(db: Queryable, { customerIds, subscriberIds }: Somebody): Promise<boolean> {
+  const rows = await db.query(sql`
+    SELECT 1 FROM campaign c JOIN hot.delivery d
+        ON d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.planned_on = c.planned_on
+     WHERE c.customer_id = ANY (${[...customerIds]}::bigint[]) AND d.subscriber_id = ANY (${[...subscriberIds]}::bigint[])
+       AND d.state IN ('leased', 'sending') LIMIT 1`);
+  return rows.length > 0;
 }
 
 /** Somebody who was deleted from a list before is still in the ledger, under another id. */
