@@ -125,10 +125,10 @@ function fieldOf(parent: GraphQLNamedType | undefined, name: string): GraphQLFie
 function sizeArgument(survey: Survey, node: FieldNode, names: readonly string[]): number | undefined {
   const given = node.arguments?.find((argument) => names.includes(argument.name.value))?.value;
   if (!given) return undefined;
-  const size =
-    given.kind === Kind.VARIABLE
-      ? Number(survey.variables[given.name.value])
-      : Number('value' in given ? given.value : NaN);
+  const variable = given.kind === Kind.VARIABLE ? survey.variables[given.name.value] : undefined;
+  const written = 'value' in given ? given.value : undefined;
+  // A variable of any other kind is refused when it is read; here it must not even be converted.
+  const size = typeof variable === 'number' || typeof variable === 'string' ? Number(variable) : Number(written ?? NaN);
   return Number.isFinite(size) ? Math.max(1, size) : 1;
 }
 

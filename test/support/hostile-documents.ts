@@ -58,7 +58,7 @@ export const hostileDocuments: readonly [name: string, document: string][] = [
   ['a text of 250 kB', `{ apiTokens(after: "${'x'.repeat(250_000)}", first: 101) { nodes { uid } } }`],
   [
     'a block text of quotes and lines',
-    `{ apiTokens(after: \"\"\"${'\\n  " '.repeat(40_000)}\"\"\", first: 101) { nodes { uid } } }`,
+    `{ apiTokens(after: """${'\\n  " '.repeat(40_000)}""", first: 101) { nodes { uid } } }`,
   ],
   ['thousands of escapes', `{ apiTokens(after: "${'\\\\u0041'.repeat(30_000)}", first: 101) { nodes { uid } } }`],
   ['sixty operations', times(60, (n) => `query q${n} { me { uid } }`)],
