@@ -182,7 +182,7 @@ test('another tenant’s is a 403, an unknown one a 404, a wrong type a 422; a t
 
 test('a cursor that is none is refused, in GraphQL too', async () => {
   const { tenant, seeded } = await world(1);
-  const query = `query ($after: String) { campaignLog(uid: "${seeded.campaignUid}", log: open, after: $after) { __typename ... on CampaignLogPage { columns rows cursor } } }`;
+  const query = `query ($after: String) { campaignLog(uid: "${seeded.campaignUid}", log: open, after: $after) { __typename ... on CampaignLogPage { columns nodes cursor } } }`;
   const ask = async (after: string | null) => {
     const answer = await fetch(`${app.baseUrl}/graphql`, {
       method: 'POST',
@@ -193,5 +193,5 @@ test('a cursor that is none is refused, in GraphQL too', async () => {
   };
   for (const after of ['x', '1.2', "1.2.3'", '9'.repeat(60), '1.99999999999999999999.1'])
     expect(await ask(after)).toEqual({ __typename: 'ValidationError' });
-  expect(await ask(null)).toMatchObject({ rows: [], cursor: null });
+  expect(await ask(null)).toMatchObject({ nodes: [], cursor: null });
 });

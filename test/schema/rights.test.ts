@@ -22,6 +22,7 @@ const SHELLS = /^(PageInfo|FieldError|.*Error|.*Connection|.*Edge)$/;
 
 /** Lists without a size argument: short by nature, for the reason given. */
 const SHORT_LISTS: Readonly<Record<string, string>> = {
+  'CampaignLogPage.columns': 'nine at most',
   'Allowance.limits': 'one for each limit that plans count',
   'AuditEvent.fields': 'the names of one input (AUDIT_FIELDS_MAX)',
   'RecoveryCodes.recoveryCodes': 'ten',

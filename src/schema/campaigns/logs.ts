@@ -17,7 +17,8 @@ const CampaignLogPage = builder.objectRef<LogPage>('CampaignLogPage').implement(
   authScopes: reading,
   fields: (t) => ({
     columns: t.stringList({ resolve: ({ columns }) => [...columns] }),
-    rows: t.field({
+    nodes: t.field({
+      description: 'The rows, cell by cell, in the order of the columns.',
       type: t.listRef(t.listRef('String', { nullable: true })),
       resolve: ({ rows }) => rows.map((cells) => cells.map((cell) => (cell === null ? null : String(cell)))),
     }),
