@@ -296,3 +296,50 @@ test('nobody but an administrator gets in, and nothing changes', async () => {
   }
   expect((await app.rest(`/customers/${uid}`)).body).toMatchObject({ customer: { email, status: 'active' } });
 });
+
+test('GraphQL and REST leave the same rows', async () => {
+  const graphql = async (query: string, variables: object) => {
+    const response = await fetch(`${app.baseUrl}/graphql`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${app.adminToken}` },
+      body: JSON.stringify({ query, variables }),
+    });
+    const { data } = JSON.parse(await response.text());
+    return data;
+  };
+  const stored = async (uid: string) => {
+    const rows = await app.ctx.db.query<{ text: string }>(sql`
+      SELECT jsonb_build_object('name', c.name, 'status', c.status, 'zone', c.timezone, 'language', c.language_id, 'house', c.is_house,
+               'user', to_jsonb(u) - ARRAY['id', 'uid', 'customer_id', 'email', 'email_key', 'password_hash', 'created_at', 'updated_at'],
+               'tokens', (SELECT jsonb_agg(jsonb_build_object('kind', t.kind, 'name', t.name, 'scopes', t.scopes)) FROM api_token t
+                           WHERE t.customer_id = c.id)) AS text
+        FROM customer c JOIN app_user u ON u.customer_id = c.id WHERE c.uid = ${uid}`);
+    return rows;
+  };
+  const byRest = await newCustomer();
+  const { createCustomer } = await graphql(
+    `mutation ($input: CreateCustomerInput!) {
+      createCustomer(input: $input) { ... on CreatedCustomer { apiToken customer { uid owner { email } currentPeriodEndsAt } } } }`,
+    {
+      input: {
+        ...{ email: `${newUid()}@twin.example`, password: 'analytical engine', firstName: 'Ada', lastName: 'Lovelace' },
+        ...{ timezone: 'Europe/London', languageId: 1 },
+      },
+    },
+  );
+  const { uid } = createCustomer.customer;
+  expect(await stored(uid)).toEqual(await stored(byRest.customer_uid));
+  expect((await app.rest('/me', { token: createCustomer.apiToken })).status).toBe(200);
+  const UPDATE = `mutation ($input: UpdateCustomerInput!) { updateCustomer(input: $input) { ... on Customer { name timezone } } }`;
+  await graphql(UPDATE, { input: { uid, lastName: null, timezone: null } });
+  await app.rest(`/customers/${byRest.customer_uid}`, { method: 'PATCH', body: { last_name: '', timezone: '' } });
+  expect(await stored(uid)).toEqual(await stored(byRest.customer_uid));
+  await graphql('mutation ($uid: String!) { disableCustomer(uid: $uid) { __typename } }', { uid });
+  await app.rest(`/customers/${byRest.customer_uid}/disable`, { method: 'PATCH' });
+  expect(await stored(uid)).toEqual(await stored(byRest.customer_uid));
+  const { customers } = await graphql(
+    'query ($keyword: String) { customers(first: 5, keyword: $keyword) { nodes { uid status owner { email } } pageInfo { hasNextPage } } }',
+    { keyword: '@TWIN.example' },
+  );
+  expect(customers).toMatchObject({ nodes: [{ uid, status: 'disabled' }], pageInfo: { hasNextPage: false } });
+});
