@@ -1,7 +1,7 @@
 /** What a plan lets a customer send, in this process: exact over workers and campaigns, waiting and going on (D37, E20). */
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { sql } from '../../src/db/database.ts';
 import { allowanceOf } from '../../src/domain/billing/allowance.ts';
 import { createCampaign } from '../../src/domain/campaigns/create-campaign.ts';
@@ -29,6 +29,8 @@ const limits = { ...testInstallation.limits, sendBatchSize: 30, planBatchSize: 1
 const ctx = await createTestContext({ installation: { ...testInstallation, limits } });
 await loadPlugins(path.resolve('plugins'), ctx.hooks);
 await makePartitions(ctx);
+// The last of a budget is shared out in looks of two seconds, and machines that test are busy.
+vi.setConfig({ testTimeout: 90_000 });
 const liveness = await proveLiveness(ctx.database.url, ctx.log);
 const worksHere = await Promise.all(
   [1, 2, 3].map(async () => {
@@ -96,7 +98,7 @@ async function untilWaiting(worlds: readonly CampaignWorld[]): Promise<void> {
         );
         return row;
       },
-      { timeout: 30_000, interval: 50 },
+      { timeout: 60_000, interval: 50 },
     )
     .toEqual({ waiting: ids.length, jobs: 0 });
 }
@@ -131,7 +133,7 @@ describe('credits', () => {
     // More credits, and what waited goes on by itself: 3 campaigns of 189 who do not refuse.
     await changeOptions(ctx.db, customerId, { email_max: '567' });
     expect(await wakeCampaigns(ctx)).toBe(waiting.length);
-    for (const world of worlds) await untilStatus(world, 'done', 30_000);
+    for (const world of worlds) await untilStatus(world, 'done', 60_000);
     expect(server.accepted).toHaveLength(567);
     expect(await usageOf(customerId)).toMatchObject({ creditsUsed: 567, reserved: 0 });
     expect(await handedOver(worlds)).toBe(567);
@@ -176,7 +178,7 @@ describe('the sending quota', () => {
     if (!world) throw new Error('There is one.');
     const { waitsUntil, reason } = await standing(world);
     expect(waitsUntil).toEqual(quotaEndsAt);
-    expect(reason).toMatch(/^The plan's sending quota of 70 emails in 2 hour is used up: sending goes on at /);
+    expect(reason).toMatch(/^The plan's sending quota of 70 emails in 2 hours is used up: sending goes on at /);
     const [job] = await ctx.db.query<{ runAt: Date }>(
       sql`SELECT run_at AS "runAt" FROM graphile_worker.jobs WHERE key = ${`campaigns.wake:${world.campaignId}`}`,
     );

@@ -70,6 +70,13 @@ export async function authenticateToken(db: Queryable, credential: Credential): 
   };
 }
 
+/** Of the customer `c`: the latest subscription's word (decision record 0050); without one nothing is limited. */
+const planOptions = sql`
+  SELECT p.options || s.options AS options FROM subscription s JOIN plan p ON p.id = s.plan_id
+   WHERE s.customer_id = c.id AND s.status <> 'pending'
+   ORDER BY (s.status = 'ended'), s.id DESC LIMIT 1`;
+const mayUseApi = sql`(c.is_house OR coalesce(o.options ->> 'api_access', 'yes') = 'yes')`;
+
 /**
  * Those of the tokens that still work, each with whether its user is an administrator now: for connections that stay
  * open longer than a request.
@@ -83,7 +90,9 @@ export async function standingOfTokens(
           FROM api_token t
           JOIN app_user u ON u.customer_id = t.customer_id AND u.id = t.user_id
           JOIN customer c ON c.id = t.customer_id
-         WHERE t.id = ANY(${tokenIds}::bigint[]) AND t.revoked_at IS NULL
+          LEFT JOIN LATERAL (${planOptions}) o ON true
+         WHERE (t.kind IN ('session', 'login') OR ${mayUseApi})
+           AND t.id = ANY(${tokenIds}::bigint[]) AND t.revoked_at IS NULL
            AND (t.expires_at IS NULL OR t.expires_at > now()) AND u.status = 'active' AND c.status = 'active'`,
     'accounts.standing',
   );
@@ -94,16 +103,12 @@ function findAndNoteUse(digest: Buffer, { isSession, ipAddress }: Credential) {
   return sql`
     WITH found AS (
       SELECT t.customer_id, t.id AS token_id, t.uid AS token_uid, t.kind AS token_kind, t.user_id, u.uid AS user_uid, u.is_admin, t.scopes, t.rest_dialect,
-             c.is_house OR coalesce(o.options ->> 'api_access', 'yes') = 'yes' AS may_use_api,
+             ${mayUseApi} AS may_use_api,
              u.is_admin OR c.is_house OR coalesce(o.options ->> 'access_when_offline', 'no') = 'yes' AS may_use_in_maintenance
         FROM api_token t
         JOIN app_user u ON u.customer_id = t.customer_id AND u.id = t.user_id
         JOIN customer c ON c.id = t.customer_id
-        -- The latest subscription's word (decision record 0050); without one nothing is limited.
-        LEFT JOIN LATERAL (
-          SELECT p.options || s.options AS options FROM subscription s JOIN plan p ON p.id = s.plan_id
-           WHERE s.customer_id = c.id AND s.status <> 'pending'
-           ORDER BY (s.status = 'ended'), s.id DESC LIMIT 1) o ON true
+        LEFT JOIN LATERAL (${planOptions}) o ON true
        WHERE t.digest = ${digest} AND (t.kind = 'session') = ${isSession}::boolean AND t.revoked_at IS NULL
          AND (t.expires_at IS NULL OR t.expires_at > now()) AND u.status = 'active' AND c.status = 'active'
     ), noted AS (

@@ -1,6 +1,5 @@
 /** What a customer hears when its plan says no, with stable codes. */
 import { ForbiddenError, ValidationError, WrongStateError } from '../../lib/errors.ts';
-import type { PlanOptions } from './plan-options.ts';
 
 /** Decision record 0050: reading and deleting go on, nothing new is made or sent. */
 export function subscriptionEnded(): WrongStateError {
@@ -11,7 +10,6 @@ export function subscriptionEnded(): WrongStateError {
 }
 
 interface ReachedLimit {
-  readonly option: keyof PlanOptions;
   readonly max: number;
   /** What is counted, in the plural: `lists`. */
   readonly noun: string;

@@ -45,7 +45,7 @@ export async function requireRoom(tx: Transaction, request: RoomRequest): Promis
   const max = limitOf(await runningAllowance(tx, request.customerId), limit);
   if (max === null) return;
   await holdUsage(tx, request);
-  if ((await countUsage(tx, request)) >= max) throw limitReached({ option: limit, max, noun: NOUNS[limit], field });
+  if ((await countUsage(tx, request)) >= max) throw limitReached({ max, noun: NOUNS[limit], field });
 }
 
 interface ListKey {
@@ -60,7 +60,7 @@ interface ListKey {
 export async function requireSubscriberRoom(tx: Transaction, { field, ...list }: ListKey & { field: string }) {
   const allowance = await runningAllowance(tx, list.customerId);
   const full = (await fullest(tx, allowance, list)).find(({ left }) => left < 0);
-  if (full) throw limitReached({ option: full.limit, max: full.max, noun: NOUNS[full.limit], field });
+  if (full) throw limitReached({ max: full.max, noun: NOUNS[full.limit], field });
 }
 
 /** Whether one more person would fit now. No promise: others may be faster. An ended subscription has no room. */

@@ -5,15 +5,13 @@
 import { sql, type Queryable, type Sql, type Transaction } from '../../db/database.ts';
 
 /** The limits of a plan that count things which exist. Automations and domains join when there are any. */
-export const COUNTED_LIMITS = [
-  'list_max',
-  'subscriber_max',
-  'subscriber_per_list_max',
-  'segment_per_list_max',
-  'campaign_max',
-  'sending_servers_max',
-] as const;
-export type CountedLimit = (typeof COUNTED_LIMITS)[number];
+export type CountedLimit =
+  | 'list_max'
+  | 'subscriber_max'
+  | 'subscriber_per_list_max'
+  | 'segment_per_list_max'
+  | 'campaign_max'
+  | 'sending_servers_max';
 
 /** What is counted: of the customer, and of one of its lists where the limit is one of a list. */
 export interface UsageKey {
@@ -38,7 +36,7 @@ export async function countUsage(db: Queryable, key: UsageKey): Promise<number> 
 }
 
 /** The count as a subselect. */
-export function counted({ customerId, limit, listId }: UsageKey): Sql {
+function counted({ customerId, limit, listId }: UsageKey): Sql {
   switch (limit) {
     case 'list_max':
       return sql`SELECT count(*) FROM mail_list WHERE customer_id = ${customerId}`;

@@ -28,7 +28,7 @@ const BATCHES_TO_SPARE = 100;
 /** Stands for "nobody knows": a subscription without periods never gets new credits by itself. */
 const NO_END = new Date('9999-12-31T00:00:00Z');
 
-export const SUBSCRIPTION_ENDED_REASON =
+const SUBSCRIPTION_ENDED_REASON =
   'The subscription has ended. Assign a plan, then resume the campaign: it goes on where it stopped.';
 
 /** Lets the campaign wait, or pauses it. One that was paused or finished meanwhile is left alone. */
@@ -67,10 +67,11 @@ async function endOfWaiting(db: Queryable, { limit, until }: PlanLimit): Promise
 function reasonFor({ limit, allowance, until }: PlanLimit, waitsUntil: Date): string | null {
   if (limit === 'held') return null;
   const { email_max, sending_quota, sending_quota_time, sending_quota_time_unit } = allowance.options;
+  const plural = sending_quota_time === '1' ? '' : 's';
   const what =
     limit === 'credits'
       ? `The ${email_max} emails of the plan's billing period are used up`
-      : `The plan's sending quota of ${sending_quota} emails in ${sending_quota_time} ${sending_quota_time_unit} is used up`;
+      : `The plan's sending quota of ${sending_quota} emails in ${sending_quota_time} ${sending_quota_time_unit}${plural} is used up`;
   if (until === null) return `${what}: sending goes on when the plan allows more.`;
   return `${what}: sending goes on at ${waitsUntil.toISOString().slice(0, 19).replace('T', ' ')} UTC.`;
 }

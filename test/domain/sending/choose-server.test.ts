@@ -1,0 +1,111 @@
+/** Through which server a customer sends, by its plan (D29, D46); and what the plan adds to what it sends. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { sql } from '../../../src/db/database.ts';
+import { createCampaign } from '../../../src/domain/campaigns/create-campaign.ts';
+import { viewerOf, type Context } from '../../../src/domain/context.ts';
+import { compileCampaign, createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
+import { chosenServer } from '../../../src/domain/sending/choose-server.ts';
+import { newUid } from '../../../src/lib/ids.ts';
+import { changeOptions, givePlan } from '../../support/plans.ts';
+import { createTenant, newList } from '../../support/tenant.ts';
+import { createTestContext } from '../../support/test-context.ts';
+
+const root = await createTestContext();
+const house = viewerOf(await createTenant(root)).customerId;
+afterEach(() => root.db.execute(sql`DELETE FROM sending_server`));
+
+async function server(customerId: bigint, name: string, { type = 'smtp', isSystem = false } = {}): Promise<string> {
+  const uid = newUid();
+  await root.db.execute(
+    sql`INSERT INTO sending_server (customer_id, uid, name, type, is_system) VALUES (${customerId}, ${uid}, ${name}, ${type}, ${isSystem})`,
+  );
+  return uid;
+}
+const system = (name: string) => server(house, name, { isSystem: true });
+
+async function chosen({ db, viewer }: Context): Promise<string | undefined> {
+  const [row] = await db.query<{ name: string }>(chosenServer(sql`s.name`, sql`${viewer?.customerId}::bigint`));
+  return row?.name;
+}
+
+describe('a customer sends through', () => {
+  test('its own server without a plan, else the oldest of the system', async () => {
+    const ctx = await createTenant(root);
+    expect(await chosen(ctx)).toBeUndefined();
+    await system('first');
+    await system('second');
+    expect(await chosen(ctx)).toBe('first');
+    await server(viewerOf(ctx).customerId, 'own');
+    expect(await chosen(ctx)).toBe('own');
+    await server(viewerOf(await createTenant(root)).customerId, "another's");
+    expect(await chosen(await createTenant(root))).toBe('first');
+  });
+
+  test('its own server only while the plan says so and allows its type', async () => {
+    const ctx = await createTenant(root);
+    const { customerId } = viewerOf(ctx);
+    await system('first');
+    await server(customerId, 'own');
+    await givePlan(ctx.db, customerId, { sending_server_option: 'own' });
+    expect(await chosen(ctx)).toBe('own');
+    await changeOptions(ctx.db, customerId, { sending_server_option: 'system' });
+    expect(await chosen(ctx)).toBe('first');
+    await changeOptions(ctx.db, customerId, { sending_server_option: 'own', all_sending_server_types: 'no' });
+    expect(await chosen(ctx)).toBe('first');
+  });
+
+  test('the system server that the plan names, and no other where it does not give all', async () => {
+    const ctx = await createTenant(root);
+    const { customerId } = viewerOf(ctx);
+    await system('first');
+    const named = await system('named');
+    await givePlan(ctx.db, customerId, { sending_server_subaccount_uid: named });
+    expect(await chosen(ctx)).toBe('named');
+    await changeOptions(ctx.db, customerId, { all_sending_servers: 'no' });
+    expect(await chosen(ctx)).toBe('named');
+    await root.db.execute(sql`UPDATE sending_server SET status = 'inactive' WHERE uid = ${named}`);
+    expect(await chosen(ctx)).toBeUndefined();
+    await changeOptions(ctx.db, customerId, { all_sending_servers: 'yes' });
+    expect(await chosen(ctx)).toBe('first');
+  });
+});
+
+describe('the footer of the plan', () => {
+  const recipient = {
+    ...{ email: 'a@example.org', uid: '0000000000000', fields: {}, messageId: '<x@example.org>' },
+    links: {
+      click: () => '',
+      open: () => '',
+      unsubscribe: () => 'http://u',
+      webView: () => '',
+      updateProfile: () => '',
+    },
+  };
+
+  test('is in every mail of the customer, for free plans only if it says so, and follows a change while it is sent', async () => {
+    const ctx = await createTenant(root);
+    const { customerId } = viewerOf(ctx);
+    const list = await newList(ctx);
+    const { uid } = await createCampaign(ctx, {
+      ...{ list_uid: list.uid, name: 'N', subject: 'S', from_email: 'n@s.example', from_name: 'S', html: '<p>Hi</p>' },
+    });
+    const [row] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM campaign WHERE uid = ${uid}`);
+    const campaignId = row?.id ?? 0n;
+    const shown = async () => (await compileCampaign(ctx.db, customerId, campaignId))?.webView(recipient) ?? '';
+    await givePlan(ctx.db, customerId, { email_footer_enabled: 'yes', html_footer: '<p>By House</p>' });
+    expect(await shown()).toContain('By House');
+    await changeOptions(ctx.db, customerId, { email_footer_trial_period_only: 'yes' });
+    expect(await shown()).not.toContain('By House');
+    await root.db.execute(sql`UPDATE plan SET price_minor = 0`);
+    expect(await shown()).toContain('By House');
+    // A campaign that is being sent is compiled anew.
+    await root.db.execute(
+      sql`UPDATE campaign SET status = 'sending', planned_on = '2026-11-21' WHERE customer_id = ${customerId}`,
+    );
+    const cache = createDispatchCache();
+    const sent = async () => (await cache.dispatchOf(ctx.db, customerId, campaignId))?.message.webView(recipient) ?? '';
+    expect(await sent()).toContain('By House');
+    await changeOptions(ctx.db, customerId, { html_footer: '<p>By Another</p>' });
+    expect(await sent()).toContain('By Another');
+  });
+});
