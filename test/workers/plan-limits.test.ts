@@ -275,4 +275,19 @@ describe('leases', () => {
     await ctx.db.execute(sql`DELETE FROM hot.delivery WHERE customer_id = ${customerId}`);
     expect((await lease(customerId, living, 100)).granted).toBe(4);
   });
+
+  it('that a living worker forgot come back, those that it works on do not', async () => {
+    const customerId = await customer({ email_max: '100' });
+    const living = await livingWorker();
+    expect((await lease(customerId, living, 100)).granted).toBe(100);
+    const older = sql`UPDATE hot.send_slice SET leased_at = now() - interval '1 hour' WHERE customer_id = ${customerId}`;
+    await ctx.db.execute(older);
+    await ctx.db.execute(
+      sql`INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, state, owner, email)
+          VALUES (${range.plannedOn}::date, ${customerId}, 1, 1, 'leased', ${living}::uuid, 'x')`,
+    );
+    expect((await lease(customerId, living, 100)).refusal).toBe('held');
+    await ctx.db.execute(sql`UPDATE hot.delivery SET state = 'sent' WHERE customer_id = ${customerId}`);
+    expect((await lease(customerId, living, 100)).granted).toBe(100);
+  });
 });
