@@ -44,6 +44,13 @@ export function inputOf(bag: Bag, params: Readonly<Record<string, string | undef
   return reader(bag, { params, problems: new Map(), prefix: '' });
 }
 
+/** A text that names a thing: missing is a 422 that says so, not a 404 about a thing without a name. */
+export function neededName(input: Input, ...names: readonly [string, ...string[]]): string {
+  const text = input.text(...names) ?? '';
+  if (text === '') input.refuse(names[0], `The ${names[0].replaceAll('_', ' ')} field is required.`);
+  return text;
+}
+
 interface Scope {
   readonly params: Readonly<Record<string, string | undefined>>;
   readonly problems: Map<string, string[]>;

@@ -78,7 +78,7 @@ export interface Answering {
 export function responsesOf({ row, parameters, example }: Answering, book: SchemaBook): Record<string, JsonSchema> {
   const refusals = refusalsOf(row, parameters).map((status) => [String(status), { $ref: refusalRef(status) }] as const);
   return {
-    ...(row.answers ? successes(row.answers, example, book) : {}),
+    ...successes(row.answers, example, book),
     ...Object.fromEntries(refusals),
     ...(row.refuseClassic ? { 403: duplicateInClassic(book) } : {}),
   };

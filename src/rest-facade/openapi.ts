@@ -106,7 +106,7 @@ async function operationOf({ row, method, examples }: Part, book: SchemaBook): P
   return {
     operationId: id,
     tags: [tagOf(row.path)],
-    ...(row.summary === undefined ? {} : { summary: row.summary }),
+    summary: row.summary,
     ...(admin === undefined ? {} : { description: admin }),
     parameters: [...parametersIn(taken), { $ref: '#/components/parameters/Dialect' }],
     ...(body === undefined ? {} : { requestBody: body }),

@@ -61,7 +61,7 @@ async function lineOf(row: Row, prefix: string): Promise<string> {
   const methods = [row.method].flat().join(', ');
   const path = row.path === '/' ? prefix : prefix + row.path;
   const parameters = (await parametersOf(row)).map((one) => parameterText(one, row.required ?? [])).join(', ');
-  const cells = [`<code>${escapeHtml(path)}</code>`, escapeHtml(row.summary ?? ''), parameters, ACCESS[row.access]];
+  const cells = [`<code>${escapeHtml(path)}</code>`, escapeHtml(row.summary), parameters, ACCESS[row.access]];
   return `<tr><td>${methods}</td>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`;
 }
 

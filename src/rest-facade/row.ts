@@ -18,10 +18,10 @@ export interface RowHead {
   readonly path: `/${string}`;
   readonly access: Access;
   /** One sentence for the reference: what the call does. */
-  readonly summary?: string;
+  readonly summary: string;
   /** What it answers when all goes well. */
-  readonly answers?: AnswerShape;
-  /** Parameters without which it is a 422, by their usual spelling. */
+  readonly answers: AnswerShape;
+  /** Parameters without which it is a 422, by their usual spelling. A test tries each of them. */
   readonly required?: readonly string[];
   /** The schema's name of a field (`contact.countryId`) -> the parameter's; by default in snake case. */
   fieldName?(path: string): string | undefined;

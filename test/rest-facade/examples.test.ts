@@ -16,6 +16,8 @@ import { startSmtpReceiver } from '../support/smtp-receiver.ts';
 const isRecording = process.env['RECORD_EXAMPLES'] === '1';
 /** Of a download the beginning tells enough. */
 const DOWNLOAD_LENGTH_MAX = 400;
+/** Of a list too. */
+const LIST_LENGTH_MAX = 3;
 
 const receiver = await startSmtpReceiver();
 afterAll(() => receiver.close());
@@ -32,7 +34,7 @@ describe.each(places)('$name', (place) => {
     const example = {
       ...(values.length > 0 ? { parameters: Object(scrub(bodyOf(values))) } : {}),
       status: answer.status,
-      answer: scrub(answer.body ?? answer.text.slice(0, DOWNLOAD_LENGTH_MAX)),
+      answer: scrub(shortened(answer.body ?? answer.text.slice(0, DOWNLOAD_LENGTH_MAX))),
     };
     recorded[place.name] = example;
     if (isRecording) return;
@@ -61,6 +63,12 @@ afterAll(() => {
   const sorted = Object.fromEntries(places.flatMap(({ name }) => (recorded[name] ? [[name, recorded[name]]] : [])));
   writeFileSync(EXAMPLES_FILE, `${JSON.stringify(sorted, null, 2)}\n`);
 });
+
+function shortened(value: unknown): unknown {
+  if (Array.isArray(value)) return value.slice(0, LIST_LENGTH_MAX).map(shortened);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, shortened(inner)]));
+}
 
 /** Names and kinds of values, whatever the values are. */
 function makeOf(value: unknown): unknown {

@@ -6,35 +6,41 @@ import { silentLog } from '../../src/lib/log.ts';
 import { created, ok, page, stream } from '../../src/rest-facade/answer.ts';
 import type { Execution } from '../../src/rest-facade/call.ts';
 import { pageArguments } from '../../src/rest-facade/dialects.ts';
+import { z } from 'zod';
 import { customEndpoint } from '../../src/rest-facade/endpoint.ts';
 import { createRestHandler } from '../../src/rest-facade/rest-handler.ts';
 import type { Row } from '../../src/rest-facade/row.ts';
+import { answersBody } from '../../src/rest-facade/shapes.ts';
 
 export const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 
+/** What these rows say of themselves is not looked at. */
+const echoEndpoint = (row: Omit<Row, 'summary' | 'answers'>): Row =>
+  customEndpoint({ summary: 'Echoes.', answers: answersBody(z.unknown()), ...row });
+
 const rows: readonly Row[] = [
-  customEndpoint({
+  echoEndpoint({
     method: METHODS,
     path: '/echo',
     access: 'public',
     operations: [],
     run: ({ input }) => ok(Object.fromEntries(input.names().map((name) => [name, input.raw(name)]))),
   }),
-  customEndpoint({
+  echoEndpoint({
     method: 'GET',
     path: '/person/:email',
     access: 'public',
     operations: [],
     run: ({ input }) => ok({ email: input.param('email') }),
   }),
-  customEndpoint({
+  echoEndpoint({
     method: 'POST',
     path: '/things',
     access: 'token',
     operations: [],
     run: identified(() => created('Made', { thing_uid: 'a' })),
   }),
-  customEndpoint({
+  echoEndpoint({
     method: 'GET',
     path: '/things',
     access: 'token',
@@ -44,7 +50,7 @@ const rows: readonly Row[] = [
       return page({ nodes: number === 1 ? [{ uid: 'a' }] : [], total: 60, page: number, perPage }, (node) => node);
     }),
   }),
-  customEndpoint({
+  echoEndpoint({
     method: 'POST',
     path: '/typed',
     access: 'token',
@@ -60,8 +66,8 @@ const rows: readonly Row[] = [
       return ok(values);
     },
   }),
-  customEndpoint({ method: 'GET', path: '/admin', access: 'admin', operations: [], run: identified(() => ok({})) }),
-  customEndpoint({
+  echoEndpoint({ method: 'GET', path: '/admin', access: 'admin', operations: [], run: identified(() => ok({})) }),
+  echoEndpoint({
     method: 'GET',
     path: '/defect',
     access: 'public',
@@ -70,14 +76,14 @@ const rows: readonly Row[] = [
       throw new Error('SELECT secret FROM users');
     },
   }),
-  customEndpoint({
+  echoEndpoint({
     method: 'GET',
     path: '/download',
     access: 'public',
     operations: [],
     run: () => stream({ contentType: 'text/csv; charset=utf-8', fileName: 'a "b".csv', pieces: pieces() }),
   }),
-  customEndpoint({
+  echoEndpoint({
     method: 'POST',
     path: '/files',
     access: 'token',

@@ -22,17 +22,24 @@ export function placesOf(rows: readonly Row[]): RowPlace[] {
   return rows.flatMap((row) => [row.method].flat().map((method) => ({ row, method })));
 }
 
+export interface Play extends RowPlace {
+  readonly dialect: Dialect;
+  readonly smtp: World['smtp'];
+  /** Only these parameters; all of them when it is not said. */
+  readonly only?: (name: string) => boolean;
+}
+
 /** Asks it in this dialect, after the world was brought into the state that the row takes. */
 export async function playRow(
   app: RestApp,
-  { row, method, dialect, smtp }: RowPlace & { dialect: Dialect; smtp: World['smtp'] },
+  { row, method, dialect, smtp, only = (name) => !LEFT_OUT.has(name) }: Play,
 ): Promise<Played> {
   const world = await newWorld(app, smtp);
   await bringIntoState(app, world, row);
   const values = (await parametersOf(row)).flatMap((parameter) => {
     const right = rightValue(row, parameter, world);
     const name = parameter.names[0] ?? '';
-    return right === undefined || LEFT_OUT.has(name)
+    return right === undefined || !only(name)
       ? []
       : [[name, right === UNKNOWN_TEXT ? (PLAUSIBLE[name] ?? right) : right] as const];
   });

@@ -42,6 +42,7 @@ export const fileRows = [
     access: 'token',
     summary: 'Fetches the addresses in `files`.',
     answers: answersBody(fetchedFileShape.array()),
+    required: ['files'],
     operations: ['UploadFileFromUrl'],
     run: (call) => {
       const wanted = filesIn(call.input);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { RestErasureFragment } from '../../generated/operations.ts';
 import { done, ok, stream } from '../answer.ts';
 import { customEndpoint, endpoint } from '../endpoint.ts';
-import type { Input } from '../input.ts';
+import { neededName, type Input } from '../input.ts';
 import type { DataOf } from '../operations.ts';
 import type { Call } from '../row.ts';
 import { actionShape, answersBody, answersStream, countShape, timeShape, uidShape } from '../shapes.ts';
@@ -77,7 +77,7 @@ export const personalDataRows = [
     operation: 'SignUp',
     variables: (input) => ({
       input: {
-        listUid: input.text('list_uid', 'mail_list_uid') ?? '',
+        listUid: neededName(input, 'list_uid', 'mail_list_uid'),
         email: input.text('EMAIL', 'email') ?? '',
         fieldValues: fieldValues(input),
         trap: input.text(TRAP),

@@ -3,7 +3,7 @@ import type { RestSubscriptionFragment } from '../../generated/operations.ts';
 import { created, done, ok, page, type Answer } from '../answer.ts';
 import { pageArguments } from '../dialects.ts';
 import { endpoint } from '../endpoint.ts';
-import type { Input } from '../input.ts';
+import { neededName, type Input } from '../input.ts';
 import { answersBody, answersCreated, answersPage } from '../shapes.ts';
 import { presentChange, presentSubscription, presentSubscriptionRow, presentWithHistory } from './present.ts';
 import {
@@ -44,8 +44,8 @@ export const subscriptionRows = [
     operation: 'CreateSubscription',
     variables: (input) => ({
       input: {
-        customerUid: input.text('customer_uid') ?? '',
-        planUid: input.text('plan_uid') ?? '',
+        customerUid: neededName(input, 'customer_uid'),
+        planUid: neededName(input, 'plan_uid'),
         disableBilling: input.flag('disable_billing'),
       },
     }),
