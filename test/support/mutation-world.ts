@@ -169,7 +169,8 @@ function uidFor(mutation: string, world: World): string {
   if (mutation.includes('Import')) return world.importUid;
   if (/File(Upload)?$/.test(mutation)) return world.fileUid;
   if (/^(update|delete)Plan$/.test(mutation)) return world.planUid;
-  if (mutation.endsWith('Subscription')) return world.subscriptionUid;
+  if (mutation === 'invoice') return world.invoiceUid;
+  if (/[sS]ubscription$/.test(mutation)) return world.subscriptionUid;
   if (mutation.endsWith('Payment')) return world.paymentUid;
   if (mutation.endsWith('Customer')) return world.customerUid;
   if (mutation.includes('Segment')) return world.segmentUid;

@@ -111,6 +111,8 @@ export async function recordEvent(work: BillingWork, subscription: Subscription,
 }
 
 async function customerIdOf(db: Queryable, uid: string): Promise<bigint | undefined> {
-  const [row] = await db.query<{ id: bigint }>(sql`SELECT id FROM customer WHERE uid = ${uid}`);
+  const [row] = await db.query<{ id: bigint }>(
+    sql`SELECT id FROM customer WHERE uid = ${uid} AND status <> 'deleting'`,
+  );
   return row?.id;
 }

@@ -74,8 +74,10 @@ export async function findDue(
 ): Promise<{ customerId: bigint; id: bigint; nextStepAt: Date }[]> {
   const later = after ? sql`AND (next_step_at, id) > (${after.at}, ${after.id})` : sql``;
   return db.query<{ customerId: bigint; id: bigint; nextStepAt: Date }>(sql`
-    SELECT customer_id AS "customerId", id, next_step_at AS "nextStepAt" FROM subscription
-     WHERE next_step_at <= ${at} ${later} ORDER BY next_step_at, id LIMIT ${max}`);
+    SELECT customer_id AS "customerId", id, next_step_at AS "nextStepAt" FROM subscription s
+     WHERE next_step_at <= ${at} ${later}
+       AND EXISTS (SELECT 1 FROM customer c WHERE c.id = s.customer_id AND c.status <> 'deleting')
+     ORDER BY next_step_at, id LIMIT ${max}`);
 }
 
 export interface HistoryRow {

@@ -14,7 +14,7 @@ import type { GraphqlContext } from '../context.ts';
 import { PlanSubscription, SubscriptionChange } from './plan-subscription.ts';
 
 const administrators = { admin: true } as const;
-const owners = { $any: { scope: 'billing:write', admin: true } } as const;
+const owners = { scope: 'billing:write' } as const;
 
 builder.mutationField('createSubscription', (t) =>
   t.fieldWithInput({
