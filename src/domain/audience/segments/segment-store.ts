@@ -19,16 +19,6 @@ export async function findSegment(
   return segment;
 }
 
-export async function findSegmentById(
-  db: Queryable,
-  { customerId, id }: { customerId: bigint; id: bigint },
-): Promise<Segment | undefined> {
-  const [segment] = await db.query<SegmentRow>(
-    sql`SELECT ${COLUMNS} FROM segment WHERE customer_id = ${customerId} AND id = ${id}`,
-  );
-  return segment;
-}
-
 /** Whether any customer has a segment with this uid. */
 export async function segmentExists(db: Queryable, uid: string): Promise<boolean> {
   return (await db.query(sql`SELECT 1 FROM segment WHERE uid = ${uid}`)).length > 0;

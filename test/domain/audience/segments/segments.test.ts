@@ -18,6 +18,7 @@ import { countSubscribers } from '../../../../src/domain/audience/subscriber-pag
 import type { Context } from '../../../../src/domain/context.ts';
 import { ForeignResourceError, NotFoundError, ValidationError } from '../../../../src/lib/errors.ts';
 import { newUid } from '../../../../src/lib/ids.ts';
+import { givePlan } from '../../../support/plans.ts';
 import { countStatements } from '../../../support/count-statements.ts';
 import { createTenant, newList } from '../../../support/tenant.ts';
 import { createTestContext } from '../../../support/test-context.ts';
@@ -222,6 +223,22 @@ describe('a segment', () => {
     });
     await own.ctx.db.execute(sql`UPDATE campaign SET status = 'done' WHERE uid = ${busy}`);
     await deleteSegment(own.ctx, uid);
+  });
+
+  test('has room in its list as far as the plan goes, also for a hundred makers at once', async () => {
+    const own = await tenantList();
+    await givePlan(own.ctx.db, own.list.customerId, { segment_per_list_max: '5' });
+    const made = await Promise.allSettled(
+      Array.from({ length: 100 }, (_, no) =>
+        createSegment(own.ctx, { listUid: own.list.uid, name: `S${no}`, rule: VIPS }),
+      ),
+    );
+    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
+    const [refused] = made.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+    expect(refused).toMatchObject({ code: 'PLAN_LIMIT_REACHED', fields: { name: [expect.stringContaining('5')] } });
+    // Another list has room of its own.
+    const other = await newList(own.ctx);
+    await createSegment(own.ctx, { listUid: other.uid, name: 'S', rule: VIPS });
   });
 
   test('goes with its list', async () => {
