@@ -59,6 +59,8 @@ describe('standard', () => {
           remind_message: 'Hi',
           status: 'active',
         },
+        ...{ subscribe_confirmation: 1, send_welcome_email: 0, unsubscribe_notification: 0 },
+        ...{ send_goodbye_email: 0, public_signup: 0 },
         created_at: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
         fields: [
           { key: 'EMAIL', type: 'string', tag: 'EMAIL', visible: '1', required: true, custom_order: null },
