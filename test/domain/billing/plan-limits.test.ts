@@ -5,6 +5,7 @@ import { createList } from '../../../src/domain/audience/create-list.ts';
 import { startListImport } from '../../../src/domain/audience/imports/start-list-import.ts';
 import { runListImport } from '../../../src/domain/audience/imports/run-list-import.ts';
 import type { MailList } from '../../../src/domain/audience/list.ts';
+import { signUp } from '../../../src/domain/audience/sign-up.ts';
 import { unsubscribeSubscriber } from '../../../src/domain/audience/unsubscribe-subscriber.ts';
 import { deleteSubscriber } from '../../../src/domain/audience/delete-subscriber.ts';
 import { requireAllowed } from '../../../src/domain/billing/require-allowed.ts';
@@ -93,6 +94,15 @@ describe('a limit', () => {
     });
     await deleteSubscriber(ctx, { subscriber: String(one.id) });
     await second();
+  });
+
+  test('that a public list has reached says the same to its members and to strangers', async () => {
+    const { ctx } = await tenantWith({ subscriber_per_list_max: '1' });
+    const list = await newList(ctx, { publicSignup: true });
+    await addSubscriber(ctx, { listUid: list.uid, email: 'one@example.org' });
+    const asPublic = { ...ctx, viewer: null };
+    for (const email of ['one@example.org', 'two@example.org'])
+      await expect(signUp(asPublic, { listUid: list.uid, email })).rejects.toMatchObject({ code: 'LIST_FULL' });
   });
 
   test('below what is there deletes nothing and lets nothing be added', async () => {
