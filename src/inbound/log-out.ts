@@ -1,19 +1,27 @@
 /**
- * Logging out of a browser's session: GET asks, POST does it and takes the cookie away. A form of another site does not
- * log anybody out: the browser keeps the cookie back (`SameSite=Lax`).
+ * Logging out of a browser's session: GET asks, POST does it and takes the cookie away. A form of another site, a sibling
+ * subdomain's too, logs nobody out.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { authenticateToken } from '../domain/accounts/authenticate-token.ts';
 import { insertAuditEntries } from '../domain/accounts/audit-trail.ts';
 import { logOut } from '../domain/accounts/log-out.ts';
-import { noSessionCookie, sessionIn } from '../domain/accounts/session-cookie.ts';
+import { noSessionCookie, sessionOf } from '../domain/accounts/session-cookie.ts';
 import type { Context } from '../domain/context.ts';
 import { html } from '../lib/html.ts';
 import type { Caller, InboundMount } from './link-request.ts';
 import { sendBodyTooLarge } from './notices.ts';
-import { sendPage, setPublicHeaders } from './page.ts';
+import { sendPage, setPublicHeaders, type Page } from './page.ts';
 import { readForm } from './read-form.ts';
 
+const DONE: Page = {
+  title: 'You are logged out',
+  body: html`<p role="status">Close this page, or log in again.</p>`,
+};
+const NOT_FROM_HERE: Page = {
+  title: 'You are still logged in',
+  body: html`<p>This did not come from a page of this installation. Open <a href="/logout">the page</a> and press its button.</p>`,
+};
 const METHODS = ['GET', 'HEAD', 'POST'];
 
 /** `/logout`. */
@@ -45,22 +53,21 @@ interface LogOutRequest {
 async function end(ctx: Context, { req, res, caller }: LogOutRequest): Promise<void> {
   if (!(await readForm(req))) return sendBodyTooLarge(res);
   const { baseUrl } = ctx.installation;
-  const text = sessionIn(req.headers.cookie, baseUrl);
+  const text = sessionOf(req.headers, baseUrl);
   const ipAddress = caller.ipAddress === '' ? null : caller.ipAddress;
   const found = text ? await authenticateToken(ctx.database, { text, isSession: true, ipAddress }) : null;
-  if (found) {
-    const { viewer } = found;
-    await logOut({ ...ctx, viewer, ipAddress });
-    await insertAuditEntries(ctx.db, [
-      {
-        ...{ customerId: viewer.customerId, actor: viewer, operation: 'logOut' },
-        ...{ targetUid: viewer.tokenUid, fields: [], door: 'page', ipAddress },
-      },
-    ]);
-  }
+  // Nobody is told to be out who is not.
+  if (text === undefined && req.headers.cookie?.includes('mailwright_session='))
+    return sendPage(res, 403, NOT_FROM_HERE);
+  if (!found) return sendPage(res, 200, DONE);
+  const { viewer } = found;
+  await logOut({ ...ctx, viewer, ipAddress });
+  await insertAuditEntries(ctx.db, [
+    {
+      ...{ customerId: viewer.customerId, actor: viewer, operation: 'logOut' },
+      ...{ targetUid: viewer.tokenUid, fields: [], door: 'page', ipAddress },
+    },
+  ]);
   res.setHeader('Set-Cookie', noSessionCookie(baseUrl));
-  sendPage(res, 200, {
-    title: 'You are logged out',
-    body: html`<p role="status">Close this page, or log in again.</p>`,
-  });
+  sendPage(res, 200, DONE);
 }

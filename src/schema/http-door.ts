@@ -6,7 +6,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GraphQLSchema } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import { rateLimitHeaders, RATE_LIMITED_CODE, RATE_LIMITED_MESSAGE, type CountRequest } from '../lib/rate-limit.ts';
-import { isOwnOrigin, sessionOf } from './check-origin.ts';
+import { sessionOf } from '../domain/accounts/session-cookie.ts';
+import { isOwnOrigin } from './check-origin.ts';
 import { graphqlContext, type GraphqlContext } from './context.ts';
 import type { Documents } from './documents.ts';
 import { sendExplorer, wantsExplorer } from './explorer-page.ts';
@@ -75,7 +76,7 @@ export function createHttpDoor(options: DoorOptions): HttpDoor {
 /** Counts the request, tells what is left of the limit, and answers it when nothing is. */
 async function passes({ countRequest, means }: DoorOptions, { req, res, ipAddress }: NodeContext): Promise<boolean> {
   const { authorization } = req.headers;
-  const credential = bearerToken(authorization) ?? sessionOf(req, means.installation.baseUrl) ?? null;
+  const credential = bearerToken(authorization) ?? sessionOf(req.headers, means.installation.baseUrl) ?? null;
   const verdict = await countRequest?.({ credential, ipAddress });
   if (!verdict) return true;
   for (const [name, value] of Object.entries(rateLimitHeaders(verdict))) res.setHeader(name, value);
@@ -88,7 +89,7 @@ async function passes({ countRequest, means }: DoorOptions, { req, res, ipAddres
 
 function contextOf({ req, ipAddress }: NodeContext, means: Means): Promise<GraphqlContext> {
   const token = bearerToken(req.headers.authorization);
-  const session = sessionOf(req, means.installation.baseUrl);
+  const session = sessionOf(req.headers, means.installation.baseUrl);
   return makeContext(means, { token, session, ipAddress, door: 'graphql' });
 }
 

@@ -9,7 +9,8 @@ import { handleProtocols, makeServer, type Context, type Server, type SubscribeP
 import { WebSocketServer, type WebSocket } from 'ws';
 import { messageOf } from '../lib/errors.ts';
 import { RATE_LIMITED_CODE, RATE_LIMITED_MESSAGE } from '../lib/rate-limit.ts';
-import { isOwnOrigin, sessionOf } from './check-origin.ts';
+import { sessionOf } from '../domain/accounts/session-cookie.ts';
+import { isOwnOrigin } from './check-origin.ts';
 import { freshContext, type GraphqlContext } from './context.ts';
 import type { Documents } from './documents.ts';
 import type { DoorOptions } from './http-door.ts';
@@ -122,7 +123,7 @@ function protocolOf(options: DoorOptions): Server<Extra> {
 async function admit({ connectionParams, extra }: Connection, { means, connections }: DoorOptions): Promise<boolean> {
   const { req, ipAddress, transport, socket } = extra;
   const token = tokenOf(connectionParams) ?? bearerToken(req.headers.authorization);
-  const session = sessionOf(req, means.installation.baseUrl);
+  const session = sessionOf(req.headers, means.installation.baseUrl);
   const context = await makeContext(means, { token, session, ipAddress, door: 'graphql' });
   if (!context.viewer) return false;
   if (connections.countOf(context.viewer.userId) >= SOCKETS_PER_USER_MAX) {

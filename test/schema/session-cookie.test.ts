@@ -62,10 +62,22 @@ describe('our own pages', () => {
     const [byPage, byMutation] = [await newSession(tenant), await newSession(tenant)];
     expect((await browse(`${app.baseUrl}/logout`, { headers: { cookie: byPage } })).text).toContain('method="post"');
     expect(await isIn(byPage)).toBe(true);
-    const answer = await browse(`${app.baseUrl}/logout`, {
-      method: 'POST',
-      headers: { cookie: byPage, origin: app.baseUrl },
-    });
+    for (const headers of [
+      { origin: `${protocol}//news.${host}`, 'sec-fetch-site': 'same-site' },
+      { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+      { origin: 'null', 'sec-fetch-site': 'cross-site' },
+      {},
+    ]) {
+      const { status } = await browse(`${app.baseUrl}/logout`, {
+        method: 'POST',
+        headers: { ...headers, cookie: byPage },
+      });
+      expect(status).toBe(403);
+      expect(await isIn(byPage), JSON.stringify(headers)).toBe(true);
+    }
+    // As browsers send the form of a page with `Referrer-Policy: no-referrer`.
+    const form = { origin: 'null', 'sec-fetch-site': 'same-origin', cookie: byPage };
+    const answer = await browse(`${app.baseUrl}/logout`, { method: 'POST', headers: form });
     expect(answer.headers['set-cookie']?.[0]).toMatch(/^mailwright_session=; Max-Age=0; /);
     expect([await isIn(byPage), await isIn(byMutation)]).toEqual([false, true]);
     expect((await run(byMutation, 'mutation { logOut { __typename } }')).json).toMatchObject({

@@ -9,7 +9,7 @@ const MAX_AGE_SECONDS = 400 * 86_400;
 const VALUE_PATTERN = /^[A-Za-z0-9]{60}$/;
 
 /** The cookie's name; without https there is neither `Secure` nor the prefix that demands it. */
-export function sessionCookieName(baseUrl: string): string {
+function sessionCookieName(baseUrl: string): string {
   return isSecure(baseUrl) ? '__Host-mailwright_session' : 'mailwright_session';
 }
 
@@ -23,8 +23,36 @@ export function noSessionCookie(baseUrl: string): string {
   return `${sessionCookieName(baseUrl)}=; Max-Age=0${attributes(baseUrl)}`;
 }
 
-/** The session in a `Cookie` header. Sent twice it is none: one of the two is somebody's trick. */
-export function sessionIn(cookies: string | undefined, baseUrl: string): string | undefined {
+/** The headers that matter, as they came. */
+export interface BrowserHeaders {
+  readonly cookie?: string | undefined;
+  readonly origin?: string | undefined;
+  readonly host?: string | undefined;
+  readonly 'sec-fetch-site'?: string | string[] | undefined;
+}
+
+/**
+ * The session of a request that one of our own pages made; undefined for every other request. The proof is what pages
+ * cannot forge: the browser's word that the request is of the same origin, or an Origin that is ours to the letter,
+ * scheme included. A sibling subdomain is another origin; an old browser that says neither is a stranger.
+ */
+export function sessionOf(headers: BrowserHeaders, baseUrl: string): string | undefined {
+  return isFromOwnPage(headers, baseUrl) ? sessionIn(headers.cookie, baseUrl) : undefined;
+}
+
+function isFromOwnPage(headers: BrowserHeaders, baseUrl: string): boolean {
+  const { origin, host } = headers;
+  // A form of a page that tells nobody where it is (Referrer-Policy) comes with the Origin `null`.
+  const isNamed = origin !== undefined && origin !== 'null';
+  const own = new URL(baseUrl);
+  // Behind a proxy the host may be another name of ours; never another scheme.
+  if (isNamed && origin !== own.origin && origin !== `${own.protocol}//${host}`) return false;
+  const site = headers['sec-fetch-site'];
+  return site === undefined ? isNamed : site === 'same-origin';
+}
+
+/** Sent twice it is none: one of the two is somebody's trick. */
+function sessionIn(cookies: string | undefined, baseUrl: string): string | undefined {
   const prefix = `${sessionCookieName(baseUrl)}=`;
   const found = (cookies ?? '').split(';').flatMap((one) => {
     const cookie = one.trim();
