@@ -5,6 +5,7 @@
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import { deriveKey, mac } from '../../lib/crypto.ts';
+import { createTurns } from '../../lib/turns.ts';
 import type { Context } from '../context.ts';
 import {
   LOGIN_DELAY_FIRST_MS,
@@ -65,8 +66,15 @@ export function hiddenSubject({ installation }: Pick<Context, 'installation'>, s
   return mac(deriveKey(installation.secret, 'accounts.login-subject'), subject).toString('base64url');
 }
 
+/** An attack must not take all connections to the database from everybody else. */
+const reserving = createTurns({ atOnceMax: 2, waitingMax: 1_000, refuse: () => tooManyLogins(10) });
+
 /** Counts this try as failed until `release`. Throws RateLimitedError `LOGIN_RATE_LIMITED` when a subject is used up. */
-export async function reserveLoginTry(db: Queryable, subjects: readonly LoginSubject[]): Promise<Reservation> {
+export function reserveLoginTry(db: Queryable, subjects: readonly LoginSubject[]): Promise<Reservation> {
+  return reserving.run(() => reserve(db, subjects));
+}
+
+async function reserve(db: Queryable, subjects: readonly LoginSubject[]): Promise<Reservation> {
   // Most tries of an attack end here, for the price of one read.
   await refuseUsedUp(db, subjects, 0);
   await sweep(db);

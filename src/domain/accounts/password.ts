@@ -6,6 +6,7 @@
 import * as crypto from 'node:crypto';
 import { promisify } from 'node:util';
 import { sameBytes } from '../../lib/crypto.ts';
+import { createTurns } from '../../lib/turns.ts';
 import { tooManyLogins } from './account-errors.ts';
 
 /** Hashing takes memory and a thread of the pool that DNS and files also need: at most two at a time. */
@@ -38,14 +39,14 @@ const scrypt = promisify<string, Buffer, number, crypto.ScryptOptions, Buffer>(c
 export async function hashPassword(password: string): Promise<string> {
   const salt = crypto.randomBytes(SALT_BYTES);
   const settings = hasArgon2() ? ARGON2 : SCRYPT;
-  return phcOf(settings, salt, await inTurn(() => derive(settings, password, salt)));
+  return phcOf(settings, salt, await hashing.run(() => derive(settings, password, salt)));
 }
 
 /** Whether the password is the one behind the PHC string. A string it cannot read answers false. */
 export async function verifyPassword(password: string, phc: string): Promise<boolean> {
   const parts = parsePhc(phc);
   if (!parts) return verifyNobody(password);
-  return sameBytes(await inTurn(() => derive(parts.settings, password, parts.salt)), parts.hash);
+  return sameBytes(await hashing.run(() => derive(parts.settings, password, parts.salt)), parts.hash);
 }
 
 /** Whether the string was made with other settings than a new one would be: then it is time for a new one. */
@@ -56,7 +57,7 @@ export function isOutdated(phc: string): boolean {
 
 /** Does the work of `verifyPassword`: for unknown users, so that the time tells nothing. */
 export async function verifyNobody(password: string): Promise<false> {
-  await inTurn(() => derive(hasArgon2() ? ARGON2 : SCRYPT, password, NOBODYS_SALT));
+  await hashing.run(() => derive(hasArgon2() ? ARGON2 : SCRYPT, password, NOBODYS_SALT));
   return false;
 }
 
@@ -127,18 +128,8 @@ function base64(bytes: Buffer): string {
 const HASHES_WAITING_MAX = 400;
 const COME_AGAIN_SECONDS = 10;
 
-let running = 0;
-const waiting: (() => void)[] = [];
-
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (waiting.length >= HASHES_WAITING_MAX) throw tooManyLogins(COME_AGAIN_SECONDS);
-  if (running >= HASHES_AT_ONCE_MAX) await new Promise<void>((resume) => waiting.push(resume));
-  else running++;
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    if (next) next();
-    else running--;
-  }
-}
+const hashing = createTurns({
+  atOnceMax: HASHES_AT_ONCE_MAX,
+  waitingMax: HASHES_WAITING_MAX,
+  refuse: () => tooManyLogins(COME_AGAIN_SECONDS),
+});
