@@ -77,6 +77,16 @@ function numeric(number: number): Sql {
   return sql`${String(number)}::numeric`;
 }
 
+/** About the time that a field's text says; what cannot be read as one is null. */
+export function compileFieldTime(text: Sql, condition: TimeCondition, asOf: Date): Sql {
+  const usual = compileTime(sql`hot.time_of(${text})`, condition, asOf);
+  if (!('anniversaryWithinDays' in condition)) return usual;
+  // A birthday is a day alone as a rule: its text tells nearly everybody who is not meant, without being read as a time.
+  const days = monthDays(asOf, condition.anniversaryWithinDays);
+  return sql`CASE WHEN octet_length(${text}) = 10
+    THEN substr(${text}, 6, 5) = ANY (${days}::text[]) AND hot.time_of(${text}) IS NOT NULL ELSE ${usual} END`;
+}
+
 /** About a time that may be null. */
 export function compileTime(value: Sql, condition: TimeCondition, asOf: Date): Sql {
   if ('isEmpty' in condition) return condition.isEmpty ? sql`${value} IS NULL` : sql`${value} IS NOT NULL`;

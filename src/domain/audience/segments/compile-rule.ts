@@ -6,7 +6,14 @@
  */
 import { empty, join, sql, type Sql } from '../../../db/database.ts';
 import { unreachable } from '../../../lib/errors.ts';
-import { compileEmail, compileNumber, compileTags, compileText, compileTime } from './compile-conditions.ts';
+import {
+  compileEmail,
+  compileNumber,
+  compileTags,
+  compileFieldTime,
+  compileText,
+  compileTime,
+} from './compile-conditions.ts';
 import { compileSet, type SetSpec } from './compile-sets.ts';
 import type { Condition, FieldCondition, RuleScope, SegmentRule } from './segment.ts';
 
@@ -77,7 +84,7 @@ function compileField(condition: FieldCondition, asOf: Date): Sql {
   const value = sql`(s.fields ->> ${condition.tag}::text)`;
   if ('text' in condition) return compileText(value, condition.text);
   if ('number' in condition) return compileNumber(sql`hot.number_of${value}`, condition.number);
-  return compileTime(sql`hot.time_of${value}`, condition.datetime, asOf);
+  return compileFieldTime(value, condition.datetime, asOf);
 }
 
 function isIn(spec: SetSpec, compilation: Compilation): Sql {
