@@ -31,6 +31,8 @@ export const NEEDS_STATE: ReadonlySet<string> = new Set([
   'revokeApiToken',
   'rotateApiToken',
   'cancelListImport',
+  // Nothing answers at the address of the world.
+  'uploadFileFromUrl',
   // The token of the world is no login.
   'logOut',
   'confirmTwoFactor',

@@ -92,8 +92,9 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
   const sent = { customerId: owner, listId, subscriberId: subscriber?.id ?? 0n };
   const { messageId } = await sentMessage(app.ctx, sent);
   await db.execute(sql`
-    INSERT INTO uploaded_file (customer_id, uid, token, name, path)
-    VALUES (${owner}, ${uids.file}, ${newUid()}, 'logo.png', 'logo.png')`);
+    WITH f AS (INSERT INTO uploaded_file (customer_id, uid, token, name, path)
+               VALUES (${owner}, ${uids.file}, ${newUid()}, 'logo.png', 'logo.png') RETURNING customer_id, id)
+    INSERT INTO file_piece (customer_id, file_id, no, bytes) SELECT customer_id, id, 0, '\\x89504e47' FROM f`);
   return {
     ...tenant,
     ...(await insertMoney(db, owner)),
