@@ -13,6 +13,12 @@ export const PER_PAGE_MAX = 1_000;
 // So that page × per_page stays within what a database takes as an offset; past the end is an empty page anyway.
 const PAGE_MAX = 1_000_000_000;
 
+/**
+ * The links repeat the query, which may have 64 KiB; clients and proxies take 8 to 16 KiB of headers, and drop an answer
+ * that has more.
+ */
+const LINK_HEADER_LENGTH_MAX = 4_000;
+
 export interface Shaped {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -56,7 +62,11 @@ function shapePage(page: Page, dialect: Dialect, address: IndexAddress): Shaped 
   const relations = Object.entries(links).flatMap(([relation, url]) =>
     url === null ? [] : [`<${url}>; rel="${relation}"`],
   );
-  const headers = { 'X-Total-Count': String(page.total), Link: relations.join(', ') };
+  const link = relations.join(', ');
+  const headers = {
+    'X-Total-Count': String(page.total),
+    ...(link.length > LINK_HEADER_LENGTH_MAX ? {} : { Link: link }),
+  };
   if (dialect === 'classic') return { status: 200, headers, body: page.nodes };
   const first = (page.page - 1) * page.perPage + 1;
   const meta = {

@@ -31,6 +31,11 @@ const metaShape = z
   .meta({ id: 'PageMeta' });
 
 const RETRY_AFTER = { 'Retry-After': { description: 'Seconds.', schema: { type: 'string' } } };
+/** As of draft-ietf-httpapi-ratelimit-headers; where the operator set a limit, every answer has them. */
+const RATE_LIMIT = {
+  RateLimit: { description: 'What is left, and for how many seconds.', schema: { type: 'string' } },
+  'RateLimit-Policy': { description: 'How many requests in how many seconds.', schema: { type: 'string' } },
+};
 
 /** Refusals by status; each is a component of the document. */
 const REFUSALS = {
@@ -48,7 +53,12 @@ const REFUSALS = {
     description: 'A parameter is wrong, or the thing is in a state that does not allow it (`errors.status`).',
     shape: invalidShape,
   },
-  429: { name: 'TooMany', description: 'Too many requests.', shape: messageShape, headers: RETRY_AFTER },
+  429: {
+    name: 'TooMany',
+    description: 'Too many requests.',
+    shape: messageShape,
+    headers: { ...RETRY_AFTER, ...RATE_LIMIT },
+  },
   500: { name: 'Defect', description: 'A mistake of the server.', shape: defectShape },
   503: { name: 'Unavailable', description: 'Away for a moment.', shape: messageShape, headers: RETRY_AFTER },
 } as const;

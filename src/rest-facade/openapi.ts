@@ -53,7 +53,7 @@ export async function openApiOf({ rows, prefix, product, examples }: OpenApiOpti
     components: {
       schemas: book.named(),
       responses,
-      parameters: { Dialect: DIALECT },
+      parameters: { Dialect: DIALECT, IdempotencyKey: IDEMPOTENCY_KEY },
       securitySchemes: SECURITY_SCHEMES,
     },
   };
@@ -78,6 +78,13 @@ const DIALECT = {
   in: 'header',
   description: 'How answers look; by default as the token or the installation says.',
   schema: { type: 'string', enum: ['standard', 'classic'] },
+};
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description: 'Of all calls with one key and token one runs, and all get its answer, for 24 hours.',
+  schema: { type: 'string', maxLength: 255 },
 };
 
 const SECURITY_SCHEMES = {
@@ -108,12 +115,17 @@ async function operationOf({ row, method, examples }: Part, book: SchemaBook): P
     tags: [tagOf(row.path)],
     summary: row.summary,
     ...(admin === undefined ? {} : { description: admin }),
-    parameters: [...parametersIn(taken), { $ref: '#/components/parameters/Dialect' }],
+    parameters: [...parametersIn(taken), ...headersOf(row, method)],
     ...(body === undefined ? {} : { requestBody: body }),
     responses: responsesOf(taken, book),
     security: row.access === 'public' ? [] : [{ bearer: [] }, { api_token: [] }],
     'x-access': row.access,
   };
+}
+
+function headersOf(row: Row, method: Method): JsonSchema[] {
+  const names = method === 'POST' && row.operations.length > 0 ? ['Dialect', 'IdempotencyKey'] : ['Dialect'];
+  return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
 
 /** `POST /lists/:uid/add-field` -> `postListsByUidAddField`: says what it is, and stays when rows are added. */
