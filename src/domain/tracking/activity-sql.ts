@@ -41,7 +41,7 @@ acts AS (
          count(*) FILTER (WHERE link_no IS NULL AND NOT is_machine)::integer AS human_opens,
          count(*) FILTER (WHERE is_click AND NOT is_machine)::integer AS human_clicks,
          min(at) FILTER (WHERE is_click) AS run_since, max(at) FILTER (WHERE is_click) AS run_until,
-         hot.some_links(array_agg(DISTINCT link_no) FILTER (WHERE is_click), NULL) AS run_links,
+         (array_agg(DISTINCT link_no) FILTER (WHERE is_click))[1:3] AS run_links,
          -- A message with two links has no third; both within a second is all of it.
          CASE WHEN bool_or(is_click) THEN greatest(2, (SELECT count(*) FROM (SELECT 1 FROM hot.link_counter l
            WHERE l.customer_id = seen.customer_id AND l.campaign_id = seen.campaign_id LIMIT ${RUN_LINKS}::integer) few))::smallint END AS run_limit

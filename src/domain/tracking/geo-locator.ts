@@ -3,7 +3,7 @@
  * shipped. The file is held in memory, and read again when it changes: a new one that cannot be read leaves the old one
  * in use. Nothing leaves this machine.
  */
-import { unwatchFile, watchFile } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { open, type CityResponse, type Reader } from 'maxmind';
 import { messageOf } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
@@ -31,22 +31,34 @@ export const nowhere: GeoLocator = { locate: () => undefined, close: () => undef
 
 /** Opens the file. Throws with its name when it is not there or is no such database: the start stops on it. */
 export async function openGeoLocator({ file, log, lookEveryMs = LOOK_EVERY_MS }: GeoFile): Promise<GeoLocator> {
+  // Looked at before it is read: what changes meanwhile is found the next time.
+  let version = await versionOf(file);
   let reader = await read(file, log).catch((error: unknown) => {
     throw new Error(`GEOIP_FILE ${file} cannot be used: ${messageOf(error)}.`, { cause: error });
   });
-  const reload = async (): Promise<void> => {
+  const look = async (): Promise<void> => {
+    const now = await versionOf(file);
+    if (now === version) return;
+    version = now;
     try {
       reader = await read(file, log);
     } catch (error) {
       log.warn('geoip.reload_failed', { file, message: messageOf(error) });
     }
   };
-  const onChange = (): void => void reload();
-  watchFile(file, { interval: lookEveryMs, persistent: false }, onChange);
+  const timer = setInterval(() => void look(), lookEveryMs).unref();
   return {
     locate: (ip) => placeIn(reader, ip),
-    close: () => unwatchFile(file, onChange),
+    close: () => clearInterval(timer),
   };
+}
+
+/** What differs when the file is another one; a file that is gone is one of its own. */
+async function versionOf(file: string): Promise<string> {
+  return stat(file).then(
+    ({ mtimeMs, size, ino }) => `${mtimeMs} ${size} ${ino}`,
+    () => 'gone',
+  );
 }
 
 async function read(file: string, log: Log): Promise<Reader<CityResponse>> {
