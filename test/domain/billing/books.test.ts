@@ -105,10 +105,15 @@ function faultsOf({ id }: Customer) {
         WHERE i.customer_id = ${id} AND i.status = 'paid' AND i.currency_code = b.currency_code)`);
 }
 
+/** Changing and paying most of the time: they move the money. */
+const kinds = Object.keys(acts) as (keyof typeof acts)[];
 const act = fc.record<Act>({
-  kind: fc.constantFrom(...(Object.keys(acts) as (keyof typeof acts)[])),
+  kind: fc.oneof(
+    { arbitrary: fc.constantFrom('change', 'pay'), weight: 3 },
+    { arbitrary: fc.constantFrom(...kinds), weight: 2 },
+  ),
   plan: fc.nat(plans.length - 1),
-  hours: fc.oneof(fc.nat(48), fc.nat(2_000)),
+  hours: fc.oneof(fc.nat(12), fc.nat(100), fc.nat(2_000)),
 });
 
 test('the books are right after anything', { timeout: 120_000 }, async () => {

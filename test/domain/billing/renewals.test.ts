@@ -8,6 +8,8 @@ import { renewSubscriptions } from '../../../src/domain/billing/renew-subscripti
 import { updatePlan } from '../../../src/domain/billing/update-plan.ts';
 import { updateSubscription } from '../../../src/domain/billing/update-subscription.ts';
 import { sql } from '../../../src/db/database.ts';
+import { crontab } from '../../../src/workers/crontab.ts';
+import { renewSubscriptionsTask } from '../../../src/workers/tasks/renew-subscriptions.ts';
 import {
   creditOf,
   eventsOf,
@@ -232,6 +234,15 @@ describe('ends', () => {
     expect(await subscriptionsOf(world, customer.id)).toMatchObject([{ status: 'ended' }]);
     expect(await invoicesOf(world, customer.id)).toMatchObject([{ status: 'void' }]);
   });
+});
+
+test('the clock of the program does it every five minutes', async () => {
+  const customer = await customerWith(free);
+  expect(crontab).toContainEqual({ task: renewSubscriptionsTask.name, match: '*/5 * * * *' });
+  world.setClock('2026-02-28T10:00:00.000Z');
+  const helpers = { abortSignal: new AbortController().signal, workerId: 'test', attempt: 1 };
+  await renewSubscriptionsTask.run({ ...admin, viewer: null }, {}, helpers);
+  expect(await endOf(customer.id)).toBe('2026-03-31');
 });
 
 describe('bad days', () => {
