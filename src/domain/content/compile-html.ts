@@ -27,7 +27,7 @@ export function compileHtml(
     attributeEdits(attribute, marked, source.trackClicks ? book : undefined),
   );
   const ending = (withFooter ? htmlFooter(source, marked) : '') + (source.trackOpens ? pixel(marked) : '');
-  if (ending !== '') edits.push({ start: places.bodyEnd, end: places.bodyEnd, text: ending });
+  if (ending !== '') edits.push({ start: places.bodyEnd, end: places.bodyEnd, text: places.closing + ending });
   return compileText({ ...marked, text: applyEdits(marked.text, edits) }, tags);
 }
 

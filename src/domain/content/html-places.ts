@@ -2,7 +2,7 @@
  * Reads html by a real tokenizer to find where merge tags stand and which addresses are links. Only the found places
  * are replaced: every other byte of the author's html stays as it is.
  */
-import { QuoteType, Tokenizer } from 'htmlparser2';
+import { QuoteType, Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
 import type { Escape } from './escape.ts';
 import { MARK_CLOSE, piecesIn, stripNoncharacters, type MarkedText } from './template-marks.ts';
 
@@ -24,7 +24,22 @@ interface HtmlPlaces {
   readonly names: readonly { readonly start: number; readonly end: number }[];
   /** Where something can be put at the end of the page: before the last `</body>`, or at the end. */
   readonly bodyEnd: number;
+  /** What has to stand before it there, so that it is seen: the end of a comment, say, that the author left open. */
+  readonly closing: string;
 }
+
+/** Name of an element that no html has: where it is read as one, text is seen. */
+const PROBE = 'mw-probe';
+/** Ends of what can swallow the rest of a page, in the order in which they are tried. */
+const CLOSINGS = [
+  '-->',
+  '>',
+  '">',
+  "'>",
+  ']]>',
+  ...['style', 'title', 'textarea', 'script', 'xmp', 'iframe', 'noembed', 'noframes'].map((name) => `</${name}>`),
+  '--></script>',
+];
 
 const ADDRESS_ATTRIBUTES = new Set([
   'href',
@@ -45,48 +60,74 @@ export function findHtmlPlaces(html: string): HtmlPlaces {
   const names: { start: number; end: number }[] = [];
   const open = { element: '', name: '', nameEnd: 0, value: '' };
   let bodyEnd = html.length;
+  tokenize(html, {
+    onopentagname: (start, end) => {
+      open.element = nameAt(html, start, end);
+      names.push({ start, end });
+    },
+    onattribname: (start, end) => {
+      Object.assign(open, { name: nameAt(html, start, end), nameEnd: end, value: '' });
+      names.push({ start, end });
+    },
+    onattribdata: (start, end) => {
+      open.value += html.slice(start, end);
+    },
+    onattribentity: (codePoint) => {
+      open.value += stripNoncharacters(String.fromCodePoint(codePoint));
+    },
+    onattribend: (quote, end) => {
+      if (quote === QuoteType.NoValue) return;
+      const isQuoted = quote !== QuoteType.Unquoted;
+      // The tokenizer counts the closing quote to the attribute.
+      const range = { start: valueStart(html, open.nameEnd), end: isQuoted ? end - 1 : end };
+      attributes.push({ element: open.element, name: open.name, value: open.value, isQuoted, ...range });
+    },
+    onclosetag: (start, end) => {
+      if (nameAt(html, start, end) === 'body') bodyEnd = html.lastIndexOf('<', start);
+    },
+  });
+  return { attributes, names, bodyEnd, closing: bodyEnd < html.length ? '' : closingOf(html) };
+}
+
+/** What makes text after this html visible; nothing where it is anyway, or where nothing helps. */
+function closingOf(html: string): string {
+  return ['', ...CLOSINGS].find((closing) => showsWhatFollows(html + closing)) ?? '';
+}
+
+function showsWhatFollows(html: string): boolean {
+  let shows = false;
+  const onopentagname = (start: number): void => {
+    if (start === html.length + 1) shows = true;
+  };
+  tokenize(`${html}<${PROBE}>`, { onopentagname });
+  return shows;
+}
+
+function tokenize(html: string, callbacks: Partial<TokenizerCallbacks>): void {
   const ignore = (): void => {};
   const tokenizer = new Tokenizer(
     { xmlMode: false, decodeEntities: true },
     {
-      onopentagname: (start, end) => {
-        open.element = nameAt(html, start, end);
-        names.push({ start, end });
-      },
-      onattribname: (start, end) => {
-        Object.assign(open, { name: nameAt(html, start, end), nameEnd: end, value: '' });
-        names.push({ start, end });
-      },
-      onattribdata: (start, end) => {
-        open.value += html.slice(start, end);
-      },
-      onattribentity: (codePoint) => {
-        open.value += stripNoncharacters(String.fromCodePoint(codePoint));
-      },
-      onattribend: (quote, end) => {
-        if (quote === QuoteType.NoValue) return;
-        const isQuoted = quote !== QuoteType.Unquoted;
-        // The tokenizer counts the closing quote to the attribute.
-        const range = { start: valueStart(html, open.nameEnd), end: isQuoted ? end - 1 : end };
-        attributes.push({ element: open.element, name: open.name, value: open.value, isQuoted, ...range });
-      },
-      onclosetag: (start, end) => {
-        if (nameAt(html, start, end) === 'body') bodyEnd = html.lastIndexOf('<', start);
-      },
+      onattribdata: ignore,
+      onattribend: ignore,
+      onattribentity: ignore,
+      onattribname: ignore,
       oncdata: ignore,
+      onclosetag: ignore,
       oncomment: ignore,
       ondeclaration: ignore,
       onend: ignore,
       onopentagend: ignore,
+      onopentagname: ignore,
       onprocessinginstruction: ignore,
       onselfclosingtag: ignore,
       ontext: ignore,
       ontextentity: ignore,
+      ...callbacks,
     },
   );
   tokenizer.write(html);
   tokenizer.end();
-  return { attributes, names, bodyEnd };
 }
 
 /** Tells every piece what place it stands in, so that its value is escaped for that place. */

@@ -14,8 +14,8 @@ const TAG_OR_LIQUID = /\{([A-Z][A-Z0-9_]{0,63})\}|\{\{|\}\}|\{%|%\}/g;
 /** The html with the footer at the end of its body. */
 export function withHtmlFooter(html: MarkedText, footer: MessageFooter, tags: TagValues): MarkedText {
   if (footer.html === '' || html.text.trim() === '') return html;
-  const { bodyEnd } = findHtmlPlaces(html.text);
-  const marked = `\n${markFooter(html, { text: footer.html, escape: 'html', tags })}\n`;
+  const { bodyEnd, closing } = findHtmlPlaces(html.text);
+  const marked = `${closing}\n${markFooter(html, { text: footer.html, escape: 'html', tags })}\n`;
   return { ...html, text: html.text.slice(0, bodyEnd) + marked + html.text.slice(bodyEnd) };
 }
 

@@ -1,4 +1,5 @@
 /** The footer of the customer's plan in the message: in both parts, merge tags filled, never a template. */
+import { DomUtils, parseDocument } from 'htmlparser2';
 import { describe, expect, test } from 'vitest';
 import { compileMessage } from '../../../src/domain/content/compile-message.ts';
 import type { MessageSource } from '../../../src/domain/content/message.ts';
@@ -54,6 +55,54 @@ describe('the footer of a plan', () => {
   test('is not in transactional mail', async () => {
     const mail = await sent({ kind: 'transactional', html: '<p>Hello</p>', plain: 'Hello', footer });
     expect(mail.html + mail.text).not.toContain('House');
+  });
+});
+
+describe('what the author left open', () => {
+  const OPEN = [
+    '<!--',
+    '<!-- a > b',
+    '<style>p{}',
+    '<style',
+    '<title>x',
+    '<textarea>x',
+    '<script>x',
+    '<script><!--<script>',
+    '<xmp>',
+    '<iframe>',
+    '<noembed>',
+    '<a title="x',
+    "<a title='x",
+    '<a href=x',
+    '<p ',
+    '</p',
+    '<!doctype',
+    '<?php',
+    '{% if true %}<!--{% endif %}',
+    '{% raw %}<style>{% endraw %}',
+  ];
+  const UNSEEN = ['style', 'title', 'textarea', 'script', 'xmp', 'iframe', 'noembed', 'noframes'];
+  const shownText = (html: string): string => {
+    const page = parseDocument(html);
+    for (const element of DomUtils.getElementsByTagName((name) => UNSEEN.includes(name), page)) {
+      DomUtils.removeElement(element);
+    }
+    return DomUtils.textContent(page);
+  };
+
+  test.each(OPEN)('hides neither footer: %s', async (open) => {
+    const mail = await sent({ html: `<p>Hello</p>${open}`, plain: 'x', trackOpens: true, footer });
+    const page = shownText(mail.html);
+    expect(page).toContain('Sent with House');
+    expect(page).toContain('Unsubscribe');
+    const bare = await sent({ html: `<p>Hello</p>${open}`, plain: 'x' });
+    expect(shownText(bare.html)).toContain('Unsubscribe');
+  });
+
+  test('and closed html gets nothing to close it', async () => {
+    const mail = await sent({ html: '<p>Hello</p><!-- x --><style>p{}</style>', plain: 'x', footer });
+    expect(mail.html).toContain('</style>\n<p id="house">');
+    expect(mail.html).toContain('Unsubscribe</a>');
   });
 });
 
