@@ -7,7 +7,7 @@ import { createGate } from '../../../lib/gate.ts';
 import type { Context } from '../../context.ts';
 import { segmentTooSlow, tooManyCounts } from './segment-errors.ts';
 
-/** A simple rule over a million people takes two seconds at most; who waits longer is gone. */
+/** Most rules over a million people take a second or some (decision record 0072); who waits longer is gone. */
 export const READING_SECONDS_MAX = 20;
 /** SQLSTATE query_canceled: what the time limit says. */
 const QUERY_CANCELED = '57014';
