@@ -2,8 +2,8 @@
  * Uploaded files for the world, at `/files/<token>/<name>`. Pictures may be shown; everything else is only ever
  * downloaded, and nothing runs under our address whatever it is (hard case F6).
  */
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
 import type { Context } from '../domain/context.ts';
 import { isShown } from '../domain/files/file.ts';
 import { readFileByToken, type ReadableFile } from '../domain/files/read-file.ts';
@@ -25,8 +25,9 @@ export function fileMount(ctx: Context): InboundMount {
       setFileHeaders(res, file);
       if (req.headers['if-none-match'] === etagOf(file)) return void res.writeHead(304).end();
       res.writeHead(200, { 'Content-Length': String(file.sizeBytes) });
-      if (method !== 'HEAD') await write(res, file);
-      res.end();
+      if (method === 'HEAD') return void res.end();
+      // A reader that goes away ends the reading too; nobody is left to be told.
+      await pipeline(file.pieces, res).catch(() => res.destroy());
     },
   });
 }
@@ -49,11 +50,4 @@ function setFileHeaders(res: ServerResponse, file: ReadableFile): void {
 
 function etagOf({ uid }: ReadableFile): string {
   return `"${uid}"`;
-}
-
-async function write(res: ServerResponse, file: ReadableFile): Promise<void> {
-  for await (const piece of file.pieces) {
-    if (res.destroyed) return;
-    if (!res.write(piece)) await Promise.race([once(res, 'drain'), once(res, 'close')]);
-  }
 }
