@@ -29,7 +29,7 @@ const START = `addEventListener('DOMContentLoaded', () => {
     url: document.getElementById('viewer').dataset.document,
     dom_id: '#viewer',
     deepLinking: true,
-    docExpansion: 'none',
+    docExpansion: 'list',
     filter: true,
     validatorUrl: null,
     onComplete: () => document.body.classList.add('viewed'),
@@ -51,6 +51,7 @@ export function viewerHead(folder: string): string {
 .viewed{max-width:90rem}
 .viewed #plain{display:none}
 </style>
+<link rel="icon" href="data:,">
 <link rel="stylesheet" href="${folder}/swagger-ui.css">
 <script src="${folder}/swagger-ui-bundle.js" defer></script>
 <script src="${folder}/viewer.js" defer></script>`;

@@ -1,7 +1,7 @@
 /**
  * Generated requests over every row of the REST interface, on a database of its own (bar: 2,000 per row give no 500, no
  * answer later than two seconds, none outside the OpenAPI document). The seed is printed; the same seed makes the same
- * requests. `npm run fuzz -- --runs 2000 --seed 1 --only "POST /lists"`
+ * requests. `npm run fuzz -- --runs 2000 --seed 1 --only "POST /lists"`; with `--part 1/2` every second row, for two processes.
  */
 import { parseArgs } from 'node:util';
 import { startScratchPostgres } from '../../scripts/scratch-postgres.ts';
@@ -21,7 +21,10 @@ const { values } = parseArgs({
 const WARM_UP_REQUESTS = 50;
 const runs = Number(values.runs);
 const seed = Number(values.seed ?? Math.trunc(Math.random() * 2 ** 31));
-const places = placesOf(rows).filter(({ method, row }) => `${method} ${row.path}`.includes(values.only));
+const [part = 1, parts = 1] = values.part.split('/').map(Number);
+const places = placesOf(rows)
+  .filter(({ method, row }) => `${method} ${row.path}`.includes(values.only))
+  .filter((_, index) => index % parts === part - 1);
 console.log(`${places.length} rows, ${runs} requests each, seed ${seed}`);
 
 const postgres = await startScratchPostgres();

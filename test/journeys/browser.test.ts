@@ -141,6 +141,33 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       .toContain('admin@example.com');
   }, 30_000);
 
+  it('reads the REST reference, and tries a call in it, under its own policy', async () => {
+    const page = await openPage({ javaScriptEnabled: true });
+    const complaints: string[] = [];
+    page.on('console', (line) => line.type() === 'error' && complaints.push(line.text()));
+    page.on('pageerror', (error) => complaints.push(error.message));
+    await page.goto(`${program.baseUrl}/docs`);
+    await page.locator('.opblock-tag-section').first().waitFor({ timeout: 20_000 });
+    expect(await page.locator('#plain').isVisible()).toBe(false);
+    const block = (method: string, path: string) =>
+      page.locator(`.opblock-${method}`, { has: page.locator(`[data-path="${path}"]`) });
+    await block('post', '/lists').locator('.opblock-summary').click();
+    await expect.poll(() => block('post', '/lists').textContent()).toContain('List was successfully created');
+    const call = block('get', '/countries');
+    await call.locator('.opblock-summary').click();
+    await call.getByRole('button', { name: 'Try it out' }).click();
+    await call.getByRole('button', { name: 'Execute' }).click();
+    // Without a token: the answer is shown all the same.
+    await expect.poll(() => call.locator('.live-responses-table').textContent()).toContain('Unauthenticated.');
+    expect(complaints.filter((line) => !line.includes('401'))).toEqual([]);
+  }, 60_000);
+
+  it('reads the REST reference without script too', async () => {
+    const page = await openPage({ javaScriptEnabled: false });
+    await page.goto(`${program.baseUrl}/docs`);
+    expect(await page.locator('#plain table').textContent()).toContain('/api/v1/lists/:uid');
+  });
+
   it('asked nothing of another host', () => {
     expect(foreign).toEqual([]);
   });
