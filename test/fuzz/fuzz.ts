@@ -16,6 +16,7 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '2000' },
     seed: { type: 'string' },
     only: { type: 'string', default: '' },
+    part: { type: 'string', default: '1/1' },
   },
 });
 const WARM_UP_REQUESTS = 50;
