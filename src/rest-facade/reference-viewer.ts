@@ -3,8 +3,8 @@
  * fastify project's copy of its files; the maker's own reports every installation to somebody.
  */
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 export interface ViewerFile {
   readonly name: string;
@@ -17,10 +17,7 @@ export const VIEWER_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const FOLDER = path.join(
-  path.dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json')),
-  'static',
-);
+const FOLDER = fileURLToPath(new URL('static', import.meta.resolve('@fastify/swagger-ui/package.json')));
 
 /** Where the script is missing or does not run, the plain page stays. */
 const START = `addEventListener('DOMContentLoaded', () => {
