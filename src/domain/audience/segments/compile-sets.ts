@@ -36,13 +36,7 @@ function everDid(kind: 'opened' | 'clicked', scope: RuleScope): Sql {
 function did(spec: OpenedCondition & { readonly kind: 'opened' | 'clicked' }, scope: RuleScope): Sql {
   const { inLastDays, atLeast = 1, peopleOnly = false } = spec;
   const opened = spec.kind === 'opened';
-  const count = opened
-    ? peopleOnly
-      ? sql`a.human_opens`
-      : sql`a.open_count`
-    : peopleOnly
-      ? sql`a.human_clicks`
-      : sql`a.click_count`;
+  const count = peopleOnly ? humanCount(spec.kind) : opened ? sql`a.open_count` : sql`a.click_count`;
   // An open that is known by a click only has no time of its own.
   const last = opened ? sql`coalesce(a.last_open_at, a.last_click_at)` : sql`a.last_click_at`;
   const since =
@@ -54,6 +48,15 @@ function did(spec: OpenedCondition & { readonly kind: 'opened' | 'clicked' }, sc
     WHERE a.customer_id = ${scope.customerId} AND a.campaign_id = ANY (${campaignIds(spec.campaigns, scope)})
       ${inRange(sql`a.subscriber_id`, scope)} AND ${count} > 0 ${since}
     GROUP BY a.subscriber_id ${often}`;
+}
+
+/**
+ * What a person did, as the statistics count it: who read without loading the pixel has opened once, known by the click.
+ * `open_count` stays 0 where opens are not tracked.
+ */
+function humanCount(kind: 'opened' | 'clicked'): Sql {
+  if (kind === 'clicked') return sql`a.human_clicks`;
+  return sql`greatest(a.human_opens, (a.human_clicks > 0 AND a.open_count > 0)::integer)`;
 }
 
 function clickedLink(campaigns: CampaignChoice | undefined, part: string, scope: RuleScope): Sql {

@@ -183,8 +183,10 @@ function did(
     return own.some((one) => one.links.some((url) => fold(url).includes(fold(linkContains))));
   if (!campaigns && inLastDays === undefined && atLeast === 1 && !peopleOnly)
     return what === 'open' ? person.everOpened : person.everClicked;
+  // A person's click proves that the person read it, where opens are tracked.
+  const humanOpens = (one: PersonActivity) => one.humanOpens || (one.humanClicks > 0 && one.opens > 0 ? 1 : 0);
   const times = (one: PersonActivity) =>
-    what === 'open' ? (peopleOnly ? one.humanOpens : one.opens) : peopleOnly ? one.humanClicks : one.clicks;
+    what === 'open' ? (peopleOnly ? humanOpens(one) : one.opens) : peopleOnly ? one.humanClicks : one.clicks;
   const last = (one: PersonActivity) => (what === 'open' ? (one.lastOpenAt ?? one.lastClickAt) : one.lastClickAt);
   const counted = own.filter((one) => {
     const at = last(one);

@@ -201,11 +201,11 @@ describe('a segment', () => {
     const [own, stranger] = [await tenantList(), await tenantList()];
     const { uid } = await createSegment(stranger.ctx, { listUid: stranger.list.uid, name: 'Theirs', rule: VIPS });
     for (const act of [
-      ownSegment(own.ctx, uid),
-      updateSegment(own.ctx, uid, { name: 'Mine' }),
-      deleteSegment(own.ctx, uid),
+      () => ownSegment(own.ctx, uid),
+      () => updateSegment(own.ctx, uid, { name: 'Mine' }),
+      () => deleteSegment(own.ctx, uid),
     ])
-      await expect(act).rejects.toBeInstanceOf(ForeignResourceError);
+      await expect(act()).rejects.toBeInstanceOf(ForeignResourceError);
     await expect(deleteSegment(own.ctx, newUid())).rejects.toBeInstanceOf(NotFoundError);
     await expect(createSegment(own.ctx, { listUid: stranger.list.uid, name: 'X', rule: VIPS })).rejects.toBeInstanceOf(
       ForeignResourceError,
