@@ -88,6 +88,13 @@ test('links show the address as written, also those that nobody clicked', async 
   await registerCampaignLinks(ctx, { ...fresh, links });
   const [written, clicked] = await readCampaignLinks(ctx, [fresh, seeded]);
   expect(written).toEqual(links.map(({ url }) => ({ url, clickCount: 0, uniqClickCount: 0, lastClick: null })));
+  const [subscriberId = 0n] = other.subscriberIds;
+  const recipient = { ...fresh, listId: other.listId, subscriberId };
+  await recordActivity(ctx, [{ ...act(0, 1), recipient }]);
+  const [after] = await readCampaignLinks(ctx, [fresh]);
+  expect(after?.map(({ url, clickCount }) => [url, clickCount])).toEqual(
+    links.map(({ url, no }) => [url, Number(no === 1)]),
+  );
   expect(clicked?.map(({ clickCount }) => clickCount)).toEqual([2, 1]);
 });
 
