@@ -109,12 +109,13 @@ async function operationOf({ row, method, examples }: Part, book: SchemaBook): P
   const id = operationId(method, row.path);
   const taken = { operationId: id, row, method, parameters, example };
   const body = bodyOf(taken, book);
-  const admin = row.access === 'admin' ? 'Needs the token of an administrator.' : undefined;
+  const admin = row.access === 'admin' ? ['Needs the token of an administrator.'] : [];
+  const description = [...(row.details === undefined ? [] : [row.details]), ...admin].join(' ');
   return {
     operationId: id,
     tags: [tagOf(row.path)],
     summary: row.summary,
-    ...(admin === undefined ? {} : { description: admin }),
+    ...(description === '' ? {} : { description }),
     parameters: [...parametersIn(taken), ...headersOf(row, method)],
     ...(body === undefined ? {} : { requestBody: body }),
     responses: responsesOf(taken, book),

@@ -39,7 +39,7 @@ export async function restReference({ rows, prefix, product, folder }: Reference
 <div id="plain">
 <h1>${escapeHtml(title)}</h1>
 ${introduction(product.baseUrl + prefix)}
-<p>As a document for programs: <a href="${escapeHtml(document)}">OpenAPI 3.1</a>.</p>
+<p>As a document for programs: <a href="${escapeHtml(document)}">OpenAPI 3.1</a>. Everything here can be done <a href="${folder}/graphql">in GraphQL</a> too.</p>
 <table>
 <thead><tr><th>Method</th><th>Path</th><th>What it does</th><th>Parameters</th><th>Needs</th></tr></thead>
 <tbody>

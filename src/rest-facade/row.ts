@@ -19,6 +19,8 @@ export interface RowHead {
   readonly access: Access;
   /** One sentence for the reference: what the call does. */
   readonly summary: string;
+  /** What else a caller should know of it. */
+  readonly details?: string;
   /** What it answers when all goes well. */
   readonly answers: AnswerShape;
   /** Parameters without which it is a 422, by their usual spelling. A test tries each of them. */

@@ -163,6 +163,11 @@ describe('4 messages that clients match on', () => {
     ] as const;
     for (const [method, path, text] of steps) expect(await asAdmin(method, path)).toMatchObject(message(text));
     expect((await asAdmin('DELETE', `/customers/${uid}`)).body).toMatchObject({ status: 1, customer_uid: uid });
+    const form = new FormData();
+    form.append('file', new Blob(['hello']), 'hello.txt');
+    const uploaded = await ask('POST', '/file/upload', form);
+    expect(uploaded).toMatchObject(message('File uploaded'));
+    expect(await (await fetch(at(uploaded, 'url'))).text()).toBe('hello');
   });
 });
 

@@ -21,6 +21,7 @@ const launch = (path: '/campaigns/:uid/run' | '/campaigns/:uid/send') =>
     path,
     access: 'token',
     summary: 'Starts a campaign, schedules it, or goes on with a paused one.',
+    details: 'With `delivery_at` in the future it is scheduled. Errors name what is missing to send it.',
     answers: answersBody(campaignMovedShape),
     operation: 'StartCampaign',
     variables: (input) => ({ uid: input.param('uid'), deliveryAt: input.time('delivery_at', 'run_at') }),

@@ -45,6 +45,7 @@ export const listRows = [
     path: '/lists',
     access: 'token',
     summary: 'Makes a list.',
+    details: 'In the classic dialect only `company`, `country_id` and `email` of the contact are required.',
     answers: answersCreated(listActionShape),
     required: [
       'name',

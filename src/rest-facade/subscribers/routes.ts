@@ -18,6 +18,8 @@ import {
 type Path = `/${string}`;
 type Place = readonly [method: Method, path: Path];
 
+const FIELDS_SAID =
+  "A parameter in capitals is the value of the list's field with this tag: `FIRST_NAME`. `tag` takes several, separated by commas.";
 const FIELD_TAG = /^[A-Z0-9_]+$/;
 
 const indexes = (['/subscribers', '/lists/:list_uid/subscribers'] as const).map((path) =>
@@ -45,6 +47,7 @@ const creates = (['/subscribers', '/lists/:list_uid/subscribers', '/lists/:list_
       path,
       access: 'token',
       summary: 'Adds somebody to a list; a list with double opt-in sends a confirmation mail first.',
+      details: FIELDS_SAID,
       answers: answersCreated(subscriberActionShape),
       required: path === '/subscribers' ? ['list_uid', 'EMAIL'] : ['EMAIL'],
       operation: 'AddSubscriber',
@@ -99,6 +102,7 @@ const updates = (['/subscribers/:id', '/lists/:list_uid/subscribers/:id/update']
     path,
     access: 'token',
     summary: 'Changes a subscriber: what is given, and nothing else.',
+    details: FIELDS_SAID,
     answers: answersBody(subscriberActionShape),
     operation: 'UpdateSubscriber',
     variables: (input) => ({
