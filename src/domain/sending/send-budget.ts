@@ -101,11 +101,11 @@ export async function sendUsage(db: Queryable, customerId: bigint, allowance: Al
   const [row] = await db.query<{ credits: number; quota: number; quotaEndsAt: Date | null; reserved: number }>(
     sql`SELECT CASE WHEN b.credits_period = ${creditsPeriod(allowance)} THEN d.delivered - b.credits_baseline ELSE 0 END::float8 AS credits,
                CASE WHEN w.runs THEN d.delivered - b.quota_baseline ELSE 0 END::float8 AS quota,
-               CASE WHEN w.runs THEN b.quota_ends_at END AS "quotaEndsAt",
+               CASE WHEN w.runs THEN least(b.quota_ends_at, clock_timestamp() + (${quotaLength(allowance)})::interval) END AS "quotaEndsAt",
                (SELECT coalesce(sum(s.amount), 0) FROM hot.send_slice s WHERE s.customer_id = b.customer_id)::float8 AS reserved
           FROM hot.send_budget b
          CROSS JOIN LATERAL (SELECT coalesce(sum(c.sent + c.unknown), 0) AS delivered FROM hot.delivery_counter c WHERE c.customer_id = b.customer_id) d
-         CROSS JOIN LATERAL (SELECT b.quota_time = ${quotaLength(allowance)} AND b.quota_ends_at > clock_timestamp() AS runs) w
+         CROSS JOIN LATERAL (SELECT b.quota_ends_at > clock_timestamp() AS runs) w
          WHERE b.customer_id = ${customerId}`,
     'sending.usage',
   );
@@ -133,7 +133,10 @@ function unlimitedBelowZero(text: string): number | null {
   return Number(text) < 0 ? null : Number(text);
 }
 
-/** A period by its beginning: a renewal brings new credits, moving the end of the period does not. */
+/**
+ * A period by its beginning, in the words of hot.credits_period: a renewal brings new credits, moving the end of the
+ * period does not, and a change of plan only those that the time on the plan before has paid for (hot.carry_credits).
+ */
 function creditsPeriod({ subscriptionId, periodStartedAt }: Allowance): string {
   return `${subscriptionId ?? ''}:${periodStartedAt?.toISOString() ?? ''}`;
 }
