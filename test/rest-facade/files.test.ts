@@ -153,13 +153,15 @@ describe('paths stay inside (hard case F9)', () => {
     ],
   ];
 
-  test(`of ${spellings.length} spellings none names anything but a name`, async () => {
+  test(`of ${spellings.length} spellings none names anything but a name`, { timeout: 120_000 }, async () => {
     expect(spellings.length).toBeGreaterThanOrEqual(170);
     for (const spelling of spellings) {
-      const asFolder = await upload(new Uint8Array(PNG), 'logo.png', { subdirectory: spelling });
-      expect([201, 422], spelling).toContain(asFolder.status);
-      const asName = await upload(new Uint8Array(PNG), encodeURIComponent(spelling).slice(0, 300));
-      expect([201, 422], spelling).toContain(asName.status);
+      const name = encodeURIComponent(spelling).slice(0, 300);
+      const answer = await upload(new Uint8Array(PNG), name, { subdirectory: spelling });
+      expect([201, 422], spelling).toContain(answer.status);
+      // Where the folder was refused, the name alone has not been tried.
+      if (answer.status === 422)
+        expect([201, 422], spelling).toContain((await upload(new Uint8Array(PNG), name)).status);
     }
     const rows = await app.ctx.db.query<{ path: string }>(sql`SELECT path FROM uploaded_file`);
     for (const { path } of rows) expect(path).not.toMatch(/(^|\/)\.+(\/|$)|\\|^\/|\0|%/);
