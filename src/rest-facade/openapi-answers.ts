@@ -39,28 +39,65 @@ const RATE_LIMIT = {
 
 /** Refusals by status; each is a component of the document. */
 const REFUSALS = {
-  401: { name: 'Unauthenticated', description: 'No token, or one that does not work.', shape: messageShape },
+  401: {
+    name: 'Unauthenticated',
+    description: 'No token, or one that does not work.',
+    shape: messageShape,
+    example: { message: 'Unauthenticated.' },
+  },
   403: {
     name: 'Forbidden',
     description: 'The token may not do this, or the thing belongs to another customer.',
     shape: messageShape,
+    example: { message: 'This needs the token of an administrator.' },
   },
-  404: { name: 'NotFound', description: 'There is no such thing.', shape: messageShape },
-  413: { name: 'TooLarge', description: 'The body is too large.', shape: messageShape },
-  415: { name: 'UnknownBody', description: 'The body is neither a form nor JSON.', shape: messageShape },
+  404: {
+    name: 'NotFound',
+    description: 'There is no such thing.',
+    shape: messageShape,
+    example: { message: 'No list has this uid.' },
+  },
+  413: {
+    name: 'TooLarge',
+    description: 'The body is too large.',
+    shape: messageShape,
+    example: { message: 'A request body may have 10 MB.' },
+  },
+  415: {
+    name: 'UnknownBody',
+    description: 'The body is neither a form nor JSON.',
+    shape: messageShape,
+    example: { message: 'Send the body without Content-Encoding.' },
+  },
   422: {
     name: 'Unprocessable',
     description: 'A parameter is wrong, or the thing is in a state that does not allow it (`errors.status`).',
     shape: invalidShape,
+    example: { message: 'The given data was invalid.', errors: { name: ['The name field is required.'] } },
   },
   429: {
     name: 'TooMany',
     description: 'Too many requests.',
     shape: messageShape,
     headers: { ...RETRY_AFTER, ...RATE_LIMIT },
+    example: { message: 'Too many requests.' },
   },
-  500: { name: 'Defect', description: 'A mistake of the server.', shape: defectShape },
-  503: { name: 'Unavailable', description: 'Away for a moment.', shape: messageShape, headers: RETRY_AFTER },
+  500: {
+    name: 'Defect',
+    description: 'A mistake of the server.',
+    shape: defectShape,
+    example: {
+      message: 'The server made a mistake. It is logged under this reference.',
+      reference: '1f0e3dad99908345',
+    },
+  },
+  503: {
+    name: 'Unavailable',
+    description: 'Away for a moment.',
+    shape: messageShape,
+    headers: RETRY_AFTER,
+    example: { message: 'The service is not available for a moment. Please try again.' },
+  },
 } as const;
 type RefusalStatus = keyof typeof REFUSALS;
 
@@ -72,7 +109,7 @@ export function refusalComponents(book: SchemaBook): Record<string, JsonSchema> 
       {
         description: refusal.description,
         ...('headers' in refusal ? { headers: refusal.headers } : {}),
-        content: json(book.schemaOf(refusal.shape)),
+        content: json(book.schemaOf(refusal.shape), { example: refusal.example }),
       },
     ]),
   );
@@ -102,7 +139,7 @@ function successes(answers: AnswerShape, example: Example | undefined, book: Sch
     case 'created': {
       const schema = book.schemaOf(answers.shape);
       return {
-        200: { description: 'Made; what the classic dialect answers.', content: json(schema) },
+        200: { description: 'Made; what the classic dialect answers.', content: json(schema, shown) },
         201: { description: 'Made.', content: json(schema, shown) },
       };
     }
