@@ -21,6 +21,14 @@ export interface NewList {
   readonly publicSignup?: boolean | undefined;
 }
 
+/** Keeps a list from being deleted, and its people from being erased, until the transaction ends. */
+export async function holdList(db: Queryable, list: { customerId: bigint; listId: bigint }): Promise<void> {
+  await db.query(
+    sql`SELECT 1 FROM mail_list WHERE customer_id = ${list.customerId} AND id = ${list.listId} FOR KEY SHARE`,
+    'audience.hold_list',
+  );
+}
+
 /** Stores a list and its counters, all zero. */
 export async function insertList(db: Queryable, list: NewList): Promise<MailList> {
   const [row] = await db.query<MailList>(sql`

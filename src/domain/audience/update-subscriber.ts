@@ -5,6 +5,7 @@ import { addressDigest, barOf } from './erasing/erased-people.ts';
 import { checkFieldValues } from './field-values.ts';
 import { findSubscriber } from './find-subscriber.ts';
 import { fieldsOfList } from './list-field-store.ts';
+import { holdList } from './list-store.ts';
 import { emailSuppressed, emailTaken, subscriberNotFound, tooManyTags, wrongFields } from './subscriber-errors.ts';
 import {
   insertConsentEvent,
@@ -30,6 +31,8 @@ export interface UpdateSubscriberInput extends SubscriberRef {
 export async function updateSubscriber(ctx: Context, input: UpdateSubscriberInput): Promise<Subscriber> {
   const found = await findSubscriber(ctx, input);
   return inTransaction(ctx, async (inner) => {
+    // Whoever erases a person holds its lists: the address is looked up before or after that, never in the middle.
+    if (typeof input.email === 'string' && input.email !== found.email) await holdList(inner.db, found);
     const subscriber = await lockSubscriber(inner.db, found);
     if (!subscriber) throw subscriberNotFound();
     const change = await checkChange(inner, subscriber, input);

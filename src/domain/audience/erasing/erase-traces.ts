@@ -17,7 +17,10 @@ interface OpenErasure {
   readonly subscriberIds: readonly bigint[];
 }
 
-/** A message that is being handed over now is answered by then, or its worker's lease has run out. */
+/**
+ * A message that is being handed over now is answered by then, or its worker's lease has run out: of a dead worker and
+ * a campaign that was paused since, the row stays as it is until somebody resumes it, and is not waited for.
+ */
 const UNDER_WAY_SECONDS = 60;
 
 /**
@@ -60,7 +63,7 @@ async function isUnderWay(db: Queryable, { customerIds, subscriberIds }: Somebod
     SELECT 1 FROM campaign c JOIN hot.delivery d
         ON d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.planned_on = c.planned_on
      WHERE c.customer_id = ANY (${[...customerIds]}::bigint[]) AND d.subscriber_id = ANY (${[...subscriberIds]}::bigint[])
-       AND d.state IN ('leased', 'sending') LIMIT 1`);
+       AND d.state IN ('leased', 'sending') AND d.lease_expires_at > now() LIMIT 1`);
   return rows.length > 0;
 }
 

@@ -269,7 +269,7 @@ test(
     const { ctx, customerId } = await newScene('fred@person.example');
     const move = (state: string) =>
       ctx.db.execute(
-        sql`UPDATE hot.delivery SET state = ${state}::hot.delivery_state, reply = '550 fred@person.example' WHERE customer_id = ${customerId} AND (email = '' OR email ILIKE 'fred%')`,
+        sql`UPDATE hot.delivery SET lease_expires_at = now() + interval '1 minute', state = ${state}::hot.delivery_state, reply = '550 fred@person.example' WHERE customer_id = ${customerId} AND (email = '' OR email ILIKE 'fred%')`,
       );
     await move('sending');
     const { uid } = await erasePerson(ctx, { email: 'fred@person.example' });

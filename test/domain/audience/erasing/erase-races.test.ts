@@ -1,0 +1,70 @@
+/** Erasing somebody while others act on the same person, and after a worker died in the middle of a message (B12). */
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { sql } from '../../../../src/db/database.ts';
+import { addSubscriber } from '../../../../src/domain/audience/add-subscriber.ts';
+import { erasePerson, ownErasure } from '../../../../src/domain/audience/erasing/erase-person.ts';
+import { eraseTraces } from '../../../../src/domain/audience/erasing/erase-traces.ts';
+import { updateSubscriber } from '../../../../src/domain/audience/update-subscriber.ts';
+import { viewerOf, type Context } from '../../../../src/domain/context.ts';
+import { newUid, subscriberUid } from '../../../../src/lib/ids.ts';
+import { createTenant, newList } from '../../../support/tenant.ts';
+import { createTestContext } from '../../../support/test-context.ts';
+
+const base = await createTestContext();
+
+async function waiters({ db }: Context): Promise<number> {
+  const rows = await db.query(
+    sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+  );
+  return rows.length;
+}
+
+describe('somebody who is erased', () => {
+  test('is not put back by whoever is just giving another row that address', async () => {
+    const ctx = await createTenant(base);
+    const { customerId } = viewerOf(ctx);
+    const list = await newList(ctx);
+    const bob = await addSubscriber(ctx, { listUid: list.uid, email: 'bob@person.example' });
+    let changing: Promise<unknown> = Promise.resolve();
+    let erasing: Promise<unknown> = Promise.resolve();
+    // Whoever holds the list's counters holds the change up, in the middle of its act.
+    await ctx.database.transaction(async (holder) => {
+      await holder.query(sql`SELECT 1 FROM hot.list_counter WHERE customer_id = ${customerId} FOR UPDATE`);
+      const change = { subscriber: subscriberUid(bob.id), email: 'ann@person.example', status: 'unsubscribed' };
+      changing = updateSubscriber(ctx, change).catch((error: unknown) => error);
+      await expect.poll(() => waiters(ctx), { timeout: 10_000, interval: 20 }).toBe(1);
+      erasing = erasePerson(ctx, { email: 'ann@person.example' });
+      await Promise.race([erasing, expect.poll(() => waiters(ctx), { timeout: 10_000, interval: 20 }).toBe(2)]);
+    });
+    await Promise.all([changing, erasing]);
+    const left = await ctx.db.query(
+      sql`SELECT 1 FROM subscriber WHERE customer_id = ${customerId} AND email_key = 'ann@person.example'`,
+    );
+    expect(left).toHaveLength(0);
+  });
+
+  test.each(['leased', 'sending'])('is erased to the end though its message is %s by a dead worker', async (state) => {
+    const ctx = await createTenant(base);
+    await ctx.db.query(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
+    const { customerId } = viewerOf(ctx);
+    const list = await newList(ctx);
+    const ann = await addSubscriber(ctx, { listUid: list.uid, email: 'ann@person.example' });
+    const [campaign] = await ctx.db.query<{ id: bigint }>(sql`
+      INSERT INTO campaign (customer_id, uid, list_id, name, status, planned_on)
+      VALUES (${customerId}, ${newUid()}, ${list.id}, 'News', 'paused', current_date) RETURNING id`);
+    await ctx.db.execute(sql`
+      INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, state, owner, lease_expires_at)
+      VALUES (current_date, ${customerId}, ${campaign?.id}, ${ann.id}, 'ann@person.example', ${state}::hot.delivery_state,
+              ${randomUUID()}::uuid, now() + interval '1 minute')`);
+    const { uid } = await erasePerson(ctx, { email: 'ann@person.example' });
+    const [erasure] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM erasure WHERE uid = ${uid}`);
+    // Its worker may only be cut off: until the lease is over, its server's answer may still be written.
+    await eraseTraces(ctx, { customerId, id: erasure?.id ?? 0n });
+    expect(await ownErasure(ctx, uid)).toMatchObject({ status: 'running' });
+    await ctx.db.execute(sql`
+      UPDATE hot.delivery SET lease_expires_at = now() - interval '1 second' WHERE customer_id = ${customerId}`);
+    await eraseTraces(ctx, { customerId, id: erasure?.id ?? 0n });
+    expect(await ownErasure(ctx, uid)).toMatchObject({ status: 'done' });
+  });
+});
