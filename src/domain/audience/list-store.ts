@@ -21,6 +21,10 @@ export interface NewList {
   readonly publicSignup?: boolean | undefined;
 }
 
+/** Of a list `l`: whether the public may sign up. Those of disabled customers take nobody. */
+export const TAKES_SIGN_UPS = sql`l.public_signup
+  AND EXISTS (SELECT 1 FROM customer c WHERE c.id = l.customer_id AND c.status = 'active')`;
+
 /** Keeps a list from being deleted, and its people from being erased, until the transaction ends. */
 export async function holdList(db: Queryable, list: { customerId: bigint; listId: bigint }): Promise<void> {
   await db.query(

@@ -4,7 +4,7 @@ import { isUid } from '../../lib/ids.ts';
 import { viewerOf, type Context, type TransactionContext } from '../context.ts';
 import type { MailList } from './list.ts';
 import { foreignList, listNotFound } from './list-errors.ts';
-import { MAIL_LIST } from './list-store.ts';
+import { MAIL_LIST, TAKES_SIGN_UPS } from './list-store.ts';
 
 /** The caller's list. Throws NotFoundError `LIST_NOT_FOUND`, ForeignResourceError of the same code. */
 export async function ownList(ctx: Context, uid: string): Promise<MailList> {
@@ -32,7 +32,7 @@ export async function holdOwnList(ctx: TransactionContext, uid: string): Promise
 export async function holdPublicList(ctx: TransactionContext, uid: string): Promise<MailList> {
   const [list] = isUid(uid)
     ? await ctx.db.query<MailList>(
-        sql`SELECT ${MAIL_LIST} FROM mail_list WHERE uid = ${uid} AND public_signup ORDER BY id LIMIT 1 FOR KEY SHARE`,
+        sql`SELECT ${MAIL_LIST} FROM mail_list l WHERE uid = ${uid} AND ${TAKES_SIGN_UPS} ORDER BY id LIMIT 1 FOR KEY SHARE OF l`,
         'audience.hold_public_list',
       )
     : [];

@@ -2,6 +2,7 @@
 import { sql } from '../../db/database.ts';
 import { isUid } from '../../lib/ids.ts';
 import type { Context } from '../context.ts';
+import { TAKES_SIGN_UPS } from './list-store.ts';
 
 export interface PublicList {
   readonly name: string;
@@ -22,7 +23,7 @@ export async function publicList(ctx: Context, uid: string): Promise<PublicList 
     sql`SELECT l.name, coalesce((SELECT jsonb_agg(jsonb_build_object('tag', f.tag, 'label', f.label, 'type', f.type, 'required', f.required)
                                            ORDER BY f.custom_order, f.id)
                                    FROM list_field f WHERE f.customer_id = l.customer_id AND f.list_id = l.id AND f.visible), '[]') AS fields
-          FROM mail_list l WHERE l.uid = ${uid} AND l.public_signup ORDER BY l.id LIMIT 1`,
+          FROM mail_list l WHERE l.uid = ${uid} AND ${TAKES_SIGN_UPS} ORDER BY l.id LIMIT 1`,
     'audience.public_list',
   );
   return list;

@@ -19,7 +19,7 @@ export interface MailSender {
   readonly fieldDefaults: Readonly<Record<string, string>>;
 }
 
-/** Undefined when the list is gone. */
+/** Undefined when the list is gone, or its customer is disabled or being erased: then nothing is sent for it. */
 export async function mailSenderOf(
   db: Queryable,
   { customerId, id }: Pick<MailList, 'customerId' | 'id'>,
@@ -29,7 +29,7 @@ export async function mailSenderOf(
            jsonb_build_object('name', l.from_name, 'email', l.from_email) AS from, ${CONTACT_OBJECT} AS contact
       FROM mail_list l JOIN customer u ON u.id = l.customer_id
       JOIN list_contact c ON c.customer_id = l.customer_id AND c.list_id = l.id
-     WHERE l.customer_id = ${customerId} AND l.id = ${id}`);
+     WHERE l.customer_id = ${customerId} AND l.id = ${id} AND u.status = 'active'`);
   if (!row) return undefined;
   const fields = await fieldsOfList(db, { customerId, id });
   return { ...row, fieldDefaults: Object.fromEntries(fields.map((field) => [field.tag, field.defaultValue ?? ''])) };
