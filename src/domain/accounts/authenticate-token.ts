@@ -70,10 +70,14 @@ export async function authenticateToken(db: Queryable, credential: Credential): 
   };
 }
 
-/** Of the customer `c`: the latest subscription's word (decision record 0050); without one nothing is limited. */
+/**
+ * Of the customer `c`: the latest subscription's word (decision record 0050); without one, or with one that ended before
+ * it began, nothing is limited.
+ */
 const planOptions = sql`
   SELECT p.options || s.options AS options FROM subscription s JOIN plan p ON p.id = s.plan_id
    WHERE s.customer_id = c.id AND s.status <> 'pending'
+     AND (s.status <> 'ended' OR s.current_period_started_at IS NOT NULL)
    ORDER BY (s.status = 'ended'), s.id DESC LIMIT 1`;
 const mayUseApi = sql`(c.is_house OR coalesce(o.options ->> 'api_access', 'yes') = 'yes')`;
 

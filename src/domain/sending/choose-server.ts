@@ -22,7 +22,9 @@ export function chosenServer(columns: Sql, customerId: Sql): Sql {
           FROM subscription u
           JOIN plan p ON p.id = u.plan_id
           JOIN customer payer ON payer.id = u.customer_id AND NOT payer.is_house
+         -- The one that allowanceOf goes by: one that ended before it was paid for never began.
          WHERE u.customer_id = ${customerId} AND u.status <> 'pending'
+           AND (u.status <> 'ended' OR u.current_period_started_at IS NOT NULL)
          ORDER BY (u.status = 'ended'), u.id DESC LIMIT 1) o ON true
      WHERE s.status = 'active'
        AND ((s.customer_id = ${customerId} AND (o.options IS NULL OR ${mayUseOwn}))

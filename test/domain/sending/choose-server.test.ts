@@ -1,6 +1,9 @@
 /** Through which server a customer sends, by its plan (D29, D46); and what the plan adds to what it sends. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
+import { insertApiToken } from '../../../src/domain/accounts/api-token-store.ts';
+import { authenticateToken } from '../../../src/domain/accounts/authenticate-token.ts';
+import { allowanceOf } from '../../../src/domain/billing/allowance.ts';
 import { createCampaign } from '../../../src/domain/campaigns/create-campaign.ts';
 import { viewerOf, type Context } from '../../../src/domain/context.ts';
 import { compileCampaign, createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
@@ -52,6 +55,21 @@ describe('a customer sends through', () => {
     expect(await chosen(ctx)).toBe('first');
     await changeOptions(ctx.db, customerId, { sending_server_option: 'own', all_sending_server_types: 'no' });
     expect(await chosen(ctx)).toBe('first');
+  });
+
+  test('any as before, when the first plan it asked for was never paid for', async () => {
+    const ctx = await createTenant(root);
+    const { customerId } = viewerOf(ctx);
+    await system('first');
+    await givePlan(ctx.db, customerId, { all_sending_servers: 'no', api_access: 'no' });
+    await root.db.execute(sql`
+      UPDATE subscription SET status = 'ended', current_period_started_at = NULL, current_period_ends_at = NULL
+       WHERE customer_id = ${customerId}`);
+    expect((await allowanceOf(ctx.db, customerId)).source).toBe('unlimited');
+    expect(await chosen(ctx)).toBe('first');
+    const { token } = await insertApiToken(ctx.db, { ...viewerOf(ctx), kind: 'named', name: 'Mine', scopes: ['*'] });
+    const credential = { text: token, isSession: false, ipAddress: null };
+    expect(await authenticateToken(ctx.db, credential)).toMatchObject({ mayUseApi: true });
   });
 
   test('the system server that the plan names, and no other where it does not give all', async () => {
