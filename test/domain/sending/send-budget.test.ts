@@ -7,8 +7,11 @@ import { allowanceOf } from '../../../src/domain/billing/allowance.ts';
 import { changePlan } from '../../../src/domain/billing/change-plan.ts';
 import { assignPlan } from '../../../src/domain/billing/create-subscription.ts';
 import { renewSubscriptions } from '../../../src/domain/billing/renew-subscriptions.ts';
+import { decideDoubts } from '../../../src/domain/campaigns/decide-doubts.ts';
 import { leaseSends, returnLease, sendUsage } from '../../../src/domain/sending/send-budget.ts';
 import { proveLiveness } from '../../../src/workers/liveness.ts';
+import { newUid } from '../../../src/lib/ids.ts';
+import { newList } from '../../support/tenant.ts';
 import { openBillingWorld } from '../../support/billing-world.ts';
 
 const START = '2026-01-01T00:00:00.000Z';
@@ -84,6 +87,43 @@ describe('a lease', () => {
     await Promise.all(Array.from({ length: 8 }, job));
     expect(sent).toBeLessThanOrEqual(900);
     expect(sent).toBeGreaterThan(890);
+  });
+});
+
+describe('what a dead worker left in doubt', () => {
+  it('holds a budget up until its lease is over, also in a campaign that was paused since', async () => {
+    const plan = await world.newPlan('0', { options: { email_max: '20' } });
+    const { ctx, id: customerId } = await world.newCustomer();
+    await changePlan(ctx, { planUid: plan.uid });
+    const list = await newList(ctx);
+    const [campaign] = await db.query<{ id: bigint }>(sql`
+      INSERT INTO campaign (customer_id, uid, list_id, name, status, planned_on, unknown_policy)
+      VALUES (${customerId}, ${newUid()}, ${list.id}, 'News', 'paused', ${range.plannedOn}::date, 'park') RETURNING id`);
+    const campaignId = campaign?.id ?? 0n;
+    const dead = randomUUID();
+    const allowance = await allowanceOf(db, customerId);
+    const asked = { range: { ...range, campaignId, customerId }, allowance, workerId: dead, wanted: 20 };
+    expect((await leaseSends(db, asked)).granted).toBe(20);
+    await db.execute(sql`
+      INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, state, owner, lease_expires_at, email)
+      SELECT ${range.plannedOn}::date, ${customerId}, ${campaignId}, n, 'sending', ${dead}::uuid, now() + interval '1 hour', 'x'
+        FROM generate_series(1, 5) n`);
+    await db.execute(
+      sql`INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open) VALUES (${customerId}, ${campaignId}, 5, 5)`,
+    );
+    expect(await sends(customerId, 20)).toBe(15);
+    expect((await lease(customerId, 20)).refusal).toBe('held');
+    expect(await decideDoubts(ctx)).toBe(0);
+    await db.execute(
+      sql`UPDATE hot.delivery SET lease_expires_at = now() - interval '1 second' WHERE customer_id = ${customerId}`,
+    );
+    expect(await decideDoubts(ctx)).toBe(5);
+    // Five that the server may have taken: they are used, and nobody waits for them any more.
+    expect((await lease(customerId, 20)).refusal).toBe('credits');
+    const [slices] = await db.query<{ n: number }>(
+      sql`SELECT count(*)::int AS n FROM hot.send_slice WHERE customer_id = ${customerId}`,
+    );
+    expect(slices?.n).toBe(0);
   });
 });
 
