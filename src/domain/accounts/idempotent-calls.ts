@@ -135,9 +135,13 @@ interface Caller {
 
 async function findCaller(database: Database, token: string): Promise<Caller | undefined> {
   const [row] = await database.query<Caller & { [column: string]: bigint }>(
-    sql`SELECT customer_id AS "customerId", id AS "tokenId" FROM api_token
-         WHERE digest = ${sha256(token)} AND kind <> 'session' AND revoked_at IS NULL
-           AND (expires_at IS NULL OR expires_at > now())`,
+    // As authenticateToken finds it: a kept answer is for nobody who would not be let in.
+    sql`SELECT t.customer_id AS "customerId", t.id AS "tokenId"
+          FROM api_token t
+          JOIN app_user u ON u.customer_id = t.customer_id AND u.id = t.user_id
+          JOIN customer c ON c.id = t.customer_id
+         WHERE t.digest = ${sha256(token)} AND t.kind <> 'session' AND t.revoked_at IS NULL
+           AND (t.expires_at IS NULL OR t.expires_at > now()) AND u.status = 'active' AND c.status = 'active'`,
     'accounts.idempotent_caller',
   );
   return row;
