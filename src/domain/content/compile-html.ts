@@ -1,11 +1,10 @@
 /** The html part: merge tags by their place, tracked links, footer and pixel; all else stays byte for byte. */
 import { escapeHtml } from './escape.ts';
-import { compileText } from './compile-text.ts';
+import { compileText, type TextCompiler } from './compile-text.ts';
 import type { Segment } from './fill-scope.ts';
 import { htmlFooter } from './footer.ts';
 import { findHtmlPlaces, placePieces, type HtmlAttribute } from './html-places.ts';
 import type { LinkBook } from './link-book.ts';
-import type { TagValues } from './merge-tags.ts';
 import type { MessageSource } from './message.ts';
 import { addPiece, piecesIn, type MarkedText } from './template-marks.ts';
 
@@ -16,11 +15,11 @@ interface Edit {
 }
 
 /** Compiles the html of a message. Throws ValidationError on `html` when its Liquid does not parse. */
-export function compileHtml(
+export async function compileHtml(
   marked: MarkedText,
-  options: { source: MessageSource; tags: TagValues; book: LinkBook; withFooter: boolean },
-): Segment[] {
-  const { source, tags, book, withFooter } = options;
+  options: { source: MessageSource; texts: TextCompiler; book: LinkBook; withFooter: boolean },
+): Promise<Segment[]> {
+  const { source, texts, book, withFooter } = options;
   const places = findHtmlPlaces(marked.text);
   placePieces(marked, places);
   const edits = places.attributes.flatMap((attribute) =>
@@ -28,7 +27,7 @@ export function compileHtml(
   );
   const ending = (withFooter ? htmlFooter(source, marked) : '') + (source.trackOpens ? pixel(marked) : '');
   if (ending !== '') edits.push({ start: places.bodyEnd, end: places.bodyEnd, text: places.closing + ending });
-  return compileText({ ...marked, text: applyEdits(marked.text, edits) }, tags);
+  return compileText({ ...marked, text: applyEdits(marked.text, edits) }, texts);
 }
 
 function attributeEdits(attribute: HtmlAttribute, marked: MarkedText, book: LinkBook | undefined): Edit[] {

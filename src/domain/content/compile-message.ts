@@ -10,7 +10,7 @@ import { checkMessage, type MessageAddresses } from './check-message.ts';
 import { compileHeaders } from './compile-headers.ts';
 import { compileHtml } from './compile-html.ts';
 import { compilePlain } from './compile-plain.ts';
-import { compileText } from './compile-text.ts';
+import { compileText, runLiquid, type TextCompiler } from './compile-text.ts';
 import { fillText, type FillScope, type Segment } from './fill-scope.ts';
 import { hasUnsubscribeLink } from './footer.ts';
 import { LinkBook } from './link-book.ts';
@@ -39,35 +39,36 @@ interface BodyWriter {
  * Throws ValidationError naming the field (`subject`, `from_name`, `from_email`, `reply_to`, `html`, `plain`) and,
  * for Liquid, the line.
  */
-export function compileMessage(source: MessageSource, clock: Clock = systemClock): CompiledMessage {
+export async function compileMessage(source: MessageSource, clock: Clock = systemClock): Promise<CompiledMessage> {
   const addresses = checkMessage(source);
   const tags = tagValues(source);
+  const texts: TextCompiler = { tags, liquid: [] };
   const book = new LinkBook(tags);
   const marked = markParts(source, tags);
   const showsUnsubscribe = hasUnsubscribeLink(source.html?.trim() ? marked.html : marked.plain);
   const footer = source.kind === 'marketing' ? source.footer : undefined;
   if (footer) marked.html = withHtmlFooter(marked.html, footer, tags);
-  const html = compileHtmlPart(source, { marked: marked.html, tags, book });
-  const plain = compilePlain(source, { plain: marked.plain, html: marked.html, tags, book });
-  const subject = compileText(marked.subject, tags);
-  const writeHeaders = compileHeaders({
-    ...{ source, ...addresses, subject },
-    fromName: compileText(marked.fromName, tags),
-  });
+  const html = await compileHtmlPart(source, { marked: marked.html, texts, book });
+  const plain = await compilePlain(source, { plain: marked.plain, html: marked.html, texts, book });
+  const subject = await compileText(marked.subject, texts);
+  const fromName = await compileText(marked.fromName, texts);
+  const writeHeaders = compileHeaders({ source, ...addresses, subject, fromName });
   const body = compileBody([{ type: 'text/plain', segments: plain }, ...htmlPart(html)], source.campaign.uid);
-  const scopeOf = (recipient: MessageRecipient, withPixel: boolean): FillScope => {
-    return { recipient, withPixel, now: clock.now(), liquid: new Map() };
+  const scopeOf = async (recipient: MessageRecipient, withPixel: boolean): Promise<FillScope> => {
+    const scope: FillScope = { recipient, withPixel, now: clock.now(), liquid: new Map() };
+    if (texts.liquid.length > 0) await runLiquid(texts.liquid, scope);
+    return scope;
   };
   const message: CompiledMessage = {
     links: book.links,
     showsUnsubscribe,
     warnings: unknownTagWarnings(Object.values(marked)),
     staticBytes: body.staticBytes,
-    fill: (recipient) => fillMessage(scopeOf(recipient, true), { addresses, writeHeaders, body }),
-    webView: (recipient) => renderWebView({ html, plain }, scopeOf(recipient, false)),
-    texts: (recipient) => fillTexts({ subject, html, plain }, scopeOf(recipient, false)),
+    fill: async (recipient) => fillMessage(await scopeOf(recipient, true), { addresses, writeHeaders, body }),
+    webView: async (recipient) => renderWebView({ html, plain }, await scopeOf(recipient, false)),
+    texts: async (recipient) => fillTexts({ subject, html, plain }, await scopeOf(recipient, false)),
   };
-  message.fill(TRIAL_RECIPIENT);
+  await message.fill(TRIAL_RECIPIENT);
   return message;
 }
 
@@ -83,15 +84,15 @@ function markParts(source: MessageSource, tags: TagValues) {
   };
 }
 
-function compileHtmlPart(
+async function compileHtmlPart(
   source: MessageSource,
-  parts: { marked: MarkedText; tags: TagValues; book: LinkBook },
-): Segment[] | undefined {
+  parts: { marked: MarkedText; texts: TextCompiler; book: LinkBook },
+): Promise<Segment[] | undefined> {
   if (parts.marked.text.trim() === '') return undefined;
   const withFooter = source.kind === 'marketing' && !hasUnsubscribeLink(parts.marked);
   // The plain text is made from the same marks later, so the html works on its own copy of what they stand for.
   const marked = { ...parts.marked, pieces: parts.marked.pieces.map((piece) => ({ ...piece })) };
-  return compileHtml(marked, { source, tags: parts.tags, book: parts.book, withFooter });
+  return compileHtml(marked, { source, texts: parts.texts, book: parts.book, withFooter });
 }
 
 function htmlPart(segments: readonly Segment[] | undefined): Part[] {

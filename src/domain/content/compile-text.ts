@@ -1,51 +1,52 @@
 /**
  * From a marked text to segments. Without Liquid, a text is split at its marks. With Liquid, only the parts of the
- * template that can vary are run for a recipient; what the library calls plain html stays static.
+ * template that can vary are run for a recipient, in a thread of their own; what the library calls plain html stays
+ * static.
  */
-import { TokenKind, type Liquid, type Template } from 'liquidjs';
-import { escapeHtml } from './escape.ts';
+import { escapeHtml, type Escape } from './escape.ts';
 import { mergeStatic, type FillScope, type Segment } from './fill-scope.ts';
 import { compileLiquidData } from './liquid-data.ts';
-import { liquidContext, liquidEngine, parseLiquid, placeFilter, renderLiquid } from './liquid-engine.ts';
-import { resolveSigns } from './liquid-html.ts';
+import type { LiquidData } from './liquid-messages.ts';
+import { resolveSigns } from './liquid-signs.ts';
+import { openLiquid, type LiquidTemplate } from './liquid-thread.ts';
 import { tagSegment, type TagValues } from './merge-tags.ts';
-import {
-  MARK_PATTERN,
-  REGION_CLOSE,
-  REGION_OPEN,
-  stripNoncharacters,
-  usesLiquid,
-  type MarkedText,
-  type PartName,
-  type Piece,
-} from './template-marks.ts';
+import { MARK_PATTERN, stripNoncharacters, usesLiquid, type MarkedText, type Piece } from './template-marks.ts';
 
 const ANY_MARK = /\ufdd0(\d+)\ufdd1|\ufdd2(\d+)\ufdd1([^\ufdd3]*)\ufdd3/g;
 
+/** A text with Liquid in it: what it is run with, and where its results are found. */
+export interface LiquidPart {
+  readonly template: LiquidTemplate;
+  readonly data: (scope: FillScope) => LiquidData;
+  readonly resolved: readonly Segment[];
+  readonly isHtml: boolean;
+}
+
+/** What compiling a message's texts needs: its tags, and the place where texts with Liquid are listed. */
+export interface TextCompiler {
+  readonly tags: TagValues;
+  readonly liquid: LiquidPart[];
+}
+
 /** Compiles a marked text. Throws ValidationError when its Liquid does not parse. */
-export function compileText(marked: MarkedText, tags: TagValues): Segment[] {
+export async function compileText(marked: MarkedText, { tags, liquid }: TextCompiler): Promise<Segment[]> {
   const resolved = marked.pieces.map((piece) => pieceSegment(piece, tags));
-  const isHtml = marked.part === 'html';
-  if (!usesLiquid(marked.text, marked.pieces)) {
-    return mergeStatic(splitAtMarks(marked.text, resolved));
-  }
-  const engine = liquidEngine(isHtml);
+  if (!usesLiquid(marked.text, marked.pieces)) return mergeStatic(splitAtMarks(marked.text, resolved));
   const source = restoreLiquid(marked.text, marked.pieces);
-  const groups = groupTemplates(parseLiquid(engine, source, marked.field));
-  const part = { key: {}, engine, data: compileLiquidData(tags, source), resolved, field: marked.field, isHtml };
+  const isHtml = marked.part === 'html';
+  const template = await openLiquid({ source, isHtml, field: marked.field });
+  const part: LiquidPart = { template, data: compileLiquidData(tags, source), resolved, isHtml };
+  liquid.push(part);
+  let slots = 0;
   return mergeStatic(
-    groups.flatMap((group) => (typeof group === 'string' ? splitAtMarks(group, resolved) : [liquidSlot(part, group)])),
+    template.groups.flatMap((group) => (group === null ? [liquidSlot(part, slots++)] : splitAtMarks(group, resolved))),
   );
 }
 
-interface LiquidPart {
-  /** Under this the part's variables are kept while a message is filled. */
-  readonly key: object;
-  readonly engine: Liquid;
-  readonly data: (scope: FillScope) => object;
-  readonly resolved: readonly Segment[];
-  readonly field: PartName;
-  readonly isHtml: boolean;
+/** Runs the Liquid of a message for one recipient; its texts can be filled then. Throws ValidationError. */
+export async function runLiquid(parts: readonly LiquidPart[], scope: FillScope): Promise<void> {
+  const work = parts.map(async (part) => scope.liquid.set(part, await part.template.render(part.data(scope))));
+  await Promise.all(work);
 }
 
 function pieceSegment(piece: Piece, tags: TagValues): Segment {
@@ -71,53 +72,8 @@ function restoreLiquid(text: string, pieces: readonly Piece[]): string {
   });
 }
 
-/** Neighbouring templates that vary, with the static ones between the ends of an address; and static texts. */
-function groupTemplates(templates: readonly Template[]): (string | Template[])[] {
-  const groups: (string | Template[])[] = [];
-  let open: Template[] | undefined;
-  for (const template of templates) {
-    const text = staticText(template);
-    if (open !== undefined) {
-      open.push(template);
-      if (text?.includes(REGION_CLOSE) && !endsOpen(text)) open = undefined;
-    } else if (text !== undefined && !endsOpen(text)) {
-      groups.push(...splitRegions(text, template));
-    } else {
-      const group = [template];
-      groups.push(group);
-      if (text !== undefined) open = group;
-    }
-  }
-  return groups;
-}
-
-/** A static text is static unless an address with Liquid in it stands there whole (inside a raw block, say). */
-function splitRegions(text: string, template: Template): (string | Template[])[] {
-  return text.includes(REGION_OPEN) ? [[template]] : [text];
-}
-
-function endsOpen(text: string): boolean {
-  return text.lastIndexOf(REGION_OPEN) > text.lastIndexOf(REGION_CLOSE);
-}
-
-/** The text of a template that the library keeps as it is, white space control applied; else undefined. */
-function staticText(template: Template): string | undefined {
-  const { token } = template;
-  if (token.kind !== TokenKind.HTML || !('getContent' in token)) return undefined;
-  const text: unknown = typeof token.getContent === 'function' ? token.getContent() : undefined;
-  return typeof text === 'string' ? text : undefined;
-}
-
-function liquidSlot(part: LiquidPart, templates: readonly Template[]): Segment {
-  return (scope) => {
-    let variables = scope.liquid.get(part.key);
-    if (variables === undefined) {
-      variables = liquidContext(part.engine, part.data(scope));
-      scope.liquid.set(part.key, variables);
-    }
-    const rendered = renderLiquid(part.engine, { templates, context: variables, part: part.field });
-    return resolveMarks(part, rendered, scope);
-  };
+function liquidSlot(part: LiquidPart, slotNo: number): Segment {
+  return (scope) => resolveMarks(part, scope.liquid.get(part)?.[slotNo] ?? '', scope);
 }
 
 function resolveMarks(part: LiquidPart, text: string, scope: FillScope): string {
@@ -136,4 +92,11 @@ function resolveMarks(part: LiquidPart, text: string, scope: FillScope): string 
 
 function fillSegment(segment: Segment, scope: FillScope): string {
   return typeof segment === 'string' ? segment : segment(scope);
+}
+
+/** The filter that an output needs in its place, as Liquid source; empty where escaping is enough. */
+function placeFilter(escape: Escape): string {
+  if (escape === 'urlPart') return ' | place_in_url';
+  if (escape === 'urlStart') return ' | place_as_url';
+  return escape === 'name' ? ' | place_in_name' : '';
 }

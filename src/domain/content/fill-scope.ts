@@ -1,5 +1,4 @@
 /** What a slot may read while one recipient's message is filled, and what a compiled text consists of. */
-import type { Context } from 'liquidjs';
 import type { MessageRecipient } from './message.ts';
 
 export interface FillScope {
@@ -7,8 +6,8 @@ export interface FillScope {
   readonly now: Date;
   /** False where nobody is counted: the web view, a preview. */
   readonly withPixel: boolean;
-  /** Liquid's variables, one set per part, made when the first slot of the part asks. */
-  readonly liquid: Map<object, Context>;
+  /** What Liquid came to for this recipient, slot by slot, by the part of the message. */
+  readonly liquid: Map<object, readonly string[]>;
 }
 
 /** Gives the text for one place of the message, already escaped for that place. */

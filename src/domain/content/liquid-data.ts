@@ -4,11 +4,8 @@
  */
 import { cleanText } from './escape.ts';
 import type { FillScope } from './fill-scope.ts';
+import type { LiquidData } from './liquid-messages.ts';
 import { isSystemUrl, type TagValues } from './merge-tags.ts';
-
-interface TextTree {
-  [name: string]: string | TextTree;
-}
 
 /** Prefix of a tag to the object that also carries it: `{LIST_NAME}` is `list.name`. */
 const OBJECTS: readonly (readonly [prefix: string, object: string])[] = [
@@ -22,7 +19,7 @@ const OBJECTS: readonly (readonly [prefix: string, object: string])[] = [
  * Makes the variables of one recipient, for one template. Values cost time and our addresses a signature each, so
  * only what the template names is made; all but the addresses when it looks names up by brackets.
  */
-export function compileLiquidData(tags: TagValues, source: string): (scope: FillScope) => object {
+export function compileLiquidData(tags: TagValues, source: string): (scope: FillScope) => LiquidData {
   const text = source.toUpperCase();
   const looksUp = /\{[{%][^}]*\[/.test(source);
   const needed = [...tags].filter(([tag]) => text.includes(shortName(tag)) || (looksUp && !isSystemUrl(tag)));
@@ -44,7 +41,7 @@ function shortName(tag: string): string {
   return entry ? tag.slice(entry[0].length) : tag;
 }
 
-function place(data: TextTree, tag: string, text: string): void {
+function place(data: LiquidData, tag: string, text: string): void {
   const entry = OBJECTS.find(([prefix]) => tag.startsWith(prefix));
   if (entry === undefined) {
     if (isSystemUrl(tag) || tag.startsWith('CURRENT_')) data[tag.toLowerCase()] = text;
@@ -57,7 +54,7 @@ function place(data: TextTree, tag: string, text: string): void {
   data[name] = object;
 }
 
-function emptyTree(): TextTree {
-  const tree: TextTree = Object.create(null);
+function emptyTree(): LiquidData {
+  const tree: LiquidData = Object.create(null);
   return tree;
 }

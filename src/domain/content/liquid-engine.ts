@@ -1,18 +1,25 @@
 /**
  * Liquid for untrusted authors, by the liquidjs library with everything closed that reaches out: no file system,
  * no partials or layouts, own properties of plain data only, unknown filters refused, and limits on length, time,
- * allocations and output. The library's limits are cooperative; the hard one is the process that runs this.
+ * allocations and output. The library's limits are cooperative; the hard one is the thread that runs this and can be
+ * killed (liquid-thread.ts).
  */
-import { Context, filters, Liquid, LiquidError, toValueSync, type Template } from 'liquidjs';
-import { messageOf, ValidationError } from '../../lib/errors.ts';
-import { escapeFor, safeUrl, type Escape } from './escape.ts';
+import { Context, filters, Liquid, LiquidError, RenderError, toValueSync, type Template } from 'liquidjs';
+import { messageOf, type ValidationError } from '../../lib/errors.ts';
+import { escapeFor, safeUrl } from './escape.ts';
+import { templateFault } from './liquid-fault.ts';
 import { escapeOutput, openHtml, textOf, type FilterThis } from './liquid-html.ts';
+import { PROGRESS_AT } from './liquid-messages.ts';
 import { stripNoncharacters, type PartName } from './template-marks.ts';
 
 /** Longest text that may hold Liquid. Longer newsletters exist, but not with logic all over. */
 const LIQUID_SOURCE_LENGTH_MAX = 262_144;
-/** Wall-clock time for one part of one message. An honest template takes well under 1 ms. */
-const RENDER_MS_MAX = 200;
+/** CPU time for one part of one message, asked for between its templates. An honest one takes well under 1 ms. */
+const RENDER_CPU_MS_MAX = 150;
+/** The clock is no measure on a busy machine; this is for the day when CPU time cannot be had. */
+const RENDER_MS_MAX = 10_000;
+/** Templates between two looks at the CPU time. */
+const LOOK_EVERY = 64;
 /** liquidjs counts characters and array entries that filters and ranges make. */
 const ALLOCATIONS_MAX = 1_000_000;
 /** Characters that one part may come to. */
@@ -24,6 +31,15 @@ const DECODERS = ['url_decode', 'base64_decode'];
 
 const htmlEngine = createEngine(true);
 const plainEngine = createEngine(false);
+
+let progress: Int32Array | undefined;
+let looks = 0;
+let startedAtMs = 0;
+
+/** From now on the place of the template that is run is noted there. */
+export function watchProgress(shared: Int32Array): void {
+  progress = shared;
+}
 
 export function liquidEngine(isHtml: boolean): Liquid {
   return isHtml ? htmlEngine : plainEngine;
@@ -37,12 +53,13 @@ export function parseLiquid(engine: Liquid, source: string, part: PartName): Tem
   try {
     return engine.parse(source);
   } catch (error) {
-    throw templateFault(part, faultText(error));
+    throw faultOf(part, error);
   }
 }
 
 /** Fresh variables for one part of one message; its time runs from here. */
 export function liquidContext(engine: Liquid, data: object): Context {
+  startedAtMs = cpuMs();
   return new Context(data, engine.options, { sync: true }, { liquid: engine });
 }
 
@@ -55,16 +72,9 @@ export function renderLiquid(
   try {
     toValueSync(engine.renderer.renderTemplates([...work.templates], work.context, emitter));
   } catch (error) {
-    throw templateFault(work.part, faultText(error));
+    throw faultOf(work.part, error);
   }
   return emitter.buffer;
-}
-
-/** The filter that an output needs in its place, as Liquid source; empty where escaping is enough. */
-export function placeFilter(escape: Escape): string {
-  if (escape === 'urlPart') return ' | place_in_url';
-  if (escape === 'urlStart') return ' | place_as_url';
-  return escape === 'name' ? ' | place_in_name' : '';
 }
 
 function createEngine(isHtml: boolean): Liquid {
@@ -82,6 +92,7 @@ function createEngine(isHtml: boolean): Liquid {
     memoryLimit: ALLOCATIONS_MAX,
     ...(isHtml ? { outputEscape: escapeOutput } : {}),
   });
+  noteProgress(engine);
   for (const tag of CLOSED_TAGS) delete engine.tags[tag];
   engine.unregisterFilter('raw');
   engine.registerFilter('place_in_url', (value: unknown) => escapeFor('urlPart', textOf(value)));
@@ -111,8 +122,32 @@ class BoundedEmitter {
   }
 }
 
-function templateFault(part: PartName, text: string): ValidationError {
-  return new ValidationError({ [part]: [text] }, 'TEMPLATE_FAULT', `The template of "${part}" has a fault. ${text}`);
+/** Every block runs its templates by this one function, so here it is seen which one is run. */
+function noteProgress({ renderer }: Liquid): void {
+  const original = renderer.renderTemplates.bind(renderer);
+  renderer.renderTemplates = function* noted(templates, context, given) {
+    const emitter = given ?? new BoundedEmitter();
+    for (const template of templates) {
+      if (progress) Atomics.store(progress, PROGRESS_AT, template.token.begin);
+      looks += 1;
+      if (looks % LOOK_EVERY === 0 && cpuMs() - startedAtMs > RENDER_CPU_MS_MAX)
+        throw new RenderError(new Error('time limit exceeded'), template);
+      yield original([template], context, emitter);
+      if (context.breakCalled || context.continueCalled) break;
+    }
+    return emitter.buffer;
+  };
+}
+
+function cpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+}
+
+/** Limits are reached by templates that run away, on purpose or not. */
+function faultOf(part: PartName, error: unknown): ValidationError {
+  const isRunaway = / limit exceeded|call stack size|Invalid (?:string|array) length/i.test(messageOf(error));
+  return templateFault(part, faultText(error), { isRunaway });
 }
 
 function faultText(error: unknown): string {

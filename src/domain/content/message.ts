@@ -112,11 +112,11 @@ export interface CompiledMessage {
   /** Bytes of the parts that are the same for everybody. */
   readonly staticBytes: number;
   /** Composes the message of one recipient. Throws ValidationError when a Liquid template fails for this one. */
-  fill(recipient: MessageRecipient): FilledMessage;
+  fill(recipient: MessageRecipient): Promise<FilledMessage>;
   /** The page a recipient sees when reading the message in a browser: no pixel. Treat it as hostile html (sandbox). */
-  webView(recipient: MessageRecipient): string;
+  webView(recipient: MessageRecipient): Promise<string>;
   /** The message as its reader sees it, without MIME around it and without pixel: for previews and checks. */
-  texts(recipient: MessageRecipient): MessageTexts;
+  texts(recipient: MessageRecipient): Promise<MessageTexts>;
 }
 
 export interface MessageTexts {

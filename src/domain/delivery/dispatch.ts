@@ -93,7 +93,7 @@ async function loadDispatch(db: Queryable, customerId: bigint, campaignId: bigin
     listId: row.list_id,
     policy: row.unknown_policy,
     fromDomain: domainToASCII(row.from_email.slice(row.from_email.lastIndexOf('@') + 1)),
-    message: compileMessage({ ...messageSourceOf(row), footer: await footerOf(db, customerId) }),
+    message: await compileMessage({ ...messageSourceOf(row), footer: await footerOf(db, customerId) }),
   };
 }
 

@@ -7,6 +7,7 @@ import { enqueue } from '../../jobs/define-job.ts';
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { allowanceOf, type Allowance } from '../billing/allowance.ts';
+import { isRunaway } from '../content/liquid-fault.ts';
 import type { Context } from '../context.ts';
 import { Turns, type DriverPool, type SendingChannel } from '../sending/driver-pool.ts';
 import { leaseSends, returnLease, shrinkLease, type SendLease } from '../sending/send-budget.ts';
@@ -46,7 +47,12 @@ const HELD_BY_OTHERS_SECONDS = 1;
  * Why a batch ended; `settled` means that nothing of it is open any more. At a limit of the plan the batch is left
  * without a job: the whole campaign waits, or is paused, and whoever lets it go on makes new ones.
  */
-export type BatchEnd = 'settled' | 'open' | 'not sending' | PlanLimit;
+export type BatchEnd = 'settled' | 'open' | 'not sending' | PlanLimit | TemplateStop;
+
+/** A template took too long or too much memory for somebody; nobody else gets it before its author has seen to it. */
+export interface TemplateStop {
+  readonly runaway: string;
+}
 
 /**
  * What of the customer's plan is used up: the subscription itself, its credits, or its quota until a time. `held`: the
@@ -64,6 +70,16 @@ export interface PlanLimit {
  * a job of its own again, due when it can go on; a campaign that is not sending keeps its rows for the day it is.
  */
 export async function sendBatch(ctx: Context, batch: Batch, worker: BatchWorker): Promise<BatchEnd> {
+  try {
+    return await sendWhatIsDue(ctx, batch, worker);
+  } catch (error) {
+    // It may run away while it is compiled: a field of the list has another default by now.
+    if (isRunaway(error)) return { runaway: error.message };
+    throw error;
+  }
+}
+
+async function sendWhatIsDue(ctx: Context, batch: Batch, worker: BatchWorker): Promise<BatchEnd> {
   const dispatch = await worker.dispatches.dispatchOf(ctx.db, batch.customerId, batch.campaignId);
   if (!dispatch) return 'not sending';
   const allowance = await allowanceOf(ctx.db, batch.customerId);
@@ -74,6 +90,7 @@ export async function sendBatch(ctx: Context, batch: Batch, worker: BatchWorker)
   const work = { ctx, dispatch, range, channel, worker, allowance };
   const end = (await obstacleBefore(ctx, channel)) ?? (await workThrough(work));
   if ('limit' in end) return end;
+  if (end.reason === 'runaway') return { runaway: end.message };
   // Resumed in the meantime, its new jobs may have found the rows still leased here.
   if (end.reason === 'stopped' && !(await worker.dispatches.dispatchOf(ctx.db, batch.customerId, batch.campaignId)))
     return 'not sending';

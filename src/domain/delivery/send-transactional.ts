@@ -44,7 +44,7 @@ export async function sendTransactional(
 ): Promise<void> {
   const channel = await drivers.channelFor(ctx, message.customerId);
   if (!channel) throw new Error('There is no active sending server.');
-  const compiled = compileMessage({
+  const compiled = await compileMessage({
     kind: 'transactional',
     customerUid: message.customerUid,
     campaign: { uid: '', name: '' },
@@ -58,7 +58,7 @@ export async function sendTransactional(
     trackClicks: false,
     fieldDefaults: message.fieldDefaults ?? {},
   });
-  const filled = compiled.fill({
+  const filled = await compiled.fill({
     ...message.to,
     messageId: messageIdOf(message),
     links: { ...noLinks, ...message.links },

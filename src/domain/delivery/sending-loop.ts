@@ -5,6 +5,7 @@
 import { messageOf } from '../../lib/errors.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import { SendingError } from '../../plugin-api/index.ts';
+import { isRunaway } from '../content/liquid-fault.ts';
 import type { FilledMessage } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import type { SendingChannel } from '../sending/driver-pool.ts';
@@ -17,10 +18,14 @@ import { fieldValues } from './field-values.ts';
 import type { Settled } from './ledger-store.ts';
 import type { OutcomeRecorder, RecordRequest } from './outcome-recorder.ts';
 
-/** Why the loop ended: nothing left, campaign or process stopping, server down, its pace or the plan's limit reached. */
+/**
+ * Why the loop ended: nothing left, campaign or process stopping, server down, its pace or the plan's limit reached, or
+ * a template that had to be stopped.
+ */
 export type LoopEnd =
   | { readonly reason: 'finished' | 'stopped' | 'aborted' }
   | { readonly reason: 'paced' | 'limited'; readonly waitSeconds: number }
+  | { readonly reason: 'runaway'; readonly message: string }
   | { readonly reason: 'unavailable'; readonly waitSeconds: number; readonly message?: string };
 
 export interface LoopInput {
@@ -153,8 +158,9 @@ class SendingLoop {
     const { subscriberId, epoch } = delivery;
     let filled: FilledMessage;
     try {
-      filled = this.#fill(delivery);
+      filled = await this.#fill(delivery);
     } catch (error) {
+      if (isRunaway(error)) return this.#stoppedBy(delivery, error);
       const reply = messageOf(error).slice(0, REPLY_LENGTH_MAX);
       return {
         subscriberId,
@@ -201,7 +207,14 @@ class SendingLoop {
     return outcomeOfFailure({ delivery, error, policy: this.#input.dispatch.policy, rule });
   }
 
-  #fill({ subscriberId, email, fields }: ClaimedDelivery): FilledMessage {
+  /** The template is to blame, not the recipient: whoever is left stays open, for the day when it is mended. */
+  #stoppedBy({ subscriberId, epoch }: ClaimedDelivery, { message }: Error): DeliveryOutcome {
+    this.#finishWith({ reason: 'runaway', message });
+    const nothing = { reply: null, runtimeMessageId: null, delaySeconds: 0 };
+    return { ...nothing, subscriberId, epoch, state: 'queued', isTry: false, reason: 'template stopped' };
+  }
+
+  #fill({ subscriberId, email, fields }: ClaimedDelivery): Promise<FilledMessage> {
     const { ctx, dispatch } = this.#input;
     const recipient = { ...dispatch.key, listId: dispatch.listId, subscriberId };
     return dispatch.message.fill({

@@ -51,7 +51,9 @@ test('says the same as a general composer, whatever the text and the values', as
         trackClicks: false,
         from: { name: `N {CITY}`, email: 'n@example.org' },
       });
-      const filled = compileMessage(source, { now: () => NOW }).fill(recipient({ FIRST_NAME: first, CITY: city }));
+      const filled = await (
+        await compileMessage(source, { now: () => NOW })
+      ).fill(recipient({ FIRST_NAME: first, CITY: city }));
       expectSoundLines(filled.content);
       const put = (template: string, escape: (raw: string) => string) =>
         template.replace(/\{(FIRST_NAME|CITY)\}/g, (_tag, tag: string) =>
@@ -125,7 +127,7 @@ test('adds no second footer where there is a link', async () => {
 test('puts the pixel at the end of the body, and not into the web view', async () => {
   const { message, email } = await roundTrip({ trackOpens: true });
   expect(email.html).toMatch(/<img src="https:\/\/t\.example\.net\/o\/abc"[^>]*><\/body><\/html>$/);
-  expect(message.webView(recipient())).not.toContain('/o/abc');
+  expect(await message.webView(recipient())).not.toContain('/o/abc');
 });
 
 test('fills tags of every kind, and leaves what is none', async () => {
@@ -154,10 +156,10 @@ test('plain text alone needs no multipart', async () => {
   expect(raw).toContain('Content-Type: text/plain; charset=utf-8\r\n');
   expect(raw).not.toContain('multipart');
   expect(email.text).toBe('Hi friend\n.\n..\nhttps://t.example.net/u/abc');
-  expect(message.webView(recipient({ FIRST_NAME: '<b>' }))).toContain('Hi &lt;b&gt;');
+  expect(await message.webView(recipient({ FIRST_NAME: '<b>' }))).toContain('Hi &lt;b&gt;');
 });
 
-test('names every fault of the source at once', () => {
+test('names every fault of the source at once', async () => {
   const broken = {
     subject: 'x'.repeat(999),
     html: '',
@@ -165,7 +167,7 @@ test('names every fault of the source at once', () => {
     from: { name: '', email: 'a@b\r\nBcc: c@d' },
     replyTo: 'x',
   };
-  expect(() => compileMessage(messageSource(broken))).toThrow(
+  await expect(compileMessage(messageSource(broken))).rejects.toThrow(
     expect.objectContaining({
       fields: expect.objectContaining({
         subject: expect.anything(),
@@ -177,11 +179,11 @@ test('names every fault of the source at once', () => {
   );
 });
 
-test('an address beyond ASCII says what server it needs', () => {
-  const message = compileMessage(messageSource());
-  const idn = message.fill(recipient({}, { email: 'ada@münchen.example' }));
+test('an address beyond ASCII says what server it needs', async () => {
+  const message = await compileMessage(messageSource());
+  const idn = await message.fill(recipient({}, { email: 'ada@münchen.example' }));
   expect(idn).toMatchObject({ needsSmtpUtf8: false, envelope: { to: 'ada@xn--mnchen-3ya.example' } });
-  const local = message.fill(recipient({}, { email: 'jürgen@example.com' }));
+  const local = await message.fill(recipient({}, { email: 'jürgen@example.com' }));
   expect(local.needsSmtpUtf8).toBe(true);
   expect(local.content.toString('utf8')).toContain('To: jürgen@example.com\r\n');
 });

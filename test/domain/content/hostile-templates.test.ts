@@ -1,8 +1,9 @@
-/** F1 and F2: what a hostile author can write into a template reads nothing of the machine, and does not hang it. */
+/** F1: what a hostile author can write into a template reads nothing of the machine. */
 import fs from 'node:fs';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { ValidationError } from '../../../src/lib/errors.ts';
 import { compileMessage } from '../../../src/domain/content/compile-message.ts';
+import { liquidContext, liquidEngine, parseLiquid, renderLiquid } from '../../../src/domain/content/liquid-engine.ts';
 import type { CompiledMessage } from '../../../src/domain/content/message.ts';
 import { messageSource, recipient } from './message-factory.ts';
 
@@ -113,93 +114,84 @@ afterAll(() => {
   vi.restoreAllMocks();
 });
 
-test(`none of ${CORPUS.length} templates reads anything`, () => {
-  expect(CORPUS.length).toBeGreaterThan(150);
+const READ = new RegExp(`${CANARY}|root:|"scripts"|native code|\\[object|function|=> `, 'i');
+
+test(
+  `none of ${CORPUS.length} templates reads anything, wherever it stands and however it is shown`,
+  { timeout: 120_000 },
+  async () => {
+    expect(CORPUS.length).toBeGreaterThan(150);
+    const reader = recipient({ FIRST_NAME: 'Ada' });
+    for (const field of ['html', 'plain', 'subject', 'from_name'] as const) {
+      for (const kind of ['marketing', 'transactional'] as const) {
+        const shown = CORPUS.map(async (template) => {
+          const message = await compiledOrRefused({ kind, ...withTemplate(field, `a ${template} b`) });
+          if (!message) return 'refused';
+          const { subject, html, plain } = await message.texts(reader);
+          const { content } = await message.fill(reader);
+          return [subject, html, plain, await message.webView(reader), content.toString()].join('\n');
+        });
+        for (const [index, text] of (await Promise.all(shown)).entries()) {
+          expect(text, `${field} of ${kind}: ${CORPUS[index]}`).not.toMatch(READ);
+        }
+      }
+    }
+  },
+);
+
+test('nor does it open a file where it could: with the environment and the files of this process', () => {
   const doors = (
-    [
-      'readFileSync',
-      'readFile',
-      'openSync',
-      'open',
-      'statSync',
-      'stat',
-      'existsSync',
-      'realpathSync',
-      'accessSync',
-    ] as const
+    ['readFileSync', 'readFile', 'openSync', 'open', 'statSync', 'stat', 'existsSync', 'realpathSync'] as const
   ).map((name) => vi.spyOn(fs, name));
+  const bare: object = Object.assign(Object.create(null), { FIRST_NAME: 'Ada' });
   for (const template of CORPUS) {
-    for (const field of ['html', 'plain', 'subject'] as const) {
-      const message = compiledOrRefused({
-        ...(field === 'html' ? {} : { html: null, plain: 'x' }),
-        [field]: `a ${template} b`,
-      });
-      const text = message?.fill(recipient({ FIRST_NAME: 'Ada' })).content.toString() ?? '';
-      expect(text, template).not.toMatch(
-        new RegExp(`${CANARY}|root:|"scripts"|native code|\\[object|function|=> `, 'i'),
-      );
+    for (const isHtml of [true, false]) {
+      let text = '';
+      try {
+        const engine = liquidEngine(isHtml);
+        const templates = parseLiquid(engine, template, 'html');
+        text = renderLiquid(engine, { templates, context: liquidContext(engine, bare), part: 'html' });
+      } catch (error) {
+        expect(error, template).toBeInstanceOf(ValidationError);
+      }
+      expect(text, template).not.toMatch(READ);
     }
   }
   for (const door of doors) expect(door, door.getMockName()).not.toHaveBeenCalled();
 });
 
-test('tags that read other templates do not exist, and the fault names field and line', () => {
-  expect(() => compileMessage(messageSource({ html: '<p>\n\n{% include "x" %}</p>' }))).toThrow(
+function withTemplate(field: 'html' | 'plain' | 'subject' | 'from_name', template: string) {
+  if (field === 'html') return { html: template };
+  if (field === 'from_name') return { from: { name: template, email: 'n@example.org' } };
+  return { html: null, plain: 'x', [field]: template };
+}
+
+test('tags that read other templates do not exist, and the fault names field and line', async () => {
+  await expect(compileMessage(messageSource({ html: '<p>\n\n{% include "x" %}</p>' }))).rejects.toThrow(
     expect.objectContaining({ code: 'TEMPLATE_FAULT', fields: { html: ['Line 3: tag "include" not found.'] } }),
   );
-  expect(() => compileMessage(messageSource({ subject: '{{ x | nope }}' }))).toThrow(
+  await expect(compileMessage(messageSource({ subject: '{{ x | nope }}' }))).rejects.toThrow(
     expect.objectContaining({ fields: { subject: ['Line 1: undefined filter: nope.'] } }),
   );
-  expect(() => compileMessage(messageSource({ plain: 'a\n{% if x %}' }))).toThrow(
+  await expect(compileMessage(messageSource({ plain: 'a\n{% if x %}' }))).rejects.toThrow(
     expect.objectContaining({ fields: { plain: [expect.stringMatching(/^Line 2: .*not closed/)] } }),
   );
 });
 
-const LONG = 'x'.repeat(10_000);
-const HANGS = [
-  '{% for i in (1..1000000000) %}{% endfor %}',
-  '{% for i in (1..999999) %}{% for j in (1..999999) %}{{ i }}{% endfor %}{% endfor %}',
-  `{% for a in (1..900) %}{% for b in (1..900) %}${LONG}{% endfor %}{% endfor %}`,
-  `{% capture a %}${LONG}{% endcapture %}${'{% capture a %}{{ a }}{{ a }}{% endcapture %}'.repeat(60)}{{ a }}`,
-  `{% assign a = "${LONG}" %}${'{% assign a = a | append: a %}'.repeat(40)}{{ a }}`,
-  `{% assign a = "${LONG}" %}${'{% assign a = a | replace: "x", a %}'.repeat(10)}`,
-  '{% assign a = "a,b" | split: "," %}' + '{% assign a = a | concat: a %}'.repeat(40) + '{{ a | join: "-" }}',
-  '{% tablerow i in (1..100000000) %}x{% endtablerow %}',
-  `{{ "${'a'.repeat(50_000)}" | strip_html | split: "" | sort | reverse | uniq | join: "" | replace: "a", "${LONG}" }}`,
-  '{% if true %}'.repeat(15_000),
-  `${'{% for i in (1..9) %}'.repeat(12)}x${'{% endfor %}'.repeat(12)}`,
-  `{{ ${'"x" | append: '.repeat(5_000)} "y" }}`,
-  '{% '.repeat(80_000),
-  '{{ '.repeat(80_000),
-  '{{ "'.repeat(60_000),
-  `<a href="${'https://x.test/{{ a }}'.repeat(10_000)}">x</a>`,
-  '<a href="https://x.test">'.repeat(900) + '{{ x }}'.repeat(20_000),
-  '<'.repeat(250_000) + '{{ x }}',
-  '<div>'.repeat(50_000) + '{{ x }}',
-];
-
-test.each(HANGS.map((template) => [template.slice(0, 60), template]))('ends soon: %s', (_name, template) => {
-  const before = process.cpuUsage();
-  const message = compiledOrRefused({ html: template });
-  const { user, system } = process.cpuUsage(before);
-  if (message) expect(message.fill(recipient()).content.length).toBeLessThan(4_000_000);
-  expect((user + system) / 1_000).toBeLessThan(1_000);
-});
-
-test('values do not become templates, and are escaped even by Liquid filters', () => {
+test('values do not become templates, and are escaped even by Liquid filters', async () => {
   const values = { FIRST_NAME: '{{ 7 | times: 7 }}{EMAIL}<img>', CITY: '%3Cimg%20onerror%3D1%3E\ufdd90' };
   const html =
     '{FIRST_NAME}|{{ subscriber.first_name }}|{{ FIRST_NAME }}|{{ CITY | url_decode }}|{% echo FIRST_NAME %}|{% cycle FIRST_NAME %}|{UNSUBSCRIBE_URL}';
-  const text = compileMessage(messageSource({ html })).webView(recipient(values));
+  const text = await (await compileMessage(messageSource({ html }))).webView(recipient(values));
   const escaped = '{{ 7 | times: 7 }}{EMAIL}&lt;img&gt;';
   expect(text).toBe(
     `${escaped}|${escaped}|${escaped}|&lt;img onerror=1&gt;0|${escaped}|${escaped}|https://t.example.net/u/abc`,
   );
 });
 
-function compiledOrRefused(source: Parameters<typeof messageSource>[0]): CompiledMessage | undefined {
+async function compiledOrRefused(source: Parameters<typeof messageSource>[0]): Promise<CompiledMessage | undefined> {
   try {
-    return compileMessage(messageSource(source));
+    return await compileMessage(messageSource(source));
   } catch (error) {
     if (error instanceof ValidationError) return undefined;
     throw error;

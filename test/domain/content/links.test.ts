@@ -34,15 +34,14 @@ test('leaves every other byte of the html alone', async () => {
   );
 });
 
-test('hands the signer the address with values percent-encoded', () => {
+test('hands the signer the address with values percent-encoded', async () => {
   const seen: string[] = [];
   const source =
     '<a href="https://a.test/{CITY}?e={EMAIL}&amp;n={{ subscriber.first_name }}">1</a><a href="https://a.test/?{% if subscriber.city %}c={CITY}{% endif %}">2</a>';
   const signer = { ...links, click: (no: number, url: string) => `https://t.test/${no}/${seen.push(url)}` };
   const fields = { CITY: 'São Paulo/&"', FIRST_NAME: "A&B '<" };
-  compileMessage(messageSource({ html: source, plain: '{UNSUBSCRIBE_URL}' })).webView(
-    recipient(fields, { links: signer }),
-  );
+  const message = await compileMessage(messageSource({ html: source, plain: '{UNSUBSCRIBE_URL}' }));
+  await message.webView(recipient(fields, { links: signer }));
   expect(seen).toEqual([
     'https://a.test/S%C3%A3o%20Paulo%2F%26%22?e=ada%40example.com&n=A%26B%20%27%3C',
     'https://a.test/?c=S%C3%A3o%20Paulo%2F%26%22',

@@ -62,7 +62,7 @@ export function recipient(
 
 /** Compiles, fills and reads back one message. */
 export async function roundTrip(source: Partial<MessageSource>, fields: Record<string, FieldValue> = {}) {
-  const message = compileMessage(messageSource(source), { now: () => NOW });
-  const filled = message.fill(recipient(fields));
+  const message = await compileMessage(messageSource(source), { now: () => NOW });
+  const filled = await message.fill(recipient(fields));
   return { message, filled, raw: filled.content.toString(), email: await parseEmail(filled.content) };
 }

@@ -9,10 +9,10 @@ import { parseEmail } from './parse-email.ts';
 const footer = { html: '<p id="house">Sent with <b>House</b> to {EMAIL}</p>', plain: 'Sent with House to {EMAIL}' };
 
 async function sent(changes: Partial<MessageSource>) {
-  const message = compileMessage(
+  const message = await compileMessage(
     messageSource({ kind: 'marketing', trackClicks: false, trackOpens: false, ...changes }),
   );
-  const parsed = await parseEmail(message.fill(recipient()).content);
+  const parsed = await parseEmail((await message.fill(recipient())).content);
   return { html: parsed.html, text: parsed.text, message };
 }
 
@@ -107,11 +107,12 @@ describe('what the author left open', () => {
 });
 
 describe('the author’s own way to unsubscribe', () => {
-  const shows = (changes: Partial<MessageSource>) => compileMessage(messageSource(changes)).showsUnsubscribe;
-  test('is seen in html, as merge tag and as Liquid, and in plain text where there is no html', () => {
-    expect(shows({ html: '<a href="{UNSUBSCRIBE_URL}">x</a>' })).toBe(true);
-    expect(shows({ html: '<a href="{{ unsubscribe_url }}">x</a>' })).toBe(true);
-    expect(shows({ html: '<p>x</p>', plain: '{UNSUBSCRIBE_URL}' })).toBe(false);
-    expect(shows({ html: null, plain: '{UNSUBSCRIBE_URL}' })).toBe(true);
+  const shows = async (changes: Partial<MessageSource>) =>
+    (await compileMessage(messageSource(changes))).showsUnsubscribe;
+  test('is seen in html, as merge tag and as Liquid, and in plain text where there is no html', async () => {
+    expect(await shows({ html: '<a href="{UNSUBSCRIBE_URL}">x</a>' })).toBe(true);
+    expect(await shows({ html: '<a href="{{ unsubscribe_url }}">x</a>' })).toBe(true);
+    expect(await shows({ html: '<p>x</p>', plain: '{UNSUBSCRIBE_URL}' })).toBe(false);
+    expect(await shows({ html: null, plain: '{UNSUBSCRIBE_URL}' })).toBe(true);
   });
 });

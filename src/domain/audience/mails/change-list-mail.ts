@@ -38,7 +38,7 @@ export async function changeListMail(ctx: Context, input: ChangeListMailInput): 
     const { kind } = parseInput(kindInput, input);
     const present = await mailOfList(inner.db, list, kind);
     const texts = parseInput(mailTextsInput, mergedTexts(present, input));
-    compileChecked(await senderOf(inner, list), { ...present, ...texts });
+    await compileChecked(await senderOf(inner, list), { ...present, ...texts });
     await writeListMail(inner.db, list, { kind, ...texts });
     return mailOfList(inner.db, list, kind);
   });
@@ -67,8 +67,8 @@ export async function previewListMail(ctx: Context, input: ChangeListMailInput):
   const { kind } = parseInput(kindInput, input);
   const present = await mailOfList(ctx.db, list, kind);
   const texts = parseInput(mailTextsInput, mergedTexts(present, input));
-  const message = compileChecked(await senderOf(ctx, list), { ...present, ...texts });
-  const { subject, html = '', plain } = message.texts(SAMPLE_PERSON);
+  const message = await compileChecked(await senderOf(ctx, list), { ...present, ...texts });
+  const { subject, html = '', plain } = await message.texts(SAMPLE_PERSON);
   return { subject, html, plain, warnings: message.warnings };
 }
 
@@ -82,9 +82,9 @@ function mergedTexts(present: MailTexts, { subject, html, plain }: ChangeListMai
   };
 }
 
-function compileChecked(sender: MailSender, mail: ListMail) {
-  const message = compileListMail(sender, mail.kind, mail);
-  if (mail.kind === 'confirmation') requireConfirmLink(message, mail);
+async function compileChecked(sender: MailSender, mail: ListMail) {
+  const message = await compileListMail(sender, mail.kind, mail);
+  if (mail.kind === 'confirmation') await requireConfirmLink(message, mail);
   return message;
 }
 

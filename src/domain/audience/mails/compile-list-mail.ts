@@ -46,7 +46,11 @@ export function tagsOf(kind: ListMailKind, { fieldDefaults }: MailSender): Reado
 }
 
 /** Throws ValidationError on `subject`, `html` or `plain`, with the line where Liquid has one. */
-export function compileListMail(sender: MailSender, kind: ListMailKind, texts: MailTexts): CompiledMessage {
+export async function compileListMail(
+  sender: MailSender,
+  kind: ListMailKind,
+  texts: MailTexts,
+): Promise<CompiledMessage> {
   return compileMessage({
     ...{ kind: 'transactional', customerUid: sender.customerUid, campaign: { uid: '', name: '' } },
     ...{ list: { ...sender.list, contact: contactOf(sender) }, from: sender.from, replyTo: null },
@@ -77,9 +81,12 @@ const COMMENTS = /<!--[\s\S]*?-->/g;
  * A confirmation mail without its link asks for what nobody can do. So it is filled, and the link looked for where its
  * reader would see it: in the html outside of comments, and in the plain text. Throws ValidationError `CONFIRM_URL_MISSING`.
  */
-export function requireConfirmLink({ texts }: CompiledMessage, given: MailTexts): void {
+export async function requireConfirmLink({ texts }: CompiledMessage, given: MailTexts): Promise<void> {
   const link = 'https://example.com/confirm-7d1f';
-  const filled: MessageTexts = texts({ ...SAMPLE_PERSON, links: { ...SAMPLE_PERSON.links, confirm: () => link } });
+  const filled: MessageTexts = await texts({
+    ...SAMPLE_PERSON,
+    links: { ...SAMPLE_PERSON.links, confirm: () => link },
+  });
   const message = 'The mail must show the link that confirms: put {CONFIRM_URL} into it.';
   const isInHtml = (filled.html ?? '').replace(COMMENTS, '').includes(link);
   const isInPlain = given.plain === '' || filled.plain.includes(link);

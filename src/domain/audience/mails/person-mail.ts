@@ -80,16 +80,16 @@ export async function personMail(ctx: Context, cause: PersonMailCause): Promise<
   const list = { customerId, id: listId };
   const sender = person && (await mailSenderOf(ctx.db, list));
   if (!sender || (kind === 'confirmation' && !(await mayAsk(ctx, cause, person.email)))) return undefined;
-  return { ...person, sender, mail: sendable(ctx, sender, await mailOfList(ctx.db, list, kind)) };
+  return { ...person, sender, mail: await sendable(ctx, sender, await mailOfList(ctx.db, list, kind)) };
 }
 
 /**
  * The owner's words were right when they were saved; a field may have gone since, or a sender's name grown odd. Nobody
  * waits for a confirmation because of that: then it is the built-in words.
  */
-function sendable(ctx: Context, sender: MailSender, mail: ListMail): ListMail {
+async function sendable(ctx: Context, sender: MailSender, mail: ListMail): Promise<ListMail> {
   try {
-    compileListMail(sender, mail.kind, mail);
+    await compileListMail(sender, mail.kind, mail);
     return mail;
   } catch (error) {
     if (mail.changedAt === null) throw error;

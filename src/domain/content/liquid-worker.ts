@@ -1,0 +1,93 @@
+/**
+ * The thread that runs what customers wrote as Liquid. It has no environment, knows no secret and no database, and
+ * can be killed at any moment: the library's own limits are cooperative, and there are ways around them.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Template } from 'liquidjs';
+import { messageOf, ValidationError } from '../../lib/errors.ts';
+import { liquidContext, liquidEngine, parseLiquid, renderLiquid, watchProgress } from './liquid-engine.ts';
+import { isRunaway } from './liquid-fault.ts';
+import { groupTemplates } from './liquid-groups.ts';
+import {
+  NOWHERE,
+  PROGRESS_AT,
+  PROGRESS_JOB,
+  type LiquidAnswer,
+  type LiquidData,
+  type LiquidGroups,
+  type LiquidJob,
+  type LiquidRequest,
+  type LiquidSource,
+} from './liquid-messages.ts';
+
+/** Answers go out when they have come to so many characters, so that they do not pile up here. */
+const ANSWER_LENGTH_MAX = 1_000_000;
+
+interface ParsedTemplate extends LiquidSource {
+  parsed?: { readonly groups: LiquidGroups; readonly slots: readonly (readonly Template[])[] };
+}
+
+const templates = new Map<number, ParsedTemplate>();
+const progress = new Int32Array(workerData.progress);
+watchProgress(progress);
+
+parentPort?.on('message', (request: LiquidRequest) => {
+  for (const number of request.forget) templates.delete(number);
+  for (const [number, source] of request.templates) templates.set(number, { ...source });
+  let answers: LiquidAnswer[] = [];
+  let length = 0;
+  const flush = (): void => {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread is no window
+    parentPort?.postMessage(answers);
+    answers = [];
+    length = 0;
+  };
+  for (const job of request.jobs) {
+    Atomics.store(progress, PROGRESS_AT, NOWHERE);
+    Atomics.store(progress, PROGRESS_JOB, job.id);
+    const answer = answerTo(job);
+    Atomics.store(progress, PROGRESS_JOB, 0);
+    answers.push(answer);
+    if ('texts' in answer) length += answer.texts.reduce((sum, text) => sum + text.length, 0);
+    if (length > ANSWER_LENGTH_MAX) flush();
+  }
+  flush();
+});
+
+function answerTo({ id, template, data }: LiquidJob): LiquidAnswer {
+  const known = templates.get(template);
+  if (known === undefined) throw new Error(`The template ${template} was never sent here.`);
+  try {
+    const { groups, slots } = (known.parsed ??= parsedOf(known));
+    if (data === undefined) return { id, groups };
+    const engine = liquidEngine(known.isHtml);
+    const context = liquidContext(engine, withoutPrototypes(data));
+    return { id, texts: slots.map((slot) => renderLiquid(engine, { templates: slot, context, part: known.field })) };
+  } catch (error) {
+    const isExpected = error instanceof ValidationError;
+    const text = isExpected ? error.fields[known.field]?.[0] : undefined;
+    const fault = {
+      field: known.field,
+      text: text ?? `${messageOf(error)}.`,
+      isRunaway: !isExpected || isRunaway(error),
+    };
+    return { id, fault };
+  }
+}
+
+function parsedOf({ source, isHtml, field }: LiquidSource) {
+  const parts = groupTemplates(parseLiquid(liquidEngine(isHtml), source, field));
+  return {
+    groups: parts.map((part) => (typeof part === 'string' ? part : null)),
+    slots: parts.filter((part) => typeof part !== 'string'),
+  };
+}
+
+/** What crosses threads gets the prototype of objects; templates are to find nothing on it. */
+function withoutPrototypes(data: LiquidData): LiquidData {
+  const bare: LiquidData = Object.create(null);
+  for (const [name, value] of Object.entries(data)) {
+    bare[name] = typeof value === 'string' ? value : withoutPrototypes(value);
+  }
+  return bare;
+}
