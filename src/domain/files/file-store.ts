@@ -81,8 +81,13 @@ export async function deleteFileRow(db: Queryable, { customerId, id }: FileKey):
   await db.execute(sql`DELETE FROM uploaded_file WHERE customer_id = ${customerId} AND id = ${id}`);
 }
 
-export async function countOpenUploads(db: Queryable, customerId: bigint): Promise<number> {
-  const [row] = await db.query<{ open: number }>(
+/** Uploads of the customer under way; nobody else begins one for it until the transaction ends. */
+export async function countOpenUploads(tx: Transaction, customerId: bigint): Promise<number> {
+  await tx.query(
+    sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mailwright:open-uploads:${customerId}`}, 0))`,
+    'files.hold_open_uploads',
+  );
+  const [row] = await tx.query<{ open: number }>(
     sql`SELECT count(*)::int AS open FROM uploaded_file WHERE customer_id = ${customerId} AND status = 'uploading'`,
   );
   return row?.open ?? 0;
