@@ -55,8 +55,8 @@ export class LiveConnections {
     this.#sweeping = true;
     try {
       const asked = new Set(this.#open);
-      const tokenIds = [...new Set([...asked].map(({ viewer }) => viewer.tokenId))];
-      const standing = await standingOfTokens(this.#database, tokenIds);
+      const viewers = new Map([...asked].map(({ viewer }) => [viewer.tokenId, viewer]));
+      const standing = await standingOfTokens(this.#database, [...viewers.values()]);
       const hasEnded = ({ viewer }: LiveConnection) => standing.get(viewer.tokenId) !== viewer.isAdmin;
       this.#endAll((connection) => asked.has(connection) && hasEnded(connection), 'token-ended');
     } catch (error) {

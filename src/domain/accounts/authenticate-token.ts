@@ -87,7 +87,7 @@ const mayUseApi = sql`(c.is_house OR coalesce(o.options ->> 'api_access', 'yes')
  */
 export async function standingOfTokens(
   db: Queryable,
-  tokenIds: readonly bigint[],
+  tokens: readonly Pick<Viewer, 'customerId' | 'tokenId'>[],
 ): Promise<ReadonlyMap<bigint, boolean>> {
   const rows = await db.query<{ id: bigint; is_admin: boolean }>(
     sql`SELECT t.id, u.is_admin
@@ -96,7 +96,9 @@ export async function standingOfTokens(
           JOIN customer c ON c.id = t.customer_id
           LEFT JOIN LATERAL (${planOptions}) o ON true
          WHERE (t.kind IN ('session', 'login') OR ${mayUseApi})
-           AND t.id = ANY(${tokenIds}::bigint[]) AND t.revoked_at IS NULL
+           AND (t.customer_id, t.id) IN (SELECT * FROM unnest(
+                 ${tokens.map(({ customerId }) => customerId)}::bigint[], ${tokens.map(({ tokenId }) => tokenId)}::bigint[]))
+           AND t.revoked_at IS NULL
            AND (t.expires_at IS NULL OR t.expires_at > now()) AND u.status = 'active' AND c.status = 'active'`,
     'accounts.standing',
   );

@@ -54,9 +54,14 @@ export const GUESSES_OF_CODE: readonly LoginBound[] = [
 /** Old rows that one login sweeps away: more than it adds, so that the table never grows. */
 const SWEPT_AT_ONCE = 100;
 
+interface ReservedRow {
+  readonly id: bigint;
+  readonly subject: string;
+}
+
 export interface Reservation {
   /** Those that are given back when the try goes well. */
-  readonly ids: readonly bigint[];
+  readonly rows: readonly ReservedRow[];
   /** How late the answer should be. */
   readonly delayMs: number;
 }
@@ -79,22 +84,25 @@ async function reserve(db: Queryable, subjects: readonly LoginSubject[]): Promis
   await refuseUsedUp(db, subjects, 0);
   await sweep(db);
   const keys = subjects.map(({ key }) => key);
-  const rows = await db.query<{ id: bigint; subject: string }>(
+  const rows = await db.query<ReservedRow & Record<string, unknown>>(
     sql`INSERT INTO login_failure (subject) SELECT unnest(${keys}::text[]) RETURNING id, subject`,
   );
   try {
     const failures = await refuseUsedUp(db, subjects, 1);
     const kept = new Set(subjects.filter(({ countsAll }) => countsAll).map(({ key }) => key));
-    return { ids: rows.filter(({ subject }) => !kept.has(subject)).map(({ id }) => id), delayMs: delayOf(failures) };
+    return { rows: rows.filter(({ subject }) => !kept.has(subject)), delayMs: delayOf(failures) };
   } catch (error) {
-    await releaseLoginTry(db, { ids: rows.map(({ id }) => id) });
+    await releaseLoginTry(db, { rows });
     throw error;
   }
 }
 
 /** The try did not fail (or was not let in): it no longer counts. */
-export async function releaseLoginTry(db: Queryable, { ids }: Pick<Reservation, 'ids'>): Promise<void> {
-  await db.execute(sql`DELETE FROM login_failure WHERE id = ANY(${ids}::bigint[])`);
+export async function releaseLoginTry(db: Queryable, { rows }: Pick<Reservation, 'rows'>): Promise<void> {
+  // By the whole key: under an attack the table is large.
+  await db.execute(sql`
+    DELETE FROM login_failure WHERE (subject, id) IN (
+      SELECT * FROM unnest(${rows.map(({ subject }) => subject)}::text[], ${rows.map(({ id }) => id)}::bigint[]))`);
 }
 
 /** Answers how often those subjects that slow down have failed. `own` of the rows are this try's. */
