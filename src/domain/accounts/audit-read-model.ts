@@ -31,7 +31,7 @@ export interface AuditWindow {
 export async function auditPage(db: Queryable, { customerId, beforeId, limit }: AuditWindow): Promise<AuditEvent[]> {
   const own = customerId === null ? sql`true` : sql`e.actor_customer_id IS NOT DISTINCT FROM e.customer_id`;
   return db.query<AuditEvent & Record<string, unknown>>(sql`
-    SELECT e.id, e.at, c.uid AS "customerUid", e.operation, e.target_uid AS "targetUid", e.fields, e.door,
+    SELECT e.id, e.at, (SELECT c.uid FROM customer c WHERE c.id = e.customer_id) AS "customerUid", e.operation, e.target_uid AS "targetUid", e.fields, e.door,
            e.actor_customer_id IS DISTINCT FROM e.customer_id AS "isByOperator",
            CASE WHEN ${own} THEN e.ip_address END AS "ipAddress", CASE WHEN ${own} THEN e.user_uid END AS "userUid",
            CASE WHEN ${own} THEN u.email END AS "userEmail", CASE WHEN ${own} THEN e.token_uid END AS "tokenUid",
@@ -40,7 +40,6 @@ export async function auditPage(db: Queryable, { customerId, beforeId, limit }: 
              WHERE ${customerId === null ? sql`true` : sql`e.customer_id = ${customerId}`}
                    ${beforeId === null ? empty : sql`AND e.id < ${beforeId}`}
              ORDER BY e.id DESC LIMIT ${limit}) e
-      LEFT JOIN customer c ON c.id = e.customer_id
       LEFT JOIN app_user u ON u.customer_id = e.actor_customer_id AND u.uid = e.user_uid
      ORDER BY e.id DESC`);
 }

@@ -85,12 +85,12 @@ export async function insertAuditEntries(db: Queryable, entries: readonly AuditE
     sql`
       INSERT INTO hot.audit_event
              (customer_id, actor_customer_id, user_uid, token_uid, token_kind, operation, target_uid, fields, door, ip_address)
-      SELECT e.customer_id, e.actor_customer_id, coalesce(e.user_uid, u.uid), e.token_uid, e.token_kind, e.operation,
-             e.target_uid, e.fields, e.door, e.ip_address
+      SELECT e.customer_id, e.actor_customer_id, coalesce(e.user_uid, (
+               SELECT u.uid FROM app_user u WHERE u.customer_id = e.actor_customer_id AND u.id = e.user_id)),
+             e.token_uid, e.token_kind, e.operation, e.target_uid, e.fields, e.door, e.ip_address
         FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS e(customer_id bigint, actor_customer_id bigint,
              user_uid text, user_id bigint, token_uid text, token_kind text, operation text, target_uid text, fields text[],
-             door text, ip_address text)
-        LEFT JOIN app_user u ON e.user_uid IS NULL AND u.customer_id = e.actor_customer_id AND u.id = e.user_id`,
+             door text, ip_address text)`,
     'accounts.audit',
   );
 }

@@ -39,9 +39,9 @@ export async function trackingLogPage(
           FROM hot.delivery
          WHERE planned_on = ${plannedOn}::date AND customer_id = ${customerId} AND campaign_id = ${campaignId} AND subscriber_id > ${afterId}
          ORDER BY subscriber_id LIMIT ${limit}`,
-    'tracking.log.tracking',
+    // Not prepared: a plan for any month cannot take its order from the key, and would sort the whole ledger a page.
   );
-  const servers = await namesOfServers(ctx.db, rows);
+  const servers = await namesOfServers(ctx.db, { customerId, rows });
   const domain = domainToASCII(fromEmail.slice(fromEmail.lastIndexOf('@') + 1));
   return rows.map((row) => {
     const { time, subscriberId, email, state, wasHandedOver, runtimeMessageId, serverId } = row;
@@ -54,11 +54,14 @@ export async function trackingLogPage(
 }
 
 /** A server may be the customer's own or one of the house's. There are few. */
-async function namesOfServers(db: Queryable, rows: readonly LedgerRow[]): Promise<Map<bigint, string>> {
+async function namesOfServers(
+  db: Queryable,
+  { customerId, rows }: { customerId: bigint; rows: readonly LedgerRow[] },
+): Promise<Map<bigint, string>> {
   const ids = [...new Set(rows.flatMap(({ serverId }) => serverId ?? []))];
   if (ids.length === 0) return new Map();
   const servers = await db.query<{ id: bigint; name: string }>(
-    sql`SELECT id, name FROM sending_server WHERE id = ANY (${ids}::bigint[])`,
+    sql`SELECT id, name FROM sending_server WHERE id = ANY (${ids}::bigint[]) AND (customer_id = ${customerId} OR is_system)`,
   );
   return new Map(servers.map(({ id, name }) => [id, name]));
 }

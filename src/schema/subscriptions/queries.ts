@@ -54,7 +54,15 @@ const SubscriptionPage = builder.objectRef<PageWindow & { where: Filter }>('Plan
     nodes: t.prismaField({
       type: [PlanSubscription],
       resolve: (query, { where, offset, perPage }, _args, ctx) =>
-        ctx.prisma.subscription.findMany({ ...query, where, orderBy: { id: 'asc' }, skip: offset, take: perPage }),
+        ctx.prisma.subscription.findMany({
+          ...query,
+          // Joined, the plans of everything before the page would be read as well.
+          relationLoadStrategy: 'query',
+          where,
+          orderBy: { id: 'asc' },
+          skip: offset,
+          take: perPage,
+        }),
     }),
     total: t.int({ resolve: ({ where }, _args, ctx) => ctx.prisma.subscription.count({ where }) }),
     page: t.exposeInt('page'),

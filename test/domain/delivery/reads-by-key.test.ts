@@ -1,0 +1,94 @@
+/**
+ * One customer with nearly all rows, among many small ones: statistics tell the planner of averages there, and what it
+ * chose by them read whole lists and campaigns. Counted by what the database says it read.
+ */
+import { expect, test } from 'vitest';
+import { sql, type Queryable } from '../../../src/db/database.ts';
+import { settle } from '../../../src/domain/delivery/ledger-store.ts';
+import { trackingLogPage } from '../../../src/domain/tracking/tracking-log.ts';
+import { newUid } from '../../../src/lib/ids.ts';
+import { seedCampaign } from '../../support/audience-rows.ts';
+import { createTestContext } from '../../support/test-context.ts';
+
+const PEOPLE = 20_000;
+const SMALL_LISTS = 4_000;
+const ctx = await createTestContext();
+const { db, database } = ctx;
+const large = await seedCampaign(db, { subscribers: PEOPLE });
+const plannedOn = new Date().toISOString().slice(0, 10);
+const key = { plannedOn, customerId: large.customerId, campaignId: large.campaignId };
+const owner = crypto.randomUUID();
+
+await db.execute(sql`SELECT hot.ensure_partitions(current_date - 60, current_date + 60)`);
+await db.execute(sql`
+  INSERT INTO subscriber (customer_id, list_id, email, email_key, status, tags)
+  SELECT 1000000 + n, 1000000 + n, 'a@b.example', 'a@b.example', 'subscribed', '{}' FROM generate_series(1, ${SMALL_LISTS}::int) n`);
+await db.execute(sql`
+  INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, state, epoch, owner)
+  SELECT ${plannedOn}::date, customer_id, CASE WHEN customer_id = ${key.customerId} THEN ${key.campaignId}::bigint ELSE list_id END, id, email, 'leased', 1, ${owner}::uuid
+    FROM subscriber`);
+await db.execute(sql`
+  INSERT INTO hot.open_event (at, customer_id, campaign_id, subscriber_id)
+  SELECT now(), ${key.customerId}, ${key.campaignId}, id FROM subscriber WHERE customer_id = ${key.customerId}`);
+await db.execute(
+  sql`INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open) VALUES (${key.customerId}, ${key.campaignId}, ${PEOPLE}, ${PEOPLE})`,
+);
+await db.execute(sql`UPDATE campaign SET status = 'sending' WHERE id = ${key.campaignId}`);
+await db.execute(sql`ANALYZE`);
+
+/** Rows of the tables of this name, partitions included, that the transaction has read so far. */
+async function rowsRead(tx: Queryable, table: string): Promise<number> {
+  const [row] = await tx.query<{ n: number }>(
+    sql`SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::float8 AS n FROM pg_stat_xact_user_tables WHERE relname LIKE ${`${table}%`}`,
+  );
+  return row?.n ?? 0;
+}
+
+test('recording outcomes looks each recipient up, however large the list is', async () => {
+  const [done, next] = [large.subscriberIds.slice(0, 50), large.subscriberIds.slice(50, 100)];
+  await database.transaction(async (tx) => {
+    const settled = await settle(tx, {
+      key,
+      ...{ listId: large.listId, serverId: 1n, holder: { owner, leaseSeconds: 45 } },
+      outcomes: done.map((subscriberId) => ({
+        ...{ subscriberId, epoch: 1, state: 'sent' as const, isTry: true },
+        ...{ reply: '250 ok', reason: null, runtimeMessageId: null, delaySeconds: 0 },
+      })),
+      next: next.map((subscriberId) => ({ subscriberId, epoch: 1 })),
+    });
+    expect([settled.recorded, settled.marked.size, settled.isSending]).toEqual([50, 50, true]);
+    expect(await rowsRead(tx, 'subscriber')).toBeLessThanOrEqual(100);
+    expect(await rowsRead(tx, 'delivery_2')).toBeLessThanOrEqual(250);
+  });
+});
+
+test('a page of the tracking log reads a page, also the tenth', async () => {
+  const campaign = {
+    ...key,
+    id: key.campaignId,
+    uid: large.campaignUid,
+    listId: large.listId,
+    fromEmail: 'a@b.example',
+  };
+  const { installation } = ctx;
+  let afterId = 0n;
+  await database.transaction(async (tx) => {
+    for (let page = 0; page < 10; page++) {
+      const rows = await trackingLogPage({ db: tx, installation }, campaign, { afterId, limit: 100 });
+      expect(rows).toHaveLength(100);
+      afterId = rows.at(-1)?.subscriberId ?? 0n;
+    }
+    expect(await rowsRead(tx, 'delivery_2')).toBeLessThanOrEqual(1_100);
+  });
+});
+
+test('deleting an empty campaign reads nothing of the others', async () => {
+  await database.transaction(async (tx) => {
+    await tx.execute(
+      sql`INSERT INTO campaign (customer_id, uid, list_id, name) VALUES (${key.customerId}, ${newUid()}, ${large.listId}, 'Empty')`,
+    );
+    const before = (await rowsRead(tx, 'delivery_2')) + (await rowsRead(tx, 'open_event_2'));
+    await tx.execute(sql`DELETE FROM campaign WHERE customer_id = ${key.customerId} AND name = 'Empty'`);
+    expect((await rowsRead(tx, 'delivery_2')) + (await rowsRead(tx, 'open_event_2')) - before).toBe(0);
+  });
+});
