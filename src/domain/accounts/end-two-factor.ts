@@ -5,6 +5,7 @@ import { inTransaction, viewerOf, type Context } from '../context.ts';
 import type { UserKey } from './api-token-store.ts';
 import { confirmPassword } from './confirm-password.ts';
 import { endOtherLogins } from './end-other-logins.ts';
+import { requireFullTokenFor } from './known-customer.ts';
 import { checkCode, notOn, refuseWhenOff } from './set-up-two-factor.ts';
 
 /**
@@ -24,13 +25,14 @@ export async function disableTwoFactor(
 
 /**
  * For a user who lost the app and the codes; the caller has been found to be an administrator. Throws NotFoundError
- * `USER_NOT_FOUND`, WrongStateError `TWO_FACTOR_IS_OFF`.
+ * `USER_NOT_FOUND`, WrongStateError `TWO_FACTOR_IS_OFF`, ForbiddenError `FULL_TOKEN_NEEDED` for an administrator's.
  */
 export async function resetTwoFactor(ctx: Context, { userUid }: { userUid: string }): Promise<void> {
-  const [user] = await ctx.db.query<UserKey>(
-    sql`SELECT customer_id AS "customerId", id AS "userId" FROM app_user WHERE uid = ${userUid}`,
+  const [user] = await ctx.db.query<UserKey & { isAdmin: boolean }>(
+    sql`SELECT customer_id AS "customerId", id AS "userId", is_admin AS "isAdmin" FROM app_user WHERE uid = ${userUid}`,
   );
   if (!user) throw new NotFoundError('USER_NOT_FOUND', 'No user has this uid.');
+  requireFullTokenFor(viewerOf(ctx), user);
   await remove(ctx, user);
 }
 
