@@ -11,6 +11,7 @@ import type { Log } from '../lib/log.ts';
 import { clientAddressReader } from './client-address.ts';
 import { beginExchange, safetyHeaders, type Exchange } from './exchange.ts';
 import { sendJson } from './send-json.ts';
+import { BODY_PACE, watchBody, type BodyPace } from './slow-body.ts';
 
 // Decision D3: request line and headers up to 64 KiB (whole HTML documents arrive in query strings), and some room.
 const HEADER_BYTES_MAX = 80 * 1024;
@@ -43,6 +44,8 @@ export interface HttpServerOptions {
   readonly trustedProxies?: readonly string[];
   /** The world reaches this server by https only: answers then say so. */
   readonly isHttps?: boolean;
+  /** How fast bodies have to come. */
+  readonly bodyPace?: BodyPace;
 }
 
 export interface HttpServer {
@@ -64,6 +67,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   server.setTimeout(STALLED_SOCKET_TIMEOUT_MS);
   server.on('request', (req, res) => {
     if (state.closing) res.setHeader('Connection', 'close');
+    watchBody(req, options.bodyPace ?? BODY_PACE);
     const around = { log: options.log, ipAddress: addressOf(req), isHttps: options.isHttps === true };
     void serve(req, res, beginExchange(req, res, around), options.mounts);
   });

@@ -1,0 +1,35 @@
+/**
+ * Lets go of senders that keep a request open with a trickle: a body has to come at a pace. Silence is cut sooner, by
+ * the timeout of the socket; a trickle is never silent.
+ */
+import type { IncomingMessage } from 'node:http';
+
+export interface BodyPace {
+  readonly windowMs: number;
+  /** So much has to come in each window, or the rest of the body. */
+  readonly bytesMin: number;
+}
+
+/** 4 KiB a second: a modem does more, and a file of 5 MB takes 20 minutes. */
+export const BODY_PACE: BodyPace = { windowMs: 60_000, bytesMin: 4 * 1_024 * 60 };
+
+/** Cuts the connection when the body of this request comes too slowly. Time in which we did not read does not count. */
+export function watchBody(req: IncomingMessage, { windowMs, bytesMin }: BodyPace): void {
+  if (req.headers['content-length'] === undefined && req.headers['transfer-encoding'] === undefined) return;
+  const { socket } = req;
+  let before = socket.bytesRead;
+  const watch = setInterval(() => {
+    const came = socket.bytesRead - before;
+    before = socket.bytesRead;
+    if (req.complete || req.destroyed) clearInterval(watch);
+    else if (came < bytesMin && !waitsForUs(req)) socket.destroy();
+  }, windowMs);
+  watch.unref();
+  const stop = (): void => clearInterval(watch);
+  req.once('close', stop).once('end', stop);
+}
+
+/** Bytes lie ready and nobody takes them: it is we who are slow. */
+function waitsForUs(req: IncomingMessage): boolean {
+  return req.readableLength > 0 || req.socket.readableLength > 0;
+}

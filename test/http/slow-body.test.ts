@@ -1,0 +1,83 @@
+/** F14: bodies that trickle are let go, do not hold up others, and are told from a server that reads slowly. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, expect, test } from 'vitest';
+import { startHttpServer, type HttpServer, type Mount } from '../../src/http/http-server.ts';
+import { BODY_PACE } from '../../src/http/slow-body.ts';
+import { createLog } from '../../src/lib/log.ts';
+
+const servers: HttpServer[] = [];
+afterAll(() => Promise.all(servers.map((server) => server.close(0))));
+
+let broken = 0;
+
+/** Answers with the number of bytes that came. */
+async function count(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  let bytes = 0;
+  try {
+    for await (const chunk of req) bytes += Buffer.isBuffer(chunk) ? chunk.length : 0;
+    res.end(String(bytes));
+  } catch {
+    broken += 1;
+    res.destroy();
+  }
+}
+
+const counting: Mount = { prefix: '/count', handle: count };
+
+/** Reads nothing for three windows. */
+const sleepy: Mount = {
+  prefix: '/sleepy',
+  handle: async (req, res) => {
+    await sleep(1_000);
+    await count(req, res);
+  },
+};
+
+async function start() {
+  const log = createLog({ level: 'silent', format: 'json' });
+  const bodyPace = { windowMs: 300, bytesMin: 3_000 };
+  const server = await startHttpServer({ host: '127.0.0.1', port: 0, mounts: [counting, sleepy], log, bodyPace });
+  servers.push(server);
+  return server.port;
+}
+
+test('the pace is one that a slow line keeps, and 1 kB a second does not', () => {
+  const perSecond = BODY_PACE.bytesMin / (BODY_PACE.windowMs / 1_000);
+  expect(perSecond).toBeGreaterThan(1_024);
+  expect(perSecond).toBeLessThanOrEqual(4_096);
+});
+
+test('20 trickles are cut, while others are served', async () => {
+  const port = await start();
+  const trickles = Array.from({ length: 20 }, () => trickle(port));
+  const url = `http://127.0.0.1:${port}/count`;
+  for (let n = 0; n < 20; n++) {
+    const answer = await fetch(url, { method: 'POST', body: 'x'.repeat(500_000) });
+    expect(await answer.text()).toBe('500000');
+  }
+  const ends = await Promise.all(trickles);
+  // None was answered, all were closed by the server.
+  expect(ends).toEqual(Array.from({ length: 20 }, () => ''));
+  expect(broken).toBe(20);
+});
+
+test('a server that reads late does not blame the sender', async () => {
+  const port = await start();
+  const answer = await fetch(`http://127.0.0.1:${port}/sleepy`, { method: 'POST', body: 'x'.repeat(300_000) });
+  expect(await answer.text()).toBe('300000');
+});
+
+/** Sends 100 bytes every 100 ms until it is cut off; resolves with what was answered. */
+async function trickle(port: number): Promise<string> {
+  const socket: Socket = connect(port, '127.0.0.1');
+  let answer = '';
+  socket.on('data', (data) => (answer += data.toString()));
+  socket.on('error', () => undefined);
+  socket.write('POST /count HTTP/1.1\r\nHost: x\r\nContent-Length: 500000000\r\n\r\n');
+  const sending = setInterval(() => socket.write('y'.repeat(100)), 100);
+  await new Promise((resolve) => socket.once('close', resolve));
+  clearInterval(sending);
+  return answer;
+}
