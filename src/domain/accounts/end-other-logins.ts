@@ -12,9 +12,15 @@ export interface LoggedInUser extends UserKey {
 
 /** Ends all login tokens, sessions and one-time links of the user but one. */
 export async function endOtherLogins(db: Queryable, { customerId, userId, tokenId }: LoggedInUser): Promise<void> {
+  // Whoever is just logging in holds the user until its token is there; those after us see what was changed.
+  await db.query(
+    sql`SELECT 1 FROM app_user WHERE customer_id = ${customerId} AND id = ${userId} FOR NO KEY UPDATE`,
+    'accounts.hold_user',
+  );
+  // Links before sessions: one that is being used is waited for, and its session is then seen.
+  await db.execute(sql`DELETE FROM login_token WHERE customer_id = ${customerId} AND user_id = ${userId}`);
   await db.execute(sql`
     UPDATE api_token SET revoked_at = now()
      WHERE customer_id = ${customerId} AND user_id = ${userId} AND kind IN ('login', 'session')
        AND revoked_at IS NULL AND id IS DISTINCT FROM ${tokenId ?? null}::bigint`);
-  await db.execute(sql`DELETE FROM login_token WHERE customer_id = ${customerId} AND user_id = ${userId}`);
 }

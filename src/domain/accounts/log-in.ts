@@ -136,11 +136,15 @@ async function rehashed(ctx: Context, { customerId, userId, passwordHash }: User
 async function issueLoginToken(ctx: Context, user: User): Promise<{ token: string }> {
   const { customerId, userId, passwordHash } = user;
   return inTransaction(ctx, async ({ db }) => {
-    // Whoever changes the password ends all tokens: none may slip in behind that.
+    // Whoever changes the password or the second factor ends all tokens: none may slip in behind that.
     const [same] = await db.query(sql`
       SELECT 1 FROM app_user WHERE customer_id = ${customerId} AND id = ${userId} AND password_hash = ${passwordHash}
          FOR SHARE`);
     if (!same) throw wrongCredentials();
+    const [factor] = await db.query<{ secret: Buffer }>(sql`
+      SELECT sealed_secret AS secret FROM two_factor
+       WHERE customer_id = ${customerId} AND user_id = ${userId} AND confirmed_at IS NOT NULL`);
+    if (factor && !(user.secondFactor && factor.secret.equals(user.secondFactor))) throw codeRequired();
     await pruneLoginTokens(db, { customerId, userId });
     const name = `Login ${ctx.clock.now().toISOString().slice(0, 16).replace('T', ' ')}`;
     return insertApiToken(db, { customerId, userId, kind: 'login', name, scopes: [EVERY_SCOPE] });
