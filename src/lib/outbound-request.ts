@@ -2,6 +2,7 @@
  * The one way out to addresses that somebody else chose: public ones only (public-address.ts), over http and https on
  * their own ports, without redirects, bounded in time and size. Whoever fetches for a customer fetches through here.
  */
+import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { addressGuard } from './public-address.ts';
@@ -24,17 +25,18 @@ export interface Outbound {
 }
 
 const URL_LENGTH_MAX = 2_048;
+const TOO_SLOW = 'The address took too long to answer.';
 const PORTS = new Set(['', '80', '443']);
 
 /** Asks for `text` and answers when the headers of a 200 are there. Throws an Error whose message is for whoever chose it. */
 export async function openOutbound(text: string, options: OutboundOptions): Promise<Outbound> {
   const url = readUrl(text);
   const guard = addressGuard(options.allowed);
-  const refusal = await guard.refusal(url.hostname);
+  const signal = AbortSignal.timeout(options.timeoutMs);
+  const refusal = await Promise.race([guard.refusal(url.hostname), lapsed(signal)]);
   if (refusal) throw new Error(refusal);
   if (!PORTS.has(url.port) && !options.allowed.some((entry) => entry.toLowerCase() === bareHost(url)))
     throw new Error('Only the ports 80 and 443 can be asked.');
-  const signal = AbortSignal.timeout(options.timeoutMs);
   const answer = await ask(url, { signal, lookup: guard.lookup });
   if (answer.statusCode !== 200) {
     answer.destroy();
@@ -67,6 +69,12 @@ function bareHost({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '').toLowerCase();
 }
 
+/** A look-up cannot be called back; nobody waits for it any longer. */
+async function lapsed(signal: AbortSignal): Promise<string> {
+  if (!signal.aborted) await once(signal, 'abort');
+  return TOO_SLOW;
+}
+
 function ask(
   url: URL,
   { signal, lookup }: { signal: AbortSignal; lookup: http.RequestOptions['lookup'] },
@@ -81,9 +89,7 @@ function ask(
       headers: { Accept: '*/*', 'Accept-Encoding': 'identity', 'User-Agent': 'Mailwright' },
     });
     req.on('response', resolve);
-    req.on('error', (error) =>
-      reject(new Error(signal.aborted ? 'The address took too long to answer.' : error.message)),
-    );
+    req.on('error', (error) => reject(new Error(signal.aborted ? TOO_SLOW : error.message)));
     req.end();
   });
 }

@@ -11,6 +11,9 @@ import ipaddr from 'ipaddr.js';
 // Public by its range, but answers with the secrets of the machine in one large cloud.
 const CLOUD_PLATFORM_ADDRESS = '168.63.129.16';
 
+// All that is given out of IPv6 for the public lies in there; what lies outside may stand for an IPv4 address, or nothing.
+const GLOBAL_IPV6: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
+
 export interface AddressGuard {
   /** Why this host (name or address) may not be reached now, as a sentence; undefined when it may. */
   refusal(host: string): Promise<string | undefined>;
@@ -55,6 +58,7 @@ export function addressGuard(allowed: readonly string[] = []): AddressGuard {
 export function isPublicAddress(text: string): boolean {
   const address = parsed(text);
   if (!address || address.range() !== 'unicast') return false;
+  if (address instanceof ipaddr.IPv6 && !address.match(GLOBAL_IPV6)) return false;
   const plain = address.toString();
   return plain !== CLOUD_PLATFORM_ADDRESS && !ownAddresses().has(plain);
 }

@@ -1,0 +1,49 @@
+/**
+ * C10: connections to hosts that somebody else chose are opened in one place. Whoever needs another module of the
+ * network has to be listed here, with why that is no way around the guard.
+ */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { isProduct, readProject } from './project-files.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const NETWORK = /^(?:node:)?(?:http|https|http2|net|tls|dns|dns\/promises|dgram|undici|axios|got|node-fetch|ws)$/;
+
+/** File to why. Type imports need no entry. */
+const ALLOWED: Readonly<Record<string, string>> = {
+  'src/lib/outbound-request.ts': 'the one way out',
+  'src/lib/public-address.ts': 'the guard itself: it resolves names',
+  'src/http/http-server.ts': 'listens',
+  'src/http/client-address.ts': 'compares addresses',
+  'src/domain/tracking/machine-visitor.ts': 'compares addresses',
+  'src/db/free-port.ts': 'listens for a moment',
+  'plugins/mailwright/smtp/dial.ts': 'connects with the look-up of the guard, which it is given',
+};
+/** Files that make sockets of connections that came in. */
+const SOCKETS = /^src\/schema\//;
+
+const product = readProject(root).filter((file) => isProduct(file) || file.path.startsWith('plugins/'));
+
+test('modules of the network are used in listed files only', () => {
+  const found = product.flatMap((file) =>
+    file.imports
+      .filter(({ specifier, typeOnly }) => !typeOnly && NETWORK.test(specifier))
+      .filter(({ specifier }) => !(specifier === 'ws' && SOCKETS.test(file.path)))
+      .map(() => file.path),
+  );
+  expect([...new Set(found)].filter((file) => !(file in ALLOWED))).toEqual([]);
+  // A list that outlives its reasons protects nothing.
+  expect(Object.keys(ALLOWED).filter((file) => !found.includes(file))).toEqual([]);
+});
+
+test('nothing calls what the platform has of its own: fetch, WebSocket, EventSource', () => {
+  const calls = product
+    .filter((file) => !file.path.includes('/generated/'))
+    .filter((file) => {
+      const code = readFileSync(path.join(root, file.path), 'utf8').replace(/\/\*[^]*?\*\/|\/\/.*|'[^'\n]*'/g, '');
+      return /(?<![.\w])(?:globalThis\.)?fetch\(|new (?:WebSocket|EventSource)\(/.test(code);
+    })
+    .map((file) => file.path);
+  expect(calls).toEqual([]);
+});
