@@ -4,7 +4,7 @@ import type { Customer } from './customer.ts';
 
 type CustomerRow = Customer & Record<string, unknown>;
 
-/** The customer, or undefined; `lock` holds it until the transaction ends. */
+/** The customer, or undefined; `lock` holds it until the transaction ends (NO KEY: what refers to it must not wait). */
 export async function findCustomer(
   db: Queryable,
   by: { uid: string } | { emailKey: string },
@@ -19,7 +19,7 @@ export async function findCustomer(
            u.first_name AS "firstName", u.last_name AS "lastName"
       FROM customer c
       JOIN LATERAL (SELECT * FROM app_user u WHERE u.customer_id = c.id ORDER BY u.id LIMIT 1) u ON true
-     WHERE ${which} AND c.status <> 'deleting' ${options.lock ? sql`FOR UPDATE OF c` : empty}`);
+     WHERE ${which} AND c.status <> 'deleting' ${options.lock ? sql`FOR NO KEY UPDATE OF c` : empty}`);
   return customer;
 }
 

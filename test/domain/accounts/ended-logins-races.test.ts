@@ -1,10 +1,12 @@
 /** No login slips in behind a change that ends all logins (hard cases E5, E6). */
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
+import { insertApiToken } from '../../../src/domain/accounts/api-token-store.ts';
 import { endOtherLogins } from '../../../src/domain/accounts/end-other-logins.ts';
 import { logIn } from '../../../src/domain/accounts/log-in.ts';
 import { createLoginLink, useLoginLink } from '../../../src/domain/accounts/login-link.ts';
 import { hashPassword } from '../../../src/domain/accounts/password.ts';
+import { disableCustomer } from '../../../src/domain/accounts/set-customer-status.ts';
 import { viewerOf } from '../../../src/domain/context.ts';
 import { createTenant } from '../../support/tenant.ts';
 import { createTestContext } from '../../support/test-context.ts';
@@ -53,4 +55,27 @@ test('a login without a code is refused when the second factor is switched on me
     await Promise.race([login, untilOneWaits()]);
   });
   expect(await login).toMatchObject({ code: 'TWO_FACTOR_CODE_REQUIRED' });
+});
+
+test('a customer is disabled while one of its users logs in, and neither fails', async () => {
+  const ctx = await createTenant(base);
+  const { customerId, userId } = viewerOf(ctx);
+  const [customer] = await base.db.query<{ uid: string }>(sql`SELECT uid FROM customer WHERE id = ${customerId}`);
+  const house = await createTenant(base);
+  let disabling: Promise<unknown> = Promise.resolve();
+  await base.database.transaction(async (tx) => {
+    await tx.query(sql`SELECT 1 FROM app_user WHERE customer_id = ${customerId} AND id = ${userId} FOR SHARE`);
+    disabling = disableCustomer(
+      { ...house, viewer: { ...viewerOf(house), isAdmin: true } },
+      { uid: customer?.uid ?? '' },
+    );
+    disabling.catch(() => undefined);
+    await untilOneWaits();
+    await insertApiToken(tx, { customerId, userId, kind: 'login', name: 'Login', scopes: ['*'] });
+  });
+  await disabling;
+  const left = await base.db.query(
+    sql`SELECT 1 FROM api_token WHERE customer_id = ${customerId} AND kind = 'login' AND revoked_at IS NULL`,
+  );
+  expect(left).toHaveLength(0);
 });
