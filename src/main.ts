@@ -1,6 +1,6 @@
 /** The program: settings, then the app for the asked roles, then wait, then stop. */
 import { createAppLog } from './app/app-log.ts';
-import { printBanner } from './app/banner.ts';
+import { printBanner, printCredentials } from './app/banner.ts';
 import { startApp } from './app/start-app.ts';
 import { waitForStop } from './app/shutdown.ts';
 import { ConfigError, loadConfig } from './config/load-config.ts';
@@ -10,7 +10,7 @@ const startedAt = performance.now();
 try {
   const settings = loadConfig(process.env);
   const log = createAppLog(settings);
-  const starting = startApp(settings, log);
+  const starting = startApp(settings, log, printCredentials);
   // Asked to stop while still starting: what comes up is taken down again.
   const stopped = waitForStop(log, () => starting.then((app) => app.stop()));
   printBanner(await starting, performance.now() - startedAt);

@@ -1,31 +1,33 @@
-/** What a newcomer reads after the start: where everything is, and, once, how to get in. Under 15 lines. */
+/** What a newcomer reads at the start: once, how to get in; then where everything is. Under 15 lines together. */
 import type { Bootstrapped } from '../domain/accounts/bootstrap-installation.ts';
 
 export interface BannerFacts {
   readonly baseUrl: string;
   readonly roles: readonly string[];
-  readonly adminEmail: string;
-  readonly bootstrapped: Bootstrapped | null;
   /** null: the inbox does not run. */
   readonly inboxPort: number | null;
+}
+
+/** What was made on the first start and cannot be shown again. What the operator chose is not repeated. */
+export function printCredentials({ email, password, apiToken }: Bootstrapped): void {
+  const lines = [
+    `  Administrator     ${email}`,
+    ...(password ? [`  Password          ${password}   (shown once: keep it)`] : []),
+    ...(apiToken ? [`  API token         ${apiToken}   (shown once: keep it)`] : []),
+  ];
+  console.log(`\n${lines.join('\n')}`);
 }
 
 export function printBanner(facts: BannerFacts, startedInMs: number): void {
   console.log(`\n${bannerLines(facts, startedInMs).join('\n')}\n`);
 }
 
-function bannerLines(
-  { baseUrl, roles, adminEmail, bootstrapped, inboxPort }: BannerFacts,
-  startedInMs: number,
-): string[] {
+function bannerLines({ baseUrl, roles, inboxPort }: BannerFacts, startedInMs: number): string[] {
   const seconds = (startedInMs / 1_000).toFixed(1);
   if (!roles.includes('web')) return [`Mailwright (${roles.join(', ')}) is working; started in ${seconds} s.`];
   return [
     `Mailwright is ready at ${baseUrl} (${seconds} s)`,
     '',
-    `  Administrator     ${bootstrapped?.email ?? adminEmail}`,
-    ...(bootstrapped?.password ? [`  Password          ${bootstrapped.password}   (shown once: keep it)`] : []),
-    ...(bootstrapped?.apiToken ? [`  API token         ${bootstrapped.apiToken}   (shown once: keep it)`] : []),
     `  GraphQL explorer  ${baseUrl}/graphql`,
     `  REST reference    ${baseUrl}/docs  (the API itself: ${baseUrl}/api/v1)`,
     ...(inboxPort === null

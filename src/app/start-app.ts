@@ -6,7 +6,7 @@ import path from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import { freePort } from '../db/free-port.ts';
 import { openNotifications } from '../db/listen.ts';
-import { bootstrapInstallation } from '../domain/accounts/bootstrap-installation.ts';
+import { bootstrapInstallation, type Bootstrapped } from '../domain/accounts/bootstrap-installation.ts';
 import type { Context } from '../domain/context.ts';
 import { makePartitions } from '../domain/delivery/make-partitions.ts';
 import { flushAnnouncements } from '../domain/statistics/announce-campaign-change.ts';
@@ -29,18 +29,28 @@ export interface App extends BannerFacts {
 
 const PLUGINS = path.join(import.meta.dirname, '..', '..', 'plugins');
 
-/** Starts what the settings ask for. When something fails, what was up already is taken down before this throws. */
-export async function startApp(settings: Settings, log: Log): Promise<App> {
+/**
+ * Starts what the settings ask for. When something fails, what was up already is taken down before this throws. `tell`
+ * hears of credentials the moment they exist: a start that fails later must not keep them to itself.
+ */
+export async function startApp(
+  settings: Settings,
+  log: Log,
+  tell: (made: Bootstrapped) => void = () => undefined,
+): Promise<App> {
   const closers = new AsyncDisposableStack();
   try {
-    return await compose(settings, log, closers);
+    return await compose(settings, { log, tell, closers });
   } catch (error) {
     await closers.disposeAsync();
     throw error;
   }
 }
 
-async function compose(settings: Settings, log: Log, closers: AsyncDisposableStack): Promise<App> {
+async function compose(
+  settings: Settings,
+  { log, tell, closers }: { log: Log; tell: (made: Bootstrapped) => void; closers: AsyncDisposableStack },
+): Promise<App> {
   const port = settings.PORT || (await freePort());
   const opened = await openMigratedDatabase(settings, log);
   closers.defer(() => opened.close());
@@ -65,6 +75,7 @@ async function compose(settings: Settings, log: Log, closers: AsyncDisposableSta
     password: settings.ADMIN_PASSWORD,
     apiToken: settings.ADMIN_API_TOKEN,
   });
+  if (bootstrapped) tell(bootstrapped);
   closers.defer(() => flushAnnouncements(ctx));
   const notifications = openNotifications(database.url, log);
   closers.defer(() => notifications.close());
@@ -80,8 +91,6 @@ async function compose(settings: Settings, log: Log, closers: AsyncDisposableSta
     ctx,
     baseUrl: installation.baseUrl,
     roles: settings.ROLES,
-    adminEmail: settings.ADMIN_EMAIL,
-    bootstrapped,
     inboxPort: inbox.port,
     stop: () => closers.disposeAsync(),
   };

@@ -18,7 +18,7 @@ const roleList = z
       .map((role) => role.trim())
       .filter(Boolean),
   )
-  .pipe(z.array(z.enum(roles)).min(1));
+  .pipe(z.array(z.enum(roles)).min(1, 'must name a role'));
 
 const words = z.string().transform((text) =>
   text
@@ -26,7 +26,16 @@ const words = z.string().transform((text) =>
     .map((word) => word.trim())
     .filter(Boolean),
 );
-const proxies = words.pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])));
+const address = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
+  error: ({ input }) => `must be addresses and networks (CIDR), and ${JSON.stringify(input)} is neither`,
+});
+const proxies = words.pipe(z.array(address));
+/** A name has no slash, no port, and a letter in its last part (RFC 3696 2): what looks like an address must be one. */
+const HOST_NAME = /^(?=.{1,253}$)([\w-]{1,63}\.)*(?!\d+$)[\w-]{1,63}\.?$/;
+const host = z.string().refine((text) => address.safeParse(text).success || HOST_NAME.test(text), {
+  error: ({ input }) => `must be hosts, addresses and networks (CIDR), and ${JSON.stringify(input)} is none`,
+});
+const hosts = words.pipe(z.array(host));
 
 const rateLimit = z.string().transform((text, context) => {
   const limit = text === '' ? null : parseRateLimit(text);
@@ -39,7 +48,9 @@ const rateLimit = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-const url = z.url({ protocol: /^https?$/ }).transform((text) => text.replace(/\/+$/, ''));
+const url = z
+  .url({ protocol: /^https?$/, error: 'must be an address that begins with http:// or https://' })
+  .transform((text) => text.replace(/\/+$/, ''));
 
 export const settings = {
   PORT: { schema: port, default: '3000', about: 'TCP port of the web server; 0 takes a free one.' },
@@ -71,7 +82,7 @@ export const settings = {
     about: 'The same for requests without a valid token, by address. Empty: as `RATE_LIMIT`.',
   },
   OUTBOUND_ALLOW_HOSTS: {
-    schema: words,
+    schema: hosts,
     default: '',
     about:
       'Private hosts and networks (CIDR) that may be reached for customers, comma-separated; all other private addresses are refused.',

@@ -2,11 +2,14 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
 import { freePort } from '../../src/db/free-port.ts';
 import { isAlive } from '../../src/lib/is-alive.ts';
+import { createTestDatabase } from '../support/test-database.ts';
 
 const MAIN = path.resolve('src/main.ts');
 // Where the user that the database runs as may go; a temporary folder of a sandbox may be closed to it.
@@ -130,6 +133,8 @@ describe('npm start', () => {
       ADMIN_PASSWORD: 'short',
       LOG_LEVEL: 'loud',
       DATABASE_URL: 'mysql://user:hunter2@db/x',
+      OUTBOUND_ALLOW_HOSTS: 'relay.internal,10.0.0.0/99',
+      TRUSTED_PROXIES: '10.0.0.1,proxy',
     };
     const { status, stderr } = spawnSync(process.execPath, [MAIN], {
       env: { ...environment, ...settings },
@@ -137,6 +142,8 @@ describe('npm start', () => {
     });
     expect(status).toBe(1);
     for (const name of Object.keys(settings)) expect(stderr).toContain(`${name}:`);
+    expect(stderr).toContain('"10.0.0.0/99" is none');
+    expect(stderr).toContain('"proxy" is neither');
     expect(stderr).not.toMatch(/short\b|hunter2/);
   });
 
@@ -150,6 +157,26 @@ describe('npm start', () => {
     expect(stderr).toMatch(/DATABASE_URL cannot be used.*leave DATABASE_URL empty/s);
     expect(stderr).not.toContain('secret@');
   });
+
+  it('shows the secrets even when the first start fails afterwards', async () => {
+    const { url } = await createTestDatabase();
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = z.object({ port: z.number() }).parse(taken.address());
+    const own = { DATABASE_URL: url, APP_SECRET: 's'.repeat(40) };
+    const { status, stdout } = spawnSync(process.execPath, [MAIN], {
+      env: { ...environment, ...own, PORT: String(port) },
+      encoding: 'utf8',
+    });
+    taken.close();
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/Password +\S{12,}/);
+    const [, token = ''] = /API token +(\w{60})/.exec(stdout) ?? [];
+    const running = await start(own);
+    expect(running.banner).not.toMatch(/Password|API token/);
+    expect(await me(running.url, token)).toBe(200);
+    await running.end('SIGTERM');
+  }, 120_000);
 
   it('says what to do when the port is taken', async () => {
     const running = await start();
