@@ -103,7 +103,7 @@ export function failureAnswer(failure: Failure, nameOf: (path: string) => string
 export function graphqlErrorAnswer(error: OperationError, nameOf: (path: string) => string): RestError | undefined {
   const { type, code, fields, retryAfterSeconds } = error.extensions ?? {};
   if (code === UNAVAILABLE) return unavailableAnswer();
-  if (code === BAD_REQUEST) return invalid({ input: [error.message] });
+  if (code === BAD_REQUEST) return invalid(misfit(error.message, nameOf));
   if (typeof type !== 'string' || !isFailureName(type)) return undefined;
   const failure: Failure = {
     __typename: type,
@@ -116,6 +116,13 @@ export function graphqlErrorAnswer(error: OperationError, nameOf: (path: string)
     ...(typeof retryAfterSeconds === 'number' ? { retryAfterSeconds } : {}),
   };
   return failureAnswer(failure, nameOf);
+}
+
+/** What the schema says of a value deep in a parameter, as `Variable "$input" has invalid value at .rule.all[0]: ...`. */
+function misfit(message: string, nameOf: (path: string) => string): FieldErrors {
+  const [, place, text] = /^Variable "\$\w+" has invalid value at \.([\w.[\]]{1,500}): (.*)$/s.exec(message) ?? [];
+  if (place === undefined || text === undefined) return { input: [message] };
+  return { [nameOf(place.replace(/\[(\d+)\]/g, '.$1'))]: [text] };
 }
 
 /** A service behind us is away for the moment. */

@@ -54,10 +54,11 @@ function expected(cause: ExpectedError, error: unknown): GraphQLError {
   return new GraphQLError(cause.message, { ...placeOf(error), extensions });
 }
 
-/** Thrown on purpose for the client: by the parser, by validation, by a scalar, by a limit. */
+/** Thrown on purpose for the client: by the parser, by validation, by a scalar, by a limit. Only the outer one says where. */
 function mistake(cause: GraphQLError, error: unknown): GraphQLError {
   const extensions = { code: 'BAD_REQUEST', ...cause.extensions };
-  return new GraphQLError(shortened(cause.message.replace(SUGGESTION, '')), { ...placeOf(error), extensions });
+  const { message } = error instanceof GraphQLError ? error : cause;
+  return new GraphQLError(shortened(message.replace(SUGGESTION, '')), { ...placeOf(error), extensions });
 }
 
 function shortened(message: string): string {

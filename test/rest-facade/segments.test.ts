@@ -85,6 +85,16 @@ describe('a segment', () => {
     expect((await create({ name: 'X', rule: { all: VIPS } })).status).toBe(201);
   });
 
+  test.each([
+    [{ bogus: 1 }, 'rule', 'bogus'],
+    [{ all: [{ status: ['subscribed'] }, { email: { is: 3 } }] }, 'rule.all.1.email.is', 'non string'],
+    [{ field: { tag: 'AGE', number: { gte: 'x' } } }, 'rule.field.number.gte', 'x'],
+    [{ status: ['nobody'] }, 'rule.status.0', 'nobody'],
+  ])('says where %j does not fit the schema', async (rule, place, said) => {
+    const answer = await create({ name: 'X', rule });
+    expect(answer).toMatchObject({ status: 422, body: { errors: { [place]: [expect.stringContaining(said)] } } });
+  });
+
   test('takes a deeply nested rule as a text', async () => {
     const nested = (levels: number): object => (levels === 0 ? VIPS : { all: [nested(levels - 1)] });
     expect((await create({ name: 'Deep', rule: JSON.stringify(nested(10)) })).status).toBe(201);
