@@ -38,11 +38,15 @@ export async function isDeleting(db: Queryable, customerId: bigint): Promise<boo
   return (await db.query(sql`SELECT 1 FROM customer WHERE id = ${customerId} AND status = 'deleting'`)).length > 0;
 }
 
-/** Plain tables and single partitions, those that refer to others first. The audit trail has a rule of its own. */
+/**
+ * Plain tables and single partitions, those that refer to others first; before them what no foreign key reaches, because
+ * triggers would take it along with a campaign or a list, all in one piece. The audit trail has a rule of its own.
+ */
 async function tenantTables(db: Queryable): Promise<readonly string[]> {
   const rows = await db.query<{ name: string }>(sql`
     WITH RECURSIVE tenant AS (
-      SELECT c.oid, format('%I.%I', n.nspname, c.relname) AS name
+      SELECT c.oid, format('%I.%I', n.nspname, c.relname) AS name,
+             EXISTS (SELECT 1 FROM pg_constraint k WHERE k.contype = 'f' AND c.oid IN (k.conrelid, k.confrelid)) AS is_bound
         FROM pg_class c
         JOIN pg_namespace n ON n.oid = c.relnamespace
         JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'customer_id' AND NOT a.attisdropped
@@ -54,7 +58,8 @@ async function tenantTables(db: Queryable): Promise<readonly string[]> {
         JOIN pg_constraint k ON k.confrelid = l.oid AND k.contype = 'f' AND k.conrelid <> k.confrelid
        WHERE l.depth < ${LEVELS_MAX}::int
     )
-    SELECT t.name FROM tenant t JOIN level l USING (oid) GROUP BY t.oid, t.name ORDER BY max(l.depth) DESC, t.name`);
+    SELECT t.name FROM tenant t JOIN level l USING (oid)
+     GROUP BY t.oid, t.name, t.is_bound ORDER BY t.is_bound, max(l.depth) DESC, t.name`);
   return rows.map(({ name }) => name);
 }
 
