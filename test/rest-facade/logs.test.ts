@@ -122,7 +122,7 @@ test('a log of many pages has every event once, in order, in one statement a pag
     .slice(1, -1)
     .map((line) => Number(line.split('/').at(-1)?.split(',')[0]));
   expect(urls).toEqual(Array.from({ length: events }, (_, n) => n + 1));
-  expect(statements.filter((text) => text.includes('hot.click_event'))).toHaveLength(3);
+  expect(statements.filter((text) => text.includes('hot.click_event'))).toHaveLength(13);
   const json = await download(tenant, seeded.campaignUid, 'click', '?type=json');
   expect((json.body as unknown[]).length).toBe(events);
 });
@@ -133,7 +133,7 @@ test(
   async () => {
     const { tenant, seeded } = await world(1);
     const { customerId, campaignId, campaignUid } = seeded;
-    const [pages, rowsOfPage] = [16, 5_000];
+    const [pages, rowsOfPage] = [80, 1_000];
     await db.execute(sql`
     INSERT INTO hot.open_event (at, customer_id, campaign_id, subscriber_id, user_agent)
     SELECT now() - make_interval(secs => n), ${customerId}, ${campaignId}, ${seeded.subscriberIds[0]}, repeat('x', 500)

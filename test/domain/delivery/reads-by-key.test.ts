@@ -5,6 +5,7 @@
 import { expect, test } from 'vitest';
 import { sql, type Queryable } from '../../../src/db/database.ts';
 import { settle } from '../../../src/domain/delivery/ledger-store.ts';
+import { readCampaignLog } from '../../../src/domain/tracking/campaign-log.ts';
 import { trackingLogPage } from '../../../src/domain/tracking/tracking-log.ts';
 import { newUid } from '../../../src/lib/ids.ts';
 import { seedCampaign } from '../../support/audience-rows.ts';
@@ -79,6 +80,26 @@ test('a page of the tracking log reads a page, also the tenth', async () => {
       afterId = rows.at(-1)?.subscriberId ?? 0n;
     }
     expect(await rowsRead(tx, 'delivery_2')).toBeLessThanOrEqual(1_100);
+  });
+});
+
+test('a page of the open log reads a page, also the tenth', async () => {
+  const campaign = {
+    ...key,
+    id: key.campaignId,
+    uid: large.campaignUid,
+    listId: large.listId,
+    fromEmail: 'a@b.example',
+  };
+  const { installation } = ctx;
+  let after: string | null = null;
+  await database.transaction(async (tx) => {
+    for (let no = 0; no < 10; no++) {
+      const page = await readCampaignLog({ db: tx, installation }, campaign, { log: 'open', after, limit: 100 });
+      expect(page.rows).toHaveLength(100);
+      after = page.cursor;
+    }
+    expect(await rowsRead(tx, 'open_event_2')).toBeLessThanOrEqual(1_100);
   });
 });
 
