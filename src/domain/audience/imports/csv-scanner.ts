@@ -58,6 +58,8 @@ export class CsvScanner {
   line: number;
   lines = 0;
   isBroken = false;
+  /** The record is no record but more of the line before, which was too long to be held. */
+  continues = false;
   /** The record is ASCII, or lies in a piece that is all well-formed UTF-8. */
   isSound = true;
 
@@ -104,6 +106,8 @@ export class CsvScanner {
       end = BROKEN;
     }
     this.line += this.lines;
+    this.continues = this.#isCut;
+    this.#isCut = false;
     this.lines = this.#breaks;
     this.isBroken = end === BROKEN;
     if (end === BROKEN) end = this.#endOfLine(start);
@@ -126,6 +130,7 @@ export class CsvScanner {
   }
 
   #breaks = 0;
+  #isCut = false;
 
   /** Only the first line is lost: what follows it is read as if the quote had not been there. */
   #endOfLine(start: number): number {
@@ -133,6 +138,7 @@ export class CsvScanner {
     while (end < this.bytes.length && this.bytes[end] !== LF && this.bytes[end] !== CR) end++;
     const hasEnd = end < this.bytes.length;
     this.lines = hasEnd || this.#isLast ? 1 : 0;
+    this.#isCut = this.lines === 0;
     return hasEnd ? this.#behindBreak(end) : end;
   }
 

@@ -60,6 +60,8 @@ export class ImportBatch {
   /** Takes in the scanner's record. */
   add(scanner: CsvScanner): void {
     this.end = scanner.end;
+    // Rejected with its beginning.
+    if (scanner.continues) return;
     if (this.#packer.pack(scanner, this.people)) return;
     const record = scanner.record();
     const person = this.#options.reader.read(record);
