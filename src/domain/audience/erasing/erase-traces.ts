@@ -60,10 +60,13 @@ async function customersOf(db: Queryable, customerId: bigint): Promise<bigint[]>
 
 async function isUnderWay(db: Queryable, { customerIds, subscriberIds }: Somebody): Promise<boolean> {
   const rows = await db.query(sql`
-    SELECT 1 FROM campaign c JOIN hot.delivery d
-        ON d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.planned_on = c.planned_on
-     WHERE c.customer_id = ANY (${[...customerIds]}::bigint[]) AND d.subscriber_id = ANY (${[...subscriberIds]}::bigint[])
-       AND d.state IN ('leased', 'sending') AND d.lease_expires_at > now() LIMIT 1`);
+    SELECT 1 FROM campaign c CROSS JOIN unnest(${[...subscriberIds]}::bigint[]) AS i (id)
+     WHERE c.customer_id = ANY (${[...customerIds]}::bigint[]) AND EXISTS (
+       SELECT 1 FROM hot.delivery d
+        WHERE d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.planned_on = c.planned_on AND d.subscriber_id = i.id
+          AND d.state IN ('leased', 'sending') AND d.lease_expires_at > now()
+       -- Keeps it a look-up by key.
+       OFFSET 0) LIMIT 1`);
   return rows.length > 0;
 }
 
