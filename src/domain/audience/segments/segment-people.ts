@@ -25,7 +25,7 @@ export interface SegmentSize {
 
 /** How many people the rule picks now: one statement. Throws `SEGMENT_TOO_SLOW`, `TOO_MANY_COUNTS`. */
 export async function countPeople(ctx: Context, { rule, ...list }: RuleOfList): Promise<SegmentSize> {
-  return readPeople(ctx, list.customerId, async ({ db, asOf }) => {
+  return readPeople(ctx, { customerId: list.customerId, rule }, async ({ db, asOf }) => {
     const [row] = await db.query<{ count: number }>(
       sql`SELECT count(*)::int AS count ${peopleOf(rule, { ...list, asOf })}`,
     );
@@ -48,7 +48,7 @@ export async function peopleByKey(
   { rule, ...list }: RuleOfList,
   window: PeopleWindow,
 ): Promise<Subscriber[]> {
-  return readPeople(ctx, list.customerId, async ({ db, asOf }) => {
+  return readPeople(ctx, { customerId: list.customerId, rule }, async ({ db, asOf }) => {
     const deadline = performance.now() + READING_SECONDS_MAX * 1_000;
     const found: Subscriber[] = [];
     let { after = 0n, before = ID_MAX } = window;
@@ -79,7 +79,7 @@ export async function peoplePage(
   { rule, ...list }: RuleOfList,
   { offset, limit }: { offset: number; limit: number },
 ): Promise<{ readonly nodes: readonly Subscriber[]; readonly total: number }> {
-  return readPeople(ctx, list.customerId, async ({ db, asOf }) => {
+  return readPeople(ctx, { customerId: list.customerId, rule }, async ({ db, asOf }) => {
     const people = peopleOf(rule, { ...list, asOf });
     const [row] = await db.query<{ count: number }>(sql`SELECT count(*)::int AS count ${people}`);
     const total = row?.count ?? 0;

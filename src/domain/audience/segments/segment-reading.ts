@@ -6,6 +6,7 @@ import { sql, type Queryable } from '../../../db/database.ts';
 import { createGate } from '../../../lib/gate.ts';
 import type { Context } from '../../context.ts';
 import { segmentTooSlow, tooManyCounts } from './segment-errors.ts';
+import type { SegmentRule } from './segment.ts';
 
 /** Most rules over a million people take a second or some (decision record 0072); who waits longer is gone. */
 export const READING_SECONDS_MAX = 20;
@@ -15,7 +16,14 @@ const QUERY_CANCELED = '57014';
 const gate = createGate({ runningMax: 2, totalMax: 4, waitingMax: 20 });
 
 /** A set of a million people is grouped in memory; a campaign's slice needs a hundredth of it. */
-const WORK_MEMORY = '32MB';
+const SET_MEMORY_KB = 32_768;
+/** All sets of one statement: a rule of a hundred of them must not take the memory of the machine. */
+const STATEMENT_MEMORY_KB = 524_288;
+
+/** What each of so many sets may take (`work_mem`). */
+export function setMemoryKb(sets: number): number {
+  return Math.min(SET_MEMORY_KB, Math.floor(STATEMENT_MEMORY_KB / Math.max(1, sets)));
+}
 
 export interface Reading {
   readonly db: Queryable;
@@ -29,21 +37,21 @@ export interface Reading {
  */
 export async function readPeople<T>(
   ctx: Context,
-  customerId: bigint,
+  { customerId, rule }: { readonly customerId: bigint; readonly rule: SegmentRule },
   read: (reading: Reading) => Promise<T>,
 ): Promise<T> {
-  const passed = await gate.pass(String(customerId), () => readWithLimits(ctx, read));
+  const passed = await gate.pass(String(customerId), () => readWithLimits(ctx, rule, read));
   if (!passed) throw tooManyCounts();
   return passed.result;
 }
 
-async function readWithLimits<T>(ctx: Context, read: (reading: Reading) => Promise<T>): Promise<T> {
+async function readWithLimits<T>(ctx: Context, rule: SegmentRule, read: (reading: Reading) => Promise<T>): Promise<T> {
   try {
     return await ctx.database.transaction(async (db) => {
       const [row] = await db.query<{ asOf: Date }>(
         sql`SELECT set_config('statement_timeout', ${String(READING_SECONDS_MAX * 1_000)}, true), now() AS "asOf"`,
       );
-      await joinByPasses(db);
+      await joinByPasses(db, conditionsOf(rule));
       return read({ db, asOf: row?.asOf ?? ctx.clock.now() });
     });
   } catch (error) {
@@ -53,16 +61,22 @@ async function readWithLimits<T>(ctx: Context, read: (reading: Reading) => Promi
   }
 }
 
+/** Each condition is one set at most. */
+function conditionsOf(rule: SegmentRule): number {
+  const inner = 'all' in rule ? rule.all : 'any' in rule ? rule.any : 'none' in rule ? rule.none : undefined;
+  return inner ? inner.reduce((sum, one) => sum + conditionsOf(one), 0) : 1;
+}
+
 /**
  * Until the transaction ends, sets are joined in one pass each. Statistics lag behind tables that grow as fast as
  * these: a plan that takes a set for tiny would read all of it again for every person. Every set is
  * asked of the same people, so there is no better order of joins to be looked for, which takes half a second for twenty
  * of them; and compiling such statements to machine code costs more than it saves.
  */
-export async function joinByPasses(db: Queryable): Promise<void> {
+export async function joinByPasses(db: Queryable, sets = 1): Promise<void> {
   await db.query(
     sql`SELECT set_config('enable_nestloop', 'off', true), set_config('join_collapse_limit', '1', true), set_config('jit', 'off', true),
-               set_config('work_mem', ${WORK_MEMORY}, true),
+               set_config('work_mem', ${`${setMemoryKb(sets)}kB`}, true),
                set_config('timezone', 'UTC', true)`,
   );
 }
