@@ -1,6 +1,8 @@
 /** A house with plans, customers and a clock that stands still, for tests of money. */
 import { sql } from '../../src/db/database.ts';
+import { changePlan } from '../../src/domain/billing/change-plan.ts';
 import { createPlan } from '../../src/domain/billing/create-plan.ts';
+import { recordPayment } from '../../src/domain/billing/pay-invoice.ts';
 import type { Plan, PlanInput } from '../../src/domain/billing/plan.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { createTenant } from './tenant.ts';
@@ -55,6 +57,14 @@ export async function openBillingWorld(at: string): Promise<BillingWorld> {
     },
     rows: (statement) => base.db.query(statement),
   };
+}
+
+/** A new customer who chose this plan, and has paid for it where it costs anything. */
+export async function customerWith(world: BillingWorld, { uid: planUid }: Plan) {
+  const customer = await world.newCustomer();
+  const { due } = await changePlan(customer.ctx, { planUid });
+  if (due) await recordPayment(world.admin, { invoiceUid: due.uid });
+  return customer;
 }
 
 export interface Told {

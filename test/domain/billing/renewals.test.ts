@@ -12,6 +12,7 @@ import { crontab } from '../../../src/workers/crontab.ts';
 import { renewSubscriptionsTask } from '../../../src/workers/tasks/renew-subscriptions.ts';
 import {
   creditOf,
+  customerWith,
   eventsOf,
   historyOf,
   invoicesOf,
@@ -40,19 +41,12 @@ async function tick(at: string): Promise<number> {
   return moved;
 }
 
-async function customerWith(plan: typeof paid) {
-  const customer = await world.newCustomer();
-  const { due } = await changePlan(customer.ctx, { planUid: plan.uid });
-  if (due) await recordPayment(admin, { invoiceUid: due.uid });
-  return customer;
-}
-
 const endOf = async (customerId: bigint) =>
   (await subscriptionsOf(world, customerId)).at(-1)?.periodEndsAt?.toISOString().slice(0, 10);
 
 describe('nobody pays', () => {
   test('a free plan goes on, on the last day of the month where the month is short', async () => {
-    const customer = await customerWith(free);
+    const customer = await customerWith(world, free);
     expect(await tick('2026-02-28T09:59:59.000Z')).toBe(0);
     for (const [at, next] of [
       ['2026-02-28T10:00:00.000Z', '2026-03-31'],
@@ -67,7 +61,7 @@ describe('nobody pays', () => {
   });
 
   test('missed periods are caught up one by one, and a second run finds nothing', async () => {
-    const customer = await customerWith(free);
+    const customer = await customerWith(world, free);
     expect(await tick('2027-01-31T10:00:00.000Z')).toBe(1);
     expect(await endOf(customer.id)).toBe('2027-02-28');
     expect((await eventsOf(world, customer.id)).filter((event) => event === 'renewed')).toHaveLength(12);
@@ -85,7 +79,7 @@ describe('nobody pays', () => {
 
 describe('a paid plan', () => {
   test('gets an invoice when its period ends, and goes on from there when it is paid', async () => {
-    const customer = await customerWith(paid);
+    const customer = await customerWith(world, paid);
     expect(await tick('2026-02-28T10:00:00.000Z')).toBe(1);
     expect((await invoicesOf(world, customer.id)).at(-1)).toMatchObject({
       kind: 'renewal',
@@ -100,7 +94,7 @@ describe('a paid plan', () => {
   });
 
   test('ends when nobody paid within the days of grace', async () => {
-    const customer = await customerWith(paid);
+    const customer = await customerWith(world, paid);
     await tick('2026-02-28T10:00:00.000Z');
     expect(await tick('2026-03-07T09:59:59.000Z')).toBe(0);
     expect(await tick('2026-03-07T10:00:00.000Z')).toBe(1);
@@ -115,7 +109,7 @@ describe('a paid plan', () => {
   });
 
   test('does not end while an administrator has a claim to look at, and does when it is rejected', async () => {
-    const customer = await customerWith(paid);
+    const customer = await customerWith(world, paid);
     await tick('2026-02-28T10:00:00.000Z');
     const invoiceUid = (await invoicesOf(world, customer.id)).at(-1)?.uid ?? '';
     const claim = await claimPayment(customer.ctx, { invoiceUid });
@@ -126,7 +120,7 @@ describe('a paid plan', () => {
   });
 
   test('is billed once for each missed period, one after the other, each with its own grace', async () => {
-    const customer = await customerWith(paid);
+    const customer = await customerWith(world, paid);
     const starts: (string | undefined)[] = [];
     for (let no = 0; no < 3; no++) {
       await tick('2026-05-15T00:00:00.000Z');
@@ -141,7 +135,7 @@ describe('a paid plan', () => {
   });
 
   test('is renewed from credit when there is enough', async () => {
-    const customer = await customerWith(await world.newPlan('100.00'));
+    const customer = await customerWith(world, await world.newPlan('100.00'));
     await changePlan(customer.ctx, { planUid: paid.uid });
     expect(await creditOf(world, customer.id)).toBe(9000n);
     await tick('2026-02-28T10:00:00.000Z');
@@ -155,7 +149,7 @@ describe('a paid plan', () => {
   });
 
   test('gives the part of the credit back that it took, when it ends unpaid', async () => {
-    const customer = await customerWith(await world.newPlan('14.00'));
+    const customer = await customerWith(world, await world.newPlan('14.00'));
     await changePlan(customer.ctx, { planUid: paid.uid });
     await tick('2026-02-28T10:00:00.000Z');
     expect((await invoicesOf(world, customer.id)).at(-1)).toMatchObject({ total: 600n });
@@ -166,7 +160,7 @@ describe('a paid plan', () => {
 
   test('takes a new price and a new length with its next renewal', async () => {
     const plan = await world.newPlan('10');
-    const customer = await customerWith(plan);
+    const customer = await customerWith(world, plan);
     await updatePlan(admin, { uid: plan.uid, price: '120', frequencyUnit: 'year' });
     expect(await endOf(customer.id)).toBe('2026-02-28');
     await tick('2026-02-28T10:00:00.000Z');
@@ -177,7 +171,7 @@ describe('a paid plan', () => {
   });
 
   test('changed while its renewal is due begins where the old period ended', async () => {
-    const customer = await customerWith(paid);
+    const customer = await customerWith(world, paid);
     await tick('2026-02-28T10:00:00.000Z');
     world.setClock('2026-03-03T10:00:00.000Z');
     const larger = await world.newPlan('20.00');
@@ -188,7 +182,7 @@ describe('a paid plan', () => {
   });
 
   test('forgets a change of plan that nobody paid before the period ended', async () => {
-    const customer = await customerWith(free);
+    const customer = await customerWith(world, free);
     await changePlan(customer.ctx, { planUid: paid.uid });
     await tick('2026-02-28T10:00:00.000Z');
     expect(await subscriptionsOf(world, customer.id)).toMatchObject([{ status: 'active', planId: free.id }]);
@@ -198,7 +192,7 @@ describe('a paid plan', () => {
 
 describe('ends', () => {
   test('a cancelled one runs to the end of its period', async () => {
-    const customer = await customerWith(paid);
+    const customer = await customerWith(world, paid);
     const [subscription] = await subscriptionsOf(world, customer.id);
     await cancelSubscription(customer.ctx, { uid: subscription?.uid ?? '' });
     expect(await tick('2026-02-28T09:59:59.000Z')).toBe(0);
@@ -210,7 +204,7 @@ describe('ends', () => {
   });
 
   test('a set end is obeyed, within a period and after several', async () => {
-    const [early, late] = [await customerWith(free), await customerWith(free)];
+    const [early, late] = [await customerWith(world, free), await customerWith(world, free)];
     for (const [customer, endsAt] of [
       [early, '2026-02-10T00:00:00.000Z'],
       [late, '2026-04-15T00:00:00.000Z'],
@@ -237,7 +231,7 @@ describe('ends', () => {
 });
 
 test('the clock of the program does it every five minutes', async () => {
-  const customer = await customerWith(free);
+  const customer = await customerWith(world, free);
   expect(crontab).toContainEqual({ task: renewSubscriptionsTask.name, match: '*/5 * * * *' });
   world.setClock('2026-02-28T10:00:00.000Z');
   const helpers = { abortSignal: new AbortController().signal, workerId: 'test', attempt: 1 };
@@ -247,7 +241,7 @@ test('the clock of the program does it every five minutes', async () => {
 
 describe('bad days', () => {
   test('twenty clocks at once bill once', async () => {
-    const customers = await Promise.all(Array.from({ length: 5 }, () => customerWith(paid)));
+    const customers = await Promise.all(Array.from({ length: 5 }, () => customerWith(world, paid)));
     world.setClock('2026-02-28T10:00:00.000Z');
     await Promise.all(Array.from({ length: 20 }, () => renewSubscriptions({ ...admin, viewer: null })));
     for (const { id } of customers) {
@@ -258,7 +252,7 @@ describe('bad days', () => {
   });
 
   test('a crash at any statement leaves nothing half done, and the next run does it once', async () => {
-    const customer = await customerWith(free);
+    const customer = await customerWith(world, free);
     world.setClock('2026-04-15T00:00:00.000Z');
     let statements = 0;
     for (let crashAt = 1; ; crashAt++) {
@@ -290,7 +284,7 @@ describe('bad days', () => {
   });
 
   test('one that cannot be moved keeps none of the others waiting', async () => {
-    const [broken, whole] = [await customerWith(free), await customerWith(free)];
+    const [broken, whole] = [await customerWith(world, free), await customerWith(world, free)];
     await admin.db.execute(sql`UPDATE subscription SET anchor_at = NULL WHERE customer_id = ${broken.id}`);
     world.setClock('2026-02-28T10:00:00.000Z');
     expect(await renewSubscriptions({ ...admin, viewer: null })).toEqual({ moved: 1, failed: 1 });
@@ -298,7 +292,7 @@ describe('bad days', () => {
   });
 
   test('more than one page of them', async () => {
-    const customer = await customerWith(free);
+    const customer = await customerWith(world, free);
     await admin.db.execute(sql`
       WITH c AS (INSERT INTO customer (uid, name) SELECT md5(n::text), 'x' FROM generate_series(1, 250) n RETURNING id)
       INSERT INTO subscription (customer_id, uid, plan_id, status, anchor_at, anchor_amount, anchor_unit, period_no,

@@ -5,7 +5,14 @@ import { cancelSubscription, resumeSubscription } from '../../../src/domain/bill
 import { assignPlan } from '../../../src/domain/billing/create-subscription.ts';
 import { deletePlan } from '../../../src/domain/billing/delete-plan.ts';
 import { approvePayment, claimPayment, recordPayment, rejectPayment } from '../../../src/domain/billing/pay-invoice.ts';
-import { creditOf, eventsOf, invoicesOf, openBillingWorld, subscriptionsOf } from '../../support/billing-world.ts';
+import {
+  creditOf,
+  customerWith,
+  eventsOf,
+  invoicesOf,
+  openBillingWorld,
+  subscriptionsOf,
+} from '../../support/billing-world.ts';
 
 const START = '2026-01-01T00:00:00.000Z';
 const world = await openBillingWorld(START);
@@ -20,12 +27,7 @@ beforeEach(() => {
 });
 
 /** A customer who has paid for a plan, from the start. */
-async function payingCustomer() {
-  const customer = await world.newCustomer();
-  const { due } = await changePlan(customer.ctx, { planUid: small.uid });
-  await recordPayment(admin, { invoiceUid: due?.uid ?? '' });
-  return customer;
-}
+const payingCustomer = () => customerWith(world, small);
 
 describe('fifty at once', () => {
   const times = <T>(act: (no: number) => Promise<T>) =>

@@ -15,6 +15,7 @@ import { updateSubscription } from '../../../src/domain/billing/update-subscript
 import { allowanceOf } from '../../../src/domain/billing/allowance.ts';
 import {
   creditOf,
+  customerWith,
   eventsOf,
   historyOf,
   invoicesOf,
@@ -35,12 +36,7 @@ beforeEach(() => {
 });
 
 /** A customer who has paid for this plan, from the start. */
-async function payingCustomer(plan = small) {
-  const customer = await world.newCustomer();
-  const { due } = await changePlan(customer.ctx, { planUid: plan.uid });
-  await recordPayment(admin, { invoiceUid: due?.uid ?? '' });
-  return customer;
-}
+const payingCustomer = (plan = small) => customerWith(world, plan);
 
 describe('a first subscription', () => {
   test('to a free plan runs at once', async () => {
