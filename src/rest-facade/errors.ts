@@ -89,7 +89,8 @@ export function failureAnswer(failure: Failure, nameOf: (path: string) => string
     case 'UnauthenticatedError':
       return new RestError(401, { message }, { 'WWW-Authenticate': 'Bearer' });
     case 'ValidationError':
-      return invalid(renamed(failure.fields ?? [], nameOf), message);
+      // The fixed text of specification 7, whatever the schema says more.
+      return invalid(renamed(failure.fields ?? [], nameOf));
     case 'WrongStateError':
       return invalid({ status: [message] }, message);
     case 'RateLimitedError':
