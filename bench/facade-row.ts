@@ -60,13 +60,15 @@ if (values.bare === undefined) await main();
 else await serveBare(values.bare, BigInt(values.list));
 
 async function main(): Promise<void> {
+  // Before the database is started, which stays where its parent is.
+  hold(process.pid, 'other cores');
   const postgres = await startScratchPostgres(['fsync=on', 'autovacuum=on', 'shared_buffers=256MB']);
   const product = await startProduct(postgres.url, { ROLES: 'web' });
   let bare: { child: ChildProcess; port: number } | undefined;
   try {
     const { uid, id } = await makeList(postgres.url);
     bare = await startBare(postgres.url, id);
-    giveOneCore([product.pid, bare.child.pid ?? 0]);
+    for (const pid of [product.pid, bare.child.pid ?? 0]) hold(pid, 'first core');
     const targets: Target[] = [
       { name: 'bare SQL', pid: bare.child.pid ?? 0, method: 'GET', url: `http://127.0.0.1:${bare.port}/` },
       {
@@ -195,14 +197,14 @@ function askOnce({ method, url, body }: Target, agent: Agent): Promise<void> {
   });
 }
 
-/** The servers on the first core, whoever asks on the others; where the system cannot say so, they share. */
-function giveOneCore(servers: readonly number[]): void {
+/** Holds a process to the first core, or keeps it off that one; where the system cannot say so, all share all. */
+function hold(pid: number, place: 'first core' | 'other cores'): void {
   if (availableParallelism() < 2) return;
   try {
-    for (const pid of servers) execFileSync('taskset', ['-a', '-cp', '0', String(pid)], { stdio: 'ignore' });
-    execFileSync('taskset', ['-a', '-cp', `1-${availableParallelism() - 1}`, String(process.pid)], { stdio: 'ignore' });
+    const cores = place === 'first core' ? '0' : `1-${availableParallelism() - 1}`;
+    execFileSync('taskset', ['-a', '-cp', cores, String(pid)], { stdio: 'ignore' });
   } catch {
-    console.log('taskset is not here: the servers are not held to one core.');
+    console.log('taskset is not here: nobody is held to a core.');
   }
 }
 
