@@ -75,8 +75,7 @@ async function useAccounts(baseUrl: string): Promise<string[]> {
     query: `mutation { changePassword(input: { currentPassword: "${CHANGED_PASSWORD}", newPassword: "${CHANGED_PASSWORD}", x: 1 }) { __typename } }`,
   });
   await post(`/user/login?api_token=${primary}`, used, { email, password: [CHANGED_PASSWORD] });
-  const { token: script = '' } = (JSON.parse(named) as { data: { createApiToken: { token: string } } }).data
-    .createApiToken;
+  const { token: script } = (JSON.parse(named) as { data: { createApiToken: { token: string } } }).data.createApiToken;
   const made = [primary, login, used, unused, session, script];
   expect(made.map((one) => one.length)).toEqual([60, 60, 43, 43, 60, 60]);
   return made;
