@@ -41,6 +41,21 @@ async function newCampaign(more: Record<string, unknown> = {}): Promise<string> 
 }
 
 describe('creating', () => {
+  test('tells the faults of all templates at once, with their lines', async () => {
+    const broken = {
+      subject: '{% if %}',
+      html: '<p>one</p>\n{{ x | nofilter }}',
+      plain: '{{ unclosed',
+      from_name: '{% zzz %}',
+    };
+    const { status, body } = await ask('/campaigns', 'POST', { list_uid: listUid, ...fields, ...broken });
+    expect(status).toBe(422);
+    expect(body).toMatchObject({ message: 'The given data was invalid.' });
+    const { errors } = body as { errors: Record<string, string[]> };
+    expect(Object.keys(errors).toSorted()).toEqual(['from_name', 'html', 'plain', 'subject']);
+    expect(errors['html']).toEqual([expect.stringContaining('undefined filter: nofilter')]);
+  });
+
   test('answers every name that clients look under', async () => {
     const { status, body } = await ask('/campaigns', 'POST', { list_uid: listUid, ...fields, track_open: '0' });
     expect(status).toBe(201);

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { ValidationError } from '../../lib/errors.ts';
+import { Faults } from '../../lib/faults.ts';
 import { checkMessage, type MessageAddresses } from './check-message.ts';
 import { compileHeaders } from './compile-headers.ts';
 import { compileHtml } from './compile-html.ts';
@@ -20,6 +21,7 @@ import type { CompiledMessage, FilledMessage, MessageRecipient, MessageSource, M
 import { withHtmlFooter } from './plan-footer.ts';
 import { compileQuotedPrintable } from './quoted-printable.ts';
 import { renderWebView } from './render-web-view.ts';
+import { FAULT_CODE } from './template-fault.ts';
 import { markTemplate, type MarkedText, type PartName } from './template-marks.ts';
 
 /** A body of a message: its media type and its compiled text. */
@@ -44,14 +46,19 @@ export async function compileMessage(source: MessageSource, clock: Clock = syste
   const tags = tagValues(source);
   const texts: TextCompiler = { tags, liquid: [] };
   const book = new LinkBook(tags);
-  const marked = markParts(source, tags);
+  const faults = new Faults(FAULT_CODE);
+  const marked = await markParts(source, tags, faults);
   const showsUnsubscribe = hasUnsubscribeLink(source.html?.trim() ? marked.html : marked.plain);
   const footer = source.kind === 'marketing' ? source.footer : undefined;
   if (footer) marked.html = withHtmlFooter(marked.html, footer, tags);
-  const html = await compileHtmlPart(source, { marked: marked.html, texts, book });
-  const plain = await compilePlain(source, { plain: marked.plain, html: marked.html, texts, book });
-  const subject = await compileText(marked.subject, texts);
-  const fromName = await compileText(marked.fromName, texts);
+  const html = await faults.gather(() => compileHtmlPart(source, { marked: marked.html, texts, book }), undefined);
+  const plain = await faults.gather(
+    () => compilePlain(source, { plain: marked.plain, html: marked.html, texts, book }),
+    [],
+  );
+  const subject = await faults.gather(() => compileText(marked.subject, texts), []);
+  const fromName = await faults.gather(() => compileText(marked.fromName, texts), []);
+  faults.check();
   const writeHeaders = compileHeaders({ source, ...addresses, subject, fromName });
   const body = compileBody([{ type: 'text/plain', segments: plain }, ...htmlPart(html)], source.campaign.uid);
   const scopeOf = async (recipient: MessageRecipient, withPixel: boolean): Promise<FillScope> => {
@@ -72,15 +79,19 @@ export async function compileMessage(source: MessageSource, clock: Clock = syste
   return message;
 }
 
-function markParts(source: MessageSource, tags: TagValues) {
-  const mark = (part: PartName, text: string | null, escape: 'header' | 'html' | 'plain'): MarkedText => {
-    return markTemplate({ part, text: text ?? '', escape, tags });
+async function markParts(source: MessageSource, tags: TagValues, faults: Faults) {
+  const mark = (part: PartName, text: string | null, escape: 'header' | 'html' | 'plain'): Promise<MarkedText> => {
+    const template = { part, escape, tags };
+    return faults.gather(
+      () => markTemplate({ ...template, text: text ?? '' }),
+      markTemplate({ ...template, text: '' }),
+    );
   };
   return {
-    subject: mark('subject', source.subject, 'header'),
-    fromName: mark('from_name', source.from.name, 'header'),
-    html: mark('html', source.html, 'html'),
-    plain: mark('plain', source.plain, 'plain'),
+    subject: await mark('subject', source.subject, 'header'),
+    fromName: await mark('from_name', source.from.name, 'header'),
+    html: await mark('html', source.html, 'html'),
+    plain: await mark('plain', source.plain, 'plain'),
   };
 }
 

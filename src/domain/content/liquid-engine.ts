@@ -7,7 +7,7 @@
 import { Context, filters, Liquid, LiquidError, RenderError, toValueSync, type Template } from 'liquidjs';
 import { messageOf, type ValidationError } from '../../lib/errors.ts';
 import { escapeFor, safeUrl } from './escape.ts';
-import { templateFault } from './liquid-fault.ts';
+import { templateFault } from './template-fault.ts';
 import { escapeOutput, openHtml, textOf, type FilterThis } from './liquid-html.ts';
 import { PROGRESS_AT } from './liquid-messages.ts';
 import { stripNoncharacters, type PartName } from './template-marks.ts';

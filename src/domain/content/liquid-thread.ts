@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { templateFault } from './liquid-fault.ts';
+import { templateFault } from './template-fault.ts';
 import {
   NOWHERE,
   PROGRESS_AT,

@@ -6,7 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { Template } from 'liquidjs';
 import { messageOf, ValidationError } from '../../lib/errors.ts';
 import { liquidContext, liquidEngine, parseLiquid, renderLiquid, watchProgress } from './liquid-engine.ts';
-import { isRunaway } from './liquid-fault.ts';
+import { isRunaway } from './template-fault.ts';
 import { groupTemplates } from './liquid-groups.ts';
 import {
   NOWHERE,

@@ -3,10 +3,10 @@
  * that html and links can be read without tripping over templates. Marks are made of Unicode noncharacters, which no
  * interchanged text contains and which are removed from every text and value that comes in.
  */
-import { ValidationError } from '../../lib/errors.ts';
 import type { Escape } from './escape.ts';
 import type { Segment } from './fill-scope.ts';
 import type { TagValues } from './merge-tags.ts';
+import { templateFault } from './template-fault.ts';
 
 const MARK_OPEN = '\ufdd0';
 export const MARK_CLOSE = '\ufdd1';
@@ -54,7 +54,8 @@ export function markTemplate(source: { part: PartName; text: string; escape: Esc
       unknown.add(tag);
       continue;
     }
-    if (pieces.length >= PIECES_MAX) throw fault(source.part, `A text may have at most ${PIECES_MAX} merge tags.`);
+    if (pieces.length >= PIECES_MAX)
+      throw templateFault(source.part, `A text may have at most ${PIECES_MAX} merge tags.`);
     const { escape } = source;
     const kind = construct.startsWith('{{') ? 'output' : 'control';
     const piece: Piece = tag === undefined ? { kind, source: construct, escape } : { kind: 'tag', name: tag, escape };
@@ -80,7 +81,7 @@ function* findConstructs(text: string, part: PartName): Generator<Construct> {
     const end = tag === undefined ? liquidEnd(text, start) : opening.lastIndex;
     if (end === undefined) {
       const line = text.slice(0, start).split('\n').length;
-      throw fault(part, `Line ${line}: "${text.slice(start, start + 20)}" is not closed.`);
+      throw templateFault(part, `Line ${line}: "${text.slice(start, start + 20)}" is not closed.`);
     }
     yield { start, end, ...(tag === undefined ? {} : { tag }) };
     opening.lastIndex = end;
@@ -102,10 +103,6 @@ function liquidEnd(text: string, start: number): number | undefined {
     if (match[0] === close) return stop.lastIndex;
   }
   return nearest + close.length;
-}
-
-function fault(part: PartName, text: string): ValidationError {
-  return new ValidationError({ [part]: [text] }, 'TEMPLATE_FAULT', `The template of "${part}" has a fault. ${text}`);
 }
 
 /** Adds a piece and answers the mark that stands for it. */

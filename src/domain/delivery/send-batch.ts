@@ -7,7 +7,7 @@ import { enqueue } from '../../jobs/define-job.ts';
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { allowanceOf, type Allowance } from '../billing/allowance.ts';
-import { isRunaway } from '../content/liquid-fault.ts';
+import { isRunaway } from '../content/template-fault.ts';
 import type { Context } from '../context.ts';
 import { Turns, type DriverPool, type SendingChannel } from '../sending/driver-pool.ts';
 import { leaseSends, returnLease, shrinkLease, type SendLease } from '../sending/send-budget.ts';

@@ -5,7 +5,7 @@
 import { messageOf } from '../../lib/errors.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import { SendingError } from '../../plugin-api/index.ts';
-import { isRunaway } from '../content/liquid-fault.ts';
+import { isRunaway } from '../content/template-fault.ts';
 import type { FilledMessage } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import type { SendingChannel } from '../sending/driver-pool.ts';

@@ -1,13 +1,14 @@
 /** What is said of a template that cannot be run, and how a runaway is told from a mere fault. */
 import { ValidationError } from '../../lib/errors.ts';
-import type { PartName } from './template-marks.ts';
 
+export const FAULT_CODE = 'TEMPLATE_FAULT';
 /** Code of a template that took too long or too much memory and was stopped. */
 export const RUNAWAY_CODE = 'TEMPLATE_RUNAWAY';
 
-export function templateFault(part: PartName, text: string, { isRunaway = false } = {}): ValidationError {
+/** A fault of the message's part of this name, told on its field. */
+export function templateFault(part: string, text: string, { isRunaway = false } = {}): ValidationError {
   const message = `The template of "${part}" has a fault. ${text}`;
-  return new ValidationError({ [part]: [text] }, isRunaway ? RUNAWAY_CODE : 'TEMPLATE_FAULT', message);
+  return new ValidationError({ [part]: [text] }, isRunaway ? RUNAWAY_CODE : FAULT_CODE, message);
 }
 
 export function isRunaway(error: unknown): error is ValidationError {
