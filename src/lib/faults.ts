@@ -21,11 +21,14 @@ export class Faults {
     }
   }
 
-  /** Throws one ValidationError on all fields that had a fault. */
+  /** Throws one ValidationError on all fields that had a fault; of several on one field, what the first one said. */
   check(): void {
-    const [first] = this.#errors;
-    if (!first) return;
-    const fields = Object.assign({}, ...this.#errors.map((error) => error.fields));
-    throw new ValidationError(fields, first.code, this.#errors.map(({ message }) => message).join(' '));
+    const news = this.#errors.filter(({ fields }, index) => {
+      const told = this.#errors.slice(0, index).flatMap((earlier) => Object.keys(earlier.fields));
+      return Object.keys(fields).some((field) => !told.includes(field));
+    });
+    if (news.length === 0) return;
+    const fields = Object.assign({}, ...news.toReversed().map((error) => error.fields));
+    throw new ValidationError(fields, this.#code, news.map(({ message }) => message).join(' '));
   }
 }

@@ -53,7 +53,7 @@ describe('creating', () => {
     expect(body).toMatchObject({ message: 'The given data was invalid.' });
     const { errors } = body as { errors: Record<string, string[]> };
     expect(Object.keys(errors).toSorted()).toEqual(['from_name', 'html', 'plain', 'subject']);
-    expect(errors['html']).toEqual([expect.stringContaining('undefined filter: nofilter')]);
+    expect(errors['html']).toEqual(['Line 2: undefined filter: nofilter.']);
   });
 
   test('answers every name that clients look under', async () => {
