@@ -10,6 +10,7 @@ export {
   type SendResult,
   type SendingDriver,
   type SendingDriverRegistration,
+  type SendingErrorDetails,
   type SendingErrorKind,
   type SettingsCheck,
   type SettingsInput,

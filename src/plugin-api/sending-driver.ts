@@ -34,14 +34,20 @@ export interface SendResult {
  */
 export type SendingErrorKind = 'refused' | 'deferred' | 'unavailable' | 'unknown';
 
+/** What the server said, where it said anything. */
+export interface SendingErrorDetails {
+  /** SMTP reply code or HTTP status. */
+  readonly code?: number | undefined;
+  /** RFC 3463 status such as `4.7.28`. */
+  readonly enhancedStatus?: string | undefined;
+}
+
 export class SendingError extends Error {
   readonly kind: SendingErrorKind;
-  /** SMTP reply code or HTTP status, where there was one. */
   readonly code: number | undefined;
-  /** RFC 3463 status such as `4.7.28`, where the server gave one. */
   readonly enhancedStatus: string | undefined;
 
-  constructor(kind: SendingErrorKind, message: string, code?: number, enhancedStatus?: string) {
+  constructor(kind: SendingErrorKind, message: string, { code, enhancedStatus }: SendingErrorDetails = {}) {
     super(message);
     this.name = 'SendingError';
     this.kind = kind;

@@ -21,13 +21,14 @@ const ADDRESS_STATUS = /^5\.[12]\./;
 /** The error that a negative reply to MAIL, RCPT, DATA, BDAT or the final dot stands for. */
 export function refusalOf(reply: Reply): SendingError {
   const status = reply.enhancedStatus();
-  return new SendingError(kindOf(reply.code, status), reply.text(), reply.code, status);
+  return new SendingError(kindOf(reply.code, status), reply.text(), { code: reply.code, enhancedStatus: status });
 }
 
 /** The error for a server that could not be used at all. */
 export function unavailable(reason: string, reply?: Reply): SendingError {
   if (reply === undefined) return new SendingError('unavailable', reason);
-  return new SendingError('unavailable', `${reason}: ${reply.text()}`, reply.code, reply.enhancedStatus());
+  const details = { code: reply.code, enhancedStatus: reply.enhancedStatus() };
+  return new SendingError('unavailable', `${reason}: ${reply.text()}`, details);
 }
 
 function kindOf(code: number, status: string | undefined): SendingErrorKind {

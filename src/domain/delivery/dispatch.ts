@@ -9,6 +9,7 @@ import { countryOf } from '../audience/countries.ts';
 import { allowanceOf } from '../billing/allowance.ts';
 import { compileMessage } from '../content/compile-message.ts';
 import type { CompiledMessage, MessageFooter, MessageSource } from '../content/message.ts';
+import { identityFor, type SendingIdentity } from '../sending/identity.ts';
 import type { LedgerKey, UnknownPolicy } from './delivery.ts';
 
 export interface Dispatch {
@@ -18,6 +19,7 @@ export interface Dispatch {
   /** The sender's domain in ASCII, for Message-IDs. */
   readonly fromDomain: string;
   readonly message: CompiledMessage;
+  readonly identity: SendingIdentity;
 }
 
 export interface DispatchCache {
@@ -74,6 +76,7 @@ interface SourceRow {
   plain: string;
   track_open: boolean;
   track_click: boolean;
+  sign_dkim: boolean;
   unknown_policy: UnknownPolicy;
   planned_on: string;
   list_id: bigint;
@@ -94,6 +97,7 @@ async function loadDispatch(db: Queryable, customerId: bigint, campaignId: bigin
     policy: row.unknown_policy,
     fromDomain: domainToASCII(row.from_email.slice(row.from_email.lastIndexOf('@') + 1)),
     message: await compileMessage({ ...messageSourceOf(row), footer: await footerOf(db, customerId) }),
+    identity: await identityFor(db, { customerId, fromEmail: row.from_email, signDkim: row.sign_dkim }),
   };
 }
 
@@ -117,7 +121,7 @@ async function footerOf(db: Queryable, customerId: bigint): Promise<MessageFoote
 
 async function readSource(db: Queryable, customerId: bigint, campaignId: bigint): Promise<SourceRow | undefined> {
   const rows = await db.query<SourceRow & Record<string, unknown>>(
-    sql`SELECT c.uid, c.name, c.subject, c.from_name, c.from_email, c.reply_to, c.html, c.plain, c.track_open, c.track_click,
+    sql`SELECT c.uid, c.name, c.subject, c.from_name, c.from_email, c.reply_to, c.html, c.plain, c.track_open, c.track_click, c.sign_dkim,
                c.unknown_policy, c.planned_on::text AS planned_on, c.list_id, l.uid AS list_uid, l.name AS list_name, u.uid AS customer_uid,
                (SELECT to_jsonb(t) FROM list_contact t WHERE t.customer_id = c.customer_id AND t.list_id = c.list_id) AS contact,
                (SELECT jsonb_object_agg(f.tag, coalesce(f.default_value, '')) FROM list_field f WHERE f.customer_id = c.customer_id AND f.list_id = c.list_id) AS field_defaults

@@ -11,7 +11,6 @@ import { isRunaway } from '../content/template-fault.ts';
 import type { Context } from '../context.ts';
 import { Turns, type DriverPool, type SendingChannel } from '../sending/driver-pool.ts';
 import { leaseSends, returnLease, shrinkLease, type SendLease } from '../sending/send-budget.ts';
-import { quotaWaitSeconds } from '../sending/take-quota.ts';
 import { claimRecipients } from './claim-recipients.ts';
 import { NO_SERVER_DELAY_SECONDS, RENEWALS_PER_LEASE, type LedgerRange } from './delivery.ts';
 import type { Dispatch, DispatchCache } from './dispatch.ts';
@@ -88,7 +87,8 @@ async function sendWhatIsDue(ctx: Context, batch: Batch, worker: BatchWorker): P
   const channel = await worker.drivers.channelFor(ctx, batch.customerId);
   if (!channel) return followUp(ctx, batch, range, { reason: 'unavailable', waitSeconds: NO_SERVER_DELAY_SECONDS });
   const work = { ctx, dispatch, range, channel, worker, allowance };
-  const end = (await obstacleBefore(ctx, channel)) ?? (await workThrough(work));
+  // Asked before anybody is leased: to lease a batch and put it back is the dearest way to find out.
+  const end = (await channel.gate.obstacle(ctx)) ?? (await workThrough(work));
   if ('limit' in end) return end;
   if (end.reason === 'runaway') return { runaway: end.message };
   // Resumed in the meantime, its new jobs may have found the rows still leased here.
@@ -100,17 +100,6 @@ async function sendWhatIsDue(ctx: Context, batch: Batch, worker: BatchWorker): P
     range,
     end.reason === 'paced' ? { ...end, waitSeconds: channel.turns.nextInSeconds(end.waitSeconds) } : end,
   );
-}
-
-/** What is known to be in the way before anybody is leased: to lease a batch and put it back is the dearest way to find out. */
-async function obstacleBefore(
-  ctx: Context,
-  { serverId, quota, trouble }: SendingChannel,
-): Promise<LoopEnd | undefined> {
-  const troubleSeconds = trouble.remainingSeconds();
-  if (troubleSeconds > 0) return { reason: 'unavailable', waitSeconds: troubleSeconds };
-  const waitSeconds = quota ? await quotaWaitSeconds(ctx.db, { serverId, quota }) : 0;
-  return waitSeconds > 0 ? { reason: 'paced', waitSeconds } : undefined;
 }
 
 interface Work {

@@ -9,7 +9,7 @@ import { isRunaway } from '../content/template-fault.ts';
 import type { FilledMessage } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import type { SendingChannel } from '../sending/driver-pool.ts';
-import { takeQuota } from '../sending/take-quota.ts';
+import type { Admission, GateGuest } from '../sending/sending-gate.ts';
 import { deliveryMessageId } from '../tracking/delivery-message-id.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
 import { outcomeOfFailure, REPLY_LENGTH_MAX, type ClaimedDelivery, type DeliveryOutcome } from './delivery.ts';
@@ -24,7 +24,7 @@ import type { OutcomeRecorder, RecordRequest } from './outcome-recorder.ts';
  */
 export type LoopEnd =
   | { readonly reason: 'finished' | 'stopped' | 'aborted' }
-  | { readonly reason: 'paced' | 'limited'; readonly waitSeconds: number }
+  | { readonly reason: 'paced' | 'limited'; readonly waitSeconds: number; readonly message?: string }
   | { readonly reason: 'runaway'; readonly message: string }
   | { readonly reason: 'unavailable'; readonly waitSeconds: number; readonly message?: string };
 
@@ -43,6 +43,11 @@ export interface LoopInput {
 /** Sends the claimed deliveries until they are done or something ends the loop; every attempt's outcome is recorded. */
 export async function runSendingLoop(input: LoopInput): Promise<LoopEnd> {
   return new SendingLoop(input).run();
+}
+
+/** A claimed delivery at the gate. */
+interface Guest extends GateGuest {
+  readonly delivery: ClaimedDelivery;
 }
 
 class SendingLoop {
@@ -81,17 +86,25 @@ class SendingLoop {
     const { permits } = this.#input.channel;
     const taken = permits.tryTake(Math.min(this.#waiting.length, this.#sendsLeft));
     if (taken === 0) return Promise.race([permits.whenFree(), this.#somethingHappens()]);
-    const next = await this.#paced(taken);
-    permits.give(taken - next.length);
-    if (next.length === 0) return;
-    this.#open += next.length;
-    this.#sendsLeft -= next.length;
-    const settled = await this.#record({ outcomes: [], next });
+    const { go, later, stop } = await this.#admitted(taken);
+    if (stop) this.#finishWith(stop);
+    permits.give(taken - go.length);
+    if (go.length + later.length === 0) return;
+    this.#open += go.length;
+    this.#sendsLeft -= go.length;
+    const outcomes = later.map(({ guest, delaySeconds, reason }) => heldBack(guest.delivery, delaySeconds, reason));
+    const settled = await this.#record({ outcomes, next: go.map(({ delivery }) => delivery) });
     if (!settled?.isSending) this.#finishWith({ reason: 'stopped' });
-    for (const delivery of next) {
-      if (settled?.marked.has(delivery.subscriberId)) void this.#handOver(delivery);
-      else this.#close({ isSpent: false });
+    for (const guest of go) {
+      if (settled?.marked.has(guest.delivery.subscriberId)) void this.#handOver(guest);
+      else this.#turnAway(guest);
     }
+  }
+
+  /** The ledger did not let it go. */
+  #turnAway(guest: Guest): void {
+    this.#input.channel.gate.withdraw([guest]);
+    this.#close({ isSpent: false });
   }
 
   /** What is under way may yet be refused, and then another may go in its place. */
@@ -100,25 +113,29 @@ class SendingLoop {
     this.#finishWith({ reason: 'limited', waitSeconds: 0 });
   }
 
-  /** Takes as many deliveries as permits and the server's pace allow. */
-  async #paced(permits: number): Promise<ClaimedDelivery[]> {
-    const { channel, ctx } = this.#input;
-    if (channel.quota === null) return this.#takeNext(permits);
-    const { granted, waitSeconds } = await takeQuota(
-      ctx.db,
-      { serverId: channel.serverId, quota: channel.quota },
-      permits,
-    );
-    if (granted < permits) this.#finishWith({ reason: 'paced', waitSeconds });
-    return this.#takeNext(granted);
+  /** Asks the gate for the next ones; whom it neither lets go nor sends back is next again. */
+  async #admitted(count: number): Promise<Admission<Guest>> {
+    const { channel, ctx, dispatch } = this.#input;
+    const guests = this.#takeNext(count).map((delivery) => ({ delivery, domain: domainOf(delivery.email) }));
+    const admission = await channel.gate.admit(ctx, dispatch.key.customerId, guests);
+    if (admission.go.length < guests.length) {
+      const gone = new Set([...admission.go, ...admission.later.map(({ guest }) => guest)]);
+      this.#waiting.push(
+        ...guests
+          .filter((guest) => !gone.has(guest))
+          .map(({ delivery }) => delivery)
+          .toReversed(),
+      );
+    }
+    return admission;
   }
 
   #takeNext(count: number): ClaimedDelivery[] {
     return this.#waiting.splice(this.#waiting.length - count, count).reverse();
   }
 
-  async #handOver(delivery: ClaimedDelivery): Promise<void> {
-    const outcome = await this.#attempt(delivery);
+  async #handOver(guest: Guest): Promise<void> {
+    const outcome = await this.#attempt(guest);
     await this.#record({ outcomes: [outcome], next: [] });
     this.#close({ isSpent: outcome.state === 'sent' || outcome.state === 'unknown' });
     this.#input.announce(this.#input.dispatch.key.customerId, this.#input.dispatch.key.campaignId);
@@ -154,12 +171,15 @@ class SendingLoop {
     });
   }
 
-  async #attempt(delivery: ClaimedDelivery): Promise<DeliveryOutcome> {
+  async #attempt(guest: Guest): Promise<DeliveryOutcome> {
+    const { ctx, channel } = this.#input;
+    const { delivery } = guest;
     const { subscriberId, epoch } = delivery;
     let filled: FilledMessage;
     try {
       filled = await this.#fill(delivery);
     } catch (error) {
+      channel.gate.withdraw([guest]);
       if (isRunaway(error)) return this.#stoppedBy(delivery, error);
       const reply = messageOf(error).slice(0, REPLY_LENGTH_MAX);
       return {
@@ -174,8 +194,8 @@ class SendingLoop {
       };
     }
     try {
-      const { reply, runtimeMessageId } = await this.#input.channel.driver.send(filled);
-      this.#input.channel.trouble.clear();
+      const { reply, runtimeMessageId } = await channel.driver.send(filled);
+      channel.gate.ended(ctx, guest, undefined);
       const kept = reply.slice(0, REPLY_LENGTH_MAX);
       return {
         subscriberId,
@@ -188,23 +208,19 @@ class SendingLoop {
         delaySeconds: 0,
       };
     } catch (error) {
-      return this.#failed(delivery, error);
+      return this.#failed(guest, error);
     }
   }
 
-  #failed(delivery: ClaimedDelivery, thrown: unknown): DeliveryOutcome {
+  #failed(guest: Guest, thrown: unknown): DeliveryOutcome {
+    const { ctx, channel, dispatch } = this.#input;
     // A driver that throws anything else broke its contract; the message may have left.
     const error = thrown instanceof SendingError ? thrown : new SendingError('unknown', messageOf(thrown));
-    if (error.kind === 'unavailable') {
-      this.#finishWith({
-        reason: 'unavailable',
-        waitSeconds: this.#input.channel.trouble.note(),
-        message: error.message,
-      });
-    }
-    const { sendAttemptsMax, sendRetryDelaySeconds } = this.#input.ctx.installation.limits;
+    const stop = channel.gate.ended(ctx, guest, error);
+    if (stop) this.#finishWith({ ...stop, message: error.message });
+    const { sendAttemptsMax, sendRetryDelaySeconds } = ctx.installation.limits;
     const rule = { attemptsMax: sendAttemptsMax, delaySeconds: sendRetryDelaySeconds };
-    return outcomeOfFailure({ delivery, error, policy: this.#input.dispatch.policy, rule });
+    return outcomeOfFailure({ delivery: guest.delivery, error, policy: dispatch.policy, rule });
   }
 
   /** The template is to blame, not the recipient: whoever is left stays open, for the day when it is mended. */
@@ -214,15 +230,28 @@ class SendingLoop {
     return { ...nothing, subscriberId, epoch, state: 'queued', isTry: false, reason: 'template stopped' };
   }
 
-  #fill({ subscriberId, email, fields }: ClaimedDelivery): Promise<FilledMessage> {
+  /** The message of one recipient, signed where its sender's domain signs. */
+  async #fill({ subscriberId, email, fields }: ClaimedDelivery): Promise<FilledMessage> {
     const { ctx, dispatch } = this.#input;
+    const { sign, trackingBaseUrl } = dispatch.identity;
     const recipient = { ...dispatch.key, listId: dispatch.listId, subscriberId };
-    return dispatch.message.fill({
+    const filled = await dispatch.message.fill({
       email,
       uid: subscriberUid(subscriberId),
       fields: fieldValues(fields),
       messageId: deliveryMessageId(ctx.installation, recipient, dispatch.fromDomain),
-      links: linkSignerOf(ctx.installation).forRecipient(recipient),
+      links: linkSignerOf(ctx.installation).forRecipient(recipient, trackingBaseUrl ?? undefined),
     });
+    return sign === null ? filled : { ...filled, content: await sign(filled.content) };
   }
+}
+
+function domainOf(email: string): string {
+  return email.slice(email.lastIndexOf('@') + 1);
+}
+
+/** Its turn comes later; that is no try. */
+function heldBack({ subscriberId, epoch }: ClaimedDelivery, delaySeconds: number, reason: string): DeliveryOutcome {
+  const nothing = { reply: null, runtimeMessageId: null, isTry: false };
+  return { ...nothing, subscriberId, epoch, state: 'queued', reason, delaySeconds };
 }

@@ -9,7 +9,9 @@ import { messageOf } from '../../lib/errors.ts';
 import { addressGuard } from '../../lib/public-address.ts';
 import type { Context } from '../context.ts';
 import { chosenServer } from './choose-server.ts';
+import { createSendingGate, type SendingGate } from './sending-gate.ts';
 import { parsePublicSettings, unsealSecrets } from './server-secrets.ts';
+import type { SendingQuota } from './take-quota.ts';
 
 /** What the sending loop needs to know of the server it sends through. */
 export interface SendingChannel {
@@ -18,15 +20,8 @@ export interface SendingChannel {
   readonly serverName: string;
   readonly driver: SendingDriver;
   readonly permits: Permits;
-  readonly trouble: Trouble;
+  readonly gate: SendingGate;
   readonly turns: Turns;
-  readonly quota: SendingQuota | null;
-}
-
-/** At most `value` messages in `periodSeconds`. */
-export interface SendingQuota {
-  readonly value: number;
-  readonly periodSeconds: number;
 }
 
 export interface DriverPool {
@@ -60,8 +55,6 @@ const SERVER_COLUMNS = sql`s.id, s.uid, s.name, s.type, s.settings, s.sealed_set
 /** RFC 5321 4.5.3.2.6: the answer to the final dot may take ten minutes. */
 const REPLY_TIMEOUT_MS = 600_000;
 
-/** Operators look at a server that is down; this is how long after its repair mail flows again at the latest. */
-const TROUBLE_WAIT_SECONDS_MAX = 60;
 /** However many wait for a pace, a newcomer is not sent to the end of a line longer than this. */
 const TURN_WAIT_SECONDS_MAX = 60;
 const COMPLAINT_INTERVAL_MS = 60_000;
@@ -142,9 +135,8 @@ function openChannel(ctx: Context, hooks: Hooks, server: ServerRow): SendingChan
     serverName: server.name,
     driver,
     permits: new Permits(driver.capacity),
-    trouble: new Trouble(),
+    gate: createSendingGate({ serverId: server.id, quota: quotaOf(server) }),
     turns: new Turns(),
-    quota: quotaOf(server),
   };
 }
 
@@ -159,33 +151,6 @@ function quotaOf({ quota_value, quota_base, quota_unit }: ServerRow): SendingQuo
 function clientName(baseUrl: string): string {
   const name = new URL(baseUrl).hostname;
   return name === 'localhost' || /^[\d.]+$|^\[/.test(name) ? hostname() : name;
-}
-
-/** How long to leave a server alone that could not be used: doubling from one second while nothing gets through. */
-export class Trouble {
-  #waitSeconds = 0;
-  #notedAt = 0;
-
-  /** Notes that the server could not be used, and answers when to come back. */
-  note(): number {
-    // Several messages in flight fail together when one connection breaks: that is one trouble.
-    const isNew = performance.now() - this.#notedAt > (this.#waitSeconds * 1_000) / 2;
-    if (isNew) {
-      this.#waitSeconds = Math.min(Math.max(1, this.#waitSeconds * 2), TROUBLE_WAIT_SECONDS_MAX);
-      this.#notedAt = performance.now();
-    }
-    return this.#waitSeconds;
-  }
-
-  /** Seconds for which the server is still to be left alone; 0: try. */
-  remainingSeconds(): number {
-    return Math.max(0, this.#waitSeconds - (performance.now() - this.#notedAt) / 1_000);
-  }
-
-  /** A message got through. */
-  clear(): void {
-    this.#waitSeconds = 0;
-  }
 }
 
 /**

@@ -3,7 +3,12 @@
  * Reaching the pace never sleeps on a worker: the caller puts the rest back and comes again later.
  */
 import { sql, type Queryable } from '../../db/database.ts';
-import type { SendingQuota } from './driver-pool.ts';
+
+/** At most `value` messages in `periodSeconds`. */
+export interface SendingQuota {
+  readonly value: number;
+  readonly periodSeconds: number;
+}
 
 /** A bucket holds one second's worth (at least one message), so that no window sees much more than the quota. */
 const BURST_SECONDS = 1;

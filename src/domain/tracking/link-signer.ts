@@ -22,7 +22,8 @@ export interface RecipientLinks {
 export type PlainLinkKind = Exclude<LinkKind, 'click' | 'confirm'>;
 
 export interface LinkSigner {
-  forRecipient(recipient: TrackedRecipient): RecipientLinks;
+  /** `at`: where the links lead instead of the installation's own address; no slash at its end. */
+  forRecipient(recipient: TrackedRecipient, at?: string): RecipientLinks;
   /** The address that confirms a subscription until `expiresAt` (the subscriber's `pending_until`). */
   confirmation(recipient: TrackedRecipient, expiresAt: Date): string;
   /** Whose link this is; undefined when we did not sign it. Never throws. */
@@ -51,7 +52,7 @@ export function linkSignerOf(installation: Installation): LinkSigner {
 function createLinkSigner({ secret, baseUrl }: Installation): LinkSigner {
   const key = createSecretKey(deriveKey(secret, 'tracking'));
   return {
-    forRecipient: (recipient) => recipientLinks(key, baseUrl, recipientBytes(recipient)),
+    forRecipient: (recipient, at = baseUrl) => recipientLinks(key, at, recipientBytes(recipient)),
     confirmation(recipient, expiresAt) {
       const number = Math.floor(expiresAt.getTime() / 1_000);
       return `${baseUrl}/confirm/${writeLinkToken(key, { kind: 'confirm', recipient: recipientBytes(recipient), number })}`;
