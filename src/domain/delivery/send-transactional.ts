@@ -64,11 +64,12 @@ export async function sendTransactional(
     links: { ...noLinks, ...message.links },
   });
   // A permit, as for campaigns: the server's limit of messages in flight holds for everything that leaves.
-  while (channel.permits.tryTake(1) === 0) await channel.permits.whenFree();
+  const permits = channel.permits.of(message.customerId);
+  while (permits.tryTake(1) === 0) await permits.whenFree();
   try {
     await channel.driver.send(filled);
   } finally {
-    channel.permits.give(1);
+    permits.give(1);
   }
 }
 

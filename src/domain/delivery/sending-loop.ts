@@ -9,6 +9,7 @@ import { isRunaway } from '../content/template-fault.ts';
 import type { FilledMessage } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import type { SendingChannel } from '../sending/driver-pool.ts';
+import type { Permits } from '../sending/fair-permits.ts';
 import type { Admission, GateGuest } from '../sending/sending-gate.ts';
 import { deliveryMessageId } from '../tracking/delivery-message-id.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
@@ -52,6 +53,7 @@ interface Guest extends GateGuest {
 
 class SendingLoop {
   readonly #input: LoopInput;
+  readonly #permits: Permits;
   readonly #waiting: ClaimedDelivery[];
   /** Messages marked as sending whose outcome is not recorded yet; each holds a permit. */
   #open = 0;
@@ -62,6 +64,7 @@ class SendingLoop {
 
   constructor(input: LoopInput) {
     this.#input = input;
+    this.#permits = input.channel.permits.of(input.dispatch.key.customerId);
     this.#waiting = [...input.claimed].reverse();
     this.#sendsLeft = input.sendsMax;
   }
@@ -83,7 +86,7 @@ class SendingLoop {
   /** Marks as many deliveries as there are permits, and hands over those that the ledger lets go. */
   async #markNext(): Promise<void> {
     if (this.#sendsLeft === 0) return this.#untilSendsAreLeft();
-    const { permits } = this.#input.channel;
+    const permits = this.#permits;
     const taken = permits.tryTake(Math.min(this.#waiting.length, this.#sendsLeft));
     if (taken === 0) return Promise.race([permits.whenFree(), this.#somethingHappens()]);
     const { go, later, stop } = await this.#admitted(taken);
@@ -155,7 +158,7 @@ class SendingLoop {
   #close({ isSpent }: { isSpent: boolean }): void {
     this.#open -= 1;
     if (!isSpent) this.#sendsLeft += 1;
-    this.#input.channel.permits.give(1);
+    this.#permits.give(1);
     this.#wake?.();
   }
 

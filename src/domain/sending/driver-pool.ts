@@ -9,6 +9,7 @@ import { messageOf } from '../../lib/errors.ts';
 import { addressGuard } from '../../lib/public-address.ts';
 import type { Context } from '../context.ts';
 import { chosenServer } from './choose-server.ts';
+import { FairPermits } from './fair-permits.ts';
 import { createSendingGate, type SendingGate } from './sending-gate.ts';
 import { parsePublicSettings, unsealSecrets } from './server-secrets.ts';
 import type { SendingQuota } from './take-quota.ts';
@@ -19,7 +20,7 @@ export interface SendingChannel {
   readonly serverUid: string;
   readonly serverName: string;
   readonly driver: SendingDriver;
-  readonly permits: Permits;
+  readonly permits: FairPermits;
   readonly gate: SendingGate;
   readonly turns: Turns;
 }
@@ -134,7 +135,7 @@ function openChannel(ctx: Context, hooks: Hooks, server: ServerRow): SendingChan
     serverUid: server.uid,
     serverName: server.name,
     driver,
-    permits: new Permits(driver.capacity),
+    permits: new FairPermits(driver.capacity),
     gate: createSendingGate({ serverId: server.id, quota: quotaOf(server) }),
     turns: new Turns(),
   };
@@ -167,32 +168,5 @@ export class Turns {
     const inLine = Math.max(soonest, this.#lastAt + waitSeconds / 2);
     this.#lastAt = inLine - soonest > TURN_WAIT_SECONDS_MAX ? soonest : inLine;
     return this.#lastAt - now;
-  }
-}
-
-/** Counts what is in flight; several jobs share one server's permits. */
-export class Permits {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(count: number) {
-    this.#free = count;
-  }
-
-  /** Takes up to `wanted` permits that are free now; may be none. */
-  tryTake(wanted: number): number {
-    const taken = Math.min(wanted, this.#free);
-    this.#free -= taken;
-    return taken;
-  }
-
-  give(count: number): void {
-    this.#free += count;
-    for (const wake of this.#waiting.splice(0)) wake();
-  }
-
-  /** Resolves when permits may have come free. */
-  whenFree(): Promise<void> {
-    return this.#free > 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
   }
 }
