@@ -58,14 +58,17 @@ function unsubscribeHeaders(url: string): string {
   return `${tokenHeader('List-Unsubscribe', `<${url}>`)}List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n`;
 }
 
-/** RFC 2919 (List-Id), the providers' Feedback-ID, and Precedence, which keeps out-of-office replies away. */
+/**
+ * RFC 2919 (List-Id), Gmail's Feedback-ID (three identifiers to break complaints down by, then the sender), and
+ * Precedence, which keeps out-of-office replies away.
+ */
 function marketingHeaders(source: MessageSource, domain: string): string {
   const listId = mailboxHeader(
     'List-Id',
     cut(source.list.name, DISPLAY_NAME_LENGTH_MAX),
     `${source.list.uid}.${domain}`,
   );
-  const feedbackId = [source.campaign.uid, source.customerUid, 'campaign', FEEDBACK_SENDER].join(':');
+  const feedbackId = [source.campaign.uid, source.customerUid, source.list.uid, FEEDBACK_SENDER].join(':');
   return `${listId}${tokenHeader('Feedback-ID', feedbackId)}Precedence: bulk\r\n`;
 }
 

@@ -2,12 +2,13 @@
  * Compiles a campaign's message once; filling it for a recipient is then a matter of writing values between bytes
  * that are encoded already: no MIME tree, no encoding of what is the same for all.
  */
-import { createHash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { Faults } from '../../lib/faults.ts';
 import { checkMessage, type MessageAddresses } from './check-message.ts';
+import { compileBody, type BodyWriter } from './compile-body.ts';
+import { placeImages } from './compile-files.ts';
 import { compileHeaders } from './compile-headers.ts';
 import { compileHtml } from './compile-html.ts';
 import { compilePlain } from './compile-plain.ts';
@@ -19,22 +20,9 @@ import { bareAddress } from './mail-address.ts';
 import { tagValues, type TagValues } from './merge-tags.ts';
 import type { CompiledMessage, FilledMessage, MessageRecipient, MessageSource, MessageTexts } from './message.ts';
 import { withHtmlFooter } from './plan-footer.ts';
-import { compileQuotedPrintable } from './quoted-printable.ts';
 import { renderWebView } from './render-web-view.ts';
 import { FAULT_CODE } from './template-fault.ts';
 import { markTemplate, type MarkedText, type PartName } from './template-marks.ts';
-
-/** A body of a message: its media type and its compiled text. */
-interface Part {
-  readonly type: 'text/plain' | 'text/html';
-  readonly segments: readonly Segment[];
-}
-
-/** Writes a message's content headers and bodies. */
-interface BodyWriter {
-  readonly staticBytes: number;
-  write(scope: FillScope, out: string[]): void;
-}
 
 /**
  * Compiles a message and fills it once for a reader without values, so that a template's faults show now.
@@ -48,6 +36,7 @@ export async function compileMessage(source: MessageSource, clock: Clock = syste
   const book = new LinkBook(tags);
   const faults = new Faults(FAULT_CODE);
   const marked = await markParts(source, tags, faults);
+  const missingImages = placeImages(marked.html, source.files?.images ?? [], addresses.from.domain);
   const showsUnsubscribe = hasUnsubscribeLink(source.html?.trim() ? marked.html : marked.plain);
   const footer = source.kind === 'marketing' ? source.footer : undefined;
   if (footer) marked.html = withHtmlFooter(marked.html, footer, tags);
@@ -59,8 +48,9 @@ export async function compileMessage(source: MessageSource, clock: Clock = syste
   const subject = await faults.gather(() => compileText(marked.subject, texts), []);
   const fromName = await faults.gather(() => compileText(marked.fromName, texts), []);
   faults.check();
+  const { domain } = addresses.from;
+  const body = compileBody({ plain, html, files: source.files, seed: source.campaign.uid, domain });
   const writeHeaders = compileHeaders({ source, ...addresses, subject, fromName });
-  const body = compileBody([{ type: 'text/plain', segments: plain }, ...htmlPart(html)], source.campaign.uid);
   const scopeOf = async (recipient: MessageRecipient, withPixel: boolean): Promise<FillScope> => {
     const scope: FillScope = { recipient, withPixel, now: clock.now(), liquid: new Map() };
     if (texts.liquid.length > 0) await runLiquid(texts.liquid, scope);
@@ -69,7 +59,7 @@ export async function compileMessage(source: MessageSource, clock: Clock = syste
   const message: CompiledMessage = {
     links: book.links,
     showsUnsubscribe,
-    warnings: unknownTagWarnings(Object.values(marked)),
+    warnings: [...unknownTagWarnings(Object.values(marked)), ...missingImageWarnings(missingImages)],
     staticBytes: body.staticBytes,
     fill: async (recipient) => fillMessage(await scopeOf(recipient, true), { addresses, writeHeaders, body }),
     webView: async (recipient) => renderWebView({ html, plain }, await scopeOf(recipient, false)),
@@ -106,38 +96,6 @@ async function compileHtmlPart(
   return compileHtml(marked, { source, texts: parts.texts, book: parts.book, withFooter });
 }
 
-function htmlPart(segments: readonly Segment[] | undefined): Part[] {
-  return segments === undefined ? [] : [{ type: 'text/html', segments }];
-}
-
-/** RFC 2046 5.1.4: alternatives from the plainest to the richest. One part needs no multipart. */
-function compileBody(parts: readonly Part[], seed: string): BodyWriter {
-  const bodies = parts.map((part) => ({ ...part, encoded: compileQuotedPrintable(part.segments) }));
-  // `=_` cannot occur in quoted-printable text, so no body can contain the boundary.
-  const boundary = `=_mw_${createHash('sha256').update(seed).digest('hex').slice(0, 24)}`;
-  const isMultipart = bodies.length > 1;
-  const opening = isMultipart ? `Content-Type: multipart/alternative;\r\n boundary="${boundary}"\r\n\r\n` : '';
-  const closing = isMultipart ? `--${boundary}--\r\n` : '';
-  const delimiter = isMultipart ? `--${boundary}\r\n` : '';
-  const heads = bodies.map(({ type }) => {
-    return `${delimiter}Content-Type: ${type}; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n`;
-  });
-  const staticBytes = bodies.reduce((sum, { encoded }) => sum + encoded.staticBytes, 0);
-  return {
-    staticBytes: staticBytes + opening.length + heads.join('').length + closing.length,
-    write: (scope, out) => {
-      out.push(opening);
-      for (const [index, { encoded }] of bodies.entries()) {
-        out.push(heads[index] ?? '');
-        encoded.write(scope, out);
-        // The line end before a delimiter belongs to the delimiter (RFC 2046 5.1.1).
-        if (isMultipart) out.push('\r\n');
-      }
-      out.push(closing);
-    },
-  };
-}
-
 function fillMessage(
   scope: FillScope,
   parts: { addresses: MessageAddresses; writeHeaders: (scope: FillScope, to: string) => string; body: BodyWriter },
@@ -148,14 +106,25 @@ function fillMessage(
   if (to === undefined) throw new ValidationError({ email: ['This is not a plain mail address.'] }, 'BAD_ADDRESS');
   const out = [writeHeaders(scope, to.address)];
   body.write(scope, out);
+  const head = out.join('');
   const needsSmtpUtf8 = to.needsSmtpUtf8 || addresses.from.needsSmtpUtf8 || addresses.replyTo?.needsSmtpUtf8 === true;
   return {
     // All but such addresses is ASCII by now, and latin1 is the faster way to write that.
-    content: Buffer.from(out.join(''), needsSmtpUtf8 ? 'utf8' : 'latin1'),
+    content: withTail(head, needsSmtpUtf8 ? 'utf8' : 'latin1', body.tail),
     messageId,
     envelope: { from: addresses.from.address, to: to.address },
     needsSmtpUtf8,
   };
+}
+
+/** Files are copied once: there is no string of the whole message. */
+function withTail(head: string, encoding: 'utf8' | 'latin1', tail: Buffer | undefined): Buffer {
+  if (tail === undefined) return Buffer.from(head, encoding);
+  const headLength = encoding === 'latin1' ? head.length : Buffer.byteLength(head);
+  const content = Buffer.allocUnsafe(headLength + tail.length);
+  content.write(head, 0, encoding);
+  tail.copy(content, headLength);
+  return content;
 }
 
 function fillTexts(
@@ -175,6 +144,10 @@ function unknownTagWarnings(parts: readonly MarkedText[]): string[] {
       (tag) => `"{${tag}}" in ${part} is neither a field of the list nor a merge tag; it is left as it is.`,
     ),
   );
+}
+
+function missingImageWarnings(references: readonly string[]): string[] {
+  return references.map((reference) => `"${reference}" in html names no picture of the message.`);
 }
 
 /** Who a message is filled for while it is compiled: somebody of whom nothing is known. */

@@ -2,6 +2,7 @@
  * The noun of this room: a message that is compiled once per campaign and filled once per recipient.
  * This room knows templates, merge tags and MIME; it never reads a database, opens a socket or signs a link.
  */
+import type { MessageFiles } from './message-files.ts';
 
 /** Larger mails are cut by the big mailbox providers (about 100 KB) long before; this bounds compile time and memory. */
 export const HTML_LENGTH_MAX = 1_048_576;
@@ -53,6 +54,8 @@ export interface MessageSource {
   readonly plain: string | null;
   /** Marketing only. */
   readonly footer?: MessageFooter | null;
+  /** What goes along with every copy, and what the html shows of it. */
+  readonly files?: MessageFiles;
   readonly trackOpens: boolean;
   readonly trackClicks: boolean;
   /** Every custom field of the list by its upper-case tag, with the default for people who have no value. */
@@ -87,7 +90,7 @@ export interface MessageRecipient {
 }
 
 export interface FilledMessage {
-  /** RFC 5322 bytes: CRLF, no line over 998 bytes, body lines at most 76, not dot-stuffed. */
+  /** RFC 5322 bytes: CRLF, no line over 998 bytes, body lines at most 76, not dot-stuffed; this copy's own. */
   readonly content: Buffer;
   readonly messageId: string;
   /** The bare addresses for the envelope, with ASCII domains. */
