@@ -17,6 +17,8 @@ export async function loadInstallation(settings: Settings, port: number, databas
     secret,
     outboundAllowHosts: settings.OUTBOUND_ALLOW_HOSTS,
     isInMaintenance: settings.MAINTENANCE === 'on',
+    bounceDomain: settings.BOUNCE_DOMAIN,
+    softBounces: { limit: settings.SOFT_BOUNCE_LIMIT, days: settings.SOFT_BOUNCE_DAYS },
     paymentInstructions: settings.OFFLINE_PAYMENT_INSTRUCTIONS,
     limits: limitsOf(settings),
   };

@@ -48,6 +48,14 @@ const rateLimit = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
+const mailDomain = z
+  .string()
+  .regex(
+    /^(?=.{4,180}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/i,
+    'must be a domain such as bounces.example.com',
+  )
+  .transform((text) => text.toLowerCase());
+
 const url = z
   .url({ protocol: /^https?$/, error: 'must be an address that begins with http:// or https://' })
   .transform((text) => text.replace(/\/+$/, ''));
@@ -195,6 +203,30 @@ export const settings = {
     default: '100',
     about: 'Largest uploaded file, in megabytes; plans may allow less.',
   },
+  BOUNCE_DOMAIN: {
+    schema: z.union([z.literal(''), mailDomain]),
+    default: '',
+    about:
+      'Domain of return-paths that say whose bounce it is (`bounce+<token>@BOUNCE_DOMAIN`); its mail must come to a bounce mailbox or to BOUNCE_SMTP_PORT. Empty: bounces go to the address of the sender.',
+  },
+  BOUNCE_SMTP_PORT: {
+    schema: z.union([z.literal('').transform(() => null), port]),
+    default: '',
+    about:
+      'TCP port of the SMTP server that takes bounces and complaints for BOUNCE_DOMAIN, and nothing else; the MX of the domain leads there. 0 takes a free one. Empty: none.',
+  },
+  BOUNCE_SMTP_HOST: {
+    schema: z.string().min(1),
+    default: '0.0.0.0',
+    about: 'Address that server listens on.',
+  },
+  SOFT_BOUNCE_LIMIT: {
+    schema: count(0, 100),
+    default: '5',
+    about:
+      'Soft bounces of different messages that suppress an address, unless a customer sets another number; 0: never.',
+  },
+  SOFT_BOUNCE_DAYS: { schema: count(1, 365), default: '30', about: 'Within how many days.' },
   BILLING_GRACE_DAYS: {
     schema: count(0, 365),
     default: '7',

@@ -58,6 +58,10 @@ export interface Installation {
   readonly outboundAllowHosts?: readonly string[];
   /** Closed to customers whose plan does not say otherwise. */
   readonly isInMaintenance?: boolean;
+  /** Domain of return-paths that say whose bounce it is, where a customer has none of its own; its mail comes here. */
+  readonly bounceDomain?: string;
+  /** Soft bounces within so many days that suppress an address; limit 0: never. */
+  readonly softBounces?: { readonly limit: number; readonly days: number };
   /** What an unpaid invoice says of how to pay it. */
   readonly paymentInstructions?: string;
 }

@@ -13,6 +13,7 @@ import type { Permits } from '../sending/fair-permits.ts';
 import type { Admission, GateGuest } from '../sending/sending-gate.ts';
 import { deliveryMessageId } from '../tracking/delivery-message-id.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
+import { returnPathOf } from '../tracking/return-path.ts';
 import { outcomeOfFailure, REPLY_LENGTH_MAX, type ClaimedDelivery, type DeliveryOutcome } from './delivery.ts';
 import type { Dispatch } from './dispatch.ts';
 import { fieldValues } from './field-values.ts';
@@ -236,7 +237,7 @@ class SendingLoop {
   /** The message of one recipient, signed where its sender's domain signs. */
   async #fill({ subscriberId, email, fields }: ClaimedDelivery): Promise<FilledMessage> {
     const { ctx, dispatch } = this.#input;
-    const { sign, trackingBaseUrl } = dispatch.identity;
+    const { sign, trackingBaseUrl, returnPathDomain } = dispatch.identity;
     const recipient = { ...dispatch.key, listId: dispatch.listId, subscriberId };
     const filled = await dispatch.message.fill({
       email,
@@ -245,7 +246,10 @@ class SendingLoop {
       messageId: deliveryMessageId(ctx.installation, recipient, dispatch.fromDomain),
       links: linkSignerOf(ctx.installation).forRecipient(recipient, trackingBaseUrl ?? undefined),
     });
-    return sign === null ? filled : { ...filled, content: await sign(filled.content) };
+    const domain = returnPathDomain ?? ctx.installation.bounceDomain ?? '';
+    const from = domain === '' ? filled.envelope.from : returnPathOf(ctx.installation, recipient, domain);
+    const content = sign === null ? filled.content : await sign(filled.content);
+    return { ...filled, envelope: { from, to: filled.envelope.to }, content };
   }
 }
 

@@ -1,7 +1,7 @@
 /** What reports about deliveries read and write: each write is one statement, and a repetition of it changes nothing. */
 import { sql, type Queryable } from '../../db/database.ts';
 import type { DeliveryKey } from './delivery-message-id.ts';
-import { REPORT_AGE_DAYS_MAX, type BounceType } from './delivery-report.ts';
+import { REPORT_AGE_DAYS_MAX, type Bounce } from './delivery-report.ts';
 
 /** The row of the ledger that a report is about. */
 export interface ReportedDelivery extends DeliveryKey {
@@ -55,12 +55,6 @@ export async function resolveAsSent(db: Queryable, delivery: ReportedDelivery): 
     'tracking.resolve_as_sent',
   );
   return rows.length > 0;
-}
-
-export interface Bounce {
-  readonly type: BounceType | 'failed';
-  readonly statusCode: string | null;
-  readonly message: string | null;
 }
 
 /**

@@ -11,13 +11,27 @@ export type ReportType = (typeof REPORT_TYPES)[number];
 export const BOUNCE_TYPES = ['hard', 'soft'] as const;
 export type BounceType = (typeof BOUNCE_TYPES)[number];
 
+/** `blocked`: the sender was refused, and nothing was said about the mailbox. `failed`: somebody says no more than that. */
+export interface Bounce {
+  readonly type: BounceType | 'blocked' | 'failed';
+  /** RFC 3463. */
+  readonly statusCode: string | null;
+  readonly message: string | null;
+}
+
+/** What became of a message, in the words of this room. */
+export type DeliveryNews =
+  | { readonly kind: 'arrived' }
+  | ({ readonly kind: 'bounce' } & Bounce)
+  | { readonly kind: 'complaint'; readonly type: string; readonly message: string | null };
+
 /** A line of a mail header at its longest (RFC 5322). */
 const MESSAGE_ID_LENGTH_MAX = 998;
 /** Enough of a diagnostic text to understand it; some systems send whole mails. */
-const DESCRIPTION_LENGTH_KEPT = 1_000;
+export const DESCRIPTION_LENGTH_KEPT = 1_000;
 const DESCRIPTION_LENGTH_MAX = 16_384;
 /** `abuse`, `fraud`, `virus`, `not-spam`, `other` (RFC 5965) and what vendors call theirs. */
-const REPORT_WORD_LENGTH_MAX = 64;
+export const REPORT_WORD_LENGTH_MAX = 64;
 /**
  * A bounce takes days at most, a complaint seldom weeks. Whoever finds an old report must not be able to use it against
  * people who have long been mailed again.
@@ -44,6 +58,27 @@ export interface RecordedReport {
   readonly type: ReportType;
   /** False: it was known already, and nothing changed. */
   readonly changed: boolean;
+}
+
+/** What a report says. */
+export function newsOf(report: DeliveryReport): DeliveryNews {
+  const message = report.description || null;
+  switch (report.type) {
+    case 'sent':
+      return { kind: 'arrived' };
+    case 'bounced':
+      return { kind: 'bounce', type: report.bounceType ?? 'soft', statusCode: statusCodeIn(message), message };
+    case 'failed':
+      return { kind: 'bounce', type: 'failed', statusCode: statusCodeIn(message), message };
+    case 'abuse':
+    case 'reported':
+      return { kind: 'complaint', type: report.reportType || 'abuse', message };
+  }
+}
+
+/** The opposite of a complaint (RFC 6650 leaves it to the receiver): somebody took the message out of the junk. */
+export function isNoComplaint(type: string): boolean {
+  return type.toLowerCase() === 'not-spam';
 }
 
 const NO_MESSAGE = ['MESSAGE_NOT_FOUND', 'No message of yours has this id.'] as const;

@@ -87,6 +87,7 @@ export const PERSONAL_PLACES: readonly PersonalPlace[] = [
   place('hot.subscriber_activity', ofLists, 'at once'),
   place('hot.unsubscribe_notice', ofLists, 'at once'),
   place('public.suppression', byKey, 'at once'),
+  place('hot.soft_bounce', byKey, 'rows'),
   place('public.import_rejection', inCells, () => sql`cells = '[]', reason = 'the person was erased'`),
   place('hot.open_event', ofCampaigns, noVisitor),
   place('hot.click_event', ofCampaigns, noClicker),

@@ -1,0 +1,91 @@
+/**
+ * The one way in for what became of a message after it was handed over, whoever tells: `/notifications`, a bounce
+ * mailbox, the SMTP server for bounces, a vendor's webhook. It writes down what is new and acts by the customer's policy.
+ */
+import { suppress } from '../audience/suppression.ts';
+import { unsubscribePerson } from '../audience/unsubscribe-subscriber.ts';
+import { inTransaction, type Context, type TransactionContext } from '../context.ts';
+import { announceCampaignChange } from '../statistics/announce-campaign-change.ts';
+import { forgetSoftBounces, noteSoftBounce, policyOf } from './bounce-policy.ts';
+import type { DeliveryKey } from './delivery-message-id.ts';
+import { isNoComplaint, type DeliveryNews } from './delivery-report.ts';
+import {
+  findReportedDelivery,
+  resolveAsSent,
+  writeBounce,
+  writeComplaint,
+  type ReportedDelivery,
+} from './delivery-report-store.ts';
+import { makeThisMonth, mayLackPartition } from './partitions.ts';
+
+/** Nothing can be reported about what never left the house. */
+const HANDED_OVER = new Set(['sending', 'sent', 'unknown']);
+
+/** `known`: nothing changed, because it was told before or there is nobody left. The last three: it is not taken. */
+export type ReportOutcome = 'recorded' | 'known' | 'not found' | 'too old' | 'not sent';
+
+/** Takes what is reported about the delivery with this key. Repeats change nothing. */
+export async function reportOnDelivery(ctx: Context, key: DeliveryKey, news: DeliveryNews): Promise<ReportOutcome> {
+  const delivery = await findReportedDelivery(ctx.db, key);
+  if (!delivery) return 'not found';
+  if (delivery.isTooOld) return 'too old';
+  if (!HANDED_OVER.has(delivery.state)) return 'not sent';
+  try {
+    return await record(ctx, delivery, news);
+  } catch (error) {
+    if (ctx.tx || !mayLackPartition(error)) throw error;
+    await makeThisMonth(ctx);
+    return record(ctx, delivery, news);
+  }
+}
+
+function record(ctx: Context, delivery: ReportedDelivery, news: DeliveryNews): Promise<ReportOutcome> {
+  return inTransaction(ctx, async (inner) => {
+    const isResolved = await resolveAsSent(inner.db, delivery);
+    const isNews = await write(inner, delivery, news);
+    if (!isResolved && !isNews) return 'known';
+    inner.tx.afterCommit(() => announceCampaignChange(ctx, delivery));
+    return 'recorded';
+  });
+}
+
+/** People who are gone get no rows: whoever erased them wanted none. */
+async function write(ctx: TransactionContext, delivery: ReportedDelivery, news: DeliveryNews): Promise<boolean> {
+  const { customerId, emailKey } = delivery;
+  if (emailKey === null) return false;
+  switch (news.kind) {
+    case 'arrived':
+      await forgetSoftBounces(ctx.db, { customerId, emailKey });
+      return false;
+    case 'bounce': {
+      const isNews = await writeBounce(ctx.db, delivery, news);
+      if (isNews) await actOnBounce(ctx, { customerId, emailKey, type: news.type });
+      return isNews;
+    }
+    case 'complaint': {
+      if (isNoComplaint(news.type)) return false;
+      const isNews = await writeComplaint(ctx.db, delivery, news);
+      if (isNews) await letGo(ctx, { ...delivery, emailKey });
+      return isNews;
+    }
+  }
+}
+
+/** A dead mailbox is suppressed at once, one that is often unable after some time. Blocks say nothing about a mailbox. */
+export async function actOnBounce(
+  ctx: Pick<Context, 'db' | 'installation'>,
+  { customerId, emailKey, type }: { customerId: bigint; emailKey: string; type: string },
+): Promise<void> {
+  const person = { customerId, emailKey };
+  const isLost =
+    type === 'hard' ||
+    (type === 'soft' && (await noteSoftBounce(ctx.db, person, await policyOf(ctx, customerId))) === 'suppress');
+  if (isLost) await suppress(ctx.db, { ...person, reason: 'bounce' });
+}
+
+/** Suppressed first: whoever complains must not get a goodbye. */
+async function letGo(ctx: TransactionContext, delivery: ReportedDelivery & { emailKey: string }): Promise<void> {
+  const { customerId, listId, subscriberId, emailKey } = delivery;
+  await suppress(ctx.db, { customerId, emailKey, reason: 'complaint' });
+  await unsubscribePerson(ctx, { customerId, listId, id: subscriberId }, 'complaint');
+}

@@ -1,0 +1,115 @@
+/**
+ * Return-paths that say whose bounce it is (VERP): `bounce+<token>@domain`, one for each delivery. The token carries
+ * customer, campaign and subscriber under a MAC of 80 bits, so a bounce that comes to such an address needs no reading to
+ * be filed, and one that we did not make leads nowhere. In base32 of lower case, because relays fold the case of what
+ * stands before the @; with the prefix at most 63 octets of the 64 that RFC 5321 (4.5.3.1.1) allows.
+ */
+import { createSecretKey, type KeyObject } from 'node:crypto';
+import { deriveKey, mac, sameBytes } from '../../lib/crypto.ts';
+import { assert } from '../../lib/errors.ts';
+import type { Installation } from '../context.ts';
+import type { DeliveryKey } from './delivery-message-id.ts';
+
+const PREFIX = 'bounce+';
+const MAC_BYTES = 10;
+const VERSION = 1;
+const ID_BYTES_MAX = 8;
+/** RFC 4648, 6, in lower case. */
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
+/** Some relays turn the plus into a hyphen. */
+const ADDRESS = /^<?bounce[+-]([a-z2-7]{20,56})@([^@<>\s]+)>?$/;
+const ANYWHERE = /\bbounce[+-][a-z2-7]{20,56}@[a-z0-9.-]{1,253}/gi;
+/** An address more often in one text is somebody's game. */
+const FOUND_MAX = 20;
+
+const keys = new WeakMap<Installation, KeyObject>();
+
+/** The return-path of a delivery; `domain` in ASCII. */
+export function returnPathOf(installation: Installation, delivery: DeliveryKey, domain: string): string {
+  const bytes = Buffer.alloc(MAC_BYTES + 1 + 3 * ID_BYTES_MAX);
+  bytes[MAC_BYTES] = VERSION;
+  let end = MAC_BYTES + 1;
+  for (const id of [delivery.customerId, delivery.campaignId, delivery.subscriberId])
+    end = writeVarint(bytes, Number(id), end);
+  mac(keyOf(installation), bytes.subarray(MAC_BYTES, end), MAC_BYTES).copy(bytes);
+  return `${PREFIX}${base32(bytes.subarray(0, end))}@${domain}`;
+}
+
+/** The delivery whose return-path this is (brackets optional, any case, any domain), or undefined when we made none such. */
+export function parseReturnPath(installation: Installation, address: string): DeliveryKey | undefined {
+  const [, token] = ADDRESS.exec(address.trim().toLowerCase()) ?? [];
+  const bytes = token === undefined ? undefined : fromBase32(token);
+  if (!bytes || bytes.length < MAC_BYTES + 4) return undefined;
+  const signed = bytes.subarray(MAC_BYTES);
+  if (signed[0] !== VERSION) return undefined;
+  if (!sameBytes(bytes.subarray(0, MAC_BYTES), mac(keyOf(installation), signed, MAC_BYTES))) return undefined;
+  const [customerId = 0, campaignId = 0, subscriberId = 0] = readVarints(signed.subarray(1));
+  return { customerId: BigInt(customerId), campaignId: BigInt(campaignId), subscriberId: BigInt(subscriberId) };
+}
+
+/** What looks like such addresses in a text. */
+export function returnPathsIn(text: string): readonly string[] {
+  return [...text.matchAll(ANYWHERE)].slice(0, FOUND_MAX).map(([address]) => address);
+}
+
+/** Seven bits a byte, lowest first; arithmetic instead of shifts, because ids outgrow 32 bits. */
+function writeVarint(bytes: Buffer, value: number, start: number): number {
+  assert(Number.isSafeInteger(value) && value >= 0, 'ids are whole numbers below 2^53');
+  let rest = value;
+  let at = start;
+  for (; rest > 127; rest = Math.floor(rest / 128)) bytes[at++] = (rest % 128) | 128;
+  bytes[at++] = rest;
+  return at;
+}
+
+/** What we signed, so it is well-formed. */
+function readVarints(bytes: Buffer): number[] {
+  const values: number[] = [];
+  let value = 0;
+  let scale = 1;
+  for (const byte of bytes) {
+    value += (byte & 127) * scale;
+    scale *= 128;
+    if (byte > 127) continue;
+    values.push(value);
+    [value, scale] = [0, 1];
+  }
+  return values;
+}
+
+function base32(bytes: Buffer): string {
+  let text = '';
+  let bits = 0;
+  let held = 0;
+  for (const byte of bytes) {
+    held = (held << 8) | byte;
+    for (bits += 8; bits >= 5; bits -= 5) text += ALPHABET[(held >>> (bits - 5)) & 31];
+    held &= 31;
+  }
+  return bits > 0 ? text + ALPHABET[(held << (5 - bits)) & 31] : text;
+}
+
+/** Undefined for what `base32` would not have written: bits behind the last byte that are not zero. */
+function fromBase32(text: string): Buffer | undefined {
+  const bytes = Buffer.alloc(Math.floor((text.length * 5) / 8));
+  let at = 0;
+  let bits = 0;
+  let held = 0;
+  for (const letter of text) {
+    held = (held << 5) | ALPHABET.indexOf(letter);
+    bits += 5;
+    if (bits < 8) continue;
+    bits -= 8;
+    bytes[at++] = held >>> bits;
+    held &= (1 << bits) - 1;
+  }
+  return held === 0 && bits < 5 ? bytes : undefined;
+}
+
+function keyOf(installation: Installation): KeyObject {
+  const known = keys.get(installation);
+  if (known) return known;
+  const key = createSecretKey(deriveKey(installation.secret, 'return-path'));
+  keys.set(installation, key);
+  return key;
+}
