@@ -1,0 +1,99 @@
+/**
+ * What a server's refusal means: one reading of replies for everybody who has to act on them (the ledger's reason,
+ * bounces, breakers, paces). It decides nothing itself: whether there is another try follows from the reply's code
+ * alone (4xx, 5xx), for a server that says "never" and means "later" has still said never.
+ *
+ * The knowledge is data (reply-rules.ts, provider-replies.ts, status-meanings.ts); this file only applies it. What
+ * others write is hostile until shown otherwise: the text is cut first, and every gap in a rule has a bound.
+ */
+import { codeMeaning } from './code-meanings.ts';
+import { providerReplies } from './provider-replies.ts';
+import { replyRules } from './reply-rules.ts';
+import type { ReplyMeaning, ReplyRule, ServerReply } from './reply.ts';
+import { statusMeanings } from './status-meanings.ts';
+
+/** Longer texts say nothing more, and what is searched must have an end. */
+const TEXT_LENGTH_MAX = 1_000;
+/** What a server asks to wait is believed within these: nobody may hold a row for a week by a number in a text. */
+const WAIT_SECONDS_MIN = 1;
+const WAIT_SECONDS_MAX = 21_600;
+
+const CODE = /^\s*([2-5]\d\d)(?=[ -]|$)/;
+/** What stands in front of every further line of a reply. */
+const LINE_PREFIX = /[\r\n]+[2-5]\d\d[ -]/g;
+const STATUS = /(?<![\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.]*\d)/;
+const ALL_STATUS = /(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/g;
+/** "try again in 5 minutes", "retry after 300 seconds", "greylisted for 60 s", "please wait 2 hours". */
+const WAIT =
+  /\b(?:in|after|for|wait|within|next|seconds=|retry)\s{0,3}(?:at least |about |another |approximately )?(\d{1,6})\s{0,3}(s|secs?|seconds?|sekunden?|m|mins?|minutes?|minuten?|h|hrs?|hours?|stunden?)\b/;
+
+/** The meaning of a reply; there is always one. Leave out what is not known: it is looked for in the text. */
+export function classifyReply(reply: ServerReply): ReplyMeaning {
+  const text = reply.text.slice(0, TEXT_LENGTH_MAX);
+  const status = reply.enhancedStatus ?? STATUS.exec(text)?.[1];
+  const code = reply.code ?? (Number(CODE.exec(text)?.[1] ?? 0) || codeOfStatus(status));
+  const words = wordsOf(text);
+  const subject: Subject = { code: String(code), status: status?.slice(1) ?? '', words };
+  const rule = ruleFor(subject) ?? codeMeaning(code);
+  return meaningOf(rule, { isFinal: code >= 500, asked: askedWait(words) });
+}
+
+/** The meaning as the ledger keeps it: the class in words, then what is the matter. */
+export function reasonOf(meaning: ReplyMeaning): string {
+  return `${meaning.class === 'rateLimit' ? 'rate limit' : meaning.class}: ${meaning.what}`;
+}
+
+interface Subject {
+  readonly code: string;
+  /** Without its first digit, which the code has: `.1.1`. */
+  readonly status: string;
+  readonly words: string;
+}
+
+/**
+ * The sender's own words first, for servers give the same status to many things; then the registered status, then
+ * words that many use.
+ */
+function ruleFor(subject: Subject): ReplyRule | undefined {
+  return (
+    providerReplies.find((rule) => applies(rule, subject)) ??
+    replyRules.find((rule) => applies(rule, subject)) ??
+    statusMeanings.get(subject.status)
+  );
+}
+
+function applies({ codes, status, words }: ReplyRule, subject: Subject): boolean {
+  if (codes !== undefined && !codes.some((prefix) => subject.code.startsWith(prefix))) return false;
+  if (status !== undefined && !status.includes(subject.status)) return false;
+  return words === undefined || words.test(subject.words);
+}
+
+function meaningOf(rule: ReplyRule, reply: { isFinal: boolean; asked: number | undefined }): ReplyMeaning {
+  const isGone = reply.isFinal && rule.isMailboxGone === true;
+  const waitSeconds = reply.isFinal ? rule.waitSeconds : (reply.asked ?? rule.waitSeconds);
+  return {
+    class: rule.class === 'permanent' && !reply.isFinal ? 'transient' : rule.class,
+    scope: rule.scope,
+    what: rule.what,
+    isMailboxGone: isGone,
+    ...(waitSeconds === undefined ? {} : { waitSeconds }),
+  };
+}
+
+/** Lower case, one blank between words, without the code and status that are repeated in every line. */
+function wordsOf(text: string): string {
+  return text.replace(LINE_PREFIX, ' ').replace(ALL_STATUS, ' ').toLowerCase().replace(/\s+/g, ' ').trim();
+}
+
+function askedWait(words: string): number | undefined {
+  const found = WAIT.exec(words);
+  if (!found) return undefined;
+  const unit = found[2]?.[0];
+  const seconds = Number(found[1]) * (unit === 'h' || found[2]?.startsWith('st') ? 3_600 : unit === 'm' ? 60 : 1);
+  return Math.min(Math.max(seconds, WAIT_SECONDS_MIN), WAIT_SECONDS_MAX);
+}
+
+/** Bounces often give a status and no code. */
+function codeOfStatus(status: string | undefined): number {
+  return status === undefined ? 0 : Number(status[0]) * 100;
+}

@@ -1,0 +1,310 @@
+/**
+ * How large providers and their gateways word refusals that their code and status do not tell: the marks they put
+ * into their texts (S3140, TSS04, CS01) and fixed phrases. Facts gathered from the providers' postmaster pages and from
+ * what senders report; one row per meaning, the more special one first.
+ */
+import type { ReplyRule } from './reply.ts';
+
+/** What providers that limit by reputation take: less than ten minutes only prolongs it. */
+const COOL_DOWN_SECONDS = 600;
+/** Limits of an account with a relay that renew within the hour, or the day. */
+const HOUR_SECONDS = 3_600;
+
+const gmail: readonly ReplyRule[] = [
+  {
+    what: 'not authenticated',
+    words: /because (?:it|the sender) is unauthenticated|unauthenticated email/,
+    class: 'policy',
+    scope: 'message',
+  },
+  {
+    what: 'Gmail limits the rate',
+    words: /unusual rate of (?:unsolicited |e?mail)|unusual amount of/,
+    codes: ['4'],
+    class: 'rateLimit',
+    scope: 'domain',
+    waitSeconds: COOL_DOWN_SECONDS,
+  },
+  {
+    what: 'recipient gets mail too quickly',
+    words: /receiving (?:e?mail|messages) (?:too quickly|at a rate that)|recipient has exceeded message rate/,
+    class: 'rateLimit',
+    scope: 'recipient',
+    waitSeconds: HOUR_SECONDS,
+  },
+  {
+    what: 'daily limit of the account',
+    words: /daily (?:user |smtp relay )?(?:sending|message|send) (?:limit|quota)|daily message quota/,
+    class: 'rateLimit',
+    scope: 'server',
+    waitSeconds: HOUR_SECONDS,
+  },
+  {
+    what: 'blocked by Gmail',
+    words:
+      /unusual rate of unsolicited|very low reputation of the sending|the ip you'?re using to send mail is not authorized/,
+    codes: ['5'],
+    class: 'block',
+    scope: 'domain',
+  },
+  {
+    what: 'blocked as unsolicited',
+    words: /detected that this message is (?:likely )?(?:unsolicited|suspicious|spam)/,
+    class: 'block',
+    scope: 'domain',
+  },
+  { what: 'content blocked', words: /content presents a potential security/, class: 'policy', scope: 'message' },
+];
+
+const outlook: readonly ReplyRule[] = [
+  {
+    what: 'on the block list of Outlook',
+    words:
+      /\((?:s3140|s3150)\)|\bs31[45]0\b|part of their network is on our block list|\b(?:sc-00[1-4]|dy-00[12]|ou-00[12])\b/,
+    class: 'block',
+    scope: 'domain',
+  },
+  {
+    what: 'Outlook limits the rate',
+    words: /\brp-00[1-3]\b|has exceeded the (?:rate|connection) limit|temporarily rate limited due to ip reputation/,
+    class: 'rateLimit',
+    scope: 'domain',
+    waitSeconds: COOL_DOWN_SECONDS,
+  },
+  {
+    what: 'banned by Microsoft',
+    words: /access denied, (?:banned send(?:er|ing ip)|spam abuse detected)|traffic not accepted from this ip/,
+    class: 'block',
+    scope: 'domain',
+  },
+  {
+    what: 'account blocked for outbound spam',
+    words: /bad outbound sender|tenant has exceeded threshold|unregistered tenant|blocked from sending/,
+    class: 'block',
+    scope: 'server',
+  },
+  {
+    what: 'limit of the account',
+    words:
+      /submission quota exceeded|concurrent connections limit exceeded|sending concurrency|message submission rate|recipient limit (?:exceeded|reached)/,
+    class: 'rateLimit',
+    scope: 'server',
+    waitSeconds: HOUR_SECONDS,
+  },
+  {
+    what: 'Exchange is busy',
+    words: /server busy\b.{0,80}\bas\d{4,9}|\bas\(?\d{4,9}\)?.{0,20}$|please try again later \(s\d{3}\)/,
+    codes: ['4'],
+    class: 'rateLimit',
+    scope: 'domain',
+  },
+  {
+    what: 'authentication asked for by Outlook',
+    words: /does ?n[o']t meet the required authentication level/,
+    class: 'policy',
+    scope: 'message',
+  },
+  {
+    what: 'mailbox unknown',
+    words: /resolver\.adr\.(?:ex)?recip(?:ient)?notfound|recipient not found by smtp address lookup/,
+    codes: ['5'],
+    class: 'permanent',
+    scope: 'recipient',
+    isMailboxGone: true,
+  },
+  {
+    what: 'mailbox unknown',
+    words: /recipient address rejected: access denied/,
+    codes: ['5'],
+    status: ['.4.1'],
+    class: 'permanent',
+    scope: 'recipient',
+    isMailboxGone: true,
+  },
+  {
+    what: 'mailbox unknown',
+    words: /requested action not taken: mailbox unavailable/,
+    codes: ['550'],
+    status: ['.5.0', '.1.1', ''],
+    class: 'permanent',
+    scope: 'recipient',
+    isMailboxGone: true,
+  },
+  {
+    what: 'recipient takes mail of few senders only',
+    words:
+      /resolver\.rst\.(?:notauthorized|authrequired)|not have permission to (?:send|submit) to this recipient|sender not authenticated for group|recipientrestricted/,
+    class: 'policy',
+    scope: 'recipient',
+  },
+  {
+    what: 'account may not send as this sender',
+    words: /(?:permissions?|authori[sz]ed|allowed) to send as (?:this|the|that)|sendasdenied|send ?as denied/,
+    class: 'policy',
+    scope: 'message',
+  },
+];
+
+const yahoo: readonly ReplyRule[] = [
+  {
+    what: 'blocked by Yahoo',
+    words: /\[tss(?:09|11)\]|permanently deferred|\[bl2\d\]|not accepted for policy reasons.{0,40}\[bl/,
+    class: 'block',
+    scope: 'domain',
+  },
+  {
+    what: 'Yahoo limits the rate',
+    words:
+      /\[tss?0[1-8]\]|\[ts0\d\]|temporarily deferred due to (?:unexpected volume|user complaints)|message temporarily deferred|messages from .{1,60} temporarily deferred/,
+    codes: ['4'],
+    class: 'rateLimit',
+    scope: 'domain',
+    waitSeconds: COOL_DOWN_SECONDS,
+  },
+  { what: 'refused by a rule', words: /\[ph0\d\]|not accepted for policy reasons/, class: 'policy', scope: 'message' },
+  {
+    what: 'mailbox unknown',
+    words:
+      /this user doesn'?t have an? .{1,40} account|delivery error: dd (?:sorry|this user)|mailbox is disabled \(554\.30\)/,
+    codes: ['5'],
+    class: 'permanent',
+    scope: 'recipient',
+    isMailboxGone: true,
+  },
+];
+
+const others: readonly ReplyRule[] = [
+  { what: 'refused by iCloud', words: /\[(?:cs0\d|hm0\d|hme\d)\]/, class: 'policy', scope: 'message' },
+  {
+    what: 'on the block list of GMX or web.de',
+    words:
+      /(?:nemesis|gmx|web\.de|kundenserver).{0,120}(?:black ?listed|no smtp service|bad dns ptr)|error-messages\?[^ ]{0,60}c=(?:bl|rdns|rtr)\b/,
+    class: 'block',
+    scope: 'domain',
+  },
+  { what: 'on the block list of T-Online', words: /tosa@rx\.t-online/, class: 'block', scope: 'domain' },
+  {
+    what: 'refused as spam by mail.ru or Yandex',
+    words: /notspam-support|under suspicion of spam/,
+    class: 'block',
+    scope: 'message',
+  },
+  {
+    what: 'mailbox unknown',
+    words: /local mailbox .{1,80} is unavailable|account is disabled|no such user/,
+    codes: ['5'],
+    class: 'permanent',
+    scope: 'recipient',
+    isMailboxGone: true,
+  },
+  {
+    what: 'refused by QQ',
+    words: /\b(?:mi|dt):(?:spb|spm|spf)\b|mail content denied/,
+    class: 'block',
+    scope: 'message',
+  },
+  {
+    what: 'the provider limits the rate',
+    words:
+      /connection frequency limited|\brl0{3}\d{3}\b|hvu:b[12]|service refused, please try later|\bofr_?999\b|\blpn\d{3}_(?:104|402)\b/,
+    class: 'rateLimit',
+    scope: 'domain',
+    waitSeconds: COOL_DOWN_SECONDS,
+  },
+  {
+    what: 'on the block list of the provider',
+    words:
+      /\bbl0{3}\d{3}\b|aup#|(?:rly|dns|con):b[1-6]\b|attrbl|cxbl|hl:rep\b|\bofr_?50\d\b|\bofr\d{3}_\d{3}\b.{0,80}(?:black|block)/,
+    class: 'block',
+    scope: 'domain',
+  },
+  // gateways in front of companies
+  {
+    what: 'on a block list of Proofpoint',
+    words: /ipcheck\.proofpoint|support\.proofpoint\.com\/(?:dnsbl|rbl)|blocked - see https?:/,
+    class: 'block',
+    scope: 'server',
+  },
+  {
+    what: 'greylisting',
+    words: /mimecast.{0,80}(?:doc-1369|greylist)|internal resources are temporarily unavailable/,
+    codes: ['4'],
+    class: 'transient',
+    scope: 'recipient',
+  },
+  {
+    what: 'refused by Mimecast',
+    words:
+      /mimecast\.(?:com|org)(?!.{0,80}invalid recipient)|anti-?spoofing policy|email rejected due to security policies/,
+    codes: ['5'],
+    class: 'policy',
+    scope: 'message',
+  },
+  {
+    what: 'on the block list of Barracuda',
+    words: /barracudacentral|barracuda reputation/,
+    class: 'block',
+    scope: 'server',
+  },
+  {
+    what: 'refused by Barracuda',
+    words: /permanent failure for one or more recipients \([^)]{0,200}:blocked\)/,
+    class: 'block',
+    scope: 'message',
+  },
+  {
+    what: 'poor reputation',
+    words: /poor reputation|sending mta's|senderbase|talosintelligence/,
+    class: 'block',
+    scope: 'server',
+  },
+  {
+    what: 'on a block list',
+    words: /trend ?micro|email reputation service|cloudmark|cmae|messagelabs/,
+    codes: ['5'],
+    class: 'block',
+    scope: 'server',
+  },
+  // relays that mail is sent through
+  {
+    what: 'relay limits the rate',
+    words: /throttling failure: maximum sending rate/,
+    class: 'rateLimit',
+    scope: 'server',
+    waitSeconds: 1,
+  },
+  {
+    what: 'limit of the account',
+    words:
+      /maximum credits exceeded|quota (?:of emails )?exceeded for (?:your|this) (?:account|plan)|sending (?:limit|quota) (?:exceeded|reached)|too many recipients received this hour|monthly .{0,20}limit/,
+    class: 'rateLimit',
+    scope: 'server',
+    waitSeconds: HOUR_SECONDS,
+  },
+  {
+    what: 'account suspended by the relay',
+    words:
+      /sending suspended for this account|account (?:has been |is )?(?:suspended|under review|not activated)|free accounts are for test/,
+    class: 'block',
+    scope: 'server',
+  },
+  {
+    what: 'sender not verified with the relay',
+    words:
+      /email address is not verified|verified sender identity|identities failed the check|unauthenticated senders not allowed|sender signature/,
+    class: 'policy',
+    scope: 'message',
+  },
+  { what: 'our address not known to the relay', words: /unauthorized ip address/, class: 'policy', scope: 'server' },
+  {
+    what: 'relay holds the address as inactive',
+    words: /inactive recipient|recipient is inactive|on (?:our|the|your) suppression list/,
+    codes: ['4', '5'],
+    class: 'permanent',
+    scope: 'recipient',
+    isMailboxGone: true,
+  },
+];
+
+/** In the order in which they are asked. */
+export const providerReplies: readonly ReplyRule[] = [...gmail, ...outlook, ...yahoo, ...others];

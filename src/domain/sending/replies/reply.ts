@@ -1,0 +1,52 @@
+/** The nouns of this room: a reply of another server, what it means, and a rule that says so. */
+
+/** A reply as it was received; a bounce may have the status alone, or only a text. */
+export interface ServerReply {
+  /** SMTP reply code. */
+  readonly code?: number | undefined;
+  /** RFC 3463 status such as `4.7.28`. */
+  readonly enhancedStatus?: string | undefined;
+  /** All lines, with or without code and status in front. */
+  readonly text: string;
+}
+
+/**
+ * - `permanent`: this message will never get to this recipient (nobody there, too large, loop).
+ * - `transient`: nothing is wrong with sender or message, it did not work this time (mailbox full, greylisting, busy).
+ * - `block`: the sender's address, network or name is not welcome (block lists, reputation).
+ * - `rateLimit`: too much or too fast.
+ * - `policy`: a rule that the message or the sender breaks (authentication, content, login, encryption).
+ */
+export type ReplyClass = 'permanent' | 'transient' | 'block' | 'rateLimit' | 'policy';
+
+/**
+ * Whom else it concerns: only this `recipient`, everybody at the recipient's `domain` (or its provider), everything
+ * that goes through our `server`, or every copy of this `message`.
+ */
+export type ReplyScope = 'recipient' | 'domain' | 'server' | 'message';
+
+export interface ReplyMeaning {
+  readonly class: ReplyClass;
+  readonly scope: ReplyScope;
+  /** What is the matter, in a few plain words: `mailbox unknown`. */
+  readonly what: string;
+  /** Nobody is at this address, now or later: a hard bounce. Only ever true for a final (5xx) reply. */
+  readonly isMailboxGone: boolean;
+  /** How long to hold what the scope names, where the server asked for it or is known to want it. */
+  readonly waitSeconds?: number;
+}
+
+/** What applies when all of its conditions hold; the first rule of a table that applies counts. */
+export interface ReplyRule {
+  readonly what: string;
+  readonly class: ReplyClass;
+  readonly scope: ReplyScope;
+  readonly isMailboxGone?: boolean;
+  readonly waitSeconds?: number;
+  /** Beginnings of the code, one of which it must have: `5`, `421`. */
+  readonly codes?: readonly string[];
+  /** The RFC 3463 status without its first digit, one of these: `.7.28`. */
+  readonly status?: readonly string[];
+  /** Tested on the text in lower case with single blanks. Gaps are bounded (`.{0,60}`): a hostile text costs no time. */
+  readonly words?: RegExp;
+}

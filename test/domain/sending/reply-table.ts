@@ -1,0 +1,341 @@
+/**
+ * Replies in the shapes that servers send them, and what each means. Names, addresses and ticket numbers are made up.
+ * Rows: the reply (`|` is a line end), class, scope, what is the matter, and `gone` where nobody is at the address.
+ */
+import type { ReplyClass, ReplyScope } from '../../../src/domain/sending/replies/reply.ts';
+
+export type ReplyRow = readonly [reply: string, ReplyClass, ReplyScope, what: string, gone?: 'gone'];
+
+/** Of large providers, the gateways of companies and block lists. */
+export const providerReplyTable: readonly ReplyRow[] = [
+  // Gmail and Workspace
+  [
+    "550-5.1.1 The email account that you tried to reach does not exist. Please try|550-5.1.1 double-checking the recipient's email address for typos or|550 5.1.1 unnecessary spaces. ab12-gsmtp",
+    'permanent',
+    'recipient',
+    'mailbox unknown',
+    'gone',
+  ],
+  [
+    '421-4.7.28 Gmail has detected an unusual rate of unsolicited mail originating|421-4.7.28 from your IP address [192.0.2.1]. To protect our users, mail|421 4.7.28 has been temporarily rate limited. ab12-gsmtp',
+    'rateLimit',
+    'domain',
+    'Gmail limits the rate',
+  ],
+  [
+    '421-4.7.0 [192.0.2.1 15] Our system has detected an unusual rate of|421 4.7.0 unsolicited mail originating from your IP address. ab-gsmtp',
+    'rateLimit',
+    'domain',
+    'Gmail limits the rate',
+  ],
+  [
+    '550-5.7.1 [192.0.2.1] Our system has detected an unusual rate of unsolicited|550 5.7.1 mail originating from your IP address, mail has been blocked. gsmtp',
+    'block',
+    'domain',
+    'blocked by Gmail',
+  ],
+  [
+    '550-5.7.1 [192.0.2.1 12] Our system has detected that this message is likely|550 5.7.1 unsolicited mail. To reduce spam, this message has been blocked. gsmtp',
+    'block',
+    'domain',
+    'blocked as unsolicited',
+  ],
+  [
+    '550-5.7.1 likely suspicious due to the very low reputation of the sending domain.',
+    'block',
+    'domain',
+    'blocked by Gmail',
+  ],
+  [
+    '550-5.7.26 This mail has been blocked because the sender is unauthenticated.|550 5.7.26 Gmail requires all senders to authenticate with either SPF or DKIM. gsmtp',
+    'policy',
+    'message',
+    'not authenticated',
+  ],
+  [
+    "550-5.7.26 Unauthenticated email from house.test is not accepted due to domain's|550 5.7.26 DMARC policy.",
+    'policy',
+    'message',
+    'not authenticated',
+  ],
+  [
+    '421-4.7.26 This mail has been rate limited because it is unauthenticated.',
+    'policy',
+    'message',
+    'not authenticated',
+  ],
+  [
+    '550-5.7.25 [192.0.2.1] The IP address sending this message does not have a PTR|550 5.7.25 record setup',
+    'block',
+    'server',
+    'server has no valid reverse name',
+  ],
+  [
+    '452-4.2.2 The email account that you tried to reach is over quota. Please direct|452 4.2.2 the recipient to the help page. gsmtp',
+    'transient',
+    'recipient',
+    'mailbox full',
+  ],
+  [
+    '552-5.2.2 The email account that you tried to reach is out of storage space and|552 5.2.2 inactive. gsmtp',
+    'transient',
+    'recipient',
+    'mailbox full',
+  ],
+  [
+    '450-4.2.1 The user you are trying to contact is receiving mail too quickly.|450 4.2.1 Please resend your message at a later time. gsmtp',
+    'rateLimit',
+    'recipient',
+    'recipient gets mail too quickly',
+  ],
+  [
+    '550-5.2.1 The user you are trying to contact is receiving mail at a rate that|550 5.2.1 prevents additional messages from being delivered. gsmtp',
+    'rateLimit',
+    'recipient',
+    'recipient gets mail too quickly',
+  ],
+  [
+    '550-5.2.1 The email account that you tried to reach is disabled. gsmtp',
+    'permanent',
+    'recipient',
+    'mailbox disabled',
+    'gone',
+  ],
+  ['550-5.4.5 Daily user sending limit exceeded. gsmtp', 'rateLimit', 'server', 'daily limit of the account'],
+  ['535-5.7.8 Username and Password not accepted. gsmtp', 'policy', 'server', 'login refused'],
+  [
+    '552-5.7.0 This message was blocked because its content presents a potential|552 5.7.0 security issue. gsmtp',
+    'policy',
+    'message',
+    'content blocked',
+  ],
+  ['421 4.3.0 Temporary System Problem. Try again later. gsmtp', 'transient', 'domain', 'server is busy'],
+  // Outlook.com, Exchange Online, Exchange
+  [
+    "550 5.7.1 Unfortunately, messages from [192.0.2.1] weren't sent. Please contact your Internet service provider since part of their network is on our block list (S3140).",
+    'block',
+    'domain',
+    'on the block list of Outlook',
+  ],
+  [
+    "550 SC-001 (COL004-MC1F1) Unfortunately, messages from 192.0.2.1 weren't sent.",
+    'block',
+    'domain',
+    'on the block list of Outlook',
+  ],
+  [
+    "421 RP-001 (BAY004-MC1F5) Unfortunately, some messages from 192.0.2.1 weren't sent. Please try again. The mail server IP connecting to Outlook.com has exceeded the rate limit allowed.",
+    'rateLimit',
+    'domain',
+    'Outlook limits the rate',
+  ],
+  [
+    '451 4.7.650 The mail server [192.0.2.1] has been temporarily rate limited due to IP reputation. For e-mail delivery information see https://postmaster.live.com (S775)',
+    'rateLimit',
+    'domain',
+    'Outlook limits the rate',
+  ],
+  [
+    '451 4.7.500 Server busy. Please try again later from [192.0.2.1]. (AS77712)',
+    'rateLimit',
+    'domain',
+    'Exchange is busy',
+  ],
+  [
+    '550 5.7.606 Access denied, banned sending IP [192.0.2.1]. To request removal visit the portal',
+    'block',
+    'domain',
+    'banned by Microsoft',
+  ],
+  [
+    "550 5.7.515 Access denied, sending domain house.test doesn't meet the required authentication level.",
+    'policy',
+    'message',
+    'authentication asked for by Outlook',
+  ],
+  [
+    '550 5.5.0 Requested action not taken: mailbox unavailable (S2017062302).',
+    'permanent',
+    'recipient',
+    'mailbox unknown',
+    'gone',
+  ],
+  [
+    '550 5.4.1 Recipient address rejected: Access denied. [AM0PR01.eurprd01.prod.outlook.com 2026-01-01]',
+    'permanent',
+    'recipient',
+    'mailbox unknown',
+    'gone',
+  ],
+  [
+    '550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient not found by SMTP address lookup',
+    'permanent',
+    'recipient',
+    'mailbox unknown',
+    'gone',
+  ],
+  ['550 5.1.8 Access denied, bad outbound sender AS(42004)', 'block', 'server', 'account blocked for outbound spam'],
+  [
+    '432 4.3.2 STOREDRV.ClientSubmit; sender thread limit exceeded; concurrent connections limit exceeded',
+    'rateLimit',
+    'server',
+    'limit of the account',
+  ],
+  [
+    '550 5.7.133 RESOLVER.RST.SenderNotAuthenticatedForGroup; sender not authenticated for group',
+    'policy',
+    'recipient',
+    'recipient takes mail of few senders only',
+  ],
+  [
+    '550 5.7.60 SMTP; Client does not have permissions to send as this sender',
+    'policy',
+    'message',
+    'account may not send as this sender',
+  ],
+  ['554 5.4.14 Hop count exceeded - possible mail loop ATTR34', 'permanent', 'recipient', 'mail runs in circles'],
+  [
+    '554 5.2.2 mailbox full; STOREDRV.Deliver.Exception:QuotaExceededException',
+    'transient',
+    'recipient',
+    'mailbox full',
+  ],
+  ['452 4.3.1 Insufficient system resources', 'transient', 'domain', 'storage of the mail system full'],
+  // Yahoo, AOL
+  [
+    '421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred due to unexpected volume or user complaints - 4.16.55.1',
+    'rateLimit',
+    'domain',
+    'Yahoo limits the rate',
+  ],
+  [
+    '553 5.7.2 [TSS09] All messages from 192.0.2.1 will be permanently deferred; Retrying will NOT succeed.',
+    'block',
+    'domain',
+    'blocked by Yahoo',
+  ],
+  ['553 5.7.1 [BL21] Connections will not be accepted from 192.0.2.1', 'block', 'domain', 'blocked by Yahoo'],
+  ['554 5.7.9 Message not accepted for policy reasons. [PH01]', 'policy', 'message', 'refused by a rule'],
+  [
+    "554 delivery error: dd This user doesn't have a yahoo.com account (person@yahoo.com) [0] - mta1.mail.yahoo.com",
+    'permanent',
+    'recipient',
+    'mailbox unknown',
+    'gone',
+  ],
+  ['451 Message temporarily deferred - [160]', 'rateLimit', 'domain', 'Yahoo limits the rate'],
+  // iCloud, GMX, web.de, T-Online, mail.ru, Yandex, QQ, Comcast, AT&T
+  [
+    '550 5.7.1 [CS01] Message rejected due to local policy. Please visit https://support.apple.com',
+    'policy',
+    'message',
+    'refused by iCloud',
+  ],
+  ['550 5.1.1 <person@icloud.com>: inactive email address', 'permanent', 'recipient', 'mailbox disabled', 'gone'],
+  [
+    '554-gmx.net (mxgmx014) Nemesis ESMTP Service not available|554-No SMTP service|554-IP address is block listed.|554 For explanation visit https://postmaster.gmx.net/en/error-messages?ip=192.0.2.1&c=bl',
+    'block',
+    'domain',
+    'on the block list of GMX or web.de',
+  ],
+  ['550 Requested action not taken: mailbox unavailable', 'permanent', 'recipient', 'mailbox unknown', 'gone'],
+  [
+    '554 IP=192.0.2.1 - A problem occurred. (Ask your postmaster for help or to contact tosa@rx.t-online.de to clarify.) (BL)',
+    'block',
+    'domain',
+    'on the block list of T-Online',
+  ],
+  [
+    '550 spam message rejected. Please visit http://help.mail.ru/notspam-support/id?c=abc or report details to abuse@corp.mail.ru.',
+    'block',
+    'message',
+    'refused as spam by mail.ru or Yandex',
+  ],
+  [
+    '550 Message was not accepted -- invalid mailbox. Local mailbox person@mail.ru is unavailable: user not found',
+    'permanent',
+    'recipient',
+    'mailbox unknown',
+    'gone',
+  ],
+  [
+    '554 5.7.1 [2] Message rejected under suspicion of SPAM; https://ya.cc/1IrBc',
+    'block',
+    'message',
+    'refused as spam by mail.ru or Yandex',
+  ],
+  [
+    '450 4.2.1 The recipient has exceeded message rate limit. Try again later',
+    'rateLimit',
+    'recipient',
+    'recipient gets mail too quickly',
+  ],
+  [
+    '550 Connection frequency limited. http://service.mail.qq.com',
+    'rateLimit',
+    'domain',
+    'the provider limits the rate',
+  ],
+  [
+    '554 resimta-po-01v.sys.comcast.net 192.0.2.1 found on one or more DNSBLs, see https://spa.xfinity.com BL000000',
+    'block',
+    'domain',
+    'on the block list of the provider',
+  ],
+  [
+    '553 5.3.0 flpd597 DNSBL:ATTRBL 521< 192.0.2.1 >_is_blocked.',
+    'block',
+    'domain',
+    'on the block list of the provider',
+  ],
+  // gateways and lists
+  [
+    '554 Blocked - see https://ipcheck.proofpoint.com/?ip=192.0.2.1',
+    'block',
+    'server',
+    'on a block list of Proofpoint',
+  ],
+  [
+    '550 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using Spamhaus ZEN; https://www.spamhaus.org/query/ip/192.0.2.1',
+    'block',
+    'server',
+    'server on a block list',
+  ],
+  [
+    '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using dnsbl.sorbs.net; Currently Sending Spam',
+    'block',
+    'server',
+    'server on a block list',
+  ],
+  ['554 5.7.1 Message contains URL listed in dbl.spamhaus.org', 'block', 'message', 'domain on a block list'],
+  [
+    '554 Service unavailable; Client host [relay.test] blocked using Barracuda Reputation; http://www.barracudanetworks.com/reputation/?r=1&ip=192.0.2.1',
+    'block',
+    'server',
+    'on the block list of Barracuda',
+  ],
+  [
+    '550 permanent failure for one or more recipients (person@there.test:blocked)',
+    'block',
+    'message',
+    'refused by Barracuda',
+  ],
+  [
+    '451 Internal resources are temporarily unavailable - https://community.mimecast.com/docs/DOC-1369#451',
+    'transient',
+    'recipient',
+    'greylisting',
+  ],
+  [
+    '550 Rejected by header based Anti-Spoofing policy - https://community.mimecast.com/docs/DOC-1369#550',
+    'policy',
+    'message',
+    'refused by Mimecast',
+  ],
+  [
+    "554-mx.there.test|554 Your access to this mail system has been rejected due to the sending MTA's poor reputation.",
+    'block',
+    'server',
+    'poor reputation',
+  ],
+];
