@@ -13,6 +13,7 @@ export const eraseCustomerJob = defineJob({
   name: 'accounts.erase-customer',
   payload: z.object({ customerId: id }),
   attemptsMax: ERASE_ATTEMPTS_MAX,
+  isLong: true,
 });
 
 /** Pauses what a customer has under way, when it was disabled. */

@@ -26,6 +26,7 @@ export const sendBatchJob = defineJob({
   name: 'delivery.send-batch',
   payload: z.object({ customerId: id, campaignId: id, fromId: id, toId: id }),
   attemptsMax: ATTEMPTS_MAX,
+  takesTurns: true,
 });
 
 /** Lets a campaign go on that waited for credits or quota of its customer's plan. */

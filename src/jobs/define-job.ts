@@ -4,6 +4,7 @@
  */
 import type { z } from 'zod';
 import { sql, type Queryable } from '../db/database.ts';
+import { takeTurns } from './turns.ts';
 
 export interface JobDefinition<Schema extends z.ZodType = z.ZodType> {
   readonly name: string;
@@ -11,6 +12,10 @@ export interface JobDefinition<Schema extends z.ZodType = z.ZodType> {
   readonly payload: Schema;
   /** How often the queue tries again when the task throws (with its own growing delay). */
   readonly attemptsMax: number;
+  /** Its customer's jobs of this kind are taken up in turn with those of other customers (turns.ts). */
+  readonly takesTurns?: boolean;
+  /** Runs for minutes: a process takes up few of these at once, so that short ones find a place. */
+  readonly isLong?: boolean;
 }
 
 export interface EnqueueOptions {
@@ -21,7 +26,17 @@ export interface EnqueueOptions {
   readonly key?: string;
   /** Lower runs first; default 0. */
   readonly priority?: number;
+  /** Takes a turn although the first job of this kind does not. */
+  readonly inTurn?: boolean;
 }
+
+/** On every job of a customer: a worker sees by it whose job it is, and takes up no more than the customer's share. */
+export function customerFlag(customerId: string): string {
+  return `customer:${customerId}`;
+}
+
+/** On jobs that run for minutes. */
+export const LONG_FLAG = 'long';
 
 export function defineJob<Schema extends z.ZodType>(definition: JobDefinition<Schema>): JobDefinition<Schema> {
   return definition;
@@ -37,7 +52,7 @@ export async function enqueue<Schema extends z.ZodType>(
   await enqueueMany(db, definition, [payload], options);
 }
 
-/** Enqueues many jobs of one kind in one statement. A key makes sense for a single job only. */
+/** Enqueues many jobs of one kind and one customer in one statement. A key makes sense for a single job only. */
 export async function enqueueMany<Schema extends z.ZodType>(
   db: Queryable,
   definition: JobDefinition<Schema>,
@@ -45,13 +60,17 @@ export async function enqueueMany<Schema extends z.ZodType>(
   options: EnqueueOptions = {},
 ): Promise<void> {
   if (payloads.length === 0) return;
-  const specs = payloads.map((payload) => ({
+  const customerId = customerOf(payloads[0]);
+  const turns = await turnsOf(db, definition, { customerId, amount: payloads.length, options });
+  const flags = [...(customerId ? [customerFlag(customerId)] : []), ...(definition.isLong ? [LONG_FLAG] : [])];
+  const specs = payloads.map((payload, index) => ({
     identifier: definition.name,
     payload,
     max_attempts: definition.attemptsMax,
     ...(options.runAt ? { run_at: options.runAt } : {}),
     job_key: options.key ?? null,
-    priority: options.priority ?? 0,
+    priority: options.priority ?? turns?.[index] ?? 0,
+    ...(flags.length > 0 ? { flags } : {}),
   }));
   await db.query(
     sql`SELECT count(*) FROM graphile_worker.add_jobs(ARRAY(SELECT json_populate_recordset(
@@ -59,4 +78,27 @@ export async function enqueueMany<Schema extends z.ZodType>(
           ${JSON.stringify(specs)}::json)))`,
     'jobs.enqueue',
   );
+}
+
+/** Undefined: the house's own. */
+function customerOf(payload: unknown): string | undefined {
+  if (typeof payload !== 'object' || payload === null || !('customerId' in payload)) return undefined;
+  return String(payload.customerId);
+}
+
+interface TurnsAsked {
+  readonly customerId: string | undefined;
+  readonly amount: number;
+  readonly options: EnqueueOptions;
+}
+
+async function turnsOf(
+  db: Queryable,
+  { takesTurns = false }: JobDefinition,
+  { customerId, amount, options }: TurnsAsked,
+): Promise<number[] | undefined> {
+  if (!customerId || options.priority !== undefined || !(takesTurns || options.inTurn)) return undefined;
+  // Whatever has waited already is work that comes back.
+  const isAgain = options.delaySeconds !== undefined || options.inTurn === true;
+  return takeTurns(db, BigInt(customerId), { amount, kind: isAgain ? 'again' : 'planned' });
 }

@@ -12,6 +12,7 @@ export const runImportJob = defineJob({
   name: 'imports.run',
   payload: z.object({ customerId: id, importId: id }),
   attemptsMax: RUN_ATTEMPTS_MAX,
+  isLong: true,
 });
 
 /** Drops uploads that nobody finished. */

@@ -7,8 +7,10 @@ import { randomUUID } from 'node:crypto';
 import { Logger, parseCronItems, run, type TaskList, type WorkerPool } from 'graphile-worker';
 import pg from 'pg';
 import type { Context } from '../domain/context.ts';
+import { doOthersWait } from '../jobs/turns.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
+import { CustomerShares } from './customer-shares.ts';
 import { freeJobsOfDeadPools, proveLiveness, type Liveness } from './liveness.ts';
 import type { Task } from './task.ts';
 
@@ -30,6 +32,8 @@ export interface Worker {
 
 const SWEEP_INTERVAL_MS = 2_000;
 const POLL_INTERVAL_MS = 1_000;
+/** How often a process whose places are all taken looks whether somebody waits for one. */
+const CROWD_INTERVAL_MS = 500;
 
 /** Starts working. Resolves when jobs are being taken up. */
 export async function runWorker(options: WorkerOptions): Promise<Worker> {
@@ -37,11 +41,12 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
   const log = ctx.log.with({ room: 'workers' });
   const workerId = randomUUID();
   const stopping = new AbortController();
+  const shares = new CustomerShares(concurrency);
   const liveness = await proveLiveness(ctx.database.url, log);
   await liveness.hold(workerId);
   const pool = new pg.Pool({
     connectionString: ctx.database.url,
-    max: concurrency + 2,
+    max: shares.places + 2,
     application_name: 'mailwright-queue',
   });
   pool.on('error', (error) => {
@@ -52,14 +57,15 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
 
   const runner = await run({
     pgPool: pool,
-    events: poolEvents(liveness, log),
+    events: poolEvents({ liveness, shares, log }),
     logger: queueLogger(log),
     noHandleSignals: true,
     parsedCronItems: parseCronItems([...options.crontab]),
-    taskList: taskListOf(tasks, { ctx, workerId, abortSignal: stopping.signal }),
+    taskList: taskListOf(tasks, { ctx, workerId, shares, stopping: stopping.signal }),
+    forbiddenFlags: () => shares.forbiddenFlags(),
     preset: {
       worker: {
-        concurrentJobs: concurrency,
+        concurrentJobs: shares.places,
         pollInterval: POLL_INTERVAL_MS,
         // 0, not the default -1: with -1 a job that ends during the stop stays locked and runs again.
         completeJobBatchDelay: 0,
@@ -77,11 +83,13 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
     },
   );
   const sweep = setInterval(() => void freeJobsOfDeadPools(ctx.database).catch(() => undefined), SWEEP_INTERVAL_MS);
+  const crowd = setInterval(() => void makeRoomForOthers(ctx, shares).catch(() => undefined), CROWD_INTERVAL_MS);
   return {
     id: workerId,
     isWorking: () => working && liveness.isHeld(),
     async stop(graceMs) {
       clearInterval(sweep);
+      clearInterval(crowd);
       stopping.abort();
       await withinOr(
         graceMs,
@@ -98,8 +106,16 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
   };
 }
 
-function poolEvents(liveness: Liveness, log: Log): EventEmitter {
+/** Asks a job to stop in the middle when a customer without a place waits for one. */
+async function makeRoomForOthers({ database }: Context, shares: CustomerShares): Promise<void> {
+  const inside = shares.crowd();
+  if (inside.length === 0) return;
+  if (await doOthersWait(database, inside)) shares.makeRoom();
+}
+
+function poolEvents({ liveness, shares, log }: { liveness: Liveness; shares: CustomerShares; log: Log }): EventEmitter {
   const events = new EventEmitter();
+  shares.follow(events);
   events.on('pool:create', ({ workerPool }: { workerPool: WorkerPool }) => {
     liveness
       .hold(workerPool.id)
@@ -111,20 +127,30 @@ function poolEvents(liveness: Liveness, log: Log): EventEmitter {
 interface TaskFrame {
   readonly ctx: Context;
   readonly workerId: string;
-  readonly abortSignal: AbortSignal;
+  readonly shares: CustomerShares;
+  readonly stopping: AbortSignal;
 }
 
-function taskListOf(tasks: readonly Task[], { ctx, workerId, abortSignal }: TaskFrame): TaskList {
+function taskListOf(tasks: readonly Task[], { ctx, workerId, shares, stopping }: TaskFrame): TaskList {
+  // One signal a job: it ends for the job alone when it makes room, for all when the process stops.
+  const ends = new Set<AbortController>();
+  stopping.addEventListener('abort', () => ends.forEach((end) => end.abort()));
   const entries = tasks.map((task) => [
     task.name,
     async (payload: unknown, { job }: { job: { id: string; attempts: number; max_attempts: number } }) => {
       const log = ctx.log.with({ job: task.name, jobId: job.id });
+      const end = new AbortController();
+      ends.add(end);
+      if (stopping.aborted) end.abort();
+      shares.canMakeRoom(job.id, () => end.abort());
       try {
-        await task.run({ ...ctx, log }, payload, { abortSignal, workerId, attempt: job.attempts });
+        await task.run({ ...ctx, log }, payload, { abortSignal: end.signal, workerId, attempt: job.attempts });
       } catch (error) {
         const level = job.attempts < job.max_attempts ? 'warn' : 'error';
         log[level]('job.failed', { attempt: job.attempts, attemptsMax: job.max_attempts, error });
         throw error;
+      } finally {
+        ends.delete(end);
       }
     },
   ]);

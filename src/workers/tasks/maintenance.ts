@@ -1,5 +1,6 @@
 /** Jobs of the clock: partitions ahead of time, campaigns that stand still. */
 import { makePartitionsJob, reviveCampaignsJob, wakeCampaignJob } from '../../jobs/campaign-jobs.ts';
+import { renumberTurns } from '../../jobs/turns.ts';
 import { makePartitions } from '../../domain/delivery/make-partitions.ts';
 import { decideDoubts } from '../../domain/campaigns/decide-doubts.ts';
 import { reviveCampaigns } from '../../domain/campaigns/revive-campaigns.ts';
@@ -14,4 +15,5 @@ export const reviveCampaignsTask = defineTask(reviveCampaignsJob, async (ctx) =>
   await reviveCampaigns(ctx);
   await decideDoubts(ctx);
   await wakeCampaigns(ctx);
+  await renumberTurns(ctx.db);
 });

@@ -12,7 +12,8 @@ export const planCampaignTask = defineTask(planCampaignJob, async (ctx, key, { a
   if (end === 'planned') await finishCampaign(ctx, key);
   if (end === 'stopped' && abortSignal.aborted) {
     const payload = { customerId: String(key.customerId), campaignId: String(key.campaignId) };
-    await enqueue(ctx.db, planCampaignJob, payload, { key: `campaigns.plan:${key.campaignId}` });
+    // The first slice goes before everything; the rest of a large audience stands in line.
+    await enqueue(ctx.db, planCampaignJob, payload, { key: `campaigns.plan:${key.campaignId}`, inTurn: true });
   }
 });
 
