@@ -1,8 +1,10 @@
 /**
- * Clicks per second of the tracked links, each answered after its commit, beside a bare node:http server that
- * redirects without looking: same load, same connections, same run, and proof that every click was counted.
+ * Clicks and opens per second, each answered after its commit, beside a bare node:http server that redirects without
+ * looking: same load, same connections, interleaved rounds of one run; what each costs in processor time; how long it
+ * took until the last one was counted; and proof that every one was counted once, also of those that a server answered
+ * before it was killed (kill -9).
  *
- *   node bench/clicks.ts [--smoke] [--seconds 5] [--connections 64] [--people 50000]
+ *   node bench/clicks.ts [--smoke] [--seconds 5] [--rounds 3] [--connections 64] [--people 50000]
  *
  * The database is a scratch one with its durability switched on, as in production.
  */
@@ -11,6 +13,7 @@ import { createServer } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startScratchPostgres } from '../scripts/scratch-postgres.ts';
 import { openDatabase, sql, type Database } from '../src/db/database.ts';
@@ -22,8 +25,10 @@ import { createInbound } from '../src/inbound/inbound-mounts.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { silentLog } from '../src/lib/log.ts';
 import { createHookBus } from '../src/plugin-host/hook-bus.ts';
+import { cpuMsOf, cpuMsOfAll, postmasterOf } from './support/processor-time.ts';
 
 const LINKS = 8;
+const PIXEL_BYTES = 42;
 const installation: Context['installation'] = {
   baseUrl: 'http://127.0.0.1',
   secret: 'bench-secret-'.repeat(3),
@@ -44,6 +49,7 @@ const { values } = parseArgs({
   options: {
     smoke: { type: 'boolean', default: false },
     seconds: { type: 'string' },
+    rounds: { type: 'string' },
     connections: { type: 'string', default: '64' },
     people: { type: 'string' },
     /** Internal: what the forked process serves. */
@@ -54,11 +60,19 @@ const { values } = parseArgs({
 const seconds = Number(values.seconds ?? (values.smoke ? 1 : 5));
 const people = Number(values.people ?? (values.smoke ? 1_000 : 50_000));
 const connections = Number(values.connections);
-let answered = 0;
+const rounds = Number(values.rounds ?? (values.smoke ? 1 : 3));
+const answered = { clicks: 0, opens: 0 };
 
 if (values.serve === 'bare') serveBare();
 else if (values.serve === 'inbound') await serveInbound(values.database);
 else await main();
+
+type Kind = 'clicks' | 'opens';
+interface World {
+  readonly url: string;
+  readonly database: Database;
+  readonly paths: Readonly<Record<Kind, readonly string[]>>;
+}
 
 async function main(): Promise<void> {
   const postgres = await startScratchPostgres([
@@ -66,23 +80,33 @@ async function main(): Promise<void> {
     'synchronous_commit=on',
     'full_page_writes=on',
     'autovacuum=on',
+    'shared_buffers=256MB',
   ]);
   const database = openDatabase({ url: postgres.url, poolSize: 2, log: silentLog });
   try {
-    const paths = await seed(database, postgres.url);
-    const before = await measure('bare node:http redirect', 'bare', { paths, url: postgres.url });
-    const ours = await measure('tracked links', 'inbound', { paths, url: postgres.url });
-    const after = await measure('bare again', 'bare', { paths, url: postgres.url });
-    console.log(`tracked links reach ${((2 * ours) / (before + after)).toFixed(2)} of a bare redirect`);
+    const world = { url: postgres.url, database, paths: await seed(database, postgres.url) };
+    const shares: Record<Kind, number[]> = { clicks: [], opens: [] };
+    for (let round = 0; round < rounds; round++) {
+      const before = await measureBare(world);
+      const clicks = await measureOurs(world, 'clicks');
+      const between = await measureBare(world);
+      const opens = await measureOurs(world, 'opens');
+      const after = await measureBare(world);
+      shares.clicks.push((2 * clicks) / (before + between));
+      shares.opens.push((2 * opens) / (between + after));
+    }
+    for (const kind of ['clicks', 'opens'] as const)
+      console.log(`${kind} reach ${median(shares[kind]).toFixed(2)} of a bare redirect`);
     await proveCounted(database);
+    await proveNothingIsLost(world);
   } finally {
     await database.close();
     await postgres.stop();
   }
 }
 
-/** One campaign to everybody; answers a path per person, links in turn. */
-async function seed(database: Database, url: string): Promise<string[]> {
+/** One campaign to everybody; answers a link and a pixel per person, links in turn. */
+async function seed(database: Database, url: string): Promise<World['paths']> {
   const migrations = await readMigrations(path.resolve(import.meta.dirname, '../prisma/migrations'));
   await migrate({ url, migrations, log: silentLog });
   const [row] = await database.query<{ customer_id: bigint; list_id: bigint; campaign_id: bigint }>(sql`
@@ -100,35 +124,91 @@ async function seed(database: Database, url: string): Promise<string[]> {
   await database.execute(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
   await database.pool.query('ANALYZE');
   const signer = linkSignerOf(installation);
-  return ids.map(({ id }, at) => {
-    const links = signer.forRecipient({ customerId, listId, campaignId, subscriberId: id });
-    return new URL(links.click(at % LINKS, `https://example.org/sale/${at % LINKS}?utm_source=newsletter`)).pathname;
-  });
+  const linksOf = ids.map(({ id }) => signer.forRecipient({ customerId, listId, campaignId, subscriberId: id }));
+  const pathOf = (address: string) => new URL(address).pathname;
+  return {
+    clicks: linksOf.map(({ click }, at) =>
+      pathOf(click(at % LINKS, `https://example.org/sale/${at % LINKS}?utm_source=newsletter`)),
+    ),
+    opens: linksOf.map(({ open }) => pathOf(open())),
+  };
 }
 
-async function measure(
-  name: string,
-  serve: string,
-  { paths, url }: { paths: readonly string[]; url: string },
-): Promise<number> {
-  const child = fork(fileURLToPath(import.meta.url), ['--serve', serve, '--database', url], {
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  });
-  const port = await portOf(child);
+async function measureBare(world: World): Promise<number> {
+  const server = await start('bare', world);
+  const { rate } = await run('bare node:http redirect', server.port, world.paths.clicks);
+  await server.stop();
+  return rate;
+}
+
+async function measureOurs(world: World, kind: Kind): Promise<number> {
+  const server = await start('inbound', world);
+  const postmaster = await postmasterOf(world.database);
+  const spent = () => ({ server: cpuMsOf(server.child.pid ?? 0), database: cpuMsOfAll(postmaster) });
+  const before = spent();
+  const { rate, answers } = await run(kind, server.port, world.paths[kind]);
+  answered[kind] += answers;
+  const endedAt = performance.now();
+  const { waiting } = (
+    await world.database.query<{ waiting: number }>(sql`SELECT coalesce(sum(size), 0)::int AS waiting FROM hot.visit`)
+  )[0] ?? { waiting: 0 };
+  await untilMoved(world.database);
+  const after = spent();
+  const each = (ms: number) => `${Math.round((ms * 1_000) / answers)} µs`;
+  console.log(
+    `  ${waiting} not yet counted at the end, all after ${Math.round(performance.now() - endedAt)} ms; each cost the server ` +
+      `${each(after.server - before.server)}, the database ${each(after.database - before.database)}`,
+  );
+  await server.stop();
+  return rate;
+}
+
+async function untilMoved(database: Database): Promise<void> {
+  while ((await database.query(sql`SELECT 1 FROM hot.visit LIMIT 1`)).length > 0) await sleep(10);
+}
+
+/** What was answered is there after a kill; what was under way may be, once. */
+async function proveNothingIsLost(world: World): Promise<void> {
+  const count = async () =>
+    (await world.database.query<{ n: number }>(sql`SELECT count(*)::int AS n FROM hot.click_event`))[0]?.n ?? 0;
+  let [sure, kept] = [0, 0];
+  const kills = values.smoke ? 2 : 10;
+  for (let kill = 0; kill < kills; kill++) {
+    const before = await count();
+    const server = await start('inbound', world);
+    const latencies: number[] = [];
+    const loads = lanes(server.port, world.paths.clicks, { until: Infinity, latencies });
+    await sleep(100 + Math.random() * 400);
+    server.child.kill('SIGKILL');
+    await loads;
+    const next = await start('inbound', world);
+    await untilMoved(world.database);
+    const found = (await count()) - before;
+    if (found < latencies.length || found > latencies.length + connections)
+      throw new Error(`Of ${latencies.length} acknowledged clicks ${found} were counted.`);
+    [sure, kept] = [sure + latencies.length, kept + found];
+    await next.stop();
+  }
+  console.log(`${kills} kills: ${sure} clicks were acknowledged, none is missing; ${kept - sure} more were under way`);
+}
+
+async function run(name: string, port: number, paths: readonly string[]): Promise<{ rate: number; answers: number }> {
   const latencies: number[] = [];
   const startedAt = performance.now();
-  await Promise.all(
-    Array.from({ length: connections }, (_, lane) =>
-      load({ port, paths, lane, until: startedAt + seconds * 1_000, latencies }),
-    ),
-  );
+  await lanes(port, paths, { until: startedAt + seconds * 1_000, latencies });
   const rate = latencies.length / ((performance.now() - startedAt) / 1_000);
-  if (serve === 'inbound') answered += latencies.length;
   latencies.sort((a, b) => a - b);
   const p99 = latencies[Math.floor(latencies.length * 0.99)] ?? 0;
   console.log(`${name}: ${Math.round(rate)} answers/s, p99 ${p99.toFixed(1)} ms, ${connections} connections`);
-  await stop(child);
-  return rate;
+  return { rate, answers: latencies.length };
+}
+
+async function lanes(
+  port: number,
+  paths: readonly string[],
+  { until, latencies }: { until: number; latencies: number[] },
+): Promise<void> {
+  await Promise.all(Array.from({ length: connections }, (_, lane) => load({ port, paths, lane, until, latencies })));
 }
 
 interface Lane {
@@ -139,7 +219,7 @@ interface Lane {
   readonly latencies: number[];
 }
 
-/** One connection that asks, waits for the answer, and asks again. The answers have no body. */
+/** One connection that asks, waits for the answer, and asks again. */
 function load({ port, paths, lane, until, latencies }: Lane): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
@@ -157,11 +237,13 @@ function load({ port, paths, lane, until, latencies }: Lane): Promise<void> {
     socket.setNoDelay();
     socket.on('connect', ask);
     socket.on('close', () => resolve());
-    socket.on('error', reject);
+    // A server that was killed: what it has answered counts.
+    socket.on('error', () => resolve());
     socket.on('data', (data) => {
       received += data.toString('latin1');
-      if (!received.endsWith('\r\n\r\n')) return;
-      if (!received.startsWith('HTTP/1.1 302')) return reject(new Error(received));
+      const end = received.indexOf('\r\n\r\n');
+      if (end === -1 || received.length < end + 4 + (received.includes('image/gif') ? PIXEL_BYTES : 0)) return;
+      if (!/^HTTP\/1.1 (302|200)/.test(received)) return reject(new Error(received));
       received = '';
       latencies.push(performance.now() - sentAt);
       ask();
@@ -170,25 +252,53 @@ function load({ port, paths, lane, until, latencies }: Lane): Promise<void> {
 }
 
 async function proveCounted(database: Database): Promise<void> {
-  const [row] = await database.query<{ counted: number; events: number; links: number }>(sql`
+  const [row] = await database.query<{
+    counted: number;
+    events: number;
+    links: number;
+    opens: number;
+    openEvents: number;
+  }>(sql`
     SELECT (SELECT click_count FROM hot.tracking_counter) AS counted, (SELECT count(*)::int FROM hot.click_event) AS events,
-           (SELECT sum(click_count)::int FROM hot.link_counter) AS links`);
-  console.log(`answered ${answered}, counted ${row?.counted}, by link ${row?.links}, events ${row?.events}`);
-  const isExact = row?.counted === answered && row.events === answered && row.links === answered;
-  if (!isExact) throw new Error('Not every click was counted once.');
+           (SELECT sum(click_count)::int FROM hot.link_counter) AS links, (SELECT open_count FROM hot.tracking_counter) AS opens,
+           (SELECT count(*)::int FROM hot.open_event WHERE NOT by_click) AS "openEvents"`);
+  const { clicks, opens } = answered;
+  console.log(`answered ${clicks} clicks, counted ${row?.counted}, by link ${row?.links}, events ${row?.events}`);
+  console.log(`answered ${opens} opens, counted ${row?.opens} with those known by a click, events ${row?.openEvents}`);
+  const isExact = row?.counted === clicks && row.events === clicks && row.links === clicks && row.openEvents === opens;
+  if (!isExact) throw new Error('Not every visit was counted once.');
 }
 
-function portOf(child: ChildProcess): Promise<number> {
-  return new Promise((resolve, reject) => {
-    child.once('message', (port) => resolve(Number(port)));
+interface Served {
+  readonly child: ChildProcess;
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+async function start(serve: string, { url }: World): Promise<Served> {
+  const child = fork(fileURLToPath(import.meta.url), ['--serve', serve, '--database', url], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    ...(process.env['PROFILE'] && serve === 'inbound'
+      ? { execArgv: ['--cpu-prof', `--cpu-prof-dir=${process.env['PROFILE']}`] }
+      : {}),
+  });
+  const port = await new Promise<number>((resolve, reject) => {
+    child.once('message', (message) => resolve(Number(message)));
     child.once('exit', (code) => reject(new Error(`The server ended with ${code}.`)));
   });
+  return {
+    child,
+    port,
+    async stop() {
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.send('stop');
+      await ended;
+    },
+  };
 }
 
-async function stop(child: ChildProcess): Promise<void> {
-  const ended = new Promise((resolve) => child.once('exit', resolve));
-  child.send('stop');
-  await ended;
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 }
 
 function serveBare(): void {

@@ -5,8 +5,10 @@ import { BlockList, isIP } from 'node:net';
 /** A reader of the caller's address. `X-Forwarded-For` counts only as far as it was written by proxies listed here. */
 export function clientAddressReader(trustedProxies: readonly string[]): (req: IncomingMessage) => string {
   const trusted = trustList(trustedProxies);
+  const isDirect = trustedProxies.length === 0;
   return (req) => {
     const peer = plainAddress(req.socket.remoteAddress ?? '');
+    if (isDirect) return peer;
     if (!isTrusted(trusted, peer)) return peer;
     const hops = [req.headers['x-forwarded-for'] ?? []]
       .flat()
@@ -37,6 +39,7 @@ function isTrusted(list: BlockList, address: string): boolean {
 
 /** An IPv4 caller on a dual-stack socket shows as ::ffff:a.b.c.d; it is the same caller. */
 function plainAddress(address: string): string {
+  if (!address.startsWith('::')) return address;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   return mapped ?? address;
 }

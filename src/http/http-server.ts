@@ -10,6 +10,7 @@ import { isUnavailable, UNAVAILABLE_MESSAGE, UNAVAILABLE_RETRY_SECONDS } from '.
 import type { Log } from '../lib/log.ts';
 import { clientAddressReader } from './client-address.ts';
 import { beginExchange, safetyHeaders, type Exchange } from './exchange.ts';
+import { openExpressLane, type ExpressHandler } from './express-lane.ts';
 import { sendJson } from './send-json.ts';
 import { BODY_PACE, watchBody, type BodyPace } from './slow-body.ts';
 
@@ -33,6 +34,8 @@ export interface Mount {
   readonly exact?: boolean;
   handle(req: IncomingMessage, res: ServerResponse, exchange: Exchange): void | Promise<void>;
   upgrade?(req: IncomingMessage, socket: Duplex, head: Buffer, ipAddress: string): void;
+  /** For what comes by the thousand: see express-lane.ts. */
+  express?(headers: readonly string[]): ExpressHandler;
 }
 
 export interface HttpServerOptions {
@@ -65,8 +68,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
   });
   server.setTimeout(STALLED_SOCKET_TIMEOUT_MS);
+  const express = openExpressLane(options.mounts, options.log, options.isHttps === true);
   server.on('request', (req, res) => {
     if (state.closing) res.setHeader('Connection', 'close');
+    if (express.take(req, res, addressOf)) return;
     watchBody(req, options.bodyPace ?? BODY_PACE);
     const around = { log: options.log, ipAddress: addressOf(req), isHttps: options.isHttps === true };
     void serve(req, res, beginExchange(req, res, around), options.mounts);
@@ -86,9 +91,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const address = server.address();
   return {
     port: isAddressInfo(address) ? address.port : options.port,
-    close: (waitMsMax = CLOSE_WAIT_MS_MAX) => {
+    close: async (waitMsMax = CLOSE_WAIT_MS_MAX) => {
       state.closing = true;
-      return closeServer(server, state.upgraded, waitMsMax);
+      await closeServer(server, state.upgraded, waitMsMax);
+      express.close();
     },
   };
 }

@@ -1,27 +1,41 @@
-/** The tracked link: records the click and sends the reader on, to the address under the link's own signature only. */
+/** A tracked link: leads where its author wrote, and nowhere else. Nothing is looked up. */
+import type { ServerResponse } from 'node:http';
 import type { Context } from '../domain/context.ts';
-import type { ActivityRecorder } from '../domain/tracking/activity-recorder.ts';
-import type { GeoLocator } from '../domain/tracking/geo-locator.ts';
 import { linkSignerOf } from '../domain/tracking/link-signer.ts';
-import { linkMount, type InboundMount } from './link-request.ts';
+import { linkMount, tokenOf, visitorOf, type InboundMount } from './link-request.ts';
 import { sendUnknownLink } from './notices.ts';
-import { setPublicHeaders } from './page.ts';
-import { withinPatience } from './patience.ts';
+import { PUBLIC_HEADERS, setPublicHeaders } from './page.ts';
+import type { VisitMeans } from './visit-means.ts';
 
-/** `/c/<token>`. The redirect comes after the click is recorded. */
-export function clickMount(ctx: Context, recorder: ActivityRecorder, places: GeoLocator): InboundMount {
+/** `/c/<token>`. The redirect comes after the click is committed. */
+export function clickMount(ctx: Context, { recorder, patience, places }: VisitMeans): InboundMount {
   const signer = linkSignerOf(ctx.installation);
-  return linkMount(ctx, {
+  const mount = linkMount(ctx, {
     prefix: '/c',
     methods: ['GET', 'HEAD'],
     places,
-    async serve({ ctx: publicCtx, res, token, visitor }) {
+    async serve({ res, token, visitor }) {
       const click = signer.readClick(token);
       if (!click) return sendUnknownLink(res);
-      await withinPatience(publicCtx, recorder.click(click, visitor));
       setPublicHeaders(res);
-      res.writeHead(302, { Location: click.url, 'Content-Length': 0 });
-      res.end();
+      patience.wait(recorder.click(click, visitor), () => redirect(res, click.url, []));
     },
   });
+  return {
+    ...mount,
+    express(headers) {
+      const head = [...headers, ...PUBLIC_HEADERS.flat()];
+      return (req, res, ipAddress) => {
+        const click = signer.readClick(tokenOf(req, '/c'));
+        if (!click) return false;
+        patience.wait(recorder.click(click, visitorOf(req, ipAddress, places)), () => redirect(res, click.url, head));
+        return true;
+      };
+    },
+  };
+}
+
+function redirect(res: ServerResponse, url: string, head: readonly string[]): void {
+  res.writeHead(302, [...head, 'Location', url, 'Content-Length', '0']);
+  res.end();
 }

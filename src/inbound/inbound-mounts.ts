@@ -1,7 +1,8 @@
 /** What the world sends back: the addresses that stand in mails, ready to be mounted on the web server. */
 import type { Context } from '../domain/context.ts';
-import { createActivityRecorder } from '../domain/tracking/activity-recorder.ts';
 import { nowhere, type GeoLocator } from '../domain/tracking/geo-locator.ts';
+import { startVisitFollower } from '../domain/tracking/visit-follower.ts';
+import { createVisitRecorder } from '../domain/tracking/visit-recorder.ts';
 import { clickMount } from './click.ts';
 import { confirmMount } from './confirm.ts';
 import { fileMount } from './file.ts';
@@ -9,6 +10,7 @@ import type { InboundMount } from './link-request.ts';
 import { logOutMount } from './log-out.ts';
 import { loginLinkMount } from './login-link.ts';
 import { openMount } from './open.ts';
+import { createPatience } from './patience.ts';
 import { profileMount } from './profile.ts';
 import { signUpMount } from './sign-up.ts';
 import { unsubscribeMount } from './unsubscribe.ts';
@@ -16,7 +18,7 @@ import { webViewMount, type WebView } from './web-view.ts';
 
 export interface Inbound {
   readonly mounts: readonly InboundMount[];
-  /** After the web server has closed, before the database does: writes the events that wait. */
+  /** After the web server has closed, before the database does: writes the visits that wait, and moves them on. */
   close(): Promise<void>;
 }
 
@@ -25,11 +27,13 @@ export function createInbound(
   ctx: Context,
   { webView, places = nowhere }: { webView: WebView; places?: GeoLocator },
 ): Inbound {
-  const recorder = createActivityRecorder(ctx);
+  const follower = startVisitFollower(ctx);
+  const recorder = createVisitRecorder(ctx, () => follower.wake());
+  const means = { recorder, places, patience: createPatience(ctx.log) };
   return {
     mounts: [
-      openMount(ctx, recorder, places),
-      clickMount(ctx, recorder, places),
+      openMount(ctx, means),
+      clickMount(ctx, means),
       unsubscribeMount(ctx),
       confirmMount(ctx),
       webViewMount(ctx, webView),
@@ -39,6 +43,9 @@ export function createInbound(
       loginLinkMount(ctx),
       logOutMount(ctx),
     ],
-    close: () => recorder.close(),
+    async close() {
+      await recorder.close();
+      await follower.close();
+    },
   };
 }

@@ -17,7 +17,12 @@ export interface Caller {
 export interface InboundMount {
   readonly prefix: string;
   handle(req: IncomingMessage, res: ServerResponse, caller: Caller): Promise<void>;
+  /** Made once, with the headers that every answer carries: takes GETs that can be answered without more ado. */
+  express?(headers: readonly string[]): ExpressHandler;
 }
+
+/** Takes over the request and answers true, or leaves it alone and answers false. */
+export type ExpressHandler = (req: IncomingMessage, res: ServerResponse, ipAddress: string) => boolean;
 
 export interface LinkRequest {
   readonly ctx: Context;
@@ -58,23 +63,29 @@ export function linkMount(
         res.end();
         return;
       }
-      const visitor = visitorOf(req, method, caller);
-      const place = visitor.ip === null ? undefined : places.locate(visitor.ip);
+      const visitor = visitorOf(req, caller.ipAddress, places);
       const publicCtx: Context = { ...ctx, log: caller.log, viewer: null, ipAddress: visitor.ip };
-      await serve({ ctx: publicCtx, req, res, method, token: tokenOf(req, prefix), visitor: { ...visitor, place } });
+      await serve({ ctx: publicCtx, req, res, method, token: tokenOf(req, prefix), visitor });
     },
   };
 }
 
 /** Mail programs append parameters of their own; what counts is the path. */
-function tokenOf(req: IncomingMessage, prefix: string): string {
-  const [path = ''] = (req.url ?? '').split('?', 1);
-  return path.slice(prefix.length + 1);
+export function tokenOf(req: IncomingMessage, prefix: string): string {
+  const url = req.url ?? '';
+  const end = url.indexOf('?');
+  return url.slice(prefix.length + 1, end === -1 ? undefined : end);
 }
 
-function visitorOf(req: IncomingMessage, method: string, caller: Caller): Visitor {
-  const userAgent = req.headers['user-agent']?.slice(0, USER_AGENT_LENGTH_MAX) ?? null;
-  const purpose = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].map((name) => req.headers[name] ?? '').join(' ');
-  const ip = caller.ipAddress === '' ? null : caller.ipAddress;
-  return { ip, userAgent, ...judgeVisit({ method, userAgent, purpose, ip }) };
+const PURPOSES = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'];
+
+/** Who asks, and where from, as far as `places` knows. */
+export function visitorOf(req: IncomingMessage, ipAddress: string, places: GeoLocator): Visitor {
+  const { headers, method = 'GET' } = req;
+  const userAgent = headers['user-agent']?.slice(0, USER_AGENT_LENGTH_MAX) ?? null;
+  let purpose: string | null = null;
+  for (const name of PURPOSES) if (headers[name] !== undefined) purpose = `${purpose ?? ''} ${String(headers[name])}`;
+  const ip = ipAddress === '' ? null : ipAddress;
+  const { looksAhead, isMachine } = judgeVisit({ method, userAgent, purpose, ip });
+  return { ip, userAgent, looksAhead, isMachine, place: ip === null ? undefined : places.locate(ip) };
 }

@@ -1,35 +1,51 @@
 /** The pixel: an image of one transparent dot whose being fetched says that the message was displayed. */
 import type { ServerResponse } from 'node:http';
 import type { Context } from '../domain/context.ts';
-import type { ActivityRecorder } from '../domain/tracking/activity-recorder.ts';
-import type { GeoLocator } from '../domain/tracking/geo-locator.ts';
 import { linkSignerOf } from '../domain/tracking/link-signer.ts';
-import { linkMount, type InboundMount } from './link-request.ts';
+import type { TrackedRecipient } from '../domain/tracking/tracking.ts';
+import { linkMount, tokenOf, visitorOf, type InboundMount } from './link-request.ts';
 import { sendUnknownLink } from './notices.ts';
-import { setPublicHeaders } from './page.ts';
-import { withinPatience } from './patience.ts';
+import { PUBLIC_HEADERS, setPublicHeaders } from './page.ts';
+import type { VisitMeans } from './visit-means.ts';
 
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
+const PIXEL_HEADERS = [
+  ...['Cross-Origin-Resource-Policy', 'cross-origin'],
+  ...['Content-Type', 'image/gif', 'Content-Length', String(PIXEL.length)],
+];
 
-/** `/o/<token>.gif`. The answer comes after the open is recorded. HEAD shows nothing to anybody and counts nothing. */
-export function openMount(ctx: Context, recorder: ActivityRecorder, places: GeoLocator): InboundMount {
+/** `/o/<token>.gif`. The answer comes after the open is committed. HEAD shows nothing to anybody and counts nothing. */
+export function openMount(ctx: Context, { recorder, patience, places }: VisitMeans): InboundMount {
   const signer = linkSignerOf(ctx.installation);
-  return linkMount(ctx, {
+  const read = (token: string): TrackedRecipient | undefined =>
+    token.endsWith('.gif') ? signer.read('open', token.slice(0, -'.gif'.length)) : undefined;
+  const mount = linkMount(ctx, {
     prefix: '/o',
     methods: ['GET', 'HEAD'],
     places,
-    async serve({ ctx: publicCtx, res, method, token, visitor }) {
-      const recipient = token.endsWith('.gif') ? signer.read('open', token.slice(0, -'.gif'.length)) : undefined;
+    async serve({ res, method, token, visitor }) {
+      const recipient = read(token);
       if (!recipient) return sendUnknownLink(res);
-      if (method === 'GET') await withinPatience(publicCtx, recorder.open(recipient, visitor));
-      sendPixel(res);
+      setPublicHeaders(res);
+      if (method === 'GET') patience.wait(recorder.open(recipient, visitor), () => sendPixel(res, []));
+      else sendPixel(res, []);
     },
   });
+  return {
+    ...mount,
+    express(headers) {
+      const head = [...headers, ...PUBLIC_HEADERS.flat()];
+      return (req, res, ipAddress) => {
+        const recipient = read(tokenOf(req, '/o'));
+        if (!recipient) return false;
+        patience.wait(recorder.open(recipient, visitorOf(req, ipAddress, places)), () => sendPixel(res, head));
+        return true;
+      };
+    },
+  };
 }
 
-function sendPixel(res: ServerResponse): void {
-  setPublicHeaders(res);
-  res.setHeader('Cross-Origin-Resource-Policy', 'cross-origin');
-  res.writeHead(200, { 'Content-Type': 'image/gif', 'Content-Length': PIXEL.length });
+function sendPixel(res: ServerResponse, head: readonly string[]): void {
+  res.writeHead(200, [...head, ...PIXEL_HEADERS]);
   res.end(PIXEL);
 }

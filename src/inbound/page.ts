@@ -28,6 +28,12 @@ const POLICY =
   `default-src 'none'; style-src 'sha256-${STYLE_DIGEST}'; form-action 'self'; ` +
   "base-uri 'none'; frame-ancestors 'none'";
 
+/** What this room adds to the headers of every answer of the server. */
+export const PUBLIC_HEADERS = [
+  ['Cache-Control', 'no-store'],
+  ['X-Robots-Tag', 'noindex, nofollow'],
+] as const;
+
 const styleElement = new Html(`<style>${STYLE}</style>`);
 
 /** Ends the answer with the page. On HEAD Node leaves the body out by itself. */
@@ -62,8 +68,7 @@ export function sendHtml(res: ServerResponse, status: number, text: string): voi
 
 /** Headers of everything in this room: personal addresses are not cached, indexed or told to others. */
 export function setPublicHeaders(res: ServerResponse): void {
-  res.setHeader('Cache-Control', 'no-store');
+  for (const [name, value] of PUBLIC_HEADERS) res.setHeader(name, value);
   res.setHeader('Referrer-Policy', 'no-referrer');
   res.setHeader('X-Content-Type-Options', 'nosniff');
-  res.setHeader('X-Robots-Tag', 'noindex, nofollow');
 }

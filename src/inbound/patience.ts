@@ -1,19 +1,61 @@
-/** A reader must arrive, whether or not we could write it down. */
-import type { Context } from '../domain/context.ts';
+/**
+ * A reader must arrive, whether or not we could write it down. Thousands wait at the same time, so there is one clock
+ * for all of them.
+ */
 import { messageOf } from '../lib/errors.ts';
+import type { Log } from '../lib/log.ts';
+
+export interface Patience {
+  /** Calls `answer` once: when `recorded` resolves, when it fails (which is logged), or when it takes too long. */
+  wait(recorded: Promise<void>, answer: () => void): void;
+}
 
 /** A database that restarts is waited for; a reader is not kept longer than a slow page would. */
 const PATIENCE_MS = 2_000;
+const TICK_MS = 250;
 
-/** Resolves when `recorded` does, fails, or takes too long (it then goes on behind). Never throws. */
-export async function withinPatience(ctx: Context, recorded: Promise<void>): Promise<void> {
+interface Waiting {
+  readonly until: number;
+  /** Undefined when it was given. */
+  answer: (() => void) | undefined;
+}
+
+/** `log` hears of what could not be recorded. */
+export function createPatience(log: Log): Patience {
+  // In the order in which they came, so the first ones run out of patience first.
+  let waiting: Waiting[] = [];
   let timer: NodeJS.Timeout | undefined;
-  const patience = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, PATIENCE_MS);
-  });
-  const outcome = recorded.catch((error: unknown) =>
-    ctx.log.error('tracking.event_lost', { message: messageOf(error) }),
-  );
-  await Promise.race([outcome, patience]);
-  clearTimeout(timer);
+
+  function tick(): void {
+    const now = performance.now();
+    for (const one of waiting) {
+      if (one.until > now) break;
+      give(one);
+    }
+    waiting = waiting.filter(({ answer }) => answer !== undefined);
+    if (waiting.length > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  }
+
+  return {
+    wait(recorded, answer) {
+      const one: Waiting = { until: performance.now() + PATIENCE_MS, answer };
+      waiting.push(one);
+      timer ??= setInterval(tick, TICK_MS).unref();
+      recorded.then(
+        () => give(one),
+        (error: unknown) => {
+          log.error('tracking.event_lost', { message: messageOf(error) });
+          give(one);
+        },
+      );
+    },
+  };
+}
+
+function give(one: Waiting): void {
+  const { answer } = one;
+  one.answer = undefined;
+  answer?.();
 }

@@ -11,8 +11,10 @@ export interface GroupCommit<Item> {
 
 export interface GroupCommitOptions<Item> {
   readonly batchMax: number;
-  /** How long the first item of an idle time waits for company. */
+  /** How long the first item of an idle time waits for company; 0: until the events that are there already are handled. */
   readonly waitMs: number;
+  /** Batches that may be written at the same time; without it one. */
+  readonly writersMax?: number;
   /** Items that may wait, so that a database that is away costs bounded memory. */
   readonly waitingMax: number;
   readonly write: (batch: readonly Item[]) => Promise<void>;
@@ -25,21 +27,25 @@ interface Waiting<Item> {
 }
 
 export function createGroupCommit<Item>(options: GroupCommitOptions<Item>): GroupCommit<Item> {
+  const { batchMax, waitMs, waitingMax, writersMax = 1 } = options;
   let waiting: Waiting<Item>[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  let writing: Promise<void> | undefined;
+  let cancel: (() => void) | undefined;
+  const writing = new Set<Promise<void>>();
   let closed = false;
 
   function start(): void {
-    clearTimeout(timer);
-    timer = undefined;
-    writing ??= writeAll().finally(() => (writing = undefined));
+    cancel?.();
+    cancel = undefined;
+    while (waiting.length > 0 && writing.size < writersMax) {
+      const writer = writeAll().finally(() => writing.delete(writer));
+      writing.add(writer);
+    }
   }
 
   async function writeAll(): Promise<void> {
     while (waiting.length > 0) {
-      const batch = waiting.slice(0, options.batchMax);
-      waiting = waiting.slice(options.batchMax);
+      const batch = waiting.length > batchMax ? waiting.slice(0, batchMax) : waiting;
+      waiting = waiting.length > batchMax ? waiting.slice(batchMax) : [];
       await options.write(batch.map(({ item }) => item)).then(
         () => batch.forEach(({ resolve }) => resolve()),
         (error: unknown) => batch.forEach(({ reject }) => reject(error)),
@@ -50,16 +56,26 @@ export function createGroupCommit<Item>(options: GroupCommitOptions<Item>): Grou
   return {
     add(item) {
       if (closed) return Promise.reject(new Error('Closing: nothing more is taken.'));
-      if (waiting.length >= options.waitingMax) return Promise.reject(new Error('Too many items wait to be written.'));
+      if (waiting.length >= waitingMax) return Promise.reject(new Error('Too many items wait to be written.'));
       const written = new Promise<void>((resolve, reject) => waiting.push({ item, resolve, reject }));
-      if (waiting.length >= options.batchMax) start();
-      else if (!writing) timer ??= setTimeout(start, options.waitMs);
+      if (waiting.length >= batchMax) start();
+      else if (writing.size < writersMax) cancel ??= later(start, waitMs);
       return written;
     },
     async close() {
       closed = true;
       start();
-      await writing;
+      while (writing.size > 0) await Promise.all(writing);
     },
   };
+}
+
+/** Answers how to cancel it. */
+function later(act: () => void, waitMs: number): () => void {
+  if (waitMs === 0) {
+    const immediate = setImmediate(act);
+    return () => clearImmediate(immediate);
+  }
+  const timer = setTimeout(act, waitMs);
+  return () => clearTimeout(timer);
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { sql } from '../../src/db/database.ts';
+import { untilCounted } from '../support/record-visits.ts';
 import { startInboundServer, WEB_VIEW } from './inbound-server.ts';
 
 const { ctx, origin, seeded, signer, links, here, status } = await startInboundServer();
@@ -8,6 +9,7 @@ const { customerId, listId, campaignId, subscriberIds } = seeded;
 const recipient = (who: number) => ({ customerId, listId, campaignId, subscriberId: subscriberIds[who] ?? 0n });
 
 async function counters() {
+  await untilCounted(ctx);
   const [row] = await ctx.db.query<{ open_count: number; click_count: number }>(
     sql`SELECT open_count, click_count FROM hot.tracking_counter WHERE campaign_id = ${campaignId}`,
   );
@@ -28,6 +30,7 @@ describe('the pixel', () => {
         .toString(),
     ).toBe('GIF89a');
     expect(await counters()).toMatchObject({ open_count: 1 });
+    await untilCounted(ctx);
     const [event] = await ctx.db.query(sql`SELECT ip, is_machine, user_agent FROM hot.open_event`);
     expect(event).toEqual({ ip: '127.0.0.1', is_machine: false, user_agent: BROWSER['User-Agent'] });
   });

@@ -9,6 +9,7 @@ import { linkSignerOf } from '../../src/domain/tracking/link-signer.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { seedCampaign } from '../support/audience-rows.ts';
 import { writeGeoipFile } from '../support/geoip-file.ts';
+import { untilCounted } from '../support/record-visits.ts';
 import { startRestApp } from '../support/rest-app.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 
@@ -48,6 +49,7 @@ test('opens and clicks are kept and counted with their place, and shown by the r
   await visit(3, '198.51.100.9');
   await visit(4, '198.51.100.9', { userAgent: 'Mozilla/5.0' });
   await visit(5, '203.0.113.5', { click: true });
+  await untilCounted(app.ctx);
   const { body } = await app.rest(`/campaigns/${campaignUid}`, { token });
   expect((body as { statistics: unknown }).statistics).toMatchObject({
     ...{ open_count: 6, uniq_open_count: 6, human_uniq_open_count: 5, machine_open_count: 1, human_click_count: 1 },

@@ -1,5 +1,6 @@
 /** Counts what is asked of the database while something runs, whoever asks: every statement goes through the pool. */
 import pg from 'pg';
+import { LOOKING } from '../../src/domain/tracking/move-visits.ts';
 
 /** Runs `act` and answers its result with the texts of all statements; nothing else may run meanwhile. */
 export async function countStatements<T>(act: () => Promise<T>): Promise<{ result: T; statements: string[] }> {
@@ -7,7 +8,9 @@ export async function countStatements<T>(act: () => Promise<T>): Promise<{ resul
   const original = pg.Client.prototype.query;
   pg.Client.prototype.query = function counted(this: pg.Client, ...args: unknown[]) {
     const [config] = args;
-    statements.push(typeof config === 'string' ? config : String((config as { text?: string }).text));
+    // Asked every few seconds by an idle process: not what is counted.
+    if ((config as { name?: string }).name !== LOOKING)
+      statements.push(typeof config === 'string' ? config : String((config as { text?: string }).text));
     return Reflect.apply(original, this, args);
   } as typeof original;
   try {

@@ -1,15 +1,27 @@
 /**
  * Tells programs from people by what a single request says: the method, the purpose, the program's name, the network.
  * What shows only over several requests or against the time of delivery is judged where events are written
- * (record-activity.ts). It marks; what is counted is decided there.
+ * (move-visits.ts). It marks; what is counted is decided there.
  */
 import { BlockList, isIP } from 'node:net';
+import { remember } from '../../lib/remember.ts';
 import { MACHINE_AGENTS, MACHINE_AGENTS_WHOLE } from './machine-agents.ts';
 import { GATEWAY_NETWORKS } from './machine-networks.ts';
 
 const AGENTS = new RegExp(MACHINE_AGENTS.join('|'), 'i');
 const WHOLE_AGENTS = new Set(MACHINE_AGENTS_WHOLE);
 const NETWORKS = networksOf(GATEWAY_NETWORKS.flatMap(({ cidrs }) => cidrs));
+
+/** Readers' programs are few; some hundred bytes each. */
+const AGENTS_KEPT_MAX = 5_000;
+const ADDRESSES_KEPT_MAX = 20_000;
+
+const isProgram = remember(AGENTS_KEPT_MAX, (userAgent) => WHOLE_AGENTS.has(userAgent) || AGENTS.test(userAgent));
+
+const isGateway = remember(ADDRESSES_KEPT_MAX, (ip) => {
+  const version = isIP(ip);
+  return version !== 0 && NETWORKS.check(ip, version === 4 ? 'ipv4' : 'ipv6');
+});
 
 export interface VisitFacts {
   readonly method: string;
@@ -24,17 +36,8 @@ export function judgeVisit({ method, userAgent, purpose, ip }: VisitFacts): {
   looksAhead: boolean;
   isMachine: boolean;
 } {
-  const looksAhead = method === 'HEAD' || /prefetch|prerender|preview/i.test(purpose ?? '');
+  const looksAhead = method === 'HEAD' || (purpose !== null && /prefetch|prerender|preview/i.test(purpose));
   return { looksAhead, isMachine: looksAhead || isProgram(userAgent?.trim() ?? '') || isGateway(ip ?? '') };
-}
-
-function isProgram(userAgent: string): boolean {
-  return WHOLE_AGENTS.has(userAgent) || AGENTS.test(userAgent);
-}
-
-function isGateway(ip: string): boolean {
-  const version = isIP(ip);
-  return version !== 0 && NETWORKS.check(ip, version === 4 ? 'ipv4' : 'ipv6');
 }
 
 function networksOf(cidrs: readonly string[]): BlockList {

@@ -11,13 +11,13 @@ import {
   registerCampaignLinks,
 } from '../../../src/domain/statistics/campaign-toplists.ts';
 import { rate } from '../../../src/domain/statistics/rate.ts';
-import { roundsOf } from '../../../src/domain/tracking/activity-rounds.ts';
-import { recordActivity, type Activity } from '../../../src/domain/tracking/record-activity.ts';
 import { recordDeliveryReport } from '../../../src/domain/tracking/record-delivery-report.ts';
 import { recordUnsubscribe } from '../../../src/domain/tracking/record-unsubscribe.ts';
+import type { Visit } from '../../../src/domain/tracking/visit.ts';
 import { deliveryMessageId } from '../../../src/domain/tracking/delivery-message-id.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
 import { seedCampaign, type SeededCampaign } from '../../support/audience-rows.ts';
+import { recordVisits } from '../../support/record-visits.ts';
 import { createTenant } from '../../support/tenant.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
@@ -88,11 +88,11 @@ async function started(trackOpen: boolean): Promise<SeededCampaign> {
 /** Plays the acts in their order; answers how many clicks only looked ahead. */
 async function play(seeded: SeededCampaign, given: readonly Act[]): Promise<number> {
   const { campaignId, listId, subscriberIds } = seeded;
-  let batch: Activity[] = [];
+  let batch: Visit[] = [];
   let cameAt = performance.now() - 7_200_000;
   let ahead = 0;
   const flush = async () => {
-    for (const round of roundsOf(batch)) await recordActivity(ctx, round);
+    if (batch.length > 0) await recordVisits(ctx, batch);
     batch = [];
   };
   for (const act of given) {

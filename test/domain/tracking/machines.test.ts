@@ -3,11 +3,11 @@ import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { readCampaignStatistics } from '../../../src/domain/statistics/campaign-statistics.ts';
 import { registerCampaignLinks } from '../../../src/domain/statistics/campaign-toplists.ts';
-import { createActivityRecorder } from '../../../src/domain/tracking/activity-recorder.ts';
 import { judgeVisit } from '../../../src/domain/tracking/machine-visitor.ts';
-import { roundsOf } from '../../../src/domain/tracking/activity-rounds.ts';
-import { recordActivity, type Activity } from '../../../src/domain/tracking/record-activity.ts';
+import { createVisitRecorder } from '../../../src/domain/tracking/visit-recorder.ts';
+import type { Visit } from '../../../src/domain/tracking/visit.ts';
 import { seedCampaign, type SeededCampaign } from '../../support/audience-rows.ts';
+import { moveAll, recordVisits } from '../../support/record-visits.ts';
 import { createTestContext } from '../../support/test-context.ts';
 import {
   LINKS,
@@ -51,7 +51,7 @@ async function play(seeded: SeededCampaign, sequences: readonly VisitSequence[])
   const { customerId, campaignId, listId } = seeded;
   const turns = Math.max(...sequences.map(({ visits }) => visits.length));
   for (let turn = 0; turn < turns; turn++) {
-    const batch = sequences.flatMap(({ visits }, who): Activity[] => {
+    const batch = sequences.flatMap(({ visits }, who): Visit[] => {
       const visit = visits[turn];
       // The pixel answers to HEAD without recording it.
       if (!visit || (visit.link === null && visit.method === 'HEAD')) return [];
@@ -66,7 +66,7 @@ async function play(seeded: SeededCampaign, sequences: readonly VisitSequence[])
         },
       ];
     });
-    for (const round of roundsOf(batch)) await recordActivity(ctx, round);
+    if (batch.length > 0) await recordVisits(ctx, batch);
   }
 }
 
@@ -117,7 +117,7 @@ function clicksOf(
   { customerId, campaignId, listId, subscriberIds }: SeededCampaign,
   start = performance.now() - 60_000,
 ) {
-  return (link: number | null, afterMs: number, visitor = browser): Activity => ({
+  return (link: number | null, afterMs: number, visitor = browser): Visit => ({
     recipient: { customerId, campaignId, listId, subscriberId: subscriberIds[0] ?? 0n },
     visitor,
     linkNo: link,
@@ -144,39 +144,38 @@ async function human(seeded: SeededCampaign) {
 test('the first clicks of a run are taken back when the third comes, counters and all', async () => {
   const seeded = await delivered(1, { agoMs: DAY_MS, links: LINKS });
   const click = clicksOf(seeded);
-  await recordActivity(ctx, [click(0, 0)]);
-  await recordActivity(ctx, [click(1, 400)]);
+  await recordVisits(ctx, [click(0, 0)]);
+  await recordVisits(ctx, [click(1, 400)]);
   expect(await human(seeded)).toEqual({ all: [1, 1, 2], people: [1, 1, 2, 1] });
-  await recordActivity(ctx, [click(2, 800)]);
+  await recordVisits(ctx, [click(2, 800)]);
   expect(await human(seeded)).toEqual({ all: [1, 1, 3], people: [0, 0, 0, 0] });
   const [left] = await ctx.db.query(sql`
     SELECT (SELECT count(*)::int FROM hot.click_event WHERE campaign_id = ${seeded.campaignId} AND NOT is_machine) AS clicks,
            (SELECT count(*)::int FROM hot.open_event WHERE campaign_id = ${seeded.campaignId} AND NOT is_machine) AS opens`);
   expect(left).toEqual({ clicks: 0, opens: 0 });
   // The person comes later.
-  await recordActivity(ctx, [click(1, 30_000)]);
+  await recordVisits(ctx, [click(1, 30_000)]);
   expect(await human(seeded)).toEqual({ all: [1, 1, 4], people: [1, 1, 1, 1] });
 });
 
 test('what is earlier than the run, and slower clicks, stay a person’s', async () => {
   const seeded = await delivered(1, { agoMs: DAY_MS, links: LINKS });
   const click = clicksOf(seeded);
-  await recordActivity(ctx, [click(null, 0)]);
-  await recordActivity(ctx, [click(5, 2_000)]);
-  await recordActivity(ctx, [click(0, 10_000), click(1, 10_001), click(2, 10_002)]);
+  await recordVisits(ctx, [click(null, 0)]);
+  await recordVisits(ctx, [click(5, 2_000)]);
+  await recordVisits(ctx, [click(0, 10_000), click(1, 10_001), click(2, 10_002)]);
   expect(await human(seeded)).toEqual({ all: [1, 1, 4], people: [1, 1, 1, 1] });
   // Three links in three seconds, all in one batch that waited for its database.
-  for (const round of roundsOf([click(0, 20_000), click(1, 21_500), click(2, 23_000)]))
-    await recordActivity(ctx, round);
+  await recordVisits(ctx, [click(0, 20_000), click(1, 21_500), click(2, 23_000)]);
   expect(await human(seeded)).toEqual({ all: [1, 1, 7], people: [1, 1, 4, 1] });
 });
 
 test('of a message with two links, both within a second are a machine’s; the same link twice is a person’s', async () => {
   const seeded = await delivered(1, { agoMs: DAY_MS, links: 2 });
   const click = clicksOf(seeded);
-  await recordActivity(ctx, [click(0, 0), click(0, 200)]);
+  await recordVisits(ctx, [click(0, 0), click(0, 200)]);
   expect(await human(seeded)).toMatchObject({ people: [1, 1, 2, 1] });
-  await recordActivity(ctx, [click(1, 900)]);
+  await recordVisits(ctx, [click(1, 900)]);
   expect(await human(seeded)).toMatchObject({ all: [1, 1, 3], people: [0, 0, 0, 0] });
 });
 
@@ -184,7 +183,7 @@ test('runs of two hundred people through three processes at once are all taken b
   const people = 200;
   const seeded = await delivered(people, { agoMs: DAY_MS, links: LINKS });
   const { customerId, campaignId, listId } = seeded;
-  const recorders = [createActivityRecorder(ctx), createActivityRecorder(ctx), createActivityRecorder(ctx)];
+  const recorders = [createVisitRecorder(ctx), createVisitRecorder(ctx), createVisitRecorder(ctx)];
   await Promise.all(
     seeded.subscriberIds.flatMap((subscriberId) =>
       recorders.map((recorder, linkNo) =>
@@ -193,6 +192,7 @@ test('runs of two hundred people through three processes at once are all taken b
     ),
   );
   await Promise.all(recorders.map((recorder) => recorder.close()));
+  await moveAll(ctx);
   expect(await human(seeded)).toEqual({ all: [people, people, 3 * people], people: [0, 0, 0, 0] });
   const [left] = await ctx.db.query(sql`
     SELECT (SELECT count(*)::int FROM hot.click_event WHERE campaign_id = ${campaignId} AND NOT is_machine) AS clicks,
@@ -204,7 +204,7 @@ test('machines and people are counted beside one another', async () => {
   const seeded = await delivered(2, { agoMs: DAY_MS, links: LINKS });
   const click = clicksOf(seeded);
   const proxy = { ...browser, userAgent: 'Mozilla/5.0', isMachine: true };
-  await recordActivity(ctx, [click(null, 0, proxy), click(null, 1, proxy), click(null, 2), click(3, 3, proxy)]);
+  await recordVisits(ctx, [click(null, 0, proxy), click(null, 1, proxy), click(null, 2), click(3, 3, proxy)]);
   const [figures] = await readCampaignStatistics(ctx, [seeded]);
   expect(figures).toMatchObject({
     ...{

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { createActivityRecorder } from '../../../src/domain/tracking/activity-recorder.ts';
-import { recordActivity, type Activity } from '../../../src/domain/tracking/record-activity.ts';
 import type { Visitor } from '../../../src/domain/tracking/tracking.ts';
+import { startVisitFollower } from '../../../src/domain/tracking/visit-follower.ts';
+import { createVisitRecorder } from '../../../src/domain/tracking/visit-recorder.ts';
+import type { Visit } from '../../../src/domain/tracking/visit.ts';
 import { seedCampaign, type SeededCampaign } from '../../support/audience-rows.ts';
+import { moveAll, recordVisits, untilCounted } from '../../support/record-visits.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
 const ctx = await createTestContext();
@@ -11,7 +13,7 @@ await ctx.db.execute(sql`SELECT hot.ensure_partitions(current_date, current_date
 const person: Visitor = { ip: '192.0.2.7', userAgent: 'Reader/1', isMachine: false, looksAhead: false };
 const scanner: Visitor = { ...person, isMachine: true, looksAhead: true };
 
-function act(seeded: SeededCampaign, who: number, link?: number, visitor = person): Activity {
+function act(seeded: SeededCampaign, who: number, link?: number, visitor = person): Visit {
   const { customerId, listId, campaignId } = seeded;
   const subscriberId = seeded.subscriberIds[who] ?? 0n;
   const url = link === undefined ? null : `https://example.org/${link}`;
@@ -32,14 +34,8 @@ async function figures({ customerId, campaignId, listId }: SeededCampaign) {
 describe('recording opens and clicks', () => {
   test('tells first ones from further ones, in one batch and over many', async () => {
     const seeded = await seedCampaign(ctx.db, { subscribers: 5 });
-    await recordActivity(ctx, [act(seeded, 0), act(seeded, 0), act(seeded, 1), act(seeded, 0, 0)]);
-    await recordActivity(ctx, [
-      act(seeded, 0),
-      act(seeded, 2),
-      act(seeded, 0, 0),
-      act(seeded, 0, 1),
-      act(seeded, 1, 0),
-    ]);
+    await recordVisits(ctx, [act(seeded, 0), act(seeded, 0), act(seeded, 1), act(seeded, 0, 0)]);
+    await recordVisits(ctx, [act(seeded, 0), act(seeded, 2), act(seeded, 0, 0), act(seeded, 0, 1), act(seeded, 1, 0)]);
     expect(await figures(seeded)).toEqual({
       open_count: 5,
       uniq_open_count: 3,
@@ -63,7 +59,7 @@ describe('recording opens and clicks', () => {
 
   test('a click proves reading, once, whatever comes in which order', async () => {
     const seeded = await seedCampaign(ctx.db, { subscribers: 4 });
-    await recordActivity(ctx, [act(seeded, 0, 1), act(seeded, 0, 1)]);
+    await recordVisits(ctx, [act(seeded, 0, 1), act(seeded, 0, 1)]);
     expect(await figures(seeded)).toMatchObject({
       open_count: 1,
       uniq_open_count: 1,
@@ -71,9 +67,9 @@ describe('recording opens and clicks', () => {
       openers: 1,
       open_events: 1,
     });
-    await recordActivity(ctx, [act(seeded, 0, 2)]);
-    await recordActivity(ctx, [act(seeded, 0)]);
-    await recordActivity(ctx, [act(seeded, 0, 1)]);
+    await recordVisits(ctx, [act(seeded, 0, 2)]);
+    await recordVisits(ctx, [act(seeded, 0)]);
+    await recordVisits(ctx, [act(seeded, 0, 1)]);
     expect(await figures(seeded)).toMatchObject({
       open_count: 2,
       uniq_open_count: 1,
@@ -81,9 +77,9 @@ describe('recording opens and clicks', () => {
       uniq_click_count: 1,
       open_events: 2,
     });
-    await recordActivity(ctx, [act(seeded, 1)]);
-    await recordActivity(ctx, [act(seeded, 1, 0)]);
-    await recordActivity(ctx, [act(seeded, 1, 0)]);
+    await recordVisits(ctx, [act(seeded, 1)]);
+    await recordVisits(ctx, [act(seeded, 1, 0)]);
+    await recordVisits(ctx, [act(seeded, 1, 0)]);
     expect(await figures(seeded)).toMatchObject({
       open_count: 3,
       uniq_open_count: 2,
@@ -95,7 +91,7 @@ describe('recording opens and clicks', () => {
 
   test('a click is no open where the campaign counts none', async () => {
     const seeded = await seedCampaign(ctx.db, { subscribers: 1, trackOpen: false });
-    await recordActivity(ctx, [act(seeded, 0, 0)]);
+    await recordVisits(ctx, [act(seeded, 0, 0)]);
     expect(await figures(seeded)).toMatchObject({
       open_count: 0,
       uniq_open_count: 0,
@@ -108,7 +104,7 @@ describe('recording opens and clicks', () => {
 
   test('a look ahead is kept but not counted', async () => {
     const seeded = await seedCampaign(ctx.db, { subscribers: 2 });
-    await recordActivity(ctx, [act(seeded, 0, 0, scanner), act(seeded, 1, 0, scanner), act(seeded, 1, 0)]);
+    await recordVisits(ctx, [act(seeded, 0, 0, scanner), act(seeded, 1, 0, scanner), act(seeded, 1, 0)]);
     expect(await figures(seeded)).toMatchObject({
       click_count: 1,
       uniq_click_count: 1,
@@ -123,8 +119,8 @@ describe('recording opens and clicks', () => {
     const [second] = await ctx.db.query<{ id: bigint }>(
       sql`INSERT INTO campaign (customer_id, uid, list_id, name) VALUES (${first.customerId}, 'abc', ${first.listId}, 'Second') RETURNING id`,
     );
-    await recordActivity(ctx, [act(first, 0)]);
-    await recordActivity(ctx, [act({ ...first, campaignId: second?.id ?? 0n }, 0), act(first, 0)]);
+    await recordVisits(ctx, [act(first, 0)]);
+    await recordVisits(ctx, [act({ ...first, campaignId: second?.id ?? 0n }, 0), act(first, 0)]);
     expect(await figures(first)).toMatchObject({ openers: 1, list_opens: 2, open_count: 2 });
   });
 
@@ -132,7 +128,7 @@ describe('recording opens and clicks', () => {
     const seeded = await seedCampaign(ctx.db, { subscribers: 1 });
     const gone = { ...seeded, campaignId: 999_999n };
     const stranger = { ...seeded, subscriberIds: [888_888n] };
-    await recordActivity(ctx, [act(gone, 0), act(gone, 0, 1), act(stranger, 0), act(stranger, 0, 1)]);
+    await recordVisits(ctx, [act(gone, 0), act(gone, 0, 1), act(stranger, 0), act(stranger, 0, 1)]);
     expect(await figures(seeded)).toMatchObject({ open_count: null, openers: 0, clickers: 0 });
     const [left] = await ctx.db.query(
       sql`SELECT count(*)::int AS n FROM hot.click_event WHERE campaign_id IN (999999, ${seeded.campaignId})`,
@@ -144,7 +140,7 @@ describe('recording opens and clicks', () => {
 describe('the recorder', () => {
   test('answers after the commit; concurrent writers count exactly', async () => {
     const seeded = await seedCampaign(ctx.db, { subscribers: 300 });
-    const recorders = [createActivityRecorder(ctx), createActivityRecorder(ctx)];
+    const recorders = [createVisitRecorder(ctx), createVisitRecorder(ctx)];
     const all: Promise<void>[] = [];
     for (let n = 0; n < 6_000; n++) {
       const { recipient } = act(seeded, (n * 7) % 300);
@@ -157,6 +153,7 @@ describe('the recorder', () => {
         );
     }
     await Promise.all(all);
+    await moveAll(ctx);
     const result = await figures(seeded);
     expect(result).toMatchObject({
       click_count: 4_000,
@@ -174,9 +171,12 @@ describe('the recorder', () => {
     const seeded = await seedCampaign(ctx.db, { subscribers: 1 });
     const [month] = await ctx.db.query<{ name: string }>(sql`SELECT to_char(now(), 'YYYY_MM') AS name`);
     await ctx.database.pool.query(`DROP TABLE hot.open_event_${month?.name}`);
-    const recorder = createActivityRecorder(ctx);
+    const follower = startVisitFollower(ctx);
+    const recorder = createVisitRecorder(ctx, () => follower.wake());
     await recorder.open(act(seeded, 0).recipient, person);
+    await untilCounted(ctx);
     expect(await figures(seeded)).toMatchObject({ open_count: 1, open_events: 1 });
     await recorder.close();
+    await follower.close();
   });
 });

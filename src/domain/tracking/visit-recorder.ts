@@ -1,16 +1,16 @@
 /**
- * Takes opens and clicks one by one, as requests bring them, and writes them in batches. One per process, for as
+ * Takes opens and clicks one by one, as requests bring them, and writes them down in batches. One per process, for as
  * long as the process serves links.
  */
 import type { Context } from '../context.ts';
 import { createGroupCommit } from '../../lib/group-commit.ts';
 import { messageOf } from '../../lib/errors.ts';
-import { roundsOf } from './activity-rounds.ts';
-import { makeThisMonth, mayLackPartition } from './partitions.ts';
-import { recordActivity, type Activity } from './record-activity.ts';
+import { appendVisits } from './append-visits.ts';
+import { roundsOf } from './visit-rounds.ts';
 import type { TrackedClick, TrackedRecipient, Visitor } from './tracking.ts';
+import type { Visit } from './visit.ts';
 
-export interface ActivityRecorder {
+export interface VisitRecorder {
   /** Resolves when the open is committed. */
   open(recipient: TrackedRecipient, visitor: Visitor): Promise<void>;
   /** Resolves when the click is committed. */
@@ -19,25 +19,27 @@ export interface ActivityRecorder {
   close(): Promise<void>;
 }
 
-/** Measured: larger batches are no faster per event and hold the counters' locks longer. */
+/** A row of some 100 kB. */
 const BATCH_MAX = 500;
-/** Company for the first one; a reader does not notice. */
-const WAIT_MS = 3;
+/** While one commit waits for the disk the next one gathers, and a third is on its way; more make the batches small. */
+const COMMITS_MAX = 2;
 /** About a second of the highest rate one process takes, some 20 MB. */
 const WAITING_MAX = 20_000;
 /** With the delays below: a restart of the database is survived. */
 const TRIES_MAX = 6;
 const RETRY_DELAY_MS = 100;
 
-/** Starts recording through `ctx`, which stays open until `close`. */
-export function createActivityRecorder(ctx: Context): ActivityRecorder {
-  const commits = createGroupCommit<Activity>({
+/** Starts recording through `ctx`, which stays open until `close`. `onWritten` hears that there is something to move on. */
+export function createVisitRecorder(ctx: Context, onWritten: () => void = () => undefined): VisitRecorder {
+  const commits = createGroupCommit<Visit>({
     batchMax: BATCH_MAX,
-    waitMs: WAIT_MS,
+    waitMs: 0,
     waitingMax: WAITING_MAX,
+    writersMax: COMMITS_MAX,
     async write(batch) {
       // Each is tried again by itself: one that is written must not be written twice.
       for (const round of roundsOf(batch)) await writePatiently(ctx, round);
+      onWritten();
     },
   });
   return {
@@ -49,15 +51,14 @@ export function createActivityRecorder(ctx: Context): ActivityRecorder {
   };
 }
 
-/** Tries again after a deadlock with another process or a lost connection: nothing of a failed batch is written. */
-async function writePatiently(ctx: Context, batch: readonly Activity[]): Promise<void> {
+/** Tries again after a lost connection: nothing of a failed batch is written. */
+async function writePatiently(ctx: Context, batch: readonly Visit[]): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
-      return await recordActivity(ctx, batch);
+      return await appendVisits(ctx.db, batch);
     } catch (error) {
-      ctx.log.warn('tracking.record_failed', { events: batch.length, tries, message: messageOf(error) });
+      ctx.log.warn('tracking.record_failed', { visits: batch.length, tries, message: messageOf(error) });
       if (tries >= TRIES_MAX) throw error;
-      if (mayLackPartition(error)) await makeThisMonth(ctx).catch(() => undefined);
     }
     await new Promise((resume) => setTimeout(resume, RETRY_DELAY_MS * 2 ** (tries - 1)));
   }

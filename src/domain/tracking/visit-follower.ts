@@ -1,0 +1,137 @@
+/**
+ * Moves visits on, soon after they are written down and for as long as the process lives. Every process that serves
+ * links has one; they take turns by a lock, so that what a process leaves behind when it dies is moved by the others.
+ */
+import type { Context } from '../context.ts';
+import { messageOf } from '../../lib/errors.ts';
+import { isFaultOfData, takeApart } from './hopeless-visits.ts';
+import { moveVisits, MOVE_SIZE_MAX, visitsWait } from './move-visits.ts';
+import { makeThisMonth, mayLackPartition } from './partitions.ts';
+
+export interface VisitFollower {
+  /** Something was written: it is moved on within a quarter of a second. */
+  wake(): void;
+  /** Moves what this process has written, as far as it can be done soon, and ends. */
+  close(): Promise<void>;
+}
+
+/** Live figures change four times a second at most: sooner is of no use, and many at once are cheaper. */
+const PACE_MS = 250;
+/** What another process left behind. */
+const LOOK_MS = 2_000;
+/** After something went wrong: the database restarts, or somebody holds a lock. */
+const RETRY_MS = 1_000;
+/** Rows that were committed late have smaller ids than some that are gone already. */
+const FROM_START_MS = 30_000;
+/** As many as could be under way while a later one was moved. */
+const IDS_BACK = 1_000n;
+/** A shutdown waits no longer: what is left is moved by the next process. */
+const CLOSE_MS = 2_000;
+
+/** Starts following through `ctx`, which stays open until `close`. */
+export function startVisitFollower(ctx: Context): VisitFollower {
+  const follower = new Follower(ctx);
+  follower.begin();
+  return follower;
+}
+
+class Follower implements VisitFollower {
+  readonly #ctx: Context;
+  #isWoken = false;
+  #closed = false;
+  #timer: NodeJS.Timeout | undefined;
+  #dueAt = Infinity;
+  #moving: Promise<void> | undefined;
+  #fromId = 0n;
+  #fromStartAt = performance.now() + FROM_START_MS;
+  #sizeMax = MOVE_SIZE_MAX;
+  #hasMadePartition = false;
+
+  constructor(ctx: Context) {
+    this.#ctx = ctx;
+  }
+
+  begin(): void {
+    this.#plan(0);
+  }
+
+  wake(): void {
+    if (this.#isWoken) return;
+    this.#isWoken = true;
+    if (!this.#moving) this.#plan(PACE_MS);
+  }
+
+  async close(): Promise<void> {
+    const until = performance.now() + CLOSE_MS;
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#moving;
+    while (this.#isWoken && performance.now() < until && (await this.#step()) > 0) continue;
+  }
+
+  /** Not before `delayMs`, unless something is due sooner. */
+  #plan(delayMs: number): void {
+    const dueAt = performance.now() + delayMs;
+    if (this.#closed || dueAt >= this.#dueAt) return;
+    clearTimeout(this.#timer);
+    this.#dueAt = dueAt;
+    this.#timer = setTimeout(() => {
+      this.#dueAt = Infinity;
+      this.#moving = this.#run().finally(() => {
+        this.#moving = undefined;
+        this.#plan(this.#isWoken ? PACE_MS : LOOK_MS);
+      });
+    }, delayMs);
+    this.#timer.unref();
+  }
+
+  /** Until nothing is left, or something is wrong. */
+  async #run(): Promise<void> {
+    const isSure = this.#isWoken;
+    this.#isWoken = false;
+    try {
+      if (performance.now() >= this.#fromStartAt) this.#fromStart();
+      if (!isSure && !(await visitsWait(this.#ctx, this.#fromId))) return;
+      while (!this.#closed && (await this.#step()) > 0) continue;
+    } catch (error) {
+      this.#isWoken = true;
+      this.#ctx.log.warn('tracking.move_failed', { message: messageOf(error) });
+      await new Promise((resume) => setTimeout(resume, RETRY_MS).unref());
+    }
+  }
+
+  /** Moves one slice; answers its size. Throws what a later try may do better. */
+  async #step(): Promise<number> {
+    try {
+      const fromId = this.#fromId;
+      const { visits, firstId, isAnotherAtIt } = await moveVisits(this.#ctx, { fromId, sizeMax: this.#sizeMax });
+      // Ours may be among those that the other has not looked at.
+      if (isAnotherAtIt) this.#isWoken = true;
+      if (firstId !== undefined && firstId > IDS_BACK) this.#fromId = firstId - IDS_BACK;
+      this.#sizeMax = Math.min(this.#sizeMax * 4, MOVE_SIZE_MAX);
+      this.#hasMadePartition = false;
+      return visits;
+    } catch (error) {
+      await this.#mend(error);
+      return 1;
+    }
+  }
+
+  /** Does what lets the next step go on. Throws the error where nothing can be done. */
+  async #mend(error: unknown): Promise<void> {
+    if (mayLackPartition(error) && !this.#hasMadePartition) {
+      this.#hasMadePartition = true;
+      return makeThisMonth(this.#ctx);
+    }
+    if (!isFaultOfData(error)) throw error;
+    // One bad visit must not hold up the others: it is found by taking fewer at a time, and dropped at last.
+    this.#fromStart();
+    if (this.#sizeMax === 1) await takeApart(this.#ctx, error);
+    this.#sizeMax = 1;
+  }
+
+  #fromStart(): void {
+    this.#fromId = 0n;
+    this.#fromStartAt = performance.now() + FROM_START_MS;
+  }
+}

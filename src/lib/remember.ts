@@ -1,0 +1,17 @@
+/** Remembers answers that are asked for again and again: of a function that is pure and costs more than a look-up. */
+
+/** Answers as `work` does. Keeps at most `max` answers; then it forgets all of them, which costs less than order. */
+export function remember<Answer extends boolean | string>(
+  max: number,
+  work: (question: string) => Answer,
+): (question: string) => Answer {
+  const known = new Map<string, Answer>();
+  return (question) => {
+    const before = known.get(question);
+    if (before !== undefined) return before;
+    const answer = work(question);
+    if (known.size >= max) known.clear();
+    known.set(question, answer);
+    return answer;
+  };
+}
