@@ -1,7 +1,7 @@
 /** The product as a process of its own, on a durable database, driven from outside over HTTP. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,8 +16,9 @@ export interface Product {
   rest<Answer>(method: string, path: string, body?: unknown): Promise<Answer>;
   /** Processor seconds used so far, user and system. */
   cpuSeconds(): number;
-  /** Largest resident memory so far, in megabytes. */
+  /** Largest resident memory since the start or `forgetPeak`, in megabytes. */
   peakMegabytes(): number;
+  forgetPeak(): void;
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -58,6 +59,8 @@ export async function startProduct(
     cpuSeconds: () => cpuSecondsOf(child.pid ?? 0),
     peakMegabytes: () =>
       Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1_024,
+    // proc(5): 5 sets the high-water mark back.
+    forgetPeak: () => writeFileSync(`/proc/${child.pid}/clear_refs`, '5'),
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
   };

@@ -1,0 +1,202 @@
+/**
+ * Whole campaigns beside the yardstick (`reference-sender.ts`), against the same receiver, in the same run: messages a
+ * second, processor time a message of each program, memory, copies. What the receiver offers (chunking, pipelining,
+ * neither) and how late it answers is varied.
+ *
+ *   node bench/delivery.ts [--smoke] [--recipients 100000] [--modes chunking,pipelining,neither] [--delays 0,10] [--repeat 3]
+ *   node bench/delivery.ts --processes 2      two sending processes beside one
+ *   node bench/delivery.ts --first 20         from `run` to the first message at the receiver, so many times
+ *
+ * Without delay over `--connections` (10), with a delay over 50, as many as the yardstick has. The database is a
+ * PostgreSQL of its own with durable settings. The machine's load before each measurement is printed: on a busy one only
+ * the processor times mean anything.
+ */
+import { execFile } from 'node:child_process';
+import { loadavg } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs, promisify } from 'node:util';
+import { startScratchPostgres } from '../scripts/scratch-postgres.ts';
+import { openBenchTenant, type BenchTenant } from './support/bench-tenant.ts';
+import { startProduct, type Product } from './support/product.ts';
+import { cpuSecondsOfTree } from './support/process-tree.ts';
+import { startBenchSink, type BenchSink, type SinkMode } from './support/sink-process.ts';
+
+const { values } = parseArgs({
+  options: {
+    smoke: { type: 'boolean', default: false },
+    recipients: { type: 'string' },
+    modes: { type: 'string', default: 'chunking,pipelining,neither' },
+    delays: { type: 'string', default: '0,10' },
+    repeat: { type: 'string' },
+    connections: { type: 'string', default: '10' },
+    window: { type: 'string', default: '20' },
+    processes: { type: 'string', default: '1' },
+    first: { type: 'string' },
+    'no-reference': { type: 'boolean', default: false },
+  },
+});
+const RECIPIENTS = Number(values.recipients ?? (values.smoke ? 500 : 100_000));
+const REPEAT = Number(values.repeat ?? (values.smoke ? 1 : 3));
+/** The yardstick's rate does not depend on how many it sends to. */
+const REFERENCE_RECIPIENTS = Math.min(RECIPIENTS, 20_000);
+const DELAYED_CONNECTIONS = 50;
+/** As the product's own embedded server runs. */
+const DURABLE = [
+  'fsync=on',
+  'synchronous_commit=on',
+  'full_page_writes=on',
+  'autovacuum=on',
+  'shared_buffers=256MB',
+  'max_wal_size=4GB',
+];
+const run = promisify(execFile);
+
+interface Measured {
+  readonly rate: number;
+  readonly cpuMicroseconds: number;
+}
+
+interface Setup {
+  readonly mode: SinkMode;
+  readonly delayMs: number;
+  readonly connections: number;
+}
+
+const postgres = await startScratchPostgres(DURABLE);
+const products = [await startProduct(postgres.url)];
+try {
+  const [first] = products;
+  if (!first) throw new Error('No product was started.');
+  const tenant = await openBenchTenant(first, postgres.url, RECIPIENTS);
+  if (values.first !== undefined) await measureFirst(first, tenant, Number(values.first));
+  else await measureAll(tenant);
+  await tenant.close();
+} finally {
+  for (const product of products) await product.stop();
+  await postgres.stop();
+}
+
+async function measureAll(tenant: BenchTenant): Promise<void> {
+  for (const delayMs of values.delays.split(',').map(Number)) {
+    for (const mode of values.modes.split(',')) {
+      if (mode !== 'chunking' && mode !== 'pipelining' && mode !== 'neither') throw new Error(`No such mode: ${mode}`);
+      const connections = delayMs === 0 ? Number(values.connections) : DELAYED_CONNECTIONS;
+      await compare(tenant, { mode, delayMs, connections });
+    }
+  }
+}
+
+/** Yardstick and product in turn, so that both meet the same machine. */
+async function compare(tenant: BenchTenant, setup: Setup): Promise<void> {
+  console.log(
+    `\n${setup.mode}, replies after ${setup.delayMs} ms, ${setup.connections} connections, ${RECIPIENTS} recipients; load ${load()}`,
+  );
+  const sink = await startBenchSink(setup.mode, setup.delayMs);
+  const found: { reference: Measured[]; one: Measured[]; several: Measured[] } = {
+    reference: [],
+    one: [],
+    several: [],
+  };
+  for (let round = 0; round < REPEAT; round++) {
+    if (!values['no-reference']) found.reference.push(await measureReference(sink, setup));
+    await startProcesses(1);
+    found.one.push(await measureCampaign(tenant, sink, setup));
+    if (Number(values.processes) === 1) continue;
+    await startProcesses(Number(values.processes));
+    found.several.push(await measureCampaign(tenant, sink, setup));
+  }
+  sink.close();
+  say('one process', found.one, found.reference);
+  if (found.several.length > 0) say(`${values.processes} processes`, found.several, found.one);
+}
+
+/** Further sending processes on the same database, as on another machine. */
+async function startProcesses(count: number): Promise<void> {
+  while (products.length > count) await products.pop()?.stop();
+  while (products.length < count) products.push(await startProduct(postgres.url, { ROLES: 'worker' }));
+}
+
+async function measureReference(sink: BenchSink, { connections }: Setup): Promise<Measured> {
+  const program = path.join(import.meta.dirname, 'reference-sender.ts');
+  const args = ['--port', sink.port, '--connections', connections, '--recipients', REFERENCE_RECIPIENTS];
+  const { stdout } = await run(process.execPath, [program, ...args.map(String)]);
+  const { seconds, cpuMicroseconds } = JSON.parse(stdout);
+  await sink.report('reset');
+  const measured = { rate: REFERENCE_RECIPIENTS / seconds, cpuMicroseconds };
+  console.log(`  yardstick ${shown(measured)}`);
+  return measured;
+}
+
+async function measureCampaign(tenant: BenchTenant, sink: BenchSink, { connections }: Setup): Promise<Measured> {
+  await tenant.useServer({ port: sink.port, connections, window: Number(values.window) });
+  const campaign = await tenant.createCampaign();
+  for (const product of products) product.forgetPeak();
+  const before = cpuSeconds(tenant, sink);
+  const startedAt = performance.now();
+  await tenant.run(campaign);
+  await tenant.untilDone(campaign);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const used = cpuSeconds(tenant, sink).map((spent, index) => ((spent - (before[index] ?? 0)) / RECIPIENTS) * 1e6);
+  const [product = 0, database = 0, receiver = 0] = used;
+  const measured = { rate: RECIPIENTS / seconds, cpuMicroseconds: product };
+  const { people, doubled, messages } = await sink.report('reset');
+  const peak = Math.max(...products.map((one) => one.peakMegabytes()));
+  console.log(
+    `  product   ${shown(measured)}, PostgreSQL ${database.toFixed(0)}, receiver ${receiver.toFixed(0)}; peak ${peak.toFixed(0)} MB`,
+  );
+  if (people === RECIPIENTS && doubled === 0 && messages === RECIPIENTS) return measured;
+  console.log(`  WRONG: ${messages} messages to ${people} people, ${doubled} of them more than once`);
+  process.exitCode = 1;
+  return measured;
+}
+
+/** Of all sending processes, of PostgreSQL, and of the receiver. */
+function cpuSeconds(tenant: BenchTenant, sink: BenchSink): number[] {
+  const sending = products.reduce((sum, product) => sum + cpuSecondsOfTree(product.pid), 0);
+  return [sending, tenant.databaseSeconds(), sink.cpuSeconds()];
+}
+
+async function measureFirst(product: Product, tenant: BenchTenant, times: number): Promise<void> {
+  const sink = await startBenchSink('chunking', 0);
+  await tenant.useServer({ port: sink.port, connections: Number(values.connections), window: Number(values.window) });
+  const found: number[] = [];
+  for (let round = 0; round < times; round++) {
+    const campaign = await tenant.createCampaign();
+    await sink.report('reset');
+    await sleep(200);
+    const startedAt = Date.now();
+    await tenant.run(campaign);
+    await tenant.untilDone(campaign);
+    found.push(((await sink.report()).firstAt ?? NaN) - startedAt);
+  }
+  sink.close();
+  found.sort((a, b) => a - b);
+  const p95 = found[Math.ceil(found.length * 0.95) - 1];
+  console.log(
+    `from run to the first message, ${RECIPIENTS} recipients, ${times} times; load ${load()}: median ${found[Math.floor(times / 2)]} ms, p95 ${p95} ms, most ${found.at(-1)} ms; peak ${product.peakMegabytes().toFixed(0)} MB`,
+  );
+}
+
+function say(name: string, found: readonly Measured[], beside: readonly Measured[]): void {
+  const [mine, other] = [median(found), median(beside)];
+  const ratios =
+    beside.length === 0
+      ? ''
+      : `: ${(mine.rate / other.rate).toFixed(2)} times the rate, ${(mine.cpuMicroseconds / other.cpuMicroseconds).toFixed(2)} of the processor time`;
+  console.log(`  ${name}, median of ${found.length}: ${shown(mine)}${ratios}`);
+}
+
+function median(found: readonly Measured[]): Measured {
+  const middle = (of: (one: Measured) => number) =>
+    found.map(of).sort((a, b) => a - b)[Math.floor(found.length / 2)] ?? NaN;
+  return { rate: middle((one) => one.rate), cpuMicroseconds: middle((one) => one.cpuMicroseconds) };
+}
+
+function shown({ rate, cpuMicroseconds }: Measured): string {
+  return `${Math.round(rate)} messages/s, ${cpuMicroseconds.toFixed(0)} us of processor a message`;
+}
+
+function load(): string {
+  return (loadavg()[0] ?? 0).toFixed(1);
+}
