@@ -6,7 +6,8 @@ import { authenticateToken } from '../../../src/domain/accounts/authenticate-tok
 import { allowanceOf } from '../../../src/domain/billing/allowance.ts';
 import { createCampaign } from '../../../src/domain/campaigns/create-campaign.ts';
 import { viewerOf, type Context } from '../../../src/domain/context.ts';
-import { compileCampaign, createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
+import { compileCampaign } from '../../../src/domain/delivery/campaign-message.ts';
+import { createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
 import { chosenServer } from '../../../src/domain/sending/choose-server.ts';
 import { newUid } from '../../../src/lib/ids.ts';
 import { changeOptions, givePlan } from '../../support/plans.ts';
@@ -109,7 +110,7 @@ describe('the footer of the plan', () => {
     });
     const [row] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM campaign WHERE uid = ${uid}`);
     const campaignId = row?.id ?? 0n;
-    const shown = async () => (await compileCampaign(ctx.db, customerId, campaignId))?.webView(recipient) ?? '';
+    const shown = async () => (await compileCampaign(ctx.db, { customerId, campaignId }))?.webView(recipient) ?? '';
     await givePlan(ctx.db, customerId, { email_footer_enabled: 'yes', html_footer: '<p>By House</p>' });
     expect(await shown()).toContain('By House');
     await changeOptions(ctx.db, customerId, { email_footer_trial_period_only: 'yes' });

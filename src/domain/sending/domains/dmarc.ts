@@ -1,0 +1,166 @@
+/**
+ * DMARC (RFC 9989) of a domain as receivers find it: the record by the tree walk, what it asks for, and what its owner
+ * should mend. Evaluates no message.
+ */
+import type { DnsAnswer, DnsAsk } from '../../../lib/dns-records.ts';
+import { isDmarc, parseDmarc, type DmarcFinding, type DmarcPolicy, type DmarcRecord } from './dmarc-record.ts';
+
+export interface DmarcReport {
+  /** Where the record that counts stands (`_dmarc.example.com`), and its text. */
+  readonly foundAt: string | null;
+  readonly record: string | null;
+  /** What receivers do with mail of this domain that fails, `t=y` taken into account; null: no DMARC. */
+  readonly policy: DmarcPolicy | null;
+  /** Relaxed alignment asks for this domain on both sides. */
+  readonly organizationalDomain: string;
+  readonly dkimAlignment: 'relaxed' | 'strict';
+  readonly spfAlignment: 'relaxed' | 'strict';
+  readonly problems: readonly DmarcFinding[];
+}
+
+interface Step {
+  readonly domain: string;
+  readonly record: DmarcRecord;
+}
+
+/** RFC 9989 4.10: a name of eight labels or more is cut to seven after the first question, so there are at most eight. */
+const LABELS_AFTER_FIRST = 7;
+
+/** Finds the record that counts for mail from `domain`, and judges it. */
+export async function checkDmarc(ask: DnsAsk, domain: string): Promise<DmarcReport> {
+  const problems: DmarcFinding[] = [];
+  const { steps, failed } = await walkTree(ask, domain, problems);
+  const own = steps.find((step) => step.domain === domain);
+  const organizationalDomain = organizationOf(steps, domain);
+  const counts = own ?? steps.find((step) => step.domain === organizationalDomain) ?? publicSuffixOf(steps);
+  if (!counts) {
+    if (!failed && !problems.some(({ code }) => code === 'TWO_RECORDS'))
+      problems.push(...(await lookElsewhere(ask, domain)), {
+        code: 'NO_RECORD',
+        message: `${domain} has no DMARC record.`,
+      });
+    return { ...NOTHING, organizationalDomain, problems };
+  }
+  const { record } = counts;
+  problems.push(...record.findings);
+  if (own && record.psd === 'y')
+    problems.push({
+      code: 'PUBLIC_SUFFIX',
+      message: 'psd=y says that the domain is a public suffix such as co.uk: leave it out.',
+    });
+  const wanted = own ? record.policy : await inheritedPolicy(ask, domain, record);
+  const policy = record.isTesting ? milder(wanted) : wanted;
+  if (record.isTesting)
+    problems.push({ code: 'TESTING', message: `t=y: receivers only test; the policy counts as ${policy ?? 'none'}.` });
+  return {
+    foundAt: `_dmarc.${counts.domain}`,
+    record: record.text,
+    policy,
+    organizationalDomain,
+    dkimAlignment: record.dkimAlignment,
+    spfAlignment: record.spfAlignment,
+    problems,
+  };
+}
+
+const NOTHING = {
+  foundAt: null,
+  record: null,
+  policy: null,
+  dkimAlignment: 'relaxed',
+  spfAlignment: 'relaxed',
+} as const;
+
+async function walkTree(
+  ask: DnsAsk,
+  domain: string,
+  problems: DmarcFinding[],
+): Promise<{ steps: Step[]; failed: boolean }> {
+  const steps: Step[] = [];
+  for (const target of targetsOf(domain)) {
+    const answer = await ask('TXT', `_dmarc.${target}`);
+    if (answer.status === 'failed') {
+      problems.push({ code: 'LOOKUP_FAILED', message: `_dmarc.${target}: ${answer.reason}.` });
+      return { steps, failed: true };
+    }
+    const record = recordIn(answer, target, target === domain ? problems : []);
+    if (record) steps.push({ domain: target, record });
+    if (record && record.psd !== 'u') break;
+  }
+  return { steps, failed: false };
+}
+
+/** The names that are asked, one after the other (RFC 9989 4.10). */
+export function targetsOf(domain: string): string[] {
+  const labels = domain.split('.');
+  const rest = labels.slice(Math.max(1, labels.length - LABELS_AFTER_FIRST));
+  return [domain, ...rest.map((_label, index) => rest.slice(index).join('.'))];
+}
+
+/** The one record among the texts at a name; two or more count as none. */
+function recordIn(answer: DnsAnswer, domain: string, problems: DmarcFinding[]): DmarcRecord | undefined {
+  const texts = answer.status === 'found' ? answer.values : [];
+  const records = texts.filter(isDmarc).map(parseDmarc);
+  if (records.length > 1) {
+    const message = `_dmarc.${domain} has ${records.length} DMARC records; receivers then use none. Keep one.`;
+    problems.push({ code: 'TWO_RECORDS', message });
+    return undefined;
+  }
+  const similar = texts.find((text) => /dmarc1|\bp\s*=/i.test(text));
+  if (records.length === 0 && similar !== undefined) {
+    const message = `"${similar.slice(0, 200)}" is not read as DMARC: a record begins with v=DMARC1, so written.`;
+    problems.push({ code: 'NOT_A_RECORD', message });
+  }
+  const [record] = records;
+  if (!record?.isInvalid) return record;
+  problems.push(...record.findings);
+  return undefined;
+}
+
+/** RFC 9989 4.10.2. */
+function organizationOf(steps: readonly Step[], domain: string): string {
+  for (const step of steps) {
+    if (step.record.psd === 'n') return step.domain;
+    if (step.record.psd === 'y' && step.domain !== domain) return oneBelow(domain, step.domain);
+  }
+  // The walk goes up, so the last has the fewest labels.
+  return steps.at(-1)?.domain ?? domain;
+}
+
+/** The part of `domain` that is one label longer than `suffix`. */
+function oneBelow(domain: string, suffix: string): string {
+  return domain
+    .split('.')
+    .slice(-(suffix.split('.').length + 1))
+    .join('.');
+}
+
+function publicSuffixOf(steps: readonly Step[]): Step | undefined {
+  return steps.find(({ record }) => record.psd === 'y');
+}
+
+/** A name without a record of its own goes by `sp`, and by `np` when it does not exist (RFC 9989 4.10.1). */
+async function inheritedPolicy(ask: DnsAsk, domain: string, record: DmarcRecord): Promise<DmarcPolicy | null> {
+  if (record.policy === null) return null;
+  const forSubdomains = record.subdomainPolicy ?? record.policy;
+  if (record.absentPolicy === null) return forSubdomains;
+  const answer = await ask('A', domain);
+  return answer.status === 'none' && !answer.exists ? record.absentPolicy : forSubdomains;
+}
+
+/** What `t=y` makes of a policy (RFC 9989 4.7). */
+function milder(policy: DmarcPolicy | null): DmarcPolicy | null {
+  if (policy === 'reject') return 'quarantine';
+  return policy === null ? null : 'none';
+}
+
+/** Where people put it by mistake: at the domain itself, or with the domain's name twice. */
+async function lookElsewhere(ask: DnsAsk, domain: string): Promise<DmarcFinding[]> {
+  for (const name of [domain, `_dmarc.${domain}.${domain}`, `dmarc.${domain}`]) {
+    const answer = await ask('TXT', name);
+    const record = answer.status === 'found' && answer.values.some(isDmarc);
+    if (record)
+      return [{ code: 'WRONG_PLACE', message: `A DMARC record stands at ${name}; it belongs to _dmarc.${domain}.` }];
+  }
+  return [];
+}

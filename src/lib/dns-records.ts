@@ -1,0 +1,73 @@
+/**
+ * Questions to the DNS whose answers are somebody else's records: bounded in time, and a failed look-up is never taken
+ * for a missing record.
+ */
+import { Resolver } from 'node:dns/promises';
+
+/** `none`: asked, and there is nothing of this kind; `exists` tells whether the name is there at all (RFC 8020). */
+export type DnsAnswer =
+  | { readonly status: 'found'; readonly values: readonly string[] }
+  | { readonly status: 'none'; readonly exists: boolean }
+  | { readonly status: 'failed'; readonly reason: string };
+
+export type DnsType = 'TXT' | 'CNAME' | 'MX' | 'A' | 'AAAA';
+
+/** Answers what stands at a name: TXT strings joined, hosts in lower case without the last dot, never throws. */
+export type DnsAsk = (type: DnsType, name: string) => Promise<DnsAnswer>;
+
+/** A resolver is given up after two tries of this; nobody waits longer for a page. */
+const TIMEOUT_MS = 3_000;
+const TRIES = 2;
+const NAME_LENGTH_MAX = 253;
+/** More records of a kind than this at one name are nobody's honest set-up. */
+const VALUES_MAX = 100;
+
+/** Asks these servers (`192.0.2.1`, `[2001:db8::1]:53`), or those of the system when there are none. */
+export function dnsAsker(servers: readonly string[] = []): DnsAsk {
+  const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
+  if (servers.length > 0) resolver.setServers(servers);
+  return async (type, name) => {
+    if (name.length > NAME_LENGTH_MAX) return { status: 'none', exists: false };
+    try {
+      const values = (await ask(resolver, type, name)).slice(0, VALUES_MAX);
+      return values.length === 0 ? { status: 'none', exists: true } : { status: 'found', values };
+    } catch (error) {
+      return failure(error);
+    }
+  };
+}
+
+async function ask(resolver: Resolver, type: DnsType, name: string): Promise<string[]> {
+  switch (type) {
+    case 'TXT':
+      return (await resolver.resolveTxt(name)).map((pieces) => pieces.join(''));
+    case 'CNAME':
+      return (await resolver.resolveCname(name)).map(plainHost);
+    case 'MX':
+      return (await resolver.resolveMx(name))
+        .toSorted((a, b) => a.priority - b.priority)
+        .map(({ exchange }) => plainHost(exchange));
+    case 'A':
+      return resolver.resolve4(name);
+    case 'AAAA':
+      return resolver.resolve6(name);
+  }
+}
+
+function plainHost(host: string): string {
+  return host.replace(/\.$/, '').toLowerCase();
+}
+
+function failure(error: unknown): DnsAnswer {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'EUNKNOWN';
+  if (code === 'ENOTFOUND') return { status: 'none', exists: false };
+  if (code === 'ENODATA') return { status: 'none', exists: true };
+  return { status: 'failed', reason: REASONS[code] ?? `the look-up failed (${code})` };
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ESERVFAIL: 'the name server could not answer (SERVFAIL)',
+  ETIMEOUT: 'the name server did not answer in time',
+  ECONNREFUSED: 'the name server cannot be reached',
+  EREFUSED: 'the name server refused to answer',
+};

@@ -1,0 +1,85 @@
+/** Names and their records for tests: answered at once, or by a real DNS server on a UDP port of this machine. */
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { decode, encode, type Answer, type Packet } from 'dns-packet';
+import type { DnsAsk } from '../../src/lib/dns-records.ts';
+
+/** `'TXT name'` to its values; a name with any record exists. `fail` in the place of values: SERVFAIL. */
+export type Zone = Map<string, readonly string[] | 'fail'>;
+
+/** A zone from an object whose keys are `TXT name`, or only `name` for TXT. */
+export function zoneOf(records: Readonly<Record<string, readonly string[] | string>>): Zone {
+  return new Map(
+    Object.entries(records).map(([key, value]) => [
+      key.includes(' ') ? key : `TXT ${key}`,
+      value === 'fail' || typeof value !== 'string' ? value : [value],
+    ]),
+  );
+}
+
+/** Answers from the zone without a network. */
+export function askZone(zone: Zone, asked: string[] = []): DnsAsk {
+  return async (type, name) => {
+    asked.push(`${type} ${name}`);
+    const values = zone.get(`${type} ${name}`);
+    if (values === 'fail') return { status: 'failed', reason: 'the name server could not answer (SERVFAIL)' };
+    if (values) return { status: 'found', values };
+    return { status: 'none', exists: existsIn(zone, name) };
+  };
+}
+
+/** RFC 8020: a name exists when it or anything below it has a record. */
+function existsIn(zone: Zone, name: string): boolean {
+  return [...zone.keys()].some((key) => key.endsWith(` ${name}`) || key.endsWith(`.${name}`));
+}
+
+export interface DnsServer {
+  /** `127.0.0.1:port`, for DNS_SERVERS. */
+  readonly address: string;
+  readonly zone: Zone;
+  /** `TYPE name` of every question. */
+  readonly asked: string[];
+  close(): void;
+}
+
+/** A DNS server of this process; what is put into its zone is answered from then on. */
+export async function startDnsServer(zone: Zone = new Map()): Promise<DnsServer> {
+  const socket = createSocket('udp4');
+  const asked: string[] = [];
+  socket.on('message', (message, { port, address }) => {
+    const query = decode(message);
+    const [question] = query.questions ?? [];
+    if (!question) return;
+    const name = question.name.toLowerCase();
+    asked.push(`${question.type} ${name}`);
+    socket.send(encode(answerTo(zone, { id: query.id ?? 0, type: question.type, name, question })), port, address);
+  });
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  return { address: `127.0.0.1:${socket.address().port}`, zone, asked, close: () => socket.close() };
+}
+
+interface Asked {
+  readonly id: number;
+  readonly type: string;
+  readonly name: string;
+  readonly question: NonNullable<Packet['questions']>[number];
+}
+
+const NXDOMAIN = 3;
+const SERVFAIL = 2;
+
+function answerTo(zone: Zone, { id, type, name, question }: Asked): Packet {
+  const values = zone.get(`${type} ${name}`);
+  const answers = values && values !== 'fail' ? values.map((value) => recordOf(type, name, value)) : [];
+  const code = values === 'fail' ? SERVFAIL : answers.length === 0 && !existsIn(zone, name) ? NXDOMAIN : 0;
+  return { type: 'response', id, flags: 0x0180 | code, questions: [question], answers };
+}
+
+function recordOf(type: string, name: string, value: string): Answer {
+  const common = { name, ttl: 1 };
+  if (type === 'TXT') return { ...common, type, data: value.match(/[^]{1,255}/g) ?? [''] };
+  if (type === 'MX') return { ...common, type, data: { preference: 10, exchange: value } };
+  if (type === 'CNAME' || type === 'A' || type === 'AAAA') return { ...common, type, data: value };
+  throw new Error(`The zone holds no ${type}.`);
+}
