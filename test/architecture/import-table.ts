@@ -41,19 +41,26 @@ export const rooms: Readonly<Record<string, RoomRule>> = {
   },
   'domain/campaigns': {
     level: 9,
-    may: ['delivery', 'statistics', 'audience', 'content', 'sending', 'billing', 'accounts']
+    may: ['delivery', 'statistics', 'audience', 'content', 'files', 'sending', 'billing', 'accounts']
       .map(inDomain)
       .concat(means),
   },
   'domain/delivery': {
     level: 8,
-    may: ['tracking', 'statistics', 'content', 'audience', 'sending', 'billing', 'accounts']
+    may: ['tracking', 'statistics', 'content', 'audience', 'files', 'sending', 'billing', 'accounts']
       .map(inDomain)
       .concat(means),
   },
   inbound: {
+    level: 9,
+    may: [
+      ...['bounces', 'tracking', 'audience', 'files', 'sending', 'billing', 'accounts', 'context'].map(inDomain),
+      'lib',
+    ],
+  },
+  'domain/bounces': {
     level: 8,
-    may: [...['tracking', 'audience', 'files', 'sending', 'billing', 'accounts', 'context'].map(inDomain), 'lib'],
+    may: ['tracking', 'statistics', 'audience', 'sending', 'billing', 'accounts'].map(inDomain).concat(means),
   },
   'domain/tracking': { level: 7, may: ['statistics', 'audience', 'accounts'].map(inDomain).concat(means) },
   'domain/webhooks': { level: 7, may: ['statistics', 'audience', 'accounts'].map(inDomain).concat(means) },

@@ -4,7 +4,7 @@ import { parseInput } from '../../lib/text.ts';
 import { ownList } from '../audience/own-list.ts';
 import { requireRoom } from '../billing/require-room.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
-import { compileCampaign } from '../delivery/dispatch.ts';
+import { compileCampaign } from '../delivery/campaign-message.ts';
 import { campaignValues, createCampaignInput, type CreateCampaignInput } from './campaign-input.ts';
 import { segmentToWrite } from './campaign-segment.ts';
 import { insertCampaign } from './campaign-store.ts';
@@ -28,7 +28,7 @@ export async function createCampaign(ctx: Context, input: CreateCampaignInput): 
       uid,
       status: 'ready',
     });
-    await compileCampaign(db, customerId, id);
+    await compileCampaign(db, { customerId, campaignId: id });
   });
   return { uid };
 }

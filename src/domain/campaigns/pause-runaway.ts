@@ -1,4 +1,4 @@
-/** Pauses a campaign whose template had to be stopped while it was sent, and says which line it was at. */
+/** Pauses a campaign whose message had to be stopped or cannot be composed any more, and says why. */
 import type { Context } from '../context.ts';
 import type { TemplateStop } from '../delivery/send-batch.ts';
 import { moveCampaign } from './campaign-store.ts';
@@ -9,6 +9,6 @@ export async function pauseRunaway(
   { customerId, campaignId }: { customerId: bigint; campaignId: bigint },
   { runaway }: TemplateStop,
 ): Promise<boolean> {
-  const reason = `${runaway} Sending was stopped; nobody who is left has lost anything. See to that line and to the fields that it reads, then resume.`;
+  const reason = `${runaway} Sending was stopped; nobody who is left has lost anything. See to what is named there and to the fields that it reads, then resume.`;
   return moveCampaign(ctx.db, { campaign: { customerId, id: campaignId }, from: ['sending'], to: 'paused', reason });
 }

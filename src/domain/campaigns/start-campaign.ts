@@ -4,7 +4,7 @@ import { planCampaignJob } from '../../jobs/campaign-jobs.ts';
 import { allowanceOf } from '../billing/allowance.ts';
 import { requireRunningPlan } from '../billing/require-allowed.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
-import { compileCampaign } from '../delivery/dispatch.ts';
+import { compileCampaign } from '../delivery/campaign-message.ts';
 import { hasServerToSendThrough } from '../sending/choose-server.ts';
 import { registerCampaignLinks } from '../statistics/campaign-toplists.ts';
 import { appoint, isAhead } from './campaign-appointment.ts';
@@ -58,8 +58,10 @@ async function start(tx: TransactionContext, campaign: Campaign): Promise<void> 
 
 async function checkReady(tx: TransactionContext, campaign: Campaign): Promise<void> {
   const missing = missingToSend(campaign);
-  if (!(await hasServerToSendThrough(tx.db, campaign.customerId)))
-    missing['sending_server'] = ['There is no active sending server: create one first.'];
+  if (!(await hasServerToSendThrough(tx.db, campaign.customerId, campaign.id)))
+    missing['sending_server'] = [
+      'There is no active sending server: create one first, or choose another for the campaign.',
+    ];
   if (Object.keys(missing).length > 0) throw campaignNotReady(missing);
   const lacking = await missingForPlan(tx, campaign);
   if (lacking) throw campaignNotReady(lacking);
@@ -70,7 +72,7 @@ async function missingForPlan(
   tx: TransactionContext,
   { customerId, id, html }: Campaign,
 ): Promise<Record<string, string[]> | undefined> {
-  const message = await compileCampaign(tx.db, customerId, id);
+  const message = await compileCampaign(tx.db, { customerId, campaignId: id });
   const { options } = await allowanceOf(tx.db, customerId);
   if (message?.showsUnsubscribe || options.unsubscribe_url_required === 'no') return undefined;
   const field = html === '' ? 'plain' : 'html';
@@ -79,7 +81,7 @@ async function missingForPlan(
 
 async function launch(tx: TransactionContext, campaign: Campaign): Promise<void> {
   const { customerId, id: campaignId } = campaign;
-  const message = await compileCampaign(tx.db, customerId, campaignId);
+  const message = await compileCampaign(tx.db, { customerId, campaignId });
   // A report shows every link from the beginning, also those that nobody clicks.
   if (message) await registerCampaignLinks(tx, { customerId, campaignId, links: message.links });
   await keepSegment(tx.db, campaign);

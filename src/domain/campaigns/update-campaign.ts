@@ -2,7 +2,7 @@
 import { parseInput } from '../../lib/text.ts';
 import { ownList } from '../audience/own-list.ts';
 import { inTransaction, type Context } from '../context.ts';
-import { compileCampaign } from '../delivery/dispatch.ts';
+import { compileCampaign } from '../delivery/campaign-message.ts';
 import { appoint } from './campaign-appointment.ts';
 import { EDITABLE, hasBegun, missingToSend, type Campaign, type CampaignStatus } from './campaign.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
@@ -39,7 +39,7 @@ export async function updateCampaign(ctx: Context, uid: string, input: UpdateCam
     const status = statusAfter({ status: campaign.status, isComplete, hasTime: deliveryAt !== null });
     await writeCampaign(tx.db, campaign, { ...values, status });
     if (status === 'scheduled' && values.deliveryAt) await appoint(tx.db, campaign, values.deliveryAt);
-    if (isComplete) await compileCampaign(tx.db, campaign.customerId, campaign.id);
+    if (isComplete) await compileCampaign(tx.db, { customerId: campaign.customerId, campaignId: campaign.id });
     return { uid: campaign.uid };
   });
 }

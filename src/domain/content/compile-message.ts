@@ -112,6 +112,7 @@ function fillMessage(
     // All but such addresses is ASCII by now, and latin1 is the faster way to write that.
     content: withTail(head, needsSmtpUtf8 ? 'utf8' : 'latin1', body.tail),
     messageId,
+    idempotencyKey: messageId.slice(1, messageId.indexOf('@')),
     envelope: { from: addresses.from.address, to: to.address },
     needsSmtpUtf8,
   };

@@ -93,6 +93,8 @@ export interface FilledMessage {
   /** RFC 5322 bytes: CRLF, no line over 998 bytes, body lines at most 76, not dot-stuffed; this copy's own. */
   readonly content: Buffer;
   readonly messageId: string;
+  /** What stands before the @ of the Message-ID: as lasting as that, and shorter. */
+  readonly idempotencyKey: string;
   /** The bare addresses for the envelope, with ASCII domains. */
   readonly envelope: { readonly from: string; readonly to: string };
   /** An address has non-ASCII letters before the @: only a server with SMTPUTF8 can take it (RFC 6531). */

@@ -1,5 +1,5 @@
 /** What is said of a template that cannot be run, and how a runaway is told from a mere fault. */
-import { ValidationError } from '../../lib/errors.ts';
+import { messageOf, ValidationError } from '../../lib/errors.ts';
 
 export const FAULT_CODE = 'TEMPLATE_FAULT';
 /** Code of a template that took too long or too much memory and was stopped. */
@@ -13,4 +13,9 @@ export function templateFault(part: string, text: string, { isRunaway = false } 
 
 export function isRunaway(error: unknown): error is ValidationError {
   return error instanceof ValidationError && error.code === RUNAWAY_CODE;
+}
+
+/** What is wrong with a message, in the words its author reads. */
+export function faultSentence(error: unknown): string {
+  return error instanceof ValidationError ? Object.values(error.fields).flat().join(' ') : messageOf(error);
 }

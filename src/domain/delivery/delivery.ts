@@ -5,6 +5,7 @@
  */
 import { unreachable } from '../../lib/errors.ts';
 import type { SendingError } from '../../plugin-api/index.ts';
+import { classifyReply, reasonOf } from '../sending/replies/classify-reply.ts';
 
 /**
  * queued -> leased (a worker has it) -> sending (about to be handed over) -> sent | failed | unknown,
@@ -69,6 +70,11 @@ export interface DeliveryOutcome {
 export const RENEWALS_PER_LEASE = 3;
 /** Half a working day: after that a retry is a matter of hours anyway. */
 const RETRY_DELAY_SECONDS_MAX = 21_600;
+/** What a server may ask for more than that: none needs longer to forget a greylisting. */
+const ASKED_DELAY_SECONDS_MAX = 3_600;
+const JITTER = 0.1;
+/** After three days of waiting a newsletter is old; mail programs give up after two to five (RFC 5321 4.5.4.1). */
+const RETRY_SECONDS_MAX = 259_200;
 /** Without any server to send through, somebody has to act first. */
 export const NO_SERVER_DELAY_SECONDS = 15;
 /** Enough of a reply to understand it; some servers answer with essays. */
@@ -88,46 +94,59 @@ interface FailedAttempt {
 
 /** What a failed attempt means for the ledger (kinds: `SendingErrorKind`). */
 export function outcomeOfFailure({ delivery, error, policy, rule }: FailedAttempt): DeliveryOutcome {
-  const reply = error.message.slice(0, REPLY_LENGTH_MAX);
   const base = {
     subscriberId: delivery.subscriberId,
     epoch: delivery.epoch,
-    reply,
+    isTry: true,
+    reply: error.message.slice(0, REPLY_LENGTH_MAX),
     runtimeMessageId: null,
     delaySeconds: 0,
   };
   const tries = delivery.attempts + 1;
+  const { reason, waitSeconds } = meaningOf(error);
   switch (error.kind) {
     case 'refused':
-      return { ...base, state: 'failed', isTry: true, reason: 'refused' };
+      return { ...base, state: 'failed', reason };
     case 'deferred':
-      if (tries >= rule.attemptsMax) return { ...base, state: 'failed', isTry: true, reason: 'deferred too often' };
-      return {
-        ...base,
-        state: 'queued',
-        isTry: true,
-        reason: 'deferred',
-        delaySeconds: retryDelaySeconds(tries, rule),
-      };
+      if (!mayTryAgain(tries, rule)) return { ...base, state: 'failed', reason: `${reason}, tried too often` };
+      return { ...base, state: 'queued', reason, delaySeconds: retryDelaySeconds(tries, rule, waitSeconds) };
     case 'unavailable':
-      return { ...base, state: 'queued', isTry: false, reason: 'server unavailable' };
+      return { ...base, state: 'queued', isTry: false, reason };
     case 'unknown':
-      if (policy === 'park' || tries >= rule.attemptsMax)
-        return { ...base, state: 'unknown', isTry: true, reason: 'no answer' };
-      return {
-        ...base,
-        state: 'queued',
-        isTry: true,
-        reason: 'no answer',
-        delaySeconds: retryDelaySeconds(tries, rule),
-      };
+      if (policy === 'park' || !mayTryAgain(tries, rule)) return { ...base, state: 'unknown', reason };
+      return { ...base, state: 'queued', reason, delaySeconds: retryDelaySeconds(tries, rule) };
     default:
       return unreachable(error.kind);
   }
 }
 
-/** The wait after try number `tries`: doubling, capped, with up to 10 % jitter so that retries do not march in step. */
-export function retryDelaySeconds(tries: number, { delaySeconds }: RetryRule): number {
-  const delay = Math.min(delaySeconds * 2 ** (tries - 1), RETRY_DELAY_SECONDS_MAX);
-  return delay * (1 + Math.random() * 0.1);
+/** The class of the reply and what is the matter, as the ledger's reader sees it. */
+function meaningOf(error: SendingError): { reason: string; waitSeconds?: number | undefined } {
+  if (error.kind === 'unknown') return { reason: 'no answer' };
+  if (error.kind === 'unavailable' && error.code === undefined) return { reason: 'server unavailable' };
+  const { code, enhancedStatus, message } = error;
+  const meaning = classifyReply({ code, enhancedStatus, text: message });
+  return { reason: reasonOf(meaning), waitSeconds: meaning.waitSeconds };
+}
+
+/** Whether tries are left, and the next one comes within the time for retries. */
+function mayTryAgain(tries: number, rule: RetryRule): boolean {
+  if (tries >= rule.attemptsMax) return false;
+  let longestWait = 0;
+  for (let done = 1; done <= tries; done++)
+    longestWait += Math.max(backOffSeconds(done, rule), ASKED_DELAY_SECONDS_MAX) * (1 + JITTER);
+  return longestWait <= RETRY_SECONDS_MAX;
+}
+
+/**
+ * The wait after try number `tries`: doubling, capped, not shorter than the server asked for, with up to 10 % jitter so
+ * that retries do not march in step.
+ */
+export function retryDelaySeconds(tries: number, rule: RetryRule, askedSeconds = 0): number {
+  const delay = Math.max(backOffSeconds(tries, rule), Math.min(askedSeconds, ASKED_DELAY_SECONDS_MAX));
+  return delay * (1 + Math.random() * JITTER);
+}
+
+function backOffSeconds(tries: number, { delaySeconds }: RetryRule): number {
+  return Math.min(delaySeconds * 2 ** (tries - 1), RETRY_DELAY_SECONDS_MAX);
 }

@@ -5,9 +5,9 @@
  */
 import { enqueue } from '../../jobs/define-job.ts';
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
-import { messageOf } from '../../lib/errors.ts';
+import { messageOf, ValidationError } from '../../lib/errors.ts';
 import { allowanceOf, type Allowance } from '../billing/allowance.ts';
-import { isRunaway } from '../content/template-fault.ts';
+import { faultSentence, isRunaway } from '../content/template-fault.ts';
 import type { Context } from '../context.ts';
 import { Turns, type DriverPool, type SendingChannel } from '../sending/driver-pool.ts';
 import { leaseSends, returnLease, shrinkLease, type SendLease } from '../sending/send-budget.ts';
@@ -48,7 +48,10 @@ const HELD_BY_OTHERS_SECONDS = 1;
  */
 export type BatchEnd = 'settled' | 'open' | 'not sending' | PlanLimit | TemplateStop;
 
-/** A template took too long or too much memory for somebody; nobody else gets it before its author has seen to it. */
+/**
+ * A template took too long or too much memory for somebody, or the message cannot be composed; nobody else gets it
+ * before its author has seen to it.
+ */
 export interface TemplateStop {
   readonly runaway: string;
 }
@@ -72,8 +75,9 @@ export async function sendBatch(ctx: Context, batch: Batch, worker: BatchWorker)
   try {
     return await sendWhatIsDue(ctx, batch, worker);
   } catch (error) {
-    // It may run away while it is compiled: a field of the list has another default by now.
+    // It may run away while it is compiled: a field of the list has another default by now. Or one of its files is gone.
     if (isRunaway(error)) return { runaway: error.message };
+    if (error instanceof ValidationError) return { runaway: faultSentence(error) };
     throw error;
   }
 }
@@ -84,11 +88,11 @@ async function sendWhatIsDue(ctx: Context, batch: Batch, worker: BatchWorker): P
   const allowance = await allowanceOf(ctx.db, batch.customerId);
   if (allowance.source === 'ended') return { limit: 'subscription', allowance, until: null };
   const range: LedgerRange = { ...dispatch.key, fromId: batch.fromId, toId: batch.toId };
-  const channel = await worker.drivers.channelFor(ctx, batch.customerId);
+  const channel = await worker.drivers.channelFor(ctx, batch.customerId, batch.campaignId);
   if (!channel) return followUp(ctx, batch, range, { reason: 'unavailable', waitSeconds: NO_SERVER_DELAY_SECONDS });
   const work = { ctx, dispatch, range, channel, worker, allowance };
   // Asked before anybody is leased: to lease a batch and put it back is the dearest way to find out.
-  const end = (await channel.gate.obstacle(ctx)) ?? (await workThrough(work));
+  const end = (await channel.gate.obstacle(ctx, batch.customerId)) ?? (await workThrough(work));
   if ('limit' in end) return end;
   if (end.reason === 'runaway') return { runaway: end.message };
   // Resumed in the meantime, its new jobs may have found the rows still leased here.

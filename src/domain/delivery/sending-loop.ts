@@ -5,12 +5,13 @@
 import { messageOf } from '../../lib/errors.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import { SendingError } from '../../plugin-api/index.ts';
-import { isRunaway } from '../content/template-fault.ts';
+import { faultSentence, isRunaway } from '../content/template-fault.ts';
 import type { FilledMessage } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import type { SendingChannel } from '../sending/driver-pool.ts';
 import type { Permits } from '../sending/fair-permits.ts';
-import type { Admission, GateGuest } from '../sending/sending-gate.ts';
+import type { GateGuest } from '../sending/routing/waiting.ts';
+import type { Admission } from '../sending/sending-gate.ts';
 import { deliveryMessageId } from '../tracking/delivery-message-id.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
 import { returnPathOf } from '../tracking/return-path.ts';
@@ -41,6 +42,9 @@ export interface LoopInput {
   readonly abortSignal: AbortSignal;
   readonly announce: (customerId: bigint, campaignId: bigint) => void;
 }
+
+/** Copies of a message that one loop holds at once, in bytes: a process has several loops, and 250 MB for everything. */
+const OPEN_BYTES_MAX = 33_554_432;
 
 /** Sends the claimed deliveries until they are done or something ends the loop; every attempt's outcome is recorded. */
 export async function runSendingLoop(input: LoopInput): Promise<LoopEnd> {
@@ -88,7 +92,9 @@ class SendingLoop {
   async #markNext(): Promise<void> {
     if (this.#sendsLeft === 0) return this.#untilSendsAreLeft();
     const permits = this.#permits;
-    const taken = permits.tryTake(Math.min(this.#waiting.length, this.#sendsLeft));
+    const room = this.#roomInMemory();
+    if (room === 0) return this.#somethingHappens();
+    const taken = permits.tryTake(Math.min(this.#waiting.length, this.#sendsLeft, room));
     if (taken === 0) return Promise.race([permits.whenFree(), this.#somethingHappens()]);
     const { go, later, stop } = await this.#admitted(taken);
     if (stop) this.#finishWith(stop);
@@ -103,6 +109,12 @@ class SendingLoop {
       if (settled?.marked.has(guest.delivery.subscriberId)) void this.#handOver(guest);
       else this.#turnAway(guest);
     }
+  }
+
+  /** How many more copies may be held: of a message with large files, fewer than the server would take. */
+  #roomInMemory(): number {
+    const copies = Math.floor(OPEN_BYTES_MAX / this.#input.dispatch.message.staticBytes);
+    return Math.max(Math.max(copies, 1) - this.#open, 0);
   }
 
   /** The ledger did not let it go. */
@@ -184,8 +196,13 @@ class SendingLoop {
       filled = await this.#fill(delivery);
     } catch (error) {
       channel.gate.withdraw([guest]);
-      if (isRunaway(error)) return this.#stoppedBy(delivery, error);
-      const reply = messageOf(error).slice(0, REPLY_LENGTH_MAX);
+      if (isRunaway(error)) return this.#stoppedBy(delivery, error.message);
+      const fault = faultSentence(error);
+      if (!this.#input.dispatch.skipsFailed) {
+        const who = subscriberUid(subscriberId);
+        return this.#stoppedBy(delivery, `The message to subscriber ${who} could not be composed. ${fault}`);
+      }
+      const reply = fault.slice(0, REPLY_LENGTH_MAX);
       return {
         subscriberId,
         epoch,
@@ -228,7 +245,7 @@ class SendingLoop {
   }
 
   /** The template is to blame, not the recipient: whoever is left stays open, for the day when it is mended. */
-  #stoppedBy({ subscriberId, epoch }: ClaimedDelivery, { message }: Error): DeliveryOutcome {
+  #stoppedBy({ subscriberId, epoch }: ClaimedDelivery, message: string): DeliveryOutcome {
     this.#finishWith({ reason: 'runaway', message });
     const nothing = { reply: null, runtimeMessageId: null, delaySeconds: 0 };
     return { ...nothing, subscriberId, epoch, state: 'queued', isTry: false, reason: 'template stopped' };

@@ -66,6 +66,13 @@ export async function readPiece(db: Queryable, { customerId, id }: FileKey, no: 
   return row?.bytes;
 }
 
+/** All bytes of a file; only for files that are small enough to be held. */
+export async function readWholeFile(db: Queryable, { customerId, id }: FileKey): Promise<Buffer> {
+  const [row] = await db.query<{ bytes: Buffer | null }>(sql`
+    SELECT string_agg(bytes, ''::bytea ORDER BY no) AS bytes FROM file_piece WHERE customer_id = ${customerId} AND file_id = ${id}`);
+  return row?.bytes ?? Buffer.alloc(0);
+}
+
 export async function completeFile(
   db: Queryable,
   { customerId, id }: FileKey,

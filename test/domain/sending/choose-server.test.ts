@@ -8,7 +8,7 @@ import { createCampaign } from '../../../src/domain/campaigns/create-campaign.ts
 import { viewerOf, type Context } from '../../../src/domain/context.ts';
 import { compileCampaign } from '../../../src/domain/delivery/campaign-message.ts';
 import { createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
-import { chosenServer } from '../../../src/domain/sending/choose-server.ts';
+import { routedServers, routeQuestion } from '../../../src/domain/sending/choose-server.ts';
 import { newUid } from '../../../src/lib/ids.ts';
 import { changeOptions, givePlan } from '../../support/plans.ts';
 import { createTenant, newList } from '../../support/tenant.ts';
@@ -28,7 +28,9 @@ async function server(customerId: bigint, name: string, { type = 'smtp', isSyste
 const system = (name: string) => server(house, name, { isSystem: true });
 
 async function chosen({ db, viewer }: Context): Promise<string | undefined> {
-  const [row] = await db.query<{ name: string }>(chosenServer(sql`s.name`, sql`${viewer?.customerId}::bigint`));
+  const [row] = await db.query<{ name: string }>(
+    routedServers(sql`s.name`, routeQuestion(viewer?.customerId ?? 0n, null)),
+  );
   return row?.name;
 }
 

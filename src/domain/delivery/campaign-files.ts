@@ -1,0 +1,122 @@
+/**
+ * The files of a campaign's messages: those attached to it, and the pictures of the files room that its html shows,
+ * when they are to go along. Their bytes are read when the message is to leave, and not for a page or a check.
+ */
+import { sql, type Queryable } from '../../db/database.ts';
+import { ValidationError } from '../../lib/errors.ts';
+import { readWholeFile } from '../files/file-store.ts';
+import {
+  encodedBytes,
+  isInlineImage,
+  MESSAGE_BYTES_MAX,
+  MESSAGE_FILES_MAX,
+  type InlineImage,
+  type MessageFile,
+  type MessageFiles,
+} from '../content/message-files.ts';
+
+export interface CampaignKey {
+  readonly customerId: bigint;
+  readonly campaignId: bigint;
+}
+
+export type FilesWanted = 'none' | 'whole';
+
+/** An attachment of a campaign and the file behind it; null: it was deleted. */
+export interface Attachment {
+  readonly uid: string;
+  readonly name: string;
+  readonly isInline: boolean;
+  readonly file: StoredBytes | null;
+}
+
+interface StoredBytes {
+  readonly id: bigint;
+  readonly token: string;
+  readonly name: string;
+  readonly type: string;
+  readonly size: number;
+}
+
+/** The texts of a message have their own limits; pictures that are only shown may take what attachments leave. */
+const EMBEDDED_BYTES_MAX = MESSAGE_BYTES_MAX * 0.8;
+/** A file of this house by its public address, on whatever host. */
+const FILE_URL = /https?:\/\/[^\s"'<>()]{1,255}\/files\/([0-9a-f]{32})\/[^\s"'<>()?#&]{1,700}/g;
+
+/** What the campaign has attached, in the order of attaching. */
+export async function attachmentsOf(db: Queryable, { customerId, campaignId }: CampaignKey): Promise<Attachment[]> {
+  const rows = await db.query<Omit<Attachment, 'file'> & Partial<StoredBytes> & { fileName: string | null }>(
+    sql`SELECT a.uid, a.name, a.is_inline AS "isInline", f.id, f.token, f.name AS "fileName", f.content_type AS type, f.size_bytes::float8 AS size
+          FROM campaign_attachment a
+          LEFT JOIN uploaded_file f ON f.customer_id = a.customer_id AND f.id = a.file_id AND f.status = 'ready'
+         WHERE a.customer_id = ${customerId} AND a.campaign_id = ${campaignId} ORDER BY a.id`,
+    'campaigns.attachments',
+  );
+  return rows.map(({ uid, name, isInline, id, token, fileName, type, size }) => {
+    const isThere = id && token && type && fileName !== null && size !== undefined;
+    return { uid, name, isInline, file: isThere ? { id, token, name: fileName, type, size } : null };
+  });
+}
+
+/** What is wrong with them, a sentence each: files that were deleted, and too much of everything. */
+export function faultsOf(attachments: readonly Attachment[]): string[] {
+  const faults = attachments
+    .filter(({ file }) => file === null)
+    .map(({ name }) => `The attachment "${name}" is missing: its file was deleted. Remove it, or attach it again.`);
+  if (attachments.length > MESSAGE_FILES_MAX) faults.push(`A message may have at most ${MESSAGE_FILES_MAX} files.`);
+  const bytes = attachments.reduce((sum, { file }) => sum + encodedBytes(file?.size ?? 0), 0);
+  if (bytes > MESSAGE_BYTES_MAX)
+    faults.push(
+      `With its files the message is larger than the ${MESSAGE_BYTES_MAX / 1_048_576} MB that mailboxes take.`,
+    );
+  return faults;
+}
+
+/** Files as a message is compiled with. Throws ValidationError on `attachments` when a whole message lacks one. */
+export async function filesOfMessage(
+  db: Queryable,
+  key: CampaignKey,
+  { html, wanted, baseUrl }: { html: string; wanted: FilesWanted; baseUrl: string },
+): Promise<MessageFiles> {
+  const attachments = await attachmentsOf(db, key);
+  const faults = wanted === 'whole' ? faultsOf(attachments) : [];
+  if (faults.length > 0) throw new ValidationError({ attachments: faults }, 'ATTACHMENT_FAULT', faults.join(' '));
+  const load = async (id: bigint): Promise<Uint8Array> =>
+    wanted === 'whole' ? readWholeFile(db, { customerId: key.customerId, id }) : new Uint8Array();
+  const files: MessageFile[] = [];
+  const images: InlineImage[] = [];
+  for (const { uid, name, isInline, file } of attachments) {
+    if (!file) continue;
+    const part = { name, type: file.type, bytes: await load(file.id) };
+    const url = `${baseUrl}/files/${file.token}/${encodeURIComponent(file.name)}`;
+    if (isInline) images.push({ ...part, id: uid, reference: `cid:${name}`, url });
+    else files.push(part);
+  }
+  const taken = attachments.reduce((sum, { file }) => sum + encodedBytes(file?.size ?? 0), 0);
+  for (const { url, file } of await shownIn(db, key, html, { files: attachments.length, bytes: taken }))
+    images.push({ name: file.name, type: file.type, bytes: await load(file.id), id: file.token, reference: url, url });
+  return { attachments: files, images };
+}
+
+/** Pictures of the files room that the html shows, as many as fit; the others stay addresses. */
+async function shownIn(
+  db: Queryable,
+  { customerId }: CampaignKey,
+  html: string,
+  taken: { files: number; bytes: number },
+): Promise<{ url: string; file: StoredBytes }[]> {
+  const urls = new Map(Array.from(html.matchAll(FILE_URL), ([url, token = '']) => [token, url]));
+  if (urls.size === 0) return [];
+  const rows = await db.query<StoredBytes & Record<string, unknown>>(
+    sql`SELECT id, token, name, content_type AS type, size_bytes::float8 AS size FROM uploaded_file
+         WHERE customer_id = ${customerId} AND token = ANY(${[...urls.keys()]}::text[]) AND status = 'ready' ORDER BY id`,
+  );
+  let { files, bytes } = taken;
+  return rows.flatMap((file) => {
+    bytes += encodedBytes(file.size);
+    const fits = isInlineImage(file.type) && ++files <= MESSAGE_FILES_MAX && bytes <= EMBEDDED_BYTES_MAX;
+    if (!fits) bytes -= encodedBytes(file.size);
+    const url = urls.get(file.token);
+    return fits && url !== undefined ? [{ url, file }] : [];
+  });
+}
