@@ -6,11 +6,20 @@ import type { Log } from '../lib/log.ts';
 
 /** A terminal's Ctrl-C reaches the process twice, directly and through npm; only a later one is meant as "now". */
 const SECOND_SIGNAL_MS_MIN = 1_000;
-/** Whatever hangs must not keep an operator waiting; the database is safe at any moment. */
-const STOP_MS_MAX = 15_000;
+/** Somebody at a terminal waits for it: this long a dialogue may take to end, the rest of ten seconds is for the database. */
+const CTRL_C_GRACE_MS = 7_000;
+/** Beyond the grace: whatever hangs must not keep an operator waiting; the database is safe at any moment. */
+const STOP_MS_MAX = 8_000;
+
+interface StopOptions {
+  readonly log: Log;
+  /** How long SIGTERM lets messages under way end. */
+  readonly graceMs: number;
+  readonly stop: (graceMs: number) => Promise<void>;
+}
 
 /** Resolves when the program was asked to stop and `stop` has done so; sets the exit code. */
-export function waitForStop(log: Log, stop: () => Promise<void>): Promise<void> {
+export function waitForStop({ log, graceMs, stop }: StopOptions): Promise<void> {
   return new Promise((resolve) => {
     let askedAt = 0;
     const onSignal = (signal: NodeJS.Signals): void => {
@@ -20,11 +29,12 @@ export function waitForStop(log: Log, stop: () => Promise<void>): Promise<void> 
       }
       askedAt = performance.now();
       log.info('app.stopping', { signal });
+      const waitMs = signal === 'SIGINT' ? Math.min(CTRL_C_GRACE_MS, graceMs) : graceMs;
       setTimeout(() => {
-        log.error('app.stop_timed_out', { ms: STOP_MS_MAX });
+        log.error('app.stop_timed_out', { ms: waitMs + STOP_MS_MAX });
         process.exit(1);
-      }, STOP_MS_MAX).unref();
-      stop().then(
+      }, waitMs + STOP_MS_MAX).unref();
+      stop(waitMs).then(
         () => {
           log.info('app.stopped', { ms: Math.round(performance.now() - askedAt) });
           resolve();
@@ -38,5 +48,7 @@ export function waitForStop(log: Log, stop: () => Promise<void>): Promise<void> 
     };
     process.on('SIGINT', onSignal);
     process.on('SIGTERM', onSignal);
+    // A worker that the program has started does not outlive it, whatever became of it.
+    if (process.channel) process.on('disconnect', () => onSignal('SIGTERM'));
   });
 }

@@ -20,13 +20,16 @@ import { openMigratedDatabase } from './open-database.ts';
 import { startInbox } from './start-inbox.ts';
 import { startWeb } from './start-web.ts';
 import { startWorker } from './start-worker.ts';
+import { startWorkerProcesses } from './worker-processes.ts';
 
 export interface App extends BannerFacts {
   readonly ctx: Context;
-  /** Takes everything down, the embedded database last. */
-  stop(): Promise<void>;
+  /** Takes everything down, the embedded database last; messages under way may take `graceMs` to end. */
+  stop(graceMs?: number): Promise<void>;
 }
 
+/** Ctrl-C is answered within ten seconds: this long a dialogue may take to end, the rest is for the database. */
+export const STOP_GRACE_MS = 7_000;
 const PLUGINS = path.join(import.meta.dirname, '..', '..', 'plugins');
 
 /**
@@ -82,8 +85,11 @@ async function compose(
 
   const inbox = await startInbox(ctx, settings);
   closers.defer(() => inbox.close());
+  let waitMs = 0;
   const worker = await startWorker(ctx, settings);
-  closers.defer(() => worker.stop());
+  closers.defer(() => worker.stop(waitMs));
+  const others = startWorkerProcesses({ settings, databaseUrl: database.url, installation, log });
+  closers.defer(() => others.stop());
   const web = await startWeb({ ctx, settings, port, notifications, inbox, isWorking: worker.isWorking });
   closers.defer(() => web.close());
 
@@ -92,6 +98,12 @@ async function compose(
     baseUrl: installation.baseUrl,
     roles: settings.ROLES,
     inboxPort: inbox.port,
-    stop: () => closers.disposeAsync(),
+    stop(graceMs = STOP_GRACE_MS) {
+      waitMs = graceMs;
+      // At once, and side by side: the web server below may take its time.
+      worker.beginStop();
+      others.beginStop();
+      return closers.disposeAsync();
+    },
   };
 }

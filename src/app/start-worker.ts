@@ -22,11 +22,11 @@ import type { Task } from '../workers/task.ts';
 
 export interface RunningWorker {
   isWorking(): boolean;
-  stop(): Promise<void>;
+  /** Begins no new message from now on; `stop` waits for those under way. */
+  beginStop(): void;
+  stop(graceMs: number): Promise<void>;
 }
 
-/** Ctrl-C is answered within ten seconds: this long a dialogue may take to end, the rest is for the database. */
-const STOP_GRACE_MS = 7_000;
 /** What is still in a dialogue after that is decided by its lease; a driver would wait ten minutes for the answer. */
 const DRIVERS_CLOSE_MS = 500;
 
@@ -34,7 +34,7 @@ const DRIVERS_CLOSE_MS = 500;
 export async function startWorker(ctx: Context, settings: Settings): Promise<RunningWorker> {
   const works = settings.ROLES.includes('worker');
   const ticks = settings.ROLES.includes('cron');
-  if (!works && !ticks) return { isWorking: () => true, stop: async () => undefined };
+  if (!works && !ticks) return { isWorking: () => true, beginStop: () => undefined, stop: async () => undefined };
   const drivers = createDriverPool(ctx.hooks);
   const worker = await runWorker({
     ctx,
@@ -44,8 +44,9 @@ export async function startWorker(ctx: Context, settings: Settings): Promise<Run
   });
   return {
     isWorking: worker.isWorking,
-    async stop() {
-      await worker.stop(STOP_GRACE_MS);
+    beginStop: worker.beginStop,
+    async stop(graceMs) {
+      await worker.stop(graceMs);
       await Promise.race([drivers.close(), sleep(DRIVERS_CLOSE_MS)]);
     },
   };

@@ -169,7 +169,23 @@ export const settings = {
     about: 'One JSON object a line, or readable lines; `auto`: readable on a terminal.',
   },
   DB_POOL_SIZE: { schema: count(4, 500), default: '20', about: 'Database connections of this process, at most.' },
-  WORKER_CONCURRENCY: { schema: count(1, 100), default: '4', about: 'Jobs this process works on at the same time.' },
+  WORKER_CONCURRENCY: {
+    schema: count(1, 100),
+    default: '4',
+    about: 'Jobs of one customer that a process works on at the same time; it keeps one more place for others.',
+  },
+  WORKERS: {
+    schema: z.union([z.literal('auto'), count(1, 64)]),
+    default: '1',
+    about:
+      'Processes that work on this machine, the program itself included: a number, or `auto` for one per core. Those beyond the first are started and watched by the program.',
+  },
+  STOP_GRACE_SECONDS: {
+    schema: count(1, 3_600),
+    default: '30',
+    about:
+      'How long SIGTERM waits for running SMTP dialogues and requests. What is in a dialogue after that is decided by its lease. Ctrl-C waits 7 seconds at most.',
+  },
   SEND_BATCH_SIZE: { schema: count(10, 10_000), default: '500', about: 'Recipients a sending job takes at once.' },
   SEND_ATTEMPTS_MAX: {
     schema: count(1, 100),

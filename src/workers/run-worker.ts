@@ -26,7 +26,9 @@ export interface Worker {
   readonly id: string;
   /** True while it takes jobs up and can prove that it lives. */
   isWorking(): boolean;
-  /** Asks the tasks to finish, waits for them up to `graceMs`, then lets go. */
+  /** Takes up nothing more and asks the tasks to finish. */
+  beginStop(): void;
+  /** The same, waits for the tasks up to `graceMs`, then lets go. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -84,18 +86,19 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
   );
   const sweep = setInterval(() => void freeJobsOfDeadPools(ctx.database).catch(() => undefined), SWEEP_INTERVAL_MS);
   const crowd = setInterval(() => void makeRoomForOthers(ctx, shares).catch(() => undefined), CROWD_INTERVAL_MS);
+  let ended: Promise<void> | undefined;
+  const beginStop = (): Promise<void> => {
+    clearInterval(sweep);
+    clearInterval(crowd);
+    stopping.abort();
+    return (ended ??= runner.stop('asked to stop').catch(() => undefined));
+  };
   return {
     id: workerId,
     isWorking: () => working && liveness.isHeld(),
+    beginStop: () => void beginStop(),
     async stop(graceMs) {
-      clearInterval(sweep);
-      clearInterval(crowd);
-      stopping.abort();
-      await withinOr(
-        graceMs,
-        runner.stop('asked to stop').catch(() => undefined),
-        () => log.warn('worker.stop_forced'),
-      );
+      await withinOr(graceMs, beginStop(), () => log.warn('worker.stop_forced'));
       await liveness.release();
       await withinOr(
         1_000,
