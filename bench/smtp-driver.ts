@@ -82,7 +82,13 @@ async function sendAll(driver: SendingDriver, count: number): Promise<void> {
     while (next < count) {
       const number = next++;
       const envelope = { from: 'bounces@bench.invalid', to: `person${number}@bench.invalid` };
-      await driver.send({ envelope, content, messageId: `<${number}@bench.invalid>` });
+      await driver.send({
+        envelope,
+        content,
+        messageId: `<${number}@bench.invalid>`,
+        idempotencyKey: String(number),
+        needsSmtpUtf8: false,
+      });
     }
   };
   await Promise.all(Array.from({ length: driver.capacity }, lane));

@@ -14,6 +14,16 @@ export interface OutgoingMessage {
   readonly content: Uint8Array;
   /** The Message-ID header's value, the same for every attempt at this recipient. */
   readonly messageId: string;
+  /**
+   * The same for every attempt at this recipient and different from that of every other message: digits, letters and
+   * dots, at most 64. For vendors that take a second request with a key they know as the first one.
+   */
+  readonly idempotencyKey: string;
+  /**
+   * An address in envelope or header has letters outside ASCII before the @: only a server with SMTPUTF8 (RFC 6531)
+   * may get it. A driver that cannot hand it over like that refuses it with the status 5.6.7.
+   */
+  readonly needsSmtpUtf8: boolean;
 }
 
 /** The server has taken responsibility for the message. */
@@ -103,6 +113,12 @@ export interface SendingDriverRegistration {
   readonly secretKeys: readonly string[];
   readonly iconUrl?: string;
   readonly createUrl?: string;
+  /**
+   * The vendor knows messages again by `idempotencyKey` for at least so long after `send` threw `unknown`. The host
+   * then sends a message of unknown fate again only within that time; later, or through another server, it could
+   * arrive twice. Absent: the vendor knows no such keys.
+   */
+  readonly idempotencyKeySeconds?: number;
   /** Checks and normalises the settings; errors are named by key. */
   validate(settings: SettingsInput): SettingsCheck;
   /** Makes a driver from settings that passed `validate`. Opens nothing yet. */

@@ -48,6 +48,8 @@ function mail(to: string, content: string): Promise<unknown> {
     envelope: { from: 'bounce@house.test', to },
     content: Buffer.from(content.replaceAll('\n', '\r\n')),
     messageId: '<1@house.test>',
+    idempotencyKey: '1',
+    needsSmtpUtf8: false,
   });
 }
 

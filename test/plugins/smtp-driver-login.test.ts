@@ -59,6 +59,8 @@ function sendMany(driver: SendingDriver, count: number): Promise<unknown> {
         envelope: { from: 'a@house.test', to: `p${index}@there.test` },
         content: content(index),
         messageId: `<${index}@house.test>`,
+        idempotencyKey: String(index),
+        needsSmtpUtf8: false,
       }),
     ),
   );

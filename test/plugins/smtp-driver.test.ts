@@ -32,6 +32,8 @@ function message(name: string, content = `Subject: ${name}\r\n\r\nHello ${name}\
     envelope: { from: 'bounce@house.test', to: `${name}@there.test` },
     content: Buffer.from(content),
     messageId: `<${name}@house.test>`,
+    idempotencyKey: name,
+    needsSmtpUtf8: false,
   };
 }
 

@@ -28,7 +28,11 @@ const Delivery = builder.objectRef<DeliveryRow>('Delivery').implement({
       description: 'A deferred one waits until then.',
     }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
-    reason: t.exposeString('reason', { nullable: true }),
+    reason: t.exposeString('reason', {
+      nullable: true,
+      description:
+        'Why it is in this state: after a refusal its class (permanent, transient, block, rate limit, policy) and what was the matter, as in "permanent: mailbox unknown".',
+    }),
     reply: t.exposeString('reply', { nullable: true, description: 'What the receiving server said last.' }),
     runtimeMessageId: t.exposeString('runtimeMessageId', { nullable: true }),
   }),
