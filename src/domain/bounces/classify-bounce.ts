@@ -1,0 +1,54 @@
+/**
+ * What a failed delivery says about the address: hard, soft or blocked. Built on the classification of replies; only
+ * what says for sure that nobody is there is hard, because a hard bounce takes somebody off for good.
+ */
+import { classifyReply } from '../sending/replies/classify-reply.ts';
+import type { ReplyMeaning } from '../sending/replies/reply.ts';
+import { ownWordings, summaries } from './bounce-wordings.ts';
+import type { BounceClass } from './mail-report.ts';
+
+/** Longer ones repeat themselves, or quote the message. */
+const TEXT_LENGTH_MAX = 2_000;
+/** The reply within a program's sentence: "host mx.example said: 550 5.1.1 ...", "smtp; 550 ...", "#5.1.1 smtp;550". */
+const REPLY = /(?<![\d.#])([45][0-5]\d)(?:[ -]#?[45]\.\d{1,3}\.\d{1,3})?[ :-]{1,3}(?=[\p{L}<[("'*#\d])/u;
+const STATUS = /(?<![\d.])[45]\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/;
+/** Says that it failed and nothing else. */
+const EMPTY_STATUS = /^[45]\.0\.0$/;
+
+export interface FailedDelivery {
+  /** From the report's own field, if it had one. */
+  readonly status: string | null;
+  /** What the refusing system said, or the program's own words. */
+  readonly text: string;
+}
+
+export function classifyBounce(failure: FailedDelivery): BounceClass {
+  const text = failure.text.slice(0, TEXT_LENGTH_MAX);
+  const words = text.toLowerCase().replace(/\s+/g, ' ').replaceAll('’', "'");
+  const own = ownWordings.find((wording) => wording.words.test(words));
+  const status = statusOf(failure);
+  // Words of permanence beside a temporary status: the server has said that it may work later.
+  if (own)
+    return own.class === 'hard' && status?.startsWith('4') && !/nxdomain|not exist/.test(words) ? 'soft' : own.class;
+  const reply = REPLY.exec(text);
+  if (reply)
+    return classOf(classifyReply({ code: Number(reply[1]), enhancedStatus: status, text: text.slice(reply.index) }));
+  const summary = summaries.find((wording) => wording.words.test(words));
+  if (summary && (status === undefined || EMPTY_STATUS.test(status) || status.startsWith('4'))) return summary.class;
+  return classOf(classifyReply({ enhancedStatus: status ?? '5.0.0', text }));
+}
+
+/** The more telling one: what the server said, unless that is only that it failed. */
+function statusOf({ status, text }: FailedDelivery): string | undefined {
+  const said = STATUS.exec(text)?.[0];
+  if (said !== undefined && !EMPTY_STATUS.test(said)) return said;
+  return status ?? said;
+}
+
+/** A refusal that is final for the message is not final for the person: who says no more is believed to be unable. */
+function classOf({ class: reason, scope, isMailboxGone }: ReplyMeaning): BounceClass {
+  if (isMailboxGone) return 'hard';
+  if (reason === 'block' || reason === 'policy') return 'blocked';
+  if (reason === 'rateLimit') return scope === 'recipient' ? 'soft' : 'blocked';
+  return reason === 'permanent' && scope === 'message' ? 'blocked' : 'soft';
+}

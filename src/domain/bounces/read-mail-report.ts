@@ -1,0 +1,185 @@
+/**
+ * Reads a mail that came back: complaint (ARF, RFC 5965), bounce (DSN, RFC 3464 and 6533), or what programs wrote before
+ * there were standards. What is neither says so. It knows no database and decides nothing.
+ */
+import { DESCRIPTION_LENGTH_KEPT, REPORT_WORD_LENGTH_MAX } from '../tracking/delivery-report.ts';
+import { AWAY_SUBJECT, BOUNCE_SENDER, BOUNCE_SUBJECT, DELAYED } from './bounce-wordings.ts';
+import { classifyBounce } from './classify-bounce.ts';
+import { fieldsOf, readMailParts, type MailParts } from './mail-parts.ts';
+import type { MailReport, MailVerdict } from './mail-report.ts';
+
+type Finding = Pick<MailReport, 'verdict' | 'statusCode' | 'message'>;
+
+const ORIGINALS = new Set([
+  'message/rfc822',
+  'text/rfc822-headers',
+  'message/global',
+  'message/global-headers',
+  'message/partial',
+]);
+/** Before the quoted message begins; what stands in that was written by its author. */
+const QUOTE_BEGINS =
+  /\n[-_=*> ]{0,40}(?:(?:this is a copy of the (?:message|body)|below this line is a copy|original (?:message|e-?mail) (?:headers?|follows|text)?|message header|included is a copy|the header of the original|message contents follow|ursprüngliche nachricht|message d'origine|mensaje original|unsent message (?:below|follows)|received:|-+ ?original message|return-path:)|content-type: message\/rfc822)/i;
+const TEXT_LOOKED_AT = 6_000;
+/** A report about a message with one recipient has one group; more are of a list behind the address. */
+const GROUPS_MAX = 50;
+
+/** Never throws: a mail that cannot be understood is a verdict, too. */
+export async function readMailReport(raw: Buffer): Promise<MailReport> {
+  const mail = await readMailParts(raw);
+  const finding = complaintIn(mail) ?? receiptIn(mail) ?? statusIn(mail) ?? oldBounceIn(mail) ?? otherIn(mail);
+  return { ...finding, marks: marksOf(mail) };
+}
+
+/** The report's headers say whom it came to, then the quoted message says what it was. */
+function marksOf(mail: MailParts): readonly string[] {
+  const parts = [...mail.parts].sort((a, b) => Number(ORIGINALS.has(b.type)) - Number(ORIGINALS.has(a.type)));
+  return [mail.headerText, ...parts.map(({ text }) => text), mail.text];
+}
+
+/** A complaint in ARF, or in the form that Outlook's program sends without it. */
+function complaintIn(mail: MailParts): Finding | undefined {
+  const part = mail.parts.find(({ type }) => type === 'message/feedback-report');
+  if (part) return complaint(fieldsOf(part.text).get('feedback-type') ?? 'abuse');
+  const isArf = /report-type="?feedback-report/i.test(mail.header('content-type'));
+  if (isArf) return complaint(/^feedback-type: *(\S+)/im.exec(mail.text)?.[1] ?? 'abuse');
+  const isJunkReport =
+    /^complaint about message from /i.test(mail.header('subject')) &&
+    mail.parts.some(({ type, text }) => ORIGINALS.has(type) && /^x-hmxmroriginalrecipient:/im.test(text));
+  return isJunkReport ? complaint('abuse') : undefined;
+}
+
+/** Reports of failed authentication (RFC 6591) are about forgers, `not-spam` is praise: neither is a complaint. */
+function complaint(type: string): Finding {
+  const word = oneLine(type).toLowerCase().slice(0, REPORT_WORD_LENGTH_MAX);
+  const isNone = word === 'not-spam' || word === 'auth-failure';
+  return { verdict: isNone ? 'none' : 'complaint', statusCode: null, message: word || 'abuse' };
+}
+
+/** Somebody has read or deleted it (RFC 8098). */
+function receiptIn(mail: MailParts): Finding | undefined {
+  const isReceipt =
+    mail.parts.some(({ type }) => type === 'message/disposition-notification') ||
+    /report-type="?disposition-notification/i.test(mail.header('content-type'));
+  return isReceipt ? none() : undefined;
+}
+
+function statusIn(mail: MailParts): Finding | undefined {
+  const part = mail.parts.find(
+    ({ type }) => type === 'message/delivery-status' || type === 'message/global-delivery-status',
+  );
+  // Gateways that flatten mails leave the same lines in the text.
+  const inText = /(?:^|\n)(?:original|final)-recipient: *\S/i.test(mail.text) && /(?:^|\n)action: *\w/i.test(mail.text);
+  const text = part?.text ?? (inText ? mail.text : undefined);
+  if (text === undefined) return undefined;
+  const groups = text.split(/\r?\n[ \t]*\r?\n/, GROUPS_MAX).map(fieldsOf);
+  const recipients = groups.filter(
+    (group) => group.has('action') || group.has('status') || group.has('final-recipient'),
+  );
+  const failed = recipients.find((group) => actionOf(group, mail) === 'failed');
+  if (failed) return bounceOf(failed, mail);
+  if (recipients.some((group) => actionOf(group, mail) === 'delayed'))
+    return { verdict: 'delayed', statusCode: null, message: null };
+  return recipients.length > 0 ? none() : undefined;
+}
+
+type Group = ReadonlyMap<string, string>;
+
+function actionOf(group: Group, mail: MailParts): string {
+  const action = /^[a-z]+/.exec((group.get('action') ?? '').toLowerCase())?.[0];
+  if (action === 'failed' || action === 'delayed') return action;
+  if (action !== undefined) return 'done';
+  const status = group.get('status') ?? '';
+  if (status.startsWith('4') && DELAYED.test(`${mail.header('subject')} ${firstText(mail)}`.toLowerCase()))
+    return 'delayed';
+  return status.startsWith('2') ? 'done' : 'failed';
+}
+
+function bounceOf(group: Group, mail: MailParts): Finding {
+  const status = /[245]\.\d{1,3}\.\d{1,3}/.exec(group.get('status') ?? '')?.[0] ?? null;
+  // "smtp; 550 5.1.1 ..." (RFC 3464 2.3.6): the type says nothing to us.
+  const said = oneLine((group.get('diagnostic-code') ?? '').replace(/^[\w.-]{1,40}; ?/, ''));
+  const isTelling = /[a-z]{3}/i.test(said);
+  const text = isTelling ? said : `${said} ${firstText(mail)}`;
+  return {
+    verdict: classifyBounce({ status, text }),
+    statusCode: status ?? codeIn(said),
+    message: oneLine(text) || null,
+  };
+}
+
+/** Before RFC 3464, and programs that never heard of it: by who writes, and what. */
+function oldBounceIn(mail: MailParts): Finding | undefined {
+  const subject = mail.header('subject').toLowerCase();
+  if (!looksReturned(mail, subject)) return undefined;
+  if (AWAY_SUBJECT.test(subject)) return undefined;
+  const text = firstText(mail);
+  const words = `${subject} ${text}`.toLowerCase().replace(/\s+/g, ' ');
+  // "Permanent" and "giving up" stand beside "delayed" in texts that explain themselves.
+  if (
+    DELAYED.test(words) &&
+    !/permanent|giving up|giv(?:e|en) up|could not be delivered to one|has failed|undeliverable/.test(words)
+  )
+    return { verdict: 'delayed', statusCode: null, message: null };
+  const diagnostic = diagnosticIn(text);
+  return {
+    verdict: classifyBounce({ status: null, text: diagnostic }),
+    statusCode: codeIn(diagnostic),
+    message: oneLine(diagnostic) || null,
+  };
+}
+
+function looksReturned(mail: MailParts, subject: string): boolean {
+  const from = /([^\s<"]+)@[^\s>"]*/.exec(mail.header('from'))?.[1]?.toLowerCase() ?? mail.header('from').toLowerCase();
+  const isProgram = BOUNCE_SENDER.test(from) || /^<? *>?$/.test(mail.header('return-path') || 'x');
+  if (mail.header('x-failed-recipients') !== '') return true;
+  return (
+    (isProgram && (BOUNCE_SUBJECT.test(subject) || DELAYED.test(subject) || saysReturned(mail))) ||
+    /this is the qmail-send program/i.test(mail.text.slice(0, 1_000))
+  );
+}
+
+function saysReturned(mail: MailParts): boolean {
+  return BOUNCE_SUBJECT.test(firstText(mail).slice(0, 1_000).toLowerCase());
+}
+
+/** From the line that has a code or an address on, where there is one: what stands before it is politeness. */
+function diagnosticIn(text: string): string {
+  const start =
+    /(?:^|\n)[^\n]{0,200}(?:(?<![\d.])[45]\d\d[ -]|[45]\.\d{1,3}\.\d{1,3}|<[^\s<>@]{1,64}@[^\s<>]{1,255}>:?)/.exec(
+      text,
+    )?.index;
+  return start === undefined ? text : text.slice(start);
+}
+
+function otherIn(mail: MailParts): Finding {
+  const isAuto =
+    /^auto-(?:replied|generated|notified)/i.test(mail.header('auto-submitted')) ||
+    ['x-autoreply', 'x-autorespond', 'x-auto-reply', 'x-vacation'].some((name) => mail.header(name) !== '') ||
+    /auto[_-]?reply/i.test(mail.header('precedence')) ||
+    AWAY_SUBJECT.test(mail.header('subject').toLowerCase());
+  return isAuto ? { ...none(), verdict: 'autoReply' } : none();
+}
+
+function none(): Finding & { verdict: MailVerdict } {
+  return { verdict: 'none', statusCode: null, message: null };
+}
+
+/** What the program says for itself, without the message it returns. */
+function firstText({ text }: MailParts): string {
+  const end = QUOTE_BEGINS.exec(text)?.index ?? text.length;
+  return text.slice(0, Math.min(end, TEXT_LOOKED_AT));
+}
+
+function codeIn(text: string): string | null {
+  return /(?<![\d.])[45]\.\d{1,3}\.\d{1,3}(?![\d.])/.exec(text)?.[0] ?? null;
+}
+
+/** As the log of bounces keeps it: one line, nothing that a database or a spreadsheet trips over. */
+function oneLine(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/[\p{Cc}\s]+/gu, ' ')
+    .trim()
+    .slice(0, DESCRIPTION_LENGTH_KEPT);
+}
