@@ -26,10 +26,13 @@ export interface ScratchPostgres {
   stop(): Promise<void>;
 }
 
-/** Starts an empty server on a free port of 127.0.0.1 in one to two seconds; `settings` are further `name=value`. */
-export async function startScratchPostgres(settings: readonly string[] = []): Promise<ScratchPostgres> {
+/** Starts an empty server on a free port of 127.0.0.1 in one to two seconds; `settings` are further `name=value`; `place`: where its folder is made. */
+export async function startScratchPostgres(
+  settings: readonly string[] = [],
+  place: string = tmpdir(),
+): Promise<ScratchPostgres> {
   await sweepAbandonedFolders();
-  const folder = await mkdtemp(path.join(tmpdir(), `${FOLDER_PREFIX}${process.pid}-`));
+  const folder = await mkdtemp(path.join(place, `${FOLDER_PREFIX}${process.pid}-`));
   // Run as root, the server has a user of its own that must be able to enter; its data folder stays closed.
   await chmod(folder, 0o755);
   const remove = () => rm(folder, { recursive: true, force: true, maxRetries: 5 });

@@ -1,0 +1,146 @@
+/** What goes wrong, and when: all of it chosen by the seed. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Product } from '../../bench/support/product.ts';
+import type { SinkMood } from './faulty-sink.ts';
+import type { History } from './history.ts';
+import type { Random } from './random.ts';
+import type { WorkerProcess } from './worker-process.ts';
+import type { World } from './world.ts';
+
+/** The processes of the product that run now; the nemesis kills them and starts them again. */
+export class Processes {
+  readonly #world: World;
+  readonly #history: History;
+  #web: Product | undefined;
+  readonly #workers: WorkerProcess[] = [];
+
+  constructor(world: World, history: History) {
+    this.#world = world;
+    this.#history = history;
+  }
+
+  get web(): Product | undefined {
+    return this.#web;
+  }
+
+  async startWeb(): Promise<Product> {
+    this.#web = await this.#world.startWeb();
+    this.#history.write({ kind: 'started', what: 'web' });
+    return this.#web;
+  }
+
+  async startWorker(): Promise<void> {
+    this.#workers.push(await this.#world.startWorker());
+    this.#history.write({ kind: 'started', what: 'worker' });
+  }
+
+  async killWeb(): Promise<void> {
+    const web = this.#web;
+    this.#web = undefined;
+    if (web) await this.#kill(web, 'web');
+  }
+
+  async killWorker(): Promise<void> {
+    const worker = this.#workers.shift();
+    if (worker) await this.#kill(worker, 'worker');
+  }
+
+  async stop(): Promise<void> {
+    const all = [...this.#workers.splice(0), ...(this.#web ? [this.#web] : [])];
+    await Promise.all(all.map((product) => product.stop()));
+  }
+
+  async #kill(product: Product | WorkerProcess, what: string): Promise<void> {
+    this.#history.write({ kind: 'killed', what });
+    await product.kill();
+  }
+}
+
+export interface Ground {
+  readonly world: World;
+  readonly history: History;
+  readonly random: Random;
+  readonly processes: Processes;
+}
+
+export type Disturbance = (ground: Ground) => Promise<void>;
+
+const BAD_MOODS: readonly SinkMood[] = ['refuse', 'stall', 'close-in-content', 'closing', 'silent-accept'];
+const MOOD_MS_MAX = 2_000;
+/** The embedded server is brought back within this time. */
+const DATABASE_AWAY_MS = 2_500;
+const DISK_FULL_MS = 10_000;
+
+const killWorker: Disturbance = async ({ processes, world, history }) => {
+  await processes.killWorker();
+  const [startedAt, before] = [performance.now(), world.sink.acceptedCount];
+  await processes.startWorker();
+  // The campaign may have had its last message already.
+  while (world.sink.acceptedCount === before && (await world.snapshot()).status !== 'done') await sleep(20);
+  if (world.sink.acceptedCount > before)
+    history.write({ kind: 'resumed', afterMs: performance.now() - startedAt, since: 'kill of the only worker' });
+};
+
+const killWeb: Disturbance = async ({ processes }) => {
+  await processes.killWeb();
+  await processes.startWeb();
+};
+
+const cutDatabase: Disturbance = async ({ world, history }) => {
+  history.write({ kind: 'fault', what: 'database cut' });
+  await world.cutDatabase();
+  await sleep(DATABASE_AWAY_MS);
+};
+
+const cutConnections: Disturbance = async ({ world, history }) => {
+  history.write({ kind: 'fault', what: 'all connections of the database ended' });
+  await world.query(
+    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()',
+  );
+};
+
+const spoilSink: Disturbance = async ({ world, history, random }) => {
+  const mood = random.pick(BAD_MOODS);
+  history.write({ kind: 'fault', what: `receiver: ${mood}` });
+  world.sink.mood = mood;
+  await sleep(100 + random.below(MOOD_MS_MAX));
+  world.sink.mood = 'well';
+};
+
+/** Fills the database's disk for a while: only on one that was made for it (`startSmallDisk`). */
+const fillDisk: Disturbance = async ({ world, history }) => {
+  history.write({ kind: 'fault', what: 'disk full' });
+  const empty = await world.fillDisk();
+  await sleep(DISK_FULL_MS);
+  await empty();
+};
+
+/** Which disturbances a scenario is made of; one is picked each time. */
+export const scenarios: Readonly<Record<string, readonly Disturbance[]>> = {
+  kills: [killWorker, killWorker, killWorker, killWeb],
+  database: [cutDatabase],
+  connections: [cutConnections],
+  receiver: [spoilSink],
+  disk: [fillDisk],
+  all: [killWorker, killWeb, cutDatabase, cutConnections, spoilSink],
+};
+
+/** Hurts so often as it is told, each time after the campaign has moved on a little, or has ended. */
+export async function torment(
+  ground: Ground,
+  { scenario, times, recipients }: { scenario: string; times: number; recipients: number },
+): Promise<void> {
+  const disturbances = scenarios[scenario] ?? [];
+  const { world, random } = ground;
+  for (let time = 1; time <= times; time++) {
+    const share = recipients / (times + 1);
+    const target = share * time + random.below(share / 2);
+    while (world.sink.acceptedCount < target && !(await isOver(world))) await sleep(10);
+    if (await isOver(world)) return;
+    await random.pick(disturbances)(ground);
+  }
+}
+
+async function isOver(world: World): Promise<boolean> {
+  return (await world.snapshot()).status === 'done';
+}
