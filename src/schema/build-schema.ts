@@ -28,6 +28,7 @@ import './segments/queries.ts';
 import './segments/mutations.ts';
 import './campaigns/queries.ts';
 import './campaigns/mutations.ts';
+import './campaigns/attachments.ts';
 import './sending-servers/queries.ts';
 import './sending-servers/mutations.ts';
 import './plans/queries.ts';

@@ -13,6 +13,10 @@ export function foreignCampaign(): ForeignResourceError {
   return new ForeignResourceError(...NO_CAMPAIGN);
 }
 
+export function attachmentNotFound(): NotFoundError {
+  return new NotFoundError('ATTACHMENT_NOT_FOUND', 'The campaign has no attachment with this uid.');
+}
+
 /** `missing` says by field what is needed before the campaign can be sent. */
 export function campaignNotReady(missing: Record<string, string[]>): ValidationError {
   return new ValidationError(missing, 'CAMPAIGN_NOT_READY', 'The campaign is not ready to be sent.');

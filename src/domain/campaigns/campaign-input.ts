@@ -22,6 +22,7 @@ const optionalFields = {
   track_click: z.boolean().optional(),
   sign_dkim: z.boolean().optional(),
   skip_failed_messages: z.boolean().optional(),
+  embed_images: z.boolean().optional(),
   unknown_policy: z.enum(['park', 'retry']).optional(),
   delivery_at: deliveryAt.nullable().optional(),
 };
@@ -66,6 +67,7 @@ export function campaignValues<Input extends ParsedInput>(parsed: Input) {
     trackClick: parsed.track_click,
     signDkim: parsed.sign_dkim,
     skipFailedMessages: parsed.skip_failed_messages,
+    embedImages: parsed.embed_images,
     unknownPolicy: parsed.unknown_policy,
     deliveryAt: parsed.delivery_at,
   } satisfies CampaignValues;

@@ -24,6 +24,7 @@ export interface CampaignValues {
   readonly trackClick?: boolean | undefined;
   readonly signDkim?: boolean | undefined;
   readonly skipFailedMessages?: boolean | undefined;
+  readonly embedImages?: boolean | undefined;
   readonly unknownPolicy?: UnknownPolicy | undefined;
   readonly deliveryAt?: Date | null | undefined;
 }
@@ -70,10 +71,10 @@ export interface NewCampaign extends CampaignValues {
 export async function insertCampaign(db: Queryable, values: NewCampaign): Promise<bigint> {
   const [row] = await db.query<{ id: bigint }>(
     sql`INSERT INTO campaign (customer_id, list_id, segment_id, uid, name, status, subject, from_email, from_name, reply_to, html, plain,
-          track_open, track_click, sign_dkim, skip_failed_messages, unknown_policy, delivery_at)
+          track_open, track_click, sign_dkim, skip_failed_messages, embed_images, unknown_policy, delivery_at)
         VALUES (${values.customerId}, ${values.listId}, ${values.segmentId ?? null}, ${values.uid}, ${values.name}, ${values.status}, ${values.subject ?? ''},
           ${values.fromEmail ?? ''}, ${values.fromName ?? ''}, ${values.replyTo ?? ''}, ${values.html ?? ''}, ${values.plain ?? ''},
-          ${values.trackOpen ?? true}, ${values.trackClick ?? true}, ${values.signDkim ?? true}, ${values.skipFailedMessages ?? true},
+          ${values.trackOpen ?? true}, ${values.trackClick ?? true}, ${values.signDkim ?? true}, ${values.skipFailedMessages ?? true}, ${values.embedImages ?? false},
           ${values.unknownPolicy ?? 'park'}, ${values.deliveryAt ?? null})
         RETURNING id`,
   );
@@ -90,10 +91,11 @@ export async function writeCampaign(
   const set = (column: string, value: unknown): Sql =>
     value === undefined ? empty : sql`, ${identifier(column)} = ${value}`;
   await db.execute(
-    sql`UPDATE campaign SET status = ${values.status}, updated_at = now()${set('list_id', values.listId)}${set('segment_id', values.segmentId)}${set('name', values.name)}
+    sql`UPDATE campaign SET status = ${values.status}, updated_at = now(),
+          status_reason = CASE WHEN ${values.status} <> 'ready' THEN status_reason END${set('list_id', values.listId)}${set('segment_id', values.segmentId)}${set('name', values.name)}
           ${set('subject', values.subject)}${set('from_email', values.fromEmail)}${set('from_name', values.fromName)}${set('reply_to', values.replyTo)}
           ${set('html', values.html)}${set('plain', values.plain)}${set('track_open', values.trackOpen)}${set('track_click', values.trackClick)}
-          ${set('sign_dkim', values.signDkim)}${set('skip_failed_messages', values.skipFailedMessages)}${set('unknown_policy', values.unknownPolicy)}
+          ${set('sign_dkim', values.signDkim)}${set('skip_failed_messages', values.skipFailedMessages)}${set('embed_images', values.embedImages)}${set('unknown_policy', values.unknownPolicy)}
           ${set('delivery_at', values.deliveryAt)}
          WHERE customer_id = ${campaign.customerId} AND id = ${campaign.id}`,
   );

@@ -9,8 +9,9 @@ import { hasServerToSendThrough } from '../sending/choose-server.ts';
 import { registerCampaignLinks } from '../statistics/campaign-toplists.ts';
 import { appoint, isAhead } from './campaign-appointment.ts';
 import { campaignNotReady, wrongCampaignState } from './campaign-errors.ts';
+import { campaignFaults } from './campaign-readiness.ts';
 import { findCampaignById, keepSegment, moveCampaign } from './campaign-store.ts';
-import { hasBegun, missingToSend, type Campaign } from './campaign.ts';
+import { hasBegun, type Campaign } from './campaign.ts';
 import { ownCampaign } from './own-campaign.ts';
 import { continueCampaign } from './continue-campaign.ts';
 import { pauseWithoutPlan } from './wait-for-plan.ts';
@@ -36,7 +37,8 @@ export async function startScheduledCampaign(
     const campaign = await findCampaignById(tx.db, key.customerId, key.campaignId, { lock: true });
     if (campaign?.status !== 'scheduled' || (await isAhead(tx.db, campaign.deliveryAt))) return;
     if ((await allowanceOf(tx.db, key.customerId)).source === 'ended') return pauseWithoutPlan(tx, key);
-    const lacking = await missingForPlan(tx, campaign);
+    const faults = await campaignFaults(tx.db, campaign);
+    const lacking = Object.keys(faults).length > 0 ? faults : await missingForPlan(tx, campaign);
     if (!lacking) return launch(tx, campaign);
     const reason = Object.values(lacking).flat().join(' ');
     await moveCampaign(tx.db, { campaign, from: ['scheduled'], to: 'paused', reason });
@@ -57,7 +59,7 @@ async function start(tx: TransactionContext, campaign: Campaign): Promise<void> 
 }
 
 async function checkReady(tx: TransactionContext, campaign: Campaign): Promise<void> {
-  const missing = missingToSend(campaign);
+  const missing = await campaignFaults(tx.db, campaign);
   if (!(await hasServerToSendThrough(tx.db, campaign.customerId, campaign.id)))
     missing['sending_server'] = [
       'There is no active sending server: create one first, or choose another for the campaign.',

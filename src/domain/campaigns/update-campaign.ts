@@ -4,9 +4,10 @@ import { ownList } from '../audience/own-list.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { appoint } from './campaign-appointment.ts';
-import { EDITABLE, hasBegun, missingToSend, type Campaign, type CampaignStatus } from './campaign.ts';
+import type { Campaign, CampaignStatus } from './campaign.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
 import { campaignValues, updateCampaignInput, type UpdateCampaignInput } from './campaign-input.ts';
+import { campaignFaults, isEditable } from './campaign-readiness.ts';
 import { segmentToWrite } from './campaign-segment.ts';
 import { writeCampaign, type CampaignValues } from './campaign-store.ts';
 import { ownCampaign } from './own-campaign.ts';
@@ -19,7 +20,7 @@ export async function updateCampaign(ctx: Context, uid: string, input: UpdateCam
   const parsed = parseInput(updateCampaignInput, input);
   return inTransaction(ctx, async (tx) => {
     const campaign = await ownCampaign(tx, uid, { lock: true });
-    if (!isEditable(campaign)) throw wrongCampaignState('changed', campaign.status);
+    if (!isEditable(campaign) && !isRenaming(campaign, parsed)) throw wrongCampaignState('changed', campaign.status);
     const list = parsed.list_uid === undefined ? undefined : await ownList(tx, parsed.list_uid);
     const segmentId = await segmentToWrite(tx, {
       listId: list?.id ?? campaign.listId,
@@ -27,7 +28,8 @@ export async function updateCampaign(ctx: Context, uid: string, input: UpdateCam
       current: campaign,
     });
     const values: CampaignValues = { ...campaignValues(parsed), listId: list?.id, segmentId };
-    const missing = missingToSend({
+    const missing = await campaignFaults(tx.db, {
+      ...campaign,
       subject: values.subject ?? campaign.subject,
       fromEmail: values.fromEmail ?? campaign.fromEmail,
       fromName: values.fromName ?? campaign.fromName,
@@ -39,17 +41,20 @@ export async function updateCampaign(ctx: Context, uid: string, input: UpdateCam
     const status = statusAfter({ status: campaign.status, isComplete, hasTime: deliveryAt !== null });
     await writeCampaign(tx.db, campaign, { ...values, status });
     if (status === 'scheduled' && values.deliveryAt) await appoint(tx.db, campaign, values.deliveryAt);
-    if (isComplete) await compileCampaign(tx.db, { customerId: campaign.customerId, campaignId: campaign.id });
+    if (isComplete && status !== 'done')
+      await compileCampaign(tx.db, { customerId: campaign.customerId, campaignId: campaign.id });
     return { uid: campaign.uid };
   });
 }
 
-/** Once rows are in the ledger its audience and content are fixed: whoever was mailed got what is shown. */
-function isEditable(campaign: Campaign): boolean {
-  return EDITABLE.includes(campaign.status) && !hasBegun(campaign);
+/** What a campaign is called here is no content: one that is done may get another name. */
+function isRenaming({ status }: Campaign, input: UpdateCampaignInput): boolean {
+  const given = Object.entries(input).filter(([, value]) => value !== undefined);
+  return status === 'done' && given.length === 1 && given[0]?.[0] === 'name';
 }
 
-function statusAfter({
+/** The status that follows from a change. */
+export function statusAfter({
   status,
   isComplete,
   hasTime,
@@ -58,7 +63,7 @@ function statusAfter({
   isComplete: boolean;
   hasTime: boolean;
 }): CampaignStatus {
-  if (status === 'paused' || status === 'error') return status;
+  if (status === 'paused' || status === 'error' || status === 'done') return status;
   if (status === 'scheduled' && isComplete && hasTime) return status;
   return isComplete ? 'ready' : 'new';
 }

@@ -45,17 +45,34 @@ const FILE_URL = /https?:\/\/[^\s"'<>()]{1,255}\/files\/([0-9a-f]{32})\/[^\s"'<>
 
 /** What the campaign has attached, in the order of attaching. */
 export async function attachmentsOf(db: Queryable, { customerId, campaignId }: CampaignKey): Promise<Attachment[]> {
-  const rows = await db.query<Omit<Attachment, 'file'> & Partial<StoredBytes> & { fileName: string | null }>(
-    sql`SELECT a.uid, a.name, a.is_inline AS "isInline", f.id, f.token, f.name AS "fileName", f.content_type AS type, f.size_bytes::float8 AS size
+  const [attachments = []] = await attachmentsOfEach(db, customerId, [campaignId]);
+  return attachments;
+}
+
+/** The same for several campaigns of a customer, in their order. */
+export async function attachmentsOfEach(
+  db: Queryable,
+  customerId: bigint,
+  campaignIds: readonly bigint[],
+): Promise<Attachment[][]> {
+  const rows = await db.query<
+    Omit<Attachment, 'file'> & Partial<StoredBytes> & { campaignId: bigint; fileName: string | null }
+  >(
+    sql`SELECT a.campaign_id AS "campaignId", a.uid, a.name, a.is_inline AS "isInline",
+               f.id, f.token, f.name AS "fileName", f.content_type AS type, f.size_bytes::float8 AS size
           FROM campaign_attachment a
           LEFT JOIN uploaded_file f ON f.customer_id = a.customer_id AND f.id = a.file_id AND f.status = 'ready'
-         WHERE a.customer_id = ${customerId} AND a.campaign_id = ${campaignId} ORDER BY a.id`,
+         WHERE a.customer_id = ${customerId} AND a.campaign_id = ANY(${[...campaignIds]}::bigint[]) ORDER BY a.id`,
     'campaigns.attachments',
   );
-  return rows.map(({ uid, name, isInline, id, token, fileName, type, size }) => {
+  const found = new Map<bigint, Attachment[]>(campaignIds.map((id) => [id, []]));
+  for (const { campaignId, uid, name, isInline, id, token, fileName, type, size } of rows) {
     const isThere = id && token && type && fileName !== null && size !== undefined;
-    return { uid, name, isInline, file: isThere ? { id, token, name: fileName, type, size } : null };
-  });
+    found
+      .get(campaignId)
+      ?.push({ uid, name, isInline, file: isThere ? { id, token, name: fileName, type, size } : null });
+  }
+  return [...found.values()];
 }
 
 /** What is wrong with them, a sentence each: files that were deleted, and too much of everything. */

@@ -35,6 +35,7 @@ export function presentCampaign(campaign: RestCampaignFragment) {
     track_click: campaign.trackClick,
     sign_dkim: campaign.signDkim,
     skip_failed_messages: campaign.skipFailedMessages,
+    embed_images: campaign.embedImages,
     status_reason: campaign.statusReason,
     waits_until: restTime(campaign.waitsUntil),
   };

@@ -96,7 +96,7 @@ export const campaignRows = [
     answers: answersBody(campaignMovedShape),
     operation: 'ResumeCampaign',
     variables: (input) => ({ uid: input.param('uid') }),
-    present: ({ resumeCampaign }) => succeeded('The campaign was resumed', resumeCampaign),
+    present: ({ resumeCampaign }) => succeeded(resumedMessage(resumeCampaign), resumeCampaign),
   }),
   endpoint({
     method: 'DELETE',
@@ -109,6 +109,11 @@ export const campaignRows = [
     present: ({ deleteCampaign: { uid } }) => done('Deleted', { campaign_uid: uid }),
   }),
 ];
+
+/** One whose time is still to come is scheduled again, which is not what clients take "resumed" for. */
+function resumedMessage({ status }: RestCampaignFragment): string {
+  return status === 'scheduled' ? 'The campaign was scheduled again' : 'The campaign was resumed';
+}
 
 /** `status` is the text `success` where a campaign is set going or stopped (specification 2.12). */
 function succeeded(message: string, campaign: RestCampaignFragment): Answer {
@@ -141,6 +146,7 @@ function optional(input: Input) {
     trackClick: input.flag('track_click'),
     signDkim: input.flag('sign_dkim'),
     skipFailedMessages: input.flag('skip_failed_messages'),
+    embedImages: input.flag('embed_images'),
     deliveryAt: input.time('delivery_at', 'run_at'),
   };
 }

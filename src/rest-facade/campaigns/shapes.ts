@@ -32,6 +32,7 @@ const campaign = {
   track_click: z.boolean(),
   sign_dkim: z.boolean(),
   skip_failed_messages: z.boolean(),
+  embed_images: z.boolean(),
   status_reason: z.string().nullable(),
   waits_until: timeShape.nullable(),
 };

@@ -19,6 +19,7 @@ export interface CampaignFields {
   readonly trackClick?: boolean | null | undefined;
   readonly signDkim?: boolean | null | undefined;
   readonly skipFailedMessages?: boolean | null | undefined;
+  readonly embedImages?: boolean | null | undefined;
   readonly unknownPolicy?: 'park' | 'retry' | null | undefined;
   readonly deliveryAt?: Date | null | undefined;
 }
@@ -39,6 +40,7 @@ export function verbInput(fields: CampaignFields): UpdateCampaignInput {
     track_click: fields.trackClick ?? undefined,
     sign_dkim: fields.signDkim ?? undefined,
     skip_failed_messages: fields.skipFailedMessages ?? undefined,
+    embed_images: fields.embedImages ?? undefined,
     unknown_policy: fields.unknownPolicy ?? undefined,
     delivery_at: fields.deliveryAt,
   };

@@ -51,6 +51,7 @@ export const Campaign = builder.prismaObject('Campaign', {
     trackClick: t.exposeBoolean('trackClick'),
     signDkim: t.exposeBoolean('signDkim'),
     skipFailedMessages: t.exposeBoolean('skipFailedMessages'),
+    embedImages: t.exposeBoolean('embedImages'),
     unknownPolicy: t.exposeString('unknownPolicy'),
     status: t.exposeString('status'),
     statusReason: t.exposeString('statusReason', { nullable: true }),

@@ -7,12 +7,10 @@ import { resumeCampaign } from '../../domain/campaigns/resume-campaign.ts';
 import { scheduleCampaign } from '../../domain/campaigns/schedule-campaign.ts';
 import { startCampaign } from '../../domain/campaigns/start-campaign.ts';
 import { updateCampaign } from '../../domain/campaigns/update-campaign.ts';
-import { viewerOf } from '../../domain/context.ts';
-import type { Prisma } from '../../generated/prisma/client.ts';
 import { builder } from '../builder.ts';
-import type { GraphqlContext } from '../context.ts';
 import { Campaign } from './campaign.ts';
 import { inGraphqlWords, verbInput } from './campaign-words.ts';
+import { readBack } from './read-back.ts';
 
 const writing = { scope: 'campaigns:write' } as const;
 
@@ -31,7 +29,10 @@ const optionalFields = (input: InputFields) => ({
   trackOpen: input.boolean(),
   trackClick: input.boolean(),
   signDkim: input.boolean(),
-  skipFailedMessages: input.boolean(),
+  skipFailedMessages: input.boolean({
+    description: 'False: the campaign is paused at the first person that no message can be composed for.',
+  }),
+  embedImages: input.boolean({ description: 'Pictures of the files room go along instead of being fetched.' }),
   unknownPolicy: input.field({ type: UnknownPolicy }),
   deliveryAt: input.field({ type: 'DateTime', description: 'Null: no time.' }),
 });
@@ -162,11 +163,3 @@ builder.mutationField('deleteCampaign', (t) =>
     resolve: (_root, { uid }, ctx) => deleteCampaign(ctx, uid),
   }),
 );
-
-type Query = Pick<Prisma.CampaignFindUniqueOrThrowArgs, 'include' | 'select'>;
-
-/** What was written, as the database has it now. */
-function readBack<Asked extends Query>(ctx: GraphqlContext, query: Asked, { uid }: { uid: string }) {
-  const { customerId } = viewerOf(ctx);
-  return ctx.prisma.campaign.findUniqueOrThrow({ ...query, where: { customerId_uid: { customerId, uid } } });
-}

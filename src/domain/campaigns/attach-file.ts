@@ -1,0 +1,96 @@
+/** Attaches uploaded files to a campaign, and takes them off again: they go along with every copy of its message. */
+import { z } from 'zod';
+import { ValidationError } from '../../lib/errors.ts';
+import { optionalLine, parseInput, singleLine } from '../../lib/text.ts';
+import { inTransaction, type Context, type TransactionContext } from '../context.ts';
+import { isInlineImage, isRefusedFile, MESSAGE_FILE_BYTES_MAX } from '../content/message-files.ts';
+import { attachmentsOf, faultsOf } from '../delivery/campaign-files.ts';
+import { ownFile } from '../files/file-store.ts';
+import { placeOf, type StoredFile } from '../files/file.ts';
+import { deleteAttachment, putAttachment } from './campaign-attachment-store.ts';
+import { attachmentNotFound, wrongCampaignState } from './campaign-errors.ts';
+import { campaignFaults, isEditable } from './campaign-readiness.ts';
+import { writeCampaign } from './campaign-store.ts';
+import type { Campaign } from './campaign.ts';
+import { ownCampaign } from './own-campaign.ts';
+import { statusAfter } from './update-campaign.ts';
+
+const NAME_LENGTH_MAX = 200;
+
+const input = z.object({
+  uid: singleLine(64),
+  file_uid: singleLine(64),
+  /** What readers see it called; the file's own name when absent. */
+  name: optionalLine(NAME_LENGTH_MAX).nullable().optional(),
+  inline: z.boolean().nullable().optional(),
+});
+
+export type AttachFileInput = z.input<typeof input>;
+
+/**
+ * Attaches the file; one of the same name is replaced. Inline ones are pictures that the html shows as `cid:<name>`.
+ * Throws ValidationError (`ATTACHMENT_REFUSED`, on `file_uid`, `name`, `attachments`), CAMPAIGN_WRONG_STATE once
+ * recipients are in the ledger, unless it stands in for one whose file was deleted; NotFoundError, ForeignResourceError.
+ */
+export async function attachFile(ctx: Context, given: AttachFileInput): Promise<{ uid: string }> {
+  const parsed = parseInput(input, given);
+  return inTransaction(ctx, async (tx) => {
+    const campaign = await ownCampaign(tx, parsed.uid, { lock: true });
+    const file = await ownFile(tx, parsed.file_uid);
+    const isInline = parsed.inline ?? false;
+    const name = attachedName(file, { name: parsed.name, isInline });
+    if (!(await mayAttach(tx, campaign, name))) throw wrongCampaignState('changed', campaign.status);
+    await putAttachment(tx.db, { campaign, fileId: file.id, name, isInline });
+    const faults = faultsOf(await attachmentsOf(tx.db, { customerId: campaign.customerId, campaignId: campaign.id }));
+    const tooMuch = faults.filter((fault) => !fault.includes('is missing'));
+    if (tooMuch.length > 0) throw refused('attachments', tooMuch.join(' '));
+    await settleStatus(tx, campaign);
+    return { uid: campaign.uid };
+  });
+}
+
+/** Takes it off. Throws NotFoundError `ATTACHMENT_NOT_FOUND`, and what attaching throws. */
+export async function detachFile(
+  ctx: Context,
+  { uid, attachmentUid }: { uid: string; attachmentUid: string },
+): Promise<{ uid: string }> {
+  return inTransaction(ctx, async (tx) => {
+    const campaign = await ownCampaign(tx, uid, { lock: true });
+    if (!isEditable(campaign)) throw wrongCampaignState('changed', campaign.status);
+    if (!(await deleteAttachment(tx.db, campaign, attachmentUid))) throw attachmentNotFound();
+    await settleStatus(tx, campaign);
+    return { uid: campaign.uid };
+  });
+}
+
+/** Checks that the file may go along, and answers what it will be called. */
+function attachedName(file: StoredFile, given: { name: string | null | undefined; isInline: boolean }): string {
+  if (file.status !== 'ready') throw refused('file_uid', 'The upload of this file is not complete.');
+  if (file.sizeBytes > MESSAGE_FILE_BYTES_MAX)
+    throw refused('file_uid', `An attachment may have ${MESSAGE_FILE_BYTES_MAX / 1_048_576} MB.`);
+  const { name } = placeOf({ name: given.name || file.name });
+  if (isRefusedFile({ name, type: file.contentType }) || isRefusedFile({ name: file.name, type: file.contentType }))
+    throw refused('file_uid', `Mailbox providers refuse mail with files like "${name}".`);
+  if (given.isInline && !isInlineImage(file.contentType))
+    throw refused('inline', 'Only PNG, JPEG, GIF, WebP, AVIF and BMP pictures are shown in a mail.');
+  return name;
+}
+
+/** A file that was deleted under a campaign may be put back at any time but while it is sent. */
+async function mayAttach(tx: TransactionContext, campaign: Campaign, name: string): Promise<boolean> {
+  if (isEditable(campaign)) return true;
+  if (campaign.status !== 'paused') return false;
+  const attachments = await attachmentsOf(tx.db, { customerId: campaign.customerId, campaignId: campaign.id });
+  return attachments.some((one) => one.name === name && one.file === null);
+}
+
+/** The status that follows from what the campaign has now; whoever has it compiled compiles it anew. */
+async function settleStatus(tx: TransactionContext, campaign: Campaign): Promise<void> {
+  const isComplete = Object.keys(await campaignFaults(tx.db, campaign)).length === 0;
+  const status = statusAfter({ status: campaign.status, isComplete, hasTime: campaign.deliveryAt !== null });
+  await writeCampaign(tx.db, campaign, { status });
+}
+
+function refused(field: string, sentence: string): ValidationError {
+  return new ValidationError({ [field]: [sentence] }, 'ATTACHMENT_REFUSED');
+}
