@@ -8,14 +8,24 @@ import {
   createDecipheriv,
   createHash,
   createHmac,
+  hash,
   hkdfSync,
+  KeyObject,
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
+/** SHA-256's block and digest. */
+const BLOCK_BYTES = 64;
+const DIGEST_BYTES = 32;
+/** In UTF-16 units or bytes: a link's token is shorter. Room for three bytes a unit is kept. */
+const SHORT_VALUE_MAX = 4_096;
+
+const pads = new WeakMap<KeyObject, Pads>();
+/** Filled and read within one call, so one is enough for the process. */
+const scratch = Buffer.alloc(BLOCK_BYTES + 3 * SHORT_VALUE_MAX);
 
 /** The 32-byte key for one purpose, from the installation's secret. */
 export function deriveKey(secret: string, purpose: string): Buffer {
@@ -27,11 +37,44 @@ export function sha256(value: string | Uint8Array): Buffer {
 }
 
 /**
- * HMAC-SHA-256, cut to `bytes` (16 = 128 bits is ample for a link that is checked online). A KeyObject costs 2.4 µs
- * where bytes cost 14, measured: use one in hot paths.
+ * HMAC-SHA-256, cut to `bytes` (16 = 128 bits is ample for a link that is checked online). In hot paths give a KeyObject:
+ * what depends on the key alone is then kept, and a short value costs two digests in one call each.
  */
 export function mac(key: Uint8Array | KeyObject, value: string | Uint8Array, bytes = 16): Buffer {
-  return createHmac('sha256', key).update(value).digest().subarray(0, bytes);
+  if (!(key instanceof KeyObject) || value.length > SHORT_VALUE_MAX)
+    return createHmac('sha256', key).update(value).digest().subarray(0, bytes);
+  const { inner, outer } = padsOf(key);
+  inner.copy(scratch);
+  const end = BLOCK_BYTES + (typeof value === 'string' ? scratch.write(value, BLOCK_BYTES) : copyInto(scratch, value));
+  // A digest as a latin1 string is what this function gives at the least cost: a byte is a letter.
+  outer.write(hash('sha256', scratch.subarray(0, end), 'latin1'), BLOCK_BYTES, 'latin1');
+  return Buffer.from(hash('sha256', outer, 'latin1').slice(0, bytes), 'latin1');
+}
+
+interface Pads {
+  readonly inner: Buffer;
+  /** With room for the inner digest behind the pad. */
+  readonly outer: Buffer;
+}
+
+/** RFC 2104: the key, filled up to a block, under two masks. Ours are shorter than a block. */
+function padsOf(key: KeyObject): Pads {
+  const known = pads.get(key);
+  if (known) return known;
+  const bytes = key.export();
+  if (bytes.length > BLOCK_BYTES) throw new Error('A key for a MAC has at most 64 bytes');
+  const block = Buffer.concat([bytes, Buffer.alloc(BLOCK_BYTES - bytes.length)]);
+  const made = {
+    inner: Buffer.from(block.map((byte) => byte ^ 0x36)),
+    outer: Buffer.concat([block.map((byte) => byte ^ 0x5c), Buffer.alloc(DIGEST_BYTES)]),
+  };
+  pads.set(key, made);
+  return made;
+}
+
+function copyInto(target: Buffer, value: Uint8Array): number {
+  target.set(value, BLOCK_BYTES);
+  return value.length;
 }
 
 /** Compares two digests in time that does not depend on where they differ. */

@@ -120,12 +120,29 @@ function fillMessage(
 
 /** Files are copied once: there is no string of the whole message. */
 function withTail(head: string, encoding: 'utf8' | 'latin1', tail: Buffer | undefined): Buffer {
-  if (tail === undefined) return Buffer.from(head, encoding);
+  if (tail === undefined) return encoding === 'latin1' ? latin1Bytes(head) : Buffer.from(head);
   const headLength = encoding === 'latin1' ? head.length : Buffer.byteLength(head);
   const content = Buffer.allocUnsafe(headLength + tail.length);
   content.write(head, 0, encoding);
   tail.copy(content, headLength);
   return content;
+}
+
+/** Several messages share one piece of memory, whose making costs more than its bytes. */
+const SLAB_BYTES = 65_536;
+let slab = Buffer.alloc(0);
+let slabUsed = 0;
+
+/** Small enough that one message that stays for long does not hold much beside itself. */
+function latin1Bytes(text: string): Buffer {
+  if (text.length > SLAB_BYTES / 4) return Buffer.from(text, 'latin1');
+  if (slabUsed + text.length > slab.length) {
+    slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+    slabUsed = 0;
+  }
+  const start = slabUsed;
+  slabUsed += slab.write(text, start, 'latin1');
+  return slab.subarray(start, slabUsed);
 }
 
 function fillTexts(

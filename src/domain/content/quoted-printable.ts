@@ -60,6 +60,8 @@ function encodeInto(out: string[], text: string, startColumn: number): number {
     out.push(text);
     return startColumn + text.length;
   }
+  // One line without anything to encode, such as an address: it needs breaking only.
+  if (NEEDS_NOTHING.test(text)) return writeLine(out, text, startColumn);
   let column = startColumn;
   const lines = text.split(/\r\n|\r|\n/);
   // What was written before may end in a space, which no hard line end may follow.

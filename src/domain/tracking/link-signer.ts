@@ -74,15 +74,22 @@ function createLinkSigner({ secret, baseUrl }: Installation): LinkSigner {
   };
 }
 
+/** Each link is signed once, however often it stands in the message: html and text have the same, a header too. */
 function recipientLinks(key: KeyObject, baseUrl: string, recipient: Buffer): RecipientLinks {
   const token = (kind: LinkKind) => writeLinkToken(key, { kind, recipient });
+  const clicks: ({ readonly url: string; readonly address: string } | undefined)[] = [];
+  let unsubscribe: string | undefined;
   return {
     click(no, url) {
+      const known = clicks[no];
+      if (known?.url === url) return known.address;
       if (!HTTP_URL.test(url) || isTooLong(url)) return url;
-      return `${baseUrl}/c/${writeLinkToken(key, { kind: 'click', recipient, number: no, url })}`;
+      const address = `${baseUrl}/c/${writeLinkToken(key, { kind: 'click', recipient, number: no, url })}`;
+      clicks[no] = { url, address };
+      return address;
     },
     open: () => `${baseUrl}/o/${token('open')}.gif`,
-    unsubscribe: () => `${baseUrl}/u/${token('unsubscribe')}`,
+    unsubscribe: () => (unsubscribe ??= `${baseUrl}/u/${token('unsubscribe')}`),
     webView: () => `${baseUrl}/view/${token('webView')}`,
     updateProfile: () => `${baseUrl}/profile/${token('updateProfile')}`,
   };
