@@ -3,10 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../config/settings.ts';
 import type { Context } from '../domain/context.ts';
 import { createDispatchCache } from '../domain/delivery/dispatch.ts';
+import { dnsAsker } from '../lib/dns-records.ts';
 import { createDriverPool, type DriverPool } from '../domain/sending/driver-pool.ts';
+import { mxThrough } from '../domain/sending/routing/mailbox-group.ts';
 import { announceCampaignChange } from '../domain/statistics/announce-campaign-change.ts';
 import { crontab } from '../workers/crontab.ts';
 import { runWorker } from '../workers/run-worker.ts';
+import { bounceTasks } from '../workers/tasks/bounces.ts';
 import { dropAbandonedImportsTask } from '../workers/tasks/drop-abandoned-imports.ts';
 import { dropAbandonedUploadsTask } from '../workers/tasks/drop-abandoned-uploads.ts';
 import { eraseCustomerTask, pauseCustomerCampaignsTask, sweepAccountsTask } from '../workers/tasks/accounts.ts';
@@ -35,7 +38,7 @@ export async function startWorker(ctx: Context, settings: Settings): Promise<Run
   const works = settings.ROLES.includes('worker');
   const ticks = settings.ROLES.includes('cron');
   if (!works && !ticks) return { isWorking: () => true, beginStop: () => undefined, stop: async () => undefined };
-  const drivers = createDriverPool(ctx.hooks);
+  const drivers = createDriverPool(ctx.hooks, { resolveMx: mxThrough(dnsAsker()) });
   const worker = await runWorker({
     ctx,
     tasks: works ? tasksOf(ctx, drivers) : [],
@@ -76,6 +79,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     sweepRequestsTask,
     makePartitionsTask,
     renewSubscriptionsTask,
+    ...bounceTasks,
     reviveCampaignsTask,
     wakeCampaignTask,
   ];

@@ -43,6 +43,8 @@ CREATE TABLE hot.server_health (
   open_until      timestamptz,
   -- While half-open: so many at once, all of one process.
   slots           integer     NOT NULL DEFAULT 1,
+  -- With more than so many it is well again.
+  slots_max       integer     NOT NULL DEFAULT 1,
   progress        integer     NOT NULL DEFAULT 0,
   prober          uuid,
   prober_until    timestamptz,
@@ -82,7 +84,7 @@ CREATE TRIGGER erase_waves AFTER DELETE ON public.campaign
 -- them. A trouble of a message that left before the rest began is the same trouble, and makes the rest no longer.
 CREATE FUNCTION hot.note_health(
   server bigint, mailboxes text, taken integer, troubles integer, message text,
-  rest_min integer, rest_max integer, rests_early boolean, failures_max integer, openings_max integer, slots_max integer)
+  rest_min integer, rest_max integer, rests_early boolean, failures_max integer, openings_max integer, slots_goal integer)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   h  hot.server_health;
@@ -108,11 +110,11 @@ BEGIN
     END IF;
   ELSIF taken > 0 THEN
     h.progress := h.progress + taken;
-    WHILE h.progress >= h.slots AND h.slots <= slots_max LOOP
+    WHILE h.progress >= h.slots AND h.slots <= h.slots_max LOOP
       h.progress := h.progress - h.slots;
       h.slots := h.slots + 1;
     END LOOP;
-    IF h.slots > slots_max AND troubles = 0 THEN
+    IF h.slots > h.slots_max AND troubles = 0 THEN
       DELETE FROM hot.server_health s WHERE s.server_id = server AND s.mailbox_group = mailboxes;
       RETURN;
     END IF;
@@ -123,6 +125,7 @@ BEGIN
     h.prober := NULL;
     h.prober_until := NULL;
     h.slots := 1;
+    h.slots_max := slots_goal;
     h.progress := 0;
     IF h.openings >= openings_max THEN
       -- Told to go away for good, again and again: from now on each is told for itself, and a campaign comes to its end.
@@ -141,14 +144,14 @@ BEGIN
   END IF;
   UPDATE hot.server_health s
      SET state = h.state, failures = h.failures, openings = h.openings, backoff_seconds = h.backoff_seconds, open_until = h.open_until,
-         slots = h.slots, progress = h.progress, prober = h.prober, prober_until = h.prober_until, last_error = h.last_error, changed_at = at
+         slots = h.slots, slots_max = h.slots_max, progress = h.progress, prober = h.prober, prober_until = h.prober_until, last_error = h.last_error, changed_at = at
    WHERE s.server_id = server AND s.mailbox_group = mailboxes;
 END $$;
 
--- Takes a process's news, makes it the one that tries again where a rest is over and nobody else tries (and keeps it
--- that), and answers what is not well. `news`: an array of the parameters of hot.note_health.
-CREATE FUNCTION hot.sync_health(server bigint, worker uuid, lease interval, news jsonb)
-RETURNS TABLE (mailbox_group text, state text, rest_seconds float8, is_mine boolean, is_others boolean, slots integer) LANGUAGE plpgsql AS $$
+-- Takes a process's news, makes it the one that tries again where it wants to, a rest is over and nobody else tries (and
+-- keeps it that), and answers what is not well. `news`: an array of the parameters of hot.note_health.
+CREATE FUNCTION hot.sync_health(server bigint, worker uuid, lease interval, news jsonb, wanted text[])
+RETURNS TABLE (mailbox_group text, state text, rest_seconds float8, is_mine boolean, slots integer) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
   PERFORM hot.note_health(server, n."group", n.taken, n.troubles, n.message, n.rest_min, n.rest_max, n.rests_early, n.failures_max, n.openings_max, n.slots_max)
@@ -156,13 +159,13 @@ BEGIN
              rest_max integer, rests_early boolean, failures_max integer, openings_max integer, slots_max integer) ORDER BY n."group" OFFSET 0) n;
   UPDATE hot.server_health s SET state = 'half-open', prober = worker, prober_until = clock_timestamp() + lease
     FROM (SELECT h.mailbox_group FROM hot.server_health h
-           WHERE h.server_id = server AND h.state <> 'closed' AND h.open_until <= clock_timestamp()
+           WHERE h.server_id = server AND h.mailbox_group = ANY (wanted) AND h.state <> 'closed' AND h.open_until <= clock_timestamp()
              AND (h.prober IS NULL OR h.prober = worker OR h.prober_until < clock_timestamp())
            FOR UPDATE SKIP LOCKED) due
    WHERE s.server_id = server AND s.mailbox_group = due.mailbox_group;
   RETURN QUERY
     SELECT h.mailbox_group, h.state, greatest(0, extract(epoch FROM h.open_until - clock_timestamp()))::float8,
-           coalesce(h.prober = worker, false), coalesce(h.prober <> worker AND h.prober_until > clock_timestamp(), false), h.slots
+           h.state = 'half-open' AND coalesce(h.prober = worker, false), h.slots
       FROM hot.server_health h WHERE h.server_id = server;
 END $$;
 

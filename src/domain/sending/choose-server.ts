@@ -1,37 +1,82 @@
 /**
- * Through which server a customer sends now, and which own ones its plan lets it have (decisions D29, D46): an own
- * one if it has one and its plan says `own`, else a system server that its plan gives. One statement says it for the
+ * Through which servers a customer sends now, and which own ones its plan lets it have (decisions D29, D46): an own
+ * one if it has one and its plan says `own`, else a system server that its plan gives. Where several are chosen by
+ * weight (for a campaign, by the customer, by the plan), those of them that it may use. One statement says it for the
  * driver pool, for campaigns that want to start and for servers that somebody wants to delete.
  */
-import { sql, type Queryable, type Sql } from '../../db/database.ts';
+import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { notIncluded, subscriptionEnded } from '../billing/allowance-errors.ts';
 import { allowanceOf } from '../billing/allowance.ts';
 
+interface RouteQuestion {
+  readonly customerId: Sql;
+  /** The campaign's own choice, a jsonb; it is binding: where none of them may be used, there is none. */
+  readonly campaignRoutes: Sql;
+}
+
 /**
- * Selects `columns` of the server `s`, or no row. Own servers come before the system's, real ones before the
- * development inbox, the one that the plan names before the others, older before newer. For the house and for
- * customers who never had a plan `o.options` is null: everything is theirs.
+ * Selects `columns` of the servers `s` that may carry the mail, or no row; `weight` and `place` go by these names. With
+ * a choice by weight these are the chosen ones. Else the one at place 1 carries everything, and those behind it (of
+ * the same owner, never the development inbox for a real one) only when it cannot. Own servers come before the
+ * system's, real ones before the development inbox, the one that the plan names before the others, older before newer.
+ * For the house and for customers who never had a plan `o.options` is null: everything is theirs.
  */
-export function chosenServer(columns: Sql, customerId: Sql): Sql {
+export function routedServers(columns: Sql, { customerId, campaignRoutes }: RouteQuestion, more: Sql = empty): Sql {
   return sql`
-    SELECT ${columns}
-      FROM sending_server s
-      LEFT JOIN LATERAL (
-        SELECT p.options || u.options AS options
-          FROM subscription u
-          JOIN plan p ON p.id = u.plan_id
-          JOIN customer payer ON payer.id = u.customer_id AND NOT payer.is_house
-         -- The one that allowanceOf goes by: one that ended before it was paid for never began.
-         WHERE u.customer_id = ${customerId} AND u.status <> 'pending'
-           AND (u.status <> 'ended' OR u.current_period_started_at IS NOT NULL)
-         ORDER BY (u.status = 'ended'), u.id DESC LIMIT 1) o ON true
-     WHERE s.status = 'active'
-       AND ((s.customer_id = ${customerId} AND (o.options IS NULL OR ${mayUseOwn}))
-         OR (s.is_system AND (o.options IS NULL OR ${isGiven})))
-     ORDER BY s.is_development, (s.customer_id = ${customerId}) DESC,
-              coalesce(s.uid = o.options ->> 'sending_server_subaccount_uid', false) DESC, s.id
-     LIMIT 1`;
+    WITH permitted AS MATERIALIZED (
+      SELECT s.*, o.plan_routes, row_number() OVER (ORDER BY ${orderFor(customerId)}) AS place,
+             dense_rank() OVER (ORDER BY s.is_development, (s.customer_id = ${customerId}) DESC) AS tier
+        FROM sending_server s ${planOf(customerId)}
+       WHERE s.status = 'active' AND ${isPermitted(customerId)}
+    ), choice AS (
+      SELECT CASE
+               WHEN ${campaignRoutes} IS NOT NULL THEN ${campaignRoutes}
+               WHEN EXISTS (SELECT 1 FROM permitted p WHERE ${isNamed(sql`c.sending_servers`)}) THEN c.sending_servers
+               WHEN EXISTS (SELECT 1 FROM permitted p WHERE ${isNamed(sql`p.plan_routes`)}) THEN (SELECT p.plan_routes FROM permitted p LIMIT 1)
+             END AS routes
+        FROM customer c WHERE c.id = ${customerId}
+    )
+    SELECT ${columns}, r.weight, s.place
+      FROM permitted s CROSS JOIN choice
+      LEFT JOIN LATERAL (SELECT (e ->> 'weight')::int AS weight FROM jsonb_array_elements(choice.routes) e WHERE e ->> 'uid' = s.uid LIMIT 1) r ON true
+     ${more}
+     WHERE CASE WHEN choice.routes IS NULL THEN s.tier = 1 ELSE r.weight IS NOT NULL END
+     ORDER BY s.place`;
+}
+
+/** Ids of the servers that a campaign's mail goes through, without those that only stand in. */
+export function chosenServerIds(question: RouteQuestion): Sql {
+  return sql`SELECT t.id FROM (${routedServers(sql`s.id`, question)}) t WHERE t.weight IS NOT NULL OR t.place = 1`;
+}
+
+/** The servers `s` among these uids that the customer may ever name in a choice, whether they are active or not. */
+export function nameableServers(columns: Sql, customerId: Sql, uids: readonly string[]): Sql {
+  return sql`SELECT ${columns} FROM sending_server s ${planOf(customerId)}
+              WHERE s.uid = ANY (${[...uids]}::text[]) AND ${isPermitted(customerId)}`;
+}
+
+function planOf(customerId: Sql): Sql {
+  return sql`
+    LEFT JOIN LATERAL (
+      SELECT p.options || u.options AS options, p.sending_servers AS plan_routes
+        FROM subscription u
+        JOIN plan p ON p.id = u.plan_id
+        JOIN customer payer ON payer.id = u.customer_id AND NOT payer.is_house
+       -- The one that allowanceOf goes by: one that ended before it was paid for never began.
+       WHERE u.customer_id = ${customerId} AND u.status <> 'pending'
+         AND (u.status <> 'ended' OR u.current_period_started_at IS NOT NULL)
+       ORDER BY (u.status = 'ended'), u.id DESC LIMIT 1) o ON true`;
+}
+
+function isPermitted(customerId: Sql): Sql {
+  return sql`((s.customer_id = ${customerId} AND (o.options IS NULL OR ${mayUseOwn}))
+           OR (s.is_system AND (o.options IS NULL OR ${isGiven})))`;
+}
+
+function orderFor(customerId: Sql): Sql {
+  return sql`s.is_development, (s.customer_id = ${customerId}) DESC,
+  coalesce(s.uid = o.options ->> 'sending_server_subaccount_uid', false) DESC, s.id`;
 }
 
 const mayUseOwn = sql`o.options ->> 'sending_server_option' = 'own'
@@ -40,9 +85,25 @@ const mayUseOwn = sql`o.options ->> 'sending_server_option' = 'own'
 const isGiven = sql`coalesce(o.options ->> 'all_sending_servers', 'yes') = 'yes'
   OR s.uid = o.options ->> 'sending_server_subaccount_uid'`;
 
-/** Whether there is any server that the customer may send through now. */
-export async function hasServerToSendThrough(db: Queryable, customerId: bigint): Promise<boolean> {
-  return (await db.query(chosenServer(sql`1`, sql`${customerId}::bigint`))).length > 0;
+function isNamed(routes: Sql): Sql {
+  return sql`EXISTS (SELECT 1 FROM jsonb_array_elements(${routes}) e WHERE e ->> 'uid' = p.uid)`;
+}
+
+/** Whether there is any server that the customer, or this campaign of its, may be sent through now. */
+export async function hasServerToSendThrough(
+  db: Queryable,
+  customerId: bigint,
+  campaignId: bigint | null = null,
+): Promise<boolean> {
+  return (await db.query(routedServers(sql`1`, routeQuestion(customerId, campaignId)))).length > 0;
+}
+
+/** The question for a customer's mail; null: it is no campaign's. */
+export function routeQuestion(customerId: bigint, campaignId: bigint | null): RouteQuestion {
+  return {
+    customerId: sql`${customerId}::bigint`,
+    campaignRoutes: sql`(SELECT g.sending_servers FROM campaign g WHERE g.customer_id = ${customerId}::bigint AND g.id = ${campaignId}::bigint)`,
+  };
 }
 
 /**

@@ -1,6 +1,7 @@
 /**
  * One live driver per sending server and process, shared by all jobs; and the permits that keep the number of
- * messages in flight at what the driver can take. A server whose settings changed gets a new driver.
+ * messages in flight at what the driver can take. A server whose settings changed gets a new driver; what is known of
+ * its health stays.
  */
 import { hostname } from 'node:os';
 import { sql } from '../../db/database.ts';
@@ -8,11 +9,15 @@ import type { Hooks, SendingDriver } from '../../plugin-api/index.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { addressGuard } from '../../lib/public-address.ts';
 import type { Context } from '../context.ts';
-import { chosenServer } from './choose-server.ts';
+import { routedServers, routeQuestion } from './choose-server.ts';
 import { FairPermits } from './fair-permits.ts';
+import { parseDomainLimits } from './routing/domain-limits.ts';
+import { createMailboxGroups, type ResolveMx } from './routing/mailbox-group.ts';
+import type { Pace } from './routing/paces.ts';
+import { pickServer } from './routing/pick-server.ts';
+import { ServerHealth } from './routing/server-health.ts';
 import { createSendingGate, type SendingGate } from './sending-gate.ts';
 import { parsePublicSettings, unsealSecrets } from './server-secrets.ts';
-import type { SendingQuota } from './take-quota.ts';
 
 /** What the sending loop needs to know of the server it sends through. */
 export interface SendingChannel {
@@ -27,10 +32,11 @@ export interface SendingChannel {
 
 export interface DriverPool {
   /**
-   * The channel of the server a customer sends through now (choose-server.ts); undefined: there is none,
-   * or it cannot be opened (its driver is gone, its secrets are sealed with another key), which the log says.
+   * The channel of the server that a customer's next batch goes through (choose-server.ts, pick-server.ts);
+   * undefined: there is none, or it cannot be opened (its driver is gone, its secrets are sealed with another key),
+   * which the log says. Without a campaign the customer's own choice counts.
    */
-  channelFor(ctx: Context, customerId: bigint): Promise<SendingChannel | undefined>;
+  channelFor(ctx: Context, customerId: bigint, campaignId?: bigint): Promise<SendingChannel | undefined>;
   /** Lets every driver finish and lets go of it. */
   close(): Promise<void>;
 }
@@ -47,11 +53,29 @@ interface ServerRow {
   quota_value: number | null;
   quota_base: number | null;
   quota_unit: string | null;
+  domain_limits: unknown;
+  warm_up: unknown;
+  warm_up_started_at: Date | null;
+  warm_up_stopped_at: Date | null;
+  sends_per_hour: number | null;
   version: string;
+  weight: number | null;
+  place: number;
+  restSeconds: number;
+  isTried: boolean;
+  isFull: boolean;
 }
 
 const SERVER_COLUMNS = sql`s.id, s.uid, s.name, s.type, s.settings, s.sealed_settings, s.is_system, s.connections_max,
-  s.quota_value, s.quota_base, s.quota_unit, s.updated_at::text AS version`;
+  s.quota_value, s.quota_base, s.quota_unit, s.domain_limits, s.warm_up, s.warm_up_started_at, s.warm_up_stopped_at,
+  s.updated_at::text AS version,
+  coalesce(greatest(0, extract(epoch FROM h.open_until - clock_timestamp())), 0)::float8 AS "restSeconds",
+  coalesce(h.state = 'half-open' AND h.prober_until > clock_timestamp(), false) AS "isTried",
+  s.warm_up IS NOT NULL AND (s.warm_up_stopped_at IS NOT NULL OR coalesce(d.taken >= hot.warm_up_limit(s.warm_up, d.day), false)) AS "isFull"`;
+/** How the server stands, and what the day of its warm-up has left. */
+const STANDING = sql`
+  LEFT JOIN hot.server_health h ON h.server_id = s.id AND h.mailbox_group = ''
+  LEFT JOIN hot.warm_up_day d ON s.warm_up IS NOT NULL AND d.server_id = s.id AND d.day = hot.warm_up_day_no(s.warm_up_started_at)`;
 
 /** RFC 5321 4.5.3.2.6: the answer to the final dot may take ten minutes. */
 const REPLY_TIMEOUT_MS = 600_000;
@@ -68,18 +92,43 @@ const SECONDS_PER_UNIT = new Map([
   ['month', 2_592_000],
 ]);
 
+/** What a pool may be told besides its drivers. */
+export interface DriverPoolOptions {
+  /** Whom a domain's mail is kept with is asked here, while a provider is held back; absent: known domains only. */
+  readonly resolveMx?: ResolveMx | undefined;
+}
+
+/** Customers whose pace is remembered; more are asked for again. */
+const CUSTOMERS_MAX = 10_000;
+
 /** A pool with nothing connected. */
-export function createDriverPool(hooks: Hooks): DriverPool {
+export function createDriverPool(hooks: Hooks, { resolveMx }: DriverPoolOptions = {}): DriverPool {
   const channels = new Map<bigint, { version: string; channel: SendingChannel }>();
+  const health = new Map<bigint, ServerHealth>();
+  const groups = createMailboxGroups(resolveMx);
+  const sendsPerHour = new Map<bigint, number>();
   const complain = createComplaints();
+  let last: Pick<Context, 'database' | 'log'> | undefined;
+  const gateOf = (server: ServerRow): SendingGate => {
+    const known = health.get(server.id) ?? new ServerHealth(server.id);
+    health.set(server.id, known);
+    return createSendingGate(
+      { ...pacedServer(server), paceOfCustomer: (customerId) => sendsPerHour.get(customerId) },
+      { health: known, groups },
+    );
+  };
   return {
-    async channelFor(ctx, customerId) {
-      const server = await chooseServer(ctx, customerId);
+    async channelFor(ctx, customerId, campaignId) {
+      last = ctx;
+      const server = await chooseServer(ctx, customerId, campaignId);
       if (!server) return complain(ctx, customerId, 'There is no active sending server.');
+      if (sendsPerHour.size > CUSTOMERS_MAX) sendsPerHour.clear();
+      if (server.sends_per_hour === null) sendsPerHour.delete(customerId);
+      else sendsPerHour.set(customerId, server.sends_per_hour);
       const known = channels.get(server.id);
       if (known?.version === server.version) return known.channel;
       try {
-        const channel = openChannel(ctx, hooks, server);
+        const channel = openChannel(ctx, hooks, { server, gate: gateOf(server) });
         channels.set(server.id, { version: server.version, channel });
         // Messages under way on the old one are finished there.
         known?.channel.driver
@@ -94,6 +143,8 @@ export function createDriverPool(hooks: Hooks): DriverPool {
       const open = [...channels.values()];
       channels.clear();
       await Promise.all(open.map(({ channel }) => channel.driver.close()));
+      const { database, log } = last ?? {};
+      if (database && log) await Promise.all([...health.values()].map((one) => one.close(database, log)));
     },
   };
 }
@@ -108,15 +159,24 @@ function createComplaints(): (ctx: Context, customerId: bigint, message: string)
   };
 }
 
-async function chooseServer(ctx: Context, customerId: bigint): Promise<ServerRow | undefined> {
+async function chooseServer(
+  ctx: Context,
+  customerId: bigint,
+  campaignId: bigint | undefined,
+): Promise<ServerRow | undefined> {
+  const columns = sql`${SERVER_COLUMNS}, (SELECT w.sends_per_hour FROM customer w WHERE w.id = ${customerId}::bigint) AS sends_per_hour`;
   const rows = await ctx.db.query<ServerRow & Record<string, unknown>>(
-    chosenServer(SERVER_COLUMNS, sql`${customerId}::bigint`),
+    routedServers(columns, routeQuestion(customerId, campaignId ?? null), STANDING),
     'sending.choose-server',
   );
-  return rows[0];
+  return pickServer(rows, Math.random());
 }
 
-function openChannel(ctx: Context, hooks: Hooks, server: ServerRow): SendingChannel {
+function openChannel(
+  ctx: Context,
+  hooks: Hooks,
+  { server, gate }: { server: ServerRow; gate: SendingGate },
+): SendingChannel {
   const registration = hooks.collect('register_sending_server_driver').find((entry) => entry.type === server.type);
   if (!registration) throw new Error(`No plugin provides the driver "${server.type}" of sending server ${server.uid}.`);
   const secrets = unsealSecrets(ctx.installation.secret, server.uid, server.sealed_settings);
@@ -126,6 +186,7 @@ function openChannel(ctx: Context, hooks: Hooks, server: ServerRow): SendingChan
       connectionsMax: server.connections_max,
       clientName: clientName(ctx.installation.baseUrl),
       replyTimeoutMs: REPLY_TIMEOUT_MS,
+      postForm: formPoster(ctx),
       // A customer's server must still be at a public address when it is connected to (decision D44).
       ...(server.is_system ? {} : { lookup: addressGuard(ctx.installation.outboundAllowHosts).lookup }),
     },
@@ -136,12 +197,26 @@ function openChannel(ctx: Context, hooks: Hooks, server: ServerRow): SendingChan
     serverName: server.name,
     driver,
     permits: new FairPermits(driver.capacity),
-    gate: createSendingGate({ serverId: server.id, quota: quotaOf(server) }),
+    gate,
     turns: new Turns(),
   };
 }
 
-function quotaOf({ quota_value, quota_base, quota_unit }: ServerRow): SendingQuota | null {
+/** The paces of a server's row. */
+function pacedServer(server: ServerRow) {
+  const { id, warm_up, warm_up_started_at, warm_up_stopped_at } = server;
+  return {
+    serverId: id,
+    quota: quotaOf(server),
+    domainLimits: parseDomainLimits(server.domain_limits),
+    warmUp:
+      warm_up !== null && warm_up_started_at !== null
+        ? { serverId: id, schedule: warm_up, startedAt: warm_up_started_at, isStopped: warm_up_stopped_at !== null }
+        : undefined,
+  };
+}
+
+function quotaOf({ quota_value, quota_base, quota_unit }: ServerRow): Pace | null {
   if (quota_value === null || quota_value < 0) return null;
   return {
     value: quota_value,

@@ -5,32 +5,25 @@
  */
 import type { SendingError } from '../../plugin-api/index.ts';
 import type { Context } from '../context.ts';
-import { quotaWaitSeconds, takeQuota, type SendingQuota } from './take-quota.ts';
-import { Trouble } from './trouble.ts';
-
-/** Somebody who waits for a place; `domain` is the part of the address behind the @, as it stands there. */
-export interface GateGuest {
-  readonly domain: string;
-}
-
-/** Why nobody goes for a while: a pace is reached, or the server cannot be used. */
-export interface GateStop {
-  readonly reason: 'paced' | 'unavailable';
-  readonly waitSeconds: number;
-}
+import { restsAtOnce, verdictOn } from './routing/health-rules.ts';
+import { Line } from './routing/line.ts';
+import type { MailboxGroups } from './routing/mailbox-group.ts';
+import { Pacing, type PacedServer } from './routing/pacing.ts';
+import { WHOLE_SERVER, type ServerHealth } from './routing/server-health.ts';
+import type { GateGuest, GateStop, Held } from './routing/waiting.ts';
 
 /** Each guest is in `go`, in `later`, or behind a `stop`: whoever is in neither list stays with the loop, which ends. */
 export interface Admission<Guest> {
   /** They have a place each, given back by `ended` or, unused, by `withdraw`. */
   readonly go: readonly Guest[];
   /** They go back into the ledger until then; `reason` is for its reader. */
-  readonly later: readonly { readonly guest: Guest; readonly delaySeconds: number; readonly reason: string }[];
+  readonly later: readonly Held<Guest>[];
   readonly stop: GateStop | undefined;
 }
 
 export interface SendingGate {
   /** What is known to hold everybody back, before anybody is leased. Takes nothing. */
-  obstacle(ctx: Context): Promise<GateStop | undefined>;
+  obstacle(ctx: Context, customerId: bigint): Promise<GateStop | undefined>;
   /** Takes places for as many of a customer's guests as may go now. */
   admit<Guest extends GateGuest>(ctx: Context, customerId: bigint, guests: readonly Guest[]): Promise<Admission<Guest>>;
   /**
@@ -42,30 +35,127 @@ export interface SendingGate {
   withdraw(guests: readonly GateGuest[]): void;
 }
 
-/** The gate of one process for one server: its pace by the database, its troubles by what this process sees. */
-export function createSendingGate(server: { serverId: bigint; quota: SendingQuota | null }): SendingGate {
-  const trouble = new Trouble();
-  const { serverId, quota } = server;
+/** What a gate keeps when its server's settings change: who rests goes on resting. */
+export interface GateMemory {
+  readonly health: ServerHealth;
+  readonly groups: MailboxGroups;
+}
+
+/** Whoever is turned away while another tries comes again soon: a try takes moments. */
+const PROBE_WAIT_SECONDS = 1;
+const HEALTH_REASON = 'held back: the provider asked to wait';
+
+/** The gate of one process for one server. */
+export function createSendingGate(server: PacedServer, memory: GateMemory): SendingGate {
+  const { health, groups } = memory;
+  const pacing = new Pacing(server);
+  const line = new Line();
+  /** Guests on their way to groups that are not well; the others are not counted. */
+  const trying = new Map<GateGuest, readonly string[]>();
+
+  const release = (guest: GateGuest): void => {
+    for (const group of trying.get(guest) ?? []) health.trying(group, -1);
+    trying.delete(guest);
+  };
   return {
-    async obstacle(ctx) {
-      const troubleSeconds = trouble.remainingSeconds();
-      if (troubleSeconds > 0) return { reason: 'unavailable', waitSeconds: troubleSeconds };
-      const waitSeconds = quota ? await quotaWaitSeconds(ctx.db, { serverId, quota }) : 0;
-      return waitSeconds > 0 ? { reason: 'paced', waitSeconds } : undefined;
+    async obstacle(ctx, customerId) {
+      await health.refresh(ctx.database, ctx.log, [WHOLE_SERVER]);
+      return serverStop(health) ?? pacing.obstacle(ctx.db, customerId);
     },
-    async admit(ctx, _customerId, guests) {
-      if (quota === null) return { go: guests, later: [], stop: undefined };
-      const { granted, waitSeconds } = await takeQuota(ctx.db, { serverId, quota }, guests.length);
-      const stop = granted < guests.length ? ({ reason: 'paced', waitSeconds } as const) : undefined;
-      return { go: guests.slice(0, granted), later: [], stop };
+
+    async admit(ctx, customerId, guests) {
+      await health.refresh(ctx.database, ctx.log, [WHOLE_SERVER]);
+      if (!health.isWell || pacing.isByGroup) await meet(ctx, memory, guests);
+      const healthy = byHealth(memory, line, guests);
+      const paced = await pacing.take(ctx.db, { customerId, guests: healthy.go, groupOf: groups.groupOf, line });
+      for (const guest of healthy.tried) {
+        const unwell = [WHOLE_SERVER, groups.groupOf(guest.domain)].filter(
+          (group) => health.standing(group).slots < Infinity,
+        );
+        if (!paced.go.includes(guest) || unwell.length === 0) continue;
+        trying.set(guest, unwell);
+        for (const group of unwell) health.trying(group, 1);
+      }
+      return { go: paced.go, later: [...healthy.later, ...paced.later], stop: paced.stop ?? healthy.stop };
     },
-    ended(_ctx, _guest, error) {
-      if (error === undefined) trouble.clear();
-      if (error?.kind !== 'unavailable') return undefined;
-      return { reason: 'unavailable', waitSeconds: trouble.note() };
+
+    ended(ctx, guest, error) {
+      release(guest);
+      const { server: ofServer, mailboxes, isHardBounce } = verdictOn(error);
+      const group = groups.groupOf(guest.domain);
+      let stop: GateStop | undefined;
+      if (ofServer === 'well') health.taken(WHOLE_SERVER);
+      else if (ofServer) {
+        health.trouble(WHOLE_SERVER, ofServer);
+        if (restsAtOnce(ofServer)) stop = serverStop(health);
+      }
+      if (mailboxes === 'well') health.taken(group);
+      else if (mailboxes) health.trouble(group, mailboxes);
+      health.tell(ctx.database, ctx.log);
+      if (error?.kind === 'unavailable') pacing.giveBack([guest], groups.groupOf);
+      pacing.ended(ctx, { isSent: error === undefined, isHardBounce });
+      // A message that the server would not even look at stops a loop, whoever is to blame: the next one asks again.
+      return (
+        stop ??
+        (error?.kind === 'unavailable' && ofServer
+          ? { reason: 'unavailable', waitSeconds: PROBE_WAIT_SECONDS }
+          : undefined)
+      );
     },
-    withdraw() {
-      // A token of a pace that was not used is lost: the pace is a little lower for a moment, never higher.
+
+    withdraw(guests) {
+      for (const guest of guests) release(guest);
+      pacing.giveBack(guests, groups.groupOf);
     },
   };
+}
+
+/** Learns whose mail it is, where that matters, and how those stand. */
+async function meet(ctx: Context, { health, groups }: GateMemory, guests: readonly GateGuest[]): Promise<void> {
+  const domains = new Set(guests.map(({ domain }) => domain));
+  await groups.learn(domains);
+  const wanted = new Set([WHOLE_SERVER, ...[...domains].map((domain) => groups.groupOf(domain))]);
+  await health.refresh(ctx.database, ctx.log, wanted);
+}
+
+function serverStop(health: ServerHealth): GateStop | undefined {
+  const { restSeconds, slots } = health.standing(WHOLE_SERVER);
+  if (restSeconds > 0) return { reason: 'unavailable', waitSeconds: restSeconds };
+  return slots > 0 ? undefined : { reason: 'unavailable', waitSeconds: PROBE_WAIT_SECONDS };
+}
+
+interface Healthy<Guest> extends Admission<Guest> {
+  /** Those of `go` that go to somebody who is tried again. */
+  readonly tried: readonly Guest[];
+}
+
+/** Who may go as far as health is concerned. */
+function byHealth<Guest extends GateGuest>(
+  { health, groups }: GateMemory,
+  line: Line,
+  guests: readonly Guest[],
+): Healthy<Guest> {
+  if (health.isWell) return { go: guests, later: [], stop: undefined, tried: [] };
+  const stop = serverStop(health);
+  if (stop) return { go: [], later: [], stop, tried: [] };
+  let places = health.standing(WHOLE_SERVER).slots;
+  const free = new Map<string, number>();
+  const go: Guest[] = [];
+  const later: Held<Guest>[] = [];
+  const tried: Guest[] = [];
+  for (const guest of guests) {
+    const group = groups.groupOf(guest.domain);
+    const { restSeconds, slots } = health.standing(group);
+    const left = free.get(group) ?? slots;
+    if (restSeconds > 0 || left === 0) {
+      later.push({ guest, delaySeconds: line.place(group, restSeconds), reason: HEALTH_REASON });
+    } else if (places > 0) {
+      places -= 1;
+      free.set(group, left - 1);
+      go.push(guest);
+      if (slots < Infinity || health.standing(WHOLE_SERVER).slots < Infinity) tried.push(guest);
+    }
+  }
+  const isFull = go.length + later.length < guests.length;
+  return { go, later, tried, stop: isFull ? { reason: 'unavailable', waitSeconds: PROBE_WAIT_SECONDS } : undefined };
 }

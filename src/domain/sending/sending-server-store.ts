@@ -1,7 +1,7 @@
 /** Writes of sending servers, and the reads that the verbs need. */
 import { join, sql, type Queryable, type Sql } from '../../db/database.ts';
 import type { DriverSettings } from '../../plugin-api/index.ts';
-import { chosenServer } from './choose-server.ts';
+import { chosenServerIds } from './choose-server.ts';
 import type { QuotaColumns, SendingServer } from './sending-server.ts';
 
 const COLUMNS = sql`customer_id AS "customerId", id, uid, name, type, is_system AS "isSystem", status`;
@@ -107,6 +107,6 @@ export async function campaignsThrough(
       FROM campaign c
      WHERE c.status IN ('scheduled', 'queued', 'sending', 'paused')
        AND (c.customer_id = ${server.customerId} OR ${server.isSystem})
-       AND ${server.id} = (${chosenServer(sql`s.id`, sql`c.customer_id`)})
+       AND ${server.id} IN (${chosenServerIds({ customerId: sql`c.customer_id`, campaignRoutes: sql`c.sending_servers` })})
      ORDER BY "isOwn" DESC, c.id LIMIT ${max}`);
 }

@@ -1,0 +1,24 @@
+/**
+ * Lines of those who wait: the rows of a group that is held back come again one after the other. Were they all to come
+ * when the first one may go, every batch of a campaign would claim its people again and put them back again.
+ */
+
+/** Nobody is sent further back than this, so that a group that is well again soon has everybody back. */
+const LINE_SECONDS_MAX = 600;
+/** At the end of a line that is full people spread over its last part. */
+const SPREAD = 0.5;
+
+export class Line {
+  readonly #lastAt = new Map<string, number>();
+
+  /** Seconds until the next place of the group's line, none before `soonestSeconds`; `spacingSeconds` from one to the next. */
+  place(group: string, soonestSeconds: number, spacingSeconds = 1): number {
+    const now = performance.now() / 1_000;
+    const soonest = now + Math.max(soonestSeconds, spacingSeconds);
+    const next = Math.max(soonest, (this.#lastAt.get(group) ?? 0) + spacingSeconds);
+    const last = soonest + LINE_SECONDS_MAX;
+    if (next > last) return last - now - Math.random() * SPREAD * LINE_SECONDS_MAX;
+    this.#lastAt.set(group, next);
+    return next - now;
+  }
+}

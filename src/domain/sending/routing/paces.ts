@@ -1,0 +1,109 @@
+/**
+ * Paces: token buckets in the database, shared by all workers and refilled by its clock; of a server, of a customer, of
+ * a provider behind a server, and the day of a warm-up. A window of messages takes from all of them in one statement,
+ * and gives back what an earlier one did not use. Nobody sleeps on a pace: whoever finds it used up comes again.
+ */
+import { sql, type Queryable } from '../../../db/database.ts';
+import { assert } from '../../../lib/errors.ts';
+
+/** At most `value` messages in `periodSeconds`. */
+export interface Pace {
+  readonly value: number;
+  readonly periodSeconds: number;
+}
+
+export interface Bucket {
+  readonly key: string;
+  readonly pace: Pace;
+  /** Seconds' worth of messages that may go at once after a pause; at least one message. */
+  readonly burstSeconds: number;
+  /** Holds for all messages of the window together, not for one class of them. */
+  readonly isOuter: boolean;
+}
+
+export interface WarmUpState {
+  readonly serverId: bigint;
+  readonly schedule: unknown;
+  readonly startedAt: Date;
+}
+
+export interface PaceQuestion {
+  readonly buckets: readonly Bucket[];
+  /** Messages by class; `bucket` is the class's own, by its place among the buckets. */
+  readonly classes: readonly { readonly wanted: number; readonly bucket: number | undefined }[];
+  readonly warmUp: WarmUpState | undefined;
+  /** Taken before and not used, by key of the bucket; of the warm-up's day in all. */
+  readonly returned: ReadonlyMap<string, number>;
+  readonly dayReturned: number;
+}
+
+export interface PaceAnswer {
+  readonly granted: readonly number[];
+  /** What each class's own bucket would have given. */
+  readonly classRoom: readonly number[];
+  /** The outer bucket or the day that gave no more; null: all that the classes allow was granted. */
+  readonly stoppedBy: number | null;
+  /** Seconds until it gives one more. */
+  readonly waitSeconds: number;
+}
+
+/** Takes as much as there is. */
+export async function takePaces(db: Queryable, question: PaceQuestion): Promise<PaceAnswer> {
+  const { buckets, classes, warmUp, returned, dayReturned } = question;
+  const [row] = await db.query<PaceAnswer & Record<string, unknown>>(
+    sql`SELECT granted, class_room AS "classRoom", stopped_by AS "stoppedBy", wait_seconds AS "waitSeconds"
+          FROM hot.take_paces(${buckets.map(({ key }) => key)}::text[], ${buckets.map(capacityOf)}::float8[],
+            ${buckets.map(({ pace }) => perSecond(pace))}::float8[], ${buckets.map(({ isOuter }) => isOuter)}::boolean[],
+            ${buckets.map(({ key }) => returned.get(key) ?? 0)}::int[],
+            ${classes.map(({ wanted }) => wanted)}::int[], ${classes.map(({ bucket }) => (bucket === undefined ? 0 : bucket + 1))}::int[],
+            ${warmUp?.serverId ?? null}::bigint, ${warmUp ? JSON.stringify(warmUp.schedule) : null}::jsonb,
+            ${warmUp?.startedAt ?? null}::timestamptz, ${dayReturned}::int)`,
+    'sending.take-paces',
+  );
+  assert(row, 'a pace always answers');
+  return row;
+}
+
+/** Messages a second. */
+export function perSecond({ value, periodSeconds }: Pace): number {
+  return value / periodSeconds;
+}
+
+function capacityOf({ pace, burstSeconds }: Bucket): number {
+  return Math.min(pace.value, Math.max(1, perSecond(pace) * burstSeconds));
+}
+
+/**
+ * Seconds until there may be something to take from each of the outer buckets and the warm-up's day: 0 now. Takes
+ * nothing.
+ */
+export async function paceWaitSeconds(
+  db: Queryable,
+  { buckets, warmUp }: Pick<PaceQuestion, 'buckets' | 'warmUp'>,
+): Promise<number> {
+  const outer = buckets.filter(({ isOuter }) => isOuter);
+  const [row] = await db.query<{ wait: number | null }>(
+    sql`SELECT greatest(
+          (SELECT max(greatest(1, 1 / b.rate)) FROM unnest(${outer.map(({ key }) => key)}::text[], ${outer.map(({ pace }) => perSecond(pace))}::float8[]) AS b(key, rate)
+             JOIN hot.rate_bucket r ON r.key = b.key
+            WHERE r.tokens + extract(epoch FROM clock_timestamp() - r.refilled_at) * b.rate < 1),
+          (SELECT 1 + 86400 * n.day - extract(epoch FROM clock_timestamp() - ${warmUp?.startedAt ?? null}::timestamptz)
+             FROM (SELECT hot.warm_up_day_no(${warmUp?.startedAt ?? null}::timestamptz) AS day) n
+             JOIN hot.warm_up_day d ON d.server_id = ${warmUp?.serverId ?? null}::bigint AND d.day = n.day
+            WHERE d.taken >= hot.warm_up_limit(${warmUp ? JSON.stringify(warmUp.schedule) : null}::jsonb, n.day)))::float8 AS wait`,
+    'sending.look-at-paces',
+  );
+  return Math.max(0, row?.wait ?? 0);
+}
+
+/** Tells how a warm-up goes; above its share of bounces it stops by itself. */
+export async function noteWarmUp(
+  db: Queryable,
+  serverId: bigint,
+  news: { sent: number; bounced: number },
+): Promise<void> {
+  await db.query(
+    sql`SELECT hot.note_warm_up(${serverId}, ${news.sent}::int, ${news.bounced}::int)::text`,
+    'sending.note-warm-up',
+  );
+}

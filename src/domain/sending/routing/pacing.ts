@@ -1,0 +1,224 @@
+/** The paces of one server as its gate sees them: which buckets a window of messages meets, and what was not used. */
+import type { Queryable } from '../../../db/database.ts';
+import { messageOf } from '../../../lib/errors.ts';
+import type { Context } from '../../context.ts';
+import { limitFinder, type DomainLimits } from './domain-limits.ts';
+import type { Line } from './line.ts';
+import {
+  noteWarmUp,
+  paceWaitSeconds,
+  takePaces,
+  type Bucket,
+  type Pace,
+  type PaceAnswer,
+  type PaceQuestion,
+  type WarmUpState,
+} from './paces.ts';
+import type { GateGuest, GateStop, Held } from './waiting.ts';
+
+export interface PacedServer {
+  readonly serverId: bigint;
+  readonly quota: Pace | null;
+  readonly domainLimits: DomainLimits;
+  readonly warmUp: (WarmUpState & { readonly isStopped: boolean }) | undefined;
+  /** Messages an hour of a customer's campaigns together; undefined: any number. */
+  paceOfCustomer(customerId: bigint): number | undefined;
+}
+
+export interface PaceRequest<Guest> {
+  readonly customerId: bigint;
+  readonly guests: readonly Guest[];
+  readonly groupOf: (domain: string) => string;
+  readonly line: Line;
+}
+
+export interface Paced<Guest> {
+  readonly go: readonly Guest[];
+  readonly later: readonly Held<Guest>[];
+  readonly stop: GateStop | undefined;
+}
+
+/** The pace of a server holds one second's worth, so that no window sees much more than the quota. */
+const SERVER_BURST_SECONDS = 1;
+/** A limit by the hour: workers come when they come, and what they miss within a minute is not lost. */
+const HOURLY_BURST_SECONDS = 60;
+const HOUR_SECONDS = 3_600;
+/** A warm-up that stopped waits for somebody; the campaign asks again now and then. */
+const STOPPED_WAIT_SECONDS = 60;
+/** Nobody is told to come back later than this: a limit may be lifted meanwhile. */
+const WAIT_SECONDS_MAX = 600;
+const NEWS_INTERVAL_MS = 250;
+const LIMIT_REASON = 'held back: hourly limit of the domain';
+
+export class Pacing {
+  readonly #server: PacedServer;
+  readonly #limitOf: ((group: string) => number | undefined) | undefined;
+  readonly #serverBuckets: readonly Bucket[];
+  readonly #news: ReturnType<typeof createWarmUpNews>;
+  /** Taken before and not used; told with the next window. */
+  #returned = new Map<string, number>();
+  #dayReturned = 0;
+
+  constructor(server: PacedServer) {
+    const { serverId, quota } = server;
+    this.#server = server;
+    this.#limitOf = limitFinder(server.domainLimits);
+    this.#news = createWarmUpNews(server);
+    this.#serverBuckets = quota
+      ? [{ key: `server:${serverId}`, pace: quota, burstSeconds: SERVER_BURST_SECONDS, isOuter: true }]
+      : [];
+  }
+
+  /** Some provider has a pace of its own. */
+  get isByGroup(): boolean {
+    return this.#limitOf !== undefined;
+  }
+
+  /** What holds everybody back. Takes nothing. */
+  async obstacle(db: Queryable, customerId: bigint): Promise<GateStop | undefined> {
+    const { warmUp } = this.#server;
+    if (warmUp?.isStopped) return { reason: 'paced', waitSeconds: STOPPED_WAIT_SECONDS };
+    const buckets = this.#outerFor(customerId);
+    if (buckets.length === 0 && !warmUp) return undefined;
+    const waitSeconds = await paceWaitSeconds(db, { buckets, warmUp });
+    return waitSeconds > 0 ? paced(waitSeconds) : undefined;
+  }
+
+  /** Takes for as many guests as the paces allow. */
+  async take<Guest extends GateGuest>(db: Queryable, request: PaceRequest<Guest>): Promise<Paced<Guest>> {
+    const { customerId, guests, groupOf, line } = request;
+    const { warmUp } = this.#server;
+    const outer = this.#outerFor(customerId);
+    if (guests.length === 0 || (outer.length === 0 && !this.#limitOf && !warmUp))
+      return { go: guests, later: [], stop: undefined };
+    const classes = classesOf(guests, (domain) => this.#limitFor(groupOf(domain)));
+    const limited = classes.flatMap(({ limit }) =>
+      limit ? [hourly(this.#groupKey(limit.group), limit.perHour, false)] : [],
+    );
+    let place = outer.length;
+    const answer = await takePaces(db, {
+      buckets: [...outer, ...limited],
+      classes: classes.map(({ limit, members }) => ({ wanted: members.length, bucket: limit ? place++ : undefined })),
+      warmUp,
+      ...this.#whatWasNotUsed(),
+    });
+    return shareOut(guests.length, classes, { answer, line });
+  }
+
+  /** They had taken from the buckets and did not go. */
+  giveBack(guests: readonly GateGuest[], groupOf: (domain: string) => string): void {
+    for (const { key } of this.#serverBuckets) add(this.#returned, key, guests.length);
+    if (this.#limitOf) for (const { domain } of guests) add(this.#returned, this.#groupKey(groupOf(domain)), 1);
+    if (this.#server.warmUp) this.#dayReturned += guests.length;
+  }
+
+  /** How one that went has ended. */
+  ended(ctx: Context, end: { isSent: boolean; isHardBounce: boolean }): void {
+    if (this.#server.warmUp) this.#news(ctx, end);
+  }
+
+  #outerFor(customerId: bigint): readonly Bucket[] {
+    const perHour = this.#server.paceOfCustomer(customerId);
+    if (perHour === undefined) return this.#serverBuckets;
+    return [...this.#serverBuckets, hourly(`customer:${customerId}`, perHour, true)];
+  }
+
+  #limitFor(group: string): Limit | undefined {
+    const perHour = this.#limitOf?.(group);
+    return perHour === undefined ? undefined : { group, perHour };
+  }
+
+  #groupKey(group: string): string {
+    return `domain:${this.#server.serverId}:${group}`;
+  }
+
+  #whatWasNotUsed(): Pick<PaceQuestion, 'returned' | 'dayReturned'> {
+    const unused = { returned: this.#returned, dayReturned: this.#dayReturned };
+    this.#returned = new Map();
+    this.#dayReturned = 0;
+    return unused;
+  }
+}
+
+/** Who goes, who waits for the limit of their own provider; the others stay with the loop. */
+function shareOut<Guest extends GateGuest>(
+  total: number,
+  classes: readonly GuestClass<Guest>[],
+  { answer, line }: { answer: PaceAnswer; line: Line },
+): Paced<Guest> {
+  const go: Guest[] = [];
+  const later: Held<Guest>[] = [];
+  for (const [no, { limit, members }] of classes.entries()) {
+    const granted = answer.granted[no] ?? 0;
+    go.push(...members.slice(0, granted));
+    if (!limit) continue;
+    // Those between what was granted and what their own limit allows wait for the server.
+    for (const guest of members.slice(Math.max(granted, answer.classRoom[no] ?? 0))) {
+      const delaySeconds = line.place(limit.group, 0, HOUR_SECONDS / limit.perHour);
+      later.push({ guest, delaySeconds, reason: LIMIT_REASON });
+    }
+  }
+  const isStopped = answer.stoppedBy !== null && go.length + later.length < total;
+  return { go, later, stop: isStopped ? paced(answer.waitSeconds) : undefined };
+}
+
+function paced(waitSeconds: number): GateStop {
+  return { reason: 'paced', waitSeconds: Math.min(Math.max(1, waitSeconds), WAIT_SECONDS_MAX) };
+}
+
+function hourly(key: string, perHour: number, isOuter: boolean): Bucket {
+  return { key, pace: { value: perHour, periodSeconds: HOUR_SECONDS }, burstSeconds: HOURLY_BURST_SECONDS, isOuter };
+}
+
+function add(counts: Map<string, number>, key: string, count: number): void {
+  counts.set(key, (counts.get(key) ?? 0) + count);
+}
+
+interface Limit {
+  readonly group: string;
+  readonly perHour: number;
+}
+
+interface GuestClass<Guest> {
+  readonly limit: Limit | undefined;
+  readonly members: Guest[];
+}
+
+/** Guests by the limit they share; those without one are one class. */
+function classesOf<Guest extends GateGuest>(
+  guests: readonly Guest[],
+  limitFor: (domain: string) => Limit | undefined,
+): GuestClass<Guest>[] {
+  const classes = new Map<string, GuestClass<Guest>>();
+  for (const guest of guests) {
+    const limit = limitFor(guest.domain);
+    const key = limit?.group ?? '';
+    const found = classes.get(key) ?? { limit, members: [] };
+    classes.set(key, found);
+    found.members.push(guest);
+  }
+  return [...classes.values()];
+}
+
+/** Counts what a server in warm-up sent and what bounced, and writes it a few times a second at most. */
+function createWarmUpNews({
+  serverId,
+}: PacedServer): (ctx: Context, end: { isSent: boolean; isHardBounce: boolean }) => void {
+  let sent = 0;
+  let bounced = 0;
+  let timer: NodeJS.Timeout | undefined;
+  return ({ database, log }, end) => {
+    if (end.isSent) sent += 1;
+    if (end.isHardBounce) bounced += 1;
+    if (sent + bounced === 0) return;
+    timer ??= setTimeout(() => {
+      const told = { sent, bounced };
+      timer = undefined;
+      sent = 0;
+      bounced = 0;
+      noteWarmUp(database, serverId, told).catch((error: unknown) =>
+        log.warn('sending.warm_up_unknown', { message: messageOf(error) }),
+      );
+    }, NEWS_INTERVAL_MS).unref();
+  };
+}

@@ -1,0 +1,220 @@
+/**
+ * The health of one server and of the providers behind it, as one process sees it. The state is in the database and
+ * shared by all workers (hot.server_health); here is what was read of it last, and the news that is still to be
+ * written: a few times a second at most, and nothing at all while everything is well.
+ */
+import { sql, type Queryable } from '../../../db/database.ts';
+import { messageOf } from '../../../lib/errors.ts';
+import type { Log } from '../../../lib/log.ts';
+import { restsAtOnce, type Trouble } from './health-rules.ts';
+
+/** The name under which the server as a whole is kept. */
+export const WHOLE_SERVER = '';
+
+/** What others found out is known here so much later at most. */
+const VIEW_MS = 1_000;
+/** News is written this often at most. */
+const NEWS_INTERVAL_MS = 250;
+/** A process that tries a server again and dies is followed by another after this. */
+const PROBE_LEASE_SECONDS = 60;
+/** While its messages are on their way it stays the one that tries: renewed in time. */
+const RENEWAL_MS = 15_000;
+const MESSAGE_LENGTH_MAX = 500;
+
+/** How a group stands. */
+export interface Standing {
+  /** Seconds for which nothing may go. */
+  readonly restSeconds: number;
+  /** Places that are free; `Infinity` where nothing is wrong, 0 where another process tries. */
+  readonly slots: number;
+}
+
+const WELL: Standing = { restSeconds: 0, slots: Infinity };
+
+interface ViewRow {
+  readonly state: string;
+  readonly restUntil: number;
+  /** This process is the one that tries. */
+  readonly isMine: boolean;
+  readonly slots: number;
+}
+
+interface News {
+  taken: number;
+  troubles: number;
+  trouble: Trouble | undefined;
+}
+
+export class ServerHealth {
+  readonly #serverId: bigint;
+  readonly #viewMs: number;
+  /** Names this process where only one may try. */
+  readonly #prober = crypto.randomUUID();
+  #view = new Map<string, ViewRow>();
+  #news = new Map<string, News>();
+  #viewedAt = -Infinity;
+  #writtenAt = -Infinity;
+  #underWay: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** Messages on their way to groups that are tried again. */
+  readonly #tries = new Map<string, number>();
+
+  constructor(serverId: bigint, viewMs = VIEW_MS) {
+    this.#serverId = serverId;
+    this.#viewMs = viewMs;
+  }
+
+  /** Nothing is known to be wrong, neither with the server nor with anybody behind it. */
+  get isWell(): boolean {
+    return this.#view.size === 0;
+  }
+
+  standing(group: string): Standing {
+    const row = this.#view.get(group);
+    if (!row) return WELL;
+    const restSeconds = Math.max(0, (row.restUntil - performance.now()) / 1_000);
+    if (restSeconds > 0 || row.state === 'closed') return { restSeconds, slots: Infinity };
+    // Its rest is over since the last look: the next one says who tries.
+    const slots = row.state === 'half-open' && row.isMine ? row.slots : 0;
+    return { restSeconds: 0, slots: Math.max(0, slots - (this.#tries.get(group) ?? 0)) };
+  }
+
+  /**
+   * Reads how things stand when that is not known, or one of the groups that are wanted may be tried again. A database
+   * that is away changes nothing here.
+   */
+  async refresh(db: Queryable, log: Log, wanted: Iterable<string>): Promise<void> {
+    if (this.#underWay) await this.#underWay;
+    if (performance.now() - this.#viewedAt > this.#viewMs) await this.#sync(db, log);
+    const due = this.isWell ? [] : [...wanted].filter((group) => this.#mayBeTried(group));
+    if (due.length > 0) await this.#sync(db, log, due);
+  }
+
+  /** A group's messages were taken. */
+  taken(group: string): void {
+    // While all is well there is nothing that a success would change.
+    if (!this.#view.has(group) && !this.#news.has(group)) return;
+    this.#newsOf(group).taken += 1;
+  }
+
+  /** A group's message met trouble. */
+  trouble(group: string, trouble: Trouble): void {
+    const news = this.#newsOf(group);
+    // Several messages in flight fail together when one connection breaks: that is one trouble.
+    news.troubles = restsAtOnce(trouble) ? 1 : news.troubles + 1;
+    news.trouble = trouble;
+    if (!restsAtOnce(trouble) || this.standing(group).restSeconds > 0) return;
+    const restUntil = performance.now() + trouble.rule.restMin * 1_000;
+    this.#view.set(group, { state: 'open', restUntil, isMine: false, slots: 0 });
+  }
+
+  /** A message to a group that is not well is on its way (1), or has come to its end (-1). */
+  trying(group: string, change: 1 | -1): void {
+    const tries = (this.#tries.get(group) ?? 0) + change;
+    if (tries > 0) this.#tries.set(group, tries);
+    else this.#tries.delete(group);
+  }
+
+  /** Sees to it that news is written soon, in the background; answers at once. */
+  tell(db: Queryable, log: Log): void {
+    if (this.#timer || (this.#news.size === 0 && this.#tries.size === 0)) return;
+    const waitMs = this.#news.size > 0 ? this.#writtenAt + NEWS_INTERVAL_MS - performance.now() : RENEWAL_MS;
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined;
+        void this.#sync(db, log).then(() => this.tell(db, log));
+      },
+      Math.max(0, waitMs),
+    );
+    this.#timer.unref();
+  }
+
+  /** Writes what is still to be written; for the end of the process. */
+  async close(db: Queryable, log: Log): Promise<void> {
+    clearTimeout(this.#timer);
+    if (this.#underWay) await this.#underWay;
+    if (this.#news.size > 0) await this.#sync(db, log);
+  }
+
+  #mayBeTried(group: string): boolean {
+    const row = this.#view.get(group);
+    return row !== undefined && row.state !== 'closed' && !row.isMine && row.restUntil <= performance.now();
+  }
+
+  #newsOf(group: string): News {
+    const news = this.#news.get(group) ?? { taken: 0, troubles: 0, trouble: undefined };
+    this.#news.set(group, news);
+    return news;
+  }
+
+  #sync(db: Queryable, log: Log, due: readonly string[] = []): Promise<void> {
+    this.#underWay ??= this.#exchange(db, [...due, ...this.#tries.keys()])
+      .catch((error: unknown) => log.warn('sending.health_unknown', { message: messageOf(error) }))
+      .finally(() => {
+        this.#underWay = undefined;
+      });
+    return this.#underWay;
+  }
+
+  async #exchange(db: Queryable, wanted: readonly string[]): Promise<void> {
+    const news = this.#news;
+    this.#news = new Map();
+    this.#writtenAt = performance.now();
+    this.#viewedAt = performance.now();
+    try {
+      const rows = await db.query<ReadRow>(
+        sql`SELECT mailbox_group AS "group", state, rest_seconds AS "restSeconds", is_mine AS "isMine", slots
+              FROM hot.sync_health(${this.#serverId}, ${this.#prober}::uuid, make_interval(secs => ${PROBE_LEASE_SECONDS}),
+                                   ${toldOf(news)}::jsonb, ${[...wanted]}::text[])`,
+        'sending.sync-health',
+      );
+      this.#view = new Map(
+        rows.map(({ group, restSeconds, ...row }) => [
+          group,
+          { ...row, restUntil: performance.now() + restSeconds * 1_000 },
+        ]),
+      );
+    } catch (error) {
+      this.#keep(news);
+      throw error;
+    }
+    // What came in meanwhile is not in what was read.
+    for (const [group, { trouble }] of this.#news) if (trouble && restsAtOnce(trouble)) this.trouble(group, trouble);
+  }
+
+  /** News that could not be written is told with the next. */
+  #keep(news: Map<string, News>): void {
+    for (const [group, { taken, troubles, trouble }] of news) {
+      const now = this.#newsOf(group);
+      now.taken += taken;
+      now.troubles = Math.max(now.troubles, troubles);
+      now.trouble ??= trouble;
+    }
+  }
+}
+
+interface ReadRow {
+  readonly [column: string]: unknown;
+  readonly group: string;
+  readonly state: string;
+  readonly restSeconds: number;
+  readonly isMine: boolean;
+  readonly slots: number;
+}
+
+function toldOf(news: ReadonlyMap<string, News>): string {
+  const rows = [...news].map(([group, { taken, troubles, trouble }]) => ({
+    group,
+    taken,
+    troubles: trouble ? troubles : 0,
+    // A text of another server may hold what PostgreSQL's JSON does not.
+    message: trouble?.message.replaceAll('\0', '').slice(0, MESSAGE_LENGTH_MAX).toWellFormed() ?? null,
+    rest_min: Math.round(trouble?.rule.restMin ?? 0),
+    rest_max: Math.round(trouble?.rule.restMax ?? 0),
+    rests_early: trouble?.rule.restsEarly ?? false,
+    failures_max: trouble?.rule.failuresMax ?? 1,
+    openings_max: trouble?.rule.openingsMax ?? null,
+    slots_max: trouble?.rule.slotsMax ?? 1,
+  }));
+  return JSON.stringify(rows);
+}

@@ -1,0 +1,18 @@
+/** The words of whoever waits before a sending server's gate. */
+
+/** Somebody who waits for a place; `domain` is the part of the address behind the @, as it stands there. */
+export interface GateGuest {
+  readonly domain: string;
+}
+
+/** Why nobody goes for a while: a pace is reached, or the server cannot be used. */
+export interface GateStop {
+  readonly reason: 'paced' | 'unavailable';
+  readonly waitSeconds: number;
+}
+
+export interface Held<Guest> {
+  readonly guest: Guest;
+  readonly delaySeconds: number;
+  readonly reason: string;
+}

@@ -1,0 +1,224 @@
+/** The health of servers and providers over several processes: each has a view of its own, the state is one. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { sql } from '../../../src/db/database.ts';
+import { createMailboxGroups } from '../../../src/domain/sending/routing/mailbox-group.ts';
+import { ServerHealth } from '../../../src/domain/sending/routing/server-health.ts';
+import type { GateGuest } from '../../../src/domain/sending/routing/waiting.ts';
+import { createSendingGate, type SendingGate } from '../../../src/domain/sending/sending-gate.ts';
+import { SendingError } from '../../../src/plugin-api/index.ts';
+import { createTestContext } from '../../support/test-context.ts';
+
+const ctx = await createTestContext();
+let serverId = 100n;
+beforeEach(() => {
+  serverId += 1n;
+});
+
+const TOO_MUCH =
+  '421 4.7.28 Our system has detected an unusual rate of unsolicited mail originating from your IP address.';
+const rateLimited = () => new SendingError('unavailable', TOO_MUCH, { code: 421, enhancedStatus: '4.7.28' });
+const broken = () => new SendingError('unavailable', 'connect ECONNREFUSED');
+const mxOf: Record<string, string[]> = { 'kept-at-google.example': ['ASPMX.L.GOOGLE.COM.', 'alt1.aspmx.l.google.com'] };
+
+interface Process {
+  readonly gate: SendingGate;
+  readonly health: ServerHealth;
+}
+
+/** A process: what it knows is its own. */
+function newProcess({ quotaPerSecond = 0, domainLimits = {}, id = serverId } = {}): Process {
+  const health = new ServerHealth(id, 0);
+  const quota = quotaPerSecond > 0 ? { value: quotaPerSecond, periodSeconds: 1 } : null;
+  const server = { serverId: id, quota, domainLimits, warmUp: undefined, paceOfCustomer: () => undefined };
+  const groups = createMailboxGroups((domain) => Promise.resolve(mxOf[domain] ?? []));
+  return { gate: createSendingGate(server, { health, groups }), health };
+}
+
+/** What was found out reaches the database now instead of a moment later. */
+async function settle(...processes: Process[]): Promise<void> {
+  for (const { health } of processes) await health.close(ctx.db, ctx.log);
+}
+
+/** The rest is over: the only thing that is not waited for. */
+const endRest = () =>
+  ctx.db.execute(
+    sql`UPDATE hot.server_health SET open_until = now() - interval '1 second' WHERE server_id = ${serverId}`,
+  );
+
+async function stored(group = '') {
+  const [row] = await ctx.db.query<{ state: string; failures: number; slots: number; rest: number; backoff: number }>(
+    sql`SELECT state, failures, slots, backoff_seconds AS backoff, round(extract(epoch FROM open_until - now()))::int AS rest
+          FROM hot.server_health WHERE server_id = ${serverId} AND mailbox_group = ${group}`,
+  );
+  return row;
+}
+
+/** Ends a message that went; `at` of those that did. */
+function end(
+  { gate }: Process,
+  go: readonly GateGuest[],
+  { at = 0, error }: { at?: number; error?: SendingError } = {},
+) {
+  const guest = go[at];
+  if (!guest) throw new Error('Nobody went.');
+  return gate.ended(ctx, guest, error);
+}
+
+const guests = (domain: string, count: number): GateGuest[] => Array.from({ length: count }, () => ({ domain }));
+const admit = ({ gate }: Process, list: GateGuest[]) => gate.admit(ctx, 1n, list);
+
+describe('a provider that says 421 4.7.28', () => {
+  it('gets nothing for ten minutes, from no process and at none of its domains; others are not held', async () => {
+    const [one, other] = [newProcess(), newProcess()];
+    const first = (await admit(one, guests('gmail.com', 1))).go;
+    expect(end(one, first, { error: rateLimited() })).toBeUndefined();
+    await settle(one);
+    for (const process of [one, other]) {
+      const crowd = [
+        ...guests('GoogleMail.com', 3),
+        ...guests('kept-at-google.example', 2),
+        ...guests('example.org', 95),
+      ];
+      const { go, later, stop } = await admit(process, crowd);
+      expect(stop).toBeUndefined();
+      expect(new Set(go.map(({ domain }) => domain))).toEqual(new Set(['example.org']));
+      expect(go).toHaveLength(95);
+      expect(later).toHaveLength(5);
+      for (const { delaySeconds } of later) expect(delaySeconds).toBeGreaterThan(595);
+    }
+    expect(await stored('google')).toMatchObject({ state: 'open', backoff: 600 });
+    expect(await stored()).toBeUndefined();
+  });
+
+  it('then gets one at a time from one process, one more each round, and everything when it stays well', async () => {
+    const [one, other] = [newProcess(), newProcess()];
+    const first = (await admit(one, guests('gmail.com', 1))).go;
+    end(one, first, { error: rateLimited() });
+    await settle(one);
+    await endRest();
+    const rounds: number[] = [];
+    for (let round = 0; round < 8; round++) {
+      const { go, later } = await admit(one, guests('gmail.com', 30));
+      expect(go.length + later.length).toBe(30);
+      expect((await admit(other, guests('gmail.com', 10))).go).toHaveLength(0);
+      // They are still on their way: nobody else of this process goes either.
+      expect((await admit(one, guests('gmail.com', 5))).go).toHaveLength(0);
+      rounds.push(go.length);
+      for (const guest of go) one.gate.ended(ctx, guest, undefined);
+      await settle(one);
+    }
+    expect(rounds).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    await ctx.db.execute(sql`UPDATE hot.server_health SET slots = 20 WHERE server_id = ${serverId}`);
+    const { go } = await admit(one, guests('gmail.com', 30));
+    expect(go).toHaveLength(20);
+    for (const guest of go) one.gate.ended(ctx, guest, undefined);
+    await settle(one);
+    expect(await stored('google')).toBeUndefined();
+    expect((await admit(other, guests('gmail.com', 30))).go).toHaveLength(30);
+  });
+
+  it('and says it again when it is tried again rests twice as long, and other places take over from a process that died', async () => {
+    const [one, other] = [newProcess(), newProcess()];
+    const first = (await admit(one, guests('gmail.com', 1))).go;
+    end(one, first, { error: rateLimited() });
+    await settle(one);
+    await endRest();
+    const { go } = await admit(one, guests('gmail.com', 3));
+    expect(go).toHaveLength(1);
+    await ctx.db.execute(
+      sql`UPDATE hot.server_health SET prober_until = now() - interval '1 second' WHERE server_id = ${serverId}`,
+    );
+    const taken = await admit(other, guests('gmail.com', 3));
+    expect(taken.go).toHaveLength(1);
+    end(other, taken.go, { error: rateLimited() });
+    await settle(other);
+    expect(await stored('google')).toMatchObject({ state: 'open', backoff: 1_200, failures: 2 });
+  });
+});
+
+describe('a server that cannot be connected to', () => {
+  it('rests a little at first, opens after three in a row for all processes, and is tried by one message', async () => {
+    const [one, other] = [newProcess(), newProcess()];
+    for (const [failures, backoff, state] of [
+      [1, 1, 'closed'],
+      [2, 2, 'closed'],
+      [3, 4, 'open'],
+      [4, 8, 'open'],
+    ] as const) {
+      const { go } = await admit(one, guests('example.org', 4));
+      expect(go.length).toBe(state === 'open' && failures === 4 ? 1 : 4);
+      for (const guest of go) expect(one.gate.ended(ctx, guest, broken())).toMatchObject({ reason: 'unavailable' });
+      await settle(one);
+      expect(await stored()).toMatchObject({ failures, backoff, state });
+      if (failures === 4) expect(await other.gate.obstacle(ctx, 1n)).toMatchObject({ reason: 'unavailable' });
+      await endRest();
+    }
+    const { go, stop } = await admit(other, guests('example.org', 4));
+    expect(go).toHaveLength(1);
+    expect(stop).toMatchObject({ reason: 'unavailable' });
+    expect((await admit(one, guests('example.org', 4))).go).toHaveLength(0);
+    end(other, go);
+    await settle(other);
+    expect(await stored()).toBeUndefined();
+    expect((await admit(one, guests('example.org', 4))).go).toHaveLength(4);
+  });
+
+  it('is not in trouble for what it says about a recipient or a message, and a success ends a row of failures', async () => {
+    const one = newProcess();
+    const { go } = await admit(one, guests('example.org', 3));
+    end(one, go, {
+      at: 0,
+      error: new SendingError('refused', '550 5.1.1 no such user', { code: 550, enhancedStatus: '5.1.1' }),
+    });
+    end(one, go, {
+      at: 1,
+      error: new SendingError('deferred', '451 4.7.1 greylisted, try again', { code: 451, enhancedStatus: '4.7.1' }),
+    });
+    await settle(one);
+    expect(await stored()).toBeUndefined();
+    end(one, go, { at: 2, error: broken() });
+    await settle(one);
+    expect(await stored()).toMatchObject({ failures: 1 });
+    await endRest();
+    const again = await admit(one, guests('example.org', 1));
+    end(one, again.go);
+    await settle(one);
+    expect(await stored()).toBeUndefined();
+  });
+});
+
+describe('paces', () => {
+  it('are kept exactly by many processes at once, by server and by domain, and what is not used is given back', async () => {
+    const processes = Array.from({ length: 4 }, () =>
+      newProcess({ quotaPerSecond: 50, domainLimits: { 'gmail.com': 600, '*': 6_000 } }),
+    );
+    const crowd = [...guests('gmail.com', 20), ...guests('example.org', 20)];
+    const startedAt = performance.now();
+    const answers = await Promise.all(processes.map((process) => admit(process, crowd)));
+    const seconds = (performance.now() - startedAt) / 1_000;
+    const went = answers.flatMap(({ go }) => go);
+    // A minute's worth of 600 an hour is 10; the server's second has 50, of which others take the rest.
+    expect(went.filter(({ domain }) => domain === 'gmail.com')).toHaveLength(10);
+    expect(went.length).toBeGreaterThanOrEqual(50);
+    expect(went.length).toBeLessThanOrEqual(50 + 50 * seconds);
+    const held = answers.flatMap(({ later }) => later);
+    expect(held.every(({ guest }) => guest.domain === 'gmail.com')).toBe(true);
+    expect(answers.some(({ stop }) => stop?.reason === 'paced')).toBe(true);
+    const process = processes[0] ?? newProcess();
+    process.gate.withdraw(went.filter(({ domain }) => domain === 'gmail.com').slice(0, 4));
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    const again = await admit(process, guests('gmail.com', 20));
+    expect(again.go).toHaveLength(4);
+  });
+
+  it('write nothing and ask nothing while a server is well and has none', async () => {
+    const one = newProcess();
+    await admit(one, guests('example.org', 1));
+    const before = performance.now();
+    for (let window = 0; window < 200 && performance.now() - before < 500; window++) {
+      const { go } = await admit(one, guests('example.org', 100));
+      for (const guest of go) one.gate.ended(ctx, guest, undefined);
+    }
+    expect(await ctx.db.query(sql`SELECT 1 FROM hot.server_health WHERE server_id = ${serverId}`)).toHaveLength(0);
+  });
+});
