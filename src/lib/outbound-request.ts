@@ -13,6 +13,8 @@ export interface OutboundOptions {
   /** From the look-up of the name to the last byte. */
   readonly timeoutMs: number;
   readonly bytesMax: number;
+  /** Posted as a form; absent: the address is only read. */
+  readonly form?: Readonly<Record<string, string>>;
 }
 
 export interface Outbound {
@@ -37,7 +39,7 @@ export async function openOutbound(text: string, options: OutboundOptions): Prom
   if (refusal) throw new Error(refusal);
   if (!PORTS.has(url.port) && !options.allowed.some((entry) => entry.toLowerCase() === bareHost(url)))
     throw new Error('Only the ports 80 and 443 can be asked.');
-  const answer = await ask(url, { signal, lookup: guard.lookup });
+  const answer = await ask(url, { signal, lookup: guard.lookup, ...(options.form ? { form: options.form } : {}) });
   if (answer.statusCode !== 200) {
     answer.destroy();
     const isRedirect = answer.statusCode !== undefined && answer.statusCode >= 300 && answer.statusCode < 400;
@@ -55,6 +57,18 @@ export async function openOutbound(text: string, options: OutboundOptions): Prom
     body: bounded(answer, options.bytesMax),
     close: () => void answer.destroy(),
   };
+}
+
+/** The whole answer to a posted form, as text. Throws as `openOutbound` does. */
+export async function postOutboundForm(text: string, options: OutboundOptions): Promise<string> {
+  const answer = await openOutbound(text, options);
+  try {
+    const chunks: Buffer[] = [];
+    for await (const chunk of answer.body) chunks.push(chunk);
+    return Buffer.concat(chunks).toString('utf8');
+  } finally {
+    answer.close();
+  }
 }
 
 function readUrl(text: string): URL {
@@ -77,20 +91,33 @@ async function lapsed(signal: AbortSignal): Promise<string> {
 
 function ask(
   url: URL,
-  { signal, lookup }: { signal: AbortSignal; lookup: http.RequestOptions['lookup'] },
+  {
+    signal,
+    lookup,
+    form,
+  }: Pick<OutboundOptions, 'form'> & Pick<http.RequestOptions, 'lookup'> & { signal: AbortSignal },
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const { request } = url.protocol === 'https:' ? https : http;
+    const body = form && new URLSearchParams(form).toString();
     const req = request(url, {
+      ...(body === undefined ? {} : { method: 'POST' }),
       signal,
       ...(lookup ? { lookup } : {}),
       agent: false,
       // What is packed would have to be unpacked to be counted.
-      headers: { Accept: '*/*', 'Accept-Encoding': 'identity', 'User-Agent': 'Mailwright' },
+      headers: {
+        Accept: '*/*',
+        'Accept-Encoding': 'identity',
+        'User-Agent': 'Mailwright',
+        ...(body === undefined
+          ? {}
+          : { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': Buffer.byteLength(body) }),
+      },
     });
     req.on('response', resolve);
     req.on('error', (error) => reject(new Error(signal.aborted ? TOO_SLOW : error.message)));
-    req.end();
+    req.end(body);
   });
 }
 

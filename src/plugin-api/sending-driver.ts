@@ -93,6 +93,11 @@ export interface DriverOptions {
    * host gives one for servers of customers: it fails for addresses that may not be reached.
    */
   readonly lookup?: LookupFunction | undefined;
+  /**
+   * Posts a form to an address of the web that somebody wrote into the settings, and answers the body of a 200 (at most
+   * 64 KB); throws an Error with a sentence otherwise. Only public addresses and those that the operator allows.
+   */
+  readonly postForm?: ((url: string, fields: Readonly<Record<string, string>>) => Promise<string>) | undefined;
 }
 
 export type SettingsInput = Readonly<Record<string, unknown>>;

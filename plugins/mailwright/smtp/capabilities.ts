@@ -4,7 +4,8 @@ import type { Reply } from './reply.ts';
 export interface Capabilities {
   readonly pipelining: boolean;
   readonly chunking: boolean;
-  readonly size: boolean;
+  /** Largest message in bytes (RFC 1870), 0 when it names no limit; undefined when it knows no sizes. */
+  readonly sizeMax: number | undefined;
   readonly smtputf8: boolean;
   readonly eightBitMime: boolean;
   readonly starttls: boolean;
@@ -16,7 +17,7 @@ export interface Capabilities {
 export const NO_CAPABILITIES: Capabilities = {
   pipelining: false,
   chunking: false,
-  size: false,
+  sizeMax: undefined,
   smtputf8: false,
   eightBitMime: false,
   starttls: false,
@@ -37,10 +38,17 @@ export function capabilitiesOf(ehlo: Reply): Capabilities {
   return {
     pipelining: offered.has('PIPELINING'),
     chunking: offered.has('CHUNKING'),
-    size: offered.has('SIZE'),
+    sizeMax: sizeOf(offered.get('SIZE')),
     smtputf8: offered.has('SMTPUTF8'),
     eightBitMime: offered.has('8BITMIME'),
     starttls: offered.has('STARTTLS'),
     auth: new Set(offered.get('AUTH')),
   };
+}
+
+/** Anything but a number is no limit. */
+function sizeOf(parameters: readonly string[] | undefined): number | undefined {
+  if (parameters === undefined) return undefined;
+  const size = Number(parameters[0] ?? 0);
+  return Number.isSafeInteger(size) && size > 0 ? size : 0;
 }

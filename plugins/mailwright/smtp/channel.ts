@@ -10,6 +10,12 @@ import { CLOSING } from './reply-meaning.ts';
 /** One write's share: enough to fill a socket's buffer, so that at most this much is ever between us and the kernel. */
 const WRITE_BYTES_MAX = 262_144;
 
+/**
+ * A server that takes bytes is not silent, but one that takes a few now and then would hold a message for days: after
+ * so many times the time for a reply, taking bytes counts no more.
+ */
+const PATIENCE = 3;
+
 /** No whole reply came within the time for one. */
 export class SmtpTimeoutError extends Error {}
 
@@ -30,6 +36,8 @@ export class SmtpChannel {
   #outgoing: Outgoing[] = [];
   #isFlushPlanned = false;
   #isBlocked = false;
+  /** Since when the oldest reply is awaited. */
+  #awaitedSince = 0;
   #closedBy: Error | undefined;
   #onClosed: (reason: Error) => void = () => {};
 
@@ -57,7 +65,7 @@ export class SmtpChannel {
 
   /** The next reply that nobody awaits yet is for this handler. */
   expect(handler: ReplyHandler): void {
-    if (this.#awaited.push(handler) === 1) this.#timer.refresh();
+    if (this.#awaited.push(handler) === 1) this.#startClock();
   }
 
   /** Awaits one reply; rejects when the connection is lost. For the dialogue before and after the messages. */
@@ -120,7 +128,7 @@ export class SmtpChannel {
     if (this.#closedBy) return;
     const handler = this.#awaited.shift();
     if (handler) {
-      this.#timer.refresh();
+      this.#startClock();
       return handler(reply);
     }
     const isLeaving = reply.code === CLOSING;
@@ -165,9 +173,13 @@ export class SmtpChannel {
 
   #onDrain(): void {
     this.#isBlocked = false;
-    // the server takes bytes, so it is not silent
-    this.#timer.refresh();
+    if (performance.now() - this.#awaitedSince < PATIENCE * this.#replyTimeoutMs) this.#timer.refresh();
     this.#flush();
+  }
+
+  #startClock(): void {
+    this.#awaitedSince = performance.now();
+    this.#timer.refresh();
   }
 
   #onSilence(): void {

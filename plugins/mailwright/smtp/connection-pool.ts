@@ -8,6 +8,7 @@ import {
   type OutgoingMessage,
   type SendResult,
 } from '../../../src/plugin-api/index.ts';
+import type { AccessTokens } from './access-tokens.ts';
 import type { Capabilities } from './capabilities.ts';
 import { SmtpConnection, type ConnectionEnd, type Mode } from './connection.ts';
 import { unavailable } from './reply-meaning.ts';
@@ -18,8 +19,8 @@ import type { Delivery } from './transaction.ts';
 /** After a failed opening, further ones beside a working connection wait this long, then twice as long, up to a limit. */
 const HOLD_MS = 1_000;
 const HOLD_MS_MAX = 30_000;
-/** A server that lost its step while commands were pipelined is spoken to in lockstep this long. */
-const LOCKSTEP_MS = 600_000;
+/** A server that lost its step while commands were pipelined is spoken to in lockstep this long; one without BDAT by DATA. */
+const DISTRUST_MS = 600_000;
 /** On closing, what waits here may still go out during this time; afterwards it is given back as not sent. */
 const DRAIN_MS_MAX = 5_000;
 /** On closing, what is in flight may take the time of one reply and this. */
@@ -27,6 +28,7 @@ const CLOSE_GRACE_MS = 2_000;
 
 export interface PoolOptions extends DriverOptions {
   readonly settings: SmtpSettings;
+  readonly tokens: AccessTokens;
 }
 
 export class ConnectionPool {
@@ -39,6 +41,7 @@ export class ConnectionPool {
   #failureCount = 0;
   #heldUntil = 0;
   #lockstepUntil = 0;
+  #dataUntil = 0;
   #isClosing = false;
   #closed: PromiseWithResolvers<void> | undefined;
 
@@ -131,18 +134,20 @@ export class ConnectionPool {
     };
     const mode = this.#modeFor(session.capabilities);
     this.#failureCount = 0;
-    this.#connections.add(new SmtpConnection({ session, mode, window: this.#options.settings.window, listener }));
+    const { window, messages_per_connection: messagesMax, idle_seconds: idleSeconds } = this.#options.settings;
+    this.#connections.add(new SmtpConnection({ session, mode, window, messagesMax, idleSeconds, listener }));
   }
 
   #modeFor({ pipelining, chunking }: Capabilities): Mode {
     if (!pipelining || performance.now() < this.#lockstepUntil) return 'lockstep';
-    return chunking ? 'chunked' : 'pipelined';
+    return chunking && performance.now() >= this.#dataUntil ? 'chunked' : 'pipelined';
   }
 
   #onEnd(connection: SmtpConnection, end: ConnectionEnd): void {
     this.#connections.delete(connection);
     this.#waiting.unshift(...end.returned);
-    if (end.isPipeliningSuspect) this.#lockstepUntil = performance.now() + LOCKSTEP_MS;
+    if (end.isChunkingSuspect) this.#dataUntil = performance.now() + DISTRUST_MS;
+    if (end.isPipeliningSuspect) this.#lockstepUntil = performance.now() + DISTRUST_MS;
     if (end.farewell) this.#onTrouble(end.farewell);
     else if (end.isBarren) this.#hold();
     this.#pump();

@@ -11,15 +11,15 @@ import { SendingError } from '../../../src/plugin-api/index.ts';
 import { SmtpTimeoutError, type SmtpChannel } from './channel.ts';
 import { chunkPieces, dataPieces, type Piece } from './content.ts';
 import { envelopeCommands } from './envelope.ts';
-import { BAD_SEQUENCE, CLOSING, refusalOf, unavailable } from './reply-meaning.ts';
+import { BAD_SEQUENCE, CLOSING, refusalOf, unavailable, UNKNOWN_COMMAND } from './reply-meaning.ts';
 import { SmtpProtocolError, type Reply } from './reply.ts';
 import { quit, type Session } from './session.ts';
 import { Transaction, type Delivery, type Step } from './transaction.ts';
 
 /** Servers count messages per session; many refuse somewhere above this. */
-const MESSAGES_PER_CONNECTION_MAX = 1_000;
+const MESSAGES_PER_CONNECTION = 1_000;
 /** Long enough to bridge two batches, short enough that no idle program is kept alive by it. */
-const IDLE_MS_MAX = 10_000;
+const IDLE_SECONDS = 10;
 /** After such a pause the server may have gone; the next message asks first before it sends its content. */
 const TRUST_MS = 1_000;
 /** A server that said 421 has this long to close before we do. */
@@ -36,6 +36,8 @@ export interface ConnectionEnd {
   readonly isBarren: boolean;
   /** The server and we lost each other while several commands were in flight. */
   readonly isPipeliningSuspect: boolean;
+  /** The server offered CHUNKING and does not know its command. */
+  readonly isChunkingSuspect: boolean;
 }
 
 export interface ConnectionListener {
@@ -47,6 +49,9 @@ export interface ConnectionOptions {
   readonly session: Session;
   readonly mode: Mode;
   readonly window: number;
+  /** Absent: as most servers like it. */
+  readonly messagesMax?: number | undefined;
+  readonly idleSeconds?: number | undefined;
   readonly listener: ConnectionListener;
 }
 
@@ -55,6 +60,7 @@ export class SmtpConnection {
   readonly #channel: SmtpChannel;
   readonly #mode: Mode;
   readonly #idleTimer: NodeJS.Timeout;
+  readonly #messagesMax: number;
   #transactions: Transaction[] = [];
   #startedCount = 0;
   #takenCount = 0;
@@ -69,13 +75,15 @@ export class SmtpConnection {
   #farewell: SendingError | undefined;
   #farewellTimer: NodeJS.Timeout | undefined;
   #isOutOfStep = false;
+  #isChunkingSuspect = false;
   #lastReplyAt = performance.now();
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
     this.#mode = options.mode;
     this.#channel = options.session.channel;
-    this.#idleTimer = setTimeout(() => this.#onIdle(), IDLE_MS_MAX);
+    this.#messagesMax = options.messagesMax ?? MESSAGES_PER_CONNECTION;
+    this.#idleTimer = setTimeout(() => this.#onIdle(), (options.idleSeconds ?? IDLE_SECONDS) * 1_000);
     this.#channel.onClosed((cause) => this.#onClosed(cause));
   }
 
@@ -98,7 +106,7 @@ export class SmtpConnection {
     } catch (error) {
       return delivery.fail(error instanceof SendingError ? error : unavailable(String(error)));
     }
-    if (++this.#takenCount >= MESSAGES_PER_CONNECTION_MAX) this.#isRetiring = true;
+    if (++this.#takenCount >= this.#messagesMax) this.#isRetiring = true;
     this.#advance();
   }
 
@@ -192,6 +200,7 @@ export class SmtpConnection {
   }
 
   #onRefusal(transaction: Transaction, step: Step, reply: Reply): void {
+    if (this.#isUnknownChunk(transaction, step, reply)) return this.#onUnknownChunk(transaction, reply);
     const refusal = step === 'reset' ? unavailable('The server refused RSET', reply) : refusalOf(reply);
     // a refusal of content or of a lone dot only follows from the first one
     const isFirst = transaction.failure === undefined;
@@ -200,6 +209,17 @@ export class SmtpConnection {
     this.#isOutOfStep ||= reply.code === BAD_SEQUENCE;
     this.#farewell ??= refusal;
     this.#farewellTimer ??= setTimeout(() => this.#channel.destroy(new Error(reply.text())), FAREWELL_MS_MAX);
+  }
+
+  #isUnknownChunk(transaction: Transaction, step: Step, { code }: Reply): boolean {
+    return this.#mode === 'chunked' && step === 'end' && !transaction.failure && UNKNOWN_COMMAND.has(code);
+  }
+
+  /** What follows the unknown command are lines of a message, which the server would take for commands: cut at once. */
+  #onUnknownChunk(transaction: Transaction, reply: Reply): void {
+    transaction.failure = unavailable('The server offered CHUNKING and does not know BDAT', reply);
+    this.#isChunkingSuspect = true;
+    this.#channel.destroy(transaction.failure);
   }
 
   #onNonsense(reply: Reply): void {
@@ -255,7 +275,9 @@ export class SmtpConnection {
     this.#transactions = [];
     const isPipeliningSuspect = this.#mode !== 'lockstep' && (isOurs || this.#isOutOfStep);
     const isBarren = this.#acceptedCount === 0 && !this.#isRetiring;
-    this.#options.listener.onEnd(this, { returned, farewell: this.#farewell, isBarren, isPipeliningSuspect });
+    const isChunkingSuspect = this.#isChunkingSuspect;
+    const { listener } = this.#options;
+    listener.onEnd(this, { returned, farewell: this.#farewell, isBarren, isPipeliningSuspect, isChunkingSuspect });
   }
 
   /**

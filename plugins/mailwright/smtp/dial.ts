@@ -1,6 +1,7 @@
 /** Opens the socket to a server, plain or with TLS, and turns a plain one into TLS (STARTTLS). */
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import { inWords } from './connection-faults.ts';
 import type { SmtpSettings } from './settings.ts';
 
 /** A host that is reachable at all answers a TCP or TLS handshake within this. */
@@ -36,7 +37,8 @@ export async function upgrade(socket: Socket, settings: SmtpSettings, options: D
 function tlsOptions(settings: SmtpSettings): ConnectionOptions {
   const host = bareHost(settings.host);
   return {
-    rejectUnauthorized: !settings.allow_invalid_certificate,
+    // who takes plain text as well loses nothing by a certificate that nobody vouches for (RFC 7435)
+    rejectUnauthorized: !settings.allow_invalid_certificate && settings.encryption !== 'opportunistic',
     minVersion: 'TLSv1.2',
     ...(isIP(host) === 0 ? { servername: host } : {}),
   };
@@ -60,7 +62,7 @@ function settled<Kind extends Socket>(socket: Kind, { event, timeoutMs, signal }
       // a late error of a socket that nobody listens to would end the process
       socket.on('error', () => {});
       socket.destroy();
-      reject(error);
+      reject(inWords(error));
     };
     const onEvent = () => {
       release();

@@ -23,19 +23,30 @@ export function assertEnvelope(envelope: OutgoingMessage['envelope']): void {
   }
 }
 
-/** MAIL and RCPT with the parameters that this server takes; throws `refused` when it cannot take these addresses. */
+/**
+ * MAIL and RCPT with the parameters that this server takes; throws `refused`, with the status that says so, for a message
+ * that it certainly cannot take: too large for it (RFC 1870), or in need of SMTPUTF8 (RFC 6531).
+ */
 export function envelopeCommands(message: OutgoingMessage, capabilities: Capabilities): EnvelopeCommands {
   const { from, to } = message.envelope;
-  const size = capabilities.size ? ` SIZE=${message.content.byteLength}` : '';
+  const { byteLength } = message.content;
+  const { sizeMax } = capabilities;
+  if (sizeMax !== undefined && sizeMax > 0 && byteLength > sizeMax)
+    throw notTaken(`The message has ${byteLength} bytes, and the server takes at most ${sizeMax}`, '5.3.4');
+  const size = sizeMax === undefined ? '' : ` SIZE=${byteLength}`;
+  const needsUtf8 = message.needsSmtpUtf8 || !PRINTABLE_ASCII.test(from) || !PRINTABLE_ASCII.test(to);
   return {
-    mail: `MAIL FROM:<${from}>${size}${utf8Parameters(from + to, capabilities)}\r\n`,
+    mail: `MAIL FROM:<${from}>${size}${needsUtf8 ? utf8Parameters(capabilities) : ''}\r\n`,
     rcpt: `RCPT TO:<${to}>\r\n`,
   };
 }
 
-/** RFC 6531: asked for only by addresses that need it, since not every next hop can take such a message. */
-function utf8Parameters(addresses: string, capabilities: Capabilities): string {
-  if (PRINTABLE_ASCII.test(addresses)) return '';
+/** RFC 6531: asked for only by messages that need it, since not every next hop can take such a message. */
+function utf8Parameters(capabilities: Capabilities): string {
   if (capabilities.smtputf8) return capabilities.eightBitMime ? ' BODY=8BITMIME SMTPUTF8' : ' SMTPUTF8';
-  throw new SendingError('refused', 'The server takes no addresses outside ASCII (it offers no SMTPUTF8)');
+  throw notTaken('The server takes no addresses outside ASCII (it offers no SMTPUTF8)', '5.6.7');
+}
+
+function notTaken(reason: string, enhancedStatus: string): SendingError {
+  return new SendingError('refused', reason, { enhancedStatus });
 }

@@ -6,6 +6,8 @@ import type { Reply } from './reply.ts';
 export const CLOSING = 421;
 /** Our commands and the server's state have come apart; also how some servers ask for a login. */
 export const BAD_SEQUENCE = 503;
+/** The command itself was not understood: 500 unknown, 501 its parameters, 502 not implemented, 504 parameter not implemented. */
+export const UNKNOWN_COMMAND: ReadonlySet<number> = new Set([500, 501, 502, 504]);
 
 /**
  * Permanent replies that speak of the connection or the login, never of the message or its recipient: 502 command

@@ -1,11 +1,11 @@
 /** From an address to a server that is ready for messages: greeting, EHLO, STARTTLS, login; and the parting. */
-import { createHmac } from 'node:crypto';
 import { SendingError, type DriverOptions } from '../../../src/plugin-api/index.ts';
 import { capabilitiesOf, NO_CAPABILITIES, type Capabilities } from './capabilities.ts';
 import { SmtpChannel } from './channel.ts';
 import { dial, upgrade } from './dial.ts';
+import { logIn } from './login.ts';
+import type { AccessTokens } from './access-tokens.ts';
 import { unavailable } from './reply-meaning.ts';
-import type { Reply } from './reply.ts';
 import type { SmtpSettings } from './settings.ts';
 
 /** Manners have a limit: a server that does not answer QUIT is left without an answer. */
@@ -15,6 +15,8 @@ export interface SessionOptions extends DriverOptions {
   readonly settings: SmtpSettings;
   /** Ends an opening that is under way. */
   readonly signal: AbortSignal;
+  /** Shared by all connections of a driver. */
+  readonly tokens: AccessTokens;
 }
 
 /** A connection that may be given messages. */
@@ -54,16 +56,19 @@ export async function quit(channel: SmtpChannel): Promise<void> {
 }
 
 async function converse(channel: SmtpChannel, options: SessionOptions): Promise<Capabilities> {
+  const { settings, clientName } = options;
   const greeting = await channel.reply();
   if (!greeting.isPositive) throw unavailable('The server does not take connections', greeting);
-  let capabilities = await introduce(channel, options.clientName);
-  if (options.settings.encryption === 'starttls') {
+  let capabilities = await introduce(channel, clientName);
+  let isSecure = settings.encryption === 'tls';
+  if (settings.encryption === 'starttls' || (settings.encryption === 'opportunistic' && capabilities.starttls)) {
     await startTls(channel, { options, isOffered: capabilities.starttls });
     // what was offered in plain text could have been written by anybody on the way (RFC 3207 4.2)
-    capabilities = await introduce(channel, options.clientName);
+    capabilities = await introduce(channel, clientName);
+    isSecure = true;
   }
-  if (options.settings.username !== '')
-    await logIn(channel, { settings: options.settings, offered: capabilities.auth });
+  if (settings.username !== '' && settings.auth !== 'none')
+    await logIn(channel, { settings, offered: capabilities.auth, isSecure, tokens: options.tokens });
   return capabilities;
 }
 
@@ -82,41 +87,4 @@ async function startTls(channel: SmtpChannel, tls: { options: SessionOptions; is
   const answer = await channel.request('STARTTLS');
   if (!answer.isPositive) throw unavailable('The server refused STARTTLS', answer);
   await channel.replaceSocket((plain) => upgrade(plain, settings, { timeoutMs: replyTimeoutMs, signal }));
-}
-
-async function logIn(
-  channel: SmtpChannel,
-  login: { settings: SmtpSettings; offered: ReadonlySet<string> },
-): Promise<void> {
-  const { username, password, encryption } = login.settings;
-  // in plain text a challenge is better than the password itself
-  const preferred = encryption === 'none' ? ['CRAM-MD5', 'PLAIN', 'LOGIN'] : ['PLAIN', 'LOGIN', 'CRAM-MD5'];
-  const mechanism = preferred.find((name) => login.offered.has(name));
-  if (mechanism === undefined)
-    throw unavailable('The server offers no login that this client knows (PLAIN, LOGIN, CRAM-MD5)');
-  const answer = await authenticate(channel, { mechanism, username, password });
-  if (!answer.isPositive) throw unavailable('The server refused the login', answer);
-}
-
-interface Credentials {
-  readonly mechanism: string;
-  readonly username: string;
-  readonly password: string;
-}
-
-/** RFC 4616 (PLAIN), RFC 2195 (CRAM-MD5) and the LOGIN of old clients; answers the last reply. */
-async function authenticate(channel: SmtpChannel, { mechanism, username, password }: Credentials): Promise<Reply> {
-  if (mechanism === 'PLAIN') return channel.request(`AUTH PLAIN ${base64(`\u0000${username}\u0000${password}`)}`);
-  const challenge = await channel.request(`AUTH ${mechanism}`);
-  if (challenge.code !== 334) return challenge;
-  if (mechanism === 'CRAM-MD5') {
-    const nonce = Buffer.from(challenge.lines()[0] ?? '', 'base64');
-    return channel.request(base64(`${username} ${createHmac('md5', password).update(nonce).digest('hex')}`));
-  }
-  const prompt = await channel.request(base64(username));
-  return prompt.code === 334 ? channel.request(base64(password)) : prompt;
-}
-
-function base64(text: string): string {
-  return Buffer.from(text, 'utf8').toString('base64');
 }

@@ -6,8 +6,14 @@ import type { DriverSettings, FieldErrors, SettingsCheck, SettingsInput } from '
 const CONNECTIONS_MAX = 100;
 /** More in flight on one connection gains nothing measurable, and makes a lost connection cost more. */
 const WINDOW_MAX = 100;
+/** Servers count messages per session, and many refuse somewhere above a thousand. */
+const MESSAGES_PER_CONNECTION_MAX = 100_000;
+/** Servers wait five minutes for the next command (RFC 5321 4.5.3.2.7). */
+const IDLE_SECONDS_MAX = 300;
 /** A relay without encryption, submission (RFC 6409), submission with implicit TLS (RFC 8314). */
-const DEFAULT_PORTS = { none: 25, starttls: 587, tls: 465 } as const;
+const DEFAULT_PORTS = { none: 25, opportunistic: 25, starttls: 587, tls: 465 } as const;
+/** How to log in; `auto` is the best of what the server offers. */
+const AUTH = ['auto', 'none', 'plain', 'login', 'cram-md5', 'xoauth2'] as const;
 const HOST = /^(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,252}[A-Za-z0-9_])?\.?|\[?[0-9A-Fa-f:.]{2,45}\]?)$/;
 
 const text = (label: string) =>
@@ -31,6 +37,19 @@ const flag = z
   })
   .transform((value) => value === true || value === 'true' || value === '1' || value === 'yes' || value === 1);
 
+const optionalText = (label: string) => z.preprocess(absentWhenBlank, text(label).optional());
+
+/** Tokens are longer than passwords: a JSON web token of a large directory has several thousand characters. */
+const token = (label: string) =>
+  z.preprocess(
+    absentWhenBlank,
+    z
+      .string({ error: `The ${label} must be text.` })
+      .max(10_000, { error: `The ${label} is too long.` })
+      .regex(/^[\u0021-\u007e]+$/, { error: `The ${label} must not contain blanks or line ends.` })
+      .optional(),
+  );
+
 const settingsSchema = z
   .object({
     host: z
@@ -41,13 +60,46 @@ const settingsSchema = z
     port: z.preprocess(absentWhenBlank, count('port', 65_535).optional()),
     encryption: z.preprocess(
       (value) => (absentWhenBlank(value) === undefined ? 'starttls' : value),
-      z.enum(['none', 'starttls', 'tls'], { error: 'The encryption must be none, starttls or tls.' }),
+      z.enum(['none', 'opportunistic', 'starttls', 'tls'], {
+        error: 'The encryption must be none, opportunistic, starttls or tls.',
+      }),
     ),
     username: text('username').default(''),
     password: text('password').default(''),
+    auth: z.preprocess(
+      (value) => (typeof value === 'string' ? absentWhenBlank(value.toLowerCase()) : absentWhenBlank(value)),
+      z.enum(AUTH, { error: `The auth must be one of ${AUTH.join(', ')}.` }).optional(),
+    ),
+    oauth_access_token: token('access token'),
+    oauth_refresh_token: token('refresh token'),
+    oauth_token_url: z.preprocess(
+      absentWhenBlank,
+      z
+        .url({ protocol: /^https?$/, error: 'The token url must be a web address.' })
+        .max(2_048)
+        .optional(),
+    ),
+    oauth_client_id: optionalText('client id'),
+    oauth_client_secret: token('client secret'),
     allow_invalid_certificate: flag.default(false),
     connections: z.preprocess(absentWhenBlank, count('connections', CONNECTIONS_MAX).default(5)),
     window: z.preprocess(absentWhenBlank, count('window', WINDOW_MAX).default(10)),
+    messages_per_connection: z.preprocess(
+      absentWhenBlank,
+      count('messages per connection', MESSAGES_PER_CONNECTION_MAX).optional(),
+    ),
+    idle_seconds: z.preprocess(absentWhenBlank, count('idle time', IDLE_SECONDS_MAX).optional()),
+  })
+  .superRefine((settings, refusals) => {
+    const refuse = (key: string, message: string) =>
+      refusals.addIssue({ code: 'custom', path: [key], message, input: undefined });
+    const isLogin = settings.auth !== undefined && settings.auth !== 'auto' && settings.auth !== 'none';
+    if (isLogin && settings.username === '') refuse('username', 'The username is required for this login.');
+    if (settings.auth !== 'xoauth2') return;
+    if (settings.oauth_refresh_token === undefined && settings.oauth_access_token === undefined)
+      refuse('oauth_refresh_token', 'A refresh token or an access token is required for this login.');
+    if (settings.oauth_refresh_token !== undefined && settings.oauth_token_url === undefined)
+      refuse('oauth_token_url', 'The token url is required with a refresh token.');
   })
   .transform((settings) => ({ ...settings, port: settings.port ?? DEFAULT_PORTS[settings.encryption] }));
 
@@ -57,7 +109,16 @@ export type SmtpSettings = z.output<typeof settingsSchema>;
 /** Checks what an admin wrote; every fault is named by its key. Unknown keys are dropped. */
 export function validateSettings(input: SettingsInput): SettingsCheck {
   const parsed = settingsSchema.safeParse(withoutNulls(input));
-  return parsed.success ? { ok: true, settings: parsed.data } : { ok: false, errors: fieldErrorsOf(parsed.error) };
+  if (!parsed.success) return { ok: false, errors: fieldErrorsOf(parsed.error) };
+  return { ok: true, settings: withoutGaps(parsed.data) };
+}
+
+/** What was not given is not stored: its default may become a better one. */
+function withoutGaps(settings: SmtpSettings): DriverSettings {
+  const given = Object.entries(settings).flatMap(([key, value]) =>
+    value === undefined ? [] : [[key, value] as const],
+  );
+  return Object.fromEntries(given);
 }
 
 /** Settings that passed `validateSettings`, typed; throws on others. */

@@ -7,6 +7,7 @@ import type {
   SendingDriver,
   SendResult,
 } from '../../../src/plugin-api/index.ts';
+import { AccessTokens } from './access-tokens.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { assertEnvelope } from './envelope.ts';
 import { unavailable } from './reply-meaning.ts';
@@ -27,11 +28,13 @@ class SmtpDriver implements SendingDriver {
   readonly #settings: SmtpSettings;
   readonly #options: DriverOptions;
   readonly #pool: ConnectionPool;
+  readonly #tokens: AccessTokens;
 
   constructor(settings: SmtpSettings, options: DriverOptions) {
     this.#settings = settings;
     this.#options = options;
-    this.#pool = new ConnectionPool({ ...options, settings });
+    this.#tokens = new AccessTokens(settings, options.postForm);
+    this.#pool = new ConnectionPool({ ...options, settings, tokens: this.#tokens });
     this.capacity = this.#pool.connectionsMax * settings.window;
   }
 
@@ -44,7 +47,12 @@ class SmtpDriver implements SendingDriver {
   async test(): Promise<ConnectionTest> {
     try {
       const { signal } = new AbortController();
-      const { channel } = await openSession({ ...this.#options, settings: this.#settings, signal });
+      const { channel } = await openSession({
+        ...this.#options,
+        settings: this.#settings,
+        tokens: this.#tokens,
+        signal,
+      });
       const answer = await channel.request('NOOP');
       await quit(channel);
       return answer.isPositive

@@ -11,6 +11,7 @@ import { addressGuard } from '../../lib/public-address.ts';
 import type { Context } from '../context.ts';
 import { routedServers, routeQuestion } from './choose-server.ts';
 import { FairPermits } from './fair-permits.ts';
+import { formPoster } from './form-poster.ts';
 import { parseDomainLimits } from './routing/domain-limits.ts';
 import { createMailboxGroups, type ResolveMx } from './routing/mailbox-group.ts';
 import type { Pace } from './routing/paces.ts';

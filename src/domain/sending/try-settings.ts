@@ -12,6 +12,7 @@ import type {
   SettingsInput,
 } from '../../plugin-api/index.ts';
 import type { Context } from '../context.ts';
+import { formPoster } from './form-poster.ts';
 import { connectionFailed, unknownType, wrongSettings } from './sending-server-errors.ts';
 import { settingsErrors } from './sending-server.ts';
 
@@ -40,7 +41,7 @@ export async function trySettings(ctx: Context, input: TrySettings): Promise<Tri
   if (!checked.ok) throw wrongSettings(settingsErrors(checked.errors));
   const guard = input.isSystem ? undefined : addressGuard(ctx.installation.outboundAllowHosts);
   if (guard) await checkHost(guard, checked.settings);
-  await tryConnection(driver, checked.settings, guard);
+  await tryConnection(driver, checked.settings, { guard, postForm: formPoster(ctx) });
   return divide(driver, checked.settings);
 }
 
@@ -61,13 +62,14 @@ async function checkHost(guard: AddressGuard, settings: DriverSettings): Promise
 async function tryConnection(
   driver: SendingDriverRegistration,
   settings: DriverSettings,
-  guard: AddressGuard | undefined,
+  { guard, postForm }: { guard: AddressGuard | undefined; postForm: DriverOptions['postForm'] },
 ): Promise<void> {
   const options: DriverOptions = {
     connectionsMax: 1,
     clientName: hostname(),
     replyTimeoutMs: TRY_TIMEOUT_MS,
     ...(guard ? { lookup: guard.lookup } : {}),
+    postForm,
   };
   const connection = driver.connect(settings, options);
   try {
