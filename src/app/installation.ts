@@ -19,6 +19,10 @@ export async function loadInstallation(settings: Settings, port: number, databas
     isInMaintenance: settings.MAINTENANCE === 'on',
     bounceDomain: settings.BOUNCE_DOMAIN,
     softBounces: { limit: settings.SOFT_BOUNCE_LIMIT, days: settings.SOFT_BOUNCE_DAYS },
+    dnsServers: settings.DNS_SERVERS,
+    spfTerms: settings.SPF_TERMS,
+    fromAddresses: settings.FROM_ADDRESSES,
+    mailFrom: settings.MAIL_FROM,
     paymentInstructions: settings.OFFLINE_PAYMENT_INSTRUCTIONS,
     limits: limitsOf(settings),
   };

@@ -56,6 +56,27 @@ const mailDomain = z
   )
   .transform((text) => text.toLowerCase());
 
+/** An address, with or without a port; IPv6 with a port stands in brackets. */
+const dnsServer = z.string().refine(
+  (text) => {
+    const [, bracketed, plain = text, port] = /^(?:\[([^\]]+)\]|([\d.]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
+    return z.union([z.ipv4(), z.ipv6()]).safeParse(bracketed ?? plain).success && Number(port ?? 53) <= 65_535;
+  },
+  { error: ({ input }) => `must be addresses of DNS servers, and ${JSON.stringify(input)} is none` },
+);
+const dnsServers = words.pipe(z.array(dnsServer));
+
+const spfTerms = z
+  .string()
+  .transform((text) => text.split(/\s+/).filter(Boolean))
+  .pipe(
+    z.array(
+      z.string().regex(/^(include|a|mx|ip4|ip6|exists):[\w.:/%{}-]+$/i, {
+        error: ({ input }) => `must be terms such as include:spf.example.com, and ${JSON.stringify(input)} is none`,
+      }),
+    ),
+  );
+
 const url = z
   .url({ protocol: /^https?$/, error: 'must be an address that begins with http:// or https://' })
   .transform((text) => text.replace(/\/+$/, ''));
@@ -243,6 +264,29 @@ export const settings = {
       'Soft bounces of different messages that suppress an address, unless a customer sets another number; 0: never.',
   },
   SOFT_BOUNCE_DAYS: { schema: count(1, 365), default: '30', about: 'Within how many days.' },
+  DNS_SERVERS: {
+    schema: dnsServers,
+    default: '',
+    about:
+      'DNS servers that are asked about sending domains, comma-separated, with a port where it is not 53 (`192.0.2.53`, `[2001:db8::53]:5353`). Empty: those of the system.',
+  },
+  SPF_TERMS: {
+    schema: spfTerms,
+    default: '',
+    about:
+      'SPF terms that allow the servers this installation sends through, such as `include:spf.example.com ip4:192.0.2.7`: customers are told to put them into their records. Empty: `a:` and the host of BASE_URL.',
+  },
+  FROM_ADDRESSES: {
+    schema: z.enum(['any', 'verified']),
+    default: 'any',
+    about:
+      'Whether customers may send from any address, or only from verified ones (by a link in a mail, or below a verified domain); the house may always.',
+  },
+  MAIL_FROM: {
+    schema: z.union([z.literal(''), z.email()]),
+    default: '',
+    about: 'Sender of the mails that the program itself writes. Empty: `no-reply@` and the host of BASE_URL.',
+  },
   BILLING_GRACE_DAYS: {
     schema: count(0, 365),
     default: '7',

@@ -62,6 +62,14 @@ export interface Installation {
   readonly bounceDomain?: string;
   /** Soft bounces within so many days that suppress an address; limit 0: never. */
   readonly softBounces?: { readonly limit: number; readonly days: number };
+  /** DNS servers that are asked about customers' domains; none: the system's. */
+  readonly dnsServers?: readonly string[];
+  /** SPF terms that allow this installation's servers, such as `include:spf.example.com`. */
+  readonly spfTerms?: readonly string[];
+  /** Whether campaigns need a verified sender. */
+  readonly fromAddresses?: 'any' | 'verified';
+  /** Sender of the mails that the house itself writes. */
+  readonly mailFrom?: string;
   /** What an unpaid invoice says of how to pay it. */
   readonly paymentInstructions?: string;
 }

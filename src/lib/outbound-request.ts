@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import { addressGuard } from './public-address.ts';
+import { addressGuard, type FindAddresses } from './public-address.ts';
 
 export interface OutboundOptions {
   /** Hosts and networks the operator allows besides public ones; on these any port. */
@@ -13,6 +13,10 @@ export interface OutboundOptions {
   /** From the look-up of the name to the last byte. */
   readonly timeoutMs: number;
   readonly bytesMax: number;
+  /** Ports that may be asked besides 80 and 443. */
+  readonly ports?: readonly string[];
+  /** Finds the addresses of a name; absent: as the system does. */
+  readonly find?: FindAddresses;
   /** Posted as a form; absent: the address is only read. */
   readonly form?: Readonly<Record<string, string>>;
 }
@@ -33,11 +37,12 @@ const PORTS = new Set(['', '80', '443']);
 /** Asks for `text` and answers when the headers of a 200 are there. Throws an Error whose message is for whoever chose it. */
 export async function openOutbound(text: string, options: OutboundOptions): Promise<Outbound> {
   const url = readUrl(text);
-  const guard = addressGuard(options.allowed);
+  const guard = addressGuard(options.allowed, options.find);
   const signal = AbortSignal.timeout(options.timeoutMs);
   const refusal = await Promise.race([guard.refusal(url.hostname), lapsed(signal)]);
   if (refusal) throw new Error(refusal);
-  if (!PORTS.has(url.port) && !options.allowed.some((entry) => entry.toLowerCase() === bareHost(url)))
+  const isUsualPort = PORTS.has(url.port) || options.ports?.includes(url.port) === true;
+  if (!isUsualPort && !options.allowed.some((entry) => entry.toLowerCase() === bareHost(url)))
     throw new Error('Only the ports 80 and 443 can be asked.');
   const answer = await ask(url, { signal, lookup: guard.lookup, ...(options.form ? { form: options.form } : {}) });
   if (answer.statusCode !== 200) {

@@ -24,14 +24,17 @@ export interface AddressGuard {
   readonly lookup: LookupFunction;
 }
 
+/** Finds the addresses of a host name. */
+export type FindAddresses = (host: string, options: LookupOptions) => Promise<LookupAddress[]>;
+
 /** A guard that lets through public addresses, and what the operator allows: host names, addresses, networks (CIDR). */
-export function addressGuard(allowed: readonly string[] = []): AddressGuard {
+export function addressGuard(allowed: readonly string[] = [], find: FindAddresses = resolveAll): AddressGuard {
   const names = new Set(allowed.map((entry) => entry.toLowerCase()));
   const networks = allowed.flatMap((entry) => networkOf(entry) ?? []);
   const permits = (host: string, address: string) =>
     names.has(host.toLowerCase()) || inNetworks(address, networks) || isPublicAddress(address);
   const lookup: LookupFunction = (hostname, options, callback) => {
-    resolveAll(hostname, options).then(
+    find(hostname, options).then(
       (addresses) => {
         const [first] = addresses;
         const bad = addresses.find(({ address }) => !permits(hostname, address));
@@ -46,7 +49,7 @@ export function addressGuard(allowed: readonly string[] = []): AddressGuard {
     lookup,
     async refusal(host) {
       const bare = host.replace(/^\[|\]$/g, '');
-      const addresses = await resolveAll(bare, {}).catch(() => undefined);
+      const addresses = await find(bare, {}).catch(() => undefined);
       if (!addresses || addresses.length === 0) return `The host ${host} cannot be found.`;
       // One private address among public ones is how rebinding begins.
       return addresses.every(({ address }) => permits(bare, address)) ? undefined : notAllowed(host).message;

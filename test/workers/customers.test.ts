@@ -127,10 +127,10 @@ test('a disabled customer sends nothing more; what it had under way stays paused
     ids.set(status, row?.id ?? 0n);
   }
   const sending = ids.get('sending') ?? 0n;
-  expect(await createDispatchCache().dispatchOf(db, customerId, sending)).toBeDefined();
+  expect(await createDispatchCache().dispatchOf(app.ctx, customerId, sending)).toBeDefined();
   await app.rest(`/customers/${world.customerUid}/disable`, { method: 'PATCH' });
   // Before any job ran: the sending loop asks for the customer as well.
-  expect(await createDispatchCache().dispatchOf(db, customerId, sending)).toBeUndefined();
+  expect(await createDispatchCache().dispatchOf(app.ctx, customerId, sending)).toBeUndefined();
   const now = async () => {
     const rows = await db.query<{ name: string; status: string; status_reason: string | null }>(
       sql`SELECT name, status, status_reason FROM campaign WHERE customer_id = ${customerId} AND name = ANY(${statuses}::text[])`,

@@ -47,8 +47,7 @@ CREATE TABLE "from_address" (
     "uid" TEXT NOT NULL,
     "email" TEXT NOT NULL,
     "email_key" TEXT NOT NULL,
-    "token_digest" BYTEA,
-    "token_expires_at" TIMESTAMPTZ(3),
+    "mailed_at" TIMESTAMPTZ(3),
     "verified_at" TIMESTAMPTZ(3),
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
@@ -81,4 +80,3 @@ CREATE UNIQUE INDEX sending_domain_holder ON sending_domain (name) WHERE status 
 CREATE UNIQUE INDEX sending_domain_default ON sending_domain (is_default) WHERE is_default;
 CREATE INDEX sending_domain_tracking_host ON sending_domain (tracking_host) WHERE tracking_url <> '';
 CREATE INDEX sending_domain_due ON sending_domain (next_check_at) WHERE next_check_at IS NOT NULL;
-CREATE UNIQUE INDEX from_address_token ON from_address (token_digest) WHERE token_digest IS NOT NULL;

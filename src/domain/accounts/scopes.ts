@@ -8,6 +8,8 @@ export const SCOPES = [
   'campaigns:write',
   'sending-servers:read',
   'sending-servers:write',
+  'sending-domains:read',
+  'sending-domains:write',
   'files:read',
   'files:write',
   'billing:read',

@@ -33,6 +33,7 @@ const NOUNS: Readonly<Record<CountedLimit, string>> = {
   segment_per_list_max: 'segments in a list',
   campaign_max: 'campaigns',
   sending_servers_max: 'sending servers',
+  sending_domains_max: 'sending domains',
 };
 
 const PEOPLE_LIMITS = ['subscriber_per_list_max', 'subscriber_max'] as const;

@@ -4,14 +4,15 @@
  */
 import { sql, type Queryable, type Sql, type Transaction } from '../../db/database.ts';
 
-/** The limits of a plan that count things which exist. Automations and domains join when there are any. */
+/** The limits of a plan that count things which exist. Automations join when there are any. */
 export type CountedLimit =
   | 'list_max'
   | 'subscriber_max'
   | 'subscriber_per_list_max'
   | 'segment_per_list_max'
   | 'campaign_max'
-  | 'sending_servers_max';
+  | 'sending_servers_max'
+  | 'sending_domains_max';
 
 /** What is counted: of the customer, and of one of its lists where the limit is one of a list. */
 export interface UsageKey {
@@ -50,5 +51,7 @@ function counted({ customerId, limit, listId }: UsageKey): Sql {
       return sql`SELECT count(*) FROM campaign WHERE customer_id = ${customerId}`;
     case 'sending_servers_max':
       return sql`SELECT count(*) FROM sending_server WHERE customer_id = ${customerId} AND NOT is_system`;
+    case 'sending_domains_max':
+      return sql`SELECT count(*) FROM sending_domain WHERE customer_id = ${customerId}`;
   }
 }

@@ -6,7 +6,8 @@ import { domainToASCII } from 'node:url';
 import { sql, type Queryable } from '../../db/database.ts';
 import { assert } from '../../lib/errors.ts';
 import type { CompiledMessage } from '../content/message.ts';
-import { identityFor, type SendingIdentity } from '../sending/identity.ts';
+import type { Context } from '../context.ts';
+import { identityFor, identityVersion, type SendingIdentity } from '../sending/identity.ts';
 import { compileSource, readSource } from './campaign-message.ts';
 import type { LedgerKey, UnknownPolicy } from './delivery.ts';
 
@@ -22,9 +23,12 @@ export interface Dispatch {
   readonly identity: SendingIdentity;
 }
 
+/** What is needed to load one: the installation's secret opens the keys that sign. */
+export type DispatchContext = Pick<Context, 'db' | 'installation'>;
+
 export interface DispatchCache {
   /** The campaign ready to be sent, or undefined when it is not being sent (paused, deleted, done, waiting for its plan). */
-  dispatchOf(db: Queryable, customerId: bigint, campaignId: bigint): Promise<Dispatch | undefined>;
+  dispatchOf(ctx: DispatchContext, customerId: bigint, campaignId: bigint): Promise<Dispatch | undefined>;
 }
 
 /** A compiled message holds its html several times over; more campaigns than this are rarely under way in one process. */
@@ -36,12 +40,12 @@ const CACHED_BYTES_MAX = 67_108_864;
 export function createDispatchCache(): DispatchCache {
   const cache = new Map<bigint, { version: string; dispatch: Dispatch }>();
   return {
-    async dispatchOf(db, customerId, campaignId) {
-      const head = await readHead(db, customerId, campaignId);
+    async dispatchOf(ctx, customerId, campaignId) {
+      const head = await readHead(ctx.db, customerId, campaignId);
       if (!head || head.status !== 'sending') return undefined;
       const known = cache.get(campaignId);
       if (known?.version === head.version) return known.dispatch;
-      const dispatch = await loadDispatch(db, customerId, campaignId);
+      const dispatch = await loadDispatch(ctx, customerId, campaignId);
       if (!dispatch) return undefined;
       cache.delete(campaignId);
       cache.set(campaignId, { version: head.version, dispatch });
@@ -63,7 +67,7 @@ async function readHead(db: Queryable, customerId: bigint, campaignId: bigint) {
     sql`SELECT CASE WHEN u.status <> 'active' THEN 'paused' WHEN c.waits_until > now() THEN 'waiting' ELSE c.status END AS status,
                concat(c.updated_at, l.updated_at, (
                  SELECT concat(u.id, u.updated_at, p.updated_at) FROM subscription u JOIN plan p ON p.id = u.plan_id
-                  WHERE u.customer_id = c.customer_id AND u.status <> 'pending' ORDER BY (u.status = 'ended'), u.id DESC LIMIT 1)) AS version
+                  WHERE u.customer_id = c.customer_id AND u.status <> 'pending' ORDER BY (u.status = 'ended'), u.id DESC LIMIT 1), ${identityVersion(sql`c.customer_id`)}) AS version
           FROM campaign c JOIN mail_list l ON l.customer_id = c.customer_id AND l.id = c.list_id
           JOIN customer u ON u.id = c.customer_id
          WHERE c.customer_id = ${customerId} AND c.id = ${campaignId}`,
@@ -72,7 +76,11 @@ async function readHead(db: Queryable, customerId: bigint, campaignId: bigint) {
   return rows[0];
 }
 
-async function loadDispatch(db: Queryable, customerId: bigint, campaignId: bigint): Promise<Dispatch | undefined> {
+async function loadDispatch(
+  { db, installation }: DispatchContext,
+  customerId: bigint,
+  campaignId: bigint,
+): Promise<Dispatch | undefined> {
   const key = { customerId, campaignId };
   const row = await readSource(db, key);
   if (!row) return undefined;
@@ -84,6 +92,11 @@ async function loadDispatch(db: Queryable, customerId: bigint, campaignId: bigin
     skipsFailed: row.skip_failed_messages,
     fromDomain: domainToASCII(row.from_email.slice(row.from_email.lastIndexOf('@') + 1)),
     message: await compileSource(db, { key, row, files: 'whole' }),
-    identity: await identityFor(db, { customerId, fromEmail: row.from_email, signDkim: row.sign_dkim }),
+    identity: await identityFor(db, {
+      customerId,
+      fromEmail: row.from_email,
+      signDkim: row.sign_dkim,
+      secret: installation.secret,
+    }),
   };
 }

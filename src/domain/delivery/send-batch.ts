@@ -11,10 +11,11 @@ import { faultSentence, isRunaway } from '../content/template-fault.ts';
 import type { Context } from '../context.ts';
 import { Turns, type DriverPool, type SendingChannel } from '../sending/driver-pool.ts';
 import { leaseSends, returnLease, shrinkLease, type SendLease } from '../sending/send-budget.ts';
-import { claimRecipients } from './claim-recipients.ts';
+import { claimRecipients, findRecipients } from './claim-recipients.ts';
 import { NO_SERVER_DELAY_SECONDS, RENEWALS_PER_LEASE, type LedgerRange } from './delivery.ts';
 import type { Dispatch, DispatchCache } from './dispatch.ts';
 import { openWorkIn } from './ledger-read-model.ts';
+import { holdRange } from './held-ranges.ts';
 import { recoverAmbiguous, releaseLeases, renewLeases } from './ledger-store.ts';
 import { recorderOf } from './outcome-recorder.ts';
 import { runSendingLoop, type LoopEnd } from './sending-loop.ts';
@@ -83,7 +84,7 @@ export async function sendBatch(ctx: Context, batch: Batch, worker: BatchWorker)
 }
 
 async function sendWhatIsDue(ctx: Context, batch: Batch, worker: BatchWorker): Promise<BatchEnd> {
-  const dispatch = await worker.dispatches.dispatchOf(ctx.db, batch.customerId, batch.campaignId);
+  const dispatch = await worker.dispatches.dispatchOf(ctx, batch.customerId, batch.campaignId);
   if (!dispatch) return 'not sending';
   const allowance = await allowanceOf(ctx.db, batch.customerId);
   if (allowance.source === 'ended') return { limit: 'subscription', allowance, until: null };
@@ -92,11 +93,11 @@ async function sendWhatIsDue(ctx: Context, batch: Batch, worker: BatchWorker): P
   if (!channel) return followUp(ctx, batch, range, { reason: 'unavailable', waitSeconds: NO_SERVER_DELAY_SECONDS });
   const work = { ctx, dispatch, range, channel, worker, allowance };
   // Asked before anybody is leased: to lease a batch and put it back is the dearest way to find out.
-  const end = (await channel.gate.obstacle(ctx, batch.customerId)) ?? (await workThrough(work));
+  const end = (await channel.gate.obstacle(ctx, batch.customerId)) ?? (await workAlone(work));
   if ('limit' in end) return end;
   if (end.reason === 'runaway') return { runaway: end.message };
   // Resumed in the meantime, its new jobs may have found the rows still leased here.
-  if (end.reason === 'stopped' && !(await worker.dispatches.dispatchOf(ctx.db, batch.customerId, batch.campaignId)))
+  if (end.reason === 'stopped' && !(await worker.dispatches.dispatchOf(ctx, batch.customerId, batch.campaignId)))
     return 'not sending';
   return followUp(
     ctx,
@@ -113,6 +114,17 @@ interface Work {
   readonly channel: SendingChannel;
   readonly worker: BatchWorker;
   readonly allowance: Allowance;
+}
+
+/** The job of a range that another job of this process is working on comes again later. */
+async function workAlone(work: Work): Promise<LoopEnd | PlanLimit> {
+  const letGo = holdRange(work.worker.workerId, work.range);
+  if (!letGo) return { reason: 'limited', waitSeconds: HELD_BY_OTHERS_SECONDS };
+  try {
+    return await workThrough(work);
+  } finally {
+    letGo();
+  }
 }
 
 /** Sends as much as the plan has left, and says what is in the way of the rest. */
@@ -150,11 +162,13 @@ function turnsOf(customerId: bigint): Turns {
   return turns;
 }
 
-/** Claims what is due and sends at most `sendsMax` of it. */
+/** Sends at most `sendsMax` of what is due. */
 async function sendWithin(work: Work, sendsMax: number, sliceId: SendLease['sliceId'] = null): Promise<LoopEnd> {
   const { ctx, dispatch, range, channel, worker } = work;
   const holder = { owner: worker.workerId, leaseSeconds: ctx.installation.limits.sendLeaseSeconds };
-  const claimed = await claimRecipients(ctx.db, range, { listId: dispatch.listId, holder });
+  // A slice of a budget must be able to take back what was not begun, so its rows are leased; others need not be.
+  const find = sliceId === null ? findRecipients : claimRecipients;
+  const claimed = await find(ctx.db, range, { listId: dispatch.listId, holder });
   if (claimed.length === 0) return { reason: 'finished' };
   if (sliceId !== null && claimed.length < sendsMax)
     await shrinkLease(ctx.db, range.customerId, { id: sliceId, to: claimed.length });
@@ -180,7 +194,7 @@ async function sendWithin(work: Work, sendsMax: number, sliceId: SendLease['slic
     });
   } finally {
     clearInterval(renewal);
-    await releaseLeases(ctx.db, range, holder.owner);
+    if (sliceId !== null) await releaseLeases(ctx.db, range, holder.owner);
     worker.announce(range.customerId, range.campaignId);
   }
 }

@@ -8,6 +8,8 @@ import type { Context } from '../context.ts';
 import { compileMessage } from '../content/compile-message.ts';
 import type { LinkSigner, MessageContact, MessageRecipient } from '../content/message.ts';
 import type { DriverPool } from '../sending/driver-pool.ts';
+import { identityFor } from '../sending/identity.ts';
+import { handOver } from './hand-over.ts';
 
 export interface TransactionalMessage {
   readonly customerId: bigint;
@@ -63,14 +65,14 @@ export async function sendTransactional(
     messageId: messageIdOf(message),
     links: { ...noLinks, ...message.links },
   });
-  // A permit, as for campaigns: the server's limit of messages in flight holds for everything that leaves.
-  const permits = channel.permits.of(message.customerId);
-  while (permits.tryTake(1) === 0) await permits.whenFree();
-  try {
-    await channel.driver.send(filled);
-  } finally {
-    permits.give(1);
-  }
+  const { customerId } = message;
+  const identity = await identityFor(ctx.db, {
+    customerId,
+    fromEmail: message.from.email,
+    signDkim: true,
+    secret: ctx.installation.secret,
+  });
+  await handOver(filled, { channel, customerId, identity });
 }
 
 function messageIdOf({ purpose, to, from }: TransactionalMessage): string {

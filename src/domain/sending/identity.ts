@@ -1,7 +1,11 @@
 /**
  * Whose mail it is: what a sender's domains add to each message. Asked once per campaign, process and version of it.
  */
-import type { Queryable } from '../../db/database.ts';
+import { sql, type Queryable, type Sql } from '../../db/database.ts';
+import { isVerifiedAddress } from './addresses/from-address-store.ts';
+import { domainOfAddress, type HoldingDomain } from './domains/domain-of-address.ts';
+import { openDkimKey } from './signing/dkim-keys.ts';
+import { signMessage, type DkimAlgorithm, type DkimIdentity } from './signing/sign-message.ts';
 
 export interface SendingIdentity {
   /**
@@ -13,6 +17,8 @@ export interface SendingIdentity {
   readonly returnPathDomain: string | null;
   /** Where tracked links lead, without a slash at the end; null: to the installation's own address. */
   readonly trackingBaseUrl: string | null;
+  /** The domain that signs (`d=`), for those who show it. */
+  readonly signingDomain: string | null;
 }
 
 export interface IdentityQuestion {
@@ -20,9 +26,83 @@ export interface IdentityQuestion {
   readonly fromEmail: string;
   /** Whether the campaign wants to be signed. */
   readonly signDkim: boolean;
+  /** Of the installation; opens the keys. */
+  readonly secret: string;
+}
+
+interface KeyRow {
+  readonly selector: string;
+  readonly algorithm: DkimAlgorithm;
+  readonly sealed: Buffer;
 }
 
 /** The identity that a customer's mail from this address has now. */
-export async function identityFor(_db: Queryable, _question: IdentityQuestion): Promise<SendingIdentity> {
-  return { sign: null, returnPathDomain: null, trackingBaseUrl: null };
+export async function identityFor(db: Queryable, question: IdentityQuestion): Promise<SendingIdentity> {
+  const { customerId, fromEmail, signDkim, secret } = question;
+  const holder = await domainOfAddress(db, fromEmail);
+  const own = holder?.customerId === customerId ? holder : undefined;
+  const signer = signDkim ? (own ?? (await defaultSigner(db, { customerId, fromEmail, holder }))) : undefined;
+  const keys = signer ? await signingKeys(db, signer) : [];
+  const hosts = own ? await hostsOf(db, own) : { returnPathDomain: null, trackingBaseUrl: null };
+  if (!signer || keys.length === 0) return { ...hosts, sign: null, signingDomain: null };
+  const identity: DkimIdentity = {
+    domain: signer.name,
+    keys: keys.map(({ selector, algorithm, sealed }) => ({
+      selector,
+      algorithm,
+      privateKey: openDkimKey(secret, selector, sealed),
+    })),
+  };
+  return { ...hosts, signingDomain: signer.name, sign: (content) => signMessage(content, identity, new Date()) };
+}
+
+/**
+ * What changes when an identity of the customer may have changed: for caches. As SQL for whoever reads it along with
+ * other things.
+ */
+export function identityVersion(customerId: Sql): Sql {
+  return sql`(SELECT concat(count(*), max(d.updated_at)) FROM sending_domain d WHERE d.customer_id = ${customerId}),
+             (SELECT d.updated_at FROM sending_domain d WHERE d.is_default)`;
+}
+
+/**
+ * The installation's default domain signs for those who have none. A signature of the very domain that stands in From
+ * would say that its owner wrote the message: it signs for strangers' addresses, and for addresses below it only when
+ * their reader has shown that they are his.
+ */
+async function defaultSigner(
+  db: Queryable,
+  { customerId, fromEmail, holder }: { customerId: bigint; fromEmail: string; holder: HoldingDomain | undefined },
+): Promise<HoldingDomain | undefined> {
+  const [row] = await db.query<{ customerId: bigint; id: bigint; name: string; status: 'verified' | 'failing' }>(
+    sql`SELECT customer_id AS "customerId", id, name, status FROM sending_domain
+         WHERE is_default AND status IN ('verified', 'failing') LIMIT 1`,
+    'sending.default-signer',
+  );
+  if (!row || holder?.name !== row.name) return row;
+  return (await isVerifiedAddress(db, { customerId, email: fromEmail })) ? row : undefined;
+}
+
+/** Those whose record was seen at the last look; in the time of grace, all of them. */
+async function signingKeys(db: Queryable, { customerId, id, status }: HoldingDomain): Promise<KeyRow[]> {
+  return db.query<KeyRow & Record<string, unknown>>(
+    sql`SELECT selector, algorithm, sealed_private_key AS sealed FROM dkim_key
+         WHERE customer_id = ${customerId} AND domain_id = ${id} AND status = 'active' AND sealed_private_key IS NOT NULL
+           AND (missing_since IS NULL OR ${status}::text = 'failing')
+         ORDER BY algorithm DESC, id`,
+    'sending.signing-keys',
+  );
+}
+
+async function hostsOf(
+  db: Queryable,
+  { customerId, id }: HoldingDomain,
+): Promise<Pick<SendingIdentity, 'returnPathDomain' | 'trackingBaseUrl'>> {
+  const [row] = await db.query<{ returnPathDomain: string | null; trackingBaseUrl: string | null }>(
+    sql`SELECT CASE WHEN return_path_ready THEN return_path_host END AS "returnPathDomain",
+               nullif(tracking_url, '') AS "trackingBaseUrl"
+          FROM sending_domain WHERE customer_id = ${customerId} AND id = ${id}`,
+    'sending.hosts-of-domain',
+  );
+  return row ?? { returnPathDomain: null, trackingBaseUrl: null };
 }

@@ -20,7 +20,7 @@ async function claimedWorld(recipients: number) {
   const customerId = world.ctx.viewer?.customerId ?? 0n;
   await startCampaign(world.ctx, world.campaignUid);
   await planCampaign(world.ctx, { customerId, campaignId: world.campaignId }, new AbortController().signal);
-  const dispatch = await createDispatchCache().dispatchOf(ctx.db, customerId, world.campaignId);
+  const dispatch = await createDispatchCache().dispatchOf(ctx, customerId, world.campaignId);
   if (!dispatch) throw new Error('The campaign is not being sent.');
   const holder = { owner: randomUUID(), leaseSeconds: 45 };
   const range = { ...dispatch.key, fromId: 0n, toId: 2n ** 62n };

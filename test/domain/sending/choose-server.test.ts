@@ -124,7 +124,7 @@ describe('the footer of the plan', () => {
       sql`UPDATE campaign SET status = 'sending', planned_on = '2026-11-21' WHERE customer_id = ${customerId}`,
     );
     const cache = createDispatchCache();
-    const sent = async () => (await cache.dispatchOf(ctx.db, customerId, campaignId))?.message.webView(recipient) ?? '';
+    const sent = async () => (await cache.dispatchOf(ctx, customerId, campaignId))?.message.webView(recipient) ?? '';
     expect(await sent()).toContain('By House');
     await changeOptions(ctx.db, customerId, { html_footer: '<p>By Another</p>' });
     expect(await sent()).toContain('By Another');

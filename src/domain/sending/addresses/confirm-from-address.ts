@@ -1,0 +1,25 @@
+/** What the link in the mail does: GET shows whose address it is, POST verifies it. */
+import type { Context } from '../../context.ts';
+import { findAddressById, markVerified } from './from-address-store.ts';
+import { readAddressToken, type FromAddress } from './from-address.ts';
+
+export type AddressLinkState =
+  | { readonly kind: 'unknown' | 'expired' }
+  | { readonly kind: 'open' | 'verified'; readonly address: FromAddress };
+
+/** What the link stands for now. */
+export async function readAddressLink(ctx: Context, token: string): Promise<AddressLinkState> {
+  const read = readAddressToken(ctx.installation, token);
+  const address = read && (await findAddressById(ctx.db, read));
+  if (!read || !address) return { kind: 'unknown' };
+  if (address.verifiedAt !== null) return { kind: 'verified', address };
+  return read.expiresAt <= ctx.clock.now() ? { kind: 'expired' } : { kind: 'open', address };
+}
+
+/** Verifies the address of the link, if it is still open. */
+export async function confirmFromAddress(ctx: Context, token: string): Promise<AddressLinkState> {
+  const state = await readAddressLink(ctx, token);
+  if (state.kind !== 'open') return state;
+  await markVerified(ctx.db, state.address);
+  return { kind: 'verified', address: state.address };
+}

@@ -1,0 +1,86 @@
+/** Rows of senders' addresses. */
+import { sql, type Queryable, type Sql } from '../../../db/database.ts';
+import { emailKey, isEmailAddress } from '../../../lib/text.ts';
+import type { FromAddress } from './from-address.ts';
+
+const COLUMNS = sql`customer_id AS "customerId", id, uid, email, verified_at AS "verifiedAt"`;
+
+interface AddressId {
+  readonly customerId: bigint;
+  readonly id: bigint;
+}
+
+/** Whether the customer has shown to read this address. */
+export async function isVerifiedAddress(
+  db: Queryable,
+  { customerId, email }: { customerId: bigint; email: string },
+): Promise<boolean> {
+  if (!isEmailAddress(email)) return false;
+  const rows = await db.query(
+    sql`SELECT 1 FROM from_address WHERE customer_id = ${customerId} AND email_key = ${emailKey(email)} AND verified_at IS NOT NULL`,
+    'sending.is-verified-address',
+  );
+  return rows.length > 0;
+}
+
+/** The customer's row of the address, made if there is none. */
+export async function keepAddress(
+  db: Queryable,
+  address: { customerId: bigint; uid: string; email: string },
+): Promise<FromAddress> {
+  const [row] = await db.query<FromAddress & Record<string, unknown>>(sql`
+    INSERT INTO from_address (customer_id, uid, email, email_key)
+    VALUES (${address.customerId}, ${address.uid}, ${address.email}, ${emailKey(address.email)})
+    ON CONFLICT (customer_id, email_key) DO UPDATE SET updated_at = now() RETURNING ${COLUMNS}`);
+  if (!row) throw new Error('An inserted address came back empty.');
+  return row;
+}
+
+/** Notes that a mail goes out; false: one went out within `pauseSeconds`. */
+export async function noteMail(db: Queryable, { customerId, id }: AddressId, pauseSeconds: number): Promise<boolean> {
+  const noted = await db.execute(sql`
+    UPDATE from_address SET mailed_at = now() WHERE customer_id = ${customerId} AND id = ${id}
+       AND (mailed_at IS NULL OR mailed_at < now() - make_interval(secs => ${pauseSeconds}::int))`);
+  return noted > 0;
+}
+
+/** Its addresses, and how many mails went out for them in the last hour; nobody else of the customer counts meanwhile. */
+export async function countAddresses(db: Queryable, customerId: bigint): Promise<{ total: number; mailed: number }> {
+  await db.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mailwright:from-addresses:${customerId}`}, 0))`);
+  const [row] = await db.query<{ total: number; mailed: number }>(sql`
+    SELECT count(*)::int AS total, count(*) FILTER (WHERE mailed_at > now() - interval '1 hour')::int AS mailed
+      FROM from_address WHERE customer_id = ${customerId}`);
+  return row ?? { total: 0, mailed: 0 };
+}
+
+export async function findAddress(
+  db: Queryable,
+  key: { customerId: bigint; uid: string },
+): Promise<FromAddress | undefined> {
+  return oneAddress(db, sql`customer_id = ${key.customerId} AND uid = ${key.uid}`);
+}
+
+export async function findAddressById(db: Queryable, { customerId, id }: AddressId): Promise<FromAddress | undefined> {
+  return oneAddress(db, sql`customer_id = ${customerId} AND id = ${id}`);
+}
+
+export async function addressUidExists(db: Queryable, uid: string): Promise<boolean> {
+  return (await db.query(sql`SELECT 1 FROM from_address WHERE uid = ${uid} LIMIT 1`)).length > 0;
+}
+
+export async function markVerified(db: Queryable, { customerId, id }: AddressId): Promise<void> {
+  await db.execute(sql`
+    UPDATE from_address SET verified_at = coalesce(verified_at, now()), updated_at = now()
+     WHERE customer_id = ${customerId} AND id = ${id}`);
+}
+
+export async function deleteAddressRow(db: Queryable, { customerId, id }: AddressId): Promise<void> {
+  await db.execute(sql`DELETE FROM from_address WHERE customer_id = ${customerId} AND id = ${id}`);
+}
+
+async function oneAddress(db: Queryable, where: Sql): Promise<FromAddress | undefined> {
+  const [row] = await db.query<FromAddress & Record<string, unknown>>(
+    sql`SELECT ${COLUMNS} FROM from_address WHERE ${where}`,
+  );
+  return row;
+}

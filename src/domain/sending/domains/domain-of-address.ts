@@ -1,0 +1,39 @@
+/**
+ * Whose domain an address belongs to: the nearest verified domain at or above it, of whichever customer. What decides
+ * who signs, and who may use an address as sender.
+ */
+import { sql, type Queryable } from '../../../db/database.ts';
+import { domainName } from './sending-domain.ts';
+
+export interface HoldingDomain {
+  readonly customerId: bigint;
+  readonly id: bigint;
+  readonly name: string;
+  readonly status: 'verified' | 'failing';
+}
+
+/** A name has at most 127 labels; nobody's sending domain lies deeper than this below a verified one. */
+const PARENTS_MAX = 10;
+
+/** The domain that holds the address, or undefined. */
+export async function domainOfAddress(db: Queryable, email: string): Promise<HoldingDomain | undefined> {
+  const names = namesAbove(email);
+  if (names.length === 0) return undefined;
+  const [row] = await db.query<{ customerId: bigint; id: bigint; name: string; status: 'verified' | 'failing' }>(
+    sql`SELECT customer_id AS "customerId", id, name, status FROM sending_domain
+         WHERE name = ANY(${names}::text[]) AND status IN ('verified', 'failing') ORDER BY length(name) DESC LIMIT 1`,
+    'sending.domain-of-address',
+  );
+  return row;
+}
+
+/** The domain of an address and what lies above it, down to two labels. */
+function namesAbove(email: string): string[] {
+  const name = domainName(email.slice(email.lastIndexOf('@') + 1));
+  if (name === undefined) return [];
+  const labels = name.split('.');
+  return labels
+    .slice(0, -1)
+    .map((_label, index) => labels.slice(index).join('.'))
+    .slice(0, PARENTS_MAX);
+}

@@ -1,0 +1,82 @@
+/** The DNS records of a sending domain as its owner copies them into his zone. */
+import { dkimRecord } from '../signing/dkim-keys.ts';
+import type { DomainSite } from './domain-site.ts';
+import type { PublicDkimKey, RecordKind, SendingDomain } from './sending-domain.ts';
+
+export interface DomainRecord {
+  readonly kind: RecordKind;
+  readonly type: 'TXT' | 'CNAME';
+  /** The whole name, without a dot at its end. */
+  readonly name: string;
+  readonly value: string;
+  /** The same for forms that take at most 255 characters at once (RFC 1035 3.3.14): TXT in its pieces. */
+  readonly pieces: readonly string[];
+  /** Without it nothing is signed. */
+  readonly isRequired: boolean;
+  readonly purpose: string;
+}
+
+const TXT_PIECE_MAX = 255;
+const TOKEN_HOST = '_mailwright';
+
+type Names = Pick<SendingDomain, 'name' | 'token' | 'returnPathHost' | 'trackingHost'>;
+
+/** All records of the domain with these keys, in the order in which they matter. */
+export function domainRecords(domain: Names, keys: readonly PublicDkimKey[], site: DomainSite): DomainRecord[] {
+  return [
+    txt('ownership', {
+      name: ownershipName(domain.name),
+      value: ownershipValue(domain.token),
+      purpose: 'Proves that the domain is yours.',
+    }),
+    ...keys.filter(({ status }) => status !== 'retired').map((key) => dkim(domain, key)),
+    txt('spf', {
+      name: domain.name,
+      value: `v=spf1 ${[...site.spfTerms, '~all'].join(' ')}`,
+      purpose: 'Says who may send. If there is an SPF record already, put these terms into it: there may be one only.',
+    }),
+    txt('dmarc', {
+      name: `_dmarc.${domain.name}`,
+      value: `v=DMARC1; p=none; rua=mailto:postmaster@${domain.name}`,
+      purpose: 'Says what to do with forged mail, and where to report. Any DMARC record that you have is fine.',
+    }),
+    ...(site.bounceDomain === null ? [] : [returnPath(domain, site.bounceDomain)]),
+    ...(site.host === null ? [] : [tracking(domain, site.host)]),
+  ];
+}
+
+export function ownershipName(domain: string): string {
+  return `${TOKEN_HOST}.${domain}`;
+}
+
+export function ownershipValue(token: string): string {
+  return `mailwright-verification=${token}`;
+}
+
+export function dkimName(domain: string, selector: string): string {
+  return `${selector}._domainkey.${domain}`;
+}
+
+function dkim({ name }: Names, key: PublicDkimKey): DomainRecord {
+  const purpose = key.status === 'new' ? 'A new key: signs as soon as this is seen.' : 'The key that signs your mail.';
+  return txt('dkim', { name: dkimName(name, key.selector), value: dkimRecord(key), purpose });
+}
+
+function returnPath({ returnPathHost }: Names, bounceDomain: string): DomainRecord {
+  const purpose = 'Lets bounces come back to where they are counted, and SPF align with your domain.';
+  return cname('return_path', { name: returnPathHost, value: bounceDomain, purpose });
+}
+
+function tracking({ trackingHost }: Names, host: string): DomainRecord {
+  const purpose = 'Lets links and unsubscribe addresses carry your name.';
+  return cname('tracking', { name: trackingHost, value: host, purpose });
+}
+
+function txt(kind: RecordKind, text: Pick<DomainRecord, 'name' | 'value' | 'purpose'>): DomainRecord {
+  const pieces = text.value.match(new RegExp(`.{1,${TXT_PIECE_MAX}}`, 'g')) ?? [];
+  return { kind, type: 'TXT', ...text, pieces, isRequired: kind === 'ownership' || kind === 'dkim' };
+}
+
+function cname(kind: RecordKind, text: Pick<DomainRecord, 'name' | 'value' | 'purpose'>): DomainRecord {
+  return { kind, type: 'CNAME', ...text, pieces: [text.value], isRequired: false };
+}

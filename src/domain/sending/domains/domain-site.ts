@@ -1,0 +1,33 @@
+/** What an installation brings into the records of its customers' domains: its host, its bounce domain, its SPF terms. */
+import type { Installation } from '../../context.ts';
+import { dnsAsker, type DnsAsk } from '../../../lib/dns-records.ts';
+
+export interface DomainSite {
+  /** Host of the installation's address; null when it is none that a record could lead to (`localhost`, an address). */
+  readonly host: string | null;
+  /** Where mail for return-paths comes in; null: bounces of customers' mail are not taken. */
+  readonly bounceDomain: string | null;
+  /** What an SPF record must allow so that mail of this installation passes. */
+  readonly spfTerms: readonly string[];
+  readonly ask: DnsAsk;
+}
+
+const HOST_NAME = /^(?=.{1,253}$)([a-z0-9-]{1,63}\.)+(?!\d+$)[a-z0-9-]{2,63}$/;
+const sites = new WeakMap<Installation, DomainSite>();
+
+/** The site of an installation, made once. */
+export function siteOf(installation: Installation): DomainSite {
+  const known = sites.get(installation);
+  if (known) return known;
+  const hostname = new URL(installation.baseUrl).hostname.toLowerCase();
+  const host = HOST_NAME.test(hostname) ? hostname : null;
+  const { spfTerms = [], bounceDomain = '', dnsServers = [] } = installation;
+  const site: DomainSite = {
+    host,
+    bounceDomain: bounceDomain === '' ? null : bounceDomain,
+    spfTerms: spfTerms.length > 0 || host === null ? spfTerms : [`a:${host}`],
+    ask: dnsAsker(dnsServers),
+  };
+  sites.set(installation, site);
+  return site;
+}

@@ -1,0 +1,144 @@
+/** Asks the DNS for every record of a sending domain and says of each what was seen. Changes nothing. */
+import type { DnsAnswer } from '../../../lib/dns-records.ts';
+import { checkDmarc, type DmarcReport } from './dmarc.ts';
+import { dkimName, ownershipName, ownershipValue } from './domain-records.ts';
+import type { DomainSite } from './domain-site.ts';
+import type { PublicDkimKey, RecordFinding, RecordKind, RecordStatus, SendingDomain } from './sending-domain.ts';
+import { checkSpf, type SpfReport } from './spf.ts';
+
+export interface DomainLook {
+  readonly ownership: RecordFinding;
+  /** What stands beside the domain's own proof: those of other customers. */
+  readonly proofs: readonly string[];
+  readonly dkim: ReadonlyMap<string, RecordFinding>;
+  readonly spf: SpfReport;
+  readonly dmarc: DmarcReport;
+  readonly returnPath: RecordFinding | null;
+  readonly tracking: RecordFinding | null;
+  /** Where the tracking host leads; undefined when nobody could say. */
+  readonly trackingUrl: string | undefined;
+}
+
+/** Finds out at which address a host leads to this installation, safely enough for mail; the text says why it does not. */
+export type TrackingProbe = (host: string) => Promise<{ url: string } | { refusal: string }>;
+
+const SEEN_MAX = 5;
+const SEEN_LENGTH_MAX = 1_000;
+
+export async function lookAtDomain(
+  { site, probe }: { site: DomainSite; probe: TrackingProbe },
+  domain: SendingDomain,
+  keys: readonly PublicDkimKey[],
+): Promise<DomainLook> {
+  const [proof, dkim, spf, dmarc, returnPath, tracking] = await Promise.all([
+    site.ask('TXT', ownershipName(domain.name)),
+    Promise.all(keys.filter(({ status }) => status !== 'retired').map((key) => lookAtKey(site, domain, key))),
+    checkSpf(site.ask, domain.name, site.bounceDomain === null ? site.spfTerms : []),
+    checkDmarc(site.ask, domain.name),
+    lookAtReturnPath(site, domain),
+    lookAtTracking(site, domain, probe),
+  ]);
+  return {
+    ownership: lookAtProof(proof, domain),
+    proofs: proof.status === 'found' ? proof.values : [],
+    dkim: new Map(dkim),
+    spf,
+    dmarc,
+    returnPath,
+    ...tracking,
+  };
+}
+
+function lookAtProof(answer: DnsAnswer, domain: SendingDomain): RecordFinding {
+  const place = { kind: 'ownership', name: ownershipName(domain.name) } as const;
+  if (answer.status !== 'found') return finding(place, answer);
+  const isThere = answer.values.some((value) => value.trim() === ownershipValue(domain.token));
+  return finding(place, answer, isThere ? 'verified' : 'wrong', isThere ? [] : ['It is not the value of this domain.']);
+}
+
+async function lookAtKey(
+  site: DomainSite,
+  domain: SendingDomain,
+  key: PublicDkimKey,
+): Promise<[string, RecordFinding]> {
+  const place = { kind: 'dkim', name: dkimName(domain.name, key.selector) } as const;
+  const answer = await site.ask('TXT', place.name);
+  if (answer.status !== 'found') return [key.selector, finding(place, answer)];
+  const problems = keyProblems(answer.values, key);
+  return [key.selector, finding(place, answer, problems.length === 0 ? 'verified' : 'wrong', problems)];
+}
+
+function keyProblems(values: readonly string[], { publicKey, algorithm }: PublicDkimKey): string[] {
+  if (values.length > 1) return ['There are several records; receivers then may take any of them.'];
+  const tags = new Map(
+    (values[0] ?? '').split(';').map((tag) => {
+      const equals = tag.indexOf('=');
+      return [tag.slice(0, equals).trim(), tag.slice(equals + 1).replace(/\s/g, '')] as const;
+    }),
+  );
+  const problems: string[] = [];
+  if ((tags.get('v') ?? 'DKIM1') !== 'DKIM1') problems.push('It does not begin with v=DKIM1.');
+  if ((tags.get('k') ?? 'rsa') !== (algorithm === 'rsa-sha256' ? 'rsa' : 'ed25519'))
+    problems.push('It is for another kind of key (k=).');
+  if (tags.get('p') !== publicKey)
+    problems.push(tags.get('p') ? 'It is another key, or a part of it is missing (p=).' : 'It has no key (p=).');
+  return problems;
+}
+
+/** Mail for it has to go where mail for the bounce domain goes: by CNAME, or by the same MX. */
+async function lookAtReturnPath(site: DomainSite, { returnPathHost }: SendingDomain): Promise<RecordFinding | null> {
+  const { bounceDomain } = site;
+  if (bounceDomain === null) return null;
+  const place = { kind: 'return_path', name: returnPathHost } as const;
+  const cname = await site.ask('CNAME', returnPathHost);
+  if (cname.status === 'found') {
+    const isRight = cname.values.includes(bounceDomain);
+    return finding(
+      place,
+      cname,
+      isRight ? 'verified' : 'wrong',
+      isRight ? [] : [`It does not lead to ${bounceDomain}.`],
+    );
+  }
+  const mx = await site.ask('MX', returnPathHost);
+  if (mx.status !== 'found') return finding(place, mx);
+  const ours = await site.ask('MX', bounceDomain);
+  if (ours.status === 'failed') return finding(place, ours);
+  const hosts = ours.status === 'found' ? ours.values : [bounceDomain];
+  if (!mx.values.every((host) => hosts.includes(host)))
+    return finding(place, mx, 'wrong', [`Its mail does not go where that of ${bounceDomain} goes.`]);
+  const { problems } = await checkSpf(site.ask, returnPathHost, site.spfTerms);
+  return finding(
+    place,
+    mx,
+    'verified',
+    problems.map(({ message }) => message),
+  );
+}
+
+async function lookAtTracking(
+  site: DomainSite,
+  { trackingHost }: SendingDomain,
+  probe: TrackingProbe,
+): Promise<Pick<DomainLook, 'tracking' | 'trackingUrl'>> {
+  if (site.host === null) return { tracking: null, trackingUrl: '' };
+  const place = { kind: 'tracking', name: trackingHost } as const;
+  const cname = await site.ask('CNAME', trackingHost);
+  // A proxy or a flattened record has addresses only: what it leads to is asked in any case.
+  const answer = cname.status === 'none' ? await site.ask('A', trackingHost) : cname;
+  if (answer.status === 'failed') return { tracking: finding(place, answer), trackingUrl: undefined };
+  if (answer.status === 'none') return { tracking: finding(place, answer), trackingUrl: '' };
+  const found = await probe(trackingHost);
+  if ('url' in found) return { tracking: finding(place, answer, 'verified'), trackingUrl: found.url };
+  return { tracking: finding(place, answer, 'wrong', [found.refusal]), trackingUrl: '' };
+}
+
+function finding(
+  place: { kind: RecordKind; name: string },
+  answer: DnsAnswer,
+  status: RecordStatus = answer.status === 'failed' ? 'unknown' : 'missing',
+  problems: readonly string[] = answer.status === 'failed' ? [`Nobody could say: ${answer.reason}.`] : [],
+): RecordFinding {
+  const seen = answer.status === 'found' ? answer.values.slice(0, SEEN_MAX) : [];
+  return { ...place, status, seen: seen.map((value) => value.slice(0, SEEN_LENGTH_MAX)), problems: [...problems] };
+}

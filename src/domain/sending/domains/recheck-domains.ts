@@ -1,0 +1,32 @@
+/** The clock's part: looks at the domains whose time has come, a few at once, so that no DNS server is flooded. */
+import { sql } from '../../../db/database.ts';
+import { messageOf } from '../../../lib/errors.ts';
+import type { Context } from '../../context.ts';
+import { DOMAIN_COLUMNS } from './sending-domain-store.ts';
+import type { SendingDomain } from './sending-domain.ts';
+import { checkDomain } from './verify-sending-domain.ts';
+
+/** A round of the clock; 14,000 domains get their daily look this way. */
+const DOMAINS_AT_ONCE = 100;
+const PARALLEL = 10;
+
+/** Looks at what is due, and answers how many it were. One that cannot be looked at is due again in an hour. */
+export async function recheckDomains(ctx: Context, { isStopping }: { isStopping: () => boolean }): Promise<number> {
+  const due = await ctx.db.query<SendingDomain & Record<string, unknown>>(sql`
+    UPDATE sending_domain d SET next_check_at = now() + interval '1 hour'
+      FROM (SELECT customer_id, id FROM sending_domain WHERE next_check_at <= now()
+             ORDER BY next_check_at LIMIT ${DOMAINS_AT_ONCE} FOR UPDATE SKIP LOCKED) AS next
+     WHERE d.customer_id = next.customer_id AND d.id = next.id
+    RETURNING ${DOMAIN_COLUMNS}`);
+  const lane = async (): Promise<void> => {
+    for (let domain = due.pop(); domain && !isStopping(); domain = due.pop()) {
+      const { uid, name } = domain;
+      await checkDomain(ctx, domain).catch((error: unknown) =>
+        ctx.log.warn('sending.domain_check_failed', { uid, name, message: messageOf(error) }),
+      );
+    }
+  };
+  const count = due.length;
+  await Promise.all(Array.from({ length: PARALLEL }, lane));
+  return count;
+}

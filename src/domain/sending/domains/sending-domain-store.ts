@@ -1,0 +1,130 @@
+/** Writes of sending domains and their keys, and the reads that the verbs need. */
+import { join, sql, type Queryable, type Sql } from '../../../db/database.ts';
+import type { NewDkimKey } from '../signing/dkim-keys.ts';
+import type { DkimAlgorithm } from '../signing/sign-message.ts';
+import type { DkimKeyStatus, PublicDkimKey, SendingDomain } from './sending-domain.ts';
+
+export const DOMAIN_COLUMNS = sql`d.customer_id AS "customerId", d.id, d.uid, d.name, d.token, d.status,
+  d.is_default AS "isDefault", d.uses_ed25519 AS "usesEd25519", d.return_path_host AS "returnPathHost",
+  d.return_path_ready AS "returnPathReady", d.tracking_host AS "trackingHost", d.tracking_url AS "trackingUrl",
+  d.failing_since AS "failingSince"`;
+
+export interface DomainKey {
+  readonly customerId: bigint;
+  readonly id: bigint;
+}
+
+export interface StoredKey extends PublicDkimKey {
+  readonly id: bigint;
+}
+
+type NewDomain = Pick<
+  SendingDomain,
+  'customerId' | 'uid' | 'name' | 'token' | 'isDefault' | 'usesEd25519' | 'returnPathHost' | 'trackingHost'
+>;
+
+/** The new domain's id, or undefined when the customer has one of this name. */
+export async function insertDomain(db: Queryable, domain: NewDomain): Promise<bigint | undefined> {
+  const [row] = await db.query<{ id: bigint }>(sql`
+    INSERT INTO sending_domain (customer_id, uid, name, token, is_default, uses_ed25519, return_path_host, tracking_host, next_check_at)
+    VALUES (${domain.customerId}, ${domain.uid}, ${domain.name}, ${domain.token}, ${domain.isDefault}, ${domain.usesEd25519},
+            ${domain.returnPathHost}, ${domain.trackingHost}, now() + interval '10 minutes')
+    ON CONFLICT (customer_id, name) DO NOTHING RETURNING id`);
+  return row?.id;
+}
+
+export async function insertKey(
+  db: Queryable,
+  domain: DomainKey,
+  key: NewDkimKey & { selector: string; algorithm: DkimAlgorithm },
+): Promise<void> {
+  await db.execute(sql`
+    INSERT INTO dkim_key (customer_id, domain_id, selector, algorithm, public_key, sealed_private_key)
+    VALUES (${domain.customerId}, ${domain.id}, ${key.selector}, ${key.algorithm}, ${key.publicKey}, ${key.sealedPrivateKey})`);
+}
+
+/** The customer's domain with this uid; `lock` keeps others from changing or deleting it. */
+export async function findDomain(
+  db: Queryable,
+  key: { customerId: bigint; uid: string },
+  lock = false,
+): Promise<SendingDomain | undefined> {
+  const [row] = await db.query<SendingDomain & Record<string, unknown>>(sql`
+    SELECT ${DOMAIN_COLUMNS} FROM sending_domain d
+     WHERE d.customer_id = ${key.customerId} AND d.uid = ${key.uid} ${lock ? sql`FOR UPDATE` : sql``}`);
+  return row;
+}
+
+export async function lockDomain(db: Queryable, { customerId, id }: DomainKey): Promise<SendingDomain | undefined> {
+  const [row] = await db.query<SendingDomain & Record<string, unknown>>(sql`
+    SELECT ${DOMAIN_COLUMNS} FROM sending_domain d WHERE d.customer_id = ${customerId} AND d.id = ${id} FOR UPDATE`);
+  return row;
+}
+
+export async function domainUidExists(db: Queryable, uid: string): Promise<boolean> {
+  return (await db.query(sql`SELECT 1 FROM sending_domain WHERE uid = ${uid} LIMIT 1`)).length > 0;
+}
+
+export async function countDomains(db: Queryable, customerId: bigint): Promise<number> {
+  const [row] = await db.query<{ count: number }>(
+    sql`SELECT count(*)::int AS count FROM sending_domain WHERE customer_id = ${customerId}`,
+  );
+  return row?.count ?? 0;
+}
+
+/** Its keys, the oldest first; without the private halves. */
+export async function keysOf(db: Queryable, { customerId, id }: DomainKey): Promise<StoredKey[]> {
+  return db.query<StoredKey & Record<string, unknown>>(sql`
+    SELECT id, selector, algorithm, public_key AS "publicKey", status
+      FROM dkim_key WHERE customer_id = ${customerId} AND domain_id = ${id} ORDER BY id`);
+}
+
+export interface DomainChanges {
+  readonly isDefault?: boolean | undefined;
+  readonly usesEd25519?: boolean | undefined;
+  readonly returnPathHost?: string | undefined;
+  readonly returnPathReady?: boolean | undefined;
+  readonly trackingHost?: string | undefined;
+  readonly trackingUrl?: string | undefined;
+}
+
+/** Writes what is given and leaves the rest. */
+export async function updateDomainRow(db: Queryable, domain: DomainKey, changes: DomainChanges): Promise<void> {
+  const assignments: Sql[] = [sql`updated_at = clock_timestamp()`];
+  if (changes.isDefault !== undefined) assignments.push(sql`is_default = ${changes.isDefault}`);
+  if (changes.usesEd25519 !== undefined) assignments.push(sql`uses_ed25519 = ${changes.usesEd25519}`);
+  if (changes.returnPathHost !== undefined) assignments.push(sql`return_path_host = ${changes.returnPathHost}`);
+  if (changes.returnPathReady !== undefined) assignments.push(sql`return_path_ready = ${changes.returnPathReady}`);
+  if (changes.trackingHost !== undefined) assignments.push(sql`tracking_host = ${changes.trackingHost}`);
+  if (changes.trackingUrl !== undefined) assignments.push(sql`tracking_url = ${changes.trackingUrl}`);
+  await db.execute(
+    sql`UPDATE sending_domain SET ${join(assignments)} WHERE customer_id = ${domain.customerId} AND id = ${domain.id}`,
+  );
+}
+
+/** There is one default domain at most. */
+export async function unsetDefault(db: Queryable): Promise<void> {
+  // Two administrators at once: the second must see what the first chose.
+  await db.query(sql`SELECT pg_advisory_xact_lock(hashtextextended('mailwright:default-domain', 0))`);
+  await db.execute(sql`UPDATE sending_domain SET is_default = false, updated_at = clock_timestamp() WHERE is_default`);
+}
+
+export async function deleteDomainRow(db: Queryable, { customerId, id }: DomainKey): Promise<void> {
+  await db.execute(sql`DELETE FROM sending_domain WHERE customer_id = ${customerId} AND id = ${id}`);
+}
+
+/** Moves a key on; a retired one keeps no private half. */
+export async function moveKey(db: Queryable, domain: DomainKey, key: { id: bigint; to: DkimKeyStatus }): Promise<void> {
+  await db.execute(sql`
+    UPDATE dkim_key SET status = ${key.to}::text, missing_since = NULL,
+           retired_at = CASE WHEN ${key.to}::text = 'retired' THEN now() END,
+           sealed_private_key = CASE WHEN ${key.to}::text = 'retired' THEN NULL ELSE sealed_private_key END
+     WHERE customer_id = ${domain.customerId} AND id = ${key.id}`);
+}
+
+/** Keys that never signed simply go. */
+export async function deleteNewKeys(db: Queryable, domain: DomainKey, algorithm: DkimAlgorithm): Promise<void> {
+  await db.execute(sql`
+    DELETE FROM dkim_key
+     WHERE customer_id = ${domain.customerId} AND domain_id = ${domain.id} AND algorithm = ${algorithm} AND status = 'new'`);
+}

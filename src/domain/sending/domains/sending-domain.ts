@@ -1,0 +1,134 @@
+/**
+ * The noun: a domain that mail is sent from. Proved by its DNS, it signs (DKIM), names the return-path and the host of
+ * links of its customer's mail. This file says what an input may hold and what the states mean; it asks nobody.
+ */
+import { domainToASCII } from 'node:url';
+import { z } from 'zod';
+import type { DkimAlgorithm } from '../signing/sign-message.ts';
+
+/** Room for a selector, a label in front and `_domainkey`, within the 253 characters of a name. */
+const NAME_LENGTH_MAX = 180;
+const LABEL = /^(?!xn--$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+/** Checked before `domainToASCII`, which would decode percent signs and cut at a slash. */
+const TYPED = /^[\p{L}\p{M}\p{N}.\u3002-]+$/u;
+
+/** Each is asked for in the DNS every day. */
+export const DOMAINS_PER_CUSTOMER_MAX = 200;
+/** Somebody waits at a screen while DNS servers are asked; faster than this nothing new is seen. */
+export const CHECK_PAUSE_SECONDS = 10;
+/** As long as receivers try again to deliver: a record that was lost by mistake is back by then. */
+export const GRACE_HOURS = 72;
+/** Mail under way, and forwarded later, is still verified by the key that signed it. */
+export const RETIRED_KEY_DAYS = 7;
+
+/** `pending`: never proved; `failing`: a needed record is gone, and mail is still signed; `lost`: no longer. */
+export const domainStatuses = ['pending', 'verified', 'failing', 'lost'] as const;
+export type DomainStatus = (typeof domainStatuses)[number];
+
+export const recordKinds = ['ownership', 'dkim', 'spf', 'dmarc', 'return_path', 'tracking'] as const;
+export type RecordKind = (typeof recordKinds)[number];
+/** `unknown`: not asked yet, or nobody answered. */
+export const recordStatuses = ['unknown', 'verified', 'missing', 'wrong'] as const;
+export type RecordStatus = (typeof recordStatuses)[number];
+
+/** A domain name as it is compared: lower case, IDNA in ASCII; undefined when it is none. */
+export function domainName(typed: string): string | undefined {
+  const text = typed.trim().replace(/\.$/, '');
+  const name = TYPED.test(text) ? domainToASCII(text).toLowerCase() : '';
+  const labels = name.split('.');
+  const isName = labels.length > 1 && name.length <= NAME_LENGTH_MAX && labels.every((label) => LABEL.test(label));
+  return isName && !/^\d+$/.test(labels.at(-1) ?? '') ? name : undefined;
+}
+
+const name = z.string().transform((typed, context) => {
+  const found = domainName(typed);
+  if (found !== undefined) return found;
+  context.addIssue({ code: 'custom', message: 'must be a domain name such as example.com', input: typed });
+  return z.NEVER;
+});
+const subdomain = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .refine((text) => LABEL.test(text), 'must be one label of a domain name, such as links');
+
+const common = {
+  usesEd25519: z.boolean().nullish(),
+  isDefault: z.boolean().nullish(),
+  returnPathSubdomain: subdomain.nullish(),
+  trackingSubdomain: subdomain.nullish(),
+};
+const twoHosts = <Input extends { returnPathSubdomain?: unknown; trackingSubdomain?: unknown }>(input: Input) =>
+  typeof input.trackingSubdomain !== 'string' || input.trackingSubdomain !== input.returnPathSubdomain;
+const sameHost = { path: ['trackingSubdomain'], message: 'must be another one than the return path subdomain' };
+
+export const createSendingDomainInput = z.object({ name, ...common }).refine(twoHosts, sameHost);
+export const updateSendingDomainInput = z.object(common).refine(twoHosts, sameHost);
+
+/** As a door hands it over; the schemas above decide what of it is right. */
+export interface UpdateSendingDomainInput {
+  readonly usesEd25519?: boolean | null | undefined;
+  readonly isDefault?: boolean | null | undefined;
+  readonly returnPathSubdomain?: string | null | undefined;
+  readonly trackingSubdomain?: string | null | undefined;
+}
+export interface CreateSendingDomainInput extends UpdateSendingDomainInput {
+  readonly name: string;
+}
+
+export const RETURN_PATH_SUBDOMAIN = 'bounces';
+export const TRACKING_SUBDOMAIN = 'links';
+
+export interface SendingDomain {
+  readonly customerId: bigint;
+  readonly id: bigint;
+  readonly uid: string;
+  readonly name: string;
+  readonly token: string;
+  readonly status: DomainStatus;
+  readonly isDefault: boolean;
+  readonly usesEd25519: boolean;
+  readonly returnPathHost: string;
+  readonly returnPathReady: boolean;
+  readonly trackingHost: string;
+  readonly trackingUrl: string;
+  readonly failingSince: Date | null;
+}
+
+export type DkimKeyStatus = 'new' | 'active' | 'retired';
+
+/** What may be known of a key. */
+export interface PublicDkimKey {
+  readonly selector: string;
+  readonly algorithm: DkimAlgorithm;
+  readonly publicKey: string;
+  readonly status: DkimKeyStatus;
+}
+
+/** What the last check saw of one record. */
+const finding = z.object({
+  kind: z.enum(recordKinds),
+  name: z.string(),
+  status: z.enum(recordStatuses),
+  seen: z.array(z.string()),
+  problems: z.array(z.string()),
+});
+export type RecordFinding = z.output<typeof finding>;
+
+const alignment = z.enum(['relaxed', 'strict']);
+export const domainChecks = z.object({
+  records: z.array(finding).default([]),
+  spfLookups: z.int().nullable().default(null),
+  dmarc: z
+    .object({
+      foundAt: z.string().nullable(),
+      record: z.string().nullable(),
+      policy: z.enum(['none', 'quarantine', 'reject']).nullable(),
+      organizationalDomain: z.string(),
+      dkimAlignment: alignment,
+      spfAlignment: alignment,
+    })
+    .nullable()
+    .default(null),
+});
+export type DomainChecks = z.output<typeof domainChecks>;

@@ -1,0 +1,59 @@
+/** Changes how a sending domain signs, what its hosts are called, and whether it signs for everybody. */
+import { parseInput } from '../../../lib/text.ts';
+import { inTransaction, viewerOf, type Context, type TransactionContext } from '../../context.ts';
+import { makeKeys, type MadeKey } from './create-sending-domain.ts';
+import { ownSendingDomain } from './own-sending-domain.ts';
+import { defaultIsForAdministrators } from './sending-domain-errors.ts';
+import { deleteNewKeys, insertKey, keysOf, moveKey, unsetDefault, updateDomainRow } from './sending-domain-store.ts';
+import { updateSendingDomainInput, type SendingDomain, type UpdateSendingDomainInput } from './sending-domain.ts';
+
+const ED25519 = 'ed25519-sha256';
+
+/**
+ * Changes what is given. A host that is renamed has to be seen in the DNS again before it is used. Throws
+ * ValidationError on the input; ForbiddenError, NotFoundError, ForeignResourceError.
+ */
+export async function updateSendingDomain(
+  ctx: Context,
+  { uid, ...input }: UpdateSendingDomainInput & { uid: string },
+): Promise<SendingDomain> {
+  const { isAdmin } = viewerOf(ctx);
+  const before = await ownSendingDomain(ctx, uid);
+  const wanted = parseInput(updateSendingDomainInput, input);
+  if (typeof wanted.isDefault === 'boolean' && !isAdmin) throw defaultIsForAdministrators();
+  const newKeys = wanted.usesEd25519 && !before.usesEd25519 ? await makeKeys(ctx, [ED25519]) : [];
+  return inTransaction(ctx, async (tx) => {
+    const domain = await ownSendingDomain(tx, uid, { lock: true });
+    if (wanted.isDefault) await unsetDefault(tx.db);
+    await switchEd25519(tx, domain, { isWanted: wanted.usesEd25519 ?? undefined, newKeys });
+    const returnPathHost = hostOf(wanted.returnPathSubdomain, domain);
+    const trackingHost = hostOf(wanted.trackingSubdomain, domain);
+    await updateDomainRow(tx.db, domain, {
+      isDefault: wanted.isDefault ?? undefined,
+      usesEd25519: wanted.usesEd25519 ?? undefined,
+      returnPathHost,
+      trackingHost,
+      ...(returnPathHost !== undefined && returnPathHost !== domain.returnPathHost ? { returnPathReady: false } : {}),
+      ...(trackingHost !== undefined && trackingHost !== domain.trackingHost ? { trackingUrl: '' } : {}),
+    });
+    return domain;
+  });
+}
+
+function hostOf(subdomain: string | null | undefined, { name }: SendingDomain): string | undefined {
+  return typeof subdomain === 'string' ? `${subdomain}.${name}` : undefined;
+}
+
+async function switchEd25519(
+  { db }: TransactionContext,
+  domain: SendingDomain,
+  { isWanted, newKeys }: { isWanted: boolean | undefined; newKeys: readonly MadeKey[] },
+): Promise<void> {
+  if (isWanted === undefined || isWanted === domain.usesEd25519) return;
+  for (const key of newKeys) await insertKey(db, domain, key);
+  if (isWanted) return;
+  await deleteNewKeys(db, domain, ED25519);
+  for (const key of await keysOf(db, domain)) {
+    if (key.algorithm === ED25519 && key.status === 'active') await moveKey(db, domain, { id: key.id, to: 'retired' });
+  }
+}

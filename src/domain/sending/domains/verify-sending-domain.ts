@@ -1,0 +1,43 @@
+/** Looks at a domain's records now, on demand or by the clock, and writes what follows. */
+import { sql } from '../../../db/database.ts';
+import { enqueue } from '../../../jobs/define-job.ts';
+import { domainMailJob } from '../../../jobs/sending-jobs.ts';
+import { inTransaction, type Context } from '../../context.ts';
+import { siteOf } from './domain-site.ts';
+import { lookAtDomain } from './look-at-domain.ts';
+import { ownSendingDomain } from './own-sending-domain.ts';
+import { checkedJustNow } from './sending-domain-errors.ts';
+import { keysOf } from './sending-domain-store.ts';
+import { CHECK_PAUSE_SECONDS, type SendingDomain } from './sending-domain.ts';
+import { settleLook } from './settle-look.ts';
+import { trackingProbe } from './tracking-probe.ts';
+
+/**
+ * Asks the DNS for the caller's domain. Throws RateLimitedError `SENDING_DOMAIN_CHECKED_JUST_NOW`; NotFoundError,
+ * ForeignResourceError.
+ */
+export async function verifySendingDomain(ctx: Context, { uid }: { uid: string }): Promise<SendingDomain> {
+  const domain = await ownSendingDomain(ctx, uid);
+  const asked = await ctx.db.execute(sql`
+    UPDATE sending_domain SET check_asked_at = now()
+     WHERE customer_id = ${domain.customerId} AND id = ${domain.id}
+       AND (check_asked_at IS NULL OR check_asked_at < now() - make_interval(secs => ${CHECK_PAUSE_SECONDS}::int))`);
+  if (asked === 0) throw checkedJustNow();
+  await checkDomain(ctx, domain);
+  return domain;
+}
+
+/** Looks and settles; whoever is concerned by bad news gets a mail. */
+export async function checkDomain(ctx: Context, domain: SendingDomain): Promise<void> {
+  const means = { site: siteOf(ctx.installation), probe: trackingProbe(ctx.installation) };
+  // Outside of the transaction: DNS servers of others may take seconds.
+  const look = await lookAtDomain(means, domain, await keysOf(ctx.db, domain));
+  await inTransaction(ctx, async ({ tx, log }) => {
+    const settled = await settleLook(tx, domain, look);
+    for (const { customerId, domainId, news } of settled?.news ?? []) {
+      log.warn('sending.domain_news', { customerId, domainId, domain: domain.name, news });
+      const payload = { customerId: String(customerId), domainId: String(domainId), news };
+      await enqueue(tx, domainMailJob, payload, { key: `sending.domain-mail:${domainId}:${news}` });
+    }
+  });
+}
