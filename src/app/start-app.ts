@@ -17,9 +17,12 @@ import { loadPlugins } from '../plugin-host/load-plugins.ts';
 import type { BannerFacts } from './banner.ts';
 import { loadInstallation } from './installation.ts';
 import { openMigratedDatabase } from './open-database.ts';
+import { startBounces } from './start-bounces.ts';
 import { startInbox } from './start-inbox.ts';
 import { startWeb } from './start-web.ts';
 import { startWorker } from './start-worker.ts';
+import { version } from './version.ts';
+import { HELD, startVitalSigns } from './vital-signs.ts';
 import { startWorkerProcesses } from './worker-processes.ts';
 
 export interface App extends BannerFacts {
@@ -85,12 +88,17 @@ async function compose(
 
   const inbox = await startInbox(ctx, settings);
   closers.defer(() => inbox.close());
+  const signs = await startVitalSigns({ ctx, settings, isEmbedded: opened.isEmbedded, version: version() });
+  closers.defer(() => signs.close());
   let waitMs = 0;
-  const worker = await startWorker(ctx, settings);
+  const worker = await startWorker(ctx, settings, signs.isHeld() ? HELD : undefined);
   closers.defer(() => worker.stop(waitMs));
+  signs.watch(worker);
   const others = startWorkerProcesses({ settings, databaseUrl: database.url, installation, log });
   closers.defer(() => others.stop());
-  const web = await startWeb({ ctx, settings, port, notifications, inbox, isWorking: worker.isWorking });
+  const bounces = await startBounces(ctx, settings);
+  closers.defer(() => bounces.close());
+  const web = await startWeb({ ctx, settings, port, notifications, inbox, worker, signs });
   closers.defer(() => web.close());
 
   return {

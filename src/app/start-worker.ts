@@ -16,6 +16,7 @@ import { eraseCustomerTask, pauseCustomerCampaignsTask, sweepAccountsTask } from
 import { erasePersonTask } from '../workers/tasks/erase-person.ts';
 import { expirePendingTask, listMailTasks } from '../workers/tasks/list-mails.ts';
 import { makePartitionsTask, reviveCampaignsTask, wakeCampaignTask } from '../workers/tasks/maintenance.ts';
+import { messageTestTasks } from '../workers/tasks/message-tests.ts';
 import { planCampaignTask, startScheduledCampaignTask } from '../workers/tasks/plan-campaign.ts';
 import { renewSubscriptionsTask } from '../workers/tasks/renew-subscriptions.ts';
 import { runImportTask } from '../workers/tasks/run-import.ts';
@@ -25,6 +26,10 @@ import type { Task } from '../workers/task.ts';
 
 export interface RunningWorker {
   isWorking(): boolean;
+  /** What is wrong with the queue; undefined: nothing. */
+  queueProblem(): string | undefined;
+  pause(reason: string): void;
+  resume(reason: string): void;
   /** Begins no new message from now on; `stop` waits for those under way. */
   beginStop(): void;
   stop(graceMs: number): Promise<void>;
@@ -33,21 +38,30 @@ export interface RunningWorker {
 /** What is still in a dialogue after that is decided by its lease; a driver would wait ten minutes for the answer. */
 const DRIVERS_CLOSE_MS = 500;
 
+const NONE: RunningWorker = {
+  isWorking: () => true,
+  queueProblem: () => undefined,
+  pause: () => undefined,
+  resume: () => undefined,
+  beginStop: () => undefined,
+  stop: async () => undefined,
+};
+
 /** Works when the roles say `worker`; a process that is only `cron` takes up no jobs but puts the clock's into the queue. */
-export async function startWorker(ctx: Context, settings: Settings): Promise<RunningWorker> {
+export async function startWorker(ctx: Context, settings: Settings, pausedFor?: string): Promise<RunningWorker> {
   const works = settings.ROLES.includes('worker');
   const ticks = settings.ROLES.includes('cron');
-  if (!works && !ticks) return { isWorking: () => true, beginStop: () => undefined, stop: async () => undefined };
+  if (!works && !ticks) return NONE;
   const drivers = createDriverPool(ctx.hooks, { resolveMx: mxThrough(dnsAsker()) });
   const worker = await runWorker({
     ctx,
     tasks: works ? tasksOf(ctx, drivers) : [],
     concurrency: settings.WORKER_CONCURRENCY,
     crontab: ticks ? crontab : [],
+    pausedFor,
   });
   return {
-    isWorking: worker.isWorking,
-    beginStop: worker.beginStop,
+    ...worker,
     async stop(graceMs) {
       await worker.stop(graceMs);
       await Promise.race([drivers.close(), sleep(DRIVERS_CLOSE_MS)]);
@@ -68,6 +82,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     sendBatchTask(tools),
     runImportTask,
     ...listMailTasks(drivers),
+    ...messageTestTasks(drivers),
     expirePendingTask,
     erasePersonTask,
     dropAbandonedImportsTask,

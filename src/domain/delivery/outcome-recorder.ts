@@ -4,6 +4,8 @@
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable } from '../../db/database.ts';
+import { recordRefusalsJob } from '../../jobs/bounce-jobs.ts';
+import { enqueue } from '../../jobs/define-job.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Context } from '../context.ts';
@@ -26,6 +28,8 @@ interface Waiting extends RecordRequest {
   reject(error: unknown): void;
 }
 
+/** The ledger's word for a message that never left because of what stands in it. */
+const NOT_COMPOSED = 'not composed';
 /** The database may be away for a moment; outcomes are kept and tried again until it is back. */
 const DATABASE_RETRY_MS = 500;
 /**
@@ -66,7 +70,8 @@ function createOutcomeRecorder(db: Queryable, log: Log, scope: RecorderScope): O
       const input = {
         ...scope,
         outcomes: group.flatMap((one) => one.outcomes),
-        next: group.flatMap((one) => one.next),
+        // In one order for all workers: two that mark the same rows then wait for each other, not in a circle.
+        next: group.flatMap((one) => one.next).sort((a, b) => (a.subscriberId < b.subscriberId ? -1 : 1)),
       };
       await writeGroup(db, log, input).then(
         (settled) => group.forEach((one) => one.resolve(settled)),
@@ -92,12 +97,33 @@ async function writeGroup(db: Queryable, log: Log, input: SettleInput): Promise<
       if (settled.recorded < input.outcomes.length && sent.length > 0) {
         await resolveUnknownAsSent(db, input.key, { owner: input.holder.owner, late: sent });
       }
+      await tellRefusals(db, log, input);
       return settled;
     } catch (error) {
       if (!isPassing(error)) throw error;
       log.warn('delivery.record_again', { message: messageOf(error), outcomes: input.outcomes.length });
       await sleep(DATABASE_RETRY_MS);
     }
+  }
+}
+
+/** Who was refused because nobody is there must not be mailed again: a job of its own looks at what was said. */
+async function tellRefusals(db: Queryable, log: Log, { key, outcomes }: SettleInput): Promise<void> {
+  const refused = outcomes.filter(
+    ({ state, reply, reason }) => state === 'failed' && reply !== null && reason !== NOT_COMPOSED,
+  );
+  if (refused.length === 0) return;
+  const { customerId, campaignId } = key;
+  const subscriberIds = refused.map(({ subscriberId }) => String(subscriberId));
+  try {
+    await enqueue(db, recordRefusalsJob, {
+      customerId: String(customerId),
+      campaignId: String(campaignId),
+      subscriberIds,
+    });
+  } catch (error) {
+    // The outcomes are recorded, and that is what counts: the next message to a dead mailbox will be refused, too.
+    log.warn('delivery.refusals_untold', { message: messageOf(error), refused: refused.length });
   }
 }
 

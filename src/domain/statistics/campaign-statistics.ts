@@ -70,6 +70,7 @@ interface CounterRow {
   uniq_click_count: number;
   unsubscribe_count: number;
   bounce_count: number;
+  refused_bounce_count: number;
   abuse_feedback_count: number;
   human_open_count: number;
   human_uniq_open_count: number;
@@ -92,7 +93,7 @@ export async function readCampaignStatistics(
                coalesce(d.unknown, 0) AS unknown, coalesce(t.open_count, 0) AS open_count,
                coalesce(t.uniq_open_count, 0) AS uniq_open_count, coalesce(t.click_count, 0) AS click_count,
                coalesce(t.uniq_click_count, 0) AS uniq_click_count, coalesce(t.unsubscribe_count, 0) AS unsubscribe_count,
-               coalesce(t.bounce_count, 0) AS bounce_count, coalesce(t.abuse_feedback_count, 0) AS abuse_feedback_count,
+               coalesce(t.bounce_count, 0) AS bounce_count, coalesce(t.refused_bounce_count, 0) AS refused_bounce_count, coalesce(t.abuse_feedback_count, 0) AS abuse_feedback_count,
                coalesce(t.human_open_count, 0) AS human_open_count, coalesce(t.human_uniq_open_count, 0) AS human_uniq_open_count,
                coalesce(t.human_click_count, 0) AS human_click_count, coalesce(t.human_uniq_click_count, 0) AS human_uniq_click_count,
                coalesce(t.machine_open_count, 0) AS machine_open_count, t.last_open_at, t.last_click_at
@@ -108,7 +109,8 @@ export async function readCampaignStatistics(
 }
 
 function statisticsOf(row: CounterRow): CampaignStatistics {
-  const deliveredCount = Math.max(row.sent - row.bounce_count, 0);
+  // What was refused at the door was never sent.
+  const deliveredCount = Math.max(row.sent - (row.bounce_count - row.refused_bounce_count), 0);
   return {
     customerId: row.customer_id,
     campaignId: row.campaign_id,

@@ -1,0 +1,27 @@
+/** The SMTP server for bounces, in processes that serve the web and have a port for it. */
+import { hostname } from 'node:os';
+import type { Settings } from '../config/settings.ts';
+import type { Context } from '../domain/context.ts';
+import { startBounceServer } from '../inbound/bounce-server.ts';
+import { messageOf } from '../lib/errors.ts';
+
+export interface RunningBounces {
+  /** Null: it does not run. */
+  readonly port: number | null;
+  close(): Promise<void>;
+}
+
+/** Starts it when the settings ask for it. Throws with what to do when the port cannot be had. */
+export async function startBounces(ctx: Context, settings: Settings): Promise<RunningBounces> {
+  const { BOUNCE_SMTP_PORT: port, BOUNCE_SMTP_HOST: host, BOUNCE_DOMAIN: domain } = settings;
+  if (port === null || !settings.ROLES.includes('web')) return { port: null, close: async () => undefined };
+  const options = { host, port, name: domain || hostname() };
+  const server = await startBounceServer(ctx, options).catch((error: unknown) => {
+    throw new Error(
+      `The SMTP server for bounces cannot listen on ${host}, port ${port}: ${messageOf(error)}; check BOUNCE_SMTP_HOST and BOUNCE_SMTP_PORT.`,
+      { cause: error },
+    );
+  });
+  ctx.log.info('bounces.listening', { host, port: server.port });
+  return server;
+}

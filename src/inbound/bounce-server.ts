@@ -1,0 +1,148 @@
+/**
+ * The SMTP server for bounces: takes mail for return-paths that this installation signed (tracking/return-path.ts), and
+ * refuses all else before the message is sent. So it relays nothing, stores nothing for anybody, and never writes to
+ * anybody itself. What a mail says is committed before the 250.
+ */
+import type { AddressInfo, Server } from 'node:net';
+import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
+import { MAIL_BYTES_READ } from '../domain/bounces/mail-report.ts';
+import { receiveMailReport } from '../domain/bounces/receive-mail-report.ts';
+import type { Context } from '../domain/context.ts';
+import { parseReturnPath } from '../domain/tracking/return-path.ts';
+import { messageOf } from '../lib/errors.ts';
+
+/** Bounces carry messages back, and mails may have so much. Of it the beginning is kept. */
+const MESSAGE_BYTES_MAX = 50 * 1024 * 1024;
+/** A bounce has one; some programs gather the addresses of one domain. */
+const RECIPIENTS_MAX = 10;
+const CLIENTS_MAX = 100;
+const CLIENTS_PER_ADDRESS_MAX = 20;
+const IDLE_MS_MAX = 60_000;
+/** However slowly it comes. */
+const CONNECTION_MS_MAX = 600_000;
+/** On stopping, a message under way has this long. */
+const CLOSE_MS_MAX = 2_000;
+
+export interface BounceServerOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** What it calls itself. */
+  readonly name: string;
+}
+
+export interface BounceServer {
+  readonly port: number;
+  /** Lets running transfers end, then frees the port. */
+  close(): Promise<void>;
+}
+
+/** Starts the server; rejects when the port is taken. `ctx` is the public's. */
+export async function startBounceServer(ctx: Context, options: BounceServerOptions): Promise<BounceServer> {
+  const clients = countClients();
+  const server = new SMTPServer({
+    name: options.name,
+    banner: 'bounces only',
+    size: MESSAGE_BYTES_MAX,
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    authOptional: true,
+    disableReverseLookup: true,
+    maxClients: CLIENTS_MAX,
+    socketTimeout: IDLE_MS_MAX,
+    closeTimeout: CLOSE_MS_MAX,
+    onConnect: (session, done) => done(clients.enter(session) ? null : smtpError(421, '4.7.0 Too many connections')),
+    onClose: (session) => clients.leave(session),
+    onRcptTo: ({ address }, session, done) => done(refusalOf(ctx, address, session)),
+    onData: (stream, session, done) => receive(stream, { ctx, session, done }),
+  });
+  server.on('error', (error: Error) => ctx.log.debug('bounces.connection_failed', { message: error.message }));
+  const listening = server.listen(options.port, options.host);
+  listening.on('connection', (socket) => {
+    const timer = setTimeout(() => socket.destroy(), CONNECTION_MS_MAX);
+    socket.once('close', () => clearTimeout(timer));
+  });
+  await started(listening);
+  return {
+    port: portOf(listening),
+    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  };
+}
+
+function refusalOf({ installation }: Context, address: string, { envelope }: SMTPServerSession): Error | null {
+  if (!parseReturnPath(installation, address)) return smtpError(550, '5.1.1 Nobody is at this address');
+  return envelope.rcptTo.length < RECIPIENTS_MAX ? null : smtpError(452, '4.5.3 Too many recipients');
+}
+
+interface Receiving {
+  readonly ctx: Context;
+  readonly session: SMTPServerSession;
+  done(error?: Error | null, reply?: string): void;
+}
+
+function receive(stream: SMTPServerDataStream, { ctx, session, done }: Receiving): void {
+  const chunks: Buffer[] = [];
+  let kept = 0;
+  stream.on('error', () => undefined);
+  stream.on('data', (chunk: Buffer) => {
+    // The rest is read, as SMTP demands, and forgotten.
+    if (kept < MAIL_BYTES_READ) chunks.push(chunk);
+    kept += chunk.length;
+  });
+  stream.on('end', () => {
+    if (stream.sizeExceeded) return done(smtpError(552, `5.3.4 The message is longer than ${MESSAGE_BYTES_MAX} bytes`));
+    const recipients = session.envelope.rcptTo.map(({ address }) => address);
+    note(ctx, Buffer.concat(chunks), recipients).then(
+      () => done(null, '2.0.0 Noted'),
+      (error: unknown) => {
+        ctx.log.error('bounces.not_recorded', { message: messageOf(error) });
+        done(smtpError(451, '4.3.0 It could not be noted, try again later'));
+      },
+    );
+  });
+}
+
+/** Each recipient is another delivery's return-path. */
+async function note(ctx: Context, raw: Buffer, recipients: readonly string[]): Promise<void> {
+  for (const recipient of recipients) {
+    const { verdict, outcome } = await receiveMailReport(ctx, { raw, recipient });
+    ctx.log.debug('bounces.received', { by: 'smtp', verdict, outcome });
+  }
+}
+
+/** One address may not take all places. */
+function countClients() {
+  const counts = new Map<string, number>();
+  const entered = new Set<string>();
+  return {
+    enter({ id, remoteAddress }: SMTPServerSession): boolean {
+      const count = counts.get(remoteAddress) ?? 0;
+      if (count >= CLIENTS_PER_ADDRESS_MAX) return false;
+      counts.set(remoteAddress, count + 1);
+      entered.add(id);
+      return true;
+    },
+    leave({ id, remoteAddress }: SMTPServerSession): void {
+      if (!entered.delete(id)) return;
+      const count = (counts.get(remoteAddress) ?? 1) - 1;
+      if (count > 0) counts.set(remoteAddress, count);
+      else counts.delete(remoteAddress);
+    },
+  };
+}
+
+function smtpError(responseCode: number, message: string): Error {
+  return Object.assign(new Error(message), { responseCode });
+}
+
+function started(server: Server): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('listening', resolve);
+    server.once('error', reject);
+  });
+}
+
+function portOf(server: Server): number {
+  const address: AddressInfo | string | null = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The server for bounces has no port');
+  return address.port;
+}
