@@ -46,9 +46,9 @@ export function mac(key: Uint8Array | KeyObject, value: string | Uint8Array, byt
   const { inner, outer } = padsOf(key);
   inner.copy(scratch);
   const end = BLOCK_BYTES + (typeof value === 'string' ? scratch.write(value, BLOCK_BYTES) : copyInto(scratch, value));
-  // A digest as a latin1 string is what this function gives at the least cost: a byte is a letter.
-  outer.write(hash('sha256', scratch.subarray(0, end), 'latin1'), BLOCK_BYTES, 'latin1');
-  return Buffer.from(hash('sha256', outer, 'latin1').slice(0, bytes), 'latin1');
+  // A digest as a string of bytes is what this function gives at the least cost: a byte is a letter.
+  outer.write(hash('sha256', scratch.subarray(0, end), 'binary'), BLOCK_BYTES, 'latin1');
+  return Buffer.from(hash('sha256', outer, 'binary').slice(0, bytes), 'latin1');
 }
 
 interface Pads {
