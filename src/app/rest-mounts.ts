@@ -1,6 +1,4 @@
 /** The REST interface: its rows, its OpenAPI document, and its reference with the viewer's files. */
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { assetMount } from '../http/asset-mount.ts';
 import type { Mount } from '../http/http-server.ts';
 import { pageMount } from '../http/page-mount.ts';
@@ -10,6 +8,7 @@ import { restReference } from '../rest-facade/reference.ts';
 import { VIEWER_POLICY, viewerFiles } from '../rest-facade/reference-viewer.ts';
 import { createRestHandler, type RestHandlerOptions } from '../rest-facade/rest-handler.ts';
 import { rows } from '../rest-facade/rows.ts';
+import { version } from './version.ts';
 
 export const REFERENCE_PATH = '/docs';
 const REST_PREFIX = '/api/v1';
@@ -33,11 +32,4 @@ export async function restMounts(
     pageMount(REFERENCE_PATH, page, VIEWER_POLICY),
     ...viewerFiles.map((file) => assetMount({ ...file, path: `${REFERENCE_PATH}/${file.name}` })),
   ];
-}
-
-function version(): string {
-  const manifest: unknown = JSON.parse(
-    readFileSync(path.join(import.meta.dirname, '..', '..', 'package.json'), 'utf8'),
-  );
-  return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : '';
 }

@@ -8,7 +8,7 @@ import { createKeptCalls } from '../domain/accounts/idempotent-calls.ts';
 import type { Context } from '../domain/context.ts';
 import { webViewOf } from '../domain/delivery/web-view.ts';
 import { nowhere, openGeoLocator } from '../domain/tracking/geo-locator.ts';
-import { healthMounts } from '../http/health-handlers.ts';
+import { healthMounts, type ReadinessChecks } from '../http/health-handlers.ts';
 import { startHttpServer, type Mount } from '../http/http-server.ts';
 import { landingMount } from '../http/landing-page.ts';
 import { pageMount } from '../http/page-mount.ts';
@@ -20,6 +20,8 @@ import { createGraphqlServer } from '../schema/graphql-server.ts';
 import { graphqlReference } from '../schema/reference-page.ts';
 import { REFERENCE_PATH, restMounts } from './rest-mounts.ts';
 import type { RunningInbox } from './start-inbox.ts';
+import type { RunningWorker } from './start-worker.ts';
+import type { VitalSigns } from './vital-signs.ts';
 
 export interface WebOptions {
   readonly ctx: Context;
@@ -27,8 +29,9 @@ export interface WebOptions {
   readonly port: number;
   readonly notifications: Notifications;
   readonly inbox: RunningInbox;
-  /** Whether this process's worker does what it should; part of readiness. */
-  readonly isWorking: () => boolean;
+  /** Whether these do what they should is part of readiness. */
+  readonly worker: Pick<RunningWorker, 'isWorking' | 'queueProblem'>;
+  readonly signs: Pick<VitalSigns, 'checkDisk' | 'isHeld'>;
 }
 
 export interface RunningWeb {
@@ -63,7 +66,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
     trustedProxies: settings.TRUSTED_PROXIES,
     isHttps: ctx.installation.baseUrl.startsWith('https:'),
     mounts: [
-      ...healthMounts({ database: () => checkDatabase(ctx), worker: () => checkWorker(options) }),
+      ...healthMounts(readinessOf(options)),
       { prefix: '/graphql', handle: graphql.handle, upgrade: graphql.upgrade },
       // Whoever hides the schema hides its reference too.
       ...(settings.GRAPHQL_EXPLORER === 'on'
@@ -120,10 +123,20 @@ function landing(inbox: RunningInbox): Mount {
   ]);
 }
 
-async function checkDatabase(ctx: Context): Promise<void> {
-  await ctx.db.query(sql`SELECT 1`);
-}
-
-async function checkWorker({ isWorking }: WebOptions): Promise<void> {
-  if (!isWorking()) throw new Error('The worker of this process is not working.');
+function readinessOf({ ctx, worker, signs }: WebOptions): ReadinessChecks {
+  return {
+    checks: {
+      database: async () => void (await ctx.db.query(sql`SELECT 1`)),
+      worker: async () => {
+        if (!worker.isWorking()) throw new Error('The worker of this process is not working.');
+      },
+      queue: async () => {
+        const problem = worker.queueProblem();
+        if (problem !== undefined) throw new Error(`The queue cannot be asked: ${problem}`);
+      },
+      disk: signs.checkDisk,
+    },
+    // Traffic is welcome all the same: whoever is to confirm has to come in.
+    notes: () => (signs.isHeld() ? ['The installation is held as a restored backup: nothing is sent.'] : []),
+  };
 }

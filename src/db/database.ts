@@ -6,6 +6,7 @@ import { finished } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { Sql } from 'sql-template-tag';
+import { noteDiskFull } from './full-disk.ts';
 import type { Log } from '../lib/log.ts';
 import { messageOf } from '../lib/errors.ts';
 
@@ -86,12 +87,17 @@ export function openDatabase({ url, poolSize, log, applicationName = 'mailwright
 function statementsOf(runner: pg.Pool | pg.PoolClient): Queryable {
   return {
     async query<Row extends pg.QueryResultRow>(statement: Sql, name?: string) {
-      return (await runner.query<Row>(config(statement, name))).rows;
+      return (await runner.query<Row>(config(statement, name)).catch(noted)).rows;
     },
     async execute(statement, name) {
-      return (await runner.query(config(statement, name))).rowCount ?? 0;
+      return (await runner.query(config(statement, name)).catch(noted)).rowCount ?? 0;
     },
   };
+}
+
+function noted(error: unknown): never {
+  noteDiskFull(error);
+  throw error;
 }
 
 const PREPARED_NAMES_MAX = 1_000;

@@ -7,27 +7,38 @@ import { sendJson } from './send-json.ts';
 /** A part of the program that must work: resolves when it does, throws when it does not. */
 export type ReadinessCheck = () => Promise<void>;
 
+export interface ReadinessChecks {
+  readonly checks: Readonly<Record<string, ReadinessCheck>>;
+  /** What an operator should know although traffic is welcome. */
+  readonly notes?: () => readonly string[];
+}
+
 // A probe that gets no answer counts as failed anyway; most of them wait a few seconds.
 const CHECK_TIMEOUT_MS = 3_000;
 
 /** `/healthz` answers 200 as long as the process answers at all; `/readyz` runs the checks and answers 503 when one fails. */
-export function healthMounts(checks: Readonly<Record<string, ReadinessCheck>>): Mount[] {
+export function healthMounts(readiness: ReadinessChecks): Mount[] {
   return [
     {
       prefix: '/healthz',
       exact: true,
       handle: (req, res) => reading(req, res, () => sendJson(res, 200, { status: 'ok' })),
     },
-    { prefix: '/readyz', exact: true, handle: (req, res) => reading(req, res, () => answerReadiness(res, checks)) },
+    { prefix: '/readyz', exact: true, handle: (req, res) => reading(req, res, () => answerReadiness(res, readiness)) },
   ];
 }
 
-async function answerReadiness(res: ServerResponse, checks: Readonly<Record<string, ReadinessCheck>>): Promise<void> {
+async function answerReadiness(res: ServerResponse, { checks, notes }: ReadinessChecks): Promise<void> {
   const results = await Promise.all(
     Object.entries(checks).map(async ([name, check]) => [name, await outcomeOf(check)] as const),
   );
   const ready = results.every(([, outcome]) => outcome === 'ok');
-  sendJson(res, ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', checks: Object.fromEntries(results) });
+  const noted = notes?.() ?? [];
+  sendJson(res, ready ? 200 : 503, {
+    status: ready ? 'ready' : 'not ready',
+    checks: Object.fromEntries(results),
+    ...(noted.length > 0 ? { notes: noted } : {}),
+  });
 }
 
 async function outcomeOf(check: ReadinessCheck): Promise<string> {

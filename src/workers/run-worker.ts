@@ -12,6 +12,7 @@ import { messageOf } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import { CustomerShares } from './customer-shares.ts';
 import { freeJobsOfDeadPools, proveLiveness, type Liveness } from './liveness.ts';
+import { QueueWatch } from './queue-watch.ts';
 import type { Task } from './task.ts';
 
 export interface WorkerOptions {
@@ -20,12 +21,19 @@ export interface WorkerOptions {
   readonly concurrency: number;
   /** Cron lines, only for processes with that role. */
   readonly crontab: readonly { readonly task: string; readonly match: string }[];
+  /** Takes nothing up until `resume` is called with this reason. */
+  readonly pausedFor?: string | undefined;
 }
 
 export interface Worker {
   readonly id: string;
   /** True while it takes jobs up and can prove that it lives. */
   isWorking(): boolean;
+  /** What is wrong with the queue, as this process sees it; undefined: nothing. */
+  queueProblem(): string | undefined;
+  /** Takes up nothing for as long as there is a reason, and asks the tasks to put back what they can. */
+  pause(reason: string): void;
+  resume(reason: string): void;
   /** Takes up nothing more and asks the tasks to finish. */
   beginStop(): void;
   /** The same, waits for the tasks up to `graceMs`, then lets go. */
@@ -37,6 +45,14 @@ const POLL_INTERVAL_MS = 1_000;
 /** How often a process whose places are all taken looks whether somebody waits for one. */
 const CROWD_INTERVAL_MS = 500;
 
+const PRESET = {
+  pollInterval: POLL_INTERVAL_MS,
+  // 0, not the default -1: with -1 a job that ends during the stop stays locked and runs again.
+  completeJobBatchDelay: 0,
+  failJobBatchDelay: 0,
+  gracefulShutdownAbortTimeout: 2_147_483_647,
+} as const;
+
 /** Starts working. Resolves when jobs are being taken up. */
 export async function runWorker(options: WorkerOptions): Promise<Worker> {
   const { ctx, tasks, concurrency } = options;
@@ -44,44 +60,34 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
   const workerId = randomUUID();
   const stopping = new AbortController();
   const shares = new CustomerShares(concurrency);
+  const queue = new QueueWatch();
+  if (options.pausedFor !== undefined) queue.pause(options.pausedFor);
+  // One signal a job: it ends for the job alone when it makes room, for all when the process stops or pauses.
+  const ends = new Set<AbortController>();
   const liveness = await proveLiveness(ctx.database.url, log);
   await liveness.hold(workerId);
-  const pool = new pg.Pool({
-    connectionString: ctx.database.url,
-    max: shares.places + 2,
-    application_name: 'mailwright-queue',
-  });
-  pool.on('error', (error) => {
-    if (!stopping.signal.aborted) log.warn('queue.connection_lost', { message: error.message });
-  });
-  pool.on('connect', (client) => client.on('error', () => undefined));
+  const pool = queuePool(ctx, { size: shares.places + 2, stopping: stopping.signal, log });
   await freeJobsOfDeadPools(ctx.database);
 
   const runner = await run({
     pgPool: pool,
-    events: poolEvents({ liveness, shares, log }),
+    events: poolEvents({ liveness, log, followers: [shares, queue] }),
     logger: queueLogger(log),
     noHandleSignals: true,
     parsedCronItems: parseCronItems([...options.crontab]),
-    taskList: taskListOf(tasks, { ctx, workerId, shares, stopping: stopping.signal }),
-    forbiddenFlags: () => shares.forbiddenFlags(),
-    preset: {
-      worker: {
-        concurrentJobs: shares.places,
-        pollInterval: POLL_INTERVAL_MS,
-        // 0, not the default -1: with -1 a job that ends during the stop stays locked and runs again.
-        completeJobBatchDelay: 0,
-        failJobBatchDelay: 0,
-        gracefulShutdownAbortTimeout: 2_147_483_647,
-      },
+    taskList: taskListOf(tasks, { ctx, workerId, shares, ends, stopping: stopping.signal }),
+    forbiddenFlags: async () => {
+      await queue.mayLook();
+      return shares.forbiddenFlags();
     },
+    preset: { worker: { ...PRESET, concurrentJobs: shares.places } },
   });
   let working = true;
   runner.promise.then(
     () => (working = false),
     (error: unknown) => {
       working = false;
-      log.error('worker.stopped', { message: messageOf(error) });
+      if (!stopping.signal.aborted) log.error('worker.stopped', { message: messageOf(error) });
     },
   );
   const sweep = setInterval(() => void freeJobsOfDeadPools(ctx.database).catch(() => undefined), SWEEP_INTERVAL_MS);
@@ -91,11 +97,19 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
     clearInterval(sweep);
     clearInterval(crowd);
     stopping.abort();
+    for (const end of ends) end.abort();
+    queue.stop();
     return (ended ??= runner.stop('asked to stop').catch(() => undefined));
   };
   return {
     id: workerId,
     isWorking: () => working && liveness.isHeld(),
+    queueProblem: () => queue.problem(),
+    pause(reason) {
+      queue.pause(reason);
+      for (const end of ends) end.abort();
+    },
+    resume: (reason) => queue.resume(reason),
     beginStop: () => void beginStop(),
     async stop(graceMs) {
       await withinOr(graceMs, beginStop(), () => log.warn('worker.stop_forced'));
@@ -109,6 +123,18 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
   };
 }
 
+function queuePool(
+  { database }: Context,
+  { size, stopping, log }: { size: number; stopping: AbortSignal; log: Log },
+): pg.Pool {
+  const pool = new pg.Pool({ connectionString: database.url, max: size, application_name: 'mailwright-queue' });
+  pool.on('error', (error) => {
+    if (!stopping.aborted) log.warn('queue.connection_lost', { message: error.message });
+  });
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  return pool;
+}
+
 /** Asks a job to stop in the middle when a customer without a place waits for one. */
 async function makeRoomForOthers({ database }: Context, shares: CustomerShares): Promise<void> {
   const inside = shares.crowd();
@@ -116,9 +142,15 @@ async function makeRoomForOthers({ database }: Context, shares: CustomerShares):
   if (await doOthersWait(database, inside)) shares.makeRoom();
 }
 
-function poolEvents({ liveness, shares, log }: { liveness: Liveness; shares: CustomerShares; log: Log }): EventEmitter {
+interface PoolFollowers {
+  readonly liveness: Liveness;
+  readonly log: Log;
+  readonly followers: readonly { follow(events: EventEmitter): void }[];
+}
+
+function poolEvents({ liveness, log, followers }: PoolFollowers): EventEmitter {
   const events = new EventEmitter();
-  shares.follow(events);
+  for (const follower of followers) follower.follow(events);
   events.on('pool:create', ({ workerPool }: { workerPool: WorkerPool }) => {
     liveness
       .hold(workerPool.id)
@@ -131,13 +163,11 @@ interface TaskFrame {
   readonly ctx: Context;
   readonly workerId: string;
   readonly shares: CustomerShares;
+  readonly ends: Set<AbortController>;
   readonly stopping: AbortSignal;
 }
 
-function taskListOf(tasks: readonly Task[], { ctx, workerId, shares, stopping }: TaskFrame): TaskList {
-  // One signal a job: it ends for the job alone when it makes room, for all when the process stops.
-  const ends = new Set<AbortController>();
-  stopping.addEventListener('abort', () => ends.forEach((end) => end.abort()));
+function taskListOf(tasks: readonly Task[], { ctx, workerId, shares, ends, stopping }: TaskFrame): TaskList {
   const entries = tasks.map((task) => [
     task.name,
     async (payload: unknown, { job }: { job: { id: string; attempts: number; max_attempts: number } }) => {

@@ -39,6 +39,7 @@ export const rooms: Readonly<Record<string, RoomRule>> = {
     level: 10,
     may: ['campaigns', 'delivery', 'webhooks', 'audience', 'content', 'accounts'].map(inDomain).concat(means),
   },
+  'domain/installation': { level: 10, may: ['campaigns', 'accounts'].map(inDomain).concat(means) },
   'domain/campaigns': {
     level: 9,
     may: ['delivery', 'statistics', 'audience', 'content', 'files', 'sending', 'billing', 'accounts']

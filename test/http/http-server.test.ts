@@ -72,7 +72,7 @@ test('probes: alive is always 200, ready is 503 with the reason while a part fai
   const database = async () => {
     if (broken) throw new Error('no connection');
   };
-  const { url } = await start(healthMounts({ database }));
+  const { url } = await start(healthMounts({ checks: { database } }));
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   expect(await (await fetch(`${url}/readyz`)).json()).toEqual({ status: 'ready', checks: { database: 'ok' } });
   broken = true;

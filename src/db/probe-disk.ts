@@ -1,0 +1,24 @@
+/** Whether a disk that was full has room again. */
+import { randomBytes } from 'node:crypto';
+import { sql, type Database } from './database.ts';
+import { noteRoom } from './full-disk.ts';
+
+/** Incompressible, and more than a page or two that a table may have left. */
+const PROBE_BYTES = 256 * 1_024;
+
+/** Tries to write as much as a busy moment needs, and undoes it. Answers whether there is room again. */
+export async function probeDisk(database: Database): Promise<boolean> {
+  const undone = new Error('undone');
+  try {
+    await database.transaction(async (tx) => {
+      await tx.execute(sql`INSERT INTO hot.disk_probe (filler) VALUES (${randomBytes(PROBE_BYTES)})`);
+      throw undone;
+    });
+  } catch (error) {
+    if (error !== undone) return false;
+  }
+  noteRoom();
+  // What the probes left behind; the table is never read.
+  await database.execute(sql`TRUNCATE hot.disk_probe`).catch(() => undefined);
+  return true;
+}

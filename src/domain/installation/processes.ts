@@ -1,0 +1,53 @@
+/** Signs of life of the installation's processes, and what is to be seen of them. */
+import { sql, type Queryable } from '../../db/database.ts';
+
+export interface ProcessState {
+  readonly id: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly roles: readonly string[];
+  readonly version: string;
+  readonly memoryMb: number;
+  readonly isWorking: boolean;
+}
+
+/** Writes the process down; answers the time by the database's clock. */
+export async function enterProcess(db: Queryable, state: ProcessState): Promise<Date> {
+  const { id, host, pid, roles, version, memoryMb, isWorking } = state;
+  const [row] = await db.query<{ seenAt: Date }>(
+    sql`INSERT INTO hot.process (id, host, pid, roles, version, memory_mb, is_working)
+        VALUES (${id}::uuid, ${host}, ${pid}::int, ${roles}::text[], ${version}, ${memoryMb}::int, ${isWorking})
+        ON CONFLICT (id) DO UPDATE SET seen_at = now() RETURNING seen_at AS "seenAt"`,
+  );
+  return row?.seenAt ?? new Date();
+}
+
+/** Gives a sign of life; answers its time, or undefined when the database does not know this process. */
+export async function signOfLife(db: Queryable, { id, memoryMb, isWorking }: ProcessState): Promise<Date | undefined> {
+  const [row] = await db.query<{ seenAt: Date }>(
+    sql`UPDATE hot.process SET seen_at = now(), memory_mb = ${memoryMb}::int, is_working = ${isWorking}
+         WHERE id = ${id}::uuid RETURNING seen_at AS "seenAt"`,
+    'installation.sign-of-life',
+  );
+  return row?.seenAt;
+}
+
+/** Forgets processes that are gone for a day; the newest sign of life stays, whatever its age. */
+export async function forgetOldProcesses(db: Queryable): Promise<void> {
+  await db.execute(
+    sql`DELETE FROM hot.process WHERE seen_at < now() - interval '1 day' AND seen_at < (SELECT max(seen_at) FROM hot.process)`,
+  );
+}
+
+export interface SeenProcess extends Omit<ProcessState, 'id'> {
+  readonly startedAt: Date;
+  readonly seenAt: Date;
+}
+
+/** Those that gave a sign of life in the last minute. */
+export function livingProcesses(db: Queryable): Promise<SeenProcess[]> {
+  return db.query<SeenProcess & Record<string, unknown>>(
+    sql`SELECT host, pid, roles, version, memory_mb AS "memoryMb", is_working AS "isWorking", started_at AS "startedAt", seen_at AS "seenAt"
+          FROM hot.process WHERE seen_at > now() - interval '1 minute' ORDER BY started_at, id`,
+  );
+}

@@ -1,0 +1,140 @@
+/**
+ * Holds the workers of a restored backup until an administrator has confirmed it (docs/decisions/0115). The hold is a
+ * row of the database: every process sees it within seconds, and it outlasts restarts.
+ */
+import { sql, type Queryable } from '../../db/database.ts';
+import { inTransaction, type Context } from '../context.ts';
+import { notHeld } from './installation-errors.ts';
+import { remembered, suspicionOf, type KnownPlace, type Place } from './place.ts';
+
+export interface Hold {
+  readonly since: Date;
+  readonly reason: string;
+}
+
+/** What a process brings along to a start. */
+export interface Arriving {
+  readonly place: Pick<Place, 'address' | 'file'>;
+  /** The latest sign of life this machine has seen; null: it remembers none. */
+  readonly seenAt: Date | null;
+}
+
+const LOCK = sql`SELECT pg_advisory_xact_lock(hashtextextended('mailwright:place', 0))`;
+const HOLD_KEY = 'installation.hold';
+const PLACE_KEY = 'installation.place';
+
+/** Looks where the database lies now, and holds it when it looks like a restored backup that has something to send. */
+export async function guardRestoredBackup(ctx: Context, arriving: Arriving): Promise<Hold | null> {
+  const timeline = await timelineOf(ctx.db);
+  return inTransaction(ctx, async ({ db, log }) => {
+    await db.query(LOCK);
+    const held = await holdOf(db);
+    if (held) return held;
+    const known = await read<KnownPlace>(db, PLACE_KEY);
+    const { marks, silentSeconds, aheadSeconds } = await signsOf(db, arriving.seenAt);
+    const place = { ...arriving.place, marks, timeline };
+    const suspicion = known ? suspicionOf({ place, known, silentSeconds, aheadSeconds }) : null;
+    if (suspicion === null || !(await hasSomethingToSend(db))) {
+      await write(db, PLACE_KEY, remembered(place, suspicion === null ? known : undefined));
+      if (suspicion !== null) log.warn('installation.moved', { suspicion });
+      return null;
+    }
+    return hold(db, suspicion);
+  });
+}
+
+/** The hold that is in force, and whether the place is remembered: after a release it has to be anew. */
+export async function guardState(db: Queryable): Promise<{ hold: Hold | null; isPlaced: boolean }> {
+  const rows = await db.query<{ key: string; value: { since?: string; reason?: string } }>(
+    sql`SELECT key, value FROM setting WHERE key IN (${HOLD_KEY}, ${PLACE_KEY})`,
+    'installation.guard-state',
+  );
+  const held = rows.find(({ key }) => key === HOLD_KEY)?.value;
+  const hold = held ? { since: new Date(held.since ?? 0), reason: held.reason ?? '' } : null;
+  return { hold, isPlaced: rows.some(({ key }) => key === PLACE_KEY) };
+}
+
+/** Holds by hand: before a backup is used for something else, say. */
+export async function hold(db: Queryable, reason: string): Promise<Hold> {
+  await db.execute(
+    sql`INSERT INTO setting (key, value) VALUES (${HOLD_KEY}, jsonb_build_object('since', now(), 'reason', ${reason}::text)) ON CONFLICT (key) DO NOTHING`,
+  );
+  return (await holdOf(db)) ?? { since: new Date(), reason };
+}
+
+/** The hold that is in force. */
+export async function holdOf(db: Queryable): Promise<Hold | null> {
+  const held = await read<{ since: string; reason: string }>(db, HOLD_KEY);
+  return held ? { since: new Date(held.since), reason: held.reason } : null;
+}
+
+/** `pause`: campaigns under way stay where they are, mails of lists that wait are dropped. `continue`: all goes on. */
+export type AfterHold = 'pause' | 'continue';
+
+/** Ends the hold: an administrator has seen what would be sent. Answers how many campaigns were paused. */
+export async function releaseInstallation(
+  { database, log }: Pick<Context, 'database' | 'log'>,
+  underWay: AfterHold,
+): Promise<{ campaignsPaused: number }> {
+  return database.transaction(async (db) => {
+    await db.query(LOCK);
+    if (!(await holdOf(db))) throw notHeld();
+    const campaignsPaused = underWay === 'pause' ? await pauseAll(db) : 0;
+    // The place is remembered anew by whichever process next gives a sign of life there.
+    await db.execute(sql`DELETE FROM setting WHERE key IN (${HOLD_KEY}, ${PLACE_KEY})`);
+    log.warn('installation.released', { underWay, campaignsPaused });
+    return { campaignsPaused };
+  });
+}
+
+async function pauseAll(db: Queryable): Promise<number> {
+  await db.execute(
+    sql`DELETE FROM graphile_worker._private_jobs j USING graphile_worker._private_tasks t
+         WHERE t.id = j.task_id AND t.identifier LIKE 'audience.%' AND t.identifier ~ 'send|notify' AND j.locked_at IS NULL`,
+  );
+  const reason = 'The installation was restored from a backup. Resume this campaign only if it was not sent meanwhile.';
+  return db.execute(
+    sql`UPDATE campaign SET status = 'paused', status_reason = ${reason}, waits_until = NULL, updated_at = now()
+         WHERE status IN ('scheduled', 'queued', 'sending')`,
+  );
+}
+
+async function hasSomethingToSend(db: Queryable): Promise<boolean> {
+  const rows = await db.query(
+    sql`SELECT 1 WHERE EXISTS (SELECT 1 FROM campaign WHERE status IN ('scheduled', 'queued', 'sending'))
+           OR EXISTS (SELECT 1 FROM graphile_worker._private_jobs WHERE payload ->> 'customerId' IS NOT NULL)`,
+  );
+  return rows.length > 0;
+}
+
+async function signsOf(db: Queryable, seenAt: Date | null) {
+  const [row] = await db.query<{ marks: string; silentSeconds: number; aheadSeconds: number }>(
+    sql`SELECT hot.place_marks() AS marks, coalesce(extract(epoch FROM now() - max(seen_at)), 0)::float8 AS "silentSeconds",
+               coalesce(extract(epoch FROM ${seenAt}::timestamptz - max(seen_at)), 0)::float8 AS "aheadSeconds" FROM hot.process`,
+  );
+  return row ?? { marks: '', silentSeconds: 0, aheadSeconds: 0 };
+}
+
+/** Not everybody may ask; then a recovery is told by the other signs only. */
+async function timelineOf(db: Queryable): Promise<number | null> {
+  const [may] = await db.query<{ may: boolean }>(
+    sql`SELECT has_function_privilege('pg_catalog.pg_control_checkpoint()', 'EXECUTE') AS may`,
+  );
+  if (!may?.may) return null;
+  const [row] = await db.query<{ timeline: number }>(
+    sql`SELECT timeline_id AS timeline FROM pg_catalog.pg_control_checkpoint()`,
+  );
+  return row?.timeline ?? null;
+}
+
+async function read<Value>(db: Queryable, key: string): Promise<Value | undefined> {
+  const [row] = await db.query<{ value: Value }>(sql`SELECT value FROM setting WHERE key = ${key}`);
+  return row?.value;
+}
+
+async function write(db: Queryable, key: string, value: unknown): Promise<void> {
+  await db.execute(
+    sql`INSERT INTO setting (key, value) VALUES (${key}, ${JSON.stringify(value)}::jsonb)
+        ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = now() WHERE setting.value <> excluded.value`,
+  );
+}

@@ -1,0 +1,57 @@
+/** What an administrator sees of the installation itself. */
+import { livingProcesses, type SeenProcess } from '../../domain/installation/processes.ts';
+import { holdOf, type Hold } from '../../domain/installation/restore-guard.ts';
+import { builder } from '../builder.ts';
+
+const forAdministrators = { admin: true } as const;
+
+const ProcessOfInstallation = builder.objectRef<SeenProcess>('InstallationProcess').implement({
+  description: 'A process that gave a sign of life in the last minute.',
+  authScopes: forAdministrators,
+  fields: (t) => ({
+    host: t.exposeString('host'),
+    pid: t.exposeInt('pid'),
+    roles: t.exposeStringList('roles'),
+    version: t.exposeString('version'),
+    memoryMb: t.exposeInt('memoryMb', { description: 'Resident memory, in megabytes.' }),
+    isWorking: t.exposeBoolean('isWorking', { description: 'Whether its worker takes jobs up.' }),
+    startedAt: t.expose('startedAt', { type: 'DateTime' }),
+    seenAt: t.expose('seenAt', { type: 'DateTime' }),
+  }),
+});
+
+const HoldOfInstallation = builder.objectRef<Hold>('InstallationHold').implement({
+  description: 'The database looks like a restored backup: nothing is sent until `releaseInstallation`.',
+  authScopes: forAdministrators,
+  fields: (t) => ({
+    since: t.expose('since', { type: 'DateTime' }),
+    reason: t.exposeString('reason'),
+  }),
+});
+
+export const Installation = builder.objectRef<object>('Installation').implement({
+  description: 'The installation itself.',
+  authScopes: forAdministrators,
+  fields: (t) => ({
+    hold: t.field({
+      type: HoldOfInstallation,
+      nullable: true,
+      description: 'Null: it works.',
+      resolve: (_installation, _args, ctx) => holdOf(ctx.db),
+    }),
+    processes: t.field({
+      type: [ProcessOfInstallation],
+      description: 'All processes on all machines, the oldest first.',
+      resolve: (_installation, _args, ctx) => livingProcesses(ctx.db),
+    }),
+  }),
+});
+
+builder.queryField('installation', (t) =>
+  t.field({
+    type: Installation,
+    description: 'The installation itself; for administrators.',
+    authScopes: forAdministrators,
+    resolve: () => ({}),
+  }),
+);

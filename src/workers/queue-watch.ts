@@ -1,0 +1,61 @@
+/** What this process sees of the queue: whether look-ups are answered, and whether it may look at all. */
+import type { EventEmitter } from 'node:events';
+
+/** A look-up takes milliseconds; one that takes this long is not coming back. */
+const ANSWER_MS_MAX = 3_000;
+
+export class QueueWatch {
+  readonly #pauses = new Set<string>();
+  #open: PromiseWithResolvers<void> | undefined;
+  #askedAt: number | undefined;
+  #problem: string | undefined;
+  #isStopping = false;
+
+  follow(events: EventEmitter): void {
+    const answered = (): void => {
+      this.#askedAt = undefined;
+      this.#problem = undefined;
+    };
+    events.on('worker:getJob:start', () => (this.#askedAt ??= performance.now()));
+    events.on('job:start', answered);
+    events.on('worker:getJob:empty', answered);
+    events.on('worker:getJob:error', ({ error }: { error: unknown }) => {
+      this.#askedAt = undefined;
+      this.#problem = error instanceof Error ? error.message : String(error);
+    });
+  }
+
+  /** Why no jobs are taken up although they should be; undefined: they are. */
+  problem(): string | undefined {
+    if (this.#problem !== undefined) return this.#problem;
+    const waitedMs = this.#askedAt === undefined ? 0 : performance.now() - this.#askedAt;
+    return waitedMs > ANSWER_MS_MAX ? `no answer for ${Math.round(waitedMs / 1_000)} s` : undefined;
+  }
+
+  /** Nothing is taken up until every reason for the pause is gone. */
+  pause(reason: string): void {
+    this.#pauses.add(reason);
+    this.#open ??= Promise.withResolvers<void>();
+  }
+
+  resume(reason: string): void {
+    if (!this.#pauses.delete(reason) || this.#pauses.size > 0) return;
+    this.#open?.resolve();
+    this.#open = undefined;
+  }
+
+  get isPaused(): boolean {
+    return this.#pauses.size > 0;
+  }
+
+  /** Waits while paused. Throws when the process stops meanwhile: then nothing must be taken up any more. */
+  async mayLook(): Promise<void> {
+    await this.#open?.promise;
+    if (this.#isStopping) throw new Error('The process stops.');
+  }
+
+  stop(): void {
+    if (this.isPaused) this.#isStopping = true;
+    this.#open?.resolve();
+  }
+}

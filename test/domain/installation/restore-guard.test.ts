@@ -1,0 +1,147 @@
+/** What is held as a restored backup and what is not (HARD-CASES A15), each with the database's own signs. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { sql } from '../../../src/db/database.ts';
+import { holdOverdueCampaigns } from '../../../src/domain/installation/hold-overdue.ts';
+import { suspicionOf, type Arrival } from '../../../src/domain/installation/place.ts';
+import { enterProcess, livingProcesses, signOfLife } from '../../../src/domain/installation/processes.ts';
+import { guardRestoredBackup, holdOf, releaseInstallation } from '../../../src/domain/installation/restore-guard.ts';
+import { campaignWorld, statusOf } from '../../support/campaign-world.ts';
+import { createTestContext } from '../../support/test-context.ts';
+
+const ctx = await createTestContext();
+const world = await campaignWorld(ctx, { recipients: 1, smtpPort: 1 });
+const HERE = { address: 'db:5432/mailwright', file: null };
+const minutes = (count: number) => sql`make_interval(mins => ${count}::int)`;
+
+/** As if the program had last worked with it this long ago. */
+async function silentFor(count: number): Promise<void> {
+  await ctx.db.execute(sql`DELETE FROM hot.process`);
+  await ctx.db.execute(sql`
+    INSERT INTO hot.process (id, host, pid, roles, version, seen_at, memory_mb, is_working)
+    VALUES (gen_random_uuid(), 'h', 1, '{worker}', '1', now() - ${minutes(count)}, 1, true)`);
+}
+
+async function campaignIs(status: string): Promise<void> {
+  await ctx.db.execute(sql`UPDATE campaign SET status = ${status} WHERE id = ${world.campaignId}`);
+}
+
+async function known(change: Record<string, unknown>): Promise<void> {
+  await ctx.db.execute(
+    sql`UPDATE setting SET value = value || ${JSON.stringify(change)}::jsonb WHERE key = 'installation.place'`,
+  );
+}
+
+const arrive = (place: { address: string | null; file: string | null } = HERE, seenAt: Date | null = null) =>
+  guardRestoredBackup(ctx, { place, seenAt });
+
+describe('an installation that starts', () => {
+  beforeEach(async () => {
+    await ctx.db.execute(sql`DELETE FROM setting WHERE key LIKE 'installation.%'`);
+    await silentFor(60);
+    await campaignIs('sending');
+    expect(await arrive()).toBeNull();
+  });
+
+  it.each([
+    ['after a week of silence, where it always was', async () => silentFor(10_080), undefined],
+    ['in a new container at once, at a new address', async () => silentFor(2), { address: 'other:5432/x', file: null }],
+    ['after the failover of a running database', async () => (await silentFor(5), known({ timeline: 999 })), undefined],
+  ])('goes on %s', async (_name, prepare, place) => {
+    await prepare();
+    expect(await arrive(place)).toBeNull();
+    expect(await holdOf(ctx.db)).toBeNull();
+  });
+
+  it.each([
+    [
+      'a dump was loaded, however fresh',
+      async () => (await silentFor(0), known({ marks: '1.2.3.4' })),
+      undefined,
+      /dump/,
+    ],
+    ['files were recovered to a point in time', async () => known({ timeline: 999 }), undefined, /point in time/],
+    ['it is at an address where it never was', async () => undefined, { address: 'b:1/x', file: null }, /address/],
+    ['the embedded files are a copy', async () => known({ files: ['1.1'] }), { address: null, file: '2.2' }, /copy/],
+  ])('is held when %s', async (_name, prepare, place, reason) => {
+    await prepare();
+    expect((await arrive(place))?.reason).toMatch(reason);
+    // A restart does not help, and by now there are signs of life.
+    await silentFor(0);
+    expect((await arrive())?.reason).toMatch(reason);
+  });
+
+  it('is held when this machine has seen more of it', async () => {
+    const later = new Date(Date.now() - 30 * 60_000);
+    expect((await arrive(HERE, later))?.reason).toMatch(/30 minutes older/);
+  });
+
+  it('is not held when there is nothing to send, and remembers the new place', async () => {
+    await campaignIs('paused');
+    await known({ marks: '1.2.3.4' });
+    expect(await arrive()).toBeNull();
+    await campaignIs('sending');
+    expect(await arrive()).toBeNull();
+  });
+
+  it('is released once, with everything paused or going on', async () => {
+    for (const [choice, status] of [
+      ['continue', 'sending'],
+      ['pause', 'paused'],
+    ] as const) {
+      await campaignIs('sending');
+      await known({ marks: '1.2.3.4' });
+      expect(await arrive()).not.toBeNull();
+      await releaseInstallation(ctx, choice);
+      expect(await statusOf(world)).toBe(status);
+      await expect(releaseInstallation(ctx, choice)).rejects.toThrow('not held');
+      expect(await arrive()).toBeNull();
+    }
+  });
+});
+
+describe('signs of life', () => {
+  it('are known by their process, and tell when the database does not know it any more', async () => {
+    await ctx.db.execute(sql`DELETE FROM hot.process`);
+    const state = {
+      id: crypto.randomUUID(),
+      host: 'h',
+      pid: 7,
+      roles: ['web'],
+      version: '1',
+      memoryMb: 99,
+      isWorking: false,
+    };
+    expect(await signOfLife(ctx.db, state)).toBeUndefined();
+    await enterProcess(ctx.db, state);
+    expect(await signOfLife(ctx.db, { ...state, memoryMb: 120 })).toBeInstanceOf(Date);
+    expect(await livingProcesses(ctx.db)).toMatchObject([{ pid: 7, roles: ['web'], memoryMb: 120 }]);
+  });
+});
+
+it('holds campaigns whose time passed more than an hour ago, and no others', async () => {
+  const held: string[] = [];
+  for (const ago of [30, 59, 61, 10_000]) {
+    await ctx.db.execute(
+      sql`UPDATE campaign SET status = 'scheduled', delivery_at = now() - ${minutes(ago)} WHERE id = ${world.campaignId}`,
+    );
+    await holdOverdueCampaigns(ctx);
+    held.push(await statusOf(world));
+  }
+  expect(held).toEqual(['scheduled', 'scheduled', 'paused', 'paused']);
+});
+
+it('the rules know a doubtful place from an ordinary one', () => {
+  const place = { marks: 'm', timeline: 1, address: 'a', file: null };
+  const usual: Arrival = {
+    place,
+    known: { marks: 'm', timeline: 1, addresses: ['a'], files: [] },
+    silentSeconds: 1e6,
+    aheadSeconds: 0,
+  };
+  expect(suspicionOf(usual)).toBeNull();
+  // A server whose role may not read its control file tells nothing by it.
+  expect(suspicionOf({ ...usual, place: { ...place, timeline: null } })).toBeNull();
+  expect(suspicionOf({ ...usual, known: { ...usual.known, addresses: [] } })).toBeNull();
+  // A standby that was some seconds behind when it took over.
+  expect(suspicionOf({ ...usual, aheadSeconds: 20 })).toBeNull();
+});
