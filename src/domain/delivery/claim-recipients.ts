@@ -1,17 +1,27 @@
 /**
- * Takes a range's due rows and looks at the people behind them: whoever left the list or was suppressed since the
- * plan is closed at once, the others are ready to be sent to.
+ * Takes or reads a range's due rows and looks at the people behind them: whoever left the list or was suppressed since
+ * the plan is closed at once, the others are ready to be sent to.
  */
 import { sql, type Queryable } from '../../db/database.ts';
-import type { Claim, ClaimedDelivery, DeliveryOutcome, LedgerRange } from './delivery.ts';
-import { claimRange, settle, type Leaseholder } from './ledger-store.ts';
+import type { Claim, ClaimedDelivery, DeliveryOutcome, DueDelivery, LedgerRange } from './delivery.ts';
+import { claimRange, dueInRange, settle, type Leaseholder } from './ledger-store.ts';
 
-interface Person {
+interface Person extends Pick<DueDelivery, 'email' | 'fields' | 'obstacle'> {
   readonly id: bigint;
-  readonly email: string | null;
-  readonly fields: Readonly<Record<string, unknown>> | null;
-  /** Why there is no mail: `deleted`, `suppressed`, or the status that is not `subscribed`; null: there is. */
-  readonly obstacle: string | null;
+}
+
+const NOBODY = { email: null, fields: null, obstacle: 'deleted' };
+
+/**
+ * Reads what is due in the range and answers who may be mailed. Nothing is taken: whoever marks a row first has it
+ * (`settle`), and one that was taken by another meanwhile is not marked.
+ */
+export async function findRecipients(
+  db: Queryable,
+  range: LedgerRange,
+  claim: { listId: bigint; holder: Leaseholder },
+): Promise<ClaimedDelivery[]> {
+  return mailable(db, range, { ...claim, due: await dueInRange(db, range, claim.listId) });
 }
 
 /** Leases what is due in the range to `holder` and answers who may be mailed. */
@@ -25,19 +35,26 @@ export async function claimRecipients(
   const people = new Map(
     (await peopleBehind(db, range.customerId, { listId: claim.listId, rows })).map((person) => [person.id, person]),
   );
+  const due = rows.map((row) => ({ ...(people.get(row.subscriberId) ?? NOBODY), ...row }));
+  due.sort((a, b) => (a.subscriberId < b.subscriberId ? -1 : 1));
+  return mailable(db, range, { ...claim, due });
+}
+
+/** Closes those whom there is no mail for. */
+async function mailable(
+  db: Queryable,
+  range: LedgerRange,
+  { due, listId, holder }: { due: readonly DueDelivery[]; listId: bigint; holder: Leaseholder },
+): Promise<ClaimedDelivery[]> {
   const outcomes: DeliveryOutcome[] = [];
-  const claimed: ClaimedDelivery[] = [];
-  for (const row of rows) {
-    const { email, fields, obstacle } = people.get(row.subscriberId) ?? {
-      email: null,
-      fields: null,
-      obstacle: 'deleted',
-    };
-    if (obstacle === null) claimed.push({ ...row, email: email ?? '', fields: fields ?? {} });
+  const found: ClaimedDelivery[] = [];
+  for (const row of due) {
+    const { subscriberId, epoch, attempts, email, fields, obstacle } = row;
+    if (obstacle === null) found.push({ subscriberId, epoch, attempts, email: email ?? '', fields: fields ?? {} });
     else outcomes.push(closedFor(row, obstacle));
   }
-  if (outcomes.length > 0) await settle(db, { key: range, ...claim, serverId: null, outcomes, next: [] });
-  return claimed.sort((a, b) => (a.subscriberId < b.subscriberId ? -1 : 1));
+  if (outcomes.length > 0) await settle(db, { key: range, listId, holder, serverId: null, outcomes, next: [] });
+  return found;
 }
 
 /** One look-up by the whole key for each, whatever the planner thinks of a list that was just imported. */

@@ -39,7 +39,7 @@ export interface LedgerRange extends LedgerKey {
   readonly toId: bigint;
 }
 
-/** A row this worker holds. Every later write must carry the epoch. */
+/** A row that this worker holds, or may take by marking it. Every later write must carry the epoch. */
 export interface Claim {
   readonly subscriberId: bigint;
   readonly epoch: number;
@@ -50,6 +50,14 @@ export interface Claim {
 export interface ClaimedDelivery extends Claim {
   readonly email: string;
   readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** A row that is due, with the person behind it. */
+export interface DueDelivery extends Claim {
+  readonly email: string | null;
+  readonly fields: Readonly<Record<string, unknown>> | null;
+  /** Why there is no mail: `deleted`, `suppressed`, or the status that is not `subscribed`; null: there is. */
+  readonly obstacle: string | null;
 }
 
 /** What became of one attempt, as the ledger stores it. */

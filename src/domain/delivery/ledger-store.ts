@@ -4,13 +4,23 @@
  */
 import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
 import { needsRuntimeMessage, runtimeMessageKey } from '../tracking/runtime-message.ts';
-import type { Claim, DeliveryOutcome, LedgerKey, LedgerRange, UnknownPolicy } from './delivery.ts';
+import type {
+  Claim,
+  DeliveryOutcome,
+  DeliveryState,
+  DueDelivery,
+  LedgerKey,
+  LedgerRange,
+  UnknownPolicy,
+} from './delivery.ts';
 
 /** Who holds rows, and for how long without a renewal. */
 export interface Leaseholder {
   readonly owner: string;
   readonly leaseSeconds: number;
 }
+
+const NEEDS_ESCAPE = /["\\]/;
 
 function leaseEnd({ leaseSeconds }: Leaseholder) {
   return sql`now() + make_interval(secs => ${leaseSeconds})`;
@@ -41,6 +51,23 @@ export async function claimRange(db: Queryable, range: LedgerRange, holder: Leas
   );
 }
 
+/** What is due in the range and in nobody's hands, as `settle` takes it: with the epoch that marking will give it. */
+export async function dueInRange(db: Queryable, range: LedgerRange, listId: bigint): Promise<DueDelivery[]> {
+  // One look-up by the whole key for each, whatever the planner thinks of a list that was just imported.
+  return db.query<DueDelivery & Record<string, unknown>>(
+    sql`SELECT d.subscriber_id AS "subscriberId", d.epoch + 1 AS epoch, d.attempts, s.email, s.fields,
+               CASE WHEN s.email IS NULL THEN 'deleted' WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS obstacle
+          FROM hot.delivery d
+          LEFT JOIN LATERAL (SELECT s.email, s.email_key, s.fields, s.status FROM public.subscriber s
+                              WHERE s.customer_id = ${range.customerId} AND s.list_id = ${listId} AND s.id = d.subscriber_id OFFSET 0) s ON true
+          LEFT JOIN LATERAL (SELECT true AS found FROM public.suppression x
+                              WHERE x.customer_id IN (0, ${range.customerId}) AND x.email_key = s.email_key LIMIT 1) x ON true
+         WHERE ${inRange(range)} AND d.state = 'queued' AND (d.not_before IS NULL OR d.not_before <= now())
+         ORDER BY d.subscriber_id`,
+    'delivery.due',
+  );
+}
+
 export interface Handover {
   readonly subscriberId: bigint;
   readonly epoch: number;
@@ -54,7 +81,7 @@ export interface SettleInput {
   readonly serverId: bigint | null;
   /** Attempts that ended. */
   readonly outcomes: readonly DeliveryOutcome[];
-  /** Leased rows that are about to be handed over. */
+  /** Rows that are about to be handed over: leased to the holder, or as `dueInRange` gave them. */
   readonly next: readonly Handover[];
 }
 
@@ -78,10 +105,10 @@ export async function settle(db: Queryable, input: SettleInput): Promise<Settled
     sql`${runtimeMessages(key, named)}SELECT kind, value FROM hot.settle_deliveries(
           ${key.plannedOn}::date, ${key.customerId}, ${key.campaignId}, ${input.listId}, ${holder.owner}::uuid, ${input.serverId},
           make_interval(secs => ${holder.leaseSeconds}),
-          ${outcomes.map((o) => o.subscriberId)}::bigint[], ${outcomes.map((o) => o.epoch)}::int[], ${outcomes.map((o) => o.state)}::hot.delivery_state[],
-          ${outcomes.map((o) => o.isTry)}::boolean[], ${outcomes.map((o) => o.reply)}::text[], ${outcomes.map((o) => o.reason)}::text[],
-          ${outcomes.map((o) => o.runtimeMessageId)}::text[], ${outcomes.map((o) => o.delaySeconds)}::float8[],
-          ${next.map((n) => n.subscriberId)}::bigint[], ${next.map((n) => n.epoch)}::int[])`,
+          ${list(outcomes, (o) => o.subscriberId)}::bigint[], ${list(outcomes, (o) => o.epoch)}::int[], ${list(outcomes, (o) => o.state)}::hot.delivery_state[],
+          ${list(outcomes, (o) => o.isTry)}::boolean[], ${textList(outcomes, (o) => o.reply)}::text[], ${textList(outcomes, (o) => o.reason)}::text[],
+          ${textList(outcomes, (o) => o.runtimeMessageId)}::text[], ${list(outcomes, (o) => o.delaySeconds)}::float8[],
+          ${list(next, (n) => n.subscriberId)}::bigint[], ${list(next, (n) => n.epoch)}::int[])`,
     named.length > 0 ? 'delivery.settle-named' : 'delivery.settle',
   );
   return {
@@ -89,6 +116,25 @@ export async function settle(db: Queryable, input: SettleInput): Promise<Settled
     recorded: Number(rows.find((row) => row.kind === 'recorded')?.value ?? 0n),
     isSending: rows.some((row) => row.kind === 'sending' && row.value === 1n),
   };
+}
+
+/** An array as PostgreSQL reads it, of values that need no quotes. The client's own way costs ten times as much. */
+function list<Row>(rows: readonly Row[], valueOf: (row: Row) => bigint | number | boolean | DeliveryState): string {
+  let text = '{';
+  for (const row of rows) text += text === '{' ? valueOf(row) : `,${valueOf(row)}`;
+  return `${text}}`;
+}
+
+/** The same of texts. */
+function textList<Row>(rows: readonly Row[], valueOf: (row: Row) => string | null): string {
+  let text = '{';
+  for (const row of rows) {
+    if (text !== '{') text += ',';
+    const value = valueOf(row);
+    if (value === null) text += 'NULL';
+    else text += NEEDS_ESCAPE.test(value) ? `"${value.replace(/["\\]/g, String.raw`\$&`)}"` : `"${value}"`;
+  }
+  return `${text}}`;
 }
 
 /** Keeps the ids that a vendor gave the messages; none are kept of what goes out under our own Message-ID. */
@@ -134,7 +180,7 @@ export interface RecoveryRule {
 /**
  * Decides messages whose worker died between handing over and recording: parks them as `unknown`, or queues them
  * again while tries are left. Waits for the lease even when the worker is known to be dead: its last message may
- * still be on its way.
+ * still be on its way. What a dead worker had merely leased is queued again at once.
  */
 export async function recoverAmbiguous(
   db: Queryable,
@@ -148,6 +194,9 @@ export async function recoverAmbiguous(
                  ambiguous_count = d.ambiguous_count + 1, attempts = d.attempts + 1, reason = 'worker lost', lease_expires_at = NULL, not_before = NULL, updated_at = now()
            WHERE ${inRange(range)} AND d.state = 'sending' AND d.lease_expires_at < now()
           RETURNING d.state
+        ), freed AS (
+          UPDATE hot.delivery d SET state = 'queued', owner = NULL, lease_expires_at = NULL, updated_at = now()
+           WHERE ${inRange(range)} AND d.state = 'leased' AND (d.lease_expires_at < now() OR NOT hot.is_worker_alive(d.owner))
         ), counted AS (
           UPDATE hot.delivery_counter c SET open = c.open - t.n, unknown = c.unknown + t.n
             FROM (SELECT count(*) AS n FROM lost WHERE state = 'unknown') t
