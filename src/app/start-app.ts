@@ -10,6 +10,7 @@ import { bootstrapInstallation, type Bootstrapped } from '../domain/accounts/boo
 import type { Context } from '../domain/context.ts';
 import { makePartitions } from '../domain/delivery/make-partitions.ts';
 import { flushAnnouncements } from '../domain/statistics/announce-campaign-change.ts';
+import { startVisitFollower } from '../domain/tracking/visit-follower.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { createHookBus } from '../plugin-host/hook-bus.ts';
@@ -83,6 +84,11 @@ async function compose(
   });
   if (bootstrapped) tell(bootstrapped);
   closers.defer(() => flushAnnouncements(ctx));
+  if (!settings.ROLES.includes('web')) {
+    // Every web server counts its own visits; what a dead one left is counted even while none runs.
+    const visits = startVisitFollower(ctx);
+    closers.defer(() => visits.close());
+  }
   const notifications = openNotifications(database.url, log);
   closers.defer(() => notifications.close());
 

@@ -13,12 +13,15 @@ export interface GroupCommitOptions<Item> {
   readonly batchMax: number;
   /** How long the first item of an idle time waits for company; 0: until the events that are there already are handled. */
   readonly waitMs: number;
-  /** Batches that may be written at the same time; without it one. */
-  readonly writersMax?: number;
+  /** So many items begin a second batch while the first is being written; without it they wait for its end. */
+  readonly anotherAt?: number;
   /** Items that may wait, so that a database that is away costs bounded memory. */
   readonly waitingMax: number;
   readonly write: (batch: readonly Item[]) => Promise<void>;
 }
+
+/** While one waits for the disk the other is on its way; more make the batches small. */
+const WRITERS_MAX = 2;
 
 interface Waiting<Item> {
   readonly item: Item;
@@ -27,7 +30,7 @@ interface Waiting<Item> {
 }
 
 export function createGroupCommit<Item>(options: GroupCommitOptions<Item>): GroupCommit<Item> {
-  const { batchMax, waitMs, waitingMax, writersMax = 1 } = options;
+  const { batchMax, waitMs, waitingMax, anotherAt = Infinity } = options;
   let waiting: Waiting<Item>[] = [];
   let cancel: (() => void) | undefined;
   const writing = new Set<Promise<void>>();
@@ -36,10 +39,9 @@ export function createGroupCommit<Item>(options: GroupCommitOptions<Item>): Grou
   function start(): void {
     cancel?.();
     cancel = undefined;
-    while (waiting.length > 0 && writing.size < writersMax) {
-      const writer = writeAll().finally(() => writing.delete(writer));
-      writing.add(writer);
-    }
+    if (waiting.length === 0 || writing.size >= WRITERS_MAX) return;
+    const writer = writeAll().finally(() => writing.delete(writer));
+    writing.add(writer);
   }
 
   async function writeAll(): Promise<void> {
@@ -58,8 +60,8 @@ export function createGroupCommit<Item>(options: GroupCommitOptions<Item>): Grou
       if (closed) return Promise.reject(new Error('Closing: nothing more is taken.'));
       if (waiting.length >= waitingMax) return Promise.reject(new Error('Too many items wait to be written.'));
       const written = new Promise<void>((resolve, reject) => waiting.push({ item, resolve, reject }));
-      if (waiting.length >= batchMax) start();
-      else if (writing.size < writersMax) cancel ??= later(start, waitMs);
+      if (waiting.length >= (writing.size === 0 ? batchMax : anotherAt)) start();
+      else if (writing.size === 0) cancel ??= later(start, waitMs);
       return written;
     },
     async close() {

@@ -63,9 +63,10 @@ function createLinkSigner({ secret, baseUrl }: Installation): LinkSigner {
     },
     readClick(token) {
       const content = readLinkToken(key, 'click', token);
-      const url = content && URL.parse(content.url);
-      if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) return undefined;
-      return { ...recipientOf(content), linkNo: content.number, url: url.href };
+      const url = content && httpAddress(content.url);
+      if (!url) return undefined;
+      const { customerId, listId, campaignId, subscriberId, number } = content;
+      return { customerId, listId, campaignId, subscriberId, linkNo: number, url };
     },
     readConfirmation(token) {
       const content = readLinkToken(key, 'confirm', token);
@@ -75,6 +76,12 @@ function createLinkSigner({ secret, baseUrl }: Installation): LinkSigner {
 }
 
 /** Each link is signed once, however often it stands in the message: html and text have the same, a header too. */
+/** As it stands in a header, or empty when it is none. */
+function httpAddress(text: string): string {
+  const url = URL.parse(text);
+  return url && (url.protocol === 'https:' || url.protocol === 'http:') ? url.href : '';
+}
+
 function recipientLinks(key: KeyObject, baseUrl: string, recipient: Buffer): RecipientLinks {
   const token = (kind: LinkKind) => writeLinkToken(key, { kind, recipient });
   const clicks: ({ readonly url: string; readonly address: string } | undefined)[] = [];

@@ -35,6 +35,8 @@ export interface Moved {
   /** The smallest id that was there; undefined when none was. */
   readonly firstId: bigint | undefined;
   readonly isAnotherAtIt: boolean;
+  /** Some are left that had come before. */
+  readonly isMore: boolean;
 }
 
 /**
@@ -45,13 +47,15 @@ export const MOVE_SIZE_MAX = 4_000;
 /** Rows looked at in one go; under load each holds about fifty visits. */
 const ROWS_MAX = 1_000;
 
+const NONE_OF_OURS: Moved = { visits: 0, firstId: undefined, isAnotherAtIt: true, isMore: false };
+
 /** Moves some visits on, the oldest first, then tells the live statistics. One process does so at a time. */
 export async function moveVisits(
   ctx: Context,
   { fromId = 0n, sizeMax = MOVE_SIZE_MAX }: MoveOptions = {},
 ): Promise<Moved> {
   return ctx.database.transaction(async (tx) => {
-    if (!(await begin(tx))) return { visits: 0, firstId: undefined, isAnotherAtIt: true };
+    if (!(await begin(tx))) return NONE_OF_OURS;
     const waiting = await tx.query<VisitRow & Record<string, unknown>>(
       sql`SELECT id, size, since, until FROM hot.visit WHERE id >= ${fromId} ORDER BY id LIMIT ${ROWS_MAX}`,
       'tracking.waiting_visits',
@@ -59,7 +63,7 @@ export async function moveVisits(
     const slice = sliceOf(waiting, sizeMax);
     if (slice.length > 0) await move(ctx, tx, slice);
     const visits = slice.reduce((sum, { size }) => sum + size, 0);
-    return { visits, firstId: waiting[0]?.id, isAnotherAtIt: false };
+    return { visits, firstId: waiting[0]?.id, isAnotherAtIt: false, isMore: slice.length < waiting.length };
   });
 }
 
@@ -77,7 +81,8 @@ async function begin(tx: Transaction): Promise<boolean> {
   const [row] = await tx.query<{ isOurs: boolean }>(
     sql`SELECT pg_try_advisory_xact_lock(hashtextextended('mailwright:visits', 0)) AS "isOurs",
                set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-               set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true),
+               set_config('enable_mergejoin', 'off', true), set_config('enable_memoize', 'off', true),
+               set_config('jit', 'off', true),
                set_config('plan_cache_mode', 'force_generic_plan', true)`,
     'tracking.begin_moving',
   );

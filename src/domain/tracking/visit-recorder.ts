@@ -21,8 +21,8 @@ export interface VisitRecorder {
 
 /** A row of some 100 kB. */
 const BATCH_MAX = 500;
-/** While one commit waits for the disk the next one gathers, and a third is on its way; more make the batches small. */
-const COMMITS_MAX = 2;
+/** As many make a second commit worth it while another is under way: each costs as much as a hundred visits in it. */
+const ANOTHER_AT = 64;
 /** About a second of the highest rate one process takes, some 20 MB. */
 const WAITING_MAX = 20_000;
 /** With the delays below: a restart of the database is survived. */
@@ -35,7 +35,7 @@ export function createVisitRecorder(ctx: Context, onWritten: () => void = () => 
     batchMax: BATCH_MAX,
     waitMs: 0,
     waitingMax: WAITING_MAX,
-    writersMax: COMMITS_MAX,
+    anotherAt: ANOTHER_AT,
     async write(batch) {
       // Each is tried again by itself: one that is written must not be written twice.
       for (const round of roundsOf(batch)) await writePatiently(ctx, round);
@@ -45,8 +45,9 @@ export function createVisitRecorder(ctx: Context, onWritten: () => void = () => 
   return {
     open: (recipient, visitor) =>
       commits.add({ recipient, visitor, linkNo: null, url: null, cameAt: performance.now() }),
-    click: ({ linkNo, url, ...recipient }, visitor) =>
-      commits.add({ recipient, visitor, linkNo, url, cameAt: performance.now() }),
+    // The click is its recipient, with more that is not looked at: cheaper than taking it apart.
+    click: (click, visitor) =>
+      commits.add({ recipient: click, visitor, linkNo: click.linkNo, url: click.url, cameAt: performance.now() }),
     close: () => commits.close(),
   };
 }
