@@ -1,0 +1,104 @@
+/**
+ * `npm run ledger -- <campaign uid> [address]`: whether a campaign's figures are right, and what became of one
+ * recipient. Reads only; ends with 1 when something does not balance or is not there.
+ */
+import type { Database } from '../src/db/database.ts';
+import { deliveryStates } from '../src/domain/delivery/delivery.ts';
+import {
+  auditedCampaign,
+  auditLedger,
+  storyEvents,
+  storyRows,
+  type AuditedCampaign,
+  type LedgerAudit,
+  type StoryRow,
+} from '../src/domain/delivery/ledger-audit-read-model.ts';
+import { messageOf } from '../src/lib/errors.ts';
+import { withInstallation } from './support/open-installation.ts';
+
+const USAGE = `npm run ledger -- <campaign uid>            does it balance?
+npm run ledger -- <campaign uid> <address>  what became of one recipient`;
+
+const [uid, address] = process.argv.slice(2);
+if (uid === undefined || uid.startsWith('-')) console.log(USAGE);
+else {
+  try {
+    process.exitCode = (await withInstallation((database) => tell(database, uid))) ? 0 : 1;
+  } catch (error) {
+    console.error(messageOf(error));
+    process.exitCode = 1;
+  }
+}
+
+/** Answers whether all is well. */
+async function tell(database: Database, campaignUid: string): Promise<boolean> {
+  const campaign = await auditedCampaign(database, campaignUid);
+  if (!campaign) throw new Error(`There is no campaign ${campaignUid}.`);
+  console.log(`${campaign.name} (${campaign.uid}): ${campaign.status}`);
+  if (campaign.statusReason) console.log(campaign.statusReason);
+  if (campaign.plannedOn === null) {
+    console.log('It was never started: there is nothing in the ledger.');
+    return true;
+  }
+  if (address !== undefined) return tellStory(database, campaign, address);
+  const audit = await auditLedger(database, campaign);
+  console.log(balanceOf(audit));
+  return audit.faults.length === 0;
+}
+
+function balanceOf({ rows, counters, ambiguousRows, ambiguousMost, faults }: LedgerAudit): string {
+  const audience = deliveryStates.reduce((sum, state) => sum + rows[state], 0);
+  const shown = (name: keyof NonNullable<typeof counters>) => String(counters?.[name] ?? '-').padStart(12);
+  const line = (name: string, count: number, counter: string) =>
+    `  ${name.padEnd(12)}${String(count).padStart(12)}${counter}`;
+  return [
+    '',
+    `  ${''.padEnd(12)}${'rows'.padStart(12)}${'shown'.padStart(12)}`,
+    line('queued', rows.queued, ''),
+    line('leased', rows.leased, ''),
+    line('sending', rows.sending, ''),
+    line('open', rows.queued + rows.leased + rows.sending, shown('open')),
+    ...(['sent', 'failed', 'skipped', 'suppressed', 'unknown'] as const).map((name) =>
+      line(name, rows[name], shown(name)),
+    ),
+    line('audience', audience, shown('audience')),
+    '',
+    ambiguousRows === 0
+      ? 'Nobody was ever in doubt: each accepted message is one copy.'
+      : `${ambiguousRows} recipients were in doubt after a crash or a lost connection, up to ${ambiguousMost} times: each time may be a second copy.`,
+    ...(faults.length === 0 ? ['It balances.'] : ['IT DOES NOT BALANCE:', ...faults.map((fault) => `  ${fault}`)]),
+  ].join('\n');
+}
+
+async function tellStory(database: Database, campaign: AuditedCampaign, recipient: string): Promise<boolean> {
+  const rows = await storyRows(database, campaign, recipient);
+  if (rows.length === 0) {
+    console.log(`${recipient} is not among its recipients.`);
+    return false;
+  }
+  for (const row of rows) {
+    console.log(`\n${storyOf(row).join('\n')}`);
+    const events = await storyEvents(database, campaign, row.subscriberId);
+    for (const { at, kind, detail } of events) console.log(`  ${time(at)}  ${kind}${detail ? `: ${detail}` : ''}`);
+    if (events.length === 0 && row.state === 'sent') console.log('  Nothing has come back yet.');
+  }
+  return true;
+}
+
+function storyOf(row: StoryRow): string[] {
+  return [
+    `${row.email}: ${row.state}${row.reason ? ` (${row.reason})` : ''}`,
+    `  ${time(row.updatedAt)}  as of then after ${row.attempts} ${row.attempts === 1 ? 'try' : 'tries'}, taken up ${row.epoch} ${row.epoch === 1 ? 'time' : 'times'}`,
+    ...(row.server ? [`  through ${row.server}`] : []),
+    ...(row.reply ? [`  the server said: ${row.reply}`] : []),
+    ...(row.ambiguousCount > 0 ? [`  in doubt ${row.ambiguousCount} times: as many second copies are possible`] : []),
+    ...(row.state === 'queued' && row.notBefore ? [`  is tried next at ${time(row.notBefore)}`] : []),
+    ...(row.leaseExpiresAt && row.state !== 'sent'
+      ? [`  a worker has it until ${time(row.leaseExpiresAt)} at least`]
+      : []),
+  ];
+}
+
+function time(at: Date): string {
+  return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}

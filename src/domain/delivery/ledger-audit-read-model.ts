@@ -1,0 +1,160 @@
+/**
+ * The ledger for people who ask whether it is right: a campaign's counters beside its rows, counted at one instant, and
+ * all that is known of one recipient. Slow by nature, and for operators: no door leads here.
+ */
+import { sql, type Queryable } from '../../db/database.ts';
+import { deliveryStates, type DeliveryState } from './delivery.ts';
+
+export interface AuditedCampaign {
+  readonly customerId: bigint;
+  readonly campaignId: bigint;
+  readonly uid: string;
+  readonly name: string;
+  readonly status: string;
+  readonly statusReason: string | null;
+  readonly plannedOn: string | null;
+  readonly isPlanned: boolean;
+}
+
+/** The campaign of any customer. */
+export async function auditedCampaign(db: Queryable, uid: string): Promise<AuditedCampaign | undefined> {
+  const [row] = await db.query<AuditedCampaign & Record<string, unknown>>(
+    sql`SELECT customer_id AS "customerId", id AS "campaignId", uid, name, status, status_reason AS "statusReason",
+               planned_on::text AS "plannedOn", planned_at IS NOT NULL AS "isPlanned" FROM campaign WHERE uid = ${uid}`,
+  );
+  return row;
+}
+
+export type StateCounts = Readonly<Record<DeliveryState, number>>;
+
+export interface LedgerAudit {
+  readonly rows: StateCounts;
+  /** What is shown; `open` is queued, leased and sending together. Undefined: the campaign has none. */
+  readonly counters:
+    | Readonly<Record<'audience' | 'open' | 'sent' | 'failed' | 'skipped' | 'suppressed' | 'unknown', number>>
+    | undefined;
+  /** Rows that were in doubt at some time, and the most often that one was. */
+  readonly ambiguousRows: number;
+  readonly ambiguousMost: number;
+  /** Rows that somebody holds although the campaign is at its end. */
+  readonly heldRows: number;
+  /** Each a sentence; none: it balances. */
+  readonly faults: readonly string[];
+}
+
+/** Counts the ledger and sets the counters beside it, in one statement: both are of the same instant. */
+export async function auditLedger(db: Queryable, campaign: AuditedCampaign): Promise<LedgerAudit> {
+  const { customerId, campaignId, plannedOn } = campaign;
+  const [row] = await db.query<{
+    rows: Partial<StateCounts> | null;
+    counters: NonNullable<LedgerAudit['counters']> | null;
+    ambiguousRows: number;
+    ambiguousMost: number;
+  }>(
+    sql`WITH d AS (
+          SELECT state::text AS state, count(*)::int AS n, count(*) FILTER (WHERE ambiguous_count > 0)::int AS doubted,
+                 max(ambiguous_count)::int AS most
+            FROM hot.delivery
+           WHERE planned_on = ${plannedOn}::date AND customer_id = ${customerId} AND campaign_id = ${campaignId} GROUP BY 1)
+        SELECT (SELECT json_object_agg(state, n) FROM d) AS rows,
+               (SELECT coalesce(sum(doubted), 0)::int FROM d) AS "ambiguousRows", (SELECT coalesce(max(most), 0) FROM d) AS "ambiguousMost",
+               (SELECT json_build_object('audience', audience, 'open', open, 'sent', sent, 'failed', failed, 'skipped', skipped,
+                         'suppressed', suppressed, 'unknown', unknown)
+                  FROM hot.delivery_counter WHERE customer_id = ${customerId} AND campaign_id = ${campaignId}) AS counters`,
+  );
+  const rows = completed(row?.rows ?? {});
+  const counters = row?.counters ?? undefined;
+  const heldRows = rows.leased + rows.sending;
+  return {
+    rows,
+    counters,
+    ambiguousRows: row?.ambiguousRows ?? 0,
+    ambiguousMost: row?.ambiguousMost ?? 0,
+    heldRows,
+    faults: faultsOf(campaign, rows, counters),
+  };
+}
+
+function completed(counts: Partial<StateCounts>): StateCounts {
+  return {
+    ...{ queued: 0, leased: 0, sending: 0, sent: 0 },
+    ...{ failed: 0, skipped: 0, suppressed: 0, unknown: 0, ...counts },
+  };
+}
+
+/** What is wrong, in words: the counters against the rows, and `done` against what is open. */
+function faultsOf(
+  { status, isPlanned }: Pick<AuditedCampaign, 'status' | 'isPlanned'>,
+  rows: StateCounts,
+  counters: LedgerAudit['counters'],
+): string[] {
+  const open = rows.queued + rows.leased + rows.sending;
+  const audience = deliveryStates.reduce((sum, state) => sum + rows[state], 0);
+  if (!counters) return audience === 0 ? [] : [`There are ${audience} rows and no counters.`];
+  const { sent, failed, skipped, suppressed, unknown } = rows;
+  const counted = { audience, open, sent, failed, skipped, suppressed, unknown };
+  const faults = Object.entries(counted).flatMap(([name, count]) => {
+    const shown = Reflect.get(counters, name);
+    return shown === count ? [] : [`The counter ${name} shows ${String(shown)}, and there are ${count} rows.`];
+  });
+  if (status === 'done' && open > 0) faults.push(`The campaign is done, and ${open} recipients are open.`);
+  if (status === 'done' && !isPlanned) faults.push('The campaign is done, and its audience was never complete.');
+  return faults;
+}
+
+export interface StoryRow {
+  readonly subscriberId: bigint;
+  readonly email: string;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  readonly epoch: number;
+  readonly ambiguousCount: number;
+  readonly notBefore: Date | null;
+  readonly leaseExpiresAt: Date | null;
+  readonly updatedAt: Date;
+  readonly reason: string | null;
+  readonly reply: string | null;
+  readonly server: string | null;
+}
+
+export interface StoryEvent {
+  readonly at: Date;
+  readonly kind: string;
+  readonly detail: string | null;
+}
+
+/** The rows of an address, whatever its case: an address may have been imported twice in different writing. */
+export function storyRows(db: Queryable, campaign: AuditedCampaign, address: string): Promise<StoryRow[]> {
+  return db.query<StoryRow & Record<string, unknown>>(
+    sql`SELECT d.subscriber_id AS "subscriberId", d.email, d.state::text AS state, d.attempts, d.epoch, d.ambiguous_count AS "ambiguousCount",
+               d.not_before AS "notBefore", d.lease_expires_at AS "leaseExpiresAt", d.updated_at AS "updatedAt", d.reason, d.reply,
+               s.name || ' (' || s.uid || ')' AS server
+          FROM hot.delivery d LEFT JOIN sending_server s ON s.id = d.server_id
+         WHERE d.planned_on = ${campaign.plannedOn}::date AND d.customer_id = ${campaign.customerId} AND d.campaign_id = ${campaign.campaignId}
+           AND lower(d.email) = lower(${address}) ORDER BY d.subscriber_id`,
+  );
+}
+
+const EVENTS = [
+  ['opened', sql`hot.open_event`, sql`concat_ws(', ', ip, country, CASE WHEN is_machine THEN 'a machine' END)`],
+  ['clicked', sql`hot.click_event`, sql`concat_ws(', ', url, ip, CASE WHEN is_machine THEN 'a machine' END)`],
+  ['unsubscribed', sql`hot.unsubscribe_event`, sql`reason`],
+  ['bounced', sql`hot.bounce_event`, sql`concat_ws(' ', type, status_code, message)`],
+  ['complained', sql`hot.feedback_event`, sql`concat_ws(' ', type, message)`],
+] as const;
+
+/** What came back from the recipient, in order of time. */
+export async function storyEvents(
+  db: Queryable,
+  { customerId, campaignId }: AuditedCampaign,
+  subscriberId: bigint,
+): Promise<StoryEvent[]> {
+  const found = [];
+  for (const [kind, table, detail] of EVENTS) {
+    const events = await db.query<{ at: Date; detail: string | null }>(
+      sql`SELECT at, ${detail} AS detail FROM ${table} WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} AND subscriber_id = ${subscriberId}`,
+    );
+    found.push(...events.map((event) => ({ ...event, kind })));
+  }
+  return found.sort((a, b) => a.at.getTime() - b.at.getTime());
+}
