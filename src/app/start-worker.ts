@@ -17,9 +17,10 @@ import { erasePersonTask } from '../workers/tasks/erase-person.ts';
 import { expirePendingTask, listMailTasks } from '../workers/tasks/list-mails.ts';
 import { makePartitionsTask, reviveCampaignsTask, wakeCampaignTask } from '../workers/tasks/maintenance.ts';
 import { messageTestTasks } from '../workers/tasks/message-tests.ts';
-import { planCampaignTask, startScheduledCampaignTask } from '../workers/tasks/plan-campaign.ts';
+import { planCampaignTask, sendWaveTask, startScheduledCampaignTask } from '../workers/tasks/plan-campaign.ts';
 import { renewSubscriptionsTask } from '../workers/tasks/renew-subscriptions.ts';
 import { runImportTask } from '../workers/tasks/run-import.ts';
+import { sendingDomainTasks } from '../workers/tasks/sending-domains.ts';
 import { sendBatchTask } from '../workers/tasks/send-batch.ts';
 import { sweepRequestsTask } from '../workers/tasks/sweep-requests.ts';
 import type { Task } from '../workers/task.ts';
@@ -52,7 +53,7 @@ export async function startWorker(ctx: Context, settings: Settings, pausedFor?: 
   const works = settings.ROLES.includes('worker');
   const ticks = settings.ROLES.includes('cron');
   if (!works && !ticks) return NONE;
-  const drivers = createDriverPool(ctx.hooks, { resolveMx: mxThrough(dnsAsker()) });
+  const drivers = createDriverPool(ctx.hooks, { resolveMx: mxThrough(dnsAsker(settings.DNS_SERVERS)) });
   const worker = await runWorker({
     ctx,
     tasks: works ? tasksOf(ctx, drivers) : [],
@@ -78,10 +79,12 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
   };
   return [
     planCampaignTask,
+    sendWaveTask,
     startScheduledCampaignTask,
     sendBatchTask(tools),
     runImportTask,
     ...listMailTasks(drivers),
+    ...sendingDomainTasks(drivers),
     ...messageTestTasks(drivers),
     expirePendingTask,
     erasePersonTask,

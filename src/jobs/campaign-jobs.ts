@@ -36,6 +36,28 @@ export const wakeCampaignJob = defineJob({
   attemptsMax: ATTEMPTS_MAX,
 });
 
+/** Sends tests of a campaign's message. A test is wanted now or not at all. */
+export const sendTestMessagesJob = defineJob({
+  name: 'campaigns.send-tests',
+  payload: z.object({ customerId: id, campaignId: id, testIds: z.array(id) }),
+  attemptsMax: 4,
+});
+
+/** Composes everything of a campaign and sends nothing. */
+export const dryRunJob = defineJob({
+  name: 'campaigns.dry-run',
+  payload: z.object({ customerId: id, dryRunId: id }),
+  attemptsMax: 5,
+  isLong: true,
+});
+
+/** Sends to those of a campaign whose moment has come: by their own clocks, or after quiet hours. */
+export const sendWaveJob = defineJob({
+  name: 'campaigns.wave',
+  payload: z.object({ customerId: id, campaignId: id }),
+  attemptsMax: ATTEMPTS_MAX,
+});
+
 /** Looks for campaigns that are under way but have no job any more, and gives them new ones. */
 export const reviveCampaignsJob = defineJob({
   name: 'campaigns.revive',

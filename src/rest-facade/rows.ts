@@ -1,4 +1,5 @@
 /** All rows of the REST interface, resource by resource. */
+import { campaignMessageRows } from './campaigns/message-routes.ts';
 import { campaignRows } from './campaigns/routes.ts';
 import { customerRows } from './customers/routes.ts';
 import { exportRows } from './exports/routes.ts';
@@ -13,6 +14,7 @@ import { notificationRows } from './notifications/routes.ts';
 import { invoiceRows } from './invoices/routes.ts';
 import { planRows } from './plans/routes.ts';
 import { segmentRows } from './segments/routes.ts';
+import { sendingDomainRows } from './sending-domains/routes.ts';
 import { sendingServerRows } from './sending-servers/routes.ts';
 import { loginLinkRows } from './session/login-link-routes.ts';
 import { sessionRows } from './session/routes.ts';
@@ -25,6 +27,7 @@ export const rows: readonly Row[] = [
   ...loginLinkRows,
   ...customerRows,
   ...campaignRows,
+  ...campaignMessageRows,
   ...listRows,
   ...importRows,
   ...fileRows,
@@ -37,6 +40,7 @@ export const rows: readonly Row[] = [
   ...suppressionRows,
   ...segmentRows,
   ...sendingServerRows,
+  ...sendingDomainRows,
   ...planRows,
   ...subscriptionRows,
   ...invoiceRows,

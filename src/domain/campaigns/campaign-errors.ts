@@ -17,6 +17,14 @@ export function attachmentNotFound(): NotFoundError {
   return new NotFoundError('ATTACHMENT_NOT_FOUND', 'The campaign has no attachment with this uid.');
 }
 
+export function dryRunRunning(): WrongStateError {
+  return new WrongStateError('DRY_RUN_RUNNING', 'A dry run of this campaign is under way: cancel it first.');
+}
+
+export function noDryRun(): WrongStateError {
+  return new WrongStateError('DRY_RUN_NOT_RUNNING', 'No dry run of this campaign is under way.');
+}
+
 /** `missing` says by field what is needed before the campaign can be sent. */
 export function campaignNotReady(missing: Record<string, string[]>): ValidationError {
   return new ValidationError(missing, 'CAMPAIGN_NOT_READY', 'The campaign is not ready to be sent.');

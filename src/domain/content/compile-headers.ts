@@ -63,11 +63,10 @@ function unsubscribeHeaders(url: string): string {
  * Precedence, which keeps out-of-office replies away.
  */
 function marketingHeaders(source: MessageSource, domain: string): string {
-  const listId = mailboxHeader(
-    'List-Id',
-    cut(source.list.name, DISPLAY_NAME_LENGTH_MAX),
-    `${source.list.uid}.${domain}`,
-  );
+  const id = `${source.list.uid}.${domain}`;
+  const named = mailboxHeader('List-Id', cut(source.list.name, DISPLAY_NAME_LENGTH_MAX), id);
+  // Without a name too, the identifier stands in angle brackets.
+  const listId = named.endsWith('>\r\n') ? named : tokenHeader('List-Id', `<${id}>`);
   const feedbackId = [source.campaign.uid, source.customerUid, source.list.uid, FEEDBACK_SENDER].join(':');
   return `${listId}${tokenHeader('Feedback-ID', feedbackId)}Precedence: bulk\r\n`;
 }

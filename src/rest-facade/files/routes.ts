@@ -5,9 +5,9 @@ import { customEndpoint, endpoint } from '../endpoint.ts';
 import { RestError, invalid } from '../errors.ts';
 import type { Input } from '../input.ts';
 import type { Call } from '../row.ts';
-import { sendInPieces } from '../shared/send-in-pieces.ts';
 import { answersBody, answersCreated, answersPage } from '../shapes.ts';
 import { presentFile } from './present.ts';
+import { UPLOAD_OPERATIONS, uploadIncoming } from './upload-incoming.ts';
 import { deletedFileShape, fetchedFileShape, fileShape, uploadShape } from './shapes.ts';
 
 /** Each may take ten seconds. */
@@ -26,7 +26,7 @@ export const fileRows = [
     summary: 'Uploads a file of a multipart form, or fetches the addresses in `files`.',
     answers: answersCreated(uploadShape),
     takesFile: true,
-    operations: ['StartFileUpload', 'AppendToFile', 'FinishFileUpload', 'UploadFileFromUrl', 'DeleteFile'],
+    operations: [...UPLOAD_OPERATIONS, 'UploadFileFromUrl'],
     run: (call) => {
       const wanted = filesIn(call.input);
       const subdirectory = call.input.text('subdirectory');
@@ -72,22 +72,9 @@ export const fileRows = [
   }),
 ];
 
-async function upload(call: Call, before: string | undefined) {
-  const { upload: incoming } = call;
-  if (!incoming) throw new Error('There is no upload.');
-  const input = { name: incoming.file.name || 'file', subdirectory: before };
-  const { uid } = (await call.execute('StartFileUpload', { input })).startFileUpload;
-  try {
-    await sendInPieces(incoming.file.content, (bytes, no) =>
-      call.execute('AppendToFile', { input: { uid, no, bytes } }),
-    );
-    const file = (await call.execute('FinishFileUpload', { uid })).finishFileUpload;
-    return created('File uploaded', { url: file.url, file_uid: file.uid });
-  } catch (error) {
-    // Half a file is of no use to anybody; what was wrong is the answer, not what becomes of it now.
-    await call.execute('DeleteFile', { uid }).catch(() => undefined);
-    throw error;
-  }
+async function upload(call: Call, subdirectory: string | undefined) {
+  const file = await uploadIncoming(call, subdirectory);
+  return created('File uploaded', { url: file.url, file_uid: file.uid });
 }
 
 /** One after the other: a failure is the outcome of one address, not of all. */

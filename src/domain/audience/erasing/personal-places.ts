@@ -89,6 +89,7 @@ export const PERSONAL_PLACES: readonly PersonalPlace[] = [
   place('public.suppression', byKey, 'at once'),
   place('hot.soft_bounce', byKey, 'rows'),
   place('public.import_rejection', inCells, () => sql`cells = '[]', reason = 'the person was erased'`),
+  place('public.test_message', tested, 'rows'),
   place('hot.open_event', ofCampaigns, noVisitor),
   place('hot.click_event', ofCampaigns, noClicker),
   place('hot.unsubscribe_event', ofCampaigns, noVisitor),
@@ -107,6 +108,11 @@ function place(table: string, where: PersonalPlace['where'], erase: PersonalPlac
 
 function byKey(person: Somebody): Sql {
   return sql`${ofCustomers(person)} AND t.email_key = ${person.emailKey}`;
+}
+
+/** Tests that went to the address, or were filled with the person's values. */
+function tested(person: Somebody): Sql {
+  return sql`${ofCustomers(person)} AND (lower(t.email) = ${person.emailKey} OR t.subscriber_id = ANY (${[...person.subscriberIds]}::bigint[]))`;
 }
 
 function inCells(person: Somebody): Sql {

@@ -1,0 +1,137 @@
+/** Reads and writes of dry runs. One at a time per campaign; a repeated job finds what the one before has done. */
+import { sql, type Queryable } from '../../db/database.ts';
+import type { CampaignKey } from '../delivery/campaign-files.ts';
+
+export const dryRunStatuses = ['queued', 'running', 'done', 'cancelled', 'failed'] as const;
+export type DryRunStatus = (typeof dryRunStatuses)[number];
+
+/** Somebody for whom no message could be composed, and why. */
+export interface DryRunFault {
+  readonly subscriberId: string;
+  readonly text: string;
+}
+
+export interface DryRun {
+  readonly id: bigint;
+  readonly customerId: bigint;
+  readonly campaignId: bigint;
+  readonly status: DryRunStatus;
+  readonly statusReason: string | null;
+  readonly cursor: bigint;
+  /** People on the list when it began. */
+  readonly total: number;
+  readonly lookedAt: number;
+  readonly composed: number;
+  readonly faulty: number;
+  readonly totalBytes: bigint;
+  readonly largestBytes: number;
+  /** Time spent on composing, in milliseconds. */
+  readonly workMs: number;
+  /** How many get no message, by reason. */
+  readonly skipped: Readonly<Record<string, number>>;
+  readonly faults: readonly DryRunFault[];
+  readonly campaignVersion: Date | null;
+  readonly createdAt: Date;
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date | null;
+}
+
+/** What one slice of a dry run came to. */
+export interface DryRunStep {
+  readonly cursor: bigint;
+  readonly lookedAt: number;
+  readonly composed: number;
+  readonly faulty: number;
+  readonly bytes: number;
+  readonly largestBytes: number;
+  readonly workMs: number;
+  readonly skipped: Readonly<Record<string, number>>;
+  readonly faults: readonly DryRunFault[];
+}
+
+/** Faults that are kept: whoever has more has one cause. */
+export const FAULTS_KEPT_MAX = 100;
+/** Earlier runs of a campaign that are kept. */
+const RUNS_KEPT = 20;
+
+const COLUMNS = sql`id, customer_id AS "customerId", campaign_id AS "campaignId", status, status_reason AS "statusReason", cursor, total,
+  looked_at AS "lookedAt", composed, faulty, total_bytes AS "totalBytes", largest_bytes AS "largestBytes", work_ms AS "workMs", skipped, faults,
+  campaign_version AS "campaignVersion", created_at AS "createdAt", started_at AS "startedAt", finished_at AS "finishedAt"`;
+
+type Row = DryRun & Record<string, unknown>;
+
+/** Writes a new one; undefined when one is open. Forgets the oldest. */
+export async function insertDryRun(
+  db: Queryable,
+  { customerId, campaignId }: CampaignKey,
+): Promise<DryRun | undefined> {
+  await db.execute(sql`
+    DELETE FROM dry_run WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} AND id <= (
+      SELECT id FROM dry_run WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} ORDER BY id DESC OFFSET ${RUNS_KEPT - 1} LIMIT 1)`);
+  const [run] = await db.query<Row>(sql`
+    INSERT INTO dry_run (customer_id, campaign_id) VALUES (${customerId}, ${campaignId})
+    ON CONFLICT (customer_id, campaign_id) WHERE status IN ('queued', 'running') DO NOTHING RETURNING ${COLUMNS}`);
+  return run;
+}
+
+/** The campaign's latest one. */
+export async function latestDryRun(
+  db: Queryable,
+  { customerId, campaignId }: CampaignKey,
+): Promise<DryRun | undefined> {
+  const [run] = await db.query<Row>(sql`
+    SELECT ${COLUMNS} FROM dry_run WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} ORDER BY id DESC LIMIT 1`);
+  return run;
+}
+
+export interface DryRunKey {
+  readonly customerId: bigint;
+  readonly id: bigint;
+}
+
+/** Begins it, or goes on with it; undefined when it is over. The campaign's version is that of the beginning. */
+export async function takeDryRun(db: Queryable, { customerId, id }: DryRunKey): Promise<DryRun | undefined> {
+  const [run] = await db.query<Row>(sql`
+    UPDATE dry_run r SET status = 'running', started_at = coalesce(r.started_at, now()),
+           campaign_version = coalesce(r.campaign_version, c.updated_at),
+           total = CASE WHEN r.started_at IS NULL THEN coalesce((
+             SELECT n.subscribed + n.unsubscribed + n.pending + n.unconfirmed FROM hot.list_counter n
+              WHERE n.customer_id = c.customer_id AND n.list_id = c.list_id), 0) ELSE r.total END
+      FROM campaign c
+     WHERE r.customer_id = ${customerId} AND r.id = ${id} AND r.status IN ('queued', 'running')
+       AND c.customer_id = r.customer_id AND c.id = r.campaign_id
+    RETURNING r.id, r.customer_id AS "customerId", r.campaign_id AS "campaignId", r.cursor, r.campaign_version AS "campaignVersion"`);
+  return run;
+}
+
+/** Adds a slice; false when the run is over, or somebody else did this slice already. */
+export async function addDryRunStep(
+  db: Queryable,
+  { customerId, id, cursor }: DryRunKey & Pick<DryRun, 'cursor'>,
+  step: DryRunStep,
+): Promise<boolean> {
+  const added = await db.execute(sql`
+    UPDATE dry_run SET cursor = ${step.cursor}, looked_at = looked_at + ${step.lookedAt}, composed = composed + ${step.composed},
+           faulty = faulty + ${step.faulty}, total_bytes = total_bytes + ${step.bytes}, largest_bytes = greatest(largest_bytes, ${step.largestBytes}),
+           work_ms = work_ms + ${step.workMs},
+           skipped = (SELECT coalesce(jsonb_object_agg(reason, n), '{}') FROM (
+             SELECT reason, sum(n::int) AS n FROM (
+               SELECT * FROM jsonb_each_text(skipped) UNION ALL SELECT * FROM jsonb_each_text(${JSON.stringify(step.skipped)}::jsonb)) AS s (reason, n)
+              GROUP BY reason) sums),
+           faults = CASE WHEN jsonb_array_length(faults) >= ${FAULTS_KEPT_MAX} THEN faults
+                         ELSE jsonb_path_query_array(faults || ${JSON.stringify(step.faults)}::jsonb, ${`$[0 to ${FAULTS_KEPT_MAX - 1}]`}::jsonpath) END
+     WHERE customer_id = ${customerId} AND id = ${id} AND status = 'running' AND cursor = ${cursor}`);
+  return added > 0;
+}
+
+/** Ends one that is open; false when it was over. */
+export async function endDryRun(
+  db: Queryable,
+  { customerId, id }: DryRunKey,
+  { status, reason = null }: { status: DryRunStatus; reason?: string | null },
+): Promise<boolean> {
+  const ended = await db.execute(sql`
+    UPDATE dry_run SET status = ${status}, status_reason = ${reason}, finished_at = now()
+     WHERE customer_id = ${customerId} AND id = ${id} AND status IN ('queued', 'running')`);
+  return ended > 0;
+}

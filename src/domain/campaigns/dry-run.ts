@@ -1,0 +1,140 @@
+/**
+ * A dry run composes the message of everybody a campaign would be sent to now, and sends nothing: who cannot be
+ * composed for, who gets none and why, how much it all weighs and how long it takes is known before the first mail
+ * leaves. It works through the list slice by slice; the ledger knows nothing of it.
+ */
+import { sql } from '../../db/database.ts';
+import { dryRunJob } from '../../jobs/campaign-jobs.ts';
+import { enqueue } from '../../jobs/define-job.ts';
+import { ValidationError } from '../../lib/errors.ts';
+import { audienceSlice } from '../audience/segments/segment-people.ts';
+import type { SegmentRule } from '../audience/segments/segment.ts';
+import { inTransaction, type Context } from '../context.ts';
+import type { CompiledMessage } from '../content/message.ts';
+import { faultSentence } from '../content/template-fault.ts';
+import { compileCampaign } from '../delivery/campaign-message.ts';
+import { composeAll, type DryPerson } from '../delivery/compose-dry.ts';
+import { dryRunRunning, noDryRun } from './campaign-errors.ts';
+import { findCampaignById } from './campaign-store.ts';
+import type { Campaign } from './campaign.ts';
+import {
+  addDryRunStep,
+  endDryRun,
+  insertDryRun,
+  latestDryRun,
+  takeDryRun,
+  type DryRun,
+  type DryRunKey,
+} from './dry-run-store.ts';
+import { ownCampaign } from './own-campaign.ts';
+
+/** People looked at between two looks at whether to go on: some tenths of a second. */
+const SLICE_ROWS = 500;
+
+const CHANGED = 'The campaign was changed meanwhile: start another dry run.';
+
+/** Starts one. Throws ValidationError (what cannot be composed at all), DRY_RUN_RUNNING, NotFoundError, ForeignResourceError. */
+export async function startDryRun(ctx: Context, uid: string): Promise<DryRun> {
+  return inTransaction(ctx, async (tx) => {
+    const { customerId, id: campaignId } = await ownCampaign(tx, uid);
+    await compileCampaign(tx.db, { customerId, campaignId });
+    const run = await insertDryRun(tx.db, { customerId, campaignId });
+    if (!run) throw dryRunRunning();
+    await enqueue(tx.db, dryRunJob, { customerId: String(customerId), dryRunId: String(run.id) });
+    return run;
+  });
+}
+
+/** Cancels the one that is open; it composes nothing more after its present slice. Throws DRY_RUN_NOT_RUNNING. */
+export async function cancelDryRun(ctx: Context, uid: string): Promise<DryRun> {
+  return inTransaction(ctx, async (tx) => {
+    const { customerId, id: campaignId } = await ownCampaign(tx, uid);
+    const run = await latestDryRun(tx.db, { customerId, campaignId });
+    if (!run || !(await endDryRun(tx.db, run, { status: 'cancelled' }))) throw noDryRun();
+    return (await latestDryRun(tx.db, { customerId, campaignId })) ?? run;
+  });
+}
+
+/** Works a dry run off; `stopped` when the process has to stop before its end. */
+export async function workDryRun(
+  ctx: Context,
+  key: DryRunKey,
+  { abortSignal, isLastTry }: { abortSignal: AbortSignal; isLastTry: boolean },
+): Promise<'over' | 'stopped'> {
+  try {
+    return await composeSlices(ctx, key, abortSignal);
+  } catch (error) {
+    const isOurs = error instanceof ValidationError;
+    if (!isOurs && !isLastTry) throw error;
+    const reason = isOurs ? faultSentence(error) : 'It could not go on; the log of the job says why.';
+    await endDryRun(ctx.db, key, { status: 'failed', reason });
+    if (!isOurs) throw error;
+    return 'over';
+  }
+}
+
+async function composeSlices(ctx: Context, key: DryRunKey, abortSignal: AbortSignal): Promise<'over' | 'stopped'> {
+  let message: CompiledMessage | undefined;
+  for (;;) {
+    if (abortSignal.aborted) return 'stopped';
+    const run = await takeDryRun(ctx.db, key);
+    if (!run) return 'over';
+    const campaign = await findCampaignById(ctx.db, key.customerId, run.campaignId);
+    const campaignKey = { customerId: key.customerId, campaignId: run.campaignId };
+    if (!campaign || !(await isUnchanged(ctx, run))) {
+      await endDryRun(ctx.db, key, { status: 'failed', reason: CHANGED });
+      return 'over';
+    }
+    message ??= await compileCampaign(ctx.db, campaignKey, { files: 'whole' });
+    const people = await nextPeople(ctx, campaign, run.cursor);
+    const last = people.at(-1);
+    if (!message || !last) {
+      await endDryRun(ctx.db, key, { status: 'done' });
+      return 'over';
+    }
+    const result = await composeAll(ctx, { ...campaignKey, listId: campaign.listId, message }, people);
+    const step = { ...result, cursor: last.id, lookedAt: people.length };
+    if (!(await addDryRunStep(ctx.db, { ...key, cursor: run.cursor }, step))) return 'over';
+  }
+}
+
+async function isUnchanged(ctx: Context, { customerId, campaignId, campaignVersion }: DryRun): Promise<boolean> {
+  const rows = await ctx.db.query(
+    sql`SELECT 1 FROM campaign WHERE customer_id = ${customerId} AND id = ${campaignId} AND updated_at = ${campaignVersion}::timestamptz`,
+  );
+  return rows.length > 0;
+}
+
+/** The next people of the list, whoever they are, with what keeps a message from each of them. */
+async function nextPeople(ctx: Context, campaign: Campaign, afterId: bigint): Promise<DryPerson[]> {
+  const { customerId, listId } = campaign;
+  return inTransaction(ctx, async ({ db }) => {
+    const slice = await segmentSlice({ ...ctx, db }, campaign, afterId);
+    if (slice && slice.lastId === null) return [];
+    return db.query<DryPerson & Record<string, unknown>>(
+      sql`SELECT s.id, s.email, s.fields,
+                 CASE WHEN ${slice ? [...slice.ids] : null}::bigint[] IS NOT NULL AND NOT s.id = ANY (${slice ? [...slice.ids] : []}::bigint[]) THEN 'not in the segment'
+                      WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS obstacle
+            FROM subscriber s
+            LEFT JOIN LATERAL (SELECT true AS found FROM suppression x WHERE x.customer_id IN (0, ${customerId}) AND x.email_key = s.email_key LIMIT 1) x ON true
+           WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id > ${afterId} AND s.id <= ${slice?.lastId ?? 2n ** 62n}
+           ORDER BY s.id LIMIT ${SLICE_ROWS}`,
+      'campaigns.dry-run-people',
+    );
+  });
+}
+
+/** Who of the next people the campaign's segment picks; undefined: it has none. */
+async function segmentSlice({ db }: Context, campaign: Campaign, afterId: bigint) {
+  const { customerId, listId, id, segmentId, segmentSnapshot } = campaign;
+  const [segment] =
+    segmentId === null
+      ? []
+      : await db.query<{ rule: SegmentRule }>(
+          sql`SELECT rule FROM segment WHERE customer_id = ${customerId} AND id = ${segmentId}`,
+        );
+  const rule = segmentSnapshot?.rule ?? segment?.rule;
+  if (!rule) return undefined;
+  const asOf = segmentSnapshot ? new Date(segmentSnapshot.asOf) : new Date();
+  return audienceSlice(db, { customerId, listId, rule, asOf, exceptCampaignId: id, afterId, rows: SLICE_ROWS });
+}

@@ -1,0 +1,75 @@
+/** Shows a campaign's message as somebody would get it, in any state of the campaign, and sends nothing. */
+import { randomBytes } from 'node:crypto';
+import { ValidationError } from '../../lib/errors.ts';
+import { findSubscriber } from '../audience/find-subscriber.ts';
+import { sql } from '../../db/database.ts';
+import type { Context } from '../context.ts';
+import type { TrackedLink } from '../content/message.ts';
+import { compileCampaign } from '../delivery/campaign-message.ts';
+import { sampleLinks, sampleValues } from '../delivery/sample-recipient.ts';
+import type { Campaign } from './campaign.ts';
+import { campaignNotFound } from './campaign-errors.ts';
+import { ownCampaign } from './own-campaign.ts';
+
+export interface CampaignPreview {
+  readonly subject: string;
+  /** Null: there is only plain text. Hostile like everything of authors: show it in a sandbox. */
+  readonly html: string | null;
+  readonly plain: string;
+  /** As they leave, unfolded; what signing and the way back of bounces add is not there. */
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+  readonly sizeBytes: number;
+  readonly links: readonly TrackedLink[];
+  readonly warnings: readonly string[];
+}
+
+/**
+ * The message for a subscriber (uid, id or address) of the campaign's list, or for nobody in particular. Throws
+ * ValidationError (what cannot be composed; `SUBSCRIBER_OF_OTHER_LIST`), NotFoundError, ForeignResourceError.
+ */
+export async function previewCampaign(
+  ctx: Context,
+  { uid, subscriber }: { uid: string; subscriber?: string | null | undefined },
+): Promise<CampaignPreview> {
+  const campaign = await ownCampaign(ctx, uid);
+  const { customerId, listId, id: campaignId } = campaign;
+  const subscriberId = await readerOf(ctx, campaign, subscriber);
+  const options = { files: 'whole', baseUrl: ctx.installation.baseUrl } as const;
+  const message = await compileCampaign(ctx.db, { customerId, campaignId }, options);
+  if (!message) throw campaignNotFound();
+  const sample = { customerId, listId, campaignId };
+  const values = await sampleValues(ctx, sample, subscriberId);
+  const links = sampleLinks(ctx.installation, sample);
+  const recipient = { ...values, messageId: `<${randomBytes(12).toString('hex')}@preview.invalid>`, links };
+  const { subject, html = null, plain } = await message.texts(recipient);
+  const { content } = await message.fill(recipient);
+  return {
+    ...{ subject, html, plain, links: message.links, warnings: message.warnings },
+    headers: headersOf(content),
+    sizeBytes: content.length,
+  };
+}
+
+/** The id of a subscriber of the campaign's list; null: nobody in particular. */
+export async function readerOf(
+  ctx: Context,
+  { customerId, listId }: Campaign,
+  subscriber: string | null | undefined,
+): Promise<bigint | null> {
+  if (!subscriber) return null;
+  const [list] = await ctx.db.query<{ uid: string }>(
+    sql`SELECT uid FROM mail_list WHERE customer_id = ${customerId} AND id = ${listId}`,
+  );
+  const found = await findSubscriber(ctx, { subscriber, listUid: subscriber.includes('@') ? list?.uid : undefined });
+  if (found.listId === listId) return found.id;
+  const sentence = 'The subscriber must be on the list of the campaign.';
+  throw new ValidationError({ subscriber: [sentence] }, 'SUBSCRIBER_OF_OTHER_LIST', sentence);
+}
+
+function headersOf(content: Buffer): { name: string; value: string }[] {
+  const head = content.subarray(0, content.indexOf('\r\n\r\n')).toString();
+  return head
+    .replace(/\r\n(?=[ \t])/g, '')
+    .split('\r\n')
+    .map((line) => ({ name: line.slice(0, line.indexOf(':')), value: line.slice(line.indexOf(':') + 1).trim() }));
+}

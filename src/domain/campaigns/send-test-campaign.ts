@@ -1,0 +1,99 @@
+/** Sends tests of a campaign's message to addresses of the author's choice. */
+import { z } from 'zod';
+import { RateLimitedError, ValidationError } from '../../lib/errors.ts';
+import { sendTestMessagesJob } from '../../jobs/campaign-jobs.ts';
+import { enqueue } from '../../jobs/define-job.ts';
+import { emailAddress, emailKey, optionalLine, parseInput, singleLine } from '../../lib/text.ts';
+import { subscribersByAddress } from '../audience/find-subscriber.ts';
+import { isSuppressed } from '../audience/suppression.ts';
+import { requireRunningPlan } from '../billing/require-allowed.ts';
+import { inTransaction, type Context } from '../context.ts';
+import { compileCampaign } from '../delivery/campaign-message.ts';
+import { insertTests, testsInLastHour, type TestMessage } from '../delivery/test-message-store.ts';
+import { hasServerToSendThrough } from '../sending/choose-server.ts';
+import type { Campaign } from './campaign.ts';
+import { campaignNotReady } from './campaign-errors.ts';
+import { ownCampaign } from './own-campaign.ts';
+import { readerOf } from './preview-campaign.ts';
+
+/** A test is for colleagues; a mailing is a campaign. */
+export const TEST_ADDRESSES_MAX = 10;
+/** Addresses of one customer in one hour: enough for a day of hard work, and nothing to mail the world with. */
+export const TESTS_PER_HOUR_MAX = 100;
+const HOUR_SECONDS = 3_600;
+
+const input = z.object({
+  uid: singleLine(64),
+  emails: z
+    .array(emailAddress())
+    .min(1, 'The emails field needs at least one address.')
+    .max(TEST_ADDRESSES_MAX, `A test goes to at most ${TEST_ADDRESSES_MAX} addresses.`),
+  subscriber: optionalLine(320).nullable().optional(),
+  mark_subject: z.boolean().nullable().optional(),
+});
+
+export type SendTestInput = z.input<typeof input>;
+
+/**
+ * Queues a test to each address, filled with the values of `subscriber` (uid, id or address), else of the one on the
+ * list with that address, else with those that stand for no value. Works in any state of the campaign. Throws
+ * ValidationError (`ADDRESS_SUPPRESSED`, what cannot be composed), CAMPAIGN_NOT_READY without a server,
+ * RateLimitedError `TOO_MANY_TESTS`, SUBSCRIPTION_ENDED, NotFoundError, ForeignResourceError.
+ */
+export async function sendTestCampaign(
+  ctx: Context,
+  given: SendTestInput,
+): Promise<{ uid: string; messages: readonly TestMessage[] }> {
+  const parsed = parseInput(input, given);
+  const emails = [...new Map(parsed.emails.map((email) => [emailKey(email), email])).values()];
+  return inTransaction(ctx, async (inner) => {
+    const campaign = await ownCampaign(inner, parsed.uid);
+    const { customerId, id: campaignId } = campaign;
+    const reader = await readerOf(inner, campaign, parsed.subscriber);
+    await requireRunningPlan(inner.db, customerId);
+    await refuseSuppressed(inner, campaign, emails);
+    if (!(await hasServerToSendThrough(inner.db, customerId)))
+      throw campaignNotReady({ sending_server: ['There is no active sending server: create one first.'] });
+    await compileCampaign(inner.db, { customerId, campaignId });
+    if ((await testsInLastHour(inner.tx, customerId)) + emails.length > TESTS_PER_HOUR_MAX) throw tooManyTests();
+    const messages: TestMessage[] = [];
+    for (const email of emails) {
+      const subscriberId = reader ?? (await subscriberWith(inner, campaign, email));
+      const isMarked = parsed.mark_subject ?? true;
+      messages.push(
+        ...(await insertTests(inner.db, {
+          campaign: { customerId, campaignId },
+          emails: [email],
+          subscriberId,
+          isMarked,
+        })),
+      );
+    }
+    const testIds = messages.map(({ id }) => String(id));
+    await enqueue(inner.db, sendTestMessagesJob, {
+      customerId: String(customerId),
+      campaignId: String(campaignId),
+      testIds,
+    });
+    return { uid: campaign.uid, messages };
+  });
+}
+
+async function refuseSuppressed(ctx: Context, { customerId }: Campaign, emails: readonly string[]): Promise<void> {
+  const refused: string[] = [];
+  for (const email of emails)
+    if (await isSuppressed(ctx.db, { customerId, emailKey: emailKey(email) })) refused.push(email);
+  if (refused.length === 0) return;
+  const sentences = refused.map((email) => `${email} is suppressed: no mail is sent to it.`);
+  throw new ValidationError({ emails: sentences }, 'ADDRESS_SUPPRESSED', sentences.join(' '));
+}
+
+async function subscriberWith(ctx: Context, { listId }: Campaign, email: string): Promise<bigint | null> {
+  const people = await subscribersByAddress(ctx, email);
+  return people.find((person) => person.listId === listId)?.id ?? null;
+}
+
+function tooManyTests(): RateLimitedError {
+  const sentence = `At most ${TESTS_PER_HOUR_MAX} addresses can be tested in an hour.`;
+  return new RateLimitedError('TOO_MANY_TESTS', sentence, HOUR_SECONDS);
+}

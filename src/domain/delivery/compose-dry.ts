@@ -1,0 +1,83 @@
+/** Composes messages as the sending loop does and hands none over: what a dry run is made of. */
+import { subscriberUid } from '../../lib/ids.ts';
+import { faultSentence, isRunaway } from '../content/template-fault.ts';
+import type { CompiledMessage } from '../content/message.ts';
+import type { Context } from '../context.ts';
+import { deliveryMessageId } from '../tracking/delivery-message-id.ts';
+import { linkSignerOf } from '../tracking/link-signer.ts';
+import { fieldValues } from './field-values.ts';
+
+export interface DryPerson {
+  readonly id: bigint;
+  readonly email: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** Why there is no message; null: there is one. */
+  readonly obstacle: string | null;
+}
+
+interface DryCampaign {
+  readonly customerId: bigint;
+  readonly campaignId: bigint;
+  readonly listId: bigint;
+  readonly message: CompiledMessage;
+}
+
+export interface DryResult {
+  readonly composed: number;
+  readonly faulty: number;
+  readonly bytes: number;
+  readonly largestBytes: number;
+  readonly workMs: number;
+  readonly skipped: Readonly<Record<string, number>>;
+  readonly faults: readonly { readonly subscriberId: string; readonly text: string }[];
+}
+
+/** As many at once as a server takes; copies of a message with large files are not held all at once. */
+const AT_ONCE = 50;
+const OPEN_BYTES_MAX = 33_554_432;
+/** Names nobody: the domain of a Message-ID that never leaves. */
+const DOMAIN = 'dry-run.invalid';
+const FAULT_LENGTH_MAX = 500;
+
+/** Throws ValidationError `TEMPLATE_RUNAWAY`: a template that has to be killed for one is not tried on all. */
+export async function composeAll(
+  ctx: Context,
+  campaign: DryCampaign,
+  people: readonly DryPerson[],
+): Promise<DryResult> {
+  const skipped: Record<string, number> = {};
+  for (const { obstacle } of people) if (obstacle !== null) skipped[obstacle] = (skipped[obstacle] ?? 0) + 1;
+  const readers = people.filter(({ obstacle }) => obstacle === null);
+  const start = performance.now();
+  const faults: { subscriberId: string; text: string }[] = [];
+  let [bytes, largestBytes] = [0, 0];
+  const atOnce = Math.max(1, Math.min(AT_ONCE, Math.floor(OPEN_BYTES_MAX / campaign.message.staticBytes)));
+  for (let from = 0; from < readers.length; from += atOnce) {
+    const sizes = await Promise.all(readers.slice(from, from + atOnce).map((person) => sizeFor(ctx, campaign, person)));
+    for (const size of sizes) {
+      if (typeof size !== 'number') faults.push(size);
+      else [bytes, largestBytes] = [bytes + size, Math.max(largestBytes, size)];
+    }
+  }
+  const workMs = performance.now() - start;
+  const composed = readers.length - faults.length;
+  return { composed, faulty: faults.length, bytes, largestBytes, workMs, skipped, faults };
+}
+
+/** Bytes of the person's message, or what is wrong with it. */
+async function sizeFor(ctx: Context, { message, ...key }: DryCampaign, { id, email, fields }: DryPerson) {
+  const recipient = { ...key, subscriberId: id };
+  try {
+    const { content } = await message.fill({
+      email,
+      uid: subscriberUid(id),
+      fields: fieldValues(fields),
+      messageId: deliveryMessageId(ctx.installation, recipient, DOMAIN),
+      links: linkSignerOf(ctx.installation).forRecipient(recipient),
+    });
+    return content.length;
+  } catch (error) {
+    if (isRunaway(error)) throw error;
+    return { subscriberId: String(id), text: faultSentence(error).slice(0, FAULT_LENGTH_MAX) };
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * Whom a message is shown to when nobody gets it: previews, tests and pages of tests. The values may be a real
+ * person's; the links never are, so that nothing that is done with them counts or changes anything.
+ */
+import { sql } from '../../db/database.ts';
+import { subscriberUid } from '../../lib/ids.ts';
+import type { Context, Installation } from '../context.ts';
+import type { FieldValue, LinkSigner } from '../content/message.ts';
+import { linkSignerOf } from '../tracking/link-signer.ts';
+import { fieldValues } from './field-values.ts';
+
+export interface SampleCampaign {
+  readonly customerId: bigint;
+  readonly listId: bigint;
+  readonly campaignId: bigint;
+}
+
+export interface SampleValues {
+  readonly email: string;
+  readonly uid: string;
+  readonly fields: Readonly<Record<string, FieldValue>>;
+}
+
+/** Subscriber 0 is nobody: whoever follows the links is told so, or led where they lead. */
+const NOBODY = 0n;
+export const NOBODYS_EMAIL = 'reader@example.com';
+
+/** Values of the person, or those that stand for no value when there is none. */
+export async function sampleValues(
+  ctx: Context,
+  { customerId, listId }: SampleCampaign,
+  subscriberId: bigint | null,
+): Promise<SampleValues> {
+  const [person] =
+    subscriberId === null
+      ? []
+      : await ctx.db.query<{ email: string; fields: Record<string, unknown> }>(
+          sql`SELECT email, fields FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId} AND id = ${subscriberId}`,
+        );
+  if (!person || subscriberId === null) return { email: NOBODYS_EMAIL, uid: subscriberUid(NOBODY), fields: {} };
+  return { email: person.email, uid: subscriberUid(subscriberId), fields: fieldValues(person.fields) };
+}
+
+/** Links that lead where they should and belong to nobody: clicks and opens count for no campaign. */
+export function sampleLinks(installation: Installation, campaign: SampleCampaign, at?: string): LinkSigner {
+  const signer = linkSignerOf(installation);
+  const nobody = { ...campaign, subscriberId: NOBODY };
+  const links = signer.forRecipient({ ...nobody, campaignId: 0n }, at);
+  return { ...links, webView: () => signer.forRecipient(nobody, at).webView() };
+}
+
+/** Whether a link is one of a preview or a test. */
+export function isNobody({ subscriberId }: { readonly subscriberId: bigint }): boolean {
+  return subscriberId === NOBODY;
+}

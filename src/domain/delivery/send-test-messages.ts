@@ -1,0 +1,111 @@
+/**
+ * Sends tests of a campaign's message: composed, signed and handed over as its recipients' messages are, with links
+ * that belong to nobody. No ledger, no counter and no credit knows of them. Each goes at most once.
+ */
+import { randomBytes } from 'node:crypto';
+import { domainToASCII } from 'node:url';
+import { SendingError } from '../../plugin-api/index.ts';
+import { messageOf } from '../../lib/errors.ts';
+import { emailKey } from '../../lib/text.ts';
+import { isSuppressed } from '../audience/suppression.ts';
+import { faultSentence } from '../content/template-fault.ts';
+import { SUBJECT_LENGTH_MAX, type CompiledMessage } from '../content/message.ts';
+import type { Context } from '../context.ts';
+import type { DriverPool, SendingChannel } from '../sending/driver-pool.ts';
+import { identityFor, type SendingIdentity } from '../sending/identity.ts';
+import type { CampaignKey } from './campaign-files.ts';
+import { compileSource, readSource, type SourceRow } from './campaign-message.ts';
+import { REPLY_LENGTH_MAX } from './delivery.ts';
+import { handOver } from './hand-over.ts';
+import { sampleLinks, sampleValues } from './sample-recipient.ts';
+import { settleTest, takeTest, type TestMessage } from './test-message-store.ts';
+
+/** So that nobody takes a test for the message. */
+const MARK = '[Test] ';
+
+export interface TestBatch extends CampaignKey {
+  readonly testIds: readonly bigint[];
+}
+
+interface Composer {
+  readonly ctx: Context;
+  readonly key: CampaignKey;
+  readonly row: SourceRow;
+  readonly channel: SendingChannel;
+  readonly identity: SendingIdentity;
+  readonly compiled: Map<boolean, Promise<CompiledMessage>>;
+}
+
+type Outcome = Pick<TestMessage, 'state' | 'reply'>;
+
+/** Sends those that nobody has taken up. Throws when there is no way out now, unless this is the last try. */
+export async function sendTestMessages(
+  ctx: Context,
+  { testIds, ...key }: TestBatch,
+  { drivers, isLastTry }: { drivers: DriverPool; isLastTry: boolean },
+): Promise<void> {
+  const { customerId, campaignId } = key;
+  const row = await readSource(ctx.db, key);
+  if (!row) return;
+  const channel = await drivers.channelFor(ctx, customerId, campaignId);
+  const identity = await identityFor(ctx.db, {
+    customerId,
+    fromEmail: row.from_email,
+    signDkim: row.sign_dkim,
+    secret: ctx.installation.secret,
+  });
+  if (!channel && !isLastTry) throw new Error('There is no sending server for a test just now.');
+  const compiled: Composer['compiled'] = new Map();
+  for (const id of testIds) {
+    const test = await takeTest(ctx.db, customerId, id);
+    if (!test) continue;
+    const outcome: Outcome = channel
+      ? await attempt({ ctx, key, row, channel, identity, compiled }, test)
+      : { state: 'failed', reply: 'There is no sending server that can be used.' };
+    const waits = outcome.state === 'queued' && !isLastTry;
+    await settleTest(
+      ctx.db,
+      { customerId, id },
+      waits || outcome.state !== 'queued' ? outcome : { ...outcome, state: 'failed' },
+    );
+    if (waits) throw new Error(`A test could not be handed over just now: ${outcome.reply}`);
+  }
+}
+
+type DueTest = NonNullable<Awaited<ReturnType<typeof takeTest>>>;
+
+async function attempt(composer: Composer, test: DueTest): Promise<Outcome> {
+  const { ctx, key, channel, identity } = composer;
+  if (await isSuppressed(ctx.db, { customerId: key.customerId, emailKey: emailKey(test.email) }))
+    return { state: 'suppressed', reply: 'The address is suppressed.' };
+  let message;
+  try {
+    message = await compose(composer, test);
+  } catch (error) {
+    return { state: 'failed', reply: faultSentence(error).slice(0, REPLY_LENGTH_MAX) };
+  }
+  try {
+    const { reply } = await handOver(message, { channel, customerId: key.customerId, identity });
+    return { state: 'sent', reply: reply.slice(0, REPLY_LENGTH_MAX) };
+  } catch (error) {
+    const reply = messageOf(error).slice(0, REPLY_LENGTH_MAX);
+    // Only what was certainly not taken goes again: a test that comes twice says less than one that is missing.
+    const isFree = error instanceof SendingError && (error.kind === 'unavailable' || error.kind === 'deferred');
+    return { state: isFree ? 'queued' : 'failed', reply };
+  }
+}
+
+async function compose({ ctx, key, row, identity, compiled }: Composer, test: DueTest) {
+  const { isMarked, email, subscriberId } = test;
+  const subject = isMarked ? `${MARK}${row.subject}`.slice(0, SUBJECT_LENGTH_MAX) : row.subject;
+  const compiling = compiled.get(isMarked) ?? compileSource(ctx.db, { key, row: { ...row, subject }, files: 'whole' });
+  compiled.set(isMarked, compiling);
+  const message = await compiling;
+  const campaign = { ...key, listId: row.list_id };
+  const { uid, fields } = await sampleValues(ctx, campaign, subscriberId);
+  const domain = domainToASCII(row.from_email.slice(row.from_email.lastIndexOf('@') + 1));
+  return message.fill({
+    ...{ email, uid, fields, messageId: `<${randomBytes(16).toString('hex')}@${domain}>` },
+    links: sampleLinks(ctx.installation, campaign, identity.trackingBaseUrl ?? undefined),
+  });
+}

@@ -1,0 +1,82 @@
+/** Reads and writes of tests of a campaign's message: one row for each address that was asked for. */
+import { sql, type Queryable, type Transaction } from '../../db/database.ts';
+import type { CampaignKey } from './campaign-files.ts';
+
+/** One that stays `sending` may have left: the process died, or the server never answered. */
+export type TestMessageState = 'queued' | 'sending' | 'sent' | 'failed' | 'suppressed';
+
+export interface TestMessage {
+  readonly id: bigint;
+  readonly email: string;
+  readonly state: TestMessageState;
+  /** What the server said, or why it was not sent. */
+  readonly reply: string | null;
+  readonly createdAt: Date;
+}
+
+interface DueTest extends TestMessage {
+  readonly subscriberId: bigint | null;
+  readonly isMarked: boolean;
+}
+
+interface NewTests {
+  readonly campaign: CampaignKey;
+  readonly emails: readonly string[];
+  readonly subscriberId: bigint | null;
+  readonly isMarked: boolean;
+}
+
+/** What was tested is of interest for a while. */
+const KEPT_DAYS = 30;
+const COLUMNS = sql`id, email, state, reply, created_at AS "createdAt"`;
+
+/** Tests that the customer asked for in the last hour; nobody else asks for it until the transaction ends. */
+export async function testsInLastHour(tx: Transaction, customerId: bigint): Promise<number> {
+  await tx.query(
+    sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mailwright:test-messages:${customerId}`}, 0))`,
+    'campaigns.hold_tests',
+  );
+  const [row] = await tx.query<{ count: number }>(
+    sql`SELECT count(*)::int AS count FROM test_message WHERE customer_id = ${customerId} AND created_at > now() - interval '1 hour'`,
+  );
+  return row?.count ?? 0;
+}
+
+/** Writes them, and forgets the customer's old ones. */
+export async function insertTests(db: Queryable, { campaign, ...tests }: NewTests): Promise<TestMessage[]> {
+  await db.execute(
+    sql`DELETE FROM test_message WHERE customer_id = ${campaign.customerId} AND created_at < now() - make_interval(days => ${KEPT_DAYS})`,
+  );
+  return db.query<TestMessage & Record<string, unknown>>(sql`
+    INSERT INTO test_message (customer_id, campaign_id, email, subscriber_id, is_marked)
+    SELECT ${campaign.customerId}, ${campaign.campaignId}, email, ${tests.subscriberId}::bigint, ${tests.isMarked}
+      FROM unnest(${[...tests.emails]}::text[]) WITH ORDINALITY AS e(email, no) ORDER BY no
+    RETURNING ${COLUMNS}`);
+}
+
+/** Takes a test up; undefined when it was taken up before. */
+export async function takeTest(db: Queryable, customerId: bigint, id: bigint): Promise<DueTest | undefined> {
+  const [test] = await db.query<DueTest & Record<string, unknown>>(sql`
+    UPDATE test_message SET state = 'sending', updated_at = now()
+     WHERE customer_id = ${customerId} AND id = ${id} AND state = 'queued'
+    RETURNING ${COLUMNS}, subscriber_id AS "subscriberId", is_marked AS "isMarked"`);
+  return test;
+}
+
+/** Says what became of a test that was taken up. */
+export async function settleTest(
+  db: Queryable,
+  { customerId, id }: { customerId: bigint; id: bigint },
+  { state, reply }: Pick<TestMessage, 'state' | 'reply'>,
+): Promise<void> {
+  await db.execute(sql`
+    UPDATE test_message SET state = ${state}, reply = ${reply}, updated_at = now()
+     WHERE customer_id = ${customerId} AND id = ${id} AND state = 'sending'`);
+}
+
+/** The campaign's latest tests, the newest first. */
+export async function latestTests(db: Queryable, key: CampaignKey, limit: number): Promise<TestMessage[]> {
+  return db.query<TestMessage & Record<string, unknown>>(sql`
+    SELECT ${COLUMNS} FROM test_message WHERE customer_id = ${key.customerId} AND campaign_id = ${key.campaignId}
+     ORDER BY id DESC LIMIT ${limit}`);
+}

@@ -1,0 +1,173 @@
+/** Extensions of campaigns: files that go along, previews, tests and dry runs of the message. */
+import { created, done, ok } from '../answer.ts';
+import { customEndpoint, endpoint } from '../endpoint.ts';
+import type { Input } from '../input.ts';
+import { UPLOAD_OPERATIONS, uploadIncoming } from '../files/upload-incoming.ts';
+import { answersBody, answersCreated } from '../shapes.ts';
+import {
+  attachedShape,
+  attachmentsShape,
+  detachedShape,
+  dryRunActionShape,
+  oneDryRunShape,
+  previewShape,
+  testsQueuedShape,
+  testsShape,
+} from './message-shapes.ts';
+import { presentAttachment, presentDryRun, presentPreview, presentTest } from './present-messages.ts';
+
+const uidOf = (input: Input) => ({ uid: input.param('uid') });
+
+export const campaignMessageRows = [
+  endpoint({
+    method: 'GET',
+    path: '/campaigns/:uid/attachments',
+    access: 'token',
+    summary: "Lists the files that go along with a campaign's messages.",
+    answers: answersBody(attachmentsShape),
+    operation: 'CampaignAttachments',
+    variables: uidOf,
+    present: ({ campaign }) => ok({ attachments: campaign.attachments.map(presentAttachment) }),
+  }),
+  customEndpoint({
+    method: 'POST',
+    path: '/campaigns/:uid/attachments',
+    access: 'token',
+    summary: 'Attaches an uploaded file (`file_uid`), or the file of a multipart form.',
+    details:
+      'With `inline` it is a picture that the html shows as `cid:<name>`. At most 10 MB each, 25 MB with the message ' +
+      'after encoding, and no kinds that mailbox providers refuse. One of the same name is replaced.',
+    answers: answersCreated(attachedShape),
+    takesFile: true,
+    operations: [...UPLOAD_OPERATIONS, 'AddCampaignAttachment'],
+    run: async (call) => {
+      const { input } = call;
+      const [given, name, inline] = [input.text('file_uid'), input.text('name'), input.flag('inline')];
+      input.check();
+      const file = call.upload ? await uploadIncoming(call, undefined) : undefined;
+      // What is missing is sent as the empty text: the verb then says that it is required.
+      const fields = { uid: input.param('uid'), fileUid: file?.uid ?? given ?? '', name, inline };
+      const { addCampaignAttachment: campaign } = await call
+        .execute('AddCampaignAttachment', { input: fields })
+        .catch(async (error: unknown) => {
+          if (file) await call.execute('DeleteFile', { uid: file.uid }).catch(() => undefined);
+          throw error;
+        });
+      const attached =
+        campaign.attachments.find((one) => one.name === (name || file?.name)) ?? campaign.attachments.at(-1);
+      if (!attached) throw new Error('What was attached is not there.');
+      const answer = {
+        campaign_uid: campaign.uid,
+        attachment_uid: attached.uid,
+        attachment: presentAttachment(attached),
+      };
+      return created('The file was attached', answer);
+    },
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/campaigns/:uid/attachments/:attachment_uid',
+    access: 'token',
+    summary: 'Takes an attachment off a campaign; the file stays.',
+    answers: answersBody(detachedShape),
+    operation: 'RemoveCampaignAttachment',
+    variables: (input) => ({ uid: input.param('uid'), attachmentUid: input.param('attachment_uid') }),
+    present: ({ removeCampaignAttachment: { uid } }) => done('Deleted', { campaign_uid: uid }),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/campaigns/:uid/preview',
+    access: 'token',
+    summary: 'Composes the message as a subscriber would get it, and sends nothing.',
+    details:
+      "`subscriber`: uid, id or address of somebody on the list. The html is its author's: show it in a sandbox.",
+    answers: answersBody(previewShape),
+    operation: 'CampaignPreview',
+    variables: (input) => ({ uid: input.param('uid'), subscriber: input.text('subscriber', 'subscriber_uid') }),
+    present: ({ campaignPreview }) => ok({ preview: presentPreview(campaignPreview) }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/campaigns/:uid/test',
+    access: 'token',
+    summary: 'Sends the message to a few addresses, as recipients would get it.',
+    details:
+      '`emails`: up to 10, as an array or separated by commas; 100 an hour. The subject begins with "[Test]" unless ' +
+      '`mark_subject` is off; links belong to nobody, and nothing is counted.',
+    answers: answersCreated(testsQueuedShape),
+    required: ['emails'],
+    operation: 'SendTestCampaign',
+    variables: (input) => ({
+      input: {
+        uid: input.param('uid'),
+        emails: emailsIn(input),
+        subscriber: input.text('subscriber', 'subscriber_uid'),
+        markSubject: input.flag('mark_subject'),
+      },
+    }),
+    present: ({ sendTestCampaign: { uid, messages } }) =>
+      created('The test is on its way', { campaign_uid: uid, tests: messages.map(presentTest) }),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/campaigns/:uid/tests',
+    access: 'token',
+    summary: 'Shows what became of the latest tests.',
+    answers: answersBody(testsShape),
+    operation: 'CampaignTests',
+    variables: uidOf,
+    present: ({ campaign }) => ok({ tests: campaign.testMessages.map(presentTest) }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/campaigns/:uid/dry-run',
+    access: 'token',
+    summary: 'Composes the message of everybody the campaign would be sent to now, and sends none.',
+    answers: answersCreated(dryRunActionShape),
+    operation: 'StartCampaignDryRun',
+    variables: uidOf,
+    present: ({ startCampaignDryRun }, _view, input) =>
+      created('The dry run was started', {
+        campaign_uid: input.param('uid'),
+        dry_run: presentDryRun(startCampaignDryRun),
+      }),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/campaigns/:uid/dry-run',
+    access: 'token',
+    summary: 'Shows the latest dry run: progress, size, who is skipped and who cannot be composed for.',
+    answers: answersBody(oneDryRunShape),
+    operation: 'CampaignDryRun',
+    variables: uidOf,
+    present: ({ campaign: { dryRun } }) => ok({ dry_run: dryRun && presentDryRun(dryRun) }),
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/campaigns/:uid/dry-run',
+    access: 'token',
+    summary: 'Cancels the dry run that is under way.',
+    answers: answersBody(dryRunActionShape),
+    operation: 'CancelCampaignDryRun',
+    variables: uidOf,
+    present: ({ cancelCampaignDryRun }, _view, input) =>
+      done('The dry run was cancelled', {
+        campaign_uid: input.param('uid'),
+        dry_run: presentDryRun(cancelCampaignDryRun),
+      }),
+  }),
+];
+
+/** An array, or one text with commas. */
+function emailsIn(input: Input): string[] {
+  const given = input.raw('emails') ?? input.raw('email');
+  if (typeof given === 'string')
+    return given
+      .split(',')
+      .map((email) => email.trim())
+      .filter((email) => email !== '');
+  const emails = Array.isArray(given) ? given.filter((email) => typeof email === 'string') : [];
+  if (given !== undefined && given !== null && (!Array.isArray(given) || emails.length < given.length))
+    input.refuse('emails', 'The emails must be addresses: an array, or one text with commas.');
+  return emails;
+}

@@ -1,0 +1,53 @@
+/** How REST shows attachments, previews, tests and dry runs. */
+import type {
+  CampaignPreviewQuery,
+  RestAttachmentFragment,
+  RestDryRunFragment,
+  RestTestMessageFragment,
+} from '../../generated/operations.ts';
+import { restTime } from '../timestamps.ts';
+
+export function presentAttachment(attachment: RestAttachmentFragment) {
+  return {
+    uid: attachment.uid,
+    name: attachment.name,
+    inline: attachment.isInline,
+    missing: attachment.isMissing,
+    content_type: attachment.contentType,
+    size: attachment.sizeBytes,
+    url: attachment.url,
+  };
+}
+
+type Preview = Extract<CampaignPreviewQuery['campaignPreview'], { sizeBytes: number }>;
+
+export function presentPreview(preview: Preview) {
+  const { subject, html, plain, headers, sizeBytes, links, warnings } = preview;
+  return {
+    ...{ subject, html, plain, headers: headers.map(({ name, value }) => ({ name, value })) },
+    ...{ size: sizeBytes, links: links.map(({ url }) => url), warnings },
+  };
+}
+
+export function presentTest({ email, state, reply, createdAt }: RestTestMessageFragment) {
+  return { email, status: state, reply, created_at: restTime(createdAt) };
+}
+
+export function presentDryRun(run: RestDryRunFragment) {
+  return {
+    status: run.status,
+    status_reason: run.statusReason,
+    total: run.total,
+    looked_at: run.lookedAt,
+    composed: run.composed,
+    skipped: Object.fromEntries(run.skipped.map(({ reason, count }) => [reason, count])),
+    faulty: run.faulty,
+    faults: run.faults.map(({ subscriberUid, email, message }) => ({ subscriber_uid: subscriberUid, email, message })),
+    total_bytes: Number(run.totalBytes),
+    largest_bytes: run.largestBytes,
+    work_seconds: run.workSeconds,
+    created_at: restTime(run.createdAt),
+    started_at: restTime(run.startedAt),
+    finished_at: restTime(run.finishedAt),
+  };
+}

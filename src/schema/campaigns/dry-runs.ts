@@ -1,0 +1,91 @@
+/** Dry runs: composing every message of a campaign and sending none. */
+import { cancelDryRun, startDryRun } from '../../domain/campaigns/dry-run.ts';
+import { peopleOfFaults } from '../../domain/campaigns/dry-run-people.ts';
+import { dryRunStatuses, latestDryRun, type DryRun } from '../../domain/campaigns/dry-run-store.ts';
+import { builder } from '../builder.ts';
+import { Campaign } from './campaign.ts';
+import { inGraphqlWords } from './campaign-words.ts';
+
+const reading = { scope: 'campaigns:read' } as const;
+const writing = { scope: 'campaigns:write' } as const;
+
+const DryRunStatusType = builder.enumType('DryRunStatus', { values: dryRunStatuses });
+
+const DryRunFaultType = builder.objectRef<Awaited<ReturnType<typeof peopleOfFaults>>[number]>('DryRunFault').implement({
+  description: 'Somebody for whom no message can be composed.',
+  authScopes: reading,
+  fields: (t) => ({
+    subscriberUid: t.exposeString('subscriberUid'),
+    email: t.exposeString('email', { nullable: true, description: 'Null: no longer on the list.' }),
+    message: t.exposeString('message', { description: 'What is wrong, with its line where it is in a template.' }),
+  }),
+});
+
+const SkippedPeople = builder.objectRef<{ reason: string; count: number }>('SkippedPeople').implement({
+  authScopes: reading,
+  fields: (t) => ({ reason: t.exposeString('reason'), count: t.exposeInt('count') }),
+});
+
+const DryRunType = builder.objectRef<DryRun>('DryRun').implement({
+  description: 'A look at what sending a campaign now would come to. Nothing is sent and no ledger knows of it.',
+  authScopes: reading,
+  fields: (t) => ({
+    status: t.expose('status', { type: DryRunStatusType }),
+    statusReason: t.exposeString('statusReason', { nullable: true }),
+    total: t.exposeInt('total', { description: 'People on the list when it began.' }),
+    lookedAt: t.exposeInt('lookedAt'),
+    composed: t.exposeInt('composed', { description: 'Messages.' }),
+    skipped: t.field({
+      type: [SkippedPeople],
+      description: 'Who gets none: by their status, suppressed, or not in the segment.',
+      resolve: ({ skipped }) => Object.entries(skipped).map(([reason, count]) => ({ reason, count })),
+    }),
+    faulty: t.exposeInt('faulty', { description: 'For whom none can be composed.' }),
+    faults: t.field({
+      type: [DryRunFaultType],
+      description: 'The first 100 of them.',
+      resolve: (run, _args, ctx) => peopleOfFaults(ctx, run),
+    }),
+    totalBytes: t.expose('totalBytes', { type: 'BigInt', description: 'Of all messages, before signing.' }),
+    largestBytes: t.exposeInt('largestBytes'),
+    workSeconds: t.float({
+      description: 'Time that composing took on this machine, in one process.',
+      resolve: ({ workMs }) => workMs / 1_000,
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    startedAt: t.expose('startedAt', { type: 'DateTime', nullable: true }),
+    finishedAt: t.expose('finishedAt', { type: 'DateTime', nullable: true }),
+  }),
+});
+
+builder.prismaObjectField(Campaign, 'dryRun', (t) =>
+  t.field({
+    type: DryRunType,
+    nullable: true,
+    description: 'The latest one.',
+    select: { id: true, customerId: true },
+    resolve: ({ id, customerId }, _args, ctx) => latestDryRun(ctx.db, { customerId, campaignId: id }),
+  }),
+);
+
+builder.mutationField('startCampaignDryRun', (t) =>
+  t.field({
+    type: DryRunType,
+    description: 'Composes the message of everybody the campaign would be sent to now. One at a time per campaign.',
+    authScopes: writing,
+    errors: {},
+    args: { uid: t.arg.string({ required: true, description: 'Of the campaign.' }) },
+    resolve: (_root, { uid }, ctx) => inGraphqlWords(startDryRun(ctx, uid)),
+  }),
+);
+
+builder.mutationField('cancelCampaignDryRun', (t) =>
+  t.field({
+    type: DryRunType,
+    description: 'Cancels the dry run that is under way.',
+    authScopes: writing,
+    errors: {},
+    args: { uid: t.arg.string({ required: true, description: 'Of the campaign.' }) },
+    resolve: (_root, { uid }, ctx) => cancelDryRun(ctx, uid),
+  }),
+);
