@@ -25,6 +25,10 @@ export interface ScriptedOptions {
   readonly filter?: (chunk: Buffer, session: SmtpSession) => Buffer;
   /** Writes replies byte by byte with this pause. */
   readonly byteDelayMs?: number;
+  /** Whether a message is kept although nothing was said about it (`answer` gave null). */
+  readonly keepsUnanswered?: boolean;
+  /** Writes a reply, line end included, instead of one write a reply. */
+  readonly write?: (reply: string, session: SmtpSession) => void;
 }
 
 export interface ScriptedServer extends AsyncDisposable {
@@ -123,16 +127,16 @@ function command(dialogue: Dialogue, line: string, chunk: string): void {
     );
   if (verb === 'MAIL')
     return void (
-      say(dialogue, event, session.from === undefined ? '250 2.1.0 sender' : '503 nested') && (session.from = address)
+      says(dialogue, event, session.from === undefined ? '250 2.1.0 sender' : '503 nested') && (session.from = address)
     );
   if (verb === 'RCPT')
     return void (
-      say(dialogue, event, session.from === undefined ? '503 no sender' : '250 2.1.5 recipient') &&
+      says(dialogue, event, session.from === undefined ? '503 no sender' : '250 2.1.5 recipient') &&
       (session.to = address)
     );
-  if (verb === 'RSET') return void (say(dialogue, event, '250 2.0.0 reset') && clear(session));
+  if (verb === 'RSET') return void (says(dialogue, event, '250 2.0.0 reset') && clear(session));
   if (verb === 'DATA')
-    return void (dialogue.isData = say(dialogue, event, session.to === undefined ? '503 no recipient' : '354 go on'));
+    return void (dialogue.isData = says(dialogue, event, session.to === undefined ? '503 no recipient' : '354 go on'));
   if (verb === 'BDAT') return accept(dialogue, event, chunk);
   if (verb === 'QUIT') return void (say(dialogue, event, '221 bye'), session.socket.end());
   say(dialogue, event, verb === 'NOOP' ? '250 2.0.0 ok' : '500 what?');
@@ -153,7 +157,8 @@ function accept(dialogue: Dialogue, event: SmtpEvent, content: string): void {
   const { session, shared } = dialogue;
   const { from, to } = session;
   if (from === undefined || to === undefined) return void say(dialogue, event, '503 5.5.1 no valid recipients');
-  if (say(dialogue, event, `250 2.0.0 queued as ${session.index}-${session.acceptedCount}`)) {
+  const said = say(dialogue, event, `250 2.0.0 queued as ${session.index}-${session.acceptedCount}`);
+  if (said === 'yes' || (said === 'nothing' && shared.options.keepsUnanswered === true)) {
     session.acceptedCount++;
     shared.accepted.push({ from, to, content });
   }
@@ -166,17 +171,23 @@ function clear(session: SmtpSession): void {
 }
 
 /** True when what was said is positive. */
-function say(dialogue: Dialogue, event: SmtpEvent, usual: string): boolean {
+function says(dialogue: Dialogue, event: SmtpEvent, usual: string): boolean {
+  return say(dialogue, event, usual) === 'yes';
+}
+
+function say(dialogue: Dialogue, event: SmtpEvent, usual: string): 'yes' | 'no' | 'nothing' {
   const scripted = dialogue.shared.options.answer?.(event);
   const reply = scripted === undefined ? usual : scripted;
-  if (reply !== null) write(dialogue, `${reply}\r\n`);
-  return reply !== null && /^[23]/.test(reply);
+  if (reply === null) return 'nothing';
+  write(dialogue, `${reply}\r\n`);
+  return /^[23]/.test(reply) ? 'yes' : 'no';
 }
 
 function write(dialogue: Dialogue, text: string): void {
   const { socket } = dialogue.session;
   const pause = dialogue.shared.options.byteDelayMs;
-  if (socket.writableEnded) return;
+  if (socket.writableEnded || socket.destroyed) return;
+  if (dialogue.shared.options.write) return dialogue.shared.options.write(text, dialogue.session);
   if (pause === undefined) return void socket.write(text, 'latin1');
   for (const byte of text) setTimeout(() => socket.destroyed || socket.write(byte), pause * dialogue.bytesWritten++);
 }

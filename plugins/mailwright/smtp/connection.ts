@@ -180,6 +180,8 @@ export class SmtpConnection {
     if (reply.code >= 300 && reply.code < 400 && !mayContinue) return this.#onNonsense(reply);
     if (step === 'data' && reply.isPositive) return this.#onNonsense(reply);
     if (!reply.isPositive && !mayContinue) this.#onRefusal(transaction, step, reply);
+    if (reply.isPositive && step === 'rcpt') transaction.hasRecipient = true;
+    if (reply.isPositive && step === 'end' && transaction.failure) this.#onContradiction(transaction, reply);
     if (mayContinue) return this.#transfer(transaction);
     if (step === 'end' && reply.isPositive && !transaction.failure) return this.#onAccepted(transaction, reply);
     if (transaction.outstanding > 0) return;
@@ -189,8 +191,16 @@ export class SmtpConnection {
     this.#say(transaction, [next]);
   }
 
+  /** It refused the sender and took recipient and message: nobody knows what it makes of that. */
+  #onContradiction(transaction: Transaction, reply: Reply): void {
+    if (transaction.hasRecipient)
+      transaction.failure = new SendingError('unknown', `The server took what it had refused: ${reply.text()}`);
+  }
+
   /** The server waits for content. A pipelined DATA may get that far although the recipient was refused. */
   #transfer(transaction: Transaction): void {
+    // with a recipient even a lone dot would be a message
+    if (transaction.failure && transaction.hasRecipient) return this.#channel.destroy(transaction.failure);
     this.#say(transaction, [transaction.failure ? 'discard' : 'end']);
     if (transaction.failure) this.#mustReset = true;
     if (this.#mode === 'lockstep') return;
@@ -201,11 +211,19 @@ export class SmtpConnection {
 
   #onRefusal(transaction: Transaction, step: Step, reply: Reply): void {
     if (this.#isUnknownChunk(transaction, step, reply)) return this.#onUnknownChunk(transaction, reply);
-    const refusal = step === 'reset' ? unavailable('The server refused RSET', reply) : refusalOf(reply);
+    if (step === 'reset' && reply.code !== CLOSING) {
+      // what was said behind it has answers of its own: the server may yet take this message
+      return this.#stopTaking(unavailable('The server refused RSET', reply), reply);
+    }
+    const refusal = refusalOf(reply);
     // a refusal of content or of a lone dot only follows from the first one
     const isFirst = transaction.failure === undefined;
     transaction.failure ??= refusal;
-    if (reply.code !== CLOSING && !(isFirst && refusal.kind === 'unavailable') && step !== 'reset') return;
+    if (reply.code === CLOSING || (isFirst && refusal.kind === 'unavailable')) this.#stopTaking(refusal, reply);
+  }
+
+  /** Nothing more is begun here; what is under way has a moment to be answered. */
+  #stopTaking(refusal: SendingError, reply: Reply): void {
     this.#isOutOfStep ||= reply.code === BAD_SEQUENCE;
     this.#farewell ??= refusal;
     this.#farewellTimer ??= setTimeout(() => this.#channel.destroy(new Error(reply.text())), FAREWELL_MS_MAX);

@@ -2,6 +2,7 @@
 import { SendingError, type OutgoingMessage } from '../../../src/plugin-api/index.ts';
 import type { EnvelopeCommands } from './envelope.ts';
 import type { Reply } from './reply.ts';
+import { CLOSING } from './reply-meaning.ts';
 
 /** A message that was handed to the driver and waits for its fate. */
 export interface Delivery {
@@ -25,6 +26,8 @@ export class Transaction {
   hasStarted = false;
   /** The last byte of the content was given to the socket: the server may have the whole message. */
   wasHandedOver = false;
+  /** The server said yes to RCPT. */
+  hasRecipient = false;
   failure: SendingError | undefined;
 
   constructor(delivery: Delivery, commands: EnvelopeCommands) {
@@ -32,11 +35,11 @@ export class Transaction {
     this.commands = commands;
   }
 
-  /** The error for a connection that died; `cause` says how, `farewell` is a 421 that announced it. */
+  /** The error for a connection that died; `cause` says how, `farewell` is the refusal that ended it, if one did. */
   lossError(cause: Error, farewell: SendingError | undefined): SendingError {
     if (this.failure) return this.failure;
-    // RFC 5321 3.8: after a 421 the server closes, it works on nothing that came behind
-    if (farewell) return farewell;
+    // RFC 5321 3.8: after a 421 the server closes, it works on nothing that came behind; after others it goes on
+    if (farewell && (farewell.code === CLOSING || !this.wasHandedOver)) return farewell;
     return new SendingError(this.wasHandedOver ? 'unknown' : 'unavailable', cause.message);
   }
 }
