@@ -27,6 +27,8 @@ export const mutations: readonly Mutation[] = Object.values(buildSchema().getMut
 export const NEEDS_STATE: ReadonlySet<string> = new Set([
   'pauseCampaign',
   'resumeCampaign',
+  // None is under way.
+  'cancelCampaignDryRun',
   'decideUnknownDeliveries',
   'revokeApiToken',
   'rotateApiToken',
@@ -123,6 +125,8 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     uid: uidFor(mutation, world),
     importUid: world.importUid,
     segmentUid: world.segmentUid,
+    fileUid: world.pictureUid,
+    attachmentUid: world.attachmentUid,
     listUid: world.listUid,
     subscriber: world.subscriberUid,
     email: emailFor(mutation, world),

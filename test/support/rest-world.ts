@@ -2,6 +2,7 @@
  * What the tests that walk every REST row need to know of the world: tenants that own one of everything, right values
  * by the name of a parameter, and what the database holds. A new noun teaches it here, in one place.
  */
+import { randomBytes } from 'node:crypto';
 import { join, raw, sql } from '../../src/db/database.ts';
 import { newUid, subscriberUid } from '../../src/lib/ids.ts';
 import type { Row } from '../../src/rest-facade/row.ts';
@@ -18,9 +19,16 @@ export interface World extends RestTenant {
   readonly subscriberEmail: string;
   readonly campaignUid: string;
   readonly serverUid: string;
+  /** A sending domain that is not proved yet. */
+  readonly domainUid: string;
   readonly importUid: string;
   readonly segmentUid: string;
+  /** Its upload is under way. */
   readonly fileUid: string;
+  /** A picture that is there. */
+  readonly pictureUid: string;
+  /** Of the campaign. */
+  readonly attachmentUid: string;
   readonly suppressedEmail: string;
   readonly erasureUid: string;
   /** A plan that nobody has. */
@@ -45,8 +53,11 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     list: newUid(),
     campaign: newUid(),
     server: newUid(),
+    domain: newUid(),
     import: newUid(),
     file: newUid(),
+    picture: newUid(),
+    attachment: newUid(),
     segment: newUid(),
   };
   const subscriberEmail = `${newUid()}@person.example`;
@@ -76,6 +87,7 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
   await db.execute(sql`
     INSERT INTO sending_server (customer_id, uid, name, type, settings, status)
     VALUES (${owner}, ${uids.server}, 'Server', 'smtp', ${JSON.stringify({ host: '127.0.0.1', port: smtp['port'], encryption: 'none' })}::jsonb, 'active')`);
+  await insertDomain(app, owner, uids.domain);
   await db.execute(
     sql`INSERT INTO segment (customer_id, uid, list_id, name, rule) VALUES (${owner}, ${uids.segment}, ${listId}, 'Segment', '{"email": {"contains": "@"}}')`,
   );
@@ -95,6 +107,13 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     WITH f AS (INSERT INTO uploaded_file (customer_id, uid, token, name, path)
                VALUES (${owner}, ${uids.file}, ${newUid()}, 'logo.png', 'logo.png') RETURNING customer_id, id)
     INSERT INTO file_piece (customer_id, file_id, no, bytes) SELECT customer_id, id, 0, '\\x89504e47' FROM f`);
+
+  await db.execute(sql`
+    WITH f AS (INSERT INTO uploaded_file (customer_id, uid, token, name, path, status, content_type, size_bytes)
+               VALUES (${owner}, ${uids.picture}, ${randomBytes(16).toString('hex')}, 'picture.png', 'picture.png', 'ready', 'image/png', 4) RETURNING customer_id, id),
+         p AS (INSERT INTO file_piece (customer_id, file_id, no, bytes) SELECT customer_id, id, 0, '\\x89504e47' FROM f)
+    INSERT INTO campaign_attachment (customer_id, uid, campaign_id, file_id, name)
+    SELECT c.customer_id, ${uids.attachment}, c.id, f.id, 'attached.png' FROM f JOIN campaign c ON c.customer_id = f.customer_id AND c.uid = ${uids.campaign}`);
   return {
     ...tenant,
     ...(await insertMoney(db, owner)),
@@ -108,11 +127,27 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     subscriberEmail,
     campaignUid: uids.campaign,
     serverUid: uids.server,
+    domainUid: uids.domain,
     importUid: uids.import,
     segmentUid: uids.segment,
     fileUid: uids.file,
+    pictureUid: uids.picture,
+    attachmentUid: uids.attachment,
     smtp,
   };
+}
+
+/** With a key that signed once and one address, so that every table of the noun has a row. */
+async function insertDomain({ ctx: { db } }: RestApp, owner: bigint, uid: string): Promise<void> {
+  await db.execute(sql`
+    WITH d AS (INSERT INTO sending_domain (customer_id, uid, name, token, return_path_host, tracking_host)
+               VALUES (${owner}, ${uid}, ${`${uid}.example`}, ${newUid()}, ${`bounces.${uid}.example`}, ${`links.${uid}.example`})
+               RETURNING customer_id, id)
+    INSERT INTO dkim_key (customer_id, domain_id, selector, algorithm, public_key, status)
+    SELECT customer_id, id, 'mw1', 'rsa-sha256', 'AAAA', 'active' FROM d`);
+  await db.execute(
+    sql`INSERT INTO from_address (customer_id, uid, email, email_key) VALUES (${owner}, ${newUid()}, ${`${uid}@sender.example`}, ${`${uid}@sender.example`})`,
+  );
 }
 
 /** Fills the path's parameters with what this world owns. Fails for a noun that it does not know. */
@@ -130,9 +165,11 @@ function slot(world: World, before: string, name: string): string {
     email: world.subscriberEmail,
     campaigns: world.campaignUid,
     sending_servers: world.serverUid,
+    sending_domains: world.domainUid,
     imports: world.importUid,
     segments: world.segmentUid,
     files: world.fileUid,
+    attachments: world.attachmentUid,
     templates: 'welcome',
     suppressions: world.suppressedEmail,
     erasures: world.erasureUid,
@@ -209,6 +246,9 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     html: '<p>Hello {EMAIL}, <a href="https://shop.example/">look</a></p>',
     list_uid: world.listUid,
     segment_uid: world.segmentUid,
+    file_uid: world.pictureUid,
+    subscriber: world.subscriberUid,
+    emails: [`${newUid()}@person.example`],
     rule: { email: { contains: 'person' } },
     'contact[country_id]': 1,
     'contact[email]': 'office@sender.example',
@@ -231,6 +271,9 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     everywhere: 0,
     reason: 'manual',
     homepage: '',
+    ...(path.includes('sending_domains') ? { name: `${newUid()}.example`, is_default: 0 } : {}),
+    return_path_subdomain: 'back',
+    tracking_subdomain: 'go',
   };
 }
 

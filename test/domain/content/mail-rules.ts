@@ -52,7 +52,8 @@ export const MAIL_RULES: Readonly<Record<string, Rule>> = {
   'no folded line is empty': ({ headers }) => headers.every(({ lines }) => lines.every((line) => line.trim() !== '')),
   'single headers stand once': ({ headers }) =>
     SINGLE.every((name) => headers.filter((header) => header.name === name).length <= 1),
-  'required headers are there': (mail) => REQUIRED.every((name) => valueOf(mail, name) !== ''),
+  'required headers are there': ({ headers }) =>
+    REQUIRED.every((name) => headers.some((header) => header.name === name)),
   'one address in From': (mail) => mailboxes(valueOf(mail, 'from')).length === 1,
   'one address in To': (mail) => mailboxes(valueOf(mail, 'to')).length === 1,
   'From is of the signing domain': (mail) => mailboxes(valueOf(mail, 'from'))[0]?.split('@')[1] === mail.signingDomain,
@@ -61,9 +62,7 @@ export const MAIL_RULES: Readonly<Record<string, Rule>> = {
     DATE.test(valueOf(mail, 'date')) && Math.abs(Date.parse(valueOf(mail, 'date')) - Date.now()) < 86_400_000 * 3_650,
   'Message-ID is valid': (mail) => /^<[!#$%&'*+/=?^_`{|}~.\w-]+@[A-Za-z0-9.-]+>$/.test(valueOf(mail, 'message-id')),
   'encoded words are whole': ({ headers }) =>
-    headers.every(
-      ({ value }) => !/=\?/.test(value.replace(/=\?utf-8\?(?:q\?[!->@-~]*|b\?[A-Za-z0-9+/]*=*)\?=/gi, '')),
-    ),
+    headers.every(({ value }) => !/=\?/.test(value.replace(/=\?utf-8\?(?:q\?[!->@-~]*|b\?[A-Za-z0-9+/]*=*)\?=/gi, ''))),
   'MIME-Version is 1.0': (mail) => valueOf(mail, 'mime-version') === '1.0',
   'every text declares its charset': ({ raw }) =>
     [...raw.matchAll(/^content-type: text\/[^\r]*/gim)].every(

@@ -31,7 +31,7 @@ const text = fc
   .map((parts) => parts.join(' ').replace(/[{}]/g, ''));
 const htmlOf = (words: string) =>
   fc.constantFrom(
-    `<html><body><p>${words}</p><a href="https://shop.example/?q=${encodeURIComponent(words.toWellFormed().slice(0, 50))}">go</a></body></html>`,
+    `<html><body><p>${words}</p><a href="https://shop.example/?q=${encodeURIComponent(words.slice(0, 50).toWellFormed())}">go</a></body></html>`,
     `<p>${words} {FIRST_NAME} {CITY}`,
     `<table><tr><td style="width:${'1'.repeat(3_000)}">${words}</td></tr></table><a href='{UNSUBSCRIBE_URL}'>stop</a>`,
     `${words}<!-- open`,
