@@ -4,6 +4,7 @@
  */
 import path from 'node:path';
 import type { Settings } from '../config/settings.ts';
+import { durabilityFaults } from '../db/durability.ts';
 import { freePort } from '../db/free-port.ts';
 import { openNotifications } from '../db/listen.ts';
 import { bootstrapInstallation, type Bootstrapped } from '../domain/accounts/bootstrap-installation.ts';
@@ -62,6 +63,8 @@ async function compose(
   const opened = await openMigratedDatabase(settings, log);
   closers.defer(() => opened.close());
   const { database } = opened;
+  // Loud, and at every start: whoever tries something out may do without, an operator who did not know must not.
+  for (const fault of await durabilityFaults(database)) log.error('database.not_durable', { ...fault });
   const hooks = createHookBus(log);
   await loadPlugins(PLUGINS, hooks);
   const installation = await loadInstallation(settings, port, database);

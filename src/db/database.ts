@@ -3,6 +3,7 @@
  * Everything that writes goes through here; Prisma (prisma.ts) reads for the GraphQL schema.
  */
 import { finished } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { Sql } from 'sql-template-tag';
@@ -46,6 +47,7 @@ export interface DatabaseOptions {
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
+const CLOSE_MS_MAX = 3_000;
 
 const types: pg.CustomTypesConfig = {
   getTypeParser(oid, format) {
@@ -77,9 +79,12 @@ export function openDatabase({ url, poolSize, log, applicationName = 'mailwright
     url,
     ...statementsOf(pool),
     transaction: (work) => runTransaction(pool, log, work),
-    close() {
+    async close() {
       isClosing = true;
-      return pool.end();
+      const late = new AbortController();
+      // A statement that goes on for minutes would hold up the end for as long; the server undoes it.
+      await Promise.race([pool.end(), sleep(CLOSE_MS_MAX, undefined, { signal: late.signal }).catch(() => undefined)]);
+      late.abort();
     },
   };
 }

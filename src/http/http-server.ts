@@ -24,6 +24,8 @@ const REQUEST_TIMEOUT_MS = 30 * 60_000;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 // A socket on which nothing moves, in either direction, while a request or an answer is under way.
 const STALLED_SOCKET_TIMEOUT_MS = 120_000;
+/** A statement under way is answered in this time, or its connection goes as well. */
+const HANDLERS_WAIT_MS_MAX = 2_000;
 /** How long `close` waits for running requests when it is not told. */
 const CLOSE_WAIT_MS_MAX = 8_000;
 
@@ -57,10 +59,18 @@ export interface HttpServer {
   close(waitMsMax?: number): Promise<void>;
 }
 
+interface State {
+  closing: boolean;
+  readonly upgraded: Set<Duplex>;
+  /** Handlers at work, and who waits for the last of them. */
+  running: number;
+  idle: (() => void) | undefined;
+}
+
 /** Starts listening and resolves with the port taken. Rejects when the address is in use or not allowed. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const addressOf = clientAddressReader(options.trustedProxies ?? []);
-  const state = { closing: false, upgraded: new Set<Duplex>() };
+  const state: State = { closing: false, upgraded: new Set(), running: 0, idle: undefined };
   const server = createServer({
     maxHeaderSize: HEADER_BYTES_MAX,
     headersTimeout: HEADERS_TIMEOUT_MS,
@@ -74,7 +84,11 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     if (express.take(req, res, addressOf)) return;
     watchBody(req, options.bodyPace ?? BODY_PACE);
     const around = { log: options.log, ipAddress: addressOf(req), isHttps: options.isHttps === true };
-    void serve(req, res, beginExchange(req, res, around), options.mounts);
+    state.running += 1;
+    void serve(req, res, beginExchange(req, res, around), options.mounts).then(() => {
+      state.running -= 1;
+      if (state.running === 0) state.idle?.();
+    });
   });
   server.on('upgrade', (req, socket, head) => {
     state.upgraded.add(socket);
@@ -94,6 +108,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     close: async (waitMsMax = CLOSE_WAIT_MS_MAX) => {
       state.closing = true;
       await closeServer(server, state.upgraded, waitMsMax);
+      await handlersEnd(state);
       express.close();
     },
   };
@@ -191,6 +206,18 @@ async function closeServer(server: Server, upgraded: ReadonlySet<Duplex>, waitMs
   clearInterval(sweep);
   clearTimeout(cut);
   for (const socket of upgraded) socket.destroy();
+}
+
+/** A handler whose client was cut off may still be reading from what is closed after this server. */
+async function handlersEnd(state: State): Promise<void> {
+  if (state.running === 0) return;
+  await new Promise<void>((resolve) => {
+    const late = setTimeout(resolve, HANDLERS_WAIT_MS_MAX);
+    state.idle = () => {
+      clearTimeout(late);
+      resolve();
+    };
+  });
 }
 
 function isAddressInfo(address: string | AddressInfo | null): address is AddressInfo {

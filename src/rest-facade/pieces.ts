@@ -13,7 +13,14 @@ export async function* textsOf(first: Piece, next: (cursor: string) => Promise<P
     const coming = piece.cursor === null ? undefined : next(piece.cursor);
     // It is awaited below; until then its failure is not unhandled.
     coming?.catch(() => undefined);
-    if (piece.text !== '') yield piece.text;
+    let isTaken = false;
+    try {
+      if (piece.text !== '') yield piece.text;
+      isTaken = true;
+    } finally {
+      // Broken off: whoever waits for the end of this must not find that a page is still being read.
+      if (!isTaken) await coming?.catch(() => undefined);
+    }
     if (!coming) return;
     piece = await coming;
   }

@@ -109,6 +109,20 @@ test('closing waits for a running answer, but not for idle connections', async (
   expect(performance.now() - startedAt).toBeLessThan(2_000);
 });
 
+test('closing waits for a handler whose client was cut off: what it reads from is closed next', async () => {
+  let hasEnded = false;
+  const handle: Mount['handle'] = async (_req, res) => {
+    res.write('the beginning');
+    await sleep(400);
+    hasEnded = true;
+  };
+  const { server, url } = await start([{ prefix: '/download', handle }]);
+  const response = await fetch(`${url}/download`);
+  const read = response.text().catch(() => 'cut');
+  await server.close(50);
+  expect([hasEnded, await read]).toEqual([true, 'cut']);
+});
+
 test('closing cuts what does not end in time', async () => {
   const { server, url } = await start([{ prefix: '/never', handle: () => new Promise(() => undefined) }]);
   const running = fetch(`${url}/never`).then(

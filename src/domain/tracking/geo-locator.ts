@@ -34,7 +34,7 @@ export async function openGeoLocator({ file, log, lookEveryMs = LOOK_EVERY_MS }:
   // Looked at before it is read: what changes meanwhile is found the next time.
   let version = await versionOf(file);
   let reader = await read(file, log).catch((error: unknown) => {
-    throw new Error(`GEOIP_FILE ${file} cannot be used: ${messageOf(error)}.`, { cause: error });
+    throw new Error(`GEOIP_FILE ${file} cannot be used: ${whatIsWrong(error)}.`, { cause: error });
   });
   const look = async (): Promise<void> => {
     const now = await versionOf(file);
@@ -43,7 +43,7 @@ export async function openGeoLocator({ file, log, lookEveryMs = LOOK_EVERY_MS }:
     try {
       reader = await read(file, log);
     } catch (error) {
-      log.warn('geoip.reload_failed', { file, message: messageOf(error) });
+      log.warn('geoip.reload_failed', { file, message: whatIsWrong(error) });
     }
   };
   const timer = setInterval(() => void look(), lookEveryMs).unref();
@@ -51,6 +51,16 @@ export async function openGeoLocator({ file, log, lookEveryMs = LOOK_EVERY_MS }:
     locate: (ip) => placeIn(reader, ip),
     close: () => clearInterval(timer),
   };
+}
+
+/** In words for whoever set it: the library speaks of types and offsets. */
+function whatIsWrong(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === 'ENOENT') return 'there is no such file';
+  if (code === 'EACCES' || code === 'EPERM') return 'the user that runs the program may not read it';
+  if (code === 'EISDIR') return 'it is a folder, not a file';
+  if (/^E[A-Z]+$/.test(code)) return messageOf(error);
+  return 'it is not a database in MaxMind format (.mmdb), or it is broken; download it again, and unpack it';
 }
 
 /** What differs when the file is another one; a file that is gone is one of its own. */
