@@ -19,6 +19,7 @@ import { parseKeptAnswer } from '../rest-facade/idempotency.ts';
 import { createGraphqlServer } from '../schema/graphql-server.ts';
 import { graphqlReference } from '../schema/reference-page.ts';
 import { REFERENCE_PATH, restMounts } from './rest-mounts.ts';
+import { ownHostOnly } from './link-hosts.ts';
 import type { RunningInbox } from './start-inbox.ts';
 import type { RunningWorker } from './start-worker.ts';
 import type { VitalSigns } from './vital-signs.ts';
@@ -65,7 +66,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
     log: ctx.log,
     trustedProxies: settings.TRUSTED_PROXIES,
     isHttps: ctx.installation.baseUrl.startsWith('https:'),
-    mounts: [
+    mounts: ownHostOnly(ctx, [
       ...healthMounts(readinessOf(options)),
       { prefix: '/graphql', handle: graphql.handle, upgrade: graphql.upgrade },
       // Whoever hides the schema hides its reference too.
@@ -86,7 +87,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
       ...inbound.mounts,
       ...inbox.mounts,
       landing(inbox),
-    ],
+    ]),
   }).catch((error: unknown) => {
     throw cannotListen(error, settings.HOST, port);
   });

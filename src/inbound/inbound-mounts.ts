@@ -13,7 +13,10 @@ import { openMount } from './open.ts';
 import { createPatience } from './patience.ts';
 import { profileMount } from './profile.ts';
 import { signUpMount } from './sign-up.ts';
+import { hostProofMount } from './host-proof.ts';
+import { verifyAddressMount } from './verify-address.ts';
 import { unsubscribeMount } from './unsubscribe.ts';
+import { webhookMount } from './webhook.ts';
 import { webViewMount, type WebView } from './web-view.ts';
 
 export interface Inbound {
@@ -42,6 +45,9 @@ export function createInbound(
       fileMount(ctx),
       loginLinkMount(ctx),
       logOutMount(ctx),
+      verifyAddressMount(ctx),
+      hostProofMount(ctx),
+      webhookMount(ctx),
     ],
     async close() {
       await recorder.close();

@@ -2,9 +2,11 @@
 import { sweepAccountsJob, sweepRequestsJob } from '../jobs/account-jobs.ts';
 import { expirePendingJob } from '../jobs/audience-jobs.ts';
 import { renewSubscriptionsJob } from '../jobs/billing-jobs.ts';
+import { pollBounceHandlersJob, sweepBouncesJob } from '../jobs/bounce-jobs.ts';
 import { makePartitionsJob, reviveCampaignsJob } from '../jobs/campaign-jobs.ts';
 import { dropAbandonedUploadsJob } from '../jobs/file-jobs.ts';
 import { dropAbandonedImportsJob } from '../jobs/import-jobs.ts';
+import { recheckDomainsJob } from '../jobs/sending-jobs.ts';
 
 export const crontab = [
   { task: reviveCampaignsJob.name, match: '* * * * *' },
@@ -15,4 +17,7 @@ export const crontab = [
   { task: sweepAccountsJob.name, match: '37 4 * * *' },
   { task: sweepRequestsJob.name, match: '27 * * * *' },
   { task: renewSubscriptionsJob.name, match: '*/5 * * * *' },
+  { task: recheckDomainsJob.name, match: '*/10 * * * *' },
+  { task: pollBounceHandlersJob.name, match: '* * * * *' },
+  { task: sweepBouncesJob.name, match: '43 4 * * *' },
 ] as const;

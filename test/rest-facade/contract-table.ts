@@ -247,6 +247,16 @@ export const extensions: readonly ContractLine[] = [
     ['DELETE', '/suppressions/:email', 'token', 200, action()],
   ),
   ...section(
+    'sending domains',
+    ['GET', '/sending_domains', 'token', 200, index],
+    ['POST', '/sending_domains', 'token', 201, action('sending_domain_uid', 'sending_domain')],
+    ['GET', '/sending_domains/:uid', 'token', 200, object('sending_domain')],
+    ['PATCH', '/sending_domains/:uid', 'token', 200, action('sending_domain_uid', 'sending_domain')],
+    ['POST', '/sending_domains/:uid/verify', 'token', 200, action('sending_domain_uid', 'sending_domain')],
+    ['POST', '/sending_domains/:uid/rotate', 'token', 200, action('sending_domain_uid', 'sending_domain')],
+    ['DELETE', '/sending_domains/:uid', 'token', 200, action('sending_domain_uid')],
+  ),
+  ...section(
     'segments',
     ['GET', '/lists/:list_uid/segments', 'token', 200, index],
     ['POST', '/lists/:list_uid/segments', 'token', 201, action('segment_uid', 'segment')],

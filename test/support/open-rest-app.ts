@@ -74,6 +74,8 @@ export async function openRestApp(
       PORT: '0',
       ROLES: 'web',
       INBOX: 'off',
+      // Nobody answers there: tests that look at domains have a name server of their own.
+      DNS_SERVERS: '127.0.0.1:1',
       DB_POOL_SIZE: '6',
       APP_SECRET: 'test-secret-'.repeat(4),
       ADMIN_API_TOKEN: ADMIN_TOKEN,
@@ -82,12 +84,14 @@ export async function openRestApp(
     }),
     log,
   );
+  // An address of the installation that is no place on this machine: asked at its port.
+  const baseUrl = settings['BASE_URL'] === undefined ? app.baseUrl : `http://127.0.0.1:${settings['PORT']}`;
   return {
     ctx: app.ctx,
-    baseUrl: app.baseUrl,
+    baseUrl,
     adminToken: ADMIN_TOKEN,
     logged,
-    rest: (path_, request) => askByContract(app.baseUrl, path_, request),
+    rest: (path_, request) => askByContract(baseUrl, path_, request),
     newTenant: (options) => newTenant(app.ctx, options ?? {}),
     async stop() {
       await app.stop();

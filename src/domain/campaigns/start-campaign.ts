@@ -5,6 +5,7 @@ import { allowanceOf } from '../billing/allowance.ts';
 import { requireRunningPlan } from '../billing/require-allowed.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
+import { senderFault } from '../sending/addresses/usable-sender.ts';
 import { hasServerToSendThrough } from '../sending/choose-server.ts';
 import { registerCampaignLinks } from '../statistics/campaign-toplists.ts';
 import { appoint, isAhead } from './campaign-appointment.ts';
@@ -38,7 +39,7 @@ export async function startScheduledCampaign(
     if (campaign?.status !== 'scheduled' || (await isAhead(tx.db, campaign.deliveryAt))) return;
     if ((await allowanceOf(tx.db, key.customerId)).source === 'ended') return pauseWithoutPlan(tx, key);
     const faults = await campaignFaults(tx.db, campaign);
-    const lacking = Object.keys(faults).length > 0 ? faults : await missingForPlan(tx, campaign);
+    const lacking = Object.keys(faults).length > 0 ? faults : await missingForSending(tx, campaign);
     if (!lacking) return launch(tx, campaign);
     const reason = Object.values(lacking).flat().join(' ');
     await moveCampaign(tx.db, { campaign, from: ['scheduled'], to: 'paused', reason });
@@ -65,15 +66,20 @@ async function checkReady(tx: TransactionContext, campaign: Campaign): Promise<v
       'There is no active sending server: create one first, or choose another for the campaign.',
     ];
   if (Object.keys(missing).length > 0) throw campaignNotReady(missing);
-  const lacking = await missingForPlan(tx, campaign);
+  const lacking = await missingForSending(tx, campaign);
   if (lacking) throw campaignNotReady(lacking);
 }
 
-/** The plan may ask for the author's own unsubscribe link; the one that is added by itself does not make up for it. */
-async function missingForPlan(
+/**
+ * The sender may have to be verified. The plan may ask for the author's own unsubscribe link; the one that is added by
+ * itself does not make up for it.
+ */
+async function missingForSending(
   tx: TransactionContext,
-  { customerId, id, html }: Campaign,
+  { customerId, id, html, fromEmail }: Campaign,
 ): Promise<Record<string, string[]> | undefined> {
+  const fault = await senderFault(tx.db, tx.installation, { customerId, email: fromEmail });
+  if (fault !== undefined) return { from_email: [fault] };
   const message = await compileCampaign(tx.db, { customerId, campaignId: id });
   const { options } = await allowanceOf(tx.db, customerId);
   if (message?.showsUnsubscribe || options.unsubscribe_url_required === 'no') return undefined;

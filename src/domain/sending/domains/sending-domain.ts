@@ -4,7 +4,7 @@
  */
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
-import type { DkimAlgorithm } from '../signing/sign-message.ts';
+import { dkimAlgorithms, type DkimAlgorithm } from '../signing/sign-message.ts';
 
 /** Room for a selector, a label in front and `_domainkey`, within the 253 characters of a name. */
 const NAME_LENGTH_MAX = 180;
@@ -103,6 +103,18 @@ export interface PublicDkimKey {
   readonly algorithm: DkimAlgorithm;
   readonly publicKey: string;
   readonly status: DkimKeyStatus;
+}
+
+const publicKey = z.object({
+  selector: z.string(),
+  algorithm: z.enum(dkimAlgorithms),
+  publicKey: z.string(),
+  status: z.enum(['new', 'active', 'retired']),
+});
+
+/** What may be known of a row of keys. */
+export function publicKeyOf(row: unknown): PublicDkimKey {
+  return publicKey.parse(row);
 }
 
 /** What the last check saw of one record. */

@@ -20,7 +20,8 @@ export async function updateSendingDomain(
   const { isAdmin } = viewerOf(ctx);
   const before = await ownSendingDomain(ctx, uid);
   const wanted = parseInput(updateSendingDomainInput, input);
-  if (typeof wanted.isDefault === 'boolean' && !isAdmin) throw defaultIsForAdministrators();
+  if (typeof wanted.isDefault === 'boolean' && wanted.isDefault !== before.isDefault && !isAdmin)
+    throw defaultIsForAdministrators();
   const newKeys = wanted.usesEd25519 && !before.usesEd25519 ? await makeKeys(ctx, [ED25519]) : [];
   return inTransaction(ctx, async (tx) => {
     const domain = await ownSendingDomain(tx, uid, { lock: true });

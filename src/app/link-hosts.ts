@@ -1,0 +1,28 @@
+/**
+ * Hosts of customers (tracking domains) lead to this server too. Under them only the links of mails are served: the API,
+ * pages of the installation and logins belong to its own address.
+ */
+import type { Context } from '../domain/context.ts';
+import { HOST_PROOF_PATH } from '../domain/sending/domains/tracking-probe.ts';
+import { createTrackingHosts } from '../domain/sending/domains/tracking-hosts.ts';
+import type { Mount } from '../http/http-server.ts';
+import { sendJson } from '../http/send-json.ts';
+import { hostOf } from '../inbound/host-proof.ts';
+
+/** What stands in mails: recipients reach these under the sender's own host. */
+const LINKS = new Set(['/o', '/c', '/u', '/view', '/profile', '/confirm', '/files', HOST_PROOF_PATH]);
+
+/** The mounts, those that are no link of a mail closed under tracking hosts. */
+export function ownHostOnly({ db, installation }: Context, mounts: readonly Mount[]): Mount[] {
+  const isTrackingHost = createTrackingHosts(db, new URL(installation.baseUrl).hostname);
+  return mounts.map((mount) => {
+    if (LINKS.has(mount.prefix)) return mount;
+    return {
+      ...mount,
+      async handle(req, res, exchange) {
+        if (!(await isTrackingHost(hostOf(req.headers.host ?? '')))) return mount.handle(req, res, exchange);
+        sendJson(res, 404, { message: 'There is nothing at this address.' });
+      },
+    };
+  });
+}

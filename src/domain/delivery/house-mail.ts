@@ -1,0 +1,57 @@
+/**
+ * A mail that the program itself writes to somebody: from the operator's address (MAIL_FROM), through the house's own
+ * server, in plain words. The caller is a job: a failure is thrown, and the queue tries again.
+ */
+import { sql } from '../../db/database.ts';
+import type { MessageContact } from '../content/message.ts';
+import type { Context } from '../context.ts';
+import type { DriverPool } from '../sending/driver-pool.ts';
+import { sendTransactional } from './send-transactional.ts';
+
+export interface HouseMail {
+  readonly to: string;
+  readonly subject: string;
+  /** One paragraph each. */
+  readonly paragraphs: readonly string[];
+  /** Tells this mail from every other to the same person: a repeated job sends the same Message-ID. */
+  readonly purpose: string;
+}
+
+const NAME = 'Mailwright';
+const nobody: MessageContact = {
+  company: '',
+  address1: '',
+  address2: '',
+  city: '',
+  state: '',
+  zip: '',
+  country: '',
+  phone: '',
+  email: '',
+  url: '',
+};
+
+/** Sends the mail. Throws when there is no server or it was not taken. */
+export async function sendHouseMail(ctx: Context, drivers: DriverPool, mail: HouseMail): Promise<void> {
+  const [house] = await ctx.db.query<{ id: bigint; uid: string }>(
+    sql`SELECT id, uid FROM customer WHERE is_house ORDER BY id LIMIT 1`,
+  );
+  if (!house) throw new Error('The installation has no customer of its own.');
+  const fields = Object.fromEntries(mail.paragraphs.map((text, index) => [`PARAGRAPH_${index}`, text]));
+  await sendTransactional(ctx, drivers, {
+    customerId: house.id,
+    customerUid: house.uid,
+    list: { uid: house.uid, name: NAME, contact: nobody },
+    from: { name: NAME, email: senderOf(ctx) },
+    subject: mail.subject,
+    // Values of tags, so that nothing in them is taken for a template.
+    html: mail.paragraphs.map((_text, index) => `<p>{PARAGRAPH_${index}}</p>`).join('\n'),
+    fieldDefaults: Object.fromEntries(Object.keys(fields).map((tag) => [tag, ''])),
+    to: { email: mail.to, uid: house.uid, fields },
+    purpose: `${mail.purpose}\n${mail.to}`,
+  });
+}
+
+function senderOf({ installation: { mailFrom = '', baseUrl } }: Context): string {
+  return mailFrom === '' ? `no-reply@${new URL(baseUrl).hostname}` : mailFrom;
+}

@@ -1,0 +1,27 @@
+/** The mail that asks whether somebody may send from an address. */
+import type { Context } from '../../context.ts';
+import { findAddressById } from './from-address-store.ts';
+import { addressLink, LINK_DAYS } from './from-address.ts';
+
+const DAY_MS = 86_400_000;
+
+/** The mail, or undefined when the address was verified or forgotten meanwhile. */
+export async function addressMail(
+  { db, clock, installation }: Context,
+  { customerId, addressId }: { customerId: bigint; addressId: bigint },
+): Promise<{ to: string; subject: string; paragraphs: string[]; purpose: string } | undefined> {
+  const address = await findAddressById(db, { customerId, id: addressId });
+  if (!address || address.verifiedAt !== null) return undefined;
+  const expiresAt = new Date(clock.now().getTime() + LINK_DAYS * DAY_MS);
+  const link = addressLink(installation, { customerId, id: addressId, expiresAt });
+  return {
+    to: address.email,
+    subject: 'Confirm that you want to send mail from this address',
+    paragraphs: [
+      `Somebody asks to send mail in the name of ${address.email}. If that is right, open this address and confirm:`,
+      link,
+      `It works for ${LINK_DAYS} days. If you know nothing of it, do nothing.`,
+    ],
+    purpose: `from address ${address.uid} ${expiresAt.getTime()}`,
+  };
+}

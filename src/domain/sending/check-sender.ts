@@ -1,0 +1,88 @@
+/** What receivers will see of mail from an address: who signs it, where bounces go, and whether DMARC counts either. */
+import { domainToASCII } from 'node:url';
+import { sql, type Queryable } from '../../db/database.ts';
+import { parseInput } from '../../lib/text.ts';
+import { viewerOf, type Context } from '../context.ts';
+import { fromAddressInput } from './addresses/from-address.ts';
+import { senderFault } from './addresses/usable-sender.ts';
+import { domainOfAddress } from './domains/domain-of-address.ts';
+import { domainChecks, type DomainChecks } from './domains/sending-domain.ts';
+import { identityFor } from './identity.ts';
+
+export interface SenderCheck {
+  readonly email: string;
+  /** The domain of DKIM's `d=`; null: nobody signs. */
+  readonly signingDomain: string | null;
+  readonly isSignatureAligned: boolean;
+  /** Domain of the envelope's sender, which SPF is asked for. */
+  readonly returnPathDomain: string;
+  readonly isReturnPathAligned: boolean;
+  readonly trackingUrl: string | null;
+  /** Sentences; the first ones stop a campaign. */
+  readonly problems: readonly string[];
+}
+
+/** Looks at the address as the caller's sender. Throws ValidationError on `email`. */
+export async function checkSender(ctx: Context, input: { email: string }): Promise<SenderCheck> {
+  const { customerId } = viewerOf(ctx);
+  const { email } = parseInput(fromAddressInput, input);
+  const { secret, bounceDomain } = ctx.installation;
+  const identity = await identityFor(ctx.db, { customerId, fromEmail: email, signDkim: true, secret });
+  const from = domainToASCII(email.slice(email.lastIndexOf('@') + 1)).toLowerCase();
+  const dmarc = await dmarcOf(ctx.db, email);
+  const { signingDomain, trackingBaseUrl } = identity;
+  const returnPathDomain = identity.returnPathDomain ?? (bounceDomain || from);
+  const organization = dmarc?.organizationalDomain;
+  const isSignatureAligned =
+    signingDomain !== null && isAligned({ from, other: signingDomain, organization, mode: dmarc?.dkimAlignment });
+  const isReturnPathAligned = isAligned({ from, other: returnPathDomain, organization, mode: dmarc?.spfAlignment });
+  const fault = await senderFault(ctx.db, ctx.installation, { customerId, email });
+  const problems = [
+    fault,
+    signingDomain === null ? `Nobody signs mail from ${from}: verify it as a sending domain.` : undefined,
+    signingDomain !== null && !isSignatureAligned
+      ? `${signingDomain} signs, which is not the sender's domain: DMARC does not count it.`
+      : undefined,
+    isReturnPathAligned ? undefined : `Bounces go to ${returnPathDomain}: DMARC does not count its SPF.`,
+    isSignatureAligned || isReturnPathAligned
+      ? undefined
+      : 'Mail does not pass DMARC: large providers refuse it or file it as spam.',
+  ].filter((problem) => problem !== undefined);
+  return {
+    email,
+    signingDomain,
+    isSignatureAligned,
+    returnPathDomain,
+    isReturnPathAligned,
+    trackingUrl: trackingBaseUrl,
+    problems,
+  };
+}
+
+interface Pair {
+  readonly from: string;
+  readonly other: string;
+  readonly organization: string | undefined;
+  readonly mode: 'relaxed' | 'strict' | undefined;
+}
+
+/** RFC 9989 4.4: strict asks for the same name, relaxed for the same organization. */
+function isAligned({ from, other, organization, mode }: Pair): boolean {
+  if (from === other) return true;
+  if (mode === 'strict') return false;
+  if (organization !== undefined) return isBelow(from, organization) && isBelow(other, organization);
+  return isBelow(from, other) || isBelow(other, from);
+}
+
+function isBelow(name: string, parent: string): boolean {
+  return name === parent || name.endsWith(`.${parent}`);
+}
+
+async function dmarcOf(db: Queryable, email: string): Promise<DomainChecks['dmarc'] | undefined> {
+  const holder = await domainOfAddress(db, email);
+  if (!holder) return undefined;
+  const [row] = await db.query<{ checks: unknown }>(
+    sql`SELECT checks FROM sending_domain WHERE customer_id = ${holder.customerId} AND id = ${holder.id}`,
+  );
+  return domainChecks.parse(row?.checks ?? {}).dmarc ?? undefined;
+}

@@ -1,0 +1,27 @@
+/**
+ * Which hosts are tracking hosts of customers: under those only the links of mails are served, never the API or a
+ * login. Asked for every request that is none of a link, so what was found is kept for a while.
+ */
+import { sql, type Queryable } from '../../../db/database.ts';
+
+const KEPT_MS = 60_000;
+/** Hosts come from the request: whoever makes them up must not fill the memory. */
+const KEPT_MAX = 1_000;
+const HOST = /^[a-z0-9.-]{1,253}$/;
+
+/** Answers whether a host is somebody's tracking host. `own` is the installation's, which is none. */
+export function createTrackingHosts(db: Queryable, own: string): (host: string) => Promise<boolean> {
+  const kept = new Map<string, { isTracking: boolean; until: number }>();
+  return async (host) => {
+    if (host === own || !HOST.test(host)) return false;
+    const known = kept.get(host);
+    if (known && known.until > performance.now()) return known.isTracking;
+    const rows = await db.query(
+      sql`SELECT 1 FROM sending_domain WHERE tracking_host = ${host} AND tracking_url <> '' LIMIT 1`,
+      'sending.is-tracking-host',
+    );
+    if (kept.size >= KEPT_MAX) kept.clear();
+    kept.set(host, { isTracking: rows.length > 0, until: performance.now() + KEPT_MS });
+    return rows.length > 0;
+  };
+}
