@@ -7,7 +7,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { afterEach, describe, expect, it } from 'vitest';
 import { validateSettings } from '../../plugins/mailwright/smtp/settings.ts';
 import { connectSmtp } from '../../plugins/mailwright/smtp/smtp-driver.ts';
-import type { SendingDriver } from '../../src/plugin-api/index.ts';
+import type { DriverOptions, SendingDriver } from '../../src/plugin-api/index.ts';
 import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
 
 // part of Debian's package `postfix`; SMTP_SINK names one that lies elsewhere
@@ -17,10 +17,19 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
-function driverFor(port: number, settings: Record<string, unknown>): SendingDriver {
+function driverFor(
+  port: number,
+  settings: Record<string, unknown>,
+  postForm?: DriverOptions['postForm'],
+): SendingDriver {
   const checked = validateSettings({ host: '127.0.0.1', port, allow_invalid_certificate: true, ...settings });
   if (!checked.ok) throw new Error(JSON.stringify(checked.errors));
-  const driver = connectSmtp(checked.settings, { connectionsMax: 5, clientName: 'client.test', replyTimeoutMs: 5000 });
+  const driver = connectSmtp(checked.settings, {
+    connectionsMax: 5,
+    clientName: 'client.test',
+    replyTimeoutMs: 5000,
+    ...(postForm ? { postForm } : {}),
+  });
   cleanups.push(() => driver.close());
   return driver;
 }
@@ -89,6 +98,102 @@ describe('a general mail server', () => {
       kind: 'unavailable',
       code: 535,
     });
+  });
+
+  it('is told which login to take', async () => {
+    const { port } = await mailServer({ authMethods: ['PLAIN', 'LOGIN', 'CRAM-MD5'], authOptional: false });
+    const login = { username: 'anna', password: 'open sesame' };
+    for (const auth of ['plain', 'LOGIN', 'cram-md5'])
+      expect(await driverFor(port, { ...login, auth }).test()).toEqual({ ok: true });
+    await expect(sendMany(driverFor(port, { ...login, auth: 'none' }), 1)).rejects.toMatchObject({
+      kind: 'unavailable',
+      code: 530,
+    });
+    expect(await driverFor(port, { ...login, auth: 'xoauth2', oauth_access_token: 't' }).test()).toMatchObject({
+      message: expect.stringContaining('(XOAUTH2); it offers'),
+    });
+  });
+
+  it('takes an access token, and a new one when it has run out', async () => {
+    const { port } = await mailServer({
+      authMethods: ['XOAUTH2', 'PLAIN'],
+      authOptional: false,
+      onAuth: (auth, _session, done) =>
+        auth.method === 'XOAUTH2' && auth.username === 'anna' && auth.accessToken === 'good'
+          ? done(null, { user: 'anna' })
+          : done(null, { data: { status: '401', schemes: 'bearer' } }),
+    });
+    const login = { username: 'anna', auth: 'xoauth2' };
+    expect(await driverFor(port, { ...login, oauth_access_token: 'good' }).test()).toEqual({ ok: true });
+    expect(await driverFor(port, { ...login, oauth_access_token: 'old' }).test()).toMatchObject({
+      ok: false,
+      message: expect.stringContaining('The server refused the login: 535'),
+    });
+    const asked: unknown[] = [];
+    const refresh = {
+      ...login,
+      oauth_refresh_token: 'r',
+      oauth_token_url: 'https://id.test/token',
+      oauth_client_id: 'c',
+    };
+    const tokens = ['stale', 'good'];
+    const driver = driverFor(port, refresh, async (url, fields) => {
+      asked.push([url, fields]);
+      return JSON.stringify({ access_token: tokens.shift(), expires_in: 3600 });
+    });
+    expect(await driver.test()).toMatchObject({ ok: false });
+    await sendMany(driver, 20);
+    expect(asked).toEqual(
+      Array(2).fill(['https://id.test/token', { grant_type: 'refresh_token', refresh_token: 'r', client_id: 'c' }]),
+    );
+  });
+
+  it.each([
+    ['{"error":"invalid_grant"}', 'holds no access token'],
+    ['not json', 'holds no access token'],
+    [new Error('The address answered 400.'), 'The address answered 400.'],
+  ])('gets no login when the token url answers %s', async (answer, words) => {
+    const { port } = await mailServer({ authMethods: ['XOAUTH2'] });
+    const login = { username: 'anna', auth: 'xoauth2', oauth_refresh_token: 'r', oauth_token_url: 'https://id.test/t' };
+    const driver = driverFor(port, login, () =>
+      typeof answer === 'string' ? Promise.resolve(answer) : Promise.reject(answer),
+    );
+    expect(await driver.test()).toMatchObject({ ok: false, message: expect.stringContaining(words) });
+  });
+
+  it('is encrypted where that is offered, and gets no password in plain text where it is not', async () => {
+    const login = { encryption: 'opportunistic', username: 'anna', password: 'open sesame' };
+    const offering = await mailServer({ authMethods: ['PLAIN'], authOptional: false });
+    expect(await driverFor(offering.port, { ...login, allow_invalid_certificate: false }).test()).toEqual({ ok: true });
+    const plain = await mailServer({ disabledCommands: ['STARTTLS'], authMethods: ['PLAIN', 'CRAM-MD5'] });
+    expect(await driverFor(plain.port, { encryption: 'opportunistic' }).test()).toEqual({ ok: true });
+    expect(await driverFor(plain.port, login).test()).toEqual({ ok: true });
+    const onlyPlain = await mailServer({ disabledCommands: ['STARTTLS'], authMethods: ['PLAIN', 'LOGIN'] });
+    expect(await driverFor(onlyPlain.port, login).test()).toMatchObject({
+      message: expect.stringContaining('not sent in plain text'),
+    });
+    expect(await driverFor(onlyPlain.port, { ...login, encryption: 'none' }).test()).toEqual({ ok: true });
+  });
+
+  it('is named by its fault when there is no connection', async () => {
+    const own = await mailServer({ secure: true });
+    const plain = await mailServer({});
+    const old = await mailServer({
+      secure: true,
+      minVersion: 'TLSv1',
+      maxVersion: 'TLSv1.1',
+      ciphers: 'ALL@SECLEVEL=0',
+    });
+    const message = async (port: number, settings: Record<string, unknown>) => {
+      const end = await driverFor(port, settings).test();
+      return end.ok ? 'ok' : end.message;
+    };
+    const strict = { encryption: 'tls', allow_invalid_certificate: false };
+    expect(await message(own.port, strict)).toMatch(/certificate (is signed by itself|comes from|has run out)/);
+    expect(await message(plain.port, strict)).toContain('does not speak TLS here');
+    expect(await message(old.port, { encryption: 'tls' })).toContain('before 1.2');
+    expect(await message(1, { encryption: 'none' })).toContain('Nothing answers on this port');
+    expect(await message(25, { host: 'nowhere.invalid', encryption: 'none' })).toMatch(/host name/);
   });
 
   it('is not trusted with a certificate that nobody vouches for', async () => {

@@ -290,7 +290,38 @@ describe('envelope', () => {
     expect(Buffer.from(able.accepted[0]?.to ?? '', 'latin1').toString()).toBe('jürgen@там.test');
     await using unable = await serve({ extensions: PIPELINED });
     expect(await fates(driverFor(unable.port), ['p1'])).toEqual(['sent']);
-    expect(await fate(driverFor(unable.port).send(foreign))).toBe('refused');
+    await expect(driverFor(unable.port).send(foreign)).rejects.toMatchObject({
+      kind: 'refused',
+      enhancedStatus: '5.6.7',
+    });
+    // the envelope is plain, a header is not
+    const header = { ...message('p2'), needsSmtpUtf8: true };
+    expect(await fate(driverFor(unable.port).send(header))).toBe('refused');
+    expect(await fate(driverFor(able.port).send(header))).toBe('sent');
+    expect(able.lines.at(-3)).toBe('MAIL FROM:<bounce@house.test> BODY=8BITMIME SMTPUTF8');
+    expect(unable.accepted).toHaveLength(1);
+  });
+
+  it.each([
+    ['SIZE 1000', 'refused'],
+    ['SIZE 0', 'sent'],
+    ['SIZE', 'sent'],
+    ['SIZE many', 'sent'],
+    ['SIZE 5000', 'sent'],
+  ])('transfers nothing that is larger than the server said: %s', async (size, expected) => {
+    await using server = await serve({ extensions: ['PIPELINING', size] });
+    const large = message('p0', `Subject: a\r\n\r\n${'x'.repeat(70)}\r\n`.repeat(20));
+    expect(await fates(driverFor(server.port), ['p1'])).toEqual(['sent']);
+    expect(await fate(driverFor(server.port).send(large))).toBe(expected);
+    expect(server.lines.filter((line) => line.startsWith('MAIL')).length).toBe(expected === 'sent' ? 2 : 1);
+  });
+
+  it('leaves a connection after so many messages, or so long a pause', async () => {
+    await using server = await serve({ extensions: CHUNKED });
+    const driver = driverFor(server.port, { messages_per_connection: 7, idle_seconds: 1 });
+    expect(new Set(await fates(driver, numbered(20)))).toEqual(new Set(['sent']));
+    expect(server.sessions.map(({ acceptedCount }) => acceptedCount)).toEqual([7, 7, 6]);
+    await expect.poll(() => server.openSockets(), { timeout: 5_000 }).toBe(0);
   });
 });
 
@@ -328,6 +359,12 @@ describe('settings', () => {
       'username',
       'window',
     ]);
+    const token = validateSettings({ host: 'a.test', auth: 'xoauth2', oauth_refresh_token: 'r' });
+    expect(token.ok ? [] : Object.keys(token.errors).toSorted()).toEqual(['oauth_token_url', 'username']);
+    expect(validateSettings({ host: 'a.test', auth: 'PLAIN', username: 'a' }).ok).toBe(true);
+    expect(validateSettings({ host: 'a.test', auth: 'ntlm' })).toMatchObject({
+      errors: { auth: [expect.any(String)] },
+    });
     expect(validateSettings({})).toEqual({ ok: false, errors: { host: ['The host is required.'] } });
   });
 
