@@ -135,7 +135,7 @@ function readinessOf({ ctx, worker, signs }: WebOptions): ReadinessChecks {
         const problem = worker.queueProblem();
         if (problem !== undefined) throw new Error(`The queue cannot be asked: ${problem}`);
       },
-      disk: signs.checkDisk,
+      disk: () => signs.checkDisk(),
     },
     // Traffic is welcome all the same: whoever is to confirm has to come in.
     notes: () => (signs.isHeld() ? ['The installation is held as a restored backup: nothing is sent.'] : []),
