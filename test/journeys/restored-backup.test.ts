@@ -26,43 +26,47 @@ async function ask(program: Program, query: string): Promise<Record<string, unkn
 }
 
 it('mails nobody from a restored backup, and goes on at once where it always was', async () => {
+  const taken: { to: string }[] = [];
   await using smtp = await scriptedSmtpServer({
     answer: ({ verb, session }) => {
-      if (verb === 'MAIL') setTimeout(() => session.socket.write('250 go on\r\n'), 10);
-      return verb === 'MAIL' ? null : undefined;
+      if (verb !== 'CONTENT') return undefined;
+      taken.push({ to: session.to ?? '' });
+      setTimeout(() => session.socket.write('250 taken\r\n'), 10);
+      return null;
     },
   });
   const server = { connections: 1, window: 1 };
   const world = await campaignWorld(ctx, { recipients: RECIPIENTS, smtpPort: smtp.port, server });
   const first = await startProgram({ DATABASE_URL: ctx.database.url, ROLES: 'web,worker' });
   await startCampaign(world.ctx, world.campaignUid);
-  while (smtp.accepted.length < 20) await sleep(10);
+  while (taken.length < 20) await sleep(10);
   expect((await first.stop()).code).toBe(0);
 
   const name = `mailwright_test_${randomBytes(6).toString('hex')}`;
   await ctx.database.pool.query('SELECT 1');
   await copyDatabase(new URL(ctx.database.url).pathname.slice(1), name);
-  const sent = smtp.accepted.length;
+  const sent = taken.length;
   expect(sent).toBeLessThan(RECIPIENTS);
   const restored = await startProgram({ DATABASE_URL: databaseUrl(inject('testServerUrl'), name) });
   const ready = await fetch(`${restored.baseUrl}/readyz`);
-  expect([ready.status, await ready.json()]).toMatchObject([200, { notes: [expect.stringContaining('held')] }]);
+  const body = await ready.json();
+  expect([ready.status, body], JSON.stringify(body)).toMatchObject([200, { notes: [expect.stringContaining('held')] }]);
   // The queue's look-ups and the clock's minute are all there would be to begin with; three seconds are many of the first.
   await sleep(3_000);
-  expect(smtp.accepted.length).toBe(sent);
+  expect(taken.length).toBe(sent);
   expect(await ask(restored, '{ installation { hold { reason } processes { isWorking } } }')).toMatchObject({
     installation: { hold: { reason: expect.stringContaining('dump') } },
   });
   expect(restored.output()).toContain('installation.held');
   const release =
-    'mutation { releaseInstallation(input: { underWay: PAUSE }) { ... on MutationReleaseInstallationSuccess { data { campaignsPaused } } } }';
-  expect(await ask(restored, release)).toMatchObject({ releaseInstallation: { data: { campaignsPaused: 1 } } });
+    'mutation { releaseInstallation(input: { underWay: PAUSE }) { ... on ReleasedInstallation { campaignsPaused } } }';
+  expect(await ask(restored, release)).toMatchObject({ releaseInstallation: { campaignsPaused: 1 } });
   await restored.stop();
-  expect(smtp.accepted.length).toBe(sent);
+  expect(taken.length).toBe(sent);
 
   await startProgram({ DATABASE_URL: ctx.database.url, ROLES: 'worker' });
   await untilStatus(world, 'done', 60_000);
-  const copies = copiesByRecipient(smtp.accepted);
+  const copies = copiesByRecipient(taken);
   expect([copies.size, Math.max(...copies.values())]).toEqual([RECIPIENTS, 1]);
 }, 120_000);
 
