@@ -10,6 +10,8 @@ import type { Log } from '../lib/log.ts';
 export interface Liveness {
   /** Holds one more name. */
   hold(name: string): Promise<void>;
+  /** Holds it no more: others may take over what was held in this name. */
+  letGo(name: string): Promise<void>;
   /** False while the proof is lost: the process must not begin anything new. */
   isHeld(): boolean;
   release(): Promise<void>;
@@ -46,6 +48,10 @@ export async function proveLiveness(url: string, log: Log): Promise<Liveness> {
     async hold(name) {
       names.add(name);
       if (client) await lock(client, name);
+    },
+    async letGo(name) {
+      names.delete(name);
+      await client?.query('SELECT pg_advisory_unlock_shared(hashtextextended($1, 0))', [name]);
     },
     isHeld: () => client !== undefined,
     async release() {

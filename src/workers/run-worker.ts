@@ -2,7 +2,7 @@
  * Runs the queue in this process: takes jobs up, hands them to their tasks, and sees to it that the jobs of a
  * killed process are taken up by another within seconds.
  */
-import { EventEmitter } from 'node:events';
+import type { EventEmitter } from 'node:events';
 import { randomUUID } from 'node:crypto';
 import { Logger, parseCronItems, run, type TaskList, type WorkerPool } from 'graphile-worker';
 import pg from 'pg';
@@ -11,6 +11,7 @@ import { doOthersWait } from '../jobs/turns.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import { CustomerShares } from './customer-shares.ts';
+import { keepQueue } from './keep-queue.ts';
 import { freeJobsOfDeadPools, proveLiveness, type Liveness } from './liveness.ts';
 import { QueueWatch } from './queue-watch.ts';
 import type { Task } from './task.ts';
@@ -69,27 +70,25 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
   const pool = queuePool(ctx, { size: shares.places + 2, stopping: stopping.signal, log });
   await freeJobsOfDeadPools(ctx.database);
 
-  const runner = await run({
-    pgPool: pool,
-    events: poolEvents({ liveness, log, followers: [shares, queue] }),
-    logger: queueLogger(log),
-    noHandleSignals: true,
-    parsedCronItems: parseCronItems([...options.crontab]),
-    taskList: taskListOf(tasks, { ctx, workerId, shares, ends, stopping: stopping.signal }),
-    forbiddenFlags: async () => {
-      await queue.mayLook();
-      return shares.forbiddenFlags();
-    },
-    preset: { worker: { ...PRESET, concurrentJobs: shares.places } },
+  const queueRunner = await keepQueue({
+    log,
+    abortJobs: () => ends.forEach((end) => end.abort()),
+    letGo: (poolId) => liveness.letGo(poolId),
+    start: (events) =>
+      run({
+        pgPool: pool,
+        events: followPool(events, { liveness, log, followers: [shares, queue] }),
+        logger: queueLogger(log),
+        noHandleSignals: true,
+        parsedCronItems: parseCronItems([...options.crontab]),
+        taskList: taskListOf(tasks, { ctx, workerId, shares, ends, stopping: stopping.signal }),
+        forbiddenFlags: async () => {
+          await queue.mayLook();
+          return shares.forbiddenFlags();
+        },
+        preset: { worker: { ...PRESET, concurrentJobs: shares.places } },
+      }),
   });
-  let working = true;
-  runner.promise.then(
-    () => (working = false),
-    (error: unknown) => {
-      working = false;
-      if (!stopping.signal.aborted) log.error('worker.stopped', { message: messageOf(error) });
-    },
-  );
   const sweep = setInterval(() => void freeJobsOfDeadPools(ctx.database).catch(() => undefined), SWEEP_INTERVAL_MS);
   const crowd = setInterval(() => void makeRoomForOthers(ctx, shares).catch(() => undefined), CROWD_INTERVAL_MS);
   let ended: Promise<void> | undefined;
@@ -99,11 +98,11 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
     stopping.abort();
     for (const end of ends) end.abort();
     queue.stop();
-    return (ended ??= runner.stop('asked to stop').catch(() => undefined));
+    return (ended ??= queueRunner.stop().catch(() => undefined));
   };
   return {
     id: workerId,
-    isWorking: () => working && liveness.isHeld(),
+    isWorking: () => queueRunner.isRunning() && liveness.isHeld(),
     queueProblem: () => queue.problem(),
     pause(reason) {
       queue.pause(reason);
@@ -148,8 +147,7 @@ interface PoolFollowers {
   readonly followers: readonly { follow(events: EventEmitter): void }[];
 }
 
-function poolEvents({ liveness, log, followers }: PoolFollowers): EventEmitter {
-  const events = new EventEmitter();
+function followPool(events: EventEmitter, { liveness, log, followers }: PoolFollowers): EventEmitter {
   for (const follower of followers) follower.follow(events);
   events.on('pool:create', ({ workerPool }: { workerPool: WorkerPool }) => {
     liveness

@@ -6,7 +6,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 
 /**
  * - `refuse`: connections are closed at once.
- * - `stall`: nothing is answered any more.
+ * - `stall`: nothing is answered any more; when it is well again, it has forgotten those it let wait.
  * - `close-in-content`: closes in the middle of a message's content.
  * - `closing`: answers 421 to everything and closes.
  * - `silent-accept`: takes messages and dies before it says so.
@@ -27,6 +27,7 @@ interface Session {
   to: string;
 }
 
+const STALL_LOOK_MS = 50;
 const END_OF_CONTENT = Buffer.from('\r\n.\r\n');
 const EXTENSIONS = '250-sink\r\n250-PIPELINING\r\n250-CHUNKING\r\n250-8BITMIME\r\n250 SMTPUTF8\r\n';
 
@@ -52,7 +53,7 @@ export async function startFaultySink(
 
   /** Works on one command or one content; false when more bytes are needed, or nothing is to be said. */
   function step(session: Session): boolean {
-    if (sink.mood === 'stall') return false;
+    if (sink.mood === 'stall') return stalled(session);
     if (session.isInContent) return takeContent(session);
     const end = session.rest.indexOf('\r\n');
     if (end < 0) return false;
@@ -62,6 +63,11 @@ export async function startFaultySink(
     session.rest = session.rest.subarray(end + 2);
     answer(session, line);
     return true;
+  }
+
+  function stalled(session: Session): boolean {
+    setTimeout(() => (sink.mood === 'stall' ? stalled(session) : session.socket.destroy()), STALL_LOOK_MS);
+    return false;
   }
 
   function answer(session: Session, line: string): void {

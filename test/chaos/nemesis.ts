@@ -46,8 +46,15 @@ export class Processes {
   }
 
   async stop(): Promise<void> {
-    const all = [...this.#workers.splice(0), ...(this.#web ? [this.#web] : [])];
-    await Promise.all(all.map((product) => product.stop()));
+    await Promise.all(this.#all().map((product) => product.stop()));
+  }
+
+  async killAll(): Promise<void> {
+    await Promise.all(this.#all().map((product) => product.kill()));
+  }
+
+  #all(): (Product | WorkerProcess)[] {
+    return [...this.#workers.splice(0), ...(this.#web ? [this.#web] : [])];
   }
 
   async #kill(product: Product | WorkerProcess, what: string): Promise<void> {

@@ -60,6 +60,10 @@ async function main(): Promise<void> {
     delayMs: Number(values['delay-ms']),
   });
   const processes = new Processes(world, history);
+  // Cut short, it leaves nothing running behind.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void Promise.all([processes.killAll(), world.close()]).finally(() => process.exit(130)));
+  }
   const startedAt = performance.now();
   try {
     const web = await processes.startWeb();

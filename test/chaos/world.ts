@@ -59,7 +59,12 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     now.history.write({ kind: 'accepted', to, messageId }),
   );
   const { query, end } = patientPool(postgres);
-  const settings = { SEND_LEASE_SECONDS: '3', SEND_RETRY_DELAY_SECONDS: '1', LOG_LEVEL: 'error', ...options.settings };
+  const settings = {
+    SEND_LEASE_SECONDS: '3',
+    SEND_RETRY_DELAY_SECONDS: '1',
+    LOG_LEVEL: process.env['LOG_LEVEL'] ?? 'error',
+    ...options.settings,
+  };
   const startWeb = (): Promise<Product> => startProduct(postgres.url, { ...settings, ROLES: 'web' });
   const web = await startWeb();
   const listUid = await prepare(web, sink.port, { ...options, query });

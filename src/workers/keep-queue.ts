@@ -1,0 +1,78 @@
+/**
+ * Keeps the queue's runner going. When the database goes away at the moment in which a job is reported as done, the
+ * runner takes its own state for inconsistent and stops taking jobs up, for good, while the process lives on. Then a
+ * new one takes its place; what the old one could not report is freed for it.
+ */
+import { EventEmitter } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Runner, WorkerPool } from 'graphile-worker';
+import { messageOf } from '../lib/errors.ts';
+import type { Log } from '../lib/log.ts';
+
+export interface KeptQueue {
+  /** False between the end of one runner and the start of the next. */
+  isRunning(): boolean;
+  stop(): Promise<void>;
+}
+
+export interface QueueKeeper {
+  readonly start: (events: EventEmitter) => Promise<Runner>;
+  /** Asks the jobs of the broken runner to end. */
+  readonly abortJobs: () => void;
+  /** The pool of this id is no more: its jobs may be taken up by others. */
+  readonly letGo: (poolId: string) => Promise<void>;
+  readonly log: Log;
+}
+
+const START_PAUSE_MS = 500;
+/** How long the jobs of a broken runner may take to end before they are given to others: a dialogue's usual length. */
+const JOBS_END_MS_MAX = 30_000;
+
+/** Starts the first runner; rejects when that fails. */
+export async function keepQueue(keeper: QueueKeeper): Promise<KeptQueue> {
+  let current: Runner | undefined;
+  let isStopping = false;
+
+  const begin = async (): Promise<void> => {
+    const events = new EventEmitter();
+    const pools: string[] = [];
+    events.on('pool:create', ({ workerPool }: { workerPool: WorkerPool }) => pools.push(workerPool.id));
+    const runner = await keeper.start(events);
+    // Asked to stop while it started.
+    if (isStopping) return runner.stop('asked to stop');
+    current = runner;
+    const onBroken = (error: unknown): void => {
+      if (isStopping || current !== runner) return;
+      current = undefined;
+      keeper.log.error('queue.broken', { message: messageOf(error) });
+      keeper.abortJobs();
+      void retire(runner, pools, keeper);
+      void beginAgain();
+    };
+    events.once('pool:fatalError', ({ error }: { error: unknown }) => onBroken(error));
+    runner.promise.then(() => onBroken(new Error('It ended.')), onBroken);
+  };
+  const beginAgain = async (): Promise<void> => {
+    while (!isStopping && !current) {
+      await sleep(START_PAUSE_MS);
+      await begin().catch((error: unknown) => keeper.log.warn('queue.not_started', { message: messageOf(error) }));
+    }
+  };
+
+  await begin();
+  return {
+    isRunning: () => current !== undefined,
+    async stop() {
+      isStopping = true;
+      await current?.stop('asked to stop');
+    },
+  };
+}
+
+/** Waits for the jobs that it still runs, then gives up what it could not report. */
+async function retire(runner: Runner, pools: readonly string[], { letGo, log }: QueueKeeper): Promise<void> {
+  await Promise.race([runner.promise.catch(() => undefined), sleep(JOBS_END_MS_MAX)]);
+  for (const pool of pools) {
+    await letGo(pool).catch((error: unknown) => log.warn('queue.not_let_go', { message: messageOf(error) }));
+  }
+}
