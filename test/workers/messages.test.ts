@@ -1,0 +1,377 @@
+/**
+ * Messages from the doors to the mailbox: files that go along, previews, tests and dry runs; and that nothing at all
+ * leaves for somebody who is suppressed (B11), by whatever way it was asked for.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import PostalMime from 'postal-mime';
+import { expect, test } from 'vitest';
+import { sql } from '../../src/db/database.ts';
+import { subscriberUid } from '../../src/lib/ids.ts';
+import { startRestApp, type RestAnswer, type RestTenant } from '../support/rest-app.ts';
+
+const app = await startRestApp({ ROLES: 'web,worker,cron', INBOX: 'on', INBOX_SMTP_PORT: '0' });
+const { db } = app.ctx;
+const owner = await app.newTenant();
+const DEADLINE_MS = 30_000;
+const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489', 'hex');
+
+const call = (method: string, path: string, body: unknown = {}, token = owner.token) =>
+  app.rest(path, { method, ...(method === 'GET' ? {} : { body }), token });
+const field = (answer: RestAnswer, ...names: string[]): unknown =>
+  names.reduce<unknown>((value, name) => Reflect.get(Object(value), name), answer.body);
+const here = (address: string | undefined) => (address ?? '').replace(/^http:\/\/[^/]+/, app.baseUrl);
+
+async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
+  const deadline = performance.now() + DEADLINE_MS;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (performance.now() > deadline) throw new Error('It did not happen in time.');
+    await sleep(50);
+  }
+}
+
+async function mailsTo(address: string) {
+  const mails = await db.query<{ raw: Buffer }>(
+    sql`SELECT raw FROM inbox.message WHERE ${address} = ANY (rcpt_to) ORDER BY id`,
+  );
+  return Promise.all(mails.map(({ raw }) => PostalMime.parse(raw)));
+}
+const mailTo = (address: string) => until(async () => (await mailsTo(address)).at(-1));
+
+async function newList(tenant: RestTenant = owner): Promise<{ uid: string; id: bigint }> {
+  const contact = {
+    company: 'Acme',
+    address_1: '1',
+    city: 'Bath',
+    state: 'BA',
+    zip: '1',
+    phone: '1',
+    country_id: 1,
+    email: 'owner@owner.example',
+  };
+  const body = {
+    name: 'Friends',
+    from_email: 'news@sender.example',
+    from_name: 'News',
+    default_subject: 'Hello',
+    contact,
+  };
+  const uid = String(field(await call('POST', '/lists', body, tenant.token), 'list_uid'));
+  const [row] = await db.query<{ id: bigint }>(sql`SELECT id FROM mail_list WHERE uid = ${uid}`);
+  return { uid, id: row?.id ?? 0n };
+}
+
+async function newCampaign(list: { uid: string }, more: object = {}): Promise<string> {
+  const body = {
+    list_uid: list.uid,
+    name: 'Spring',
+    subject: 'Hi {FIRST_NAME}',
+    from_email: 'news@sender.example',
+    from_name: 'News',
+    html: '<p>Hello {FIRST_NAME} <a href="https://shop.example/">go</a></p>',
+    ...more,
+  };
+  const answer = await call('POST', '/campaigns', body);
+  expect(answer.status, answer.text).toBe(201);
+  return String(field(answer, 'campaign_uid'));
+}
+
+const add = async (list: { uid: string }, EMAIL: string, more: object = {}) =>
+  String(field(await call('POST', '/subscribers', { list_uid: list.uid, EMAIL, ...more }), 'subscriber_uid'));
+const statusOf = async (uid: string) => field(await call('GET', `/campaigns/${uid}`), 'campaign', 'status');
+const done = (uid: string) => until(async () => ((await statusOf(uid)) === 'done' ? true : undefined));
+
+/** Uploads and attaches as one form. */
+async function attach(
+  campaign: string,
+  name: string,
+  fields: Record<string, string> = {},
+  bytes: Uint8Array<ArrayBuffer> = new Uint8Array(PNG),
+) {
+  const form = new FormData();
+  for (const [key, value] of Object.entries(fields)) form.append(key, value);
+  form.append('file', new Blob([bytes]), name);
+  return app.rest(`/campaigns/${campaign}/attachments`, { method: 'POST', body: form, token: owner.token });
+}
+
+test('files go along with every message, and pictures are shown from the mail itself', async () => {
+  const list = await newList();
+  await add(list, 'ann@files.example', { FIRST_NAME: 'Ann' });
+  const upload = new FormData();
+  upload.append('file', new Blob([new Uint8Array(PNG)]), 'shown.png');
+  const shown = String(
+    field(await app.rest('/file/upload', { method: 'POST', body: upload, token: owner.token }), 'url'),
+  );
+  const html = `<p>{FIRST_NAME} <img src="cid:logo.png"><img src="${shown}"></p>`;
+  const campaign = await newCampaign(list, { html, embed_images: 1 });
+  const inline = await attach(campaign, 'logo.png', { inline: '1' });
+  expect(inline.status, inline.text).toBe(201);
+  expect(field(inline, 'attachment')).toMatchObject({
+    name: 'logo.png',
+    inline: true,
+    missing: false,
+    content_type: 'image/png',
+  });
+  const report = await attach(campaign, 'Bericht März.csv', {}, new TextEncoder().encode('a,b\r\n1,2\r\n'));
+  expect(report.status, report.text).toBe(201);
+  expect((await call('POST', `/campaigns/${campaign}/run`)).status).toBe(200);
+  await done(campaign);
+  const mail = await mailTo('ann@files.example');
+  const files = mail.attachments.map(({ filename, mimeType, disposition }) => [filename, mimeType, disposition]);
+  expect(files).toEqual([
+    ['logo.png', 'image/png', 'inline'],
+    ['shown.png', 'image/png', 'inline'],
+    ['Bericht März.csv', 'text/csv', 'attachment'],
+  ]);
+  for (const { contentId } of mail.attachments.slice(0, 2))
+    expect(mail.html).toContain(`src="cid:${contentId?.slice(1, -1)}"`);
+  expect(mail.html).not.toContain(shown);
+  const page = mail.text?.match(/view\/\S+/) ? '' : await preview(campaign);
+  expect(page).toContain(shown);
+});
+
+const preview = async (campaign: string, query = '') =>
+  String(field(await call('GET', `/campaigns/${campaign}/preview${query}`), 'preview', 'html'));
+
+test('says what may not be attached, and attaches nothing then', async () => {
+  const list = await newList();
+  const campaign = await newCampaign(list);
+  const other = await newCampaign(list);
+  const filesBefore = field(await call('GET', '/files'), 'meta', 'total');
+  for (const [name, fields] of [
+    ['virus.exe', {}],
+    ['a.pdf.js', {}],
+    ['note.txt', { inline: '1' }],
+    ['x.png', { name: 'x.exe' }],
+  ] as const) {
+    const bytes = name.endsWith('.png') ? new Uint8Array(PNG) : new TextEncoder().encode('text');
+    const answer = await attach(campaign, name, fields, bytes);
+    expect(answer.status, answer.text).toBe(422);
+  }
+  expect(field(await call('GET', '/files'), 'meta', 'total')).toBe(filesBefore);
+  for (let no = 0; no < 30; no++) expect((await attach(campaign, `${no}.png`)).status).toBe(201);
+  expect((await attach(campaign, 'one too many.png')).status).toBe(422);
+  const [first] = field(await call('GET', `/campaigns/${campaign}/attachments`), 'attachments') as { uid: string }[];
+  expect((await call('DELETE', `/campaigns/${other}/attachments/${first?.uid}`)).status).toBe(404);
+  expect((await call('DELETE', `/campaigns/${campaign}/attachments/${first?.uid}`)).status).toBe(200);
+});
+
+test('a campaign whose file was deleted says so, and sends nothing that is broken', async () => {
+  const list = await newList();
+  await add(list, 'bea@missing.example');
+  const campaign = await newCampaign(list);
+  const attached = await attach(campaign, 'plan.png');
+  const fileUid = async () =>
+    (
+      await db.query<{ uid: string }>(
+        sql`SELECT uid FROM uploaded_file WHERE customer_id = ${owner.customerId} AND name = 'plan.png'`,
+      )
+    ).at(-1)?.uid;
+  expect(await statusOf(campaign)).toBe('ready');
+  expect((await call('DELETE', `/files/${await fileUid()}`)).status).toBe(200);
+  const shown = await call('GET', `/campaigns/${campaign}`);
+  expect(field(shown, 'campaign')).toMatchObject({
+    status: 'new',
+    status_reason: expect.stringContaining('"plan.png" is missing'),
+  });
+  const refused = await call('POST', `/campaigns/${campaign}/run`);
+  expect([refused.status, field(refused, 'errors', 'attachments')]).toEqual([
+    422,
+    [expect.stringContaining('plan.png')],
+  ]);
+  expect((await call('PATCH', `/campaigns/${campaign}`, { subject: 'Still possible' })).status).toBe(200);
+  expect(await statusOf(campaign)).toBe('new');
+  expect(
+    (await call('DELETE', `/campaigns/${campaign}/attachments/${String(field(attached, 'attachment_uid'))}`)).status,
+  ).toBe(200);
+  expect(field(await call('GET', `/campaigns/${campaign}`), 'campaign')).toMatchObject({
+    status: 'ready',
+    status_reason: null,
+  });
+
+  // Under way: paused with the reason by whoever composes next; put back, it goes on.
+  await attach(campaign, 'plan.png');
+  await db.execute(
+    sql`UPDATE campaign SET status = 'sending', planned_on = current_date, started_at = now() WHERE uid = ${campaign}`,
+  );
+  expect((await call('DELETE', `/files/${await fileUid()}`)).status).toBe(200);
+  await call('POST', `/campaigns/${campaign}/pause`);
+  await call('POST', `/campaigns/${campaign}/resume`);
+  const stood = await until(async () => {
+    const { body } = await call('GET', `/campaigns/${campaign}`);
+    const { campaign: now } = body as { campaign: { status: string; status_reason: string | null } };
+    return now.status === 'paused' || now.status === 'new' ? now : undefined;
+  });
+  expect(stood.status_reason ?? '').toMatch(/plan\.png|null|^$/);
+  expect(await mailsTo('bea@missing.example')).toEqual([]);
+  expect((await attach(campaign, 'plan.png')).status).toBe(201);
+  expect((await call('POST', `/campaigns/${campaign}/run`)).status).toBe(200);
+  await done(campaign);
+  expect((await mailTo('bea@missing.example')).attachments.map(({ filename }) => filename)).toEqual(['plan.png']);
+});
+
+test('a test is what recipients get, with links that belong to nobody, and no figure knows of it', async () => {
+  const list = await newList();
+  const cara = await add(list, 'cara@tests.example', { FIRST_NAME: 'Cara' });
+  const campaign = await newCampaign(list, {
+    html: '<p>{FIRST_NAME} <a href="https://shop.example/">go</a> <a href="{UNSUBSCRIBE_URL}">stop</a> <a href="{WEB_VIEW_URL}">view</a></p>',
+  });
+  const asked = await call('POST', `/campaigns/${campaign}/test`, {
+    emails: 'boss@tests.example, cara@tests.example',
+    subscriber: '',
+  });
+  expect(asked.status, asked.text).toBe(201);
+  expect((field(asked, 'tests') as { status: string }[]).map(({ status }) => status)).toEqual(['queued', 'queued']);
+  const [forBoss, forCara] = [await mailTo('boss@tests.example'), await mailTo('cara@tests.example')];
+  expect([forBoss.subject, forCara.subject]).toEqual(['[Test] Hi', '[Test] Hi Cara']);
+  expect(forCara.headers.map(({ key }) => key)).toContain('list-unsubscribe-post');
+  expect(forCara.html).toContain('.gif');
+  await call('POST', `/campaigns/${campaign}/test`, {
+    emails: ['plain@tests.example'],
+    subscriber: cara,
+    mark_subject: 0,
+  });
+  expect((await mailTo('plain@tests.example')).subject).toBe('Hi Cara');
+
+  const [, click, stop, view] = [...(forCara.html ?? '').matchAll(/(?:href|src)="([^"]+)"/g)]
+    .map(([, url]) => url)
+    .reduce<string[]>((all, url) => [...all, url ?? ''], ['']);
+  expect((await fetch(here(click), { redirect: 'manual' })).headers.get('location')).toBe('https://shop.example/');
+  const gone = await fetch(here(stop), {
+    method: 'POST',
+    body: new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }),
+  });
+  expect(gone.status).toBeLessThan(500);
+  expect(await (await fetch(here(view))).text()).toContain('/c/');
+  expect((await fetch(here(/src="([^"]+\.gif)"/.exec(forCara.html ?? '')?.[1]))).status).toBe(200);
+  const { campaign: after, statistics } = (await call('GET', `/campaigns/${campaign}`)).body as {
+    campaign: object;
+    statistics: object;
+  };
+  expect(after).toMatchObject({ status: 'ready' });
+  expect(statistics).toMatchObject({
+    subscriber_count: 0,
+    delivered_count: 0,
+    open_count: 0,
+    click_count: 0,
+    unsubscribe_count: 0,
+  });
+  const [still] = await db.query<{ status: string }>(
+    sql`SELECT status FROM subscriber WHERE email_key = 'cara@tests.example'`,
+  );
+  expect(still?.status).toBe('subscribed');
+  const told = await until(async () => {
+    const tests = field(await call('GET', `/campaigns/${campaign}/tests`), 'tests') as {
+      email: string;
+      status: string;
+      reply: string;
+    }[];
+    return tests.every(({ status }) => status === 'sent') ? tests : undefined;
+  });
+  expect(told.map(({ email }) => email)).toEqual(['plain@tests.example', 'cara@tests.example', 'boss@tests.example']);
+});
+
+test('tests are few: ten addresses, a hundred an hour, once per request', async () => {
+  const tenant = await app.newTenant();
+  const list = await newList(tenant);
+  const body = {
+    list_uid: list.uid,
+    name: 'x',
+    subject: 'x',
+    from_email: 'a@sender.example',
+    from_name: 'x',
+    html: '<p>x</p>',
+  };
+  const uid = String(field(await call('POST', '/campaigns', body, tenant.token), 'campaign_uid'));
+  const ask = (emails: string[]) => call('POST', `/campaigns/${uid}/test`, { emails }, tenant.token);
+  const ten = (no: number) => Array.from({ length: 10 }, (_, at) => `${no}-${at}@few.example`);
+  expect((await ask([])).status).toBe(422);
+  expect((await ask([...ten(0), 'eleventh@few.example'])).status).toBe(422);
+  expect((await ask(['no address'])).status).toBe(422);
+  // 20 at once: the hundredth address is the last, whoever comes first.
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, no) => ask(ten(no))));
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array(10).fill(201), ...Array(10).fill(429)]);
+  const [row] = await db.query<{ count: number }>(
+    sql`SELECT count(*)::int AS count FROM test_message WHERE customer_id = ${tenant.customerId}`,
+  );
+  expect(row?.count).toBe(100);
+  const one = `sendTestCampaign(input: { uid: "${uid}", emails: ["x@few.example"] }) { __typename }`;
+  const graphql = await fetch(`${app.baseUrl}/graphql`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${owner.token}` },
+    body: JSON.stringify({ query: `mutation { a: ${one} b: ${one} }` }),
+  });
+  expect(await graphql.text()).toContain('RateLimitedError');
+});
+
+test('a preview shows the message to a subscriber of the list, and to nobody else', async () => {
+  const [list, other] = [await newList(), await newList()];
+  const dora = await add(list, 'dora@preview.example', { FIRST_NAME: 'Dora <b>' });
+  const stranger = await add(other, 'eve@preview.example');
+  const campaign = await newCampaign(list, {
+    html: '<p>{FIRST_NAME} {UNSUBSCRIBE_URL} <a href="https://shop.example/">go</a> {NO_SUCH_TAG}</p>',
+  });
+  const { preview: shown } = (await call('GET', `/campaigns/${campaign}/preview?subscriber=${dora}`)).body as {
+    preview: Record<string, unknown>;
+  };
+  expect(shown).toMatchObject({
+    subject: 'Hi Dora <b>',
+    links: ['https://shop.example/'],
+    warnings: [expect.stringContaining('NO_SUCH_TAG')],
+  });
+  expect(shown['html']).toContain('Dora &lt;b&gt;');
+  expect(shown['html']).not.toContain('.gif');
+  const names = (shown['headers'] as { name: string }[]).map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(['From', 'List-Unsubscribe', 'Feedback-ID', 'Content-Type']));
+  expect(await preview(campaign, '?subscriber=dora@preview.example')).toContain('Dora');
+  expect(await preview(campaign)).not.toContain('Dora');
+  expect((await call('GET', `/campaigns/${campaign}/preview?subscriber=${stranger}`)).status).toBe(422);
+  expect((await call('GET', `/campaigns/${campaign}/preview?subscriber=${subscriberUid(999_999n)}`)).status).toBe(404);
+  await call('PATCH', `/campaigns/${campaign}`, { subject: '', from_name: '' });
+  expect(await statusOf(campaign)).toBe('new');
+  expect(await preview(campaign, `?subscriber=${dora}`)).toContain('Dora');
+});
+
+test('a dry run tells who gets what, who does not and why, and sends nothing', async () => {
+  const list = await newList();
+  await db.execute(sql`
+    INSERT INTO subscriber (customer_id, list_id, email, email_key, status, tags, fields)
+    SELECT ${owner.customerId}, ${list.id}, 'r' || n || '@dry.example', 'r' || n || '@dry.example',
+           CASE WHEN n % 10 = 1 THEN 'unsubscribed' ELSE 'subscribed' END, '{}', jsonb_build_object('FIRST_NAME', CASE WHEN n % 100 = 2 THEN '' ELSE 'N' || n END)
+      FROM generate_series(1, 1200) n`);
+  await db.execute(
+    sql`INSERT INTO suppression (customer_id, email_key, reason) SELECT ${owner.customerId}, 'r' || n || '@dry.example', 'manual' FROM generate_series(10, 100, 10) n`,
+  );
+  await db.execute(sql`
+    INSERT INTO subscriber (customer_id, list_id, email, email_key, status, tags)
+    SELECT ${owner.customerId}, ${list.id}, '"odd ' || n || '"@dry.example', '"odd ' || n || '"@dry.example', 'subscribed', '{}' FROM generate_series(1, 120) n`);
+  const campaign = await newCampaign(list, { html: '<p>{FIRST_NAME} {{ subscriber.first_name | upcase }}</p>' });
+  const started = await call('POST', `/campaigns/${campaign}/dry-run`);
+  expect(started.status, started.text).toBe(201);
+  const run = await until(async () => {
+    const found = field(await call('GET', `/campaigns/${campaign}/dry-run`), 'dry_run') as Record<string, unknown>;
+    return found['status'] === 'done' || found['status'] === 'failed' ? found : undefined;
+  });
+  expect(run).toMatchObject({
+    status: 'done',
+    total: 1320,
+    looked_at: 1320,
+    composed: 1070,
+    faulty: 120,
+    skipped: { unsubscribed: 120, suppressed: 10 },
+  });
+  const faults = run['faults'] as { email: string; message: string }[];
+  expect([faults.length, faults[0]]).toEqual([
+    100,
+    expect.objectContaining({ email: '"odd 1"@dry.example', message: 'This is not a plain mail address.' }),
+  ]);
+  expect(Number(run['total_bytes'])).toBeGreaterThan(1070 * 1_000);
+  expect(
+    await db.query(sql`SELECT 1 FROM hot.delivery d JOIN campaign c ON c.id = d.campaign_id WHERE c.uid = ${campaign}`),
+  ).toEqual([]);
+  expect(
+    await db.query(sql`SELECT 1 FROM inbox.message WHERE array_to_string(rcpt_to, ',') LIKE '%@dry.example%'`),
+  ).toEqual([]);
+  expect((await call('DELETE', `/campaigns/${campaign}/dry-run`)).status).toBe(422);
+});
