@@ -15,7 +15,8 @@ export async function readForm(req: IncomingMessage, bytesMax = FORM_BYTES_MAX):
   return bytes && parseForm(bytes, req.headers['content-type'] ?? '');
 }
 
-async function readBody(req: IncomingMessage, bytesMax: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
+/** The body, or undefined when it is larger than `bytesMax`. */
+export async function readBody(req: IncomingMessage, bytesMax: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
   if (Number(req.headers['content-length'] ?? 0) > bytesMax) return undefined;
   const bytes = new Uint8Array(bytesMax);
   let size = 0;

@@ -21,11 +21,12 @@ export const pollBounceHandlersJob = defineJob({
   attemptsMax: 1,
 });
 
-/** Reads one bounce mailbox. When it fails, the clock's next round tries again. */
+/** Reads one bounce mailbox, for as long as there is something in it. When it fails, the clock's next round tries again. */
 export const pollBounceHandlerJob = defineJob({
   name: 'bounces.poll-handler',
   payload: z.object({ customerId: id, handlerId: id }),
   attemptsMax: 1,
+  isLong: true,
 });
 
 /** Looks for the messages of a vendor's events that were not in the ledger yet. */

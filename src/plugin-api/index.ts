@@ -15,4 +15,13 @@ export {
   type SettingsCheck,
   type SettingsInput,
 } from './sending-driver.ts';
+export type {
+  BouncedEvent,
+  ComplainedEvent,
+  DeliveredEvent,
+  IgnoredEvent,
+  WebhookEvent,
+  WebhookReceiver,
+  WebhookRequest,
+} from './webhook.ts';
 export type { FieldErrors } from '../lib/errors.ts';

@@ -5,6 +5,7 @@
  */
 import type { LookupFunction } from 'node:net';
 import type { FieldErrors } from '../lib/errors.ts';
+import type { WebhookReceiver } from './webhook.ts';
 
 /** One composed message for one recipient. */
 export interface OutgoingMessage {
@@ -128,4 +129,6 @@ export interface SendingDriverRegistration {
   validate(settings: SettingsInput): SettingsCheck;
   /** Makes a driver from settings that passed `validate`. Opens nothing yet. */
   connect(settings: DriverSettings, options: DriverOptions): SendingDriver;
+  /** What the vendor posts to `/webhook/{type}/{uid}`. Absent: it posts nothing. */
+  readonly webhook?: WebhookReceiver;
 }

@@ -8,7 +8,8 @@ import { expect, test } from 'vitest';
 import { isProduct, readProject } from './project-files.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const NETWORK = /^(?:node:)?(?:http|https|http2|net|tls|dns|dns\/promises|dgram|undici|axios|got|node-fetch|ws)$/;
+const NETWORK =
+  /^(?:node:)?(?:http|https|http2|net|tls|dns|dns\/promises|dgram|undici|axios|got|node-fetch|ws|imapflow)$/;
 
 /** File to why. Type imports need no entry. */
 const ALLOWED: Readonly<Record<string, string>> = {
@@ -18,6 +19,8 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'src/http/client-address.ts': 'compares addresses',
   'src/domain/tracking/machine-visitor.ts': 'compares addresses',
   'src/db/free-port.ts': 'listens for a moment',
+  'src/domain/bounces/imap-mailbox.ts': 'connects to the address that the guard has judged',
+  'src/domain/bounces/pop3-connection.ts': 'connects with the look-up of the guard, which it is given',
   'plugins/mailwright/smtp/dial.ts': 'connects with the look-up of the guard, which it is given',
 };
 /** Files that make sockets of connections that came in. */

@@ -2,11 +2,12 @@
  * Reads a mail that came back: complaint (ARF, RFC 5965), bounce (DSN, RFC 3464 and 6533), or what programs wrote before
  * there were standards. What is neither says so. It knows no database and decides nothing.
  */
-import { DESCRIPTION_LENGTH_KEPT, REPORT_WORD_LENGTH_MAX } from '../tracking/delivery-report.ts';
+import { REPORT_WORD_LENGTH_MAX } from '../tracking/delivery-report.ts';
 import { AWAY_SUBJECT, BOUNCE_SENDER, BOUNCE_SUBJECT, DELAYED } from './bounce-wordings.ts';
 import { classifyBounce } from './classify-bounce.ts';
 import { fieldsOf, readMailParts, type MailParts } from './mail-parts.ts';
 import type { MailReport, MailVerdict } from './mail-report.ts';
+import { oneLine } from './one-line.ts';
 
 type Finding = Pick<MailReport, 'verdict' | 'statusCode' | 'message'>;
 
@@ -173,13 +174,4 @@ function firstText({ text }: MailParts): string {
 
 function codeIn(text: string): string | null {
   return /(?<![\d.])[45]\.\d{1,3}\.\d{1,3}(?![\d.])/.exec(text)?.[0] ?? null;
-}
-
-/** As the log of bounces keeps it: one line, nothing that a database or a spreadsheet trips over. */
-function oneLine(text: string): string {
-  return text
-    .toWellFormed()
-    .replace(/[\p{Cc}\s]+/gu, ' ')
-    .trim()
-    .slice(0, DESCRIPTION_LENGTH_KEPT);
 }

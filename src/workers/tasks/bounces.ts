@@ -1,8 +1,27 @@
-/** Bounces: what servers said while messages were handed over. */
+/** Bounces: what servers and vendors said, and what is kept of it. */
+import { enqueuePolls } from '../../domain/bounces/enqueue-polls.ts';
+import { pollBounceHandler } from '../../domain/bounces/poll-bounce-handler.ts';
 import { recordRefusals } from '../../domain/bounces/record-refusals.ts';
-import { recordRefusalsJob } from '../../jobs/bounce-jobs.ts';
+import { dropOldWebhookEvents, takeWebhookEvents } from '../../domain/bounces/webhook-events.ts';
+import { dropOldSoftBounces } from '../../domain/tracking/bounce-policy.ts';
+import {
+  pollBounceHandlerJob,
+  pollBounceHandlersJob,
+  recordRefusalsJob,
+  sweepBouncesJob,
+  takeWebhookEventsJob,
+} from '../../jobs/bounce-jobs.ts';
 import { defineTask } from '../task.ts';
 
-export const recordRefusalsTask = defineTask(recordRefusalsJob, recordRefusals);
-
-export const bounceTasks = [recordRefusalsTask];
+export const bounceTasks = [
+  defineTask(recordRefusalsJob, recordRefusals),
+  defineTask(takeWebhookEventsJob, takeWebhookEvents),
+  defineTask(pollBounceHandlersJob, enqueuePolls),
+  defineTask(pollBounceHandlerJob, (ctx, { customerId, handlerId }, { abortSignal }) =>
+    pollBounceHandler(ctx, { customerId, id: handlerId }, abortSignal),
+  ),
+  defineTask(sweepBouncesJob, async (ctx) => {
+    await dropOldWebhookEvents(ctx);
+    await dropOldSoftBounces(ctx.db);
+  }),
+];

@@ -1,0 +1,144 @@
+/** Writes of bounce handlers, and the reads that the verbs need. */
+import { join, sql, type Queryable, type Sql } from '../../db/database.ts';
+import { deriveKey, seal, unseal } from '../../lib/crypto.ts';
+import type { BounceHandler, BounceHandlerKey, MailboxAddress } from './bounce-handler.ts';
+
+const COLUMNS = sql`customer_id AS "customerId", id, uid, name, protocol, host, port, encryption, username,
+  sealed_password AS "sealedPassword", folder, keeps_reports AS "keepsReports", is_system AS "isSystem", status`;
+const KEY_PURPOSE = 'bounce-handler';
+
+export type NewBounceHandler = Omit<BounceHandler, 'id' | 'status'>;
+
+export async function insertHandler(db: Queryable, handler: NewBounceHandler): Promise<BounceHandler> {
+  const [row] = await db.query<BounceHandler & Record<string, unknown>>(sql`
+    INSERT INTO bounce_handler (customer_id, uid, name, protocol, host, port, encryption, username, sealed_password, folder, keeps_reports, is_system)
+    VALUES (${handler.customerId}, ${handler.uid}, ${handler.name}, ${handler.protocol}, ${handler.host}, ${handler.port},
+            ${handler.encryption}, ${handler.username}, ${handler.sealedPassword}, ${handler.folder}, ${handler.keepsReports}, ${handler.isSystem})
+    RETURNING ${COLUMNS}`);
+  if (!row) throw new Error('An inserted bounce handler came back empty.');
+  return row;
+}
+
+/** Writes the handler as it is now. A changed one is polled at once, and its old messages are forgotten with its address. */
+export async function updateHandlerRow(
+  db: Queryable,
+  handler: BounceHandler,
+  { isElsewhere }: { isElsewhere: boolean },
+): Promise<void> {
+  const { customerId, id } = handler;
+  const again: Sql = isElsewhere
+    ? sql`, next_poll_at = now(), held_until = NULL, last_error = NULL, failures = 0, polled_at = NULL`
+    : sql`, next_poll_at = least(next_poll_at, now())`;
+  const assignments = [
+    sql`updated_at = now(), name = ${handler.name}, protocol = ${handler.protocol}, host = ${handler.host}, port = ${handler.port}`,
+    sql`encryption = ${handler.encryption}, username = ${handler.username}, sealed_password = ${handler.sealedPassword}`,
+    sql`folder = ${handler.folder}, keeps_reports = ${handler.keepsReports}, status = ${handler.status}`,
+  ];
+  await db.execute(
+    sql`UPDATE bounce_handler SET ${join(assignments)} ${again} WHERE customer_id = ${customerId} AND id = ${id}`,
+  );
+  if (isElsewhere)
+    await db.execute(sql`DELETE FROM hot.bounce_message WHERE customer_id = ${customerId} AND handler_id = ${id}`);
+}
+
+export async function deleteHandlerRow(db: Queryable, { customerId, id }: BounceHandlerKey): Promise<void> {
+  await db.execute(sql`DELETE FROM hot.bounce_message WHERE customer_id = ${customerId} AND handler_id = ${id}`);
+  await db.execute(sql`DELETE FROM bounce_handler WHERE customer_id = ${customerId} AND id = ${id}`);
+}
+
+export async function findHandler(
+  db: Queryable,
+  key: { customerId: bigint; uid: string },
+  lock = false,
+): Promise<BounceHandler | undefined> {
+  const [row] = await db.query<BounceHandler & Record<string, unknown>>(
+    sql`SELECT ${COLUMNS} FROM bounce_handler WHERE customer_id = ${key.customerId} AND uid = ${key.uid} ${lock ? sql`FOR UPDATE` : sql``}`,
+  );
+  return row;
+}
+
+export async function handlerExists(db: Queryable, uid: string): Promise<boolean> {
+  return (await db.query(sql`SELECT 1 FROM bounce_handler WHERE uid = ${uid} LIMIT 1`)).length > 0;
+}
+
+/** Counts under a lock that makes creations of one customer wait for each other. */
+export async function countHandlers(db: Queryable, customerId: bigint): Promise<number> {
+  await db.execute(sql`SELECT 1 FROM customer WHERE id = ${customerId} FOR UPDATE`);
+  const [row] = await db.query<{ count: number }>(
+    sql`SELECT count(*)::int AS count FROM bounce_handler WHERE customer_id = ${customerId}`,
+  );
+  return row?.count ?? 0;
+}
+
+/** Handlers whose time has come and that nobody reads. */
+export function dueHandlers(db: Queryable): Promise<BounceHandlerKey[]> {
+  return db.query<BounceHandlerKey & Record<string, unknown>>(
+    sql`SELECT customer_id AS "customerId", id FROM bounce_handler
+         WHERE status = 'active' AND next_poll_at <= now() AND coalesce(held_until <= now(), true) ORDER BY next_poll_at`,
+  );
+}
+
+/** Takes the handler for one process: undefined when another has it, or it is not active. */
+export async function holdHandler(
+  db: Queryable,
+  { customerId, id }: BounceHandlerKey,
+  seconds: number,
+): Promise<BounceHandler | undefined> {
+  const [row] = await db.query<BounceHandler & Record<string, unknown>>(
+    sql`UPDATE bounce_handler SET held_until = now() + make_interval(secs => ${seconds})
+         WHERE customer_id = ${customerId} AND id = ${id} AND status = 'active' AND coalesce(held_until <= now(), true)
+        RETURNING ${COLUMNS}`,
+  );
+  return row;
+}
+
+/** Holds it longer; false when it is not active any more, or was given another address. */
+export async function renewHold(
+  db: Queryable,
+  { customerId, id }: BounceHandlerKey,
+  seconds: number,
+): Promise<boolean> {
+  const renewed = await db.execute(
+    sql`UPDATE bounce_handler SET held_until = now() + make_interval(secs => ${seconds})
+         WHERE customer_id = ${customerId} AND id = ${id} AND status = 'active' AND held_until IS NOT NULL`,
+  );
+  return renewed > 0;
+}
+
+export interface PollResult {
+  readonly bounces: number;
+  readonly complaints: number;
+  readonly others: number;
+  readonly error: string | null;
+  readonly nextSeconds: number;
+}
+
+/** Lets go of it, with what was found. */
+export async function letGoOfHandler(
+  db: Queryable,
+  { customerId, id }: BounceHandlerKey,
+  poll: PollResult,
+): Promise<void> {
+  const { bounces, complaints, others, error, nextSeconds } = poll;
+  await db.execute(
+    sql`UPDATE bounce_handler SET held_until = NULL, polled_at = now(), last_error = ${error},
+               failures = CASE WHEN ${error}::text IS NULL THEN 0 ELSE failures + 1 END,
+               -- Twice as long after each failure, up to an hour.
+               next_poll_at = now() + make_interval(secs => CASE WHEN ${error}::text IS NULL THEN ${nextSeconds}::float8
+                 ELSE least(3600, ${nextSeconds}::float8 * 2 ^ least(failures, 10)) END),
+               bounce_count = bounce_count + ${bounces}::bigint, complaint_count = complaint_count + ${complaints}::bigint,
+               other_count = other_count + ${others}::bigint
+         WHERE customer_id = ${customerId} AND id = ${id}`,
+  );
+}
+
+export function sealPassword(secret: string, uid: string, password: string): Buffer {
+  return seal(deriveKey(secret, KEY_PURPOSE), password, uid);
+}
+
+/** Where the mailbox is, the password open; throws when the installation's secret is another one. */
+export function mailboxAddressOf(secret: string, handler: BounceHandler): MailboxAddress {
+  const { protocol, host, port, encryption, username, folder } = handler;
+  const password = unseal(deriveKey(secret, KEY_PURPOSE), handler.sealedPassword, handler.uid);
+  return { protocol, host, port, encryption, username, folder, password };
+}

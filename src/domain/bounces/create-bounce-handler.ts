@@ -1,0 +1,52 @@
+/** A new bounce handler: an administrator makes it for everybody's messages, a customer for its own. */
+import { newUid } from '../../lib/ids.ts';
+import { parseInput } from '../../lib/text.ts';
+import { inTransaction, viewerOf, type Context } from '../context.ts';
+import { tooManyHandlers } from './bounce-handler-errors.ts';
+import { countHandlers, insertHandler, sealPassword } from './bounce-handler-store.ts';
+import {
+  createBounceHandlerInput,
+  folderOf,
+  HANDLERS_PER_CUSTOMER_MAX,
+  usualPort,
+  type BounceHandler,
+  type CreateBounceHandlerInput,
+  type MailboxAddress,
+} from './bounce-handler.ts';
+import { tryMailbox } from './try-mailbox.ts';
+
+/** Stores the handler when its mailbox opens. Throws ValidationError on the input, `host` or `connection`. */
+export async function createBounceHandler(ctx: Context, input: CreateBounceHandlerInput): Promise<BounceHandler> {
+  const { customerId, isAdmin: isSystem } = viewerOf(ctx);
+  const { password, ...wanted } = parseInput(createBounceHandlerInput, input);
+  const protocol = wanted.protocol ?? 'imap';
+  const encryption = wanted.encryption ?? 'tls';
+  const place: Omit<MailboxAddress, 'password'> = {
+    protocol,
+    encryption,
+    host: wanted.host,
+    port: wanted.port ?? usualPort(protocol, encryption),
+    username: wanted.username,
+    folder: folderOf(wanted.folder),
+  };
+  // Asked before the mailbox is opened, too: who may not have one need not wait for that.
+  await inTransaction(ctx, ({ db }) => requireRoom(db, customerId));
+  await tryMailbox(ctx, { address: { ...place, password }, isSystem });
+  const uid = newUid();
+  return inTransaction(ctx, async ({ db }) => {
+    await requireRoom(db, customerId);
+    return insertHandler(db, {
+      ...place,
+      customerId,
+      uid,
+      name: wanted.name,
+      sealedPassword: sealPassword(ctx.installation.secret, uid, password),
+      keepsReports: wanted.keepsReports ?? false,
+      isSystem,
+    });
+  });
+}
+
+async function requireRoom(db: Context['db'], customerId: bigint): Promise<void> {
+  if ((await countHandlers(db, customerId)) >= HANDLERS_PER_CUSTOMER_MAX) throw tooManyHandlers();
+}

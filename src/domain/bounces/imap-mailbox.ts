@@ -1,0 +1,85 @@
+/** A mailbox by IMAP (imapflow): messages are named by the mailbox's validity and their uid (RFC 9051 2.3.1.1). */
+import type { LookupFunction } from 'node:net';
+import { ImapFlow } from 'imapflow';
+import type { MailboxAddress } from './bounce-handler.ts';
+import { MAIL_BYTES_READ } from './mail-report.ts';
+import { LISTED_MAX, MAILBOX_TIMEOUTS, type Mailbox } from './mailbox.ts';
+
+/** Somebody waits for the answer when a mailbox is set up. */
+const { connectMs, idleMs } = MAILBOX_TIMEOUTS;
+
+/** Opens the folder. Throws an Error with what the server said. */
+export async function openImapMailbox(address: MailboxAddress, lookup?: LookupFunction): Promise<Mailbox> {
+  const client = new ImapFlow({
+    // The address that was judged is the one that is connected to.
+    host: lookup ? await resolved(address.host, lookup) : address.host,
+    servername: address.host,
+    port: address.port,
+    secure: address.encryption === 'tls',
+    doSTARTTLS: address.encryption === 'starttls',
+    auth: { user: address.username, pass: address.password },
+    tls: { servername: address.host, minVersion: 'TLSv1.2' },
+    logger: false,
+    disableAutoIdle: true,
+    connectionTimeout: connectMs,
+    greetingTimeout: connectMs,
+    socketTimeout: idleMs,
+    maxLiteralSize: MAIL_BYTES_READ * 2,
+    clientInfo: { name: 'Mailwright' },
+  });
+  // What breaks between two commands shows in the next one.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const { uidValidity } = await client.mailboxOpen(address.folder);
+    return mailboxOf(client, `${uidValidity}.`);
+  } catch (error) {
+    client.close();
+    throw new Error(reasonOf(error), { cause: error });
+  }
+}
+
+function mailboxOf(client: ImapFlow, prefix: string): Mailbox {
+  const uidOf = (name: string) => name.slice(prefix.length);
+  return {
+    async list() {
+      const uids = (await client.search({ all: true }, { uid: true })) || [];
+      return uids
+        .toSorted((a, b) => a - b)
+        .slice(0, LISTED_MAX)
+        .map((uid) => `${prefix}${uid}`);
+    },
+    async read(name) {
+      const found = await client.fetchOne(
+        uidOf(name),
+        { source: { start: 0, maxLength: MAIL_BYTES_READ } },
+        { uid: true },
+      );
+      return found ? found.source : undefined;
+    },
+    async remove(names) {
+      if (names.length === 0) return;
+      const isDone = await client.messageDelete(names.map(uidOf).join(','), { uid: true });
+      if (!isDone) throw new Error('Messages that were dealt with cannot be deleted from the mailbox.');
+    },
+    async close() {
+      await client.logout().catch(() => client.close());
+    },
+  };
+}
+
+function resolved(host: string, lookup: LookupFunction): Promise<string> {
+  return new Promise((done, fail) => {
+    lookup(host, {}, (error, found) => {
+      if (error) fail(error);
+      else done(typeof found === 'string' ? found : (found[0]?.address ?? host));
+    });
+  });
+}
+
+/** What the server said says more than "command failed". */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const said = 'responseText' in error && typeof error.responseText === 'string' ? error.responseText : error.message;
+  return `The mailbox cannot be opened: ${said}`.slice(0, 500);
+}

@@ -1,0 +1,20 @@
+/** A mailbox on some server, read by IMAP or POP3 behind one small interface, and the bounds of what it is believed. */
+
+/** Mailboxes that nobody reads fill up; the rest is seen when these are gone. */
+export const LISTED_MAX = 50_000;
+
+export const MAILBOX_TIMEOUTS = {
+  connectMs: 15_000,
+  /** Between two pieces of an answer. */
+  idleMs: 60_000,
+} as const;
+
+export interface Mailbox {
+  /** Names of its messages that stay the same from one visit to the next, the oldest first; at most `LISTED_MAX`. */
+  list(): Promise<readonly string[]>;
+  /** The first bytes of a message; undefined when it is gone. */
+  read(name: string): Promise<Buffer | undefined>;
+  /** Deletes messages; they are gone for certain once `close` has resolved. */
+  remove(names: readonly string[]): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,13 @@
+/** Texts of other systems as the logs keep them. */
+import { DESCRIPTION_LENGTH_KEPT } from '../tracking/delivery-report.ts';
+
+/** One line, nothing that a database or a terminal trips over; of a long one the beginning. */
+export function oneLine(text: string): string {
+  return text
+    .slice(0, DESCRIPTION_LENGTH_KEPT * 4)
+    .toWellFormed()
+    .replace(/[\p{Cc}\s]+/gu, ' ')
+    .trim()
+    .slice(0, DESCRIPTION_LENGTH_KEPT)
+    .toWellFormed();
+}

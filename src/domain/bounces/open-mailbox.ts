@@ -1,0 +1,21 @@
+/** Opens a mailbox by its protocol, where the caller may reach it. */
+import { addressGuard } from '../../lib/public-address.ts';
+import type { Context } from '../context.ts';
+import { hostNotAllowed } from './bounce-handler-errors.ts';
+import type { MailboxAddress } from './bounce-handler.ts';
+import { openImapMailbox } from './imap-mailbox.ts';
+import type { Mailbox } from './mailbox.ts';
+import { openPop3Mailbox } from './pop3-mailbox.ts';
+
+/** Opens it, or throws an Error whose message is for whoever set it up. A customer's may be at public addresses only (D44). */
+export async function openMailbox(
+  ctx: Pick<Context, 'installation'>,
+  { address, isSystem }: { address: MailboxAddress; isSystem: boolean },
+): Promise<Mailbox> {
+  const guard = isSystem ? undefined : addressGuard(ctx.installation.outboundAllowHosts);
+  const refusal = await guard?.refusal(address.host);
+  if (refusal) throw hostNotAllowed(refusal);
+  return address.protocol === 'imap'
+    ? openImapMailbox(address, guard?.lookup)
+    : openPop3Mailbox(address, guard?.lookup);
+}

@@ -1,0 +1,191 @@
+/**
+ * Reads a bounce handler's mailbox. What a message says and that it was dealt with are one commit; only then is it
+ * deleted. A message that makes the program fail, or die, is set aside after some tries, and the others go on.
+ */
+import { sql, type Queryable } from '../../db/database.ts';
+import { sha256 } from '../../lib/crypto.ts';
+import { messageOf } from '../../lib/errors.ts';
+import { inTransaction, type Context } from '../context.ts';
+import { makeThisMonth, mayLackPartition } from '../tracking/partitions.ts';
+import { holdHandler, letGoOfHandler, mailboxAddressOf, renewHold } from './bounce-handler-store.ts';
+import type { BounceHandler, BounceHandlerKey } from './bounce-handler.ts';
+import type { Mailbox } from './mailbox.ts';
+import { openMailbox } from './open-mailbox.ts';
+import { receiveMailReport, type ReceivedReport } from './receive-mail-report.ts';
+
+/** Bounces are in no hurry, and servers dislike being asked all the time. */
+const POLL_SECONDS = 120;
+/** More are waiting: come back at once. */
+const AGAIN_SECONDS = 1;
+/** One process reads a mailbox; when it dies, another may after this. */
+const HOLD_SECONDS = 300;
+const MESSAGES_PER_POLL = 500;
+const RENEWED_EVERY = 25;
+const ATTEMPTS_MAX = 3;
+const KEY_BYTES = 16;
+
+/** Said of one of our messages, even if nothing was new: no use for it any more. */
+const DEALT_WITH = new Set(['recorded', 'known', 'too old', 'not sent', 'not found']);
+/** The outcome of a message that was given up. */
+const SET_ASIDE = 'set aside';
+const ERROR_LENGTH_MAX = 500;
+
+interface Tally {
+  bounces: number;
+  complaints: number;
+  others: number;
+}
+
+/** Reads what is new, unless another process does. Does not throw for what a mailbox does: the handler says so. */
+export async function pollBounceHandler(ctx: Context, key: BounceHandlerKey, abortSignal: AbortSignal): Promise<void> {
+  const handler = await holdHandler(ctx.db, key, HOLD_SECONDS);
+  if (!handler) return;
+  const tally: Tally = { bounces: 0, complaints: 0, others: 0 };
+  try {
+    const address = mailboxAddressOf(ctx.installation.secret, handler);
+    const mailbox = await openMailbox(ctx, { address, isSystem: handler.isSystem });
+    try {
+      const isMore = await readMailbox({ ctx, handler, mailbox, tally, abortSignal });
+      await letGoOfHandler(ctx.db, key, { ...tally, error: null, nextSeconds: isMore ? AGAIN_SECONDS : POLL_SECONDS });
+    } finally {
+      await mailbox.close();
+    }
+  } catch (error) {
+    const reason = messageOf(error).slice(0, ERROR_LENGTH_MAX);
+    ctx.log.warn('bounces.mailbox_failed', { handlerId: handler.id, message: reason });
+    await letGoOfHandler(ctx.db, key, { ...tally, error: reason, nextSeconds: POLL_SECONDS });
+  }
+}
+
+interface Reading {
+  readonly ctx: Context;
+  readonly handler: BounceHandler;
+  readonly mailbox: Mailbox;
+  readonly tally: Tally;
+  readonly abortSignal: AbortSignal;
+}
+
+/** Answers whether more is waiting. */
+async function readMailbox(reading: Reading): Promise<boolean> {
+  const { ctx, handler, mailbox, abortSignal } = reading;
+  const names = await mailbox.list();
+  const known = await knownMessages(ctx.db, handler);
+  const keys = new Set(names.map(hexOf));
+  await forget(
+    ctx.db,
+    handler,
+    [...known.keys()].filter((key) => !keys.has(key)),
+  );
+  // Dealt with, and still there: the connection broke before it was deleted.
+  const left = handler.keepsReports ? [] : names.filter((name) => DEALT_WITH.has(known.get(hexOf(name)) ?? ''));
+  await mailbox.remove(left);
+  const fresh = names.filter((name) => (known.get(hexOf(name)) ?? null) === null);
+  let done: string[] = [];
+  for (const [index, name] of fresh.slice(0, MESSAGES_PER_POLL).entries()) {
+    if (abortSignal.aborted) break;
+    if (index % RENEWED_EVERY === 0) {
+      if (!(await renewHold(ctx.db, handler, HOLD_SECONDS))) return false;
+      await mailbox.remove(done);
+      done = [];
+    }
+    if ((await take(reading, name)) && !handler.keepsReports) done.push(name);
+  }
+  await mailbox.remove(done);
+  return fresh.length > MESSAGES_PER_POLL;
+}
+
+/** Whether the message may be deleted. */
+async function take({ ctx, handler, mailbox, tally }: Reading, name: string): Promise<boolean> {
+  // Counted before it is read: a message that kills the process is counted, too.
+  if ((await noteAttempt(ctx.db, handler, name)) > ATTEMPTS_MAX) {
+    ctx.log.warn('bounces.message_set_aside', { handlerId: handler.id });
+    tally.others += 1;
+    await noteOutcome(ctx.db, handler, { name, outcome: SET_ASIDE });
+    return false;
+  }
+  const raw = await mailbox.read(name);
+  if (!raw) return false;
+  try {
+    const report = await receive(ctx, handler, { name, raw });
+    return count(tally, report);
+  } catch (error) {
+    ctx.log.error('bounces.message_failed', { handlerId: handler.id, message: messageOf(error) });
+    return false;
+  }
+}
+
+function count(tally: Tally, { verdict, outcome }: ReceivedReport): boolean {
+  if (!DEALT_WITH.has(outcome)) tally.others += 1;
+  else if (verdict === 'complaint') tally.complaints += 1;
+  else tally.bounces += 1;
+  return DEALT_WITH.has(outcome);
+}
+
+async function receive(
+  ctx: Context,
+  handler: BounceHandler,
+  { name, raw }: { name: string; raw: Buffer },
+): Promise<ReceivedReport> {
+  const once = () =>
+    inTransaction(ctx, async (inner) => {
+      const report = await receiveMailReport(inner, {
+        raw,
+        ...(handler.isSystem ? {} : { customerId: handler.customerId }),
+      });
+      await noteOutcome(inner.db, handler, { name, outcome: report.outcome });
+      return report;
+    });
+  try {
+    return await once();
+  } catch (error) {
+    if (!mayLackPartition(error)) throw error;
+    await makeThisMonth(ctx);
+    return once();
+  }
+}
+
+function keyOf(name: string): Buffer {
+  return sha256(name).subarray(0, KEY_BYTES);
+}
+
+function hexOf(name: string): string {
+  return keyOf(name).toString('hex');
+}
+
+/** Null: read at least once, and not to its end. */
+async function knownMessages(db: Queryable, { customerId, id }: BounceHandlerKey): Promise<Map<string, string | null>> {
+  const rows = await db.query<{ key: Buffer; outcome: string | null }>(
+    sql`SELECT message_key AS key, outcome FROM hot.bounce_message WHERE customer_id = ${customerId} AND handler_id = ${id}`,
+  );
+  return new Map(rows.map(({ key, outcome }) => [key.toString('hex'), outcome]));
+}
+
+async function forget(db: Queryable, { customerId, id }: BounceHandlerKey, keys: readonly string[]): Promise<void> {
+  if (keys.length === 0) return;
+  const gone = keys.map((key) => Buffer.from(key, 'hex'));
+  await db.execute(
+    sql`DELETE FROM hot.bounce_message WHERE customer_id = ${customerId} AND handler_id = ${id} AND message_key = ANY (${gone}::bytea[])`,
+  );
+}
+
+/** How often it was begun with, this time included. */
+async function noteAttempt(db: Queryable, { customerId, id }: BounceHandlerKey, name: string): Promise<number> {
+  const [row] = await db.query<{ attempts: number }>(
+    sql`INSERT INTO hot.bounce_message AS m (customer_id, handler_id, message_key) VALUES (${customerId}, ${id}, ${keyOf(name)})
+        ON CONFLICT (customer_id, handler_id, message_key) DO UPDATE SET attempts = m.attempts + 1 RETURNING attempts`,
+    'bounces.note_attempt',
+  );
+  return row?.attempts ?? 1;
+}
+
+async function noteOutcome(
+  db: Queryable,
+  { customerId, id }: BounceHandlerKey,
+  { name, outcome }: { name: string; outcome: string },
+): Promise<void> {
+  await db.execute(
+    sql`UPDATE hot.bounce_message SET outcome = ${outcome}
+         WHERE customer_id = ${customerId} AND handler_id = ${id} AND message_key = ${keyOf(name)}`,
+    'bounces.note_outcome',
+  );
+}

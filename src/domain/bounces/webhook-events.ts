@@ -1,0 +1,170 @@
+/**
+ * Takes what vendors post about messages. The request is answered when its events are in the queue, in the transaction
+ * that remembers their ids; a job then finds the messages. A vendor may be faster than the sending loop, which records the
+ * vendor's id with its next commit: so an id that is unknown is looked for again for up to five seconds.
+ */
+import { z } from 'zod';
+import { sql } from '../../db/database.ts';
+import { takeWebhookEventsJob } from '../../jobs/bounce-jobs.ts';
+import { enqueue } from '../../jobs/define-job.ts';
+import { sha256 } from '../../lib/crypto.ts';
+import type { WebhookEvent } from '../../plugin-api/index.ts';
+import { inTransaction, type Context } from '../context.ts';
+import { deliveriesNamed } from '../tracking/record-delivery-report.ts';
+import { REPORT_WORD_LENGTH_MAX, type DeliveryNews } from '../tracking/delivery-report.ts';
+import { reportOnDelivery } from '../tracking/report-on-delivery.ts';
+import { oneLine } from './one-line.ts';
+
+/** Specification 4.13. */
+const LOOK_UP_MS_MAX = 5_000;
+const LOOK_UP_AGAIN_SECONDS = 0.5;
+/** Vendors gather a few hundred at most. */
+const WEBHOOK_EVENTS_MAX = 5_000;
+const EVENTS_PER_JOB = 100;
+const ID_LENGTH_MAX = 998;
+const KEY_BYTES = 16;
+
+const text = z.string().transform(oneLine);
+const named = { id: z.string().max(ID_LENGTH_MAX), messageId: z.string().min(1).max(ID_LENGTH_MAX) };
+/** Drivers are checked like everybody else who hands something over; the queue's JSON, too. */
+const messageEvent = z.discriminatedUnion('kind', [
+  z.object({ ...named, kind: z.literal('delivered') }),
+  z.object({
+    ...named,
+    kind: z.literal('bounced'),
+    bounceType: z.enum(['hard', 'soft', 'blocked']),
+    statusCode: z
+      .string()
+      .regex(/^[245]\.\d{1,3}\.\d{1,3}$/)
+      .optional()
+      .catch(undefined),
+    description: text.optional(),
+  }),
+  z.object({ ...named, kind: z.literal('complained'), feedbackType: text.optional(), description: text.optional() }),
+]);
+type MessageEvent = z.output<typeof messageEvent>;
+
+/** The sending server whose vendor tells. */
+export interface WebhookSource {
+  readonly customerId: bigint;
+  readonly serverId: bigint;
+}
+
+export interface TakenEvents {
+  readonly taken: number;
+  /** Known by their ids already. */
+  readonly repeated: number;
+}
+
+/** What a driver handed over, without what it ignores. Throws when it is something else than events, or too much. */
+export function checkWebhookEvents(events: readonly WebhookEvent[]): MessageEvent[] {
+  if (events.length > WEBHOOK_EVENTS_MAX) throw new Error(`more than ${WEBHOOK_EVENTS_MAX} events`);
+  return events.filter((event) => event.kind !== 'ignored').map((event) => messageEvent.parse(event));
+}
+
+/** Puts what is new into the queue. */
+export async function enqueueWebhookEvents(
+  ctx: Context,
+  source: WebhookSource,
+  told: readonly MessageEvent[],
+): Promise<TakenEvents> {
+  const byKey = new Map(told.map((event) => [keyOf(event).toString('hex'), event]));
+  const taken = await inTransaction(ctx, async (inner) => {
+    const rows = await inner.db.query<{ key: Buffer; now: number }>(
+      sql`INSERT INTO hot.webhook_event (customer_id, server_id, event_key)
+          SELECT ${source.customerId}, ${source.serverId}, k FROM unnest(${[...byKey.values()].map(keyOf)}::bytea[]) AS k ORDER BY k
+          ON CONFLICT DO NOTHING RETURNING event_key AS key, (extract(epoch FROM now()) * 1000)::float8 AS now`,
+      'bounces.webhook_events',
+    );
+    const fresh = rows.flatMap(({ key }) => byKey.get(key.toString('hex')) ?? []);
+    for (let at = 0; at < fresh.length; at += EVENTS_PER_JOB) {
+      await enqueueLookUp(inner, { ...source, receivedAt: rows[0]?.now ?? 0 }, fresh.slice(at, at + EVENTS_PER_JOB));
+    }
+    return fresh.length;
+  });
+  return { taken, repeated: told.length - taken };
+}
+
+function keyOf(event: MessageEvent): Buffer {
+  // A vendor without ids of events says the same thing about the same message.
+  const name =
+    event.id === ''
+      ? JSON.stringify([event.kind, event.messageId, 'bounceType' in event && event.bounceType])
+      : `id ${event.id}`;
+  return sha256(name).subarray(0, KEY_BYTES);
+}
+
+interface LookUp extends WebhookSource {
+  /** Milliseconds since 1970 by the database's clock. */
+  readonly receivedAt: number;
+}
+
+function enqueueLookUp(
+  { db }: Pick<Context, 'db'>,
+  { customerId, serverId, receivedAt }: LookUp,
+  events: readonly unknown[],
+  delaySeconds = 0,
+): Promise<void> {
+  const payload = { customerId: String(customerId), serverId: String(serverId), receivedAt, events: [...events] };
+  return enqueue(db, takeWebhookEventsJob, payload, { delaySeconds });
+}
+
+/** Records events; those whose messages are not known yet come back in a job of their own while there is time. */
+export async function takeWebhookEvents(
+  ctx: Context,
+  { events, ...lookUp }: LookUp & { events: readonly unknown[] },
+): Promise<void> {
+  const [server] = await ctx.db.query<{ isSystem: boolean; age: number }>(
+    sql`SELECT is_system AS "isSystem", extract(epoch FROM now())::float8 * 1000 - ${lookUp.receivedAt}::float8 AS age
+          FROM sending_server WHERE customer_id = ${lookUp.customerId} AND id = ${lookUp.serverId}`,
+  );
+  if (!server) return;
+  const unknown: MessageEvent[] = [];
+  for (const event of z.array(messageEvent).parse(events)) {
+    // The house's servers send for everybody, a customer's for itself.
+    const onlyOf = server.isSystem ? undefined : lookUp.customerId;
+    if (!(await record(ctx, event, onlyOf))) unknown.push(event);
+  }
+  if (unknown.length === 0) return;
+  if (server.age < LOOK_UP_MS_MAX) await enqueueLookUp(ctx, lookUp, unknown, LOOK_UP_AGAIN_SECONDS);
+  else ctx.log.warn('webhook.unknown_messages', { serverId: lookUp.serverId, events: unknown.length });
+}
+
+/** False: there is no such message, yet. */
+async function record(ctx: Context, event: MessageEvent, onlyOf: bigint | undefined): Promise<boolean> {
+  const keys = await deliveriesNamed(ctx, event.messageId);
+  for (const key of keys) {
+    if (onlyOf !== undefined && key.customerId !== onlyOf) continue;
+    const outcome = await reportOnDelivery(ctx, key, newsOf(event));
+    if (outcome !== 'not found') return outcome !== 'not sent';
+  }
+  return false;
+}
+
+function newsOf(event: MessageEvent): DeliveryNews {
+  switch (event.kind) {
+    case 'delivered':
+      return { kind: 'arrived' };
+    case 'bounced':
+      return {
+        kind: 'bounce',
+        type: event.bounceType,
+        statusCode: event.statusCode ?? null,
+        message: event.description || null,
+      };
+    case 'complained':
+      return {
+        kind: 'complaint',
+        type: event.feedbackType?.slice(0, REPORT_WORD_LENGTH_MAX) || 'abuse',
+        message: event.description || null,
+      };
+  }
+}
+
+/** Vendors repeat for days; reports about older messages are not taken any more. */
+const KEPT_DAYS = 31;
+
+/** Forgets events that no vendor repeats any more. */
+export async function dropOldWebhookEvents({ db }: Pick<Context, 'db'>): Promise<void> {
+  await db.execute(sql`DELETE FROM hot.webhook_event WHERE at < now() - make_interval(days => ${KEPT_DAYS})`);
+}

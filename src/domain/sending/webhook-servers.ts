@@ -1,0 +1,37 @@
+/** Which sending server a vendor's webhook is for, with the driver's part and the settings it is checked with. */
+import { sql } from '../../db/database.ts';
+import { isUid } from '../../lib/ids.ts';
+import type { DriverSettings, WebhookReceiver } from '../../plugin-api/index.ts';
+import type { Context } from '../context.ts';
+import { parsePublicSettings, unsealSecrets } from './server-secrets.ts';
+
+export interface WebhookServer {
+  readonly customerId: bigint;
+  readonly serverId: bigint;
+  readonly receiver: WebhookReceiver;
+  /** Credentials among them. */
+  readonly settings: DriverSettings;
+}
+
+/** A uid is one of many million millions; should two customers have drawn the same, both are asked. */
+const SERVERS_MAX = 3;
+
+/** Servers of this type and uid whose driver takes webhooks; inactive ones too: bounces come after the last message. */
+export async function webhookServers(
+  { db, hooks, installation }: Context,
+  { type, uid }: { type: string; uid: string },
+): Promise<readonly WebhookServer[]> {
+  const receiver = hooks.collect('register_sending_server_driver').find((driver) => driver.type === type)?.webhook;
+  if (!receiver || !isUid(uid)) return [];
+  const rows = await db.query<{ customerId: bigint; id: bigint; settings: unknown; sealed: Buffer | null }>(
+    sql`SELECT customer_id AS "customerId", id, settings, sealed_settings AS sealed FROM sending_server
+         WHERE uid = ${uid} AND type = ${type} ORDER BY id LIMIT ${SERVERS_MAX}`,
+    'sending.webhook_servers',
+  );
+  return rows.map(({ customerId, id, settings, sealed }) => ({
+    customerId,
+    serverId: id,
+    receiver,
+    settings: { ...parsePublicSettings(settings), ...unsealSecrets(installation.secret, uid, sealed) },
+  }));
+}

@@ -1,0 +1,116 @@
+/**
+ * `/webhook/{type}/{uid}`: where vendors post what became of messages (specification 4.13). The driver says whether a
+ * request is genuine; everything else about it is the host's: what is read of it, and what follows.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { checkWebhookEvents, enqueueWebhookEvents } from '../domain/bounces/webhook-events.ts';
+import type { Context } from '../domain/context.ts';
+import { webhookServers, type WebhookServer } from '../domain/sending/webhook-servers.ts';
+import { messageOf } from '../lib/errors.ts';
+import type { WebhookRequest } from '../plugin-api/index.ts';
+import type { Caller, InboundMount } from './link-request.ts';
+import { readBody } from './read-form.ts';
+
+const PREFIX = '/webhook';
+/** Vendors gather events by the hundred, of a few hundred bytes each. */
+const BODY_BYTES_MAX = 1_048_576;
+/** A driver computes; one that asks its vendor for a key may take a moment. */
+const DRIVER_MS_MAX = 5_000;
+
+interface Answer {
+  readonly status: number;
+  readonly message: string;
+}
+
+const NOT_FOUND: Answer = { status: 404, message: 'No sending server takes webhooks here.' };
+const REFUSED: Answer = { status: 401, message: 'This request is not signed as it should be.' };
+const TOO_LARGE: Answer = { status: 413, message: 'The body is larger than 1 MB.' };
+const UNREADABLE: Answer = { status: 422, message: 'The driver cannot read this request.' };
+
+export function webhookMount(ctx: Context): InboundMount {
+  return {
+    prefix: PREFIX,
+    async handle(req, res, caller) {
+      const answer =
+        req.method === 'POST' ? await take(ctx, req, caller) : { status: 405, message: 'Only POST is taken.' };
+      respond(res, answer);
+    },
+  };
+}
+
+async function take(ctx: Context, req: IncomingMessage, caller: Caller): Promise<Answer> {
+  const url = new URL(req.url ?? '/', 'http://host');
+  const [type = '', uid = '', ...rest] = url.pathname.slice(PREFIX.length + 1).split('/');
+  if (rest.length > 0) return NOT_FOUND;
+  const publicCtx: Context = { ...ctx, log: caller.log, viewer: null, ipAddress: caller.ipAddress || null };
+  const servers = await webhookServers(publicCtx, { type, uid });
+  if (servers.length === 0) return NOT_FOUND;
+  const body = await readBody(req, BODY_BYTES_MAX);
+  if (!body) return TOO_LARGE;
+  const request: WebhookRequest = {
+    headers: headersOf(req),
+    query: Object.fromEntries(url.searchParams),
+    body,
+    receivedAt: ctx.clock.now(),
+  };
+  for (const server of servers) {
+    if (await isGenuine(publicCtx, server, request)) return record(publicCtx, server, request);
+  }
+  caller.log.warn('webhook.refused', { type, uid });
+  return REFUSED;
+}
+
+/** A driver that fails has not said yes. */
+async function isGenuine(
+  ctx: Context,
+  { receiver, settings }: WebhookServer,
+  request: WebhookRequest,
+): Promise<boolean> {
+  try {
+    // A plugin's code is not always checked by a compiler: only a plain yes is one.
+    const said: unknown = await inTime(async () => receiver.verify(request, settings));
+    return said === true;
+  } catch (error) {
+    ctx.log.warn('webhook.verify_failed', { message: messageOf(error) });
+    return false;
+  }
+}
+
+async function record(ctx: Context, server: WebhookServer, request: WebhookRequest): Promise<Answer> {
+  const { serverId, receiver, settings } = server;
+  let told;
+  try {
+    const events = await inTime(async () => receiver.parse(request, settings));
+    told = checkWebhookEvents(events);
+    for (const event of events)
+      if (event.kind === 'ignored') ctx.log.debug('webhook.ignored', { serverId, name: event.name.slice(0, 100) });
+  } catch (error) {
+    ctx.log.warn('webhook.parse_failed', { serverId, message: messageOf(error) });
+    return UNREADABLE;
+  }
+  const taken = await enqueueWebhookEvents(ctx, server, told);
+  ctx.log.debug('webhook.taken', { serverId, ...taken });
+  return { status: 200, message: 'The events were received.' };
+}
+
+function inTime<T>(work: () => Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('the driver took too long')), DRIVER_MS_MAX);
+  });
+  return Promise.race([work(), late]).finally(() => clearTimeout(timer));
+}
+
+/** Of equal names Node keeps the first or joins them; only cookies are a list. */
+function headersOf({ headers }: IncomingMessage): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+  );
+}
+
+function respond(res: ServerResponse, { status, message }: Answer): void {
+  const body = JSON.stringify(status === 200 ? { status: 1, message } : { message });
+  const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' };
+  res.writeHead(status, status === 405 ? { ...headers, Allow: 'POST' } : headers);
+  res.end(body);
+}

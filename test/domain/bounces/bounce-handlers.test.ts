@@ -1,0 +1,230 @@
+/** Bounce mailboxes by IMAP and POP3: read once, deleted after the commit, and nothing stops the others. */
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { sql } from '../../../src/db/database.ts';
+import { createBounceHandler } from '../../../src/domain/bounces/create-bounce-handler.ts';
+import { deleteBounceHandler } from '../../../src/domain/bounces/delete-bounce-handler.ts';
+import { pollBounceHandler } from '../../../src/domain/bounces/poll-bounce-handler.ts';
+import { testBounceHandler } from '../../../src/domain/bounces/try-mailbox.ts';
+import { updateBounceHandler } from '../../../src/domain/bounces/update-bounce-handler.ts';
+import type { BounceHandler } from '../../../src/domain/bounces/bounce-handler.ts';
+import type { Context } from '../../../src/domain/context.ts';
+import { LOGIN, startMailboxServers } from '../../support/mailbox-servers.ts';
+import { reportedWorld, standingOf, untouched } from '../../support/reported-world.ts';
+import { createTenant } from '../../support/tenant.ts';
+import { createTestContext } from '../../support/test-context.ts';
+import { programShapes, type Original } from './bounce-shapes.ts';
+import { oddShapes } from './odd-shapes.ts';
+
+const root = await createTestContext();
+const servers = await startMailboxServers();
+afterAll(() => servers.close());
+beforeEach(() => {
+  servers.messages.clear();
+  servers.commands.length = 0;
+  servers.cutAt = undefined;
+  servers.answers.clear();
+  servers.isSlow = false;
+});
+
+const admin = async (): Promise<Context> => {
+  const ctx = await createTenant(root);
+  return { ...ctx, viewer: ctx.viewer && { ...ctx.viewer, isAdmin: true } };
+};
+const portOf = (protocol: string) => (protocol === 'imap' ? servers.imapPort : servers.pop3Port);
+const settings = (protocol: string) => ({
+  name: 'Bounces',
+  protocol,
+  host: '127.0.0.1',
+  port: portOf(protocol),
+  encryption: 'none',
+  ...LOGIN,
+});
+const poll = (handler: BounceHandler) => pollBounceHandler(root, handler, new AbortController().signal);
+const hardBounce = (original: Original) => programShapes(original)[0]?.raw ?? '';
+
+async function rowOf({ id }: BounceHandler) {
+  const [row] = await root.db.query<Record<string, unknown>>(
+    sql`SELECT bounce_count::int AS bounces, complaint_count::int AS complaints, other_count::int AS others, failures, last_error, held_until,
+               next_poll_at > now() + interval '60 seconds' AS is_later FROM bounce_handler WHERE id = ${id}`,
+  );
+  return row;
+}
+
+describe.each(['imap', 'pop3'])('%s', (protocol) => {
+  test('reports are read, acted on and deleted; other mails stay and are read once', async () => {
+    const handler = await createBounceHandler(await admin(), settings(protocol));
+    const worlds = await Promise.all([1, 2, 3].map(() => reportedWorld(root)));
+    for (const { original } of worlds) servers.put(hardBounce(original));
+    const stranger = oddShapes(worlds[0]?.original ?? { messageId: '', to: '', returnPath: '' }).find(
+      ({ name }) => name === 'a person',
+    );
+    servers.put(stranger?.raw ?? '');
+    servers.put('Subject: .\r\n\r\n.\r\n..\r\nend of it');
+    servers.put('');
+    await poll(handler);
+    for (const world of worlds) expect(await standingOf(world)).toMatchObject({ bounces: 1, suppressed: true });
+    expect(servers.messages.size).toBe(3);
+    expect(await rowOf(handler)).toEqual({
+      bounces: 3,
+      complaints: 0,
+      others: 3,
+      failures: 0,
+      last_error: null,
+      held_until: null,
+      is_later: true,
+    });
+    const reads = () => servers.commands.filter((command) => /FETCH|TOP|RETR/.test(command)).length;
+    expect(reads()).toBe(6);
+    await poll(handler);
+    expect(reads()).toBe(6);
+    expect(await rowOf(handler)).toMatchObject({ others: 3 });
+  });
+
+  test('what was committed and not deleted is deleted later, without a second effect', async () => {
+    const handler = await createBounceHandler(await admin(), settings(protocol));
+    const at = await reportedWorld(root);
+    servers.put(hardBounce(at.original));
+    servers.cutAt = /UID STORE|DELE/;
+    await poll(handler);
+    expect(await standingOf(at)).toMatchObject({ bounces: 1 });
+    expect(servers.messages.size).toBe(1);
+    expect(await rowOf(handler)).toMatchObject({ failures: 1, last_error: expect.any(String), held_until: null });
+    servers.cutAt = undefined;
+    await poll(handler);
+    expect(servers.messages.size).toBe(0);
+    expect(await standingOf(at)).toMatchObject({ bounces: 1, counted: [1, 0, 1, 0] });
+    expect(await rowOf(handler)).toMatchObject({ failures: 0, last_error: null });
+  });
+
+  test('a message that kills its reader is set aside after three tries, and the others go on', async () => {
+    const handler = await createBounceHandler(await admin(), settings(protocol));
+    const [poison, fine] = [await reportedWorld(root), await reportedWorld(root)];
+    servers.put(hardBounce(poison.original));
+    servers.put(hardBounce(fine.original));
+    // What it writes cannot be written: as good as any other defect.
+    await root.db.execute(
+      sql`CREATE OR REPLACE FUNCTION pg_temp_fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'poison'; END $$`,
+    );
+    await root.db.execute(sql`CREATE OR REPLACE TRIGGER poison BEFORE INSERT ON hot.recipient_activity FOR EACH ROW
+      WHEN (NEW.bounce_type = 'hard') EXECUTE FUNCTION pg_temp_fail()`);
+    for (let n = 0; n < 3; n++) await poll(handler);
+    await root.db.execute(sql`DROP TRIGGER poison ON hot.recipient_activity`);
+    expect(await standingOf(poison)).toEqual(untouched);
+    await poll(handler);
+    const rows = await root.db.query(sql`SELECT outcome FROM hot.bounce_message WHERE handler_id = ${handler.id}`);
+    expect(rows).toEqual([{ outcome: 'set aside' }, { outcome: 'set aside' }]);
+    const after = await reportedWorld(root);
+    servers.put(hardBounce(after.original));
+    await poll(handler);
+    expect(await standingOf(after)).toMatchObject({ bounces: 1 });
+    expect(await standingOf(poison)).toEqual(untouched);
+    expect(servers.messages.size).toBe(2);
+  });
+
+  test('one process at a time reads it', async () => {
+    const handler = await createBounceHandler(await admin(), settings(protocol));
+    const worlds = await Promise.all([1, 2, 3, 4, 5].map(() => reportedWorld(root)));
+    for (const { original } of worlds) servers.put(hardBounce(original));
+    servers.commands.length = 0;
+    await Promise.all(Array.from({ length: 8 }, () => poll(handler)));
+    expect(servers.commands.filter((command) => /LOGIN|PASS/.test(command))).toHaveLength(1);
+    expect(await rowOf(handler)).toMatchObject({ bounces: 5 });
+    for (const world of worlds) expect(await standingOf(world)).toMatchObject({ bounces: 1 });
+  });
+
+  test('a mailbox of a customer: its own messages only, and only at allowed addresses', async () => {
+    const [mine, theirs] = [await reportedWorld(root), await reportedWorld(root)];
+    await expect(createBounceHandler(mine.ctx, settings(protocol))).rejects.toMatchObject({
+      fields: { host: [expect.stringContaining('not a public address')] },
+    });
+    const allowed = { ...mine.ctx, installation: { ...root.installation, outboundAllowHosts: ['127.0.0.0/8'] } };
+    const handler = await createBounceHandler(allowed, settings(protocol));
+    for (const { original } of [mine, theirs]) servers.put(hardBounce(original));
+    await pollBounceHandler(root, handler, new AbortController().signal);
+    expect(await rowOf(handler)).toMatchObject({ last_error: expect.any(String) });
+    await pollBounceHandler(allowed, handler, new AbortController().signal);
+    expect(await standingOf(mine)).toMatchObject({ bounces: 1 });
+    expect(await standingOf(theirs)).toEqual(untouched);
+    expect(servers.messages.size).toBe(1);
+  });
+
+  test('reports are kept where that is wanted; a wrong password, a wrong host and a wrong folder are told', async () => {
+    const ctx = await admin();
+    const handler = await createBounceHandler(ctx, { ...settings(protocol), keepsReports: true });
+    const at = await reportedWorld(root);
+    servers.put(hardBounce(at.original));
+    await poll(handler);
+    await poll(handler);
+    expect(servers.messages.size).toBe(1);
+    expect(await rowOf(handler)).toMatchObject({ bounces: 1 });
+    expect(await testBounceHandler(ctx, handler)).toEqual({ uid: handler.uid, messageCount: 1 });
+    const wrong = [
+      { ...settings(protocol), password: 'no' },
+      { ...settings(protocol), port: 1 },
+      { ...settings(protocol), host: 'no-such-host.invalid' },
+      ...(protocol === 'imap' ? [{ ...settings(protocol), folder: 'nowhere' }] : []),
+    ];
+    for (const input of wrong) {
+      const error = await createBounceHandler(ctx, input).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({
+        code: 'BOUNCE_HANDLER_CONNECTION_FAILED',
+        fields: { connection: [expect.any(String)] },
+      });
+      expect(JSON.stringify(error)).not.toContain('canary');
+    }
+    await expect(updateBounceHandler(ctx, { uid: handler.uid, host: 'localhost' })).rejects.toMatchObject({
+      code: 'BOUNCE_HANDLER_PASSWORD_NEEDED',
+    });
+    await expect(updateBounceHandler(ctx, { uid: handler.uid, password: 'no' })).rejects.toMatchObject({
+      code: 'BOUNCE_HANDLER_CONNECTION_FAILED',
+    });
+    expect(await updateBounceHandler(ctx, { uid: handler.uid, name: 'Other', keepsReports: false })).toMatchObject({
+      name: 'Other',
+      keepsReports: false,
+    });
+    await poll(handler);
+    expect(servers.messages.size).toBe(0);
+    await updateBounceHandler(ctx, { uid: handler.uid, status: 'inactive' });
+    servers.commands.length = 0;
+    await poll(handler);
+    expect(servers.commands).toEqual([]);
+    expect(await deleteBounceHandler(ctx, handler)).toEqual({ uid: handler.uid });
+  });
+});
+
+test('POP3: answers in pieces, no TOP, dots, long lines, and a server that goes away', async () => {
+  const ctx = await admin();
+  const at = await reportedWorld(root);
+  const raw = hardBounce(at.original).replace(
+    'This is the mail system',
+    `.\r\n..dots\r\n${'x'.repeat(70_000)}\r\n.\r\nThis is the mail system`,
+  );
+  const handler = await createBounceHandler(ctx, settings('pop3'));
+  servers.put(raw);
+  servers.answers.set('POP3 TOP', '-ERR not here');
+  servers.isSlow = true;
+  await poll(handler);
+  expect(await standingOf(at)).toMatchObject({ bounces: 1 });
+  expect(servers.messages.size).toBe(0);
+  servers.isSlow = false;
+  for (const [command, answer] of [
+    ['UIDL', '-ERR unknown'],
+    ['PASS', '-ERR busy'],
+    ['UIDL', '+OK'],
+  ]) {
+    servers.answers.set(`POP3 ${command}`, answer ?? '');
+    if (answer === '+OK') servers.cutAt = /POP3 QUIT|POP3 TOP/;
+    if (answer === '+OK') setTimeout(() => void servers.close(), 300);
+    await poll(handler);
+    servers.answers.delete(`POP3 ${command}`);
+  }
+  expect(await rowOf(handler)).toMatchObject({ failures: 3, last_error: expect.stringMatching(/closed|ECONNRESET/) });
+});
+
+test('the password is sealed', async () => {
+  const [dump] = await root.db.query<{ text: string }>(
+    sql`SELECT string_agg(h::text, '') AS text FROM bounce_handler h`,
+  );
+  expect(dump?.text).toContain('Bounces');
+  expect(dump?.text).not.toContain('canary');
+});

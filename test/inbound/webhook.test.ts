@@ -1,0 +1,196 @@
+/** `/webhook/{type}/{uid}` with a driver of a plugin, through the real queue. */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, expect, test, vi } from 'vitest';
+import { sql } from '../../src/db/database.ts';
+import { sealSecrets } from '../../src/domain/sending/server-secrets.ts';
+import { runtimeMessageKey } from '../../src/domain/tracking/runtime-message.ts';
+import { newUid } from '../../src/lib/ids.ts';
+import { definePlugin, type SendingDriverRegistration, type WebhookEvent } from '../../src/plugin-api/index.ts';
+import { runWorker } from '../../src/workers/run-worker.ts';
+import { bounceTasks } from '../../src/workers/tasks/bounces.ts';
+import { reportedWorld, standingOf, untouched, type ReportedWorld } from '../support/reported-world.ts';
+import { startInboundServer } from './inbound-server.ts';
+
+const SIGNING_KEY = 'canary-webhook-key';
+const { ctx, origin } = await startInboundServer();
+const worker = await runWorker({ ctx, tasks: bounceTasks, concurrency: 2, crontab: [] });
+afterAll(() => worker.stop(1_000));
+
+const digest = (body: Uint8Array | string, key: string) => createHmac('sha256', key).update(body).digest();
+
+/** What a plugin of a vendor looks like. */
+const driver: SendingDriverRegistration = {
+  type: 'pigeon-api',
+  name: 'Pigeon',
+  description: 'Sends by pigeon.',
+  configKeys: ['region', 'signing_key'],
+  secretKeys: ['signing_key'],
+  validate: () => ({ ok: true, settings: {} }),
+  connect: () => {
+    throw new Error('not in this test');
+  },
+  webhook: {
+    async verify({ headers, body, query }, settings) {
+      if (query['slow'] !== undefined) throw new Error('the vendor’s key server is away');
+      const given = Buffer.from(headers['x-signature'] ?? '', 'hex');
+      const right = digest(body, String(settings['signing_key']));
+      return given.length === right.length && timingSafeEqual(given, right) && settings['region'] === 'eu';
+    },
+    parse: ({ body }) => JSON.parse(Buffer.from(body).toString()) as WebhookEvent[],
+  },
+};
+definePlugin({
+  name: 'test/pigeon',
+  register: (hooks) => hooks.add('register_sending_server_driver', driver),
+}).register?.(ctx.hooks);
+ctx.hooks.add('register_sending_server_driver', { ...driver, type: 'mute-api', webhook: undefined as never });
+
+async function serverOf(customerId: bigint, options: { isSystem?: boolean; type?: string } = {}): Promise<string> {
+  const uid = newUid();
+  const { isSystem = false, type = 'pigeon-api' } = options;
+  await ctx.db.execute(sql`
+    INSERT INTO sending_server (customer_id, uid, name, type, settings, sealed_settings, is_system, status)
+    VALUES (${customerId}, ${uid}, 'Pigeon', ${type}, '{"region": "eu"}', ${sealSecrets(ctx.installation.secret, uid, { signing_key: SIGNING_KEY })}, ${isSystem}, 'inactive')`);
+  return uid;
+}
+
+async function post(
+  uid: string,
+  body: unknown,
+  options: { key?: string; type?: string; query?: string; method?: string } = {},
+) {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const { key = SIGNING_KEY, type = 'pigeon-api', query = '', method = 'POST' } = options;
+  const response = await fetch(`${origin}/webhook/${type}/${uid}${query}`, {
+    method,
+    headers: { 'X-Signature': digest(text, key).toString('hex') },
+    ...(method === 'POST' ? { body: text } : {}),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+async function untilIdle(): Promise<void> {
+  for (let n = 0; n < 200; n++) {
+    const [row] = await ctx.db.query<{ n: number }>(sql`SELECT count(*)::int AS n FROM graphile_worker._private_jobs`);
+    if (row?.n === 0) return;
+    await sleep(50);
+  }
+  throw new Error('jobs are left');
+}
+
+const bounce = (messageId: string, id = newUid()): WebhookEvent => ({
+  kind: 'bounced',
+  id,
+  messageId,
+  bounceType: 'hard',
+  statusCode: '5.1.1',
+  description: '550 5.1.1\nnobody',
+});
+
+test('a genuine event is recorded by the id that the vendor gave the message, once', async () => {
+  const at = await reportedWorld(ctx, { runtimeMessageId: `pigeon-${newUid()}` });
+  const vendorId = await runtimeIdOf(at);
+  const uid = await serverOf(at.customerId);
+  const events = [
+    bounce(vendorId, 'e-1'),
+    { kind: 'ignored', name: 'molted' },
+    { kind: 'complained', id: 'e-2', messageId: vendorId, feedbackType: 'abuse' },
+    { kind: 'delivered', id: 'e-3', messageId: vendorId },
+  ];
+  expect(await post(uid, events)).toMatchObject({ status: 200, text: expect.stringContaining('"status":1') });
+  expect((await Promise.all([1, 2, 3].map(() => post(uid, events)))).map(({ status }) => status)).toEqual([
+    200, 200, 200,
+  ]);
+  await untilIdle();
+  expect(await standingOf(at)).toEqual({
+    bounces: 1,
+    complaints: 1,
+    status: 'unsubscribed',
+    consents: 1,
+    counted: [1, 0, 1, 1],
+    suppressed: true,
+  });
+  const [event] = await ctx.db.query(
+    sql`SELECT type, status_code, message FROM hot.bounce_event WHERE campaign_id = ${at.campaignId}`,
+  );
+  expect(event).toMatchObject({ type: 'hard', status_code: '5.1.1', message: '550 5.1.1 nobody' });
+  const kept = await ctx.db.query(sql`SELECT 1 FROM hot.webhook_event WHERE customer_id = ${at.customerId}`);
+  expect(kept).toHaveLength(3);
+});
+
+async function runtimeIdOf({ campaignId }: ReportedWorld): Promise<string> {
+  const [row] = await ctx.db.query<{ id: string }>(
+    sql`SELECT runtime_message_id AS id FROM hot.delivery WHERE campaign_id = ${campaignId}`,
+  );
+  return row?.id ?? '';
+}
+
+test('an event that comes before its message was recorded finds it within seconds; nobody waits for it', async () => {
+  const at = await reportedWorld(ctx);
+  const uid = await serverOf(at.customerId);
+  const messageId = `late-${newUid()}`;
+  const before = performance.now();
+  expect(await post(uid, [bounce(messageId)])).toMatchObject({ status: 200 });
+  expect(performance.now() - before).toBeLessThan(3_000);
+  await sleep(700);
+  expect(await standingOf(at)).toEqual(untouched);
+  await ctx.db.execute(sql`
+    INSERT INTO hot.runtime_message (customer_id, campaign_id, subscriber_id, message_key)
+    VALUES (${at.customerId}, ${at.campaignId}, ${at.subscriberId}, ${runtimeMessageKey(messageId)})`);
+  await untilIdle();
+  expect(await standingOf(at)).toMatchObject({ bounces: 1, suppressed: true });
+});
+
+test("a customer's server speaks about its own messages, the house's about everybody's", async () => {
+  const [mine, theirs] = [await reportedWorld(ctx), await reportedWorld(ctx)];
+  await post(await serverOf(mine.customerId), [bounce(theirs.messageId)]);
+  const house = await serverOf(mine.customerId, { isSystem: true });
+  await sleep(700);
+  expect(await standingOf(theirs)).toEqual(untouched);
+  await post(house, [bounce(theirs.messageId)]);
+  await vi.waitFor(async () => expect(await standingOf(theirs)).toMatchObject({ bounces: 1, suppressed: true }), 5_000);
+}, 20_000);
+
+test('the look-up ends after five seconds', async () => {
+  const at = await reportedWorld(ctx);
+  const uid = await serverOf(at.customerId);
+  await post(uid, [bounce('nobody-knows-this')]);
+  await untilIdle();
+  const [row] = await ctx.db.query<{ seconds: number }>(
+    sql`SELECT extract(epoch FROM now() - at)::float8 AS seconds FROM hot.webhook_event WHERE customer_id = ${at.customerId}`,
+  );
+  expect(row?.seconds).toBeGreaterThan(5);
+  expect(await standingOf(at)).toEqual(untouched);
+}, 20_000);
+
+test('what is not genuine, not ours or not readable changes nothing', async () => {
+  const at = await reportedWorld(ctx);
+  const uid = await serverOf(at.customerId);
+  const mute = await serverOf(at.customerId, { type: 'mute-api' });
+  const event = bounce(at.messageId);
+  const answers = [
+    await post(uid, [event], { key: 'wrong' }),
+    await post(uid, [event], { query: '?slow' }),
+    await post(newUid(), [event]),
+    await post(uid, [event], { type: 'smtp' }),
+    await post(mute, [event], { type: 'mute-api' }),
+    await post('..%2f..', [event]),
+    await post(`${uid}/more`, [event]),
+    await post(uid, 'no json'),
+    await post(uid, [{ ...event, bounceType: 'deadly' }]),
+    await post(uid, [{ kind: 'bounced' }]),
+    await post(
+      uid,
+      Array.from({ length: 5_001 }, () => 1),
+    ),
+    await post(uid, 'x'.repeat(1_100_000)),
+    await post(uid, '', { method: 'GET' }),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([
+    401, 401, 404, 404, 404, 404, 404, 422, 422, 422, 422, 413, 405,
+  ]);
+  expect(answers.map(({ text }) => text).join()).not.toContain(SIGNING_KEY);
+  await untilIdle();
+  expect(await standingOf(at)).toEqual(untouched);
+});
