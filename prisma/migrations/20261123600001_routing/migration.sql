@@ -24,7 +24,8 @@ ALTER TABLE campaign
 CREATE TABLE hot.campaign_wave (
   customer_id bigint      NOT NULL,
   campaign_id bigint      NOT NULL,
-  at          timestamptz NOT NULL,
+  -- To the millisecond, as the clocks of the program are.
+  at          timestamptz(3) NOT NULL,
   people      integer     NOT NULL,
   PRIMARY KEY (customer_id, campaign_id, at)
 );

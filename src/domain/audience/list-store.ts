@@ -65,6 +65,10 @@ const LIST_COLUMNS = {
   unsubscribeNotification: sql`unsubscribe_notification`,
   sendGoodbyeEmail: sql`send_goodbye_email`,
   publicSignup: sql`public_signup`,
+  timezone: sql`timezone`,
+  timezoneTag: sql`timezone_tag`,
+  /** As JSON. */
+  quietHours: sql`quiet_hours`,
 };
 
 const CONTACT_COLUMNS = {

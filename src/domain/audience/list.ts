@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { emailAddress, flag, multiLine, optionalLine, singleLine } from '../../lib/text.ts';
 import { countryOf } from './countries.ts';
+import { quietHours, timezoneName, type QuietHoursInput } from './quiet-hours.ts';
 
 export interface MailList {
   readonly customerId: bigint;
@@ -28,6 +29,8 @@ const REMIND_MESSAGE_MAX = 2_000;
 const CONTACT_LINE_MAX = 255;
 const PHONE_MAX = 64;
 const ZIP_MAX = 32;
+/** Tags of fields are shorter. */
+const FIELD_TAG_MAX = 100;
 /** What browsers take. */
 const URL_MAX = 2_000;
 
@@ -90,8 +93,18 @@ const options = {
 export const createListInput = z.object({ ...metadata, ...options, contact: z.object(contactWhole) });
 export const createListInputClassic = createListInput.extend({ contact: z.object(contactBrief) });
 
+/** When the list's people are written to. */
+const times = {
+  timezone: timezoneName.nullable(),
+  /** Of a field of the list; one that is not there yet is nobody's. */
+  timezoneTag: singleLine(FIELD_TAG_MAX)
+    .transform((tag) => tag.toUpperCase())
+    .nullable(),
+  quietHours: quietHours.nullable(),
+};
+
 export const updateListInput = z
-  .object({ ...metadata, ...options, contact: z.object(withoutDefaults()).partial() })
+  .object({ ...metadata, ...options, ...times, contact: z.object(withoutDefaults()).partial() })
   .partial();
 
 type Given<T> = { readonly [Name in keyof T]?: T[Name] | null | undefined };
@@ -122,6 +135,9 @@ export type UpdateListInput = Given<{
   sendGoodbyeEmail: boolean;
   publicSignup: boolean;
   contact: ListContactGiven;
+  timezone: string;
+  timezoneTag: string;
+  quietHours: QuietHoursInput;
 }>;
 
 export type CreateListInput = UpdateListInput & { readonly briefContact?: boolean | null | undefined };

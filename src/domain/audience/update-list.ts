@@ -9,7 +9,8 @@ import { updateContactRow, updateListRow } from './list-store.ts';
 /** Updates the caller's list. Throws ValidationError, NotFoundError `LIST_NOT_FOUND`, ForeignResourceError. */
 export async function updateList(ctx: Context, uid: string, input: UpdateListInput): Promise<MailList> {
   const found = await ownList(ctx, uid);
-  const { contact, ...values } = parseInput(updateListInput, input);
+  const { contact, quietHours, ...rest } = parseInput(updateListInput, input);
+  const values = { ...rest, quietHours: quietHours && JSON.stringify(quietHours) };
   return inTransaction(ctx, async (inner) => {
     if (!(await updateListRow(inner.db, found, values))) throw listNotFound();
     await updateContactRow(inner.db, found, contact ?? {});

@@ -1,6 +1,8 @@
 /** What callers may say about a campaign, checked; nothing else of its row can be written from outside. */
 import { z } from 'zod';
 import { emailAddress, multiLine, optionalLine, singleLine } from '../../lib/text.ts';
+import { localTime, quietHours } from '../audience/quiet-hours.ts';
+import { sendingRoutes } from '../sending/routing/routes.ts';
 import type { CampaignValues } from './campaign-store.ts';
 import { HTML_LENGTH_MAX, PLAIN_LENGTH_MAX, SUBJECT_LENGTH_MAX } from '../content/message.ts';
 
@@ -25,6 +27,10 @@ const optionalFields = {
   embed_images: z.boolean().optional(),
   unknown_policy: z.enum(['park', 'retry']).optional(),
   delivery_at: deliveryAt.nullable().optional(),
+  sending_servers: sendingRoutes.nullable().optional(),
+  quiet_hours: quietHours.nullable().optional(),
+  deliver_in_subscriber_timezone: z.boolean().optional(),
+  local_time: localTime.nullable().optional(),
 };
 
 /** Field names are those of the REST contract, so that an error names what the caller wrote. */

@@ -2,14 +2,14 @@
  * Gives a campaign that was under way its jobs again: the rest of the plan, and a job for every batch that the
  * ledger says is open. Doubled jobs do no harm: the ledger decides who is sent to.
  */
-import type { Queryable } from '../../db/database.ts';
-import { enqueue, enqueueMany } from '../../jobs/define-job.ts';
-import { planCampaignJob, sendBatchJob } from '../../jobs/campaign-jobs.ts';
+import { enqueue } from '../../jobs/define-job.ts';
+import { planCampaignJob } from '../../jobs/campaign-jobs.ts';
 import type { Context, TransactionContext } from '../context.ts';
-import { openBatches, type IdRange } from '../delivery/ledger-plan-store.ts';
-import { jobPayload } from '../delivery/send-batch.ts';
+import { openBatches } from '../delivery/ledger-plan-store.ts';
+import { enqueueWaves } from './campaign-waves.ts';
 import { moveCampaign } from './campaign-store.ts';
 import type { Campaign } from './campaign.ts';
+import { enqueueBatches } from './enqueue-batches.ts';
 
 /** Batches cut in one statement; more come in the next. */
 const BATCHES_PER_STATEMENT = 1_000;
@@ -28,6 +28,7 @@ export async function enqueueOpenWork(ctx: Context, campaign: Campaign, batchesM
   const payload = { customerId: String(customerId), campaignId: String(campaignId) };
   await enqueue(ctx.db, planCampaignJob, payload, { key: `campaigns.plan:${campaignId}` });
   if (plannedOn === null) return;
+  await enqueueWaves(ctx.db, { customerId, campaignId });
   let afterId = 0n;
   for (let left = batchesMax; left > 0; left -= BATCHES_PER_STATEMENT) {
     const batchesInStatement = Math.min(BATCHES_PER_STATEMENT, left);
@@ -38,14 +39,4 @@ export async function enqueueOpenWork(ctx: Context, campaign: Campaign, batchesM
     if (!last || batches.length < BATCHES_PER_STATEMENT) return;
     afterId = last.toId;
   }
-}
-
-/** One sending job for each batch. */
-export async function enqueueBatches(db: Queryable, campaign: Campaign, batches: readonly IdRange[]): Promise<void> {
-  const key = { customerId: campaign.customerId, campaignId: campaign.id };
-  await enqueueMany(
-    db,
-    sendBatchJob,
-    batches.map((batch) => jobPayload({ ...key, ...batch })),
-  );
 }

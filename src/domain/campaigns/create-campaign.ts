@@ -7,6 +7,7 @@ import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { campaignValues, createCampaignInput, type CreateCampaignInput } from './campaign-input.ts';
 import { segmentToWrite } from './campaign-segment.ts';
+import { writeCampaignRouting } from './campaign-routing.ts';
 import { insertCampaign } from './campaign-store.ts';
 
 /** Creates the campaign and answers its uid. Throws ValidationError, SUBSCRIPTION_ENDED, LIST_NOT_FOUND, SEGMENT_NOT_FOUND. */
@@ -28,6 +29,7 @@ export async function createCampaign(ctx: Context, input: CreateCampaignInput): 
       uid,
       status: 'ready',
     });
+    await writeCampaignRouting(tx, { customerId, id }, parsed);
     await compileCampaign(db, { customerId, campaignId: id });
   });
   return { uid };

@@ -6,7 +6,9 @@ import { sql } from '../../db/database.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { planSegmentSlice, planSlice } from '../delivery/ledger-plan-store.ts';
 import { assert } from '../../lib/errors.ts';
-import { enqueueBatches } from './continue-campaign.ts';
+import { peopleTimesOf } from '../delivery/people-times.ts';
+import { enqueueWaves } from './campaign-waves.ts';
+import { enqueueBatches } from './enqueue-batches.ts';
 import { findCampaignById, moveCampaign, movePlanCursor } from './campaign-store.ts';
 
 /** The first slice is small: the first message should leave at once, however large the audience is. */
@@ -38,12 +40,15 @@ async function planNextSlice(
     await tx.db.query(sql`SELECT hot.ensure_partitions(${plannedOn}::date, ${plannedOn}::date)`);
     const rows = planCursor === 0n ? FIRST_SLICE_ROWS : tx.installation.limits.planBatchSize;
     const { sendBatchSize: batchSize } = tx.installation.limits;
-    const input = { key: { plannedOn, customerId, campaignId }, listId, afterId: planCursor, rows, batchSize };
+    const key = { plannedOn, customerId, campaignId };
+    const times = await peopleTimesOf(tx.db, key);
+    const input = { key, listId, afterId: planCursor, rows, batchSize, times };
     const slice = segmentSnapshot
       ? await planSegmentSlice(tx.db, input, segmentSnapshot)
       : await planSlice(tx.db, input);
     await movePlanCursor(tx.db, campaign, slice);
     await enqueueBatches(tx.db, campaign, slice.batches);
+    if (times) await enqueueWaves(tx.db, key);
     await moveCampaign(tx.db, { campaign, from: ['queued'], to: 'sending' });
     return slice.isComplete ? 'planned' : 'more';
   });

@@ -3,7 +3,7 @@
  * job any more (given up after too many tries, lost by hand) gets new ones; one that is finished is closed.
  */
 import { sql } from '../../db/database.ts';
-import { planCampaignJob, sendBatchJob } from '../../jobs/campaign-jobs.ts';
+import { planCampaignJob, sendBatchJob, sendWaveJob } from '../../jobs/campaign-jobs.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
 import { enqueueOpenWork } from './continue-campaign.ts';
@@ -22,7 +22,7 @@ export async function reviveCampaigns(ctx: Context): Promise<number> {
     sql`SELECT c.customer_id AS "customerId", c.id AS "campaignId" FROM campaign c
          WHERE c.status IN ('queued', 'sending') AND c.waits_until IS NULL
            AND NOT EXISTS (SELECT 1 FROM graphile_worker._private_jobs j JOIN graphile_worker._private_tasks t ON t.id = j.task_id
-                            WHERE t.identifier IN (${planCampaignJob.name}, ${sendBatchJob.name})
+                            WHERE t.identifier IN (${planCampaignJob.name}, ${sendBatchJob.name}, ${sendWaveJob.name})
                               AND j.payload ->> 'campaignId' = c.id::text AND j.attempts < j.max_attempts)`,
   );
   let revived = 0;

@@ -9,6 +9,7 @@ import { wrongCampaignState } from './campaign-errors.ts';
 import { campaignValues, updateCampaignInput, type UpdateCampaignInput } from './campaign-input.ts';
 import { campaignFaults, isEditable } from './campaign-readiness.ts';
 import { segmentToWrite } from './campaign-segment.ts';
+import { writeCampaignRouting } from './campaign-routing.ts';
 import { writeCampaign, type CampaignValues } from './campaign-store.ts';
 import { ownCampaign } from './own-campaign.ts';
 
@@ -40,6 +41,7 @@ export async function updateCampaign(ctx: Context, uid: string, input: UpdateCam
     const deliveryAt = values.deliveryAt === undefined ? campaign.deliveryAt : values.deliveryAt;
     const status = statusAfter({ status: campaign.status, isComplete, hasTime: deliveryAt !== null });
     await writeCampaign(tx.db, campaign, { ...values, status });
+    await writeCampaignRouting(tx, campaign, parsed);
     if (status === 'scheduled' && values.deliveryAt) await appoint(tx.db, campaign, values.deliveryAt);
     if (isComplete && status !== 'done')
       await compileCampaign(tx.db, { customerId: campaign.customerId, campaignId: campaign.id });

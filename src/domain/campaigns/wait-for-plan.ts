@@ -11,6 +11,7 @@ import { allowanceOf } from '../billing/allowance.ts';
 import { inTransaction, type Context } from '../context.ts';
 import type { PlanLimit } from '../delivery/send-batch.ts';
 import { roomIn, sendUsage } from '../sending/send-budget.ts';
+import { keepMoment } from '../delivery/waves.ts';
 import { findCampaignById, moveCampaign } from './campaign-store.ts';
 import { enqueueOpenWork } from './continue-campaign.ts';
 
@@ -42,6 +43,8 @@ export async function waitForPlan(ctx: Context, key: CampaignKey, limit: PlanLim
            WHERE customer_id = ${customerId} AND id = ${campaignId} AND status = 'sending'`,
     );
     if (waits === 0 || waitsUntilKnown(waitsUntil) === null) return;
+    // A moment like those of people: no change of the plan ends it before its time.
+    if (limit.limit === 'hours') await keepMoment(db, key, waitsUntil);
     const payload = { customerId: String(customerId), campaignId: String(campaignId) };
     await enqueue(db, wakeCampaignJob, payload, { runAt: waitsUntil, key: `campaigns.wake:${campaignId}` });
   });
@@ -66,6 +69,7 @@ async function endOfWaiting(db: Queryable, { limit, until }: PlanLimit): Promise
 
 function reasonFor({ limit, allowance, until }: PlanLimit, waitsUntil: Date): string | null {
   if (limit === 'held') return null;
+  if (limit === 'hours') return `These are quiet hours: sending goes on at ${utc(waitsUntil)} UTC.`;
   const { email_max, sending_quota, sending_quota_time, sending_quota_time_unit } = allowance.options;
   const plural = sending_quota_time === '1' ? '' : 's';
   const what =
@@ -73,7 +77,11 @@ function reasonFor({ limit, allowance, until }: PlanLimit, waitsUntil: Date): st
       ? `The ${email_max} emails of the plan's billing period are used up`
       : `The plan's sending quota of ${sending_quota} emails in ${sending_quota_time} ${sending_quota_time_unit}${plural} is used up`;
   if (until === null) return `${what}: sending goes on when the plan allows more.`;
-  return `${what}: sending goes on at ${waitsUntil.toISOString().slice(0, 19).replace('T', ' ')} UTC.`;
+  return `${what}: sending goes on at ${utc(waitsUntil)} UTC.`;
+}
+
+function utc(at: Date): string {
+  return at.toISOString().slice(0, 19).replace('T', ' ');
 }
 
 /** When a waiting campaign goes on; null: it does not wait, or nobody knows. */
@@ -101,8 +109,10 @@ export async function wakeCampaign(ctx: Context, { customerId, campaignId }: Cam
 /** Wakes the campaigns whose customers may send again before their time: the plan was changed. Answers how many. */
 export async function wakeCampaigns(ctx: Context): Promise<number> {
   const waiting = await ctx.db.query<CampaignKey & { isDue: boolean }>(
-    sql`SELECT customer_id AS "customerId", id AS "campaignId", waits_until <= now() AS "isDue" FROM campaign
-         WHERE status = 'sending' AND waits_until IS NOT NULL ORDER BY customer_id, id`,
+    sql`SELECT customer_id AS "customerId", id AS "campaignId", waits_until <= now() AS "isDue" FROM campaign c
+         WHERE status = 'sending' AND waits_until IS NOT NULL
+           AND NOT EXISTS (SELECT 1 FROM hot.campaign_wave w WHERE w.customer_id = c.customer_id AND w.campaign_id = c.id AND w.at = c.waits_until)
+         ORDER BY customer_id, id`,
   );
   const rooms = new Map<bigint, number | null>();
   let woken = 0;

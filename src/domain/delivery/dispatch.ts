@@ -7,6 +7,7 @@ import { sql, type Queryable } from '../../db/database.ts';
 import { assert } from '../../lib/errors.ts';
 import type { CompiledMessage } from '../content/message.ts';
 import type { Context } from '../context.ts';
+import { peopleTimesOf, type PeopleTimes } from './people-times.ts';
 import { identityFor, identityVersion, type SendingIdentity } from '../sending/identity.ts';
 import { compileSource, readSource } from './campaign-message.ts';
 import type { LedgerKey, UnknownPolicy } from './delivery.ts';
@@ -21,6 +22,8 @@ export interface Dispatch {
   readonly fromDomain: string;
   readonly message: CompiledMessage;
   readonly identity: SendingIdentity;
+  /** When its people are written to; null: at any time. */
+  readonly times: PeopleTimes | null;
 }
 
 /** What is needed to load one: the installation's secret opens the keys that sign. */
@@ -98,5 +101,6 @@ async function loadDispatch(
       signDkim: row.sign_dkim,
       secret: installation.secret,
     }),
+    times: await peopleTimesOf(db, key),
   };
 }

@@ -2,10 +2,12 @@
  * Writes that set the ledger up: the audience goes in slice by slice, and ranges that still owe something are cut
  * into batches for the queue.
  */
-import { sql, type Queryable, type Sql } from '../../db/database.ts';
+import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
 import { audienceSlice } from '../audience/segments/segment-people.ts';
 import type { SegmentSnapshot } from '../audience/segments/segment.ts';
 import type { LedgerKey } from './delivery.ts';
+import { knownZones, momentsOf, zoneOf, type PeopleTimes } from './people-times.ts';
+import { inLaterWave, WAVE_REASON } from './waves.ts';
 
 export interface PlannedSlice {
   /** Rows written. */
@@ -31,6 +33,8 @@ export interface SliceInput {
   /** People to look at: without a segment, those that are written. */
   readonly rows: number;
   readonly batchSize: number;
+  /** Null: everybody is due at once. */
+  readonly times: PeopleTimes | null;
 }
 
 /**
@@ -39,8 +43,8 @@ export interface SliceInput {
  */
 export async function planSlice(db: Queryable, input: SliceInput): Promise<PlannedSlice> {
   const next = sql`s.id > ${input.afterId} AND s.status = 'subscribed' ORDER BY s.id LIMIT ${input.rows}`;
-  const { batches, planned } = await writeSlice(db, input, { fitting: next, name: 'delivery.plan' });
-  return { batches, planned, lastId: batches.at(-1)?.toId ?? null, isComplete: planned < input.rows };
+  const slice = await writeSlice(db, input, { fitting: next, name: input.times ? undefined : 'delivery.plan' });
+  return { ...slice, isComplete: slice.planned < input.rows };
 }
 
 /**
@@ -64,34 +68,64 @@ export async function planSegmentSlice(
 /** Writes the list's people that fit, counts them and cuts them into batches. */
 async function writeSlice(
   db: Queryable,
-  { key, listId, batchSize }: SliceInput,
-  { fitting, name }: { fitting: Sql; name?: string },
-): Promise<{ batches: IdRange[]; planned: number }> {
-  const batches = await db.query<{ fromId: bigint; toId: bigint; planned: number }>(
+  { key, listId, batchSize, times }: SliceInput,
+  { fitting, name }: { fitting: Sql; name?: string | undefined },
+): Promise<{ batches: IdRange[]; planned: number; lastId: bigint | null }> {
+  const moments = times ? momentsOf(times, await knownZones(db)) : empty;
+  const later = sql`CASE WHEN x.email_key IS NULL AND m.at > now() THEN `;
+  const parts = await db.query<{ batch: bigint | null; fromId: bigint; toId: bigint; planned: number }>(
     sql`WITH person AS (
-          SELECT s.id, s.email, s.email_key FROM public.subscriber s
+          SELECT s.id, s.email, s.email_key${times ? sql`, ${zoneOf(times)} AS zone` : empty} FROM public.subscriber s
            WHERE s.customer_id = ${key.customerId} AND s.list_id = ${listId} AND ${fitting}
-        ), inserted AS (
-          INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, state, reason)
+        )${times ? sql`, moment AS MATERIALIZED (${moments})` : empty}, inserted AS (
+          INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, state, reason${times ? sql`, not_before` : empty})
           SELECT ${key.plannedOn}::date, ${key.customerId}::bigint, ${key.campaignId}::bigint, p.id, p.email,
                  CASE WHEN x.email_key IS NULL THEN 'queued' ELSE 'suppressed' END::hot.delivery_state,
-                 CASE WHEN x.email_key IS NOT NULL THEN 'suppressed' END
-            FROM person p
+                 ${times ? sql`${later}${WAVE_REASON} WHEN x.email_key IS NOT NULL THEN 'suppressed' END, ${later}m.at END` : sql`CASE WHEN x.email_key IS NOT NULL THEN 'suppressed' END`}
+            FROM person p${times ? sql` JOIN moment m ON m.zone = p.zone` : empty}
             LEFT JOIN LATERAL (SELECT x.email_key FROM public.suppression x
                                 WHERE x.customer_id IN (0, ${key.customerId}) AND x.email_key = p.email_key LIMIT 1) x ON true
-          RETURNING subscriber_id, state
+          RETURNING subscriber_id, state${times ? sql`, not_before` : empty}
         ), counted AS (
           INSERT INTO hot.delivery_counter AS c (customer_id, campaign_id, audience, open, suppressed)
           SELECT ${key.customerId}, ${key.campaignId}, count(*), count(*) FILTER (WHERE state = 'queued'), count(*) FILTER (WHERE state = 'suppressed') FROM inserted
           ON CONFLICT (customer_id, campaign_id) DO UPDATE SET
             audience = c.audience + excluded.audience, open = c.open + excluded.open, suppressed = c.suppressed + excluded.suppressed
-        ), numbered AS (
-          SELECT subscriber_id, (row_number() OVER (ORDER BY subscriber_id) - 1) / ${batchSize}::int AS batch FROM inserted
+        )${times ? sql`, waves AS (${keepWaves(key)})` : empty}, numbered AS (
+          ${times ? dueNow(batchSize) : sql`SELECT subscriber_id, (row_number() OVER (ORDER BY subscriber_id) - 1) / ${batchSize}::int AS batch FROM inserted`}
         )
-        SELECT min(subscriber_id) AS "fromId", max(subscriber_id) AS "toId", count(*)::int AS planned FROM numbered GROUP BY batch ORDER BY batch`,
+        SELECT batch, min(subscriber_id) AS "fromId", max(subscriber_id) AS "toId", count(*)::int AS planned FROM numbered GROUP BY batch ORDER BY batch`,
     name,
   );
-  return { batches, planned: batches.reduce((sum, batch) => sum + batch.planned, 0) };
+  return {
+    batches: parts.filter(({ batch }) => batch !== null),
+    planned: parts.reduce((sum, part) => sum + part.planned, 0),
+    lastId: parts.reduce<bigint | null>((last, { toId }) => (last === null || toId > last ? toId : last), null),
+  };
+}
+
+/** Whoever waits for a later moment is in no batch. */
+function dueNow(batchSize: number): Sql {
+  return sql`SELECT subscriber_id, CASE WHEN not_before IS NULL THEN
+               (row_number() OVER (PARTITION BY not_before IS NULL ORDER BY subscriber_id) - 1) / ${batchSize}::int END AS batch FROM inserted`;
+}
+
+function keepWaves({ customerId, campaignId }: LedgerKey): Sql {
+  return sql`INSERT INTO hot.campaign_wave AS w (customer_id, campaign_id, at, people)
+             SELECT ${customerId}::bigint, ${campaignId}::bigint, not_before, count(*) FROM inserted WHERE not_before IS NOT NULL GROUP BY not_before
+             ON CONFLICT (customer_id, campaign_id, at) DO UPDATE SET people = w.people + excluded.people`;
+}
+
+/** Cuts what came due at its moment, after `afterId`, into batches as `openBatches` does. */
+export async function waveBatches(
+  db: Queryable,
+  key: LedgerKey,
+  options: { afterId: bigint; batchSize: number; batchesMax: number },
+): Promise<IdRange[]> {
+  return batchesOf(db, key, {
+    ...options,
+    which: sql`d.state = 'queued' AND d.not_before <= now() AND d.reason = ${WAVE_REASON}`,
+  });
 }
 
 /** Cuts what the ledger still owes after `afterId` into at most `batchesMax` batches, in order of the ids. */
@@ -100,12 +134,23 @@ export async function openBatches(
   key: LedgerKey,
   options: { afterId: bigint; batchSize: number; batchesMax: number },
 ): Promise<IdRange[]> {
+  return batchesOf(db, key, {
+    ...options,
+    which: sql`d.state IN ('queued', 'leased', 'sending') AND NOT ${inLaterWave}`,
+  });
+}
+
+function batchesOf(
+  db: Queryable,
+  key: LedgerKey,
+  options: { which: Sql; afterId: bigint; batchSize: number; batchesMax: number },
+): Promise<IdRange[]> {
   return db.query<{ fromId: bigint; toId: bigint }>(
     sql`SELECT min(subscriber_id) AS "fromId", max(subscriber_id) AS "toId"
           FROM (SELECT subscriber_id, (row_number() OVER (ORDER BY subscriber_id) - 1) / ${options.batchSize}::int AS batch
                   FROM (SELECT d.subscriber_id FROM hot.delivery d
                          WHERE d.planned_on = ${key.plannedOn}::date AND d.customer_id = ${key.customerId} AND d.campaign_id = ${key.campaignId}
-                           AND d.subscriber_id > ${options.afterId} AND d.state IN ('queued', 'leased', 'sending')
+                           AND d.subscriber_id > ${options.afterId} AND ${options.which}
                          ORDER BY d.subscriber_id LIMIT ${options.batchSize * options.batchesMax}) open) numbered
          GROUP BY batch ORDER BY batch`,
   );

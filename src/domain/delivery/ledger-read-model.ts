@@ -1,5 +1,6 @@
 /** Reads of the ledger: what a range still owes, the balance, one recipient's story. */
 import { sql, type Queryable } from '../../db/database.ts';
+import { inLaterWave } from './waves.ts';
 import { deliveryStates, type DeliveryState, type LedgerKey, type LedgerRange } from './delivery.ts';
 
 export interface OpenWork {
@@ -8,14 +9,15 @@ export interface OpenWork {
   readonly dueInSeconds: number | null;
 }
 
-/** What the range still owes, and when to come back for it. */
+/** What the range still owes, and when to come back for it; whoever waits for a later moment has a job of its own. */
 export async function openWorkIn(db: Queryable, range: LedgerRange): Promise<OpenWork> {
   const [row] = await db.query<{ open: number; due: number | null }>(
     sql`SELECT count(*)::int AS open,
-               extract(epoch FROM min(CASE WHEN state = 'queued' THEN coalesce(not_before, now()) ELSE lease_expires_at END) - now())::float8 AS due
-          FROM hot.delivery
-         WHERE planned_on = ${range.plannedOn}::date AND customer_id = ${range.customerId} AND campaign_id = ${range.campaignId}
-           AND subscriber_id BETWEEN ${range.fromId} AND ${range.toId} AND state IN ('queued', 'leased', 'sending')`,
+               extract(epoch FROM min(CASE WHEN d.state = 'queued' THEN coalesce(d.not_before, now()) ELSE d.lease_expires_at END) - now())::float8 AS due
+          FROM hot.delivery d
+         WHERE d.planned_on = ${range.plannedOn}::date AND d.customer_id = ${range.customerId} AND d.campaign_id = ${range.campaignId}
+           AND d.subscriber_id BETWEEN ${range.fromId} AND ${range.toId} AND d.state IN ('queued', 'leased', 'sending')
+           AND NOT ${inLaterWave}`,
     'delivery.open-work',
   );
   const due = row?.due ?? null;

@@ -14,8 +14,11 @@ import { leaseSends, returnLease, shrinkLease, type SendLease } from '../sending
 import { claimRecipients, findRecipients } from './claim-recipients.ts';
 import { NO_SERVER_DELAY_SECONDS, RENEWALS_PER_LEASE, type LedgerRange } from './delivery.ts';
 import type { Dispatch, DispatchCache } from './dispatch.ts';
+import { holdForQuiet } from './hold-for-quiet.ts';
+import { quietUntil } from './people-times.ts';
 import { openWorkIn } from './ledger-read-model.ts';
 import { holdRange } from './held-ranges.ts';
+import { parkOldDoubts } from './doubts-at-vendor.ts';
 import { recoverAmbiguous, releaseLeases, renewLeases } from './ledger-store.ts';
 import { recorderOf } from './outcome-recorder.ts';
 import { runSendingLoop, type LoopEnd } from './sending-loop.ts';
@@ -59,10 +62,10 @@ export interface TemplateStop {
 
 /**
  * What of the customer's plan is used up: the subscription itself, its credits, or its quota until a time. `held`: the
- * rest of them is in the hands of other jobs, which soon send it or give it back.
+ * rest of them is in the hands of other jobs, which soon send it or give it back. `hours`: these are quiet ones.
  */
 export interface PlanLimit {
-  readonly limit: 'subscription' | 'credits' | 'quota' | 'held';
+  readonly limit: 'subscription' | 'credits' | 'quota' | 'held' | 'hours';
   readonly allowance: Allowance;
   /** Null: somebody has to act first. */
   readonly until: Date | null;
@@ -88,6 +91,8 @@ async function sendWhatIsDue(ctx: Context, batch: Batch, worker: BatchWorker): P
   if (!dispatch) return 'not sending';
   const allowance = await allowanceOf(ctx.db, batch.customerId);
   if (allowance.source === 'ended') return { limit: 'subscription', allowance, until: null };
+  const quiet = dispatch.times && (await quietUntil(ctx.db, dispatch.times));
+  if (quiet) return { limit: 'hours', allowance, until: quiet };
   const range: LedgerRange = { ...dispatch.key, fromId: batch.fromId, toId: batch.toId };
   const channel = await worker.drivers.channelFor(ctx, batch.customerId, batch.campaignId);
   if (!channel) return followUp(ctx, batch, range, { reason: 'unavailable', waitSeconds: NO_SERVER_DELAY_SECONDS });
@@ -132,6 +137,8 @@ async function workThrough(work: Work): Promise<LoopEnd | PlanLimit> {
   const { ctx, dispatch, range, worker, allowance } = work;
   const { sendAttemptsMax, sendBatchSize } = ctx.installation.limits;
   await recoverAmbiguous(ctx.db, range, { policy: dispatch.policy, attemptsMax: sendAttemptsMax });
+  const { keySeconds, serverId } = work.channel;
+  if (keySeconds !== undefined) await parkOldDoubts(ctx.db, range, { serverId, keySeconds });
   if (allowance.source === 'unlimited') return sendWithin(work, Infinity);
   const asked = { range, allowance, workerId: worker.workerId, wanted: sendBatchSize };
   const { sliceId, granted, refusal, quotaEndsAt } = await leaseSends(ctx.db, asked);
@@ -168,7 +175,8 @@ async function sendWithin(work: Work, sendsMax: number, sliceId: SendLease['slic
   const holder = { owner: worker.workerId, leaseSeconds: ctx.installation.limits.sendLeaseSeconds };
   // A slice of a budget must be able to take back what was not begun, so its rows are leased; others need not be.
   const find = sliceId === null ? findRecipients : claimRecipients;
-  const claimed = await find(ctx.db, range, { listId: dispatch.listId, holder });
+  const found = await find(ctx.db, range, { listId: dispatch.listId, holder });
+  const claimed = await holdForQuiet(ctx.db, { dispatch, holder }, found);
   if (claimed.length === 0) return { reason: 'finished' };
   if (sliceId !== null && claimed.length < sendsMax)
     await shrinkLease(ctx.db, range.customerId, { id: sliceId, to: claimed.length });

@@ -26,6 +26,8 @@ export interface SendingChannel {
   readonly serverUid: string;
   readonly serverName: string;
   readonly driver: SendingDriver;
+  /** How long its vendor knows a message again by its key; undefined: it knows no keys. */
+  readonly keySeconds: number | undefined;
   readonly permits: FairPermits;
   readonly gate: SendingGate;
   readonly turns: Turns;
@@ -197,6 +199,7 @@ function openChannel(
     serverUid: server.uid,
     serverName: server.name,
     driver,
+    keySeconds: registration.idempotencyKeySeconds,
     permits: new FairPermits(driver.capacity),
     gate,
     turns: new Turns(),

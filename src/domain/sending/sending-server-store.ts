@@ -1,12 +1,20 @@
 /** Writes of sending servers, and the reads that the verbs need. */
-import { join, sql, type Queryable, type Sql } from '../../db/database.ts';
+import { empty, join, sql, type Queryable, type Sql } from '../../db/database.ts';
 import type { DriverSettings } from '../../plugin-api/index.ts';
 import { chosenServerIds } from './choose-server.ts';
+import type { DomainLimits } from './routing/domain-limits.ts';
+import type { WarmUpSchedule } from './routing/warm-up.ts';
 import type { QuotaColumns, SendingServer } from './sending-server.ts';
 
 const COLUMNS = sql`customer_id AS "customerId", id, uid, name, type, is_system AS "isSystem", status`;
 
-export interface NewServer extends QuotaColumns {
+/** Undefined leaves alone, null clears. */
+export interface PaceColumns {
+  readonly domainLimits?: DomainLimits | null | undefined;
+  readonly warmUp?: WarmUpSchedule | null | undefined;
+}
+
+export interface NewServer extends QuotaColumns, PaceColumns {
   readonly customerId: bigint;
   readonly uid: string;
   readonly name: string;
@@ -26,16 +34,18 @@ export interface StoredSettings {
 export async function insertServer(db: Queryable, server: NewServer): Promise<SendingServer> {
   const [row] = await db.query<SendingServer>(sql`
     INSERT INTO sending_server (customer_id, uid, name, type, settings, sealed_settings, is_system, default_from_email,
-                                quota_value, quota_base, quota_unit, connections_max)
+                                quota_value, quota_base, quota_unit, connections_max, domain_limits, warm_up, warm_up_started_at)
     VALUES (${server.customerId}, ${server.uid}, ${server.name}, ${server.type}, ${JSON.stringify(server.settings)}::jsonb,
             ${server.sealedSettings}, ${server.isSystem}, ${server.defaultFromEmail}, ${server.quotaValue},
-            ${server.quotaBase}, ${server.quotaUnit}, ${server.connectionsMax})
+            ${server.quotaBase}, ${server.quotaUnit}, ${server.connectionsMax},
+            ${JSON.stringify(server.domainLimits ?? {})}::jsonb, ${server.warmUp ? JSON.stringify(server.warmUp) : null}::jsonb,
+            ${server.warmUp ? sql`now()` : sql`NULL`})
     RETURNING ${COLUMNS}`);
   if (!row) throw new Error('An inserted sending server came back empty.');
   return row;
 }
 
-export interface ServerChanges extends Partial<QuotaColumns> {
+export interface ServerChanges extends Partial<QuotaColumns>, PaceColumns {
   readonly name?: string | undefined;
   readonly status?: string | undefined;
   readonly defaultFromEmail?: string | undefined;
@@ -59,9 +69,22 @@ export async function updateServerRow(db: Queryable, server: SendingServer, chan
       sql`quota_value = ${changes.quotaValue}, quota_base = ${changes.quotaBase}, quota_unit = ${changes.quotaUnit}`,
     );
   }
+  assignments.push(...paceAssignments(changes));
+  if (changes.warmUp === null) await db.execute(sql`DELETE FROM hot.warm_up_day WHERE server_id = ${server.id}`);
   await db.execute(
     sql`UPDATE sending_server SET ${join(assignments)} WHERE customer_id = ${server.customerId} AND id = ${server.id}`,
   );
+}
+
+/** A warm-up begins when there was none; a changed schedule goes on with the day it is on, and lifts a stop. */
+function paceAssignments({ domainLimits, warmUp }: PaceColumns): Sql[] {
+  const limits = domainLimits === undefined ? empty : sql`domain_limits = ${JSON.stringify(domainLimits ?? {})}::jsonb`;
+  const schedule =
+    warmUp === undefined
+      ? empty
+      : sql`warm_up = ${warmUp ? JSON.stringify(warmUp) : null}::jsonb, warm_up_stopped_at = NULL, warm_up_stop_reason = NULL,
+            warm_up_started_at = ${warmUp ? sql`coalesce(warm_up_started_at, now())` : sql`NULL`}`;
+  return [limits, schedule].filter((part) => part !== empty);
 }
 
 export async function deleteServerRow(db: Queryable, server: SendingServer): Promise<void> {

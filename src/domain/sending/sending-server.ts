@@ -5,6 +5,8 @@
 import { z } from 'zod';
 import type { FieldErrors } from '../../lib/errors.ts';
 import { emailAddress, singleLine } from '../../lib/text.ts';
+import { domainLimits } from './routing/domain-limits.ts';
+import { warmUpSchedule } from './routing/warm-up.ts';
 
 const NAME_LENGTH_MAX = 255;
 const TYPE_LENGTH_MAX = 50;
@@ -40,6 +42,8 @@ const common = {
     .nullish(),
   quotaBase: z.int().min(1).max(QUOTA_BASE_MAX).nullish(),
   quotaUnit: z.enum(quotaUnits).nullish(),
+  domainLimits: domainLimits.nullish(),
+  warmUp: warmUpSchedule.nullish(),
 };
 
 export const createSendingServerInput = z.object({
@@ -65,6 +69,8 @@ export interface UpdateSendingServerInput {
   readonly quotaValue?: number | null | undefined;
   readonly quotaBase?: number | null | undefined;
   readonly quotaUnit?: string | null | undefined;
+  readonly domainLimits?: Readonly<Record<string, unknown>> | null | undefined;
+  readonly warmUp?: Readonly<Record<string, unknown>> | null | undefined;
   readonly status?: string | null | undefined;
 }
 export type CreateSendingServerInput = Omit<UpdateSendingServerInput, 'status'>;

@@ -69,6 +69,8 @@ function plainChanges(server: Server, wanted: Changes): ServerChanges {
   return {
     name: wanted.name,
     status: wanted.status,
+    domainLimits: wanted.domainLimits,
+    warmUp: wanted.warmUp,
     defaultFromEmail: wanted.defaultFromEmail === null ? '' : wanted.defaultFromEmail,
     ...(touchesQuota ? quotaColumns({ ...server, ...given(wanted) }) : {}),
   };

@@ -2,8 +2,10 @@
  * The verbs of campaigns name fields as the contract of REST does (`from_email`), GraphQL as it always does
  * (`fromEmail`). Here, and nowhere else, one becomes the other.
  */
+import type { QuietHoursInput } from '../../domain/audience/quiet-hours.ts';
 import type { UpdateCampaignInput } from '../../domain/campaigns/campaign-input.ts';
 import { ValidationError } from '../../lib/errors.ts';
+import { routesOf } from '../sending-servers/sending-route.ts';
 
 export interface CampaignFields {
   readonly listUid?: string | null | undefined;
@@ -22,6 +24,13 @@ export interface CampaignFields {
   readonly embedImages?: boolean | null | undefined;
   readonly unknownPolicy?: 'park' | 'retry' | null | undefined;
   readonly deliveryAt?: Date | null | undefined;
+  readonly sendingServers?:
+    | readonly { readonly uid: string; readonly weight?: number | null | undefined }[]
+    | null
+    | undefined;
+  readonly quietHours?: QuietHoursInput | null | undefined;
+  readonly deliverInSubscriberTimezone?: boolean | null | undefined;
+  readonly localTime?: string | null | undefined;
 }
 
 /** The input as the verbs take it. Null clears a time and a segment; of everything else it leaves the value alone. */
@@ -43,6 +52,10 @@ export function verbInput(fields: CampaignFields): UpdateCampaignInput {
     embed_images: fields.embedImages ?? undefined,
     unknown_policy: fields.unknownPolicy ?? undefined,
     delivery_at: fields.deliveryAt,
+    sending_servers: fields.sendingServers === undefined ? undefined : routesOf(fields.sendingServers),
+    quiet_hours: fields.quietHours,
+    deliver_in_subscriber_timezone: fields.deliverInSubscriberTimezone ?? undefined,
+    local_time: fields.localTime,
   };
 }
 

@@ -8,6 +8,8 @@ import { scheduleCampaign } from '../../domain/campaigns/schedule-campaign.ts';
 import { startCampaign } from '../../domain/campaigns/start-campaign.ts';
 import { updateCampaign } from '../../domain/campaigns/update-campaign.ts';
 import { builder } from '../builder.ts';
+import { QuietHoursInput } from '../lists/quiet-hours.ts';
+import { SendingRouteInput } from '../sending-servers/sending-route.ts';
 import { Campaign } from './campaign.ts';
 import { inGraphqlWords, verbInput } from './campaign-words.ts';
 import { readBack } from './read-back.ts';
@@ -35,6 +37,13 @@ const optionalFields = (input: InputFields) => ({
   embedImages: input.boolean({ description: 'Pictures of the files room go along instead of being fetched.' }),
   unknownPolicy: input.field({ type: UnknownPolicy }),
   deliveryAt: input.field({ type: 'DateTime', description: 'Null: no time.' }),
+  sendingServers: input.field({
+    type: [SendingRouteInput],
+    description: 'Through these, by weight. Null: as its customer and plan say.',
+  }),
+  quietHours: input.field({ type: QuietHoursInput, description: 'Null: those of its list.' }),
+  deliverInSubscriberTimezone: input.boolean({ description: 'Everybody at the same time of their own day.' }),
+  localTime: input.string({ description: 'That time, `HH:MM`. Null: the time of day at which it starts.' }),
 });
 
 builder.mutationField('createCampaign', (t) =>

@@ -11,6 +11,7 @@ import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 import { loadBy } from '../loaders/load-by.ts';
 import { ListContact } from './list-contact.ts';
+import { QuietHoursType, shownQuietHours } from './quiet-hours.ts';
 
 const readCounters = (ctx: GraphqlContext, ids: readonly bigint[]) =>
   listCounters(ctx.db, viewerOf(ctx).customerId, ids);
@@ -78,6 +79,21 @@ export const MailList = builder.prismaObject('MailList', {
     unsubscribeNotification: t.exposeBoolean('unsubscribeNotification'),
     sendGoodbyeEmail: t.exposeBoolean('sendGoodbyeEmail'),
     publicSignup: t.exposeBoolean('publicSignup', { description: 'Whether anybody may sign up (`signUp`).' }),
+    timezone: t.exposeString('timezone', {
+      nullable: true,
+      description: 'Of people whose own is not known; null: that of the customer.',
+    }),
+    timezoneTag: t.exposeString('timezoneTag', {
+      nullable: true,
+      description: "Tag of the field that holds a person's own time zone.",
+    }),
+    quietHours: t.field({
+      type: QuietHoursType,
+      nullable: true,
+      description: 'Nobody is written to in these hours.',
+      select: { quietHours: true },
+      resolve: ({ quietHours }) => shownQuietHours(quietHours),
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
     contact: t.relation('contact', { type: ListContact, nullable: true }),

@@ -5,6 +5,7 @@ import { deleteList } from '../../domain/audience/delete-list.ts';
 import { updateList } from '../../domain/audience/update-list.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
+import { QuietHoursInput } from './quiet-hours.ts';
 import { ListField, MailList } from './mail-list.ts';
 
 const ListContactInput = builder.inputType('ListContactInput', {
@@ -54,6 +55,12 @@ const UpdateListInput = builder.inputType('UpdateListInput', {
     unsubscribeNotification: t.boolean({ description: 'Tell the contact who left, once an hour at most.' }),
     sendGoodbyeEmail: t.boolean(),
     publicSignup: t.boolean({ description: 'Let anybody sign up without a token; always double opt-in.' }),
+    timezone: t.string({ description: 'Of people whose own is not known. Null: that of the customer.' }),
+    timezoneTag: t.string({ description: "Tag of the field that holds a person's own time zone. Null: none does." }),
+    quietHours: t.field({
+      type: QuietHoursInput,
+      description: 'Nobody is written to in these hours. Null: none are quiet.',
+    }),
   }),
 });
 

@@ -1,6 +1,7 @@
 /** A plan in GraphQL. */
 import { shownPlanOptions } from '../../domain/billing/shown-plan-options.ts';
 import { builder } from '../builder.ts';
+import { SendingRouteType, shownRoutes } from '../sending-servers/sending-route.ts';
 import { Money } from './money.ts';
 
 export const Plan = builder.prismaObject('Plan', {
@@ -24,6 +25,13 @@ export const Plan = builder.prismaObject('Plan', {
       description: 'What it allows, every option by name; -1 is unlimited.',
       select: { options: true },
       resolve: ({ options }) => shownPlanOptions(isRecord(options) ? options : {}),
+    }),
+    sendingServers: t.field({
+      type: [SendingRouteType],
+      description: "The system's servers that its customers go through, by weight; empty: none is chosen.",
+      authScopes: { admin: true },
+      select: { routes: true },
+      resolve: ({ routes }) => shownRoutes(routes),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),

@@ -1,12 +1,21 @@
 /** Changing sending servers. */
 import { createSendingServer } from '../../domain/sending/create-sending-server.ts';
 import { deleteSendingServer } from '../../domain/sending/delete-sending-server.ts';
+import { resetServerHealth } from '../../domain/sending/reset-server-health.ts';
+import { setCustomerPace, setPlanRoutes, setSendingRoutes } from '../../domain/sending/set-routes.ts';
 import { updateSendingServer } from '../../domain/sending/update-sending-server.ts';
+import { Customer } from '../accounts/user.ts';
 import { builder } from '../builder.ts';
+import { Plan } from '../plans/plan.ts';
 import { SendingServer } from './sending-server.ts';
+import { routesOf, SendingRouteInput, SendingRouteType } from './sending-route.ts';
 
 const writing = { scope: 'sending-servers:write' } as const;
 const QUOTA = 'Messages in `quotaBase` `quotaUnit`s, at most; -1 or null: no limit.';
+const LIMITS =
+  'Messages an hour by provider or domain: `{"gmail.com": 2000, "*": 10000}`; `*` is each of the others. Null: none.';
+const WARM_UP =
+  'How its daily number grows: `{"kind": "linear", "start": 50, "step": 50, "goal": 5000}`, `"exponential"` with `"factor"`, or `"days"` with a list; `bounce_rate_max` in percent stops it. Null: none.';
 const UNIT = '`second`, `minute`, `hour`, `day` or `month`.';
 
 builder.mutationField('createSendingServer', (t) =>
@@ -24,6 +33,8 @@ builder.mutationField('createSendingServer', (t) =>
       quotaValue: t.input.int({ description: QUOTA }),
       quotaBase: t.input.int(),
       quotaUnit: t.input.string({ description: UNIT }),
+      domainLimits: t.input.field({ type: 'JsonObject', description: LIMITS }),
+      warmUp: t.input.field({ type: 'JsonObject', description: WARM_UP }),
     },
     resolve: async (query, _root, { input }, ctx) => {
       const { customerId, id } = await createSendingServer(ctx, input);
@@ -47,6 +58,8 @@ builder.mutationField('updateSendingServer', (t) =>
       quotaValue: t.input.int({ description: QUOTA }),
       quotaBase: t.input.int(),
       quotaUnit: t.input.string({ description: UNIT }),
+      domainLimits: t.input.field({ type: 'JsonObject', description: LIMITS }),
+      warmUp: t.input.field({ type: 'JsonObject', description: WARM_UP }),
       status: t.input.string({ description: '`active` or `inactive`.' }),
     },
     resolve: async (query, _root, { input }, ctx) => {
@@ -69,5 +82,70 @@ builder.mutationField('deleteSendingServer', (t) =>
     errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: (_root, { uid }, ctx) => deleteSendingServer(ctx, { uid }),
+  }),
+);
+
+builder.mutationField('resetSendingServerHealth', (t) =>
+  t.prismaField({
+    type: SendingServer,
+    description:
+      'For a server that was mended: its rest and those of the providers behind it end at once, and a warm-up that stopped goes on.',
+    authScopes: writing,
+    errors: {},
+    args: { uid: t.arg.string({ required: true }) },
+    resolve: async (query, _root, { uid }, ctx) => {
+      const { customerId, id } = await resetServerHealth(ctx, { uid });
+      return ctx.prisma.sendingServer.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
+    },
+  }),
+);
+
+const SendingRoutes = builder.simpleObject('SendingRoutes', {
+  authScopes: writing,
+  fields: (t) => ({ servers: t.field({ type: [SendingRouteType] }) }),
+});
+
+builder.mutationField('setSendingRoutes', (t) =>
+  t.fieldWithInput({
+    type: SendingRoutes,
+    description: "Chooses the servers of the customer's mail by weight. None or null: as its plan says.",
+    authScopes: writing,
+    errors: {},
+    input: { servers: t.input.field({ type: [SendingRouteInput] }) },
+    resolve: async (_root, { input: { servers } }, ctx) => ({
+      servers: [...(await setSendingRoutes(ctx, { servers: routesOf(servers) }))],
+    }),
+  }),
+);
+
+builder.mutationField('setPlanRoutes', (t) =>
+  t.prismaFieldWithInput({
+    type: Plan,
+    description:
+      "Chooses which of the system's servers a plan's customers go through, by weight. None or null: no choice.",
+    authScopes: { admin: true },
+    errors: {},
+    input: {
+      planUid: t.input.string({ required: true }),
+      servers: t.input.field({ type: [SendingRouteInput] }),
+    },
+    resolve: async (query, _root, { input: { planUid, servers } }, ctx) => {
+      const { id } = await setPlanRoutes(ctx, { planUid, servers: routesOf(servers) });
+      return ctx.prisma.plan.findUniqueOrThrow({ ...query, where: { id } });
+    },
+  }),
+);
+
+builder.mutationField('setCustomerPace', (t) =>
+  t.prismaFieldWithInput({
+    type: Customer,
+    description: "How many messages an hour a customer's campaigns send together. Null: as many as its plan allows.",
+    authScopes: { admin: true },
+    errors: {},
+    input: { customerUid: t.input.string({ required: true }), sendsPerHour: t.input.int() },
+    resolve: async (query, _root, { input: { customerUid, sendsPerHour } }, ctx) => {
+      const { id } = await setCustomerPace(ctx, { customerUid, sendsPerHour: sendsPerHour ?? null });
+      return ctx.prisma.customer.findUniqueOrThrow({ ...query, where: { id } });
+    },
   }),
 );

@@ -3,6 +3,8 @@ import { viewerOf } from '../../domain/context.ts';
 import { ownSendingServer } from '../../domain/sending/own-sending-server.ts';
 import { builder } from '../builder.ts';
 import { pageArgs, pageWindow } from '../page.ts';
+import { readSendingRoutes } from '../../domain/sending/set-routes.ts';
+import { SendingRouteType } from './sending-route.ts';
 import { SendingServer, SendingServerPage, SendingServerType } from './sending-server.ts';
 
 const reading = { scope: 'sending-servers:read' } as const;
@@ -64,5 +66,14 @@ builder.queryField('sendingServerTypes', (t) =>
     description: 'What can be created here.',
     authScopes: reading,
     resolve: (_root, _args, ctx) => [...ctx.hooks.collect('register_sending_server_driver')],
+  }),
+);
+
+builder.queryField('sendingRoutes', (t) =>
+  t.field({
+    type: [SendingRouteType],
+    description: "The customer's own choice of servers by weight; empty: as its plan says.",
+    authScopes: reading,
+    resolve: async (_root, _args, ctx) => [...(await readSendingRoutes(ctx))],
   }),
 );

@@ -2,6 +2,7 @@
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { finishCampaign } from '../../domain/campaigns/finish-campaign.ts';
 import { pauseRunaway } from '../../domain/campaigns/pause-runaway.ts';
+import { waitForWave } from '../../domain/campaigns/campaign-waves.ts';
 import { waitForPlan } from '../../domain/campaigns/wait-for-plan.ts';
 import { sendBatch, type SendingTools } from '../../domain/delivery/send-batch.ts';
 import { defineTask, type Task } from '../task.ts';
@@ -16,7 +17,8 @@ export function sendBatchTask(tools: SendingTools): Task {
     }
     if (typeof end === 'object') await waitForPlan(ctx, batch, end);
     // At a limit too: another job may have sent the last of it meanwhile.
-    if ((end === 'settled' || typeof end === 'object') && (await finishCampaign(ctx, batch)))
+    if (end !== 'settled' && typeof end !== 'object') return;
+    if ((await finishCampaign(ctx, batch)) || (await waitForWave(ctx, batch)))
       tools.announce(batch.customerId, batch.campaignId);
   });
 }

@@ -1,0 +1,70 @@
+/**
+ * The later moments of a campaign (delivery/waves.ts): one job each, which gives batches to whoever is due then. While
+ * everybody who is left waits for one, the campaign says until when, and has no other job.
+ */
+import { sql, type Queryable } from '../../db/database.ts';
+import { sendWaveJob } from '../../jobs/campaign-jobs.ts';
+import { enqueue } from '../../jobs/define-job.ts';
+import { inTransaction, type Context, type TransactionContext } from '../context.ts';
+import { waveBatches } from '../delivery/ledger-plan-store.ts';
+import { nextWaveIfIdle, passWaves } from '../delivery/waves.ts';
+import { enqueueBatches } from './enqueue-batches.ts';
+import { findCampaignById } from './campaign-store.ts';
+
+interface CampaignKey {
+  readonly customerId: bigint;
+  readonly campaignId: bigint;
+}
+
+/** Batches cut in one statement; more come in the next. */
+const BATCHES_PER_STATEMENT = 1_000;
+
+/** Makes the appointments for the moments still to come; one that is there already stays one. */
+export async function enqueueWaves(db: Queryable, key: CampaignKey): Promise<void> {
+  const payload = { customerId: String(key.customerId), campaignId: String(key.campaignId) };
+  for (const at of await passWaves(db, key))
+    await enqueue(db, sendWaveJob, payload, { runAt: at, key: `campaigns.wave:${key.campaignId}:${at.getTime()}` });
+}
+
+/** Gives jobs to whoever is due; a campaign that is not being sent keeps them for the day it is. */
+export async function sendWave(ctx: Context, key: CampaignKey): Promise<void> {
+  await inTransaction(ctx, async (tx) => {
+    const campaign = await findCampaignById(tx.db, key.customerId, key.campaignId, { lock: true });
+    if (campaign?.status !== 'sending' || campaign.plannedOn === null) return;
+    await endWaiting(tx, key);
+    await enqueueWaves(tx.db, key);
+    const { sendBatchSize: batchSize } = tx.installation.limits;
+    for (let afterId = 0n; ;) {
+      const options = { afterId, batchSize, batchesMax: BATCHES_PER_STATEMENT };
+      const batches = await waveBatches(tx.db, { ...key, plannedOn: campaign.plannedOn }, options);
+      await enqueueBatches(tx.db, campaign, batches);
+      const last = batches.at(-1);
+      if (!last || batches.length < BATCHES_PER_STATEMENT) return;
+      afterId = last.toId;
+    }
+  });
+}
+
+/** Says until when the campaign waits, if all that is open waits for a later moment; true when it does. */
+export async function waitForWave(ctx: Context, key: CampaignKey): Promise<boolean> {
+  const at = await nextWaveIfIdle(ctx.db, key);
+  if (at === null) return false;
+  const reason = `Everybody who is left is written to at their own time: sending goes on at ${utc(at)} UTC.`;
+  const waits = await ctx.db.execute(
+    sql`UPDATE campaign SET waits_until = ${at}, status_reason = ${reason}
+         WHERE customer_id = ${key.customerId} AND id = ${key.campaignId} AND status = 'sending' AND planned_at IS NOT NULL
+           AND waits_until IS NULL AND ${at}::timestamptz > now()`,
+  );
+  return waits > 0;
+}
+
+async function endWaiting({ db }: TransactionContext, { customerId, campaignId }: CampaignKey): Promise<void> {
+  await db.execute(
+    sql`UPDATE campaign SET waits_until = NULL, status_reason = NULL
+         WHERE customer_id = ${customerId} AND id = ${campaignId} AND waits_until <= now()`,
+  );
+}
+
+function utc(at: Date): string {
+  return at.toISOString().slice(0, 19).replace('T', ' ');
+}

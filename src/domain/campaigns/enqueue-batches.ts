@@ -1,0 +1,17 @@
+/** Gives batches of a campaign's ledger to the queue. */
+import type { Queryable } from '../../db/database.ts';
+import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
+import { enqueueMany } from '../../jobs/define-job.ts';
+import type { IdRange } from '../delivery/ledger-plan-store.ts';
+import { jobPayload } from '../delivery/send-batch.ts';
+import type { Campaign } from './campaign.ts';
+
+/** One sending job for each batch. */
+export async function enqueueBatches(db: Queryable, campaign: Campaign, batches: readonly IdRange[]): Promise<void> {
+  const key = { customerId: campaign.customerId, campaignId: campaign.id };
+  await enqueueMany(
+    db,
+    sendBatchJob,
+    batches.map((batch) => jobPayload({ ...key, ...batch })),
+  );
+}

@@ -1,0 +1,25 @@
+/** People by whose own clocks it is quiet now: they go back into the ledger until it is not. */
+import type { Queryable } from '../../db/database.ts';
+import type { ClaimedDelivery } from './delivery.ts';
+import type { Dispatch } from './dispatch.ts';
+import { settle, type Leaseholder } from './ledger-store.ts';
+import { quietZones } from './people-times.ts';
+
+/** Answers those who may be written to now. */
+export async function holdForQuiet(
+  db: Queryable,
+  { dispatch, holder }: { dispatch: Dispatch; holder: Leaseholder },
+  claimed: readonly ClaimedDelivery[],
+): Promise<readonly ClaimedDelivery[]> {
+  if (dispatch.times === null || claimed.length === 0) return claimed;
+  const fields = claimed.map((delivery) => delivery.fields);
+  const secondsFor = await quietZones(db, dispatch.times, fields);
+  const held = claimed.filter((delivery) => secondsFor(delivery.fields) > 0);
+  if (held.length === 0) return claimed;
+  const nothing = { reply: null, runtimeMessageId: null, isTry: false, state: 'queued' } as const;
+  const outcomes = held.map(({ subscriberId, epoch, fields: of }) => {
+    return { ...nothing, subscriberId, epoch, reason: 'held back: quiet hours', delaySeconds: secondsFor(of) };
+  });
+  await settle(db, { key: dispatch.key, listId: dispatch.listId, holder, serverId: null, outcomes, next: [] });
+  return claimed.filter((delivery) => secondsFor(delivery.fields) <= 0);
+}

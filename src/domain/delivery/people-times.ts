@@ -1,0 +1,104 @@
+/**
+ * When each of a campaign's people is written to: at once, at a time of their own day, never in quiet hours. Computed
+ * when the audience goes into the ledger, in SQL, by the database's zones (which know the changes of clocks).
+ */
+import { sql, type Queryable, type Sql } from '../../db/database.ts';
+import { parseQuietHours, type QuietHours } from '../audience/quiet-hours.ts';
+import type { LedgerKey } from './delivery.ts';
+
+export interface PeopleTimes {
+  /** Nobody is written to before. */
+  readonly base: Date;
+  /** `HH:MM[:SS]` of each one's own day; null: at once. */
+  readonly localTime: string | null;
+  readonly quiet: QuietHours | null;
+  /** Whose own zone is not known lives here. */
+  readonly zone: string;
+  /** The field that holds somebody's own zone; null: nobody's is known. */
+  readonly zoneTag: string | null;
+}
+
+/** What the campaign and its list say of times; null: everybody is written to at once. */
+export async function peopleTimesOf(
+  db: Queryable,
+  { customerId, campaignId }: Omit<LedgerKey, 'plannedOn'>,
+): Promise<PeopleTimes | null> {
+  const [row] = await db.query<Omit<PeopleTimes, 'quiet'> & { quietHours: unknown }>(
+    sql`SELECT greatest(coalesce(c.delivery_at, c.started_at), c.started_at) AS base, coalesce(l.timezone, u.timezone) AS zone, l.timezone_tag AS "zoneTag",
+               CASE WHEN c.deliver_in_subscriber_timezone THEN
+                 coalesce(c.local_time, (coalesce(c.delivery_at, c.started_at) AT TIME ZONE coalesce(l.timezone, u.timezone))::time::text) END AS "localTime",
+               coalesce(c.quiet_hours, l.quiet_hours) AS "quietHours"
+          FROM campaign c
+          JOIN mail_list l ON l.customer_id = c.customer_id AND l.id = c.list_id
+          JOIN customer u ON u.id = c.customer_id
+         WHERE c.customer_id = ${customerId} AND c.id = ${campaignId}
+           AND (c.deliver_in_subscriber_timezone OR coalesce(c.quiet_hours, l.quiet_hours) IS NOT NULL)`,
+  );
+  if (!row) return null;
+  const { quietHours, ...times } = row;
+  const quiet = parseQuietHours(quietHours);
+  return times.localTime === null && quiet === null ? null : { ...times, quiet };
+}
+
+/** For people of the set `person (zone)`: a set `moment (zone, at)`, one row a zone. */
+export function momentsOf({ base, localTime, quiet, zone }: PeopleTimes, zones: readonly string[]): Sql {
+  return sql`SELECT z.zone, hot.send_time(coalesce(n.name, ${zone}), ${base}::timestamptz, ${localTime}::time,
+                      ${quiet?.from ?? null}::time, ${quiet?.to ?? null}::time, ${quiet?.timezone ?? null}::text) AS at
+               FROM (SELECT DISTINCT zone FROM person) z
+               LEFT JOIN unnest(${[...zones]}::text[]) AS n(name) ON lower(n.name) = lower(trim(z.zone))`;
+}
+
+/** A person's own zone as it is written in the field, empty when there is none; of a subscriber `s`. */
+export function zoneOf({ zoneTag, quiet, localTime }: PeopleTimes): Sql {
+  const isAsked = zoneTag !== null && (localTime !== null || (quiet !== null && !quiet.timezone));
+  return isAsked ? sql`coalesce(s.fields ->> ${zoneTag}, '')` : sql`''`;
+}
+
+let known: Promise<readonly string[]> | undefined;
+
+/** The zones that the database knows: asked once, for it reads files. */
+export function knownZones(db: Queryable): Promise<readonly string[]> {
+  known ??= db
+    .query<{ name: string }>(
+      sql`SELECT name FROM pg_timezone_names WHERE name NOT LIKE 'posix%' AND name <> 'localtime'`,
+    )
+    .then((rows) => rows.map(({ name }) => name))
+    .catch((error: unknown) => {
+      known = undefined;
+      throw error;
+    });
+  return known;
+}
+
+/** When quiet hours that go by one clock for everybody end; null: it is not quiet. */
+export async function quietUntil(db: Queryable, { quiet, zone, zoneTag }: PeopleTimes): Promise<Date | null> {
+  // By each person's own clock there is no hour that is quiet for all.
+  if (quiet === null || (!quiet.timezone && zoneTag !== null)) return null;
+  const [row] = await db.query<{ until: Date | null }>(
+    sql`SELECT CASE WHEN t.at > now() THEN t.at END AS until
+          FROM hot.send_time(${zone}, now(), NULL, ${quiet.from}::time, ${quiet.to}::time, ${quiet.timezone ?? null}::text) AS t(at)`,
+    'delivery.quiet-until',
+  );
+  return row?.until ?? null;
+}
+
+/** Where it is quiet by people's own clocks: seconds until it is not, by the zone as their field has it. */
+export async function quietZones(
+  db: Queryable,
+  { quiet, zone, zoneTag }: PeopleTimes,
+  fields: Iterable<Readonly<Record<string, unknown>>>,
+): Promise<(fields: Readonly<Record<string, unknown>>) => number> {
+  if (quiet === null || quiet.timezone || zoneTag === null) return () => 0;
+  const given = (of: Readonly<Record<string, unknown>>): string => {
+    const value = of[zoneTag];
+    return typeof value === 'string' ? value.trim().toLowerCase() : '';
+  };
+  const rows = await db.query<{ given: string; seconds: number }>(
+    sql`SELECT g.given, extract(epoch FROM hot.send_time(coalesce(n.name, ${zone}), now(), NULL, ${quiet.from}::time, ${quiet.to}::time, NULL) - now())::float8 AS seconds
+          FROM unnest(${[...new Set([...fields].map(given))]}::text[]) AS g(given)
+          LEFT JOIN unnest(${[...(await knownZones(db))]}::text[]) AS n(name) ON lower(n.name) = g.given`,
+    'delivery.quiet-zones',
+  );
+  const seconds = new Map(rows.map((row) => [row.given, row.seconds]));
+  return (of) => seconds.get(given(of)) ?? 0;
+}

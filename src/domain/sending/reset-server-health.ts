@@ -1,0 +1,27 @@
+/** What an owner does when a server was mended: it is tried at once, instead of when its rest is over. */
+import { inTransaction, type Context } from '../context.ts';
+import { ownSendingServer } from './own-sending-server.ts';
+import { forgetHealth } from './routing/server-standing.ts';
+import { updateServerRow } from './sending-server-store.ts';
+import type { SendingServer } from './sending-server.ts';
+import { sql } from '../../db/database.ts';
+
+/**
+ * Forgets the server's troubles and those of the providers behind it, and lets a warm-up that stopped go on. Throws
+ * NotFoundError, ForeignResourceError.
+ */
+export async function resetServerHealth(ctx: Context, { uid }: { uid: string }): Promise<SendingServer> {
+  return inTransaction(ctx, async (tx) => {
+    const server = await ownSendingServer(tx, uid, { lock: true });
+    await forgetHealth(tx.db, server.id);
+    await tx.db.execute(
+      sql`UPDATE sending_server SET warm_up_stopped_at = NULL, warm_up_stop_reason = NULL
+           WHERE customer_id = ${server.customerId} AND id = ${server.id}`,
+    );
+    // What it had bounced is history: the share begins anew.
+    await tx.db.execute(sql`UPDATE hot.warm_up_day SET sent = 0, bounced = 0 WHERE server_id = ${server.id}`);
+    // A new version makes every process open it anew.
+    await updateServerRow(tx.db, server, {});
+    return server;
+  });
+}

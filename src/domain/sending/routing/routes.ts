@@ -1,0 +1,66 @@
+/** A choice of servers by weight: what it may hold, and whose servers it may name. */
+import { z } from 'zod';
+import { sql, type Queryable } from '../../../db/database.ts';
+import { isUid } from '../../../lib/ids.ts';
+import { singleLine } from '../../../lib/text.ts';
+import { nameableServers } from '../choose-server.ts';
+import { foreignServer, serverNotFound } from '../sending-server-errors.ts';
+import { serverExists } from '../sending-server-store.ts';
+
+/** More servers at once are a mistake; a hundred are a house with a plan for them. */
+const ROUTES_MAX = 100;
+const WEIGHT_MAX = 10_000;
+const UID_LENGTH_MAX = 64;
+
+export const sendingRoutes = z
+  .array(
+    z.strictObject({
+      uid: singleLine(UID_LENGTH_MAX),
+      /** Two of weights 3 and 1 get three batches of four, and one. */
+      weight: z.int().min(1).max(WEIGHT_MAX).default(1),
+    }),
+  )
+  .max(ROUTES_MAX)
+  .refine((routes) => new Set(routes.map(({ uid }) => uid)).size === routes.length, 'must name a server once');
+
+export type SendingRoute = z.output<typeof sendingRoutes>[number];
+export type SendingRoutesInput = z.input<typeof sendingRoutes>;
+
+/** The choice to store; none at all is no choice. Throws NotFoundError, ForeignResourceError for servers it may not name. */
+export async function checkedRoutes(
+  db: Queryable,
+  customerId: bigint,
+  routes: readonly SendingRoute[] | null,
+): Promise<readonly SendingRoute[] | null> {
+  if (routes === null || routes.length === 0) return null;
+  const uids = routes.map(({ uid }) => uid);
+  const rows = await db.query<{ uid: string }>(nameableServers(sql`s.uid`, sql`${customerId}::bigint`, uids));
+  await requireAll(db, uids, new Set(rows.map(({ uid }) => uid)));
+  return routes;
+}
+
+/** The same for a plan, which may name servers of the system. */
+export async function checkedSystemRoutes(
+  db: Queryable,
+  routes: readonly SendingRoute[] | null,
+): Promise<readonly SendingRoute[] | null> {
+  if (routes === null || routes.length === 0) return null;
+  const uids = routes.map(({ uid }) => uid);
+  const rows = await db.query<{ uid: string }>(
+    sql`SELECT uid FROM sending_server WHERE is_system AND uid = ANY (${uids}::text[])`,
+  );
+  await requireAll(db, uids, new Set(rows.map(({ uid }) => uid)));
+  return routes;
+}
+
+/** A stored choice. */
+export function parseRoutes(stored: unknown): readonly SendingRoute[] {
+  const parsed = sendingRoutes.safeParse(stored ?? []);
+  return parsed.success ? parsed.data : [];
+}
+
+async function requireAll(db: Queryable, uids: readonly string[], allowed: ReadonlySet<string>): Promise<void> {
+  const unknown = uids.find((uid) => !allowed.has(uid));
+  if (unknown === undefined) return;
+  throw isUid(unknown) && (await serverExists(db, unknown)) ? foreignServer() : serverNotFound();
+}

@@ -1,0 +1,79 @@
+/** Which servers mail goes through by weight, and how fast: what a customer chooses for itself, and an administrator for others. */
+import { z } from 'zod';
+import { sql } from '../../db/database.ts';
+import { parseInput } from '../../lib/text.ts';
+import { knownCustomer } from '../accounts/known-customer.ts';
+import { planNotFound } from '../billing/billing-errors.ts';
+import { requireAdministrator } from '../billing/billing-rights.ts';
+import { findPlan } from '../billing/plan-store.ts';
+import { inTransaction, viewerOf, type Context } from '../context.ts';
+import {
+  checkedRoutes,
+  checkedSystemRoutes,
+  parseRoutes,
+  sendingRoutes,
+  type SendingRoute,
+  type SendingRoutesInput,
+} from './routing/routes.ts';
+
+const routesInput = z.object({ servers: sendingRoutes.nullable() });
+
+/** The viewer's own choice; empty: mail goes as its plan says. */
+export async function readSendingRoutes(ctx: Context): Promise<readonly SendingRoute[]> {
+  const { customerId } = viewerOf(ctx);
+  const [row] = await ctx.db.query<{ routes: unknown }>(
+    sql`SELECT sending_servers AS routes FROM customer WHERE id = ${customerId}`,
+  );
+  return parseRoutes(row?.routes);
+}
+
+/**
+ * Sets the viewer's own choice; none or null: as the plan says. Throws ValidationError, SENDING_SERVER_NOT_FOUND and
+ * the foreign error of the same code.
+ */
+export async function setSendingRoutes(
+  ctx: Context,
+  input: { servers: SendingRoutesInput | null },
+): Promise<readonly SendingRoute[]> {
+  const { customerId } = viewerOf(ctx);
+  const { servers } = parseInput(routesInput, input);
+  return inTransaction(ctx, async ({ db }) => {
+    const routes = await checkedRoutes(db, customerId, servers);
+    await db.execute(
+      sql`UPDATE customer SET sending_servers = ${routes ? JSON.stringify(routes) : null}::jsonb WHERE id = ${customerId}`,
+    );
+    return routes ?? [];
+  });
+}
+
+/** Sets which of the system's servers a plan's customers go through. Throws as above, and PLAN_NOT_FOUND. */
+export async function setPlanRoutes(
+  ctx: Context,
+  { planUid, ...input }: { planUid: string; servers: SendingRoutesInput | null },
+): Promise<{ id: bigint }> {
+  requireAdministrator(ctx);
+  const { servers } = parseInput(routesInput, input);
+  return inTransaction(ctx, async ({ db }) => {
+    const plan = await findPlan(db, planUid, 'change');
+    if (!plan) throw planNotFound();
+    const routes = await checkedSystemRoutes(db, servers);
+    await db.execute(
+      sql`UPDATE plan SET sending_servers = ${routes ? JSON.stringify(routes) : null}::jsonb, updated_at = now() WHERE id = ${plan.id}`,
+    );
+    return plan;
+  });
+}
+
+const paceInput = z.object({ sendsPerHour: z.int().min(1).max(100_000_000).nullable() });
+
+/** Sets how many messages an hour a customer's campaigns send together; null: as many as its plan. Throws CUSTOMER_NOT_FOUND. */
+export async function setCustomerPace(
+  ctx: Context,
+  { customerUid, ...input }: { customerUid: string; sendsPerHour: number | null },
+): Promise<{ id: bigint }> {
+  requireAdministrator(ctx);
+  const { sendsPerHour } = parseInput(paceInput, input);
+  const { id } = await knownCustomer(ctx, customerUid);
+  await ctx.db.execute(sql`UPDATE customer SET sends_per_hour = ${sendsPerHour}, updated_at = now() WHERE id = ${id}`);
+  return { id };
+}

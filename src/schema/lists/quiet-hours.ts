@@ -1,0 +1,29 @@
+/** Hours in which nobody is written to, as they are given and shown. */
+import { parseQuietHours, type QuietHours } from '../../domain/audience/quiet-hours.ts';
+import { builder } from '../builder.ts';
+
+export const QuietHoursInput = builder.inputType('QuietHoursInput', {
+  fields: (t) => ({
+    from: t.string({ required: true, description: '`HH:MM`.' }),
+    to: t.string({
+      required: true,
+      description: '`HH:MM`, the first minute that is not quiet; before `from`: of the next day.',
+    }),
+    timezone: t.string({
+      description: 'Clocks by which this is. Null: those of each person, as far as they are known.',
+    }),
+  }),
+});
+
+export const QuietHoursType = builder.objectRef<QuietHours>('QuietHours').implement({
+  description: 'Nobody is written to between these times.',
+  authScopes: { authenticated: true },
+  fields: (t) => ({
+    from: t.exposeString('from'),
+    to: t.exposeString('to'),
+    timezone: t.string({ nullable: true, resolve: ({ timezone }) => timezone ?? null }),
+  }),
+});
+
+/** As it is shown. */
+export const shownQuietHours = (stored: unknown) => parseQuietHours(stored);

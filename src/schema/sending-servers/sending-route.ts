@@ -1,0 +1,24 @@
+/** A choice of servers by weight, as it is given and shown. */
+import { parseRoutes, type SendingRoute } from '../../domain/sending/routing/routes.ts';
+import { builder } from '../builder.ts';
+
+export const SendingRouteType = builder.objectRef<SendingRoute>('SendingRoute').implement({
+  description: 'A server of a choice by weight.',
+  authScopes: { authenticated: true },
+  fields: (t) => ({ uid: t.exposeString('uid'), weight: t.exposeInt('weight') }),
+});
+
+export const SendingRouteInput = builder.inputType('SendingRouteInput', {
+  fields: (t) => ({
+    uid: t.string({ required: true, description: 'Of the sending server.' }),
+    weight: t.int({ description: 'Of four batches, two of weights 3 and 1 get three, and one. 1 by default.' }),
+  }),
+});
+
+/** As the verbs take it. */
+export function routesOf(input: readonly { uid: string; weight?: number | null | undefined }[] | null | undefined) {
+  return input?.map(({ uid, weight }) => ({ uid, weight: weight ?? undefined })) ?? null;
+}
+
+/** A stored choice as it is shown. */
+export const shownRoutes = (stored: unknown) => [...parseRoutes(stored)];
