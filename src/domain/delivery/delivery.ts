@@ -88,9 +88,19 @@ export const NO_SERVER_DELAY_SECONDS = 15;
 /** Enough of a reply to understand it; some servers answer with essays. */
 export const REPLY_LENGTH_MAX = 1_000;
 
+/** Before its request a message may wait for others: so much of the key's life, or half of it, is kept back. */
+const SPARE_SECONDS = 60;
+
+/** The time within which a message of unknown fate may go out again. */
+export function retrySecondsOf(keySeconds: number): number {
+  return keySeconds - Math.min(SPARE_SECONDS, keySeconds / 2);
+}
+
 export interface RetryRule {
   readonly attemptsMax: number;
   readonly delaySeconds: number;
+  /** How long the server's vendor knows a message again by its key; undefined: it does not. */
+  readonly keySeconds?: number | undefined;
 }
 
 interface FailedAttempt {
@@ -122,10 +132,19 @@ export function outcomeOfFailure({ delivery, error, policy, rule }: FailedAttemp
       return { ...base, state: 'queued', isTry: false, reason };
     case 'unknown':
       if (policy === 'park' || !mayTryAgain(tries, rule)) return { ...base, state: 'unknown', reason };
-      return { ...base, state: 'queued', reason, delaySeconds: retryDelaySeconds(tries, rule) };
+      return doubted(base, { reason, delaySeconds: retryDelaySeconds(tries, rule), rule });
     default:
       return unreachable(error.kind);
   }
+}
+
+/** Sent again, unless its vendor would take it for another message by then. */
+function doubted(
+  base: Omit<DeliveryOutcome, 'state' | 'reason'>,
+  { reason, delaySeconds, rule }: { reason: string; delaySeconds: number; rule: RetryRule },
+): DeliveryOutcome {
+  const isInTime = rule.keySeconds === undefined || delaySeconds < retrySecondsOf(rule.keySeconds);
+  return isInTime ? { ...base, state: 'queued', reason, delaySeconds } : { ...base, state: 'unknown', reason };
 }
 
 /** The class of the reply and what is the matter, as the ledger's reader sees it. */

@@ -191,7 +191,8 @@ export async function recoverAmbiguous(
     sql`WITH lost AS (
           UPDATE hot.delivery d
              SET state = CASE WHEN ${policy === 'park'} OR d.attempts + 1 >= ${attemptsMax} THEN 'unknown' ELSE 'queued' END::hot.delivery_state,
-                 ambiguous_count = d.ambiguous_count + 1, attempts = d.attempts + 1, reason = 'worker lost', lease_expires_at = NULL, not_before = NULL, updated_at = now()
+                 ambiguous_count = d.ambiguous_count + 1, doubted_since = coalesce(d.doubted_since, d.updated_at),
+                 attempts = d.attempts + 1, reason = 'worker lost', lease_expires_at = NULL, not_before = NULL, updated_at = now()
            WHERE ${inRange(range)} AND d.state = 'sending' AND d.lease_expires_at < now()
           RETURNING d.state
         ), freed AS (
@@ -240,7 +241,9 @@ export async function decideUnknown(db: Queryable, key: LedgerKey, decision: Unk
     sql`WITH decided AS (
           UPDATE hot.delivery d
              SET state = ${state}::hot.delivery_state, reason = ${decision === 'accept' ? 'accepted by hand' : 'resent by hand'},
-                 owner = NULL, lease_expires_at = NULL, not_before = NULL, updated_at = now()
+                 owner = NULL, lease_expires_at = NULL, not_before = NULL, updated_at = now(),
+                 -- what is sent again by hand goes out however long ago it was, and through any server
+                 doubted_since = NULL, server_id = CASE WHEN ${decision === 'accept'} THEN d.server_id END
            WHERE d.planned_on = ${key.plannedOn}::date AND d.customer_id = ${key.customerId} AND d.campaign_id = ${key.campaignId}
              AND d.state = 'unknown'
           RETURNING 1

@@ -240,7 +240,8 @@ class SendingLoop {
     const stop = channel.gate.ended(ctx, guest, error);
     if (stop) this.#finishWith({ ...stop, message: error.message });
     const { sendAttemptsMax, sendRetryDelaySeconds } = ctx.installation.limits;
-    const rule = { attemptsMax: sendAttemptsMax, delaySeconds: sendRetryDelaySeconds };
+    const { keySeconds } = channel;
+    const rule = { attemptsMax: sendAttemptsMax, delaySeconds: sendRetryDelaySeconds, keySeconds };
     return outcomeOfFailure({ delivery: guest.delivery, error, policy: dispatch.policy, rule });
   }
 
