@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../config/settings.ts';
 import type { Context } from '../domain/context.ts';
+import type { Retention } from '../domain/delivery/drop-partitions.ts';
 import { createDispatchCache } from '../domain/delivery/dispatch.ts';
 import { dnsAsker } from '../lib/dns-records.ts';
 import { createDriverPool, type DriverPool } from '../domain/sending/driver-pool.ts';
@@ -15,7 +16,12 @@ import { dropAbandonedUploadsTask } from '../workers/tasks/drop-abandoned-upload
 import { eraseCustomerTask, pauseCustomerCampaignsTask, sweepAccountsTask } from '../workers/tasks/accounts.ts';
 import { erasePersonTask } from '../workers/tasks/erase-person.ts';
 import { expirePendingTask, listMailTasks } from '../workers/tasks/list-mails.ts';
-import { makePartitionsTask, reviveCampaignsTask, wakeCampaignTask } from '../workers/tasks/maintenance.ts';
+import {
+  dropPartitionsTask,
+  makePartitionsTask,
+  reviveCampaignsTask,
+  wakeCampaignTask,
+} from '../workers/tasks/maintenance.ts';
 import { messageTestTasks } from '../workers/tasks/message-tests.ts';
 import { planCampaignTask, sendWaveTask, startScheduledCampaignTask } from '../workers/tasks/plan-campaign.ts';
 import { renewSubscriptionsTask } from '../workers/tasks/renew-subscriptions.ts';
@@ -56,7 +62,7 @@ export async function startWorker(ctx: Context, settings: Settings, pausedFor?: 
   const drivers = createDriverPool(ctx.hooks, { resolveMx: mxThrough(dnsAsker(settings.DNS_SERVERS)) });
   const worker = await runWorker({
     ctx,
-    tasks: works ? tasksOf(ctx, drivers) : [],
+    tasks: works ? [...tasksOf(ctx, drivers), dropPartitionsTask(retentionOf(settings))] : [],
     concurrency: settings.WORKER_CONCURRENCY,
     crontab: ticks ? crontab : [],
     pausedFor,
@@ -68,6 +74,10 @@ export async function startWorker(ctx: Context, settings: Settings, pausedFor?: 
       await Promise.race([drivers.close(), sleep(DRIVERS_CLOSE_MS)]);
     },
   };
+}
+
+function retentionOf({ KEEP_LEDGER_MONTHS: ledgerMonths, KEEP_EVENTS_MONTHS: eventMonths }: Settings): Retention {
+  return { ledgerMonths, eventMonths };
 }
 
 /** Every kind of job there is, and what the sending ones share in this process. */

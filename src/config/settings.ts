@@ -201,6 +201,17 @@ export const settings = {
     about:
       'Processes that work on this machine, the program itself included: a number, or `auto` for one per core. Those beyond the first are started and watched by the program.',
   },
+  KEEP_LEDGER_MONTHS: {
+    schema: count(0, 1_200),
+    default: '0',
+    about:
+      'Whole months for which it is kept who got which campaign; older ones are dropped every night once their campaigns are done, figures stay. 0 keeps all.',
+  },
+  KEEP_EVENTS_MONTHS: {
+    schema: count(0, 1_200),
+    default: '0',
+    about: 'The same for single opens, clicks, unsubscribes, bounces and complaints.',
+  },
   STOP_GRACE_SECONDS: {
     schema: count(1, 3_600),
     default: '30',

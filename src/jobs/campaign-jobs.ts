@@ -65,6 +65,13 @@ export const reviveCampaignsJob = defineJob({
   attemptsMax: 1,
 });
 
+/** Drops the months that the operator does not keep. */
+export const dropPartitionsJob = defineJob({
+  name: 'maintenance.drop-partitions',
+  payload: z.looseObject({}),
+  attemptsMax: 1,
+});
+
 /** Makes the months' partitions ahead of time. */
 export const makePartitionsJob = defineJob({
   name: 'maintenance.make-partitions',

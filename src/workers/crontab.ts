@@ -3,7 +3,7 @@ import { sweepAccountsJob, sweepRequestsJob } from '../jobs/account-jobs.ts';
 import { expirePendingJob } from '../jobs/audience-jobs.ts';
 import { renewSubscriptionsJob } from '../jobs/billing-jobs.ts';
 import { pollBounceHandlersJob, sweepBouncesJob } from '../jobs/bounce-jobs.ts';
-import { makePartitionsJob, reviveCampaignsJob } from '../jobs/campaign-jobs.ts';
+import { dropPartitionsJob, makePartitionsJob, reviveCampaignsJob } from '../jobs/campaign-jobs.ts';
 import { dropAbandonedUploadsJob } from '../jobs/file-jobs.ts';
 import { dropAbandonedImportsJob } from '../jobs/import-jobs.ts';
 import { recheckDomainsJob } from '../jobs/sending-jobs.ts';
@@ -11,6 +11,7 @@ import { recheckDomainsJob } from '../jobs/sending-jobs.ts';
 export const crontab = [
   { task: reviveCampaignsJob.name, match: '* * * * *' },
   { task: makePartitionsJob.name, match: '17 3 * * *' },
+  { task: dropPartitionsJob.name, match: '32 3 * * *' },
   { task: dropAbandonedImportsJob.name, match: '47 * * * *' },
   { task: dropAbandonedUploadsJob.name, match: '53 * * * *' },
   { task: expirePendingJob.name, match: '7 * * * *' },

@@ -1,13 +1,18 @@
 /** Jobs of the clock: partitions ahead of time, campaigns that stand still. */
-import { makePartitionsJob, reviveCampaignsJob, wakeCampaignJob } from '../../jobs/campaign-jobs.ts';
+import { dropPartitionsJob, makePartitionsJob, reviveCampaignsJob, wakeCampaignJob } from '../../jobs/campaign-jobs.ts';
 import { renumberTurns } from '../../jobs/turns.ts';
+import { dropPartitions, type Retention } from '../../domain/delivery/drop-partitions.ts';
 import { makePartitions } from '../../domain/delivery/make-partitions.ts';
 import { decideDoubts } from '../../domain/campaigns/decide-doubts.ts';
 import { reviveCampaigns } from '../../domain/campaigns/revive-campaigns.ts';
 import { wakeCampaign, wakeCampaigns } from '../../domain/campaigns/wait-for-plan.ts';
-import { defineTask } from '../task.ts';
+import { defineTask, type Task } from '../task.ts';
 
 export const makePartitionsTask = defineTask(makePartitionsJob, (ctx) => makePartitions(ctx));
+
+export function dropPartitionsTask(retention: Retention): Task {
+  return defineTask(dropPartitionsJob, async (ctx) => void (await dropPartitions(ctx, retention)));
+}
 
 export const wakeCampaignTask = defineTask(wakeCampaignJob, wakeCampaign);
 

@@ -1,0 +1,62 @@
+/** Months that are not kept any more: which go, which stay, and that nobody who works waits for it. */
+import { beforeEach, expect, it } from 'vitest';
+import { sql } from '../../../src/db/database.ts';
+import { dropPartitions } from '../../../src/domain/delivery/drop-partitions.ts';
+import { campaignWorld } from '../../support/campaign-world.ts';
+import { createTestContext } from '../../support/test-context.ts';
+
+const ctx = await createTestContext();
+const world = await campaignWorld(ctx, { recipients: 1, smtpPort: 1 });
+
+beforeEach(async () => {
+  await ctx.db.query(sql`SELECT hot.ensure_partitions('2020-01-15', '2020-03-15')`);
+  await ctx.db.query(sql`SELECT hot.ensure_partitions(current_date - 31, current_date + 31)`);
+});
+
+const left = async (parent: string) => {
+  const rows = await ctx.db.query<{ name: string }>(
+    sql`SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+         WHERE i.inhparent = ('hot.' || ${parent}::text)::regclass AND c.relname ~ '_2020_' ORDER BY 1`,
+  );
+  return rows.map(({ name }) => name);
+};
+
+it('keeps everything unless told otherwise', async () => {
+  expect(await dropPartitions(ctx, { ledgerMonths: 0, eventMonths: 0 })).toEqual([]);
+  expect(await left('delivery')).toHaveLength(3);
+});
+
+it('drops old months, but no ledger of a campaign that is not done; counters stay', async () => {
+  await ctx.db.execute(
+    sql`UPDATE campaign SET status = 'paused', planned_on = '2020-02-10' WHERE id = ${world.campaignId}`,
+  );
+  await ctx.db.execute(sql`
+    INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open) SELECT customer_id, id, 5, 5 FROM campaign`);
+  const dropped = await dropPartitions(ctx, { ledgerMonths: 1, eventMonths: 2 });
+  expect(dropped).toHaveLength(5 * 3 + 2);
+  expect(await left('delivery')).toEqual(['delivery_2020_02']);
+  expect(await left('click_event')).toEqual([]);
+  expect(await ctx.db.query(sql`SELECT audience FROM hot.delivery_counter`)).toEqual([{ audience: 5 }]);
+  expect(await ctx.db.query(sql`SELECT to_regclass('hot.delivery_2020_01') AS gone`)).toEqual([{ gone: null }]);
+  // What is used now, and the month before, is not touched.
+  expect(await dropPartitions(ctx, { ledgerMonths: 1, eventMonths: 1 })).toEqual([]);
+  await ctx.db.execute(sql`UPDATE campaign SET status = 'done'`);
+  expect(await dropPartitions(ctx, { ledgerMonths: 1, eventMonths: 0 })).toEqual(['delivery_2020_02']);
+});
+
+it('lets others write meanwhile, gives up on a month that somebody reads for long, and ends it the next time', async () => {
+  const reader = await ctx.database.pool.connect();
+  await reader.query('BEGIN');
+  await reader.query(`SELECT count(*) FROM hot.open_event WHERE at < '2020-02-01'`);
+  const dropping = dropPartitions(ctx, { ledgerMonths: 0, eventMonths: 1 });
+  await ctx.db.execute(
+    sql`INSERT INTO hot.open_event (at, customer_id, campaign_id, subscriber_id) VALUES (now(), 1, 1, 1)`,
+  );
+  // The reader has read all of them by way of the parent: none of this table goes, all of the others do.
+  expect((await dropping).filter((name) => name.startsWith('open_event'))).toEqual([]);
+  await reader.query('COMMIT');
+  reader.release();
+  expect(await dropPartitions(ctx, { ledgerMonths: 0, eventMonths: 1 })).toContain('open_event_2020_01');
+  expect(await left('open_event')).toEqual([]);
+  expect(await ctx.db.query(sql`SELECT 1 AS one FROM hot.open_event`)).toHaveLength(1);
+}, 60_000);
