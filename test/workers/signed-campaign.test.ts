@@ -1,0 +1,184 @@
+/** A campaign from a verified domain, end to end: signed, with the sender's own hosts, and served under them alone. */
+import http from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
+import PostalMime from 'postal-mime';
+import { afterAll, expect, test } from 'vitest';
+import { freePort } from '../../src/db/free-port.ts';
+import { sql } from '../../src/db/database.ts';
+import { startDnsServer } from '../support/dns-zone.ts';
+import { startRestApp, type RestAnswer } from '../support/rest-app.ts';
+
+const dns = await startDnsServer();
+const port = await freePort();
+const app = await startRestApp({
+  ...{ ROLES: 'web,worker', INBOX: 'on', INBOX_SMTP_PORT: '0', FROM_ADDRESSES: 'verified' },
+  ...{ PORT: String(port), BASE_URL: `http://mail.test:${port}`, DNS_SERVERS: dns.address },
+});
+afterAll(() => dns.close());
+dns.zone.set('A mail.test', ['127.0.0.1']);
+
+const DEADLINE_MS = 20_000;
+const tenant = await app.newTenant();
+const call = (method: string, path: string, body: object = {}, token = tenant.token) =>
+  app.rest(path, { method, body, token });
+const field = (answer: RestAnswer, name: string): unknown => Reflect.get(Object(answer.body), name);
+
+interface Shown {
+  readonly uid: string;
+  readonly status: string;
+  readonly records: readonly { readonly type: string; readonly name: string; readonly value: string }[];
+}
+
+async function newDomain(name: string, more: object = {}, token = tenant.token): Promise<Shown> {
+  const domain = field(await call('POST', '/sending_domains', { name, ...more }, token), 'sending_domain') as Shown;
+  for (const record of domain.records) dns.zone.set(`${record.type} ${record.name}`, [record.value]);
+  dns.zone.set(`A links.${name}`, ['127.0.0.1']);
+  return field(await call('POST', `/sending_domains/${domain.uid}/verify`, {}, token), 'sending_domain') as Shown;
+}
+
+async function newCampaign(from_email: string, options: object = {}): Promise<string> {
+  const contact = {
+    ...{ company: 'Acme', address_1: '1', city: 'Bath', state: 'BA', zip: '1', phone: '1', country_id: 1 },
+    email: 'owner@owner.example',
+  };
+  const list = await call('POST', '/lists', { name: 'L', from_email, from_name: 'N', default_subject: 'S', contact });
+  const list_uid = String(field(list, 'list_uid'));
+  await app.ctx.db.execute(sql`
+    INSERT INTO subscriber (customer_id, list_id, email, email_key, status, tags)
+    SELECT customer_id, id, ${`to-${list_uid}@person.example`}, ${`to-${list_uid}@person.example`}, 'subscribed', '{}' FROM mail_list WHERE uid = ${list_uid}`);
+  const html = '<p>Grüße <a href="https://shop.example/">look</a></p>';
+  const made = await call('POST', '/campaigns', {
+    ...{ name: 'C', type: 'regular', subject: 'Hello', from_email, from_name: 'N', reply_to: from_email },
+    ...{ html, list_uid, track_click: 1, track_open: 1, sign_dkim: 1, ...options },
+  });
+  expect(made.status, made.text).toBe(201);
+  return `${String(field(made, 'campaign_uid'))} to-${list_uid}@person.example`;
+}
+
+async function mailTo(address: string): Promise<Buffer> {
+  const deadline = performance.now() + DEADLINE_MS;
+  while (performance.now() < deadline) {
+    const [mail] = await app.ctx.db.query<{ raw: Buffer }>(
+      sql`SELECT raw FROM inbox.message WHERE ${address} = ANY (rcpt_to)`,
+    );
+    if (mail) return mail.raw;
+    await sleep(50);
+  }
+  throw new Error(`Nothing came to ${address}.`);
+}
+
+async function signers(raw: Buffer): Promise<string[]> {
+  const resolver = async (name: string) => {
+    const values = dns.zone.get(`TXT ${name}`);
+    if (!values || values === 'fail') throw Object.assign(new Error('nothing'), { code: 'ENOTFOUND' });
+    return values.map((value) => [value]);
+  };
+  const { results } = await dkimVerify(raw, { resolver });
+  return results.map(({ signingDomain, status }) => `${signingDomain} ${status.result}`);
+}
+
+/** Asks this server under another host's name. */
+function ask(host: string, path: string, method = 'GET'): Promise<{ status: number; body: string; location?: string }> {
+  return new Promise((resolve, reject) => {
+    const req = http.request({ host: '127.0.0.1', port, path, method, headers: { Host: host } }, async (res) => {
+      let body = '';
+      for await (const chunk of res) body += String(chunk);
+      resolve({
+        status: res.statusCode ?? 0,
+        body,
+        ...(res.headers.location ? { location: res.headers.location } : {}),
+      });
+    });
+    req.on('error', reject);
+    req.end();
+  });
+}
+
+const run = (uid: string) => call('POST', `/campaigns/${uid}/run`);
+
+test('signed by the sender, its links under its host, and nothing else served there', { timeout: 60_000 }, async () => {
+  expect((await newDomain('shop.example', { uses_ed25519: 1 })).status).toBe('verified');
+  const [uid = '', to = ''] = (await newCampaign('news@shop.example')).split(' ');
+  expect((await run(uid)).status).toBe(200);
+  const raw = await mailTo(to);
+  expect(await signers(raw)).toEqual(['shop.example pass', 'shop.example pass']);
+  const mail = await PostalMime.parse(raw);
+  const host = `http://links.shop.example:${port}`;
+  const unsubscribe = mail.headers.find(({ key }) => key === 'list-unsubscribe')?.value ?? '';
+  expect(unsubscribe.startsWith(`<${host}/u/`)).toBe(true);
+  const click = new RegExp(`${host}(/c/[\\w-]+)`).exec(mail.html ?? '')?.[1] ?? '';
+  expect(await ask(`links.shop.example:${port}`, click)).toMatchObject({
+    status: 302,
+    location: 'https://shop.example/',
+  });
+  expect(mail.html).not.toContain('mail.test');
+  for (const path of ['/', '/api/v1/me', '/graphql', '/docs', '/login/token/abc', '/inbox', '/signup/abc']) {
+    expect([path, (await ask(`links.shop.example:${port}`, path)).status]).toEqual([path, 404]);
+  }
+  expect((await ask(`mail.test:${port}`, '/api/v1')).status).toBe(200);
+  const page = await ask(`links.shop.example:${port}`, new URL(unsubscribe.slice(1, -1)).pathname);
+  expect(page).toMatchObject({ status: 200 });
+  expect(page.body).not.toContain('mail.test');
+});
+
+test('without the wish to be signed, or without a verified sender', { timeout: 60_000 }, async () => {
+  await newDomain('quiet.example');
+  const [uid = '', to = ''] = (await newCampaign('news@quiet.example', { sign_dkim: 0 })).split(' ');
+  expect((await run(uid)).status).toBe(200);
+  expect(await signers(await mailTo(to))).toEqual(['undefined none']);
+  const [stranger = ''] = (await newCampaign('me@stranger.example')).split(' ');
+  const refused = await run(stranger);
+  expect([refused.status, Object.keys(Object(field(refused, 'errors')))]).toEqual([422, ['from_email']]);
+});
+
+const graphql = async (query: string, variables: object, token = tenant.token) => {
+  const response = await fetch(`${app.baseUrl}/graphql`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
+    body: JSON.stringify({ query, variables }),
+  });
+  const body: unknown = await response.json();
+  return Object(Reflect.get(Object(body), 'data')) as Record<string, unknown>;
+};
+const VERIFY = `mutation ($email: String!) { verifyFromAddress(email: $email) { __typename ... on FromAddress { uid verifiedAt } } }`;
+const CHECK = `query ($email: String!) { senderCheck(email: $email) { ... on SenderCheck { signingDomain isSignatureAligned isReturnPathAligned problems } } }`;
+
+test(
+  'an address is verified by the link in a mail, by POST only; then the default domain signs',
+  { timeout: 60_000 },
+  async () => {
+    const house = await newDomain('house.example', { is_default: 1 }, app.adminToken);
+    expect(house.status).toBe('verified');
+    const email = 'me@gmail.example';
+    expect(await graphql(VERIFY, { email })).toMatchObject({ verifyFromAddress: { verifiedAt: null } });
+    expect(await graphql(VERIFY, { email })).toMatchObject({ verifyFromAddress: { __typename: 'RateLimitedError' } });
+    const mail = await PostalMime.parse(await mailTo(email));
+    expect(mail.from?.address).toBe('no-reply@mail.test');
+    const link = new URL(/http:\S+\/verify-address\/[\w.-]+/.exec(mail.text ?? '')?.[0] ?? '').pathname;
+    expect((await ask(`mail.test:${port}`, link)).body).toContain('Send mail from this address?');
+    expect((await ask(`mail.test:${port}`, `${link}x`, 'POST')).status).toBe(404);
+    const [uid = '', to = ''] = (await newCampaign(email)).split(' ');
+    expect((await run(uid)).status).toBe(422);
+    expect((await ask(`mail.test:${port}`, link, 'POST')).body).toContain('verified');
+    expect((await run(uid)).status).toBe(200);
+    expect(await signers(await mailTo(to))).toEqual(['house.example pass']);
+    const { senderCheck } = await graphql(CHECK, { email });
+    expect(senderCheck).toMatchObject({
+      signingDomain: 'house.example',
+      isSignatureAligned: false,
+      isReturnPathAligned: true,
+    });
+    expect(await graphql(CHECK, { email: 'a@shop.example' })).toMatchObject({
+      senderCheck: { signingDomain: 'shop.example', isSignatureAligned: true, problems: [] },
+    });
+  },
+);
+
+test('nobody sends in the name of a domain that another customer has proved', { timeout: 60_000 }, async () => {
+  const [uid = ''] = (await newCampaign('boss@house.example')).split(' ');
+  const refused = await run(uid);
+  expect(refused.text).toMatch(/belongs to another customer/);
+  const { senderCheck } = await graphql(CHECK, { email: 'boss@house.example' });
+  expect(senderCheck).toMatchObject({ signingDomain: null });
+});
