@@ -17,6 +17,13 @@ import { readForm } from './read-form.ts';
 /** What the page offers as reasons; nothing else is kept. */
 const REASONS = ['I get too many messages', 'They are not relevant to me', 'I never signed up', 'Another reason'];
 
+/** Whose links previews and tests carry. */
+const NOBODY = 0n;
+const TEST_PAGE: Page = {
+  title: 'This link works',
+  body: html`<p role="status">It is one of a test message and belongs to nobody: nobody was unsubscribed.</p>`,
+};
+
 /** `/u/<token>`. */
 export function unsubscribeMount(ctx: Context): InboundMount {
   const signer = linkSignerOf(ctx.installation);
@@ -26,6 +33,7 @@ export function unsubscribeMount(ctx: Context): InboundMount {
     async serve(request) {
       const recipient = signer.read('unsubscribe', request.token);
       if (!recipient) return sendUnknownLink(request.res);
+      if (recipient.subscriberId === NOBODY) return sendPage(request.res, 200, TEST_PAGE);
       if (request.method === 'POST') return unsubscribe(request, recipient);
       const person = await readRecipient(request.ctx, recipient);
       if (!person) return sendNotOnList(request.res);

@@ -21,7 +21,8 @@ export async function updateCampaign(ctx: Context, uid: string, input: UpdateCam
   const parsed = parseInput(updateCampaignInput, input);
   return inTransaction(ctx, async (tx) => {
     const campaign = await ownCampaign(tx, uid, { lock: true });
-    if (!isEditable(campaign) && !isRenaming(campaign, parsed)) throw wrongCampaignState('changed', campaign.status);
+    if (!isEditable(campaign) && !isChangeableLate(campaign, parsed))
+      throw wrongCampaignState('changed', campaign.status);
     const list = parsed.list_uid === undefined ? undefined : await ownList(tx, parsed.list_uid);
     const segmentId = await segmentToWrite(tx, {
       listId: list?.id ?? campaign.listId,
@@ -49,10 +50,15 @@ export async function updateCampaign(ctx: Context, uid: string, input: UpdateCam
   });
 }
 
-/** What a campaign is called here is no content: one that is done may get another name. */
-function isRenaming({ status }: Campaign, input: UpdateCampaignInput): boolean {
+/** What is no content may change later: the name of one that is done; how a paused one deals with trouble. */
+const CHANGEABLE_LATE: Partial<Record<CampaignStatus, readonly string[]>> = {
+  done: ['name'],
+  paused: ['skip_failed_messages', 'unknown_policy'],
+};
+
+function isChangeableLate({ status }: Campaign, input: UpdateCampaignInput): boolean {
   const given = Object.entries(input).filter(([, value]) => value !== undefined);
-  return status === 'done' && given.length === 1 && given[0]?.[0] === 'name';
+  return given.length > 0 && given.every(([name]) => CHANGEABLE_LATE[status]?.includes(name));
 }
 
 /** The status that follows from a change. */
