@@ -11,6 +11,7 @@ import type { Settings } from '../config/settings.ts';
 import { isDiskFull } from '../db/full-disk.ts';
 import { probeDisk } from '../db/probe-disk.ts';
 import type { Context } from '../domain/context.ts';
+import { watchProgress } from '../domain/campaigns/watch-progress.ts';
 import { holdOverdueCampaigns } from '../domain/installation/hold-overdue.ts';
 import type { Place } from '../domain/installation/place.ts';
 import { enterProcess, forgetOldProcesses, signOfLife, type ProcessState } from '../domain/installation/processes.ts';
@@ -42,6 +43,7 @@ interface VitalOptions {
 }
 
 const INTERVAL_MS = 3_000;
+const WATCH_INTERVAL_MS = 30_000;
 /** PostgreSQL stops itself when its log finds no room; two of its files are kept free, and as much for tables. */
 const FREE_BYTES_MIN = 64 * 1_024 * 1_024;
 export const HELD = 'installation held';
@@ -66,6 +68,7 @@ class Signs implements VitalSigns {
   #seenAt: Date | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
+  #watchedAt = performance.now();
 
   constructor(options: VitalOptions, isHeld: boolean) {
     this.#options = options;
@@ -95,6 +98,9 @@ class Signs implements VitalSigns {
     // Each on its own: with a full disk no sign of life is written, and that is when the rest matters.
     await this.#watchDisk().catch((error: unknown) => log.warn('disk.not_watched', { message: messageOf(error) }));
     await this.#sign().catch((error: unknown) => log.warn('installation.no_sign', { message: messageOf(error) }));
+    await this.#watchCampaigns().catch((error: unknown) =>
+      log.warn('campaigns.not_watched', { message: messageOf(error) }),
+    );
     if (!this.#isClosed) this.#timer = setTimeout(() => void this.#beat(), INTERVAL_MS).unref();
   }
 
@@ -123,6 +129,13 @@ class Signs implements VitalSigns {
     this.#isHeld = isHeld;
     if (isHeld) this.#worker?.pause(HELD);
     else this.#worker?.resume(HELD);
+  }
+
+  /** Every process: when all workers are dead nobody else would notice that campaigns stand still. */
+  async #watchCampaigns(): Promise<void> {
+    if (performance.now() - this.#watchedAt < WATCH_INTERVAL_MS) return;
+    this.#watchedAt = performance.now();
+    await watchProgress(this.#options.ctx);
   }
 
   async #watchDisk(): Promise<void> {

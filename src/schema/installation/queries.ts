@@ -1,4 +1,5 @@
 /** What an administrator sees of the installation itself. */
+import { stalledCampaigns } from '../../domain/campaigns/watch-progress.ts';
 import { livingProcesses, type SeenProcess } from '../../domain/installation/processes.ts';
 import { holdOf, type Hold } from '../../domain/installation/restore-guard.ts';
 import { builder } from '../builder.ts';
@@ -29,6 +30,12 @@ const HoldOfInstallation = builder.objectRef<Hold>('InstallationHold').implement
   }),
 });
 
+const StalledCampaign = builder.objectRef<{ uid: string; since: Date }>('StalledCampaign').implement({
+  description: 'A campaign that has something to send and does not get on; its `statusReason` says what is in the way.',
+  authScopes: forAdministrators,
+  fields: (t) => ({ uid: t.exposeString('uid'), since: t.expose('since', { type: 'DateTime' }) }),
+});
+
 export const Installation = builder.objectRef<object>('Installation').implement({
   description: 'The installation itself.',
   authScopes: forAdministrators,
@@ -38,6 +45,11 @@ export const Installation = builder.objectRef<object>('Installation').implement(
       nullable: true,
       description: 'Null: it works.',
       resolve: (_installation, _args, ctx) => holdOf(ctx.db),
+    }),
+    stalledCampaigns: t.field({
+      type: [StalledCampaign],
+      description: 'Of all customers, the longest first, at most 1,000.',
+      resolve: (_installation, _args, ctx) => stalledCampaigns(ctx.db),
     }),
     processes: t.field({
       type: [ProcessOfInstallation],

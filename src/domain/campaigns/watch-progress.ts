@@ -1,0 +1,125 @@
+/**
+ * Watches campaigns that are under way: one that has something to send and does not get on for three times as long as
+ * it usually takes to the next step is an alarm, in the log and in its `status_reason`. Every process watches, those
+ * that only serve too: when all workers are dead nobody else would notice.
+ */
+import { sql, type Queryable } from '../../db/database.ts';
+import { inTransaction, type Context } from '../context.ts';
+
+/** Nothing is expected sooner: servers wait, retries wait, workers are replaced. */
+const EXPECTED_SECONDS_MIN = 60;
+/** Beyond this, habits say nothing any more: a campaign at one message an hour is still alarming after a day. */
+const EXPECTED_SECONDS_MAX = 28_800;
+const PATIENCE = 3;
+/** An alarm that goes on is repeated for those who look at the latest lines only. */
+const REPEAT_SECONDS = 3_600;
+const REASON = 'No progress since ';
+
+interface Stall {
+  readonly customerId: bigint;
+  readonly campaignId: bigint;
+  readonly uid: string;
+  readonly plannedOn: string | null;
+  readonly since: Date;
+}
+
+/** Looks once, unless another process is looking. Answers the campaigns that have just become an alarm. */
+export async function watchProgress(ctx: Context): Promise<string[]> {
+  return inTransaction(ctx, async ({ db, log }) => {
+    const [lock] = await db.query<{ isMine: boolean }>(
+      sql`SELECT pg_try_advisory_xact_lock(hashtextextended('mailwright:watch', 0)) AS "isMine"`,
+    );
+    if (!lock?.isMine) return [];
+    await note(db);
+    const alarms: string[] = [];
+    for (const stall of await stalls(db)) {
+      const obstacle = await obstacleOf(db, stall);
+      if (obstacle === undefined) {
+        await excuse(db, stall);
+        continue;
+      }
+      await alarm(db, stall, obstacle);
+      log.error('campaign.stalled', { campaign: stall.uid, since: stall.since, obstacle });
+      alarms.push(stall.uid);
+    }
+    return alarms;
+  });
+}
+
+/** Campaigns that are stalled now, for administrators. */
+export function stalledCampaigns(db: Queryable): Promise<{ uid: string; since: Date }[]> {
+  return db.query<{ uid: string; since: Date }>(
+    sql`SELECT c.uid, w.changed_at AS since FROM hot.campaign_watch w
+          JOIN campaign c ON c.customer_id = w.customer_id AND c.id = w.campaign_id
+         WHERE w.alarmed_at IS NOT NULL ORDER BY w.changed_at LIMIT 1000`,
+  );
+}
+
+/** Writes down who got on, and forgets who is not under way. A campaign that waits for its plan or its hours is not. */
+async function note(db: Queryable): Promise<void> {
+  await db.execute(
+    sql`DELETE FROM hot.campaign_watch w WHERE NOT EXISTS (
+          SELECT 1 FROM campaign c WHERE c.customer_id = w.customer_id AND c.id = w.campaign_id
+             AND c.status IN ('queued', 'sending') AND c.waits_until IS NULL)`,
+  );
+  await db.execute(
+    sql`INSERT INTO hot.campaign_watch AS w (customer_id, campaign_id, audience, open, expected_seconds)
+        SELECT c.customer_id, c.id, coalesce(d.audience, 0), coalesce(d.open, 0), ${EXPECTED_SECONDS_MIN}
+          FROM campaign c LEFT JOIN hot.delivery_counter d ON d.customer_id = c.customer_id AND d.campaign_id = c.id
+         WHERE c.status IN ('queued', 'sending') AND c.waits_until IS NULL
+        ON CONFLICT (customer_id, campaign_id) DO UPDATE
+           SET audience = excluded.audience, open = excluded.open, changed_at = now(), alarmed_at = NULL,
+               expected_seconds = least(${EXPECTED_SECONDS_MAX}, greatest(${EXPECTED_SECONDS_MIN},
+                 (w.expected_seconds + extract(epoch FROM now() - w.changed_at)) / 2))
+         WHERE (w.audience, w.open) IS DISTINCT FROM (excluded.audience, excluded.open)`,
+  );
+  await db.execute(
+    sql`UPDATE campaign c SET status_reason = NULL WHERE c.status IN ('queued', 'sending') AND starts_with(c.status_reason, ${REASON})
+           AND NOT EXISTS (SELECT 1 FROM hot.campaign_watch w WHERE w.customer_id = c.customer_id AND w.campaign_id = c.id AND w.alarmed_at IS NOT NULL)`,
+  );
+}
+
+function stalls(db: Queryable): Promise<Stall[]> {
+  return db.query<Stall & Record<string, unknown>>(
+    sql`SELECT w.customer_id AS "customerId", w.campaign_id AS "campaignId", c.uid, c.planned_on::text AS "plannedOn", w.changed_at AS since
+          FROM hot.campaign_watch w JOIN campaign c ON c.customer_id = w.customer_id AND c.id = w.campaign_id
+         WHERE w.changed_at < now() - make_interval(secs => ${PATIENCE} * w.expected_seconds)
+           AND (w.alarmed_at IS NULL OR w.alarmed_at < now() - make_interval(secs => ${REPEAT_SECONDS}))`,
+  );
+}
+
+/** What is in the way of one who is due, in words; undefined: nobody is due, and then there is nothing to wait for. */
+async function obstacleOf(db: Queryable, { customerId, campaignId, plannedOn }: Stall): Promise<string | undefined> {
+  if (plannedOn === null) return 'its audience is not planned';
+  const [row] = await db.query<{ due: { reason: string | null; reply: string | null } | null; rows: boolean }>(
+    sql`SELECT (SELECT json_build_object('reason', reason, 'reply', left(reply, 200)) FROM hot.delivery
+                 WHERE planned_on = ${plannedOn}::date AND customer_id = ${customerId} AND campaign_id = ${campaignId}
+                   AND ((state = 'queued' AND (not_before IS NULL OR not_before <= now()))
+                     OR (state IN ('leased', 'sending') AND lease_expires_at < now())) LIMIT 1) AS due,
+               EXISTS (SELECT 1 FROM hot.delivery WHERE planned_on = ${plannedOn}::date AND customer_id = ${customerId}
+                          AND campaign_id = ${campaignId}) AS rows`,
+  );
+  if (!row?.rows) return 'its audience is not planned';
+  if (!row.due) return undefined;
+  const { reason, reply } = row.due;
+  return [reason ?? 'nobody takes it up', reply].filter(Boolean).join(': ');
+}
+
+/** Retries and hours that are still to come: looked at again after as long. */
+async function excuse(db: Queryable, { customerId, campaignId }: Stall): Promise<void> {
+  await db.execute(
+    sql`UPDATE hot.campaign_watch SET changed_at = now(), alarmed_at = NULL WHERE customer_id = ${customerId} AND campaign_id = ${campaignId}`,
+  );
+}
+
+async function alarm(db: Queryable, { customerId, campaignId, since }: Stall, obstacle: string): Promise<void> {
+  await db.execute(
+    sql`UPDATE hot.campaign_watch SET alarmed_at = now() WHERE customer_id = ${customerId} AND campaign_id = ${campaignId}`,
+  );
+  const reason = `${REASON}${since.toISOString().slice(0, 19).replace('T', ' ')} UTC: ${obstacle}.`;
+  await db.execute(
+    sql`UPDATE campaign SET status_reason = ${reason}
+         WHERE customer_id = ${customerId} AND id = ${campaignId} AND status IN ('queued', 'sending')
+           AND (status_reason IS NULL OR starts_with(status_reason, ${REASON}))`,
+  );
+}

@@ -1,0 +1,76 @@
+/** Campaigns that stand still are an alarm (HARD-CASES H13); slow ones, waiting ones and those that get on are not. */
+import { beforeAll, expect, it } from 'vitest';
+import { sql } from '../../../src/db/database.ts';
+import { stalledCampaigns, watchProgress } from '../../../src/domain/campaigns/watch-progress.ts';
+import { createLog } from '../../../src/lib/log.ts';
+import { campaignWorld, type CampaignWorld } from '../../support/campaign-world.ts';
+import { createTestContext } from '../../support/test-context.ts';
+
+const logged: string[] = [];
+const log = createLog({ level: 'info', format: 'json', write: (line) => void logged.push(line) });
+const ctx = await createTestContext({ log });
+let world: CampaignWorld;
+
+beforeAll(async () => {
+  world = await campaignWorld(ctx, { recipients: 4, smtpPort: 1 });
+  await ctx.db.query(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
+  await ctx.db.execute(
+    sql`UPDATE campaign SET status = 'sending', planned_on = current_date, planned_at = now() WHERE id = ${world.campaignId}`,
+  );
+  await ctx.db.execute(sql`
+    INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, reason, reply)
+    SELECT current_date, customer_id, ${world.campaignId}, id, email, 'server unavailable', 'connection refused' FROM subscriber`);
+  await ctx.db.execute(sql`
+    INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open) SELECT customer_id, id, 4, 4 FROM campaign`);
+  await watchProgress(ctx);
+});
+
+/** As if everything had been so for this long. */
+const pass = (seconds: number) =>
+  ctx.db.execute(
+    sql`UPDATE hot.campaign_watch SET changed_at = changed_at - make_interval(secs => ${seconds}), alarmed_at = alarmed_at - make_interval(secs => ${seconds})`,
+  );
+const getOn = () => ctx.db.execute(sql`UPDATE hot.delivery_counter SET open = open - 1, sent = sent + 1`);
+const reason = async () => {
+  const [row] = await ctx.db.query<{ reason: string | null }>(sql`SELECT status_reason AS reason FROM campaign`);
+  return row?.reason ?? null;
+};
+
+it('alarms once, says what is in the way, repeats it hourly, and takes it back', async () => {
+  await pass(170);
+  expect(await watchProgress(ctx)).toEqual([]);
+  await pass(20);
+  expect(await watchProgress(ctx)).toEqual([world.campaignUid]);
+  expect(await reason()).toMatch(/^No progress since .* UTC: server unavailable: connection refused\.$/);
+  expect(await stalledCampaigns(ctx.db)).toMatchObject([{ uid: world.campaignUid }]);
+  expect(logged.filter((line) => line.includes('campaign.stalled'))).toHaveLength(1);
+  expect(await watchProgress(ctx)).toEqual([]);
+  await pass(3_700);
+  expect(await watchProgress(ctx)).toEqual([world.campaignUid]);
+  await getOn();
+  await watchProgress(ctx);
+  expect([await reason(), await stalledCampaigns(ctx.db)]).toEqual([null, []]);
+});
+
+it('learns how slow a campaign is', async () => {
+  for (let step = 0; step < 6; step += 1) {
+    await pass(600);
+    await ctx.db.execute(sql`UPDATE hot.delivery_counter SET audience = audience + 1, open = open + 1`);
+    await watchProgress(ctx);
+  }
+  await pass(900);
+  expect(await watchProgress(ctx)).toEqual([]);
+  await pass(6_000);
+  expect(await watchProgress(ctx)).toEqual([world.campaignUid]);
+});
+
+it.each([
+  ['waits for retries', sql`UPDATE hot.delivery SET not_before = now() + interval '1 hour'`],
+  ['waits for its plan', sql`UPDATE campaign SET waits_until = now() + interval '1 hour'`],
+  ['is paused', sql`UPDATE campaign SET status = 'paused', waits_until = NULL`],
+])('leaves one alone that %s', async (_name, change) => {
+  await ctx.db.execute(change);
+  await pass(100_000);
+  expect(await watchProgress(ctx)).toEqual([]);
+  expect(await stalledCampaigns(ctx.db)).toEqual([]);
+});
