@@ -2,6 +2,7 @@
 import { sql } from '../../../db/database.ts';
 import type { Context, Installation } from '../../context.ts';
 import { fieldsOfList } from '../list-field-store.ts';
+import { readKnownMembers, type KnownMembers } from './known-members.ts';
 import type { ListImport } from './list-import.ts';
 import type { RowFrame } from './packed-people.ts';
 import { createPersonReader, type PersonReader } from './person.ts';
@@ -19,10 +20,12 @@ export interface ImportRun {
   /** What every row of a new person begins with. */
   readonly frame: RowFrame;
   /**
-   * Present while everybody on the list came from this run: an address that is not among the seen is new and need not
+   * Present while everybody on the list came from this run, or is among `members`: an address that is not among the seen is new and need not
    * be looked up. Should somebody be added by another way, the database refuses the batch and it is done again.
    */
   seen: SeenAddresses | undefined;
+  /** Who was on the list before; absent where everybody is looked up, and where there was nobody. */
+  members: KnownMembers | undefined;
   /** Tags that the list knows already. */
   readonly rememberedTags: Set<string>;
   /** The plan's limit of people is close: every batch asks how many more fit before it writes. */
@@ -45,6 +48,7 @@ export async function beginRun(ctx: Context, found: ListImport): Promise<ImportR
   const [somebody] = await ctx.db.query(
     sql`SELECT 1 FROM subscriber WHERE customer_id = ${list.customerId} AND list_id = ${list.id} LIMIT 1`,
   );
+  const members = somebody && (await readKnownMembers(ctx.db, found, reader));
   const done = await ctx.db.query<{ start: bigint; end: bigint }>(sql`
     SELECT lower(r) AS start, upper(r) AS end FROM mail_list_import i, unnest(i.done) r
      WHERE customer_id = ${found.customerId} AND id = ${found.id} ORDER BY 1`);
@@ -53,7 +57,8 @@ export async function beginRun(ctx: Context, found: ListImport): Promise<ImportR
     ...{ found, list, source, reader, installation: ctx.installation },
     done: done.map(({ start, end }) => ({ start: Number(start), end: Number(end) })),
     frame: { prefix: `${list.customerId}\t${list.id}\t${source}\t`, commonTags: reader.commonTags },
-    seen: somebody ? undefined : new SeenAddresses(),
+    seen: somebody && !members ? undefined : new SeenAddresses(),
+    members,
     rememberedTags: new Set(),
     asksForRoom: false,
     toldAt: 0,

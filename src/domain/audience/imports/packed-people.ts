@@ -2,6 +2,7 @@
  * The people of a batch as the database wants them: rows of COPY text in one stretch of bytes, found by address. A
  * million people make no million objects; whoever must be looked at closely is unpacked.
  */
+import { hashBytes } from '../../../lib/hash-bytes.ts';
 import { copyText, copyTextArray } from './copy-text.ts';
 import { IMPORTED_STATUSES, type Person } from './person.ts';
 
@@ -139,6 +140,13 @@ export class PackedPeople {
 
   hash(row: number): number {
     return this.#hashes[row] ?? 0;
+  }
+
+  /** What the row says in four words: a hash of the address, and one of its values. */
+  digest(row: number, into: Uint32Array): void {
+    const spanOf = (start: number, stop: number) => ({ start: this.#part(row, start), stop: this.#part(row, stop) });
+    hashBytes(this.bytes, spanOf(KEY_START, KEY_STOP), { into, at: 0 });
+    hashBytes(this.bytes, spanOf(FIELDS_START, FIELDS_STOP), { into, at: 2 });
   }
 
   /** What the file says of the person's status; undefined when nothing. */

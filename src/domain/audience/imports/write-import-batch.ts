@@ -42,6 +42,7 @@ export async function writeImportBatch(ctx: Context, run: ImportRun, batch: Impo
       if (!isCollision(error) || attempt >= TRIES_MAX) throw error;
       // From now on everybody is looked up.
       run.seen = undefined;
+      run.members = undefined;
     }
   }
 }
@@ -54,7 +55,7 @@ class ImportOver extends Error {}
  * written at the same time; they have nobody in common.
  */
 async function write(tx: Transaction, run: ImportRun, batch: ImportBatch): Promise<void> {
-  const { found, seen } = run;
+  const { found } = run;
   const { people } = batch;
   const { hasSuppressions, hasErased } = await openBatch(tx, run);
   const suppressed: Barred = new Map([
@@ -62,15 +63,15 @@ async function write(tx: Transaction, run: ImportRun, batch: ImportBatch): Promi
     // Last: of somebody who is erased, nothing is kept, whatever else is known.
     ...(hasErased ? await findErased(tx, run, people) : []),
   ]);
-  const unsure = [...people.rows()].filter((row) => !suppressed.has(row) && (!seen || seen.mayHave(people.hash(row))));
+  const { same, unsure } = sortOut(run, people, suppressed);
   const known = await findKnownPeople(tx, run, { people, rows: unsure });
   const updated = await updateKnownPeople(tx, run, { people, changed: known.changed });
-  const isKnown = (row: number) => suppressed.has(row) || known.rows.has(row);
+  const isKnown = (row: number) => suppressed.has(row) || same.has(row) || known.rows.has(row);
   // The other batch that is being written may change its mind meanwhile, for all of the run; this one does not.
   const { asksForRoom } = run;
   const newRows = () => [...people.rows()].filter((row) => !isKnown(row));
   const surplus = await surplusOf(tx, run, { asksForRoom, newRows });
-  const added = people.count - suppressed.size - known.rows.size - surplus.rows.size;
+  const added = people.count - suppressed.size - same.size - known.rows.size - surplus.rows.size;
   const isOld = (row: number) => isKnown(row) || surplus.rows.has(row);
   if (added > 0) {
     await tx.copy(COPY_PEOPLE, people.copyPieces(isOld));
@@ -84,10 +85,27 @@ async function write(tx: Transaction, run: ImportRun, batch: ImportBatch): Promi
   await moveOn(tx, run, batch, {
     added,
     updated: updated + batch.repeatsChanged,
-    unchanged: known.rows.size - updated + batch.repeatsSame,
+    unchanged: same.size + known.rows.size - updated + batch.repeatsSame,
     rejected: rejections.length,
   });
   await tell(tx, run);
+}
+
+/** Who is known to be on the list already, just as the file says, and who has to be looked up; the others are new. */
+function sortOut(
+  { seen, members }: ImportRun,
+  people: PackedPeople,
+  suppressed: Barred,
+): { same: ReadonlySet<number>; unsure: readonly number[] } {
+  const same = new Set<number>();
+  const unsure: number[] = [];
+  for (const row of people.rows()) {
+    if (suppressed.has(row)) continue;
+    const compared = members?.compare(people, row) ?? 'absent';
+    if (compared === 'same') same.add(row);
+    else if (compared === 'other' || !seen || seen.mayHave(people.hash(row))) unsure.push(row);
+  }
+  return { same, unsure };
 }
 
 /** Sees to it that nobody deletes the list meanwhile. Losing the last moments to a power cut is no harm: they are done again. */

@@ -1,0 +1,116 @@
+/** A file that comes again: nobody is asked for who is as it says, and nobody is taken for the same who is not. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { addListField } from '../../../../src/domain/audience/add-list-field.ts';
+import type { MailList } from '../../../../src/domain/audience/list.ts';
+import { sql } from '../../../../src/db/database.ts';
+import type { Context } from '../../../../src/domain/context.ts';
+import { countStatements } from '../../../support/count-statements.ts';
+import { importFile, peopleOf } from '../../../support/import-file.ts';
+import { createTenant, newList } from '../../../support/tenant.ts';
+import { createTestContext } from '../../../support/test-context.ts';
+
+const root = await createTestContext();
+const tenant = await createTenant(root);
+const ctx: Context = {
+  ...tenant,
+  installation: { ...tenant.installation, limits: { ...tenant.installation.limits, importBatchSize: 20 } },
+};
+const LOOK_UP = /CROSS JOIN LATERAL/;
+
+async function cityList(): Promise<MailList> {
+  const list = await newList(ctx);
+  await addListField(ctx, list.uid, { type: 'text', label: 'City', tag: 'CITY' });
+  return list;
+}
+
+const HEAD = 'email,first name,last name,city\n';
+const lines = (count: number, of: (n: number) => string) =>
+  HEAD + Array.from({ length: count }, (_, n) => of(n)).join('\n');
+const usual = (n: number) => `p${n}@example.org,Ünal ${n},${n % 3 ? `Family ${n}` : ''},"Town, ${n % 7}"`;
+
+test('nobody is looked up, and no row is written, when nothing is new', async () => {
+  const list = await cityList();
+  expect(await importFile(ctx, list, lines(200, usual))).toMatchObject({ added: 200 });
+  const before = await ctx.db.query(sql`SELECT id, xmin::text FROM subscriber WHERE list_id = ${list.id} ORDER BY id`);
+  const { result, statements } = await countStatements(() => importFile(ctx, list, lines(200, usual)));
+  expect(result).toMatchObject({ added: 0, updated: 0, unchanged: 200, processed: 200 });
+  expect(statements.filter((text) => LOOK_UP.test(text))).toEqual([]);
+  expect(await ctx.db.query(sql`SELECT id, xmin::text FROM subscriber WHERE list_id = ${list.id} ORDER BY id`)).toEqual(
+    before,
+  );
+});
+
+test('what differs is found: new people, other values, a value that says less, people who are gone', async () => {
+  const list = await cityList();
+  await importFile(ctx, list, lines(100, usual));
+  await ctx.db.execute(sql`DELETE FROM subscriber WHERE list_id = ${list.id} AND email = 'p5@example.org'`);
+  const changed = (n: number) =>
+    n === 7 ? 'p7@example.org,Other,Family 7,"Town, 0"' : n === 8 ? 'p8@example.org,,,' : usual(n);
+  expect(await importFile(ctx, list, lines(110, changed))).toMatchObject({
+    ...{ added: 11, updated: 1, unchanged: 98, processed: 110 },
+  });
+  const people = await peopleOf(ctx, list);
+  expect(people.get('p7@example.org')?.fields).toMatchObject({ FIRST_NAME: 'Other' });
+  expect(people.get('p8@example.org')?.fields).toEqual({
+    FIRST_NAME: 'Ünal 8',
+    LAST_NAME: 'Family 8',
+    CITY: 'Town, 1',
+  });
+  expect(people.size).toBe(110);
+});
+
+test('somebody who comes twice, changed and changed back, is as the last line says', async () => {
+  const list = await cityList();
+  await importFile(ctx, list, lines(100, usual));
+  const file = `${HEAD}p3@example.org,Changed,,\n${lines(100, usual).slice(HEAD.length)}`;
+  const filler = Array.from({ length: 60 }, (_, n) => `new${n}@example.org,,,`).join('\n');
+  await importFile(ctx, list, `${HEAD}p3@example.org,Changed,,\n${filler}\n${usual(3)}\n`);
+  expect((await peopleOf(ctx, list)).get('p3@example.org')?.fields).toMatchObject({ FIRST_NAME: 'Ünal 3' });
+  await importFile(ctx, list, file);
+  expect((await peopleOf(ctx, list)).get('p3@example.org')?.fields).toMatchObject({ FIRST_NAME: 'Ünal 3' });
+});
+
+test('whatever values are stored, the file is what the person has afterwards', async () => {
+  const list = await cityList();
+  const piece = fc.constantFrom('x', '"', '\\', '\\\\', ',"CITY":"', '","CITY":"y', 'ü', '{', '}', '\u0001', '');
+  const value = fc.array(piece, { maxLength: 4 }).map((parts) => parts.join(''));
+  const person = fc.record({ first: value, last: value, city: value });
+  const cell = (text: string) => `"${text.replaceAll('"', '""')}"`;
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.tuple(person, person), { minLength: 20, maxLength: 60 }), async (pairs) => {
+      await ctx.db.execute(sql`DELETE FROM subscriber WHERE list_id = ${list.id}`);
+      const file = (at: 0 | 1) =>
+        HEAD +
+        pairs
+          .map((pair, n) => `q${n}@example.org,${cell(pair[at].first)},${cell(pair[at].last)},${cell(pair[at].city)}`)
+          .join('\n');
+      await importFile(ctx, list, file(0));
+      const before = await peopleOf(ctx, list);
+      await importFile(ctx, list, file(1));
+      const after = await peopleOf(ctx, list);
+      // What an import into an empty list makes of the second file, over what was there.
+      await ctx.db.execute(sql`DELETE FROM subscriber WHERE list_id = ${list.id}`);
+      await importFile(ctx, list, file(1));
+      const fresh = await peopleOf(ctx, list);
+      for (const [email, { fields }] of after)
+        expect(fields).toEqual({ ...before.get(email)?.fields, ...fresh.get(email)?.fields });
+    }),
+    { numRuns: 6, seed: 11 },
+  );
+});
+
+test('a file with statuses or tags, or a small one, is looked up as ever', async () => {
+  const list = await cityList();
+  await importFile(ctx, list, lines(400, usual));
+  const again = async (file: string, options = {}) => {
+    const { result, statements } = await countStatements(() => importFile(ctx, list, file, options));
+    return { result, lookUps: statements.filter((text) => LOOK_UP.test(text)).length };
+  };
+  expect((await again(lines(10, usual))).lookUps).toBe(1);
+  const tagged = await again(lines(400, usual), { tag: 'vip' });
+  expect([tagged.lookUps, tagged.result.updated]).toEqual([20, 400]);
+  const statuses = `email,status\n${Array.from({ length: 400 }, (_, n) => `p${n}@example.org,unsubscribed`).join('\n')}`;
+  const left = await again(statuses);
+  expect(left.result.updated).toBe(400);
+});
