@@ -15,6 +15,7 @@ const NETWORK =
 const ALLOWED: Readonly<Record<string, string>> = {
   'src/lib/outbound-request.ts': 'the one way out',
   'src/lib/public-address.ts': 'the guard itself: it resolves names',
+  'src/lib/dns-records.ts': 'asks name servers that the operator chose, and connects to nobody',
   'src/http/http-server.ts': 'listens',
   'src/http/client-address.ts': 'compares addresses',
   'src/domain/tracking/machine-visitor.ts': 'compares addresses',

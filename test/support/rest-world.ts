@@ -4,11 +4,14 @@
  */
 import { randomBytes } from 'node:crypto';
 import { join, raw, sql } from '../../src/db/database.ts';
+import { sealPassword } from '../../src/domain/bounces/bounce-handler-store.ts';
 import { newUid, subscriberUid } from '../../src/lib/ids.ts';
 import type { Row } from '../../src/rest-facade/row.ts';
 import type { RowParameter } from '../../src/rest-facade/row-parameters.ts';
 import type { RestAnswer, RestApp, RestTenant } from './rest-app.ts';
+import { insertDomain } from './insert-domain.ts';
 import { insertMoney } from './insert-money.ts';
+import { LOGIN, startMailboxServers, type MailboxServers } from './mailbox-servers.ts';
 import { sentMessage } from './sent-message.ts';
 
 export interface World extends RestTenant {
@@ -19,7 +22,6 @@ export interface World extends RestTenant {
   readonly subscriberEmail: string;
   readonly campaignUid: string;
   readonly serverUid: string;
-  /** A sending domain that is not proved yet. */
   readonly domainUid: string;
   readonly importUid: string;
   readonly segmentUid: string;
@@ -41,8 +43,36 @@ export interface World extends RestTenant {
   readonly paymentUid: string;
   /** Of a message that was handed over. */
   readonly messageId: string;
+  readonly bounceHandlerUid: string;
+  /** A working mailbox. */
+  readonly mailbox: Readonly<Record<string, unknown>>;
   /** A working SMTP server's settings. */
   readonly smtp: Readonly<Record<string, unknown>>;
+}
+
+let mailboxes: Promise<MailboxServers> | undefined;
+
+/** A mailbox that opens; one for all worlds of a process. */
+async function insertBounceHandler(
+  app: RestApp,
+  customerId: bigint,
+): Promise<Pick<World, 'bounceHandlerUid' | 'mailbox'>> {
+  mailboxes ??= startMailboxServers();
+  const { imapPort: port } = await mailboxes;
+  const uid = newUid();
+  const password = sealPassword(app.ctx.installation.secret, uid, LOGIN.password);
+  await app.ctx.db.execute(sql`
+    INSERT INTO bounce_handler (customer_id, uid, name, protocol, host, port, encryption, username, sealed_password)
+    VALUES (${customerId}, ${uid}, 'Bounces', 'imap', '127.0.0.1', ${port}, 'none', ${LOGIN.username}, ${password})`);
+  const mailbox = {
+    protocol: 'imap',
+    host: '127.0.0.1',
+    port,
+    encryption: 'none',
+    username: LOGIN.username,
+    folder: 'INBOX',
+  };
+  return { bounceHandlerUid: uid, mailbox };
 }
 
 /** A tenant with one of everything. */
@@ -117,6 +147,7 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
   return {
     ...tenant,
     ...(await insertMoney(db, owner)),
+    ...(await insertBounceHandler(app, owner)),
     messageId,
     suppressedEmail,
     erasureUid,
@@ -137,19 +168,6 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
   };
 }
 
-/** With a key that signed once and one address, so that every table of the noun has a row. */
-async function insertDomain({ ctx: { db } }: RestApp, owner: bigint, uid: string): Promise<void> {
-  await db.execute(sql`
-    WITH d AS (INSERT INTO sending_domain (customer_id, uid, name, token, return_path_host, tracking_host)
-               VALUES (${owner}, ${uid}, ${`${uid}.example`}, ${newUid()}, ${`bounces.${uid}.example`}, ${`links.${uid}.example`})
-               RETURNING customer_id, id)
-    INSERT INTO dkim_key (customer_id, domain_id, selector, algorithm, public_key, status)
-    SELECT customer_id, id, 'mw1', 'rsa-sha256', 'AAAA', 'active' FROM d`);
-  await db.execute(
-    sql`INSERT INTO from_address (customer_id, uid, email, email_key) VALUES (${owner}, ${newUid()}, ${`${uid}@sender.example`}, ${`${uid}@sender.example`})`,
-  );
-}
-
 /** Fills the path's parameters with what this world owns. Fails for a noun that it does not know. */
 export function pathIn(world: World, path: string): string {
   return path.replace(
@@ -165,6 +183,7 @@ function slot(world: World, before: string, name: string): string {
     email: world.subscriberEmail,
     campaigns: world.campaignUid,
     sending_servers: world.serverUid,
+    bounce_handlers: world.bounceHandlerUid,
     sending_domains: world.domainUid,
     imports: world.importUid,
     segments: world.segmentUid,
@@ -247,6 +266,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     list_uid: world.listUid,
     segment_uid: world.segmentUid,
     file_uid: world.pictureUid,
+    inline: 0,
     subscriber: world.subscriberUid,
     emails: [`${newUid()}@person.example`],
     rule: { email: { contains: 'person' } },
@@ -255,9 +275,20 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     'contact[url]': 'https://sender.example/',
     tag: path.includes('add-field') ? `TAG_${newUid()}` : 'vip,new',
     settings: world.smtp,
+    ...(path.startsWith('/bounce_handlers') ? world.mailbox : {}),
+    soft_bounce_limit: 3,
+    soft_bounce_days: 14,
     quota_value: 1000,
     quota_unit: 'hour',
-    status: /sending_servers|plans/.test(path) ? 'active' : 'subscribed',
+    domain_limits: { 'gmail.com': 2000, '*': 10_000 },
+    warm_up: { kind: 'linear', start: 50, step: 50, goal: 5_000 },
+    sending_servers: [{ uid: world.serverUid, weight: 2 }],
+    quiet_hours: { from: '21:00', to: '08:00', timezone: 'Europe/Vienna' },
+    'quiet_hours[from]': '21:00',
+    'quiet_hours[to]': '08:00',
+    'quiet_hours[timezone]': 'Europe/Vienna',
+    local_time: '09:00',
+    status: /sending_servers|bounce_handlers|plans/.test(path) ? 'active' : 'subscribed',
     page: 1,
     per_page: 10,
     open: 'yes',
@@ -333,6 +364,7 @@ function flat(values: RowRequest['values']): [string, string][] {
 
 /** Written by reading: the time of a token's last use, failed logins. */
 const RESTLESS = new Set([
+  'hot.process',
   'hot.rate_bucket',
   'public.api_token',
   'public.login_failure',
