@@ -119,6 +119,7 @@ const sendingServers = section(
   ['POST', '/sending_servers', 'token', 201, action('sending_server_uid', 'sending_server')],
   ['GET', '/sending_servers/:uid', 'token', 200, object('sending_server')],
   ['PATCH', '/sending_servers/:uid', 'token', 200, action('sending_server_uid', 'sending_server')],
+  ['POST', '/sending_servers/:uid/reset_health', 'token', 200, action('sending_server_uid', 'sending_server')],
   ['DELETE', '/sending_servers/:uid', 'token', 200, action('sending_server_uid')],
 );
 
@@ -231,6 +232,18 @@ export const extensions: readonly ContractLine[] = [
     ['DELETE', '/files/:uid', 'token', 200, action('file_uid')],
   ),
   ...section(
+    'messages of campaigns',
+    ['GET', '/campaigns/:uid/attachments', 'token', 200, object('attachments')],
+    ['POST', '/campaigns/:uid/attachments', 'token', 201, action('campaign_uid', 'attachment_uid', 'attachment')],
+    ['DELETE', '/campaigns/:uid/attachments/:attachment_uid', 'token', 200, action('campaign_uid')],
+    ['GET', '/campaigns/:uid/preview', 'token', 200, object('preview')],
+    ['POST', '/campaigns/:uid/test', 'token', 201, action('campaign_uid', 'tests')],
+    ['GET', '/campaigns/:uid/tests', 'token', 200, object('tests')],
+    ['POST', '/campaigns/:uid/dry-run', 'token', 201, action('campaign_uid', 'dry_run')],
+    ['GET', '/campaigns/:uid/dry-run', 'token', 200, object('dry_run')],
+    ['DELETE', '/campaigns/:uid/dry-run', 'token', 200, action('campaign_uid', 'dry_run')],
+  ),
+  ...section(
     'mails of a list',
     ['GET', '/lists/:uid/templates', 'token', 200, object('templates')],
     ['PATCH', '/lists/:uid/templates/:kind', 'token', 200, action('template')],
@@ -265,6 +278,17 @@ export const extensions: readonly ContractLine[] = [
     ['DELETE', '/segments/:uid', 'token', 200, action('segment_uid')],
     ['GET', '/segments/:uid/count', 'token', 200, object('segment_uid', 'count', 'counted_at')],
     ['GET', '/segments/:uid/subscribers', 'token', 200, index],
+  ),
+  ...section(
+    'bounces',
+    ['GET', '/bounce_handlers', 'token', 200, index],
+    ['POST', '/bounce_handlers', 'token', 201, action('bounce_handler_uid', 'bounce_handler')],
+    ['GET', '/bounce_handlers/:uid', 'token', 200, object('bounce_handler')],
+    ['PATCH', '/bounce_handlers/:uid', 'token', 200, action('bounce_handler_uid', 'bounce_handler')],
+    ['DELETE', '/bounce_handlers/:uid', 'token', 200, action('bounce_handler_uid')],
+    ['POST', '/bounce_handlers/:uid/test', 'token', 200, action('bounce_handler_uid', 'message_count')],
+    ['GET', '/bounce_policy', 'token', 200, object('bounce_policy')],
+    ['PATCH', '/bounce_policy', 'token', 200, action('bounce_policy')],
   ),
   ...section(
     'money',

@@ -25,7 +25,12 @@ import {
 const TABLE_OF_STATUSES = new Set([200, 201, 401, 403, 404, 413, 415, 422, 429, 503]);
 const MILLION = 'x'.repeat(1_000_000);
 /** Rows that take a thing in a certain state only. */
-const NEEDS_STATE = new Set(['/campaigns/:uid/pause', '/campaigns/:uid/resume', '/payments/:uid/approve']);
+const NEEDS_STATE = new Set([
+  '/campaigns/:uid/pause',
+  '/campaigns/:uid/resume',
+  '/campaigns/:uid/dry-run',
+  '/payments/:uid/approve',
+]);
 /** What belongs to the house and is shown to everybody. */
 const NOBODYS = new Set(['/plans/:uid']);
 

@@ -39,14 +39,17 @@ export const campaignMessageRows = [
       'after encoding, and no kinds that mailbox providers refuse. One of the same name is replaced.',
     answers: answersCreated(attachedShape),
     takesFile: true,
-    operations: [...UPLOAD_OPERATIONS, 'AddCampaignAttachment'],
+    operations: [...UPLOAD_OPERATIONS, 'CampaignAttachments', 'AddCampaignAttachment'],
     run: async (call) => {
       const { input } = call;
       const [given, name, inline] = [input.text('file_uid'), input.text('name'), input.flag('inline')];
       input.check();
-      const file = call.upload ? await uploadIncoming(call, undefined) : undefined;
+      const uid = input.param('uid');
+      // A file is taken in for a campaign that is there, and only where none is named.
+      await call.execute('CampaignAttachments', { uid });
+      const file = call.upload && !given ? await uploadIncoming(call, undefined) : undefined;
       // What is missing is sent as the empty text: the verb then says that it is required.
-      const fields = { uid: input.param('uid'), fileUid: file?.uid ?? given ?? '', name, inline };
+      const fields = { uid, fileUid: file?.uid ?? given ?? '', name, inline };
       const { addCampaignAttachment: campaign } = await call
         .execute('AddCampaignAttachment', { input: fields })
         .catch(async (error: unknown) => {

@@ -36,6 +36,14 @@ export function presentCampaign(campaign: RestCampaignFragment) {
     sign_dkim: campaign.signDkim,
     skip_failed_messages: campaign.skipFailedMessages,
     embed_images: campaign.embedImages,
+    sending_servers: campaign.sendingServers.map(({ uid, weight }) => ({ uid, weight })),
+    quiet_hours: campaign.quietHours && {
+      from: campaign.quietHours.from,
+      to: campaign.quietHours.to,
+      timezone: campaign.quietHours.timezone,
+    },
+    deliver_in_subscriber_timezone: campaign.deliverInSubscriberTimezone,
+    local_time: campaign.localTime,
     status_reason: campaign.statusReason,
     waits_until: restTime(campaign.waitsUntil),
   };

@@ -4,6 +4,7 @@ import { created, done, ok, page, type Answer } from '../answer.ts';
 import { pageArguments } from '../dialects.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Input } from '../input.ts';
+import { routesParameter } from '../sending-routes.ts';
 import { presentCampaign, presentCampaignRow, presentNewCampaign, presentStatistics } from './present.ts';
 import { answersBody, answersCreated, answersPage } from '../shapes.ts';
 import {
@@ -148,5 +149,18 @@ function optional(input: Input) {
     skipFailedMessages: input.flag('skip_failed_messages'),
     embedImages: input.flag('embed_images'),
     deliveryAt: input.time('delivery_at', 'run_at'),
+    sendingServers: routesParameter(input, 'sending_servers'),
+    quietHours: quietHours(input),
+    deliverInSubscriberTimezone: input.flag('deliver_in_subscriber_timezone'),
+    localTime: input.nullableText('local_time'),
   };
+}
+
+/** `{from, to, timezone}`; null or an empty text in its place clears. */
+function quietHours(input: Input) {
+  const given = input.raw('quiet_hours');
+  if (given === null || given === '') return null;
+  const hours = input.object('quiet_hours');
+  if (!hours) return undefined;
+  return { from: hours.text('from') ?? '', to: hours.text('to') ?? '', timezone: hours.nullableText('timezone') };
 }

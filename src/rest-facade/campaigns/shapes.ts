@@ -33,6 +33,10 @@ const campaign = {
   sign_dkim: z.boolean(),
   skip_failed_messages: z.boolean(),
   embed_images: z.boolean(),
+  sending_servers: z.array(z.strictObject({ uid: uidShape, weight: z.int() })),
+  quiet_hours: z.strictObject({ from: z.string(), to: z.string(), timezone: z.string().nullable() }).nullable(),
+  deliver_in_subscriber_timezone: z.boolean(),
+  local_time: z.string().nullable(),
   status_reason: z.string().nullable(),
   waits_until: timeShape.nullable(),
 };
