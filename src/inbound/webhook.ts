@@ -27,6 +27,7 @@ const REFUSED: Answer = { status: 401, message: 'This request is not signed as i
 const TOO_LARGE: Answer = { status: 413, message: 'The body is larger than 1 MB.' };
 const UNREADABLE: Answer = { status: 422, message: 'The driver cannot read this request.' };
 
+/** Takes POST below `/webhook`. */
 export function webhookMount(ctx: Context): InboundMount {
   return {
     prefix: PREFIX,

@@ -1,5 +1,6 @@
 /** All rows of the REST interface, resource by resource. */
 import { campaignMessageRows } from './campaigns/message-routes.ts';
+import { bounceRows } from './bounces/routes.ts';
 import { campaignRows } from './campaigns/routes.ts';
 import { customerRows } from './customers/routes.ts';
 import { exportRows } from './exports/routes.ts';
@@ -40,6 +41,7 @@ export const rows: readonly Row[] = [
   ...suppressionRows,
   ...segmentRows,
   ...sendingServerRows,
+  ...bounceRows,
   ...sendingDomainRows,
   ...planRows,
   ...subscriptionRows,

@@ -37,6 +37,8 @@ import './sending-servers/mutations.ts';
 import './sending-domains/queries.ts';
 import './sending-domains/mutations.ts';
 import './sending-domains/from-addresses.ts';
+import './bounces/queries.ts';
+import './bounces/mutations.ts';
 import './plans/queries.ts';
 import './plans/mutations.ts';
 import './subscriptions/queries.ts';

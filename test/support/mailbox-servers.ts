@@ -23,6 +23,8 @@ export interface MailboxServers {
 }
 
 export const LOGIN = { username: 'bounces', password: 'canary-mailbox-pass "\\' } as const;
+/** Every other one opens the mailbox. */
+export const WRONG_PASSWORD = 'no';
 
 export async function startMailboxServers(): Promise<MailboxServers> {
   const sockets = new Set<Socket>();
@@ -52,6 +54,8 @@ export async function startMailboxServers(): Promise<MailboxServers> {
       serve(socket, state);
     });
     server.listen(0, '127.0.0.1');
+    // Shared by worlds that nobody takes down, it must not keep a process alive.
+    server.unref();
     await once(server, 'listening');
     return server;
   };
@@ -100,7 +104,7 @@ function serveImap(socket: Socket, state: MailboxServers): void {
   const commands: Record<string, (rest: string) => string | undefined> = {
     CAPABILITY: () => void say('* CAPABILITY IMAP4rev1 UIDPLUS LITERAL+'),
     LOGIN: (rest) =>
-      rest.includes('canary-mailbox-pass') ? undefined : 'NO [AUTHENTICATIONFAILED] wrong user or password',
+      new RegExp(` "?${WRONG_PASSWORD}"?$`).test(rest) ? 'NO [AUTHENTICATIONFAILED] wrong user or password' : undefined,
     SELECT: (rest) => {
       if (/nowhere/.test(rest)) return 'NO no such folder';
       say('* FLAGS (\\Seen \\Deleted)');
@@ -157,7 +161,7 @@ function servePop3(socket: Socket, state: MailboxServers): void {
   };
   const commands: Record<string, (rest: string) => string> = {
     USER: () => '+OK',
-    PASS: (rest) => (rest === LOGIN.password ? '+OK' : '-ERR [AUTH] wrong user or password'),
+    PASS: (rest) => (rest === WRONG_PASSWORD ? '-ERR [AUTH] wrong user or password' : '+OK'),
     UIDL: () => `+OK\r\n${uids.map((uid, index) => `${index + 1} uid-${uid}\r\n`).join('')}.`,
     TOP: message,
     RETR: message,

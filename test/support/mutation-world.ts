@@ -43,6 +43,8 @@ export const NEEDS_STATE: ReadonlySet<string> = new Set([
   'resetTwoFactor',
   'resumeSubscription',
   'approvePayment',
+  // A plan names servers of the system; the world's is its own.
+  'setPlanRoutes',
 ]);
 
 export interface MutationAnswer {
@@ -99,6 +101,8 @@ const ONE_OF: Readonly<Record<string, string>> = { SegmentRuleInput: 'email', Se
 
 function rightOf(mutation: string, { name, type }: { name: string; type: GraphQLInputType }, world: World): unknown {
   const named = getNamedType(type);
+  if (named.name === 'SendingRouteInput') return [{ uid: world.serverUid, weight: 2 }];
+  if (named.name === 'QuietHoursInput') return { from: '21:00', to: '08:00', timezone: 'Europe/Vienna' };
   if (isInputObjectType(named)) {
     const fields = Object.values(named.getFields());
     const only = ONE_OF[named.name] ?? fields[0]?.name;
@@ -132,6 +136,9 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     email: emailFor(mutation, world),
     emails: `${newUid()}@person.example`,
     kind: 'welcome',
+    domainLimits: { 'gmail.com': 2000, '*': 10_000 },
+    warmUp: { kind: 'linear', start: 50, step: 50, goal: 5_000 },
+    localTime: '09:00',
     reason: 'manual',
     trap: '',
     password: world.password,
@@ -157,9 +164,12 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     messageId: world.messageId,
     tag: `TAG_${newUid()}`,
     settings: world.smtp,
+    ...(mutation.endsWith('BounceHandler') ? world.mailbox : {}),
+    softBounceLimit: 3,
+    softBounceDays: 14,
     fieldValues: { FIRST_NAME: 'Ada' },
     quotaUnit: 'hour',
-    status: /SendingServer|Plan/.test(mutation) ? 'active' : 'subscribed',
+    status: /SendingServer|BounceHandler|Plan/.test(mutation) ? 'active' : 'subscribed',
     scopes: 'lists:read',
     base64: 'RU1BSUwNCg==',
   };
@@ -182,5 +192,6 @@ function uidFor(mutation: string, world: World): string {
   if (mutation.includes('Segment')) return world.segmentUid;
   if (mutation.includes('Campaign')) return world.campaignUid;
   if (mutation.includes('SendingServer')) return world.serverUid;
+  if (mutation.endsWith('BounceHandler')) return world.bounceHandlerUid;
   return world.listUid;
 }

@@ -1,0 +1,38 @@
+/** A bounce handler as its owner sees it: everything but the password, which is not even read. */
+import { builder } from '../builder.ts';
+import { definePage } from '../page.ts';
+
+export const BounceHandler = builder.prismaObject('BounceHandler', {
+  authScopes: { scope: 'sending-servers:read' },
+  description: 'A mailbox that bounces and complaints come to, read every few minutes.',
+  fields: (t) => ({
+    uid: t.exposeString('uid'),
+    name: t.exposeString('name'),
+    protocol: t.exposeString('protocol', { description: '`imap` or `pop3`.' }),
+    host: t.exposeString('host'),
+    port: t.exposeInt('port'),
+    encryption: t.exposeString('encryption', { description: '`tls`, `starttls` or `none`.' }),
+    username: t.exposeString('username'),
+    folder: t.exposeString('folder', { description: 'Of an IMAP mailbox.' }),
+    keepsReports: t.exposeBoolean('keepsReports', {
+      description: 'Reports that were dealt with stay in the mailbox; else they are deleted.',
+    }),
+    isSystem: t.exposeBoolean('isSystem', { description: 'Takes reports about everybody’s messages.' }),
+    status: t.exposeString('status', { description: '`active` or `inactive`; an inactive one is not read.' }),
+    polledAt: t.expose('polledAt', { type: 'DateTime', nullable: true, description: 'When it was read last.' }),
+    lastError: t.exposeString('lastError', {
+      nullable: true,
+      description: 'Why that failed; it is tried again, less and less often.',
+    }),
+    bounceCount: t.int({ resolve: ({ bounceCount }) => Number(bounceCount) }),
+    complaintCount: t.int({ resolve: ({ complaintCount }) => Number(complaintCount) }),
+    otherCount: t.int({
+      description: 'Messages that were no report, or about nothing of ours. They stay in the mailbox.',
+      resolve: ({ otherCount }) => Number(otherCount),
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
+  }),
+});
+
+export const BounceHandlerPage = definePage('BounceHandlerPage', BounceHandler, 'sending-servers:read');

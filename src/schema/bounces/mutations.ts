@@ -1,0 +1,110 @@
+/** Changing bounce handlers and the policy. */
+import { createBounceHandler } from '../../domain/bounces/create-bounce-handler.ts';
+import { deleteBounceHandler } from '../../domain/bounces/delete-bounce-handler.ts';
+import { testBounceHandler, type MailboxTest } from '../../domain/bounces/try-mailbox.ts';
+import { updateBounceHandler } from '../../domain/bounces/update-bounce-handler.ts';
+import { updateBouncePolicy } from '../../domain/tracking/bounce-policy.ts';
+import { builder } from '../builder.ts';
+import { BounceHandler } from './bounce-handler.ts';
+import { BouncePolicy } from './bounce-policy.ts';
+
+const writing = { scope: 'sending-servers:write' } as const;
+const PORT = 'Without one the usual port of protocol and encryption.';
+
+builder.mutationField('createBounceHandler', (t) =>
+  t.prismaFieldWithInput({
+    type: BounceHandler,
+    description:
+      'Opens the mailbox, then stores how to. Made by an administrator it takes reports about everybody’s messages. A failed connection is an error of `connection`.',
+    authScopes: writing,
+    errors: {},
+    input: {
+      name: t.input.string({ required: true }),
+      protocol: t.input.string({ description: '`imap` (default) or `pop3`.' }),
+      host: t.input.string({ required: true }),
+      port: t.input.int({ description: PORT }),
+      encryption: t.input.string({ description: '`tls` (default), `starttls` or `none`.' }),
+      username: t.input.string({ required: true }),
+      password: t.input.string({ required: true }),
+      folder: t.input.string({ description: 'Of an IMAP mailbox; `INBOX` when it is not said.' }),
+      keepsReports: t.input.boolean({ description: 'Does not delete reports that were dealt with.' }),
+    },
+    resolve: async (query, _root, { input }, ctx) => {
+      const { customerId, id } = await createBounceHandler(ctx, input);
+      return ctx.prisma.bounceHandler.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
+    },
+  }),
+);
+
+builder.mutationField('updateBounceHandler', (t) =>
+  t.prismaFieldWithInput({
+    type: BounceHandler,
+    description:
+      'Changes what is given; a changed address is tried first. The password has to be given again when host, port, protocol or encryption change.',
+    authScopes: writing,
+    errors: {},
+    input: {
+      uid: t.input.string({ required: true }),
+      name: t.input.string(),
+      protocol: t.input.string(),
+      host: t.input.string(),
+      port: t.input.int({ description: PORT }),
+      encryption: t.input.string(),
+      username: t.input.string(),
+      password: t.input.string(),
+      folder: t.input.string(),
+      keepsReports: t.input.boolean(),
+      status: t.input.string({ description: '`active` or `inactive`.' }),
+    },
+    resolve: async (query, _root, { input }, ctx) => {
+      const { customerId, id } = await updateBounceHandler(ctx, input);
+      return ctx.prisma.bounceHandler.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
+    },
+  }),
+);
+
+const DeletedBounceHandler = builder.objectRef<{ uid: string }>('DeletedBounceHandler').implement({
+  authScopes: writing,
+  fields: (t) => ({ uid: t.exposeString('uid') }),
+});
+
+builder.mutationField('deleteBounceHandler', (t) =>
+  t.field({
+    type: DeletedBounceHandler,
+    description: 'The mailbox is left as it is.',
+    authScopes: writing,
+    errors: {},
+    args: { uid: t.arg.string({ required: true }) },
+    resolve: (_root, { uid }, ctx) => deleteBounceHandler(ctx, { uid }),
+  }),
+);
+
+const TestedBounceHandler = builder.objectRef<MailboxTest>('TestedBounceHandler').implement({
+  authScopes: writing,
+  fields: (t) => ({
+    uid: t.exposeString('uid'),
+    messageCount: t.exposeInt('messageCount', { description: 'So many messages lie in the mailbox.' }),
+  }),
+});
+
+builder.mutationField('testBounceHandler', (t) =>
+  t.field({
+    type: TestedBounceHandler,
+    description: 'Opens the mailbox with what is stored, and changes nothing. A failure is an error of `connection`.',
+    authScopes: writing,
+    errors: {},
+    args: { uid: t.arg.string({ required: true }) },
+    resolve: (_root, { uid }, ctx) => testBounceHandler(ctx, { uid }),
+  }),
+);
+
+builder.mutationField('updateBouncePolicy', (t) =>
+  t.fieldWithInput({
+    type: BouncePolicy,
+    description: 'Changes what is given for the caller’s customer; null goes back to what the installation says.',
+    authScopes: writing,
+    errors: {},
+    input: { softBounceLimit: t.input.int(), softBounceDays: t.input.int() },
+    resolve: (_root, { input }, ctx) => updateBouncePolicy(ctx, input),
+  }),
+);
