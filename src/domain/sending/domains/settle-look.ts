@@ -194,7 +194,7 @@ function checksOf(domain: SendingDomain, look: DomainLook, ownership: RecordFind
   ];
   return {
     records,
-    spfLookups: look.spf.lookups,
+    spfLookups: look.spf.record === null ? null : look.spf.lookups,
     dmarc: { foundAt, record, policy, organizationalDomain, dkimAlignment, spfAlignment },
   };
 }
