@@ -75,6 +75,11 @@ export interface SendingDriver {
   readonly capacity: number;
   /** Hands one message over. Resolves when the server has accepted it; throws `SendingError` otherwise. */
   send(message: OutgoingMessage): Promise<SendResult>;
+  /**
+   * So many processes send through this server now, this one among them: the driver keeps to its share of the
+   * connections, at least one. Asked often, with the same number mostly. `capacity` stays what it is.
+   */
+  shareWith?(processes: number): void;
   /** Makes a real, authenticated contact with the server and sends nothing. */
   test(): Promise<ConnectionTest>;
   /** Finishes what is in flight, then lets go of every connection. */

@@ -213,6 +213,29 @@ describe('connections', () => {
     expect(server.sessions.length).toBeLessThanOrEqual(4);
   });
 
+  it('keeps to its share of them when other processes send as well', async () => {
+    let open = 0;
+    let most = 0;
+    const answer: ScriptedOptions['answer'] = ({ verb, session }) => {
+      if (verb !== 'CONNECT') return undefined;
+      most = Math.max(most, ++open);
+      session.socket.on('close', () => open--);
+      return undefined;
+    };
+    await using server = await serve({ extensions: CHUNKED, answer });
+    const driver = driverFor(server.port, { connections: 6 });
+    expect(await fates(driver, numbered(120))).not.toContain('unavailable');
+    expect(most).toBe(6);
+    driver.shareWith?.(4);
+    await expect.poll(() => open).toBe(1);
+    most = 0;
+    expect(new Set(await fates(driver, numbered(120)))).toEqual(new Set(['sent']));
+    expect(most).toBeLessThanOrEqual(1);
+    driver.shareWith?.(0);
+    expect(new Set(await fates(driver, numbered(120)))).toEqual(new Set(['sent']));
+    expect(open).toBe(6);
+  });
+
   it('moves a message to a new connection when the old one had died meanwhile', async () => {
     await using server = await serve({
       extensions: CHUNKED,

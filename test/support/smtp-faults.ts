@@ -57,6 +57,26 @@ function unasked(text: string): SmtpFault['play'] {
   });
 }
 
+/** One byte every millisecond, in order. */
+function dripping(isOn: () => boolean): ScriptedOptions {
+  const rests = new WeakMap<SmtpSession, string>();
+  const drip = (session: SmtpSession): void => {
+    const rest = rests.get(session) ?? '';
+    const count = isOn() ? 1 : rest.length;
+    rests.set(session, rest.slice(count));
+    if (rest === '' || !session.socket.writable) return;
+    session.socket.write(rest.slice(0, count));
+    setTimeout(() => drip(session), 1);
+  };
+  return {
+    write: (reply, session) => {
+      const isDripping = (rests.get(session) ?? '') !== '';
+      rests.set(session, (rests.get(session) ?? '') + reply);
+      if (!isDripping) drip(session);
+    },
+  };
+}
+
 const STAGES = ['CONNECT', 'EHLO', 'MAIL', 'RCPT', 'DATA', 'CONTENT', 'BDAT', 'RSET', 'QUIT'];
 const LOGIN = { username: 'anna', password: 'open sesame' };
 const withAuth = { extensions: ['AUTH PLAIN LOGIN'] };
@@ -180,7 +200,7 @@ const transfer: readonly SmtpFault[] = [
     play: at(['MAIL', 'RCPT', ...CONTENT], () => `250 \u0000\u00ff\u00fe ok`, {}, 1),
   },
   { name: 'answers with codes alone', play: at(['MAIL', 'RCPT', ...CONTENT], () => '250', {}, 1) },
-  { name: 'answers byte by byte', play: () => ({ byteDelayMs: 1 }) },
+  { name: 'answers byte by byte', play: dripping },
   { name: 'answers QUIT with rubbish', play: always(['QUIT'], () => '250 stay\r\n999 \u0000') },
   {
     name: 'lies about PIPELINING',

@@ -36,8 +36,8 @@ export class SmtpChannel {
   #outgoing: Outgoing[] = [];
   #isFlushPlanned = false;
   #isBlocked = false;
-  /** Since when the oldest reply is awaited. */
-  #awaitedSince = 0;
+  /** When the server began to take bytes of what the oldest awaited reply is about. */
+  #drainingSince: number | undefined;
   #closedBy: Error | undefined;
   #onClosed: (reason: Error) => void = () => {};
 
@@ -173,12 +173,13 @@ export class SmtpChannel {
 
   #onDrain(): void {
     this.#isBlocked = false;
-    if (performance.now() - this.#awaitedSince < PATIENCE * this.#replyTimeoutMs) this.#timer.refresh();
+    this.#drainingSince ??= performance.now();
+    if (performance.now() - this.#drainingSince < PATIENCE * this.#replyTimeoutMs) this.#timer.refresh();
     this.#flush();
   }
 
   #startClock(): void {
-    this.#awaitedSince = performance.now();
+    this.#drainingSince = undefined;
     this.#timer.refresh();
   }
 

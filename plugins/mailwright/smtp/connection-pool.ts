@@ -36,6 +36,8 @@ export class ConnectionPool {
   readonly #connectionsMax: number;
   readonly #connections = new Set<SmtpConnection>();
   readonly #abort = new AbortController();
+  /** What of `connectionsMax` is for this process. */
+  #share: number;
   #waiting: Delivery[] = [];
   #openingCount = 0;
   #failureCount = 0;
@@ -48,10 +50,21 @@ export class ConnectionPool {
   constructor(options: PoolOptions) {
     this.#options = options;
     this.#connectionsMax = Math.max(1, Math.min(options.connectionsMax, options.settings.connections));
+    this.#share = this.#connectionsMax;
   }
 
   get connectionsMax(): number {
     return this.#connectionsMax;
+  }
+
+  /** Keeps to what is left for one of so many processes; connections beyond it end when their messages are through. */
+  shareWith(processes: number): void {
+    const share = Math.max(1, Math.floor(this.#connectionsMax / Math.max(1, processes)));
+    if (share === this.#share) return;
+    this.#share = share;
+    const busiestLast = [...this.#connections].toSorted((a, b) => a.inFlightCount - b.inFlightCount);
+    for (const connection of busiestLast.slice(0, Math.max(0, busiestLast.length - share))) connection.retire();
+    this.#pump();
   }
 
   /** Hands one message to a connection, opening one if need be; settles with the message's fate. */
@@ -103,7 +116,7 @@ export class ConnectionPool {
 
   #openMore(): void {
     const openCount = this.#connections.size + this.#openingCount;
-    const wanted = Math.min(this.#waiting.length - this.#openingCount, this.#connectionsMax - openCount);
+    const wanted = Math.min(this.#waiting.length - this.#openingCount, this.#share - openCount);
     for (let index = 0; index < wanted && this.#mayOpen(); index++) void this.#open();
   }
 

@@ -175,7 +175,6 @@ export class SmtpConnection {
 
   #onReply(transaction: Transaction, step: Step, reply: Reply): void {
     transaction.outstanding--;
-    this.#lastReplyAt = performance.now();
     const mayContinue = step === 'data' && reply.code === 354;
     if (reply.code >= 300 && reply.code < 400 && !mayContinue) return this.#onNonsense(reply);
     if (step === 'data' && reply.isPositive) return this.#onNonsense(reply);
@@ -252,6 +251,7 @@ export class SmtpConnection {
 
   /** Replies come in order, so the one that ends is always the oldest. */
   #finish(transaction: Transaction): void {
+    this.#lastReplyAt = performance.now();
     this.#transactions.shift();
     this.#startedCount--;
     if (this.#dialogue === transaction) this.#dialogue = undefined;

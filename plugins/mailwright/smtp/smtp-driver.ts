@@ -43,6 +43,10 @@ class SmtpDriver implements SendingDriver {
     return this.#pool.send(message);
   }
 
+  shareWith(processes: number): void {
+    this.#pool.shareWith(processes);
+  }
+
   /** Connects, logs in, says NOOP and leaves. */
   async test(): Promise<ConnectionTest> {
     try {

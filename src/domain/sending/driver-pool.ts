@@ -62,6 +62,7 @@ interface ServerRow {
   warm_up_stopped_at: Date | null;
   sends_per_hour: number | null;
   version: string;
+  processes: number;
   weight: number | null;
   place: number;
   restSeconds: number;
@@ -69,9 +70,14 @@ interface ServerRow {
   isFull: boolean;
 }
 
+/** A process gives a sign of life every three seconds; one that missed four of them is taken for dead. */
+const SEEN_SECONDS = 12;
+
 const SERVER_COLUMNS = sql`s.id, s.uid, s.name, s.type, s.settings, s.sealed_settings, s.is_system, s.connections_max,
   s.quota_value, s.quota_base, s.quota_unit, s.domain_limits, s.warm_up, s.warm_up_started_at, s.warm_up_stopped_at,
   s.updated_at::text AS version,
+  (SELECT count(*) FROM hot.process p
+    WHERE p.is_working AND 'worker' = ANY(p.roles) AND p.seen_at > now() - make_interval(secs => ${SEEN_SECONDS}))::int AS processes,
   coalesce(greatest(0, extract(epoch FROM h.open_until - clock_timestamp())), 0)::float8 AS "restSeconds",
   coalesce(h.state = 'half-open' AND h.prober_until > clock_timestamp(), false) AS "isTried",
   s.warm_up IS NOT NULL AND (s.warm_up_stopped_at IS NOT NULL OR coalesce(d.taken >= hot.warm_up_limit(s.warm_up, d.day), false)) AS "isFull"`;
@@ -129,9 +135,13 @@ export function createDriverPool(hooks: Hooks, { resolveMx }: DriverPoolOptions 
       if (server.sends_per_hour === null) sendsPerHour.delete(customerId);
       else sendsPerHour.set(customerId, server.sends_per_hour);
       const known = channels.get(server.id);
-      if (known?.version === server.version) return known.channel;
+      if (known?.version === server.version) {
+        known.channel.driver.shareWith?.(server.processes);
+        return known.channel;
+      }
       try {
         const channel = openChannel(ctx, hooks, { server, gate: gateOf(server) });
+        channel.driver.shareWith?.(server.processes);
         channels.set(server.id, { version: server.version, channel });
         // Messages under way on the old one are finished there.
         known?.channel.driver
