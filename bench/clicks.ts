@@ -10,7 +10,7 @@
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { createServer } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,10 +25,10 @@ import { createInbound } from '../src/inbound/inbound-mounts.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { silentLog } from '../src/lib/log.ts';
 import { createHookBus } from '../src/plugin-host/hook-bus.ts';
+import { askLinks } from './support/link-load.ts';
 import { cpuMsOf, cpuMsOfAll, postmasterOf } from './support/processor-time.ts';
 
 const LINKS = 8;
-const PIXEL_BYTES = 42;
 const WARM_UP_SHARE = 0.4;
 const installation: Context['installation'] = {
   baseUrl: 'http://127.0.0.1',
@@ -187,7 +187,7 @@ async function proveNothingIsLost(world: World): Promise<void> {
     const before = await count();
     const server = await start('inbound', world);
     const latencies: number[] = [];
-    const loads = lanes(server.port, world.paths.clicks, { until: Infinity, latencies });
+    const loads = askLinks({ port: server.port, paths: world.paths.clicks, connections, until: Infinity, latencies });
     await sleep(100 + Math.random() * 400);
     server.child.kill('SIGKILL');
     await loads;
@@ -205,67 +205,19 @@ async function proveNothingIsLost(world: World): Promise<void> {
 /** Code that is compiled and connections of the pool that are open: as a server that has run for a while. */
 async function warmUp(port: number, paths: readonly string[]): Promise<number> {
   const latencies: number[] = [];
-  await lanes(port, paths, { until: performance.now() + seconds * WARM_UP_SHARE * 1_000, latencies });
+  await askLinks({ port, paths, connections, until: performance.now() + seconds * WARM_UP_SHARE * 1_000, latencies });
   return latencies.length;
 }
 
 async function run(name: string, port: number, paths: readonly string[]): Promise<{ rate: number; answers: number }> {
   const latencies: number[] = [];
   const startedAt = performance.now();
-  await lanes(port, paths, { until: startedAt + seconds * 1_000, latencies });
+  await askLinks({ port, paths, connections, until: startedAt + seconds * 1_000, latencies });
   const rate = latencies.length / ((performance.now() - startedAt) / 1_000);
   latencies.sort((a, b) => a - b);
   const p99 = latencies[Math.floor(latencies.length * 0.99)] ?? 0;
   console.log(`${name}: ${Math.round(rate)} answers/s, p99 ${p99.toFixed(1)} ms, ${connections} connections`);
   return { rate, answers: latencies.length };
-}
-
-async function lanes(
-  port: number,
-  paths: readonly string[],
-  { until, latencies }: { until: number; latencies: number[] },
-): Promise<void> {
-  await Promise.all(Array.from({ length: connections }, (_, lane) => load({ port, paths, lane, until, latencies })));
-}
-
-interface Lane {
-  readonly port: number;
-  readonly paths: readonly string[];
-  readonly lane: number;
-  readonly until: number;
-  readonly latencies: number[];
-}
-
-/** One connection that asks, waits for the answer, and asks again. */
-function load({ port, paths, lane, until, latencies }: Lane): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1');
-    let at = Math.floor((lane * paths.length) / connections);
-    let sentAt = 0;
-    let received = '';
-    const ask = () => {
-      sentAt = performance.now();
-      if (sentAt >= until) return void socket.end();
-      at = (at + 1) % paths.length;
-      socket.write(
-        `GET ${paths[at]} HTTP/1.1\r\nHost: bench\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64) Bench/1\r\n\r\n`,
-      );
-    };
-    socket.setNoDelay();
-    socket.on('connect', ask);
-    socket.on('close', () => resolve());
-    // A server that was killed: what it has answered counts.
-    socket.on('error', () => resolve());
-    socket.on('data', (data) => {
-      received += data.toString('latin1');
-      const end = received.indexOf('\r\n\r\n');
-      if (end === -1 || received.length < end + 4 + (received.includes('image/gif') ? PIXEL_BYTES : 0)) return;
-      if (!/^HTTP\/1.1 (302|200)/.test(received)) return reject(new Error(received));
-      received = '';
-      latencies.push(performance.now() - sentAt);
-      ask();
-    });
-  });
 }
 
 async function proveCounted(database: Database): Promise<void> {

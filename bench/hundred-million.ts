@@ -1,0 +1,146 @@
+/**
+ * Sending and tracking on a database with a hundred million rows of history, beside the same on an empty one: two
+ * servers and two products, campaigns and clicks in turns, medians of the ratios. The history is made by COPY: ledger
+ * rows in this month's partition and eleven before it, and what came back to one in ten of them.
+ *
+ *   node bench/hundred-million.ts [--smoke] [--rows 100000000] [--people 20000] [--rounds 5] [--seconds 4]
+ *
+ * A hundred million rows take some 35 GB and a quarter of an hour to make.
+ */
+import { parseArgs } from 'node:util';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { startScratchPostgres } from '../scripts/scratch-postgres.ts';
+import { limitsOf } from '../src/app/installation.ts';
+import { loadConfig } from '../src/config/load-config.ts';
+import { linkSignerOf } from '../src/domain/tracking/link-signer.ts';
+import { openBenchTenant, type BenchTenant } from './support/bench-tenant.ts';
+import { fillLedger } from './support/fill-ledger.ts';
+import { askLinks } from './support/link-load.ts';
+import { startProduct, type Product } from './support/product.ts';
+import { startBenchSink, type BenchSink } from './support/sink-process.ts';
+
+const { values } = parseArgs({
+  options: {
+    smoke: { type: 'boolean', default: false },
+    rows: { type: 'string' },
+    people: { type: 'string' },
+    rounds: { type: 'string' },
+    seconds: { type: 'string' },
+  },
+});
+const ROWS = Number(values.rows ?? (values.smoke ? 50_000 : 100_000_000));
+const PEOPLE = Number(values.people ?? (values.smoke ? 500 : 20_000));
+const ROUNDS = Number(values.rounds ?? (values.smoke ? 1 : 5));
+const SECONDS = Number(values.seconds ?? (values.smoke ? 1 : 4));
+const PER_CAMPAIGN = 250_000;
+const CONNECTIONS = 64;
+const SECRET = 'bench'.repeat(10);
+/** As the product's own embedded server runs. */
+const DURABLE = [
+  'fsync=on',
+  'synchronous_commit=on',
+  'full_page_writes=on',
+  'autovacuum=on',
+  'shared_buffers=256MB',
+  'max_wal_size=4GB',
+];
+
+interface House {
+  readonly name: string;
+  readonly product: Product;
+  readonly tenant: BenchTenant;
+  readonly client: pg.Client;
+  readonly sent: number[];
+  readonly clicked: number[];
+}
+
+const closers = new AsyncDisposableStack();
+try {
+  const sink = await startBenchSink('chunking', 0);
+  closers.defer(() => sink.close());
+  const full = await open('with history', sink, ROWS);
+  const empty = await open('empty', sink, 0);
+  for (let round = 0; round <= ROUNDS; round++) {
+    // The first round warms up.
+    for (const house of round % 2 === 0 ? [empty, full] : [full, empty]) await measure(house, round > 0);
+  }
+  report(empty, full);
+} finally {
+  await closers.disposeAsync();
+}
+
+async function open(name: string, sink: BenchSink, rows: number): Promise<House> {
+  const postgres = await startScratchPostgres(DURABLE);
+  closers.defer(() => postgres.stop());
+  const product = await startProduct(postgres.url, { KEEP_LEDGER_MONTHS: '0', KEEP_EVENTS_MONTHS: '0' });
+  closers.defer(() => product.stop());
+  const client = new pg.Client(postgres.url);
+  await client.connect();
+  closers.defer(() => client.end());
+  if (rows > 0) {
+    const startedAt = performance.now();
+    await fillLedger({ url: postgres.url, rows, perCampaign: Math.min(PER_CAMPAIGN, rows / 2), say: console.log });
+    const { rows: sizes } = await client.query<{ size: string }>(
+      'SELECT pg_size_pretty(pg_database_size(current_database())) AS size',
+    );
+    console.log(
+      `${rows} rows of history, ${sizes[0]?.size}, made in ${((performance.now() - startedAt) / 1_000).toFixed(0)} s`,
+    );
+  }
+  const tenant = await openBenchTenant(product, postgres.url, PEOPLE);
+  closers.defer(() => tenant.close());
+  await tenant.useServer({ port: sink.port, connections: 5, window: 10 });
+  return { name, product, tenant, client, sent: [], clicked: [] };
+}
+
+async function measure({ name, product, tenant, client, sent, clicked }: House, counts: boolean): Promise<void> {
+  const uid = await tenant.createCampaign();
+  const startedAt = performance.now();
+  await tenant.run(uid);
+  await tenant.untilDone(uid);
+  const messages = (PEOPLE * 1_000) / (performance.now() - startedAt);
+  const latencies: number[] = [];
+  const [paths, from] = [await linksOf(client, product, uid), performance.now()];
+  const port = Number(new URL(product.url).port);
+  await askLinks({ port, paths, connections: CONNECTIONS, until: from + SECONDS * 1_000, latencies });
+  // Counted as well: a rate that others have to make up for later is none.
+  while ((await client.query('SELECT 1 FROM hot.visit LIMIT 1')).rowCount) await sleep(10);
+  const clicks = (latencies.length * 1_000) / (performance.now() - from);
+  console.log(`${name}: ${Math.round(messages)} messages/s, ${Math.round(clicks)} clicks/s, answered and counted`);
+  if (!counts) return;
+  sent.push(messages);
+  clicked.push(clicks);
+}
+
+/** A link to everybody of the campaign, as its mails have them. */
+async function linksOf(client: pg.Client, { url }: Product, uid: string): Promise<string[]> {
+  const { rows } = await client.query<{ customer: string; list: string; campaign: string; id: string }>(
+    `SELECT c.customer_id AS customer, c.list_id AS list, c.id AS campaign, s.id FROM campaign c
+       JOIN subscriber s ON s.customer_id = c.customer_id AND s.list_id = c.list_id WHERE c.uid = $1`,
+    [uid],
+  );
+  const signer = linkSignerOf({ baseUrl: url, secret: SECRET, limits: limitsOf(loadConfig({})) });
+  return rows.map(({ customer, list, campaign, id }, at) => {
+    const recipient = {
+      customerId: BigInt(customer),
+      listId: BigInt(list),
+      campaignId: BigInt(campaign),
+      subscriberId: BigInt(id),
+    };
+    return new URL(signer.forRecipient(recipient).click(at % 5, `https://shop.example/offer/${at % 5}`)).pathname;
+  });
+}
+
+function report(empty: House, full: House): void {
+  for (const what of ['sent', 'clicked'] as const) {
+    const ratios = full[what].map((rate, at) => rate / (empty[what][at] ?? 1));
+    console.log(
+      `${what}: ${median(ratios).toFixed(2)} of the rate on an empty database (${ratios.map((ratio) => ratio.toFixed(2)).join(', ')})`,
+    );
+  }
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
+}
