@@ -22,6 +22,20 @@ const SHELLS = /^(PageInfo|FieldError|.*Error|.*Connection|.*Edge)$/;
 
 /** Lists without a size argument: short by nature, for the reason given. */
 const SHORT_LISTS: Readonly<Record<string, string>> = {
+  'Campaign.attachments': 'MESSAGE_FILES_MAX of a campaign',
+  'Campaign.testMessages': 'TESTS_SHOWN of a campaign',
+  'CampaignPreview.headers': 'a message has one block of them',
+  'CampaignPreview.links': 'LINKS_MAX of a message',
+  'CampaignPreview.warnings': 'one for each unknown tag or picture of a text that is bounded',
+  'DryRun.faults': 'FAULTS_KEPT_MAX of a run',
+  'DryRun.skipped': 'one for each reason',
+  'QueuedTests.messages': 'TEST_ADDRESSES_MAX of a test',
+  'Query.sendingRoutes': 'at most a hundred servers by weight',
+  'SendingRoutes.servers': 'at most a hundred servers by weight',
+  'Plan.sendingServers': 'at most a hundred servers by weight',
+  'Campaign.sendingServers': 'at most a hundred servers by weight',
+  'Campaign.waves': 'one for each time zone of the people and day',
+  'SendingServer.mailboxHealth': 'only those that are not well, cut at ten thousand',
   'CampaignLogPage.columns': 'nine at most',
   'Allowance.limits': 'one for each limit that plans count',
   'AuditEvent.fields': 'the names of one input (AUDIT_FIELDS_MAX)',
