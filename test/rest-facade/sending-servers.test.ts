@@ -74,6 +74,9 @@ describe('creating', () => {
         quota_base: 1,
         quota_unit: 'minute',
         is_system: true,
+        domain_limits: {},
+        warm_up: null,
+        health: { state: 'closed', failures: 0, slots: 0, rests_until: null, last_error: null, mailboxes: [] },
         created_at: expect.stringMatching(/^\d{4}-/),
         updated_at: expect.stringMatching(/^\d{4}-/),
       },
@@ -260,6 +263,109 @@ describe('tenants', () => {
       const answer = await create({ name: 'a', type: 'smtp', settings: smtp({ host }) }, token);
       expect(answer, host).toMatchObject({ status: 422, body: { errors: { 'settings.host': [expect.any(String)] } } });
     }
+  });
+
+  test('limits of domains, a warm-up and health are set, shown, cleared and reset', async () => {
+    const uid = await newServer();
+    const warmUp = { kind: 'exponential', start: 50, factor: 2, goal: 10_000 };
+    const limits = { 'gmail.com': 2_000, '*': 500 };
+    const patch = (body: object) => app.rest(`/sending_servers/${uid}`, { method: 'PATCH', body });
+    expect(await patch({ domain_limits: limits, warm_up: warmUp })).toMatchObject({
+      status: 200,
+      body: {
+        sending_server: {
+          domain_limits: limits,
+          warm_up: {
+            schedule: { ...warmUp, bounce_rate_max: 5 },
+            day: 1,
+            limit_today: 50,
+            used_today: 0,
+            stopped_at: null,
+          },
+        },
+      },
+    });
+    await app.ctx.db.execute(sql`
+      WITH s AS (UPDATE sending_server SET warm_up_stopped_at = now(), warm_up_stop_reason = 'Bounced.' WHERE uid = ${uid} RETURNING id)
+      INSERT INTO hot.server_health (server_id, mailbox_group, state, failures, open_until, last_error)
+      SELECT s.id, g, 'open', 3, now() + interval '5 minutes', 'too much' FROM s, unnest(ARRAY['', 'google']) g`);
+    expect((await app.rest(`/sending_servers/${uid}`)).body).toMatchObject({
+      sending_server: {
+        warm_up: { stop_reason: 'Bounced.' },
+        health: { state: 'open', last_error: 'too much', mailboxes: [{ name: 'google', state: 'open', failures: 3 }] },
+      },
+    });
+    expect(await app.rest(`/sending_servers/${uid}/reset_health`, { method: 'POST' })).toMatchObject({
+      status: 200,
+      body: { sending_server: { warm_up: { stop_reason: null }, health: { state: 'closed', mailboxes: [] } } },
+    });
+    expect(await patch({ domain_limits: '', warm_up: null })).toMatchObject({
+      body: { sending_server: { domain_limits: {}, warm_up: null } },
+    });
+    for (const [name, wrong] of [
+      ['domain_limits', { 'not a domain': 5 }],
+      ['domain_limits', { 'gmail.com': 0 }],
+      ['warm_up', { kind: 'sudden' }],
+      ['warm_up', { ...warmUp, factor: 1 }],
+    ] as const) {
+      const { status, body } = await patch({ [name]: wrong });
+      expect(status, name).toBe(422);
+      expect(Object.keys((body as { errors: object }).errors)[0]).toContain(name);
+    }
+  });
+
+  test('a campaign names its servers by weight, its quiet hours and the time of its people', async () => {
+    const uid = await newServer();
+    const { token } = await app.newTenant();
+    const list = await app.rest('/lists', {
+      method: 'POST',
+      body: {
+        name: 'L',
+        from_email: 'a@b.example',
+        from_name: 'A',
+        default_subject: 'S',
+        contact: {
+          company: 'C',
+          address_1: 'A',
+          city: 'C',
+          state: 'S',
+          zip: '1',
+          phone: '1',
+          country_id: 1,
+          email: 'c@d.example',
+        },
+      },
+    });
+    const routing = {
+      sending_servers: [{ uid, weight: 3 }],
+      quiet_hours: { from: '21:00', to: '08:00', timezone: null },
+      deliver_in_subscriber_timezone: true,
+      local_time: '09:30',
+    };
+    const words = { name: 'N', subject: 'S', from_email: 'n@s.example', from_name: 'S', html: '<p>Hi</p>' };
+    const made = await app.rest('/campaigns', {
+      method: 'POST',
+      body: { list_uid: (list.body as { list_uid: string }).list_uid, ...words, ...routing },
+    });
+    expect(made).toMatchObject({ status: 201, body: { campaign: routing } });
+    const campaign = (made.body as { campaign_uid: string }).campaign_uid;
+    const patch = (body: object) => app.rest(`/campaigns/${campaign}`, { method: 'PATCH', body });
+    expect(await patch({ sending_servers: [], quiet_hours: '', local_time: '' })).toMatchObject({
+      body: {
+        campaign: { sending_servers: [], quiet_hours: null, local_time: null, deliver_in_subscriber_timezone: true },
+      },
+    });
+    const theirs = await app.rest('/sending_servers', { token });
+    expect(theirs.status).toBe(200);
+    expect((await patch({ sending_servers: [{ uid: '0000000000000' }] })).status).toBe(404);
+    for (const wrong of [
+      { quiet_hours: { from: '25:00', to: '08:00' } },
+      { quiet_hours: { from: '08:00', to: '08:00' } },
+      { local_time: 'noon' },
+      { sending_servers: [{ uid, weight: 0 }] },
+      { sending_servers: 'x' },
+    ])
+      expect((await patch(wrong)).status, JSON.stringify(wrong)).toBe(422);
   });
 
   test('scopes of a token hold', async () => {

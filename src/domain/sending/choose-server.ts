@@ -32,10 +32,10 @@ export function routedServers(columns: Sql, { customerId, campaignRoutes }: Rout
     ), choice AS (
       SELECT CASE
                WHEN ${campaignRoutes} IS NOT NULL THEN ${campaignRoutes}
-               WHEN EXISTS (SELECT 1 FROM permitted p WHERE ${isNamed(sql`c.sending_servers`)}) THEN c.sending_servers
+               WHEN EXISTS (SELECT 1 FROM permitted p WHERE ${isNamed(sql`holder.sending_servers`)}) THEN holder.sending_servers
                WHEN EXISTS (SELECT 1 FROM permitted p WHERE ${isNamed(sql`p.plan_routes`)}) THEN (SELECT p.plan_routes FROM permitted p LIMIT 1)
              END AS routes
-        FROM customer c WHERE c.id = ${customerId}
+        FROM customer holder WHERE holder.id = ${customerId}
     )
     SELECT ${columns}, r.weight, s.place
       FROM permitted s CROSS JOIN choice

@@ -3,6 +3,7 @@ import { created, done, ok, page } from '../answer.ts';
 import { pageArguments } from '../dialects.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Input } from '../input.ts';
+import { clearableMap } from '../sending-routes.ts';
 import { presentServer, presentServerRow } from './present.ts';
 import { answersBody, answersCreated, answersPage } from '../shapes.ts';
 import { oneServerShape, serverActionShape, serverDeletedShape, serverRowShape } from './shapes.ts';
@@ -76,6 +77,21 @@ export const sendingServerRows = [
       }),
   }),
   endpoint({
+    method: 'POST',
+    path: '/sending_servers/:uid/reset_health',
+    access: 'token',
+    summary: 'Tries a server that was mended at once.',
+    details: 'Its rest and those of the providers behind it end, and a warm-up that stopped goes on.',
+    answers: answersBody(serverActionShape),
+    operation: 'ResetSendingServerHealth',
+    variables: (input) => ({ uid: input.param('uid') }),
+    present: ({ resetSendingServerHealth: server }) =>
+      done('Sending server was successfully reset', {
+        sending_server_uid: server.uid,
+        sending_server: presentServer(server),
+      }),
+  }),
+  endpoint({
     method: 'DELETE',
     path: '/sending_servers/:uid',
     access: 'token',
@@ -89,6 +105,8 @@ export const sendingServerRows = [
 
 function fields(input: Input) {
   return {
+    domainLimits: clearableMap(input, 'domain_limits'),
+    warmUp: clearableMap(input, 'warm_up'),
     defaultFromEmail: input.text('default_from_email'),
     quotaValue: input.integer('quota_value'),
     quotaBase: input.integer('quota_base'),

@@ -13,6 +13,29 @@ const row = {
 
 export const serverRowShape = z.strictObject(row).meta({ id: 'SendingServerRow' });
 
+const health = {
+  state: z.enum(['closed', 'open', 'half-open']).meta({ description: 'As of a breaker: closed is well.' }),
+  failures: z.int(),
+  slots: z.int().meta({ description: 'Messages at once while it is tried again.' }),
+  rests_until: timeShape.nullable(),
+  last_error: z.string().nullable(),
+};
+const healthShape = z
+  .strictObject({ ...health, mailboxes: z.array(z.strictObject({ name: z.string(), ...health })) })
+  .meta({ id: 'SendingHealth' });
+
+const warmUpShape = z
+  .strictObject({
+    schedule: z.record(z.string(), z.unknown()),
+    day: z.int(),
+    limit_today: z.int().nullable().meta({ description: 'Null: it is warm.' }),
+    used_today: z.int(),
+    bounced_today: z.int(),
+    stopped_at: timeShape.nullable(),
+    stop_reason: z.string().nullable(),
+  })
+  .meta({ id: 'WarmUp' });
+
 const serverShape = z
   .strictObject({
     ...row,
@@ -22,6 +45,9 @@ const serverShape = z
     quota_base: z.int().nullable(),
     quota_unit: z.string().nullable(),
     is_system: z.boolean(),
+    domain_limits: z.record(z.string(), z.int()).meta({ description: 'Messages an hour, by provider or domain.' }),
+    warm_up: warmUpShape.nullable(),
+    health: healthShape,
   })
   .meta({ id: 'SendingServer' });
 
