@@ -27,7 +27,7 @@ export class AccessTokens {
     const { oauth_refresh_token, oauth_access_token } = this.#settings;
     if (oauth_refresh_token === undefined) return oauth_access_token ?? '';
     if (this.#token && performance.now() < this.#token.until) return this.#token.text;
-    this.#request ??= this.#fetch(oauth_refresh_token).finally(() => (this.#request = undefined));
+    this.#request ??= this.#renewed(oauth_refresh_token).finally(() => (this.#request = undefined));
     return this.#request;
   }
 
@@ -36,7 +36,7 @@ export class AccessTokens {
     this.#token = undefined;
   }
 
-  async #fetch(refreshToken: string): Promise<string> {
+  async #renewed(refreshToken: string): Promise<string> {
     const { oauth_token_url, oauth_client_id, oauth_client_secret } = this.#settings;
     if (!this.#postForm || oauth_token_url === undefined)
       throw unavailable('There is no way to ask for an access token');
