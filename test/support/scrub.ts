@@ -11,6 +11,8 @@ export function scrubber(baseUrl: string): (value: unknown) => unknown {
   const people = numbered((no) => `${['ann', 'ben', 'cleo', 'dan', 'eve'][no - 1] ?? `person${no}`}@person.example`);
   const text = (given: string) =>
     given
+      .replaceAll(/(?<=\bp=)[A-Za-z0-9+/]{40,}=*|^[A-Za-z0-9+/]{100,}=*$/g, '<PUBLIC_KEY>')
+      .replaceAll(/\bmw[0-9a-f]{10}\b/g, 'mw0123456789')
       .replaceAll(baseUrl, BASE_URL)
       .replaceAll(/http:\/\/127\.0\.0\.1(:\d+)?/g, 'https://files.example.com')
       .replaceAll('127.0.0.1', 'smtp.example.com')
