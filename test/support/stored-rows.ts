@@ -53,7 +53,7 @@ const FRESH =
   /(^|_)(id|uid|at|key|email|tag|digest|cursor|bytes|block|until|expires|settings|columns|tags|mac|token|hash|path|name|by|password)$/;
 
 /** Random domains of the worlds, and selectors of keys. */
-const FRESH_NAMES = /[0-9a-f]{13}(?=\.example)|mw[0-9a-f]{10}/g;
+const FRESH_NAMES = /[0-9a-f]{13}(?=\.example)|(?<="uid":")[0-9a-f]{13}|mw[0-9a-f]{10}/g;
 
 /** The rows without what is fresh in every request: identities, times, random addresses, sealed bytes. */
 export function comparable(stored: readonly (readonly [string, Stored])[], besides: readonly string[] = []): string[] {
