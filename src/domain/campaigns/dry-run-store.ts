@@ -79,9 +79,21 @@ export async function latestDryRun(
   db: Queryable,
   { customerId, campaignId }: CampaignKey,
 ): Promise<DryRun | undefined> {
-  const [run] = await db.query<Row>(sql`
-    SELECT ${COLUMNS} FROM dry_run WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} ORDER BY id DESC LIMIT 1`);
-  return run;
+  const [run] = await latestDryRunOfEach(db, customerId, [campaignId]);
+  return run ?? undefined;
+}
+
+/** The latest of each of these campaigns, in their order; null: there was none. */
+export async function latestDryRunOfEach(
+  db: Queryable,
+  customerId: bigint,
+  campaignIds: readonly bigint[],
+): Promise<(DryRun | null)[]> {
+  const runs = await db.query<Row>(sql`
+    SELECT DISTINCT ON (campaign_id) ${COLUMNS} FROM dry_run
+     WHERE customer_id = ${customerId} AND campaign_id = ANY (${[...campaignIds]}::bigint[]) ORDER BY campaign_id, id DESC`);
+  const byCampaign = new Map(runs.map((run) => [run.campaignId, run]));
+  return campaignIds.map((id) => byCampaign.get(id) ?? null);
 }
 
 export interface DryRunKey {

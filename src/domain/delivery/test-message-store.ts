@@ -74,9 +74,16 @@ export async function settleTest(
      WHERE customer_id = ${customerId} AND id = ${id} AND state = 'sending'`);
 }
 
-/** The campaign's latest tests, the newest first. */
-export async function latestTests(db: Queryable, key: CampaignKey, limit: number): Promise<TestMessage[]> {
-  return db.query<TestMessage & Record<string, unknown>>(sql`
-    SELECT ${COLUMNS} FROM test_message WHERE customer_id = ${key.customerId} AND campaign_id = ${key.campaignId}
-     ORDER BY id DESC LIMIT ${limit}`);
+/** The latest tests of each of these campaigns, the newest first, in the order of the campaigns. */
+export async function latestTestsOfEach(
+  db: Queryable,
+  { customerId, campaignIds }: { customerId: bigint; campaignIds: readonly bigint[] },
+  limit: number,
+): Promise<TestMessage[][]> {
+  const tests = await db.query<TestMessage & { campaignId: bigint }>(sql`
+    SELECT c.id AS "campaignId", t.* FROM unnest(${[...campaignIds]}::bigint[]) AS c(id)
+     CROSS JOIN LATERAL (SELECT ${COLUMNS} FROM test_message
+                          WHERE customer_id = ${customerId} AND campaign_id = c.id ORDER BY id DESC LIMIT ${limit}) t
+     ORDER BY t.id DESC`);
+  return campaignIds.map((id) => tests.filter(({ campaignId }) => campaignId === id));
 }

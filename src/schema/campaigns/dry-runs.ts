@@ -1,8 +1,11 @@
 /** Dry runs: composing every message of a campaign and sending none. */
 import { cancelDryRun, startDryRun } from '../../domain/campaigns/dry-run.ts';
 import { peopleOfFaults } from '../../domain/campaigns/dry-run-people.ts';
-import { dryRunStatuses, latestDryRun, type DryRun } from '../../domain/campaigns/dry-run-store.ts';
+import { dryRunStatuses, latestDryRunOfEach, type DryRun } from '../../domain/campaigns/dry-run-store.ts';
+import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
+import type { GraphqlContext } from '../context.ts';
+import { loadBy } from '../loaders/load-by.ts';
 import { Campaign } from './campaign.ts';
 import { inGraphqlWords } from './campaign-words.ts';
 
@@ -58,13 +61,16 @@ const DryRunType = builder.objectRef<DryRun>('DryRun').implement({
   }),
 });
 
+const readDryRuns = (ctx: GraphqlContext, campaignIds: readonly bigint[]) =>
+  latestDryRunOfEach(ctx.db, viewerOf(ctx).customerId, campaignIds);
+
 builder.prismaObjectField(Campaign, 'dryRun', (t) =>
   t.field({
     type: DryRunType,
     nullable: true,
     description: 'The latest one.',
-    select: { id: true, customerId: true },
-    resolve: ({ id, customerId }, _args, ctx) => latestDryRun(ctx.db, { customerId, campaignId: id }),
+    select: { id: true },
+    resolve: ({ id }, _args, ctx) => loadBy(ctx, readDryRuns).load(id),
   }),
 );
 

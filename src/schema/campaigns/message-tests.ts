@@ -2,8 +2,11 @@
 import { previewCampaign, type CampaignPreview } from '../../domain/campaigns/preview-campaign.ts';
 import { sendTestCampaign, TEST_ADDRESSES_MAX, TESTS_PER_HOUR_MAX } from '../../domain/campaigns/send-test-campaign.ts';
 import type { TrackedLink } from '../../domain/content/message.ts';
-import { latestTests, type TestMessage } from '../../domain/delivery/test-message-store.ts';
+import { latestTestsOfEach, type TestMessage } from '../../domain/delivery/test-message-store.ts';
+import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
+import type { GraphqlContext } from '../context.ts';
+import { loadBy } from '../loaders/load-by.ts';
 import { Campaign } from './campaign.ts';
 import { inGraphqlWords } from './campaign-words.ts';
 
@@ -78,12 +81,15 @@ const TestMessageType = builder.objectRef<TestMessage>('TestMessage').implement(
   }),
 });
 
+const readTests = (ctx: GraphqlContext, campaignIds: readonly bigint[]) =>
+  latestTestsOfEach(ctx.db, { customerId: viewerOf(ctx).customerId, campaignIds }, TESTS_SHOWN);
+
 builder.prismaObjectField(Campaign, 'testMessages', (t) =>
   t.field({
     type: [TestMessageType],
     description: `The latest ${TESTS_SHOWN} tests of the last 30 days, the newest first.`,
-    select: { id: true, customerId: true },
-    resolve: ({ id, customerId }, _args, ctx) => latestTests(ctx.db, { customerId, campaignId: id }, TESTS_SHOWN),
+    select: { id: true },
+    resolve: ({ id }, _args, ctx) => loadBy(ctx, readTests).load(id),
   }),
 );
 
