@@ -46,7 +46,10 @@ export async function startProduct(
   });
   const gone = once(child, 'exit');
   const url = `http://127.0.0.1:${port}`;
-  await untilReady(url, child);
+  await untilReady(url, child).catch((error: unknown) => {
+    child.kill('SIGKILL');
+    throw error;
+  });
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     child.kill(signal);
     await gone;

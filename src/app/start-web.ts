@@ -12,7 +12,7 @@ import { healthMounts, type ReadinessChecks } from '../http/health-handlers.ts';
 import { startHttpServer, type Mount } from '../http/http-server.ts';
 import { landingMount } from '../http/landing-page.ts';
 import { pageMount } from '../http/page-mount.ts';
-import { createInbound } from '../inbound/inbound-mounts.ts';
+import { createInbound, type Inbound } from '../inbound/inbound-mounts.ts';
 import { messageOf } from '../lib/errors.ts';
 import { loadDocuments } from '../rest-facade/documents.ts';
 import { parseKeptAnswer } from '../rest-facade/idempotency.ts';
@@ -67,7 +67,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
     trustedProxies: settings.TRUSTED_PROXIES,
     isHttps: ctx.installation.baseUrl.startsWith('https:'),
     mounts: ownHostOnly(ctx, [
-      ...healthMounts(readinessOf(options)),
+      ...healthMounts(readinessOf(options, inbound)),
       { prefix: '/graphql', handle: graphql.handle, upgrade: graphql.upgrade },
       // Whoever hides the schema hides its reference too.
       ...(settings.GRAPHQL_EXPLORER === 'on'
@@ -124,7 +124,7 @@ function landing(inbox: RunningInbox): Mount {
   ]);
 }
 
-function readinessOf({ ctx, worker, signs }: WebOptions): ReadinessChecks {
+function readinessOf({ ctx, worker, signs }: WebOptions, inbound: Inbound): ReadinessChecks {
   return {
     checks: {
       database: async () => void (await ctx.db.query(sql`SELECT 1`)),
@@ -138,6 +138,9 @@ function readinessOf({ ctx, worker, signs }: WebOptions): ReadinessChecks {
       disk: () => signs.checkDisk(),
     },
     // Traffic is welcome all the same: whoever is to confirm has to come in.
-    notes: () => (signs.isHeld() ? ['The installation is held as a restored backup: nothing is sent.'] : []),
+    notes: () => [
+      ...(signs.isHeld() ? ['The installation is held as a restored backup: nothing is sent.'] : []),
+      ...inbound.notes(),
+    ],
   };
 }

@@ -21,9 +21,14 @@ import { webViewMount, type WebView } from './web-view.ts';
 
 export interface Inbound {
   readonly mounts: readonly InboundMount[];
+  /** What an operator should know. */
+  notes(): readonly string[];
   /** After the web server has closed, before the database does: writes the visits that wait, and moves them on. */
   close(): Promise<void>;
 }
+
+/** A burst takes some seconds; more is worth a look. */
+const LATE_SECONDS = 10;
 
 /** All handlers of this room. `ctx` is the public's: nobody is logged in. */
 export function createInbound(
@@ -49,6 +54,10 @@ export function createInbound(
       hostProofMount(ctx),
       webhookMount(ctx),
     ],
+    notes() {
+      const seconds = Math.round(follower.lagMs() / 1_000);
+      return seconds >= LATE_SECONDS ? [`Opens and clicks are counted ${seconds} seconds late.`] : [];
+    },
     async close() {
       await recorder.close();
       await follower.close();

@@ -37,6 +37,8 @@ export interface Moved {
   readonly isAnotherAtIt: boolean;
   /** Some are left that had come before. */
   readonly isMore: boolean;
+  /** How long the first of those that waited had waited. */
+  readonly lagMs: number;
 }
 
 /**
@@ -47,7 +49,7 @@ export const MOVE_SIZE_MAX = 4_000;
 /** Rows looked at in one go; under load each holds about fifty visits. */
 const ROWS_MAX = 1_000;
 
-const NONE_OF_OURS: Moved = { visits: 0, firstId: undefined, isAnotherAtIt: true, isMore: false };
+const NONE_OF_OURS: Moved = { visits: 0, firstId: undefined, isAnotherAtIt: true, isMore: false, lagMs: 0 };
 
 /** Moves some visits on, the oldest first, then tells the live statistics. One process does so at a time. */
 export async function moveVisits(
@@ -56,14 +58,16 @@ export async function moveVisits(
 ): Promise<Moved> {
   return ctx.database.transaction(async (tx) => {
     if (!(await begin(tx))) return NONE_OF_OURS;
-    const waiting = await tx.query<VisitRow & Record<string, unknown>>(
-      sql`SELECT id, size, since, until FROM hot.visit WHERE id >= ${fromId} ORDER BY id LIMIT ${ROWS_MAX}`,
+    const waiting = await tx.query<VisitRow & { lagMs: number }>(
+      sql`SELECT id, size, since, until, (extract(epoch FROM now() - since) * 1000)::float8 AS "lagMs" FROM hot.visit WHERE id >= ${fromId} ORDER BY id LIMIT ${ROWS_MAX}`,
       'tracking.waiting_visits',
     );
     const slice = sliceOf(waiting, sizeMax);
     if (slice.length > 0) await move(ctx, tx, slice);
     const visits = slice.reduce((sum, { size }) => sum + size, 0);
-    return { visits, firstId: waiting[0]?.id, isAnotherAtIt: false, isMore: slice.length < waiting.length };
+    const [first] = waiting;
+    const isMore = slice.length < waiting.length;
+    return { visits, firstId: first?.id, isAnotherAtIt: false, isMore, lagMs: first?.lagMs ?? 0 };
   });
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Context } from '../context.ts';
 import { messageOf } from '../../lib/errors.ts';
+import type { LogFields } from '../../lib/log.ts';
 import { isFaultOfData, takeApart } from './hopeless-visits.ts';
 import { moveVisits, MOVE_SIZE_MAX, visitsWait } from './move-visits.ts';
 import { makeThisMonth, mayLackPartition } from './partitions.ts';
@@ -11,12 +12,16 @@ import { makeThisMonth, mayLackPartition } from './partitions.ts';
 export interface VisitFollower {
   /** Something was written: it is moved on within half a second. */
   wake(): void;
+  /** How long the oldest visit has waited, as far as this process knows: it hears nothing of those that another moves. */
+  lagMs(): number;
   /** Moves what this process has written, as far as it can be done soon, and ends. */
   close(): Promise<void>;
 }
 
 /** A report is never a second behind, and many at once are cheaper: at 4,000 a slice half of what they cost at 500. */
 const PACE_MS = 400;
+/** An operator should know; said as often at most. */
+const BEHIND_MS = 10_000;
 /** What another process left behind. */
 const LOOK_MS = 2_000;
 /** Between slices of a crowd it rests as long as a slice took: those who wait for their answers come first. */
@@ -48,6 +53,9 @@ class Follower implements VisitFollower {
   #fromStartAt = performance.now() + FROM_START_MS;
   #sizeMax = MOVE_SIZE_MAX;
   #hasMadePartition = false;
+  /** Since when the oldest one waits, by the monotonic clock; undefined when none does. */
+  #oldestAt: number | undefined;
+  #warnedAt = -Infinity;
 
   constructor(ctx: Context) {
     this.#ctx = ctx;
@@ -61,6 +69,10 @@ class Follower implements VisitFollower {
     if (this.#isWoken) return;
     this.#isWoken = true;
     if (!this.#moving) this.#plan(PACE_MS);
+  }
+
+  lagMs(): number {
+    return this.#oldestAt === undefined ? 0 : performance.now() - this.#oldestAt;
   }
 
   async close(): Promise<void> {
@@ -98,7 +110,8 @@ class Follower implements VisitFollower {
         await rest(Math.min(performance.now() - from, REST_MS_MAX));
     } catch (error) {
       this.#isWoken = true;
-      this.#ctx.log.warn('tracking.move_failed', { message: messageOf(error) });
+      this.#oldestAt ??= performance.now();
+      this.#warn('tracking.move_failed', { message: messageOf(error) });
       await rest(RETRY_MS);
     }
   }
@@ -107,12 +120,13 @@ class Follower implements VisitFollower {
   async #step(): Promise<boolean> {
     try {
       const fromId = this.#fromId;
-      const { firstId, isAnotherAtIt, isMore } = await moveVisits(this.#ctx, { fromId, sizeMax: this.#sizeMax });
+      const { firstId, isAnotherAtIt, isMore, lagMs } = await moveVisits(this.#ctx, { fromId, sizeMax: this.#sizeMax });
       // Ours may be among those that the other has not looked at.
       if (isAnotherAtIt) this.#isWoken = true;
       if (firstId !== undefined && firstId > IDS_BACK) this.#fromId = firstId - IDS_BACK;
       this.#sizeMax = Math.min(this.#sizeMax * 4, MOVE_SIZE_MAX);
       this.#hasMadePartition = false;
+      this.#noteLag(isMore, lagMs);
       return isMore;
     } catch (error) {
       await this.#mend(error);
@@ -131,6 +145,19 @@ class Follower implements VisitFollower {
     this.#fromStart();
     if (this.#sizeMax === 1) await takeApart(this.#ctx, error);
     this.#sizeMax = 1;
+  }
+
+  #noteLag(isMore: boolean, lagMs: number): void {
+    this.#oldestAt = isMore ? performance.now() - lagMs : undefined;
+    if (lagMs >= BEHIND_MS) this.#warn('tracking.behind', { seconds: Math.round(lagMs / 1_000) });
+  }
+
+  /** Not every second, for as long as it lasts. */
+  #warn(event: string, fields: LogFields): void {
+    const now = performance.now();
+    if (now - this.#warnedAt < BEHIND_MS) return;
+    this.#warnedAt = now;
+    this.#ctx.log.warn(event, fields);
   }
 
   #fromStart(): void {
