@@ -92,6 +92,13 @@ describe('a reply', () => {
     expect(user + system).toBeLessThan(2_000_000);
   });
 
+  it('means the same whoever it is about', () => {
+    for (const name of ['full', 'virus', 'spamhaus', 'user.unknown', 'greylist', 'relay-access-denied']) {
+      const said = `550 5.7.17 <${name}@there.test>: no, not today ${name}@there.test`;
+      expect(classifyReply({ text: said }).what).toBe('mailbox has another owner');
+    }
+  });
+
   it('is told in plain words', () => {
     expect(reasonOf(classifyReply({ text: '550 5.1.1 no' }))).toBe('permanent: mailbox unknown');
     expect(reasonOf(classifyReply({ text: '421 4.7.28' }))).toBe('rate limit: too much mail');

@@ -22,6 +22,10 @@ const CODE = /^\s*([2-5]\d\d)(?=[ -]|$)/;
 /** What stands in front of every further line of a reply. */
 const LINE_PREFIX = /[\r\n]+[2-5]\d\d[ -]/g;
 const STATUS = /(?<![\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.]*\d)/;
+const LOCAL_PART = /[^\s<>@,;:()]{1,64}@/g;
+const IPV4 = /\b\d{1,3}(?:\.\d{1,3}){3}\b/g;
+const GMAIL_TICKET = /\s\S{6,64} - gsmtp/g;
+const BLANKS = /\s+/g;
 const ALL_STATUS = /(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/g;
 /** "try again in 5 minutes", "retry after 300 seconds", "greylisted for 60 s", "please wait 2 hours". */
 const WAIT =
@@ -32,10 +36,22 @@ export function classifyReply(reply: ServerReply): ReplyMeaning {
   const text = reply.text.slice(0, TEXT_LENGTH_MAX);
   const status = reply.enhancedStatus ?? STATUS.exec(text)?.[1];
   const code = reply.code ?? (Number(CODE.exec(text)?.[1] ?? 0) || codeOfStatus(status));
-  const words = wordsOf(text);
-  const subject: Subject = { code: String(code), status: status?.slice(1) ?? '', words };
-  const rule = ruleFor(subject) ?? codeMeaning(code);
-  return meaningOf(rule, { isFinal: code >= 500, asked: askedWait(words) });
+  return rememberedMeaning({ code, status: status?.slice(1) ?? '', words: wordsOf(text) });
+}
+
+/** A server says the same to thousands: what a text means is looked up once. */
+const remembered = new Map<string, ReplyMeaning>();
+const REMEMBERED_MAX = 500;
+
+function rememberedMeaning(subject: Subject): ReplyMeaning {
+  const key = `${subject.code} ${subject.status} ${subject.words}`;
+  const known = remembered.get(key);
+  if (known) return known;
+  const rule = ruleFor(subject) ?? codeMeaning(subject.code);
+  const meaning = meaningOf(rule, { isFinal: subject.code >= 500, asked: askedWait(subject.words) });
+  if (remembered.size >= REMEMBERED_MAX) remembered.clear();
+  remembered.set(key, meaning);
+  return meaning;
 }
 
 /** The meaning as the ledger keeps it: the class in words, then what is the matter. */
@@ -44,7 +60,7 @@ export function reasonOf(meaning: ReplyMeaning): string {
 }
 
 interface Subject {
-  readonly code: string;
+  readonly code: number;
   /** Without its first digit, which the code has: `.1.1`. */
   readonly status: string;
   readonly words: string;
@@ -63,7 +79,7 @@ function ruleFor(subject: Subject): ReplyRule | undefined {
 }
 
 function applies({ codes, status, words }: ReplyRule, subject: Subject): boolean {
-  if (codes !== undefined && !codes.some((prefix) => subject.code.startsWith(prefix))) return false;
+  if (codes !== undefined && !codes.some((prefix) => String(subject.code).startsWith(prefix))) return false;
   if (status !== undefined && !status.includes(subject.status)) return false;
   return words === undefined || words.test(subject.words);
 }
@@ -80,9 +96,15 @@ function meaningOf(rule: ReplyRule, reply: { isFinal: boolean; asked: number | u
   };
 }
 
-/** Lower case, one blank between words, without the code and status that are repeated in every line. */
+/**
+ * Lower case, one blank between words, without the code and status that are repeated in every line, and without what is
+ * different for everybody: whoever is called `full@` or `virus@` has no full mailbox and no virus.
+ */
 function wordsOf(text: string): string {
-  return text.replace(LINE_PREFIX, ' ').replace(ALL_STATUS, ' ').toLowerCase().replace(/\s+/g, ' ').trim();
+  let words = text.includes('\n') ? text.replace(LINE_PREFIX, ' ') : text;
+  if (words.includes('@')) words = words.replace(LOCAL_PART, '@');
+  if (words.includes('gsmtp')) words = words.replace(GMAIL_TICKET, ' gsmtp');
+  return words.replace(ALL_STATUS, ' ').replace(IPV4, 'ip').replace(BLANKS, ' ').trim().toLowerCase();
 }
 
 function askedWait(words: string): number | undefined {

@@ -182,7 +182,7 @@ const others: readonly ReplyRule[] = [
     class: 'block',
     scope: 'domain',
   },
-  { what: 'on the block list of T-Online', words: /tosa@rx\.t-online/, class: 'block', scope: 'domain' },
+  { what: 'on the block list of T-Online', words: /@rx\.t-online/, class: 'block', scope: 'domain' },
   {
     what: 'refused as spam by mail.ru or Yandex',
     words: /notspam-support|under suspicion of spam/,
