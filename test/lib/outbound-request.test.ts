@@ -3,7 +3,7 @@ import type dns from 'node:dns';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { openOutbound } from '../../src/lib/outbound-request.ts';
+import { openOutbound, postOutboundForm } from '../../src/lib/outbound-request.ts';
 
 type Answers = readonly { address: string; family: number }[];
 type Callback = (error: Error | null, addresses?: Answers) => void;
@@ -35,6 +35,7 @@ function literalAddress(host: string): { address: string; family: number } | und
 let connections = 0;
 const answering: RequestListener = (req, res) => {
   if (req.url === '/redirect') res.writeHead(302, { location: 'http://127.0.0.1/' }).end();
+  else if (req.method === 'POST') req.pipe(res);
   else res.end('secret');
 };
 const server = createServer(answering).on('connection', () => (connections += 1));
@@ -299,4 +300,16 @@ test('redirects are not followed, and what the operator allows is reached', asyn
   for await (const chunk of outbound.body) chunks.push(chunk);
   outbound.close();
   expect(Buffer.concat(chunks).toString()).toBe('secret');
+});
+
+test('a form is posted through the same gate, and answered whole', async () => {
+  const form = { grant_type: 'refresh_token', refresh_token: 'a b&c=ä' };
+  const options = { allowed: ['127.0.0.1'], timeoutMs: 5_000, bytesMax: 1_000, form };
+  expect(await postOutboundForm(`http://127.0.0.1:${port}/token`, options)).toBe(
+    'grant_type=refresh_token&refresh_token=a+b%26c%3D%C3%A4',
+  );
+  await expect(postOutboundForm('http://intranet/token', { ...options, allowed: [] })).rejects.toThrow('not a public');
+  await expect(postOutboundForm(`http://127.0.0.1:${port}/token`, { ...options, bytesMax: 10 })).rejects.toThrow(
+    'larger',
+  );
 });
