@@ -1,12 +1,16 @@
 /** Sending domains over REST and GraphQL, with a DNS server of this machine: proof, signature, rotation, hosts, loss. */
+import { once } from 'node:events';
+import http from 'node:http';
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { freePort } from '../../src/db/free-port.ts';
 import { sql } from '../../src/db/database.ts';
 import { recheckDomains } from '../../src/domain/sending/domains/recheck-domains.ts';
+import { trackingProbe } from '../../src/domain/sending/domains/tracking-probe.ts';
 import { identityFor } from '../../src/domain/sending/identity.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { startDnsServer } from '../support/dns-zone.ts';
+import { changeOptions, givePlan } from '../support/plans.ts';
 import { startRestApp, type RestAnswer, type RestTenant } from '../support/rest-app.ts';
 
 const dns = await startDnsServer();
@@ -174,6 +178,51 @@ describe('proving a domain', () => {
       `_mailwright.xn--gre-${name.replace('.example', '')}-${made.records[0]?.name.split('-').at(-1)}`,
     );
     expect((await call('POST', '/sending_domains', { name: `grüße-${name}` })).status).toBe(422);
+  });
+});
+
+describe('what a plan allows', () => {
+  test('none, or so many, however many ask at once', async () => {
+    await givePlan(db, tenant.customerId, { create_sending_domains: 'no' });
+    expect((await call('POST', '/sending_domains', { name })).status).toBe(403);
+    await changeOptions(db, tenant.customerId, { create_sending_domains: 'yes', sending_domains_max: '3' });
+    const all = await Promise.all(
+      Array.from({ length: 8 }, (_, n) => call('POST', '/sending_domains', { name: `d${n}.${name}` })),
+    );
+    const answers = all.map(({ status }) => status).toSorted();
+    expect(answers).toEqual([201, 201, 201, 422, 422, 422, 422, 422]);
+    expect(all.find(({ status }) => status === 422)?.text).toMatch(/at most 3 sending domains/);
+  });
+
+  test('only an administrator makes the default domain, and there is one', async () => {
+    expect((await call('POST', '/sending_domains', { name, is_default: 1 })).status).toBe(403);
+    const admin = (n: number) => create({ name: `d${n}.${name}`, is_default: 1 }, app.adminToken);
+    const made = await Promise.all([admin(1), admin(2), admin(3)]);
+    expect(made.map(({ status }) => status)).toEqual(['pending', 'pending', 'pending']);
+    expect(await db.query(sql`SELECT 1 FROM sending_domain WHERE is_default`)).toHaveLength(1);
+  });
+});
+
+describe('what a tracking host has to be', () => {
+  const probe = trackingProbe({ ...installation, baseUrl: `https://mail.test:${port}` });
+  const lead = (host: string, address: string) => dns.zone.set(`A ${host}`, [address]);
+
+  test('nowhere but here: no private address, no other program, and https where the installation has it', async () => {
+    const plain = trackingProbe(installation);
+    lead(`a.${name}`, '127.0.0.1');
+    expect(await plain(`a.${name}`)).toEqual({ url: `http://a.${name}:${port}` });
+    expect(await probe(`a.${name}`)).toMatchObject({ refusal: expect.stringMatching(/certificate/) });
+    for (const address of ['10.0.0.1', '169.254.169.254', '127.0.0.2']) {
+      lead(`b.${name}`, address);
+      expect(await plain(`b.${name}`)).toMatchObject({ refusal: expect.stringMatching(/not a public address/) });
+    }
+    const other = http.createServer((_req, res) => res.end('f'.repeat(64))).listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const address = other.address();
+    const otherPort = typeof address === 'object' ? address?.port : 0;
+    const elsewhere = trackingProbe({ ...installation, baseUrl: `http://mail.test:${otherPort}` });
+    expect(await elsewhere(`a.${name}`)).toMatchObject({ refusal: expect.stringMatching(/does not lead to this/) });
+    other.close();
   });
 });
 

@@ -48,7 +48,7 @@ const SendingDomainDmarc = builder.objectRef<NonNullable<DomainChecks['dmarc']>>
   }),
 });
 
-export const DkimKey = builder.prismaObject('DkimKey', {
+builder.prismaObject('DkimKey', {
   authScopes: reading,
   description: 'A key that signs; its private half is never answered.',
   fields: (t) => ({
