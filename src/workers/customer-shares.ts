@@ -55,9 +55,17 @@ export class CustomerShares {
       });
       this.#endTurn();
     });
-    events.on('job:complete', ({ job }: { job: JobLike }) => void this.#running.delete(job.id));
+    events.on('job:complete', ({ job }: { job: JobLike }) => void this.leave(job.id));
     events.on('worker:getJob:empty', () => this.#endTurn());
     events.on('worker:getJob:error', () => this.#endTurn());
+  }
+
+  leave(jobId: string): void {
+    this.#running.delete(jobId);
+  }
+
+  isRunning(jobId: string): boolean {
+    return this.#running.has(jobId);
   }
 
   /** Flags of the jobs that a free place must not take up now; waits until the look-up before has ended. */

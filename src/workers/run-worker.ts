@@ -4,15 +4,18 @@
  */
 import type { EventEmitter } from 'node:events';
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger, parseCronItems, run, type TaskList, type WorkerPool } from 'graphile-worker';
 import pg from 'pg';
 import type { Context } from '../domain/context.ts';
 import { doOthersWait } from '../jobs/turns.ts';
 import { messageOf } from '../lib/errors.ts';
+import { isUnavailable } from '../lib/is-unavailable.ts';
 import type { Log } from '../lib/log.ts';
 import { CustomerShares } from './customer-shares.ts';
 import { keepQueue } from './keep-queue.ts';
 import { freeJobsOfDeadPools, proveLiveness, type Liveness } from './liveness.ts';
+import { Orphans } from './orphans.ts';
 import { QueueWatch } from './queue-watch.ts';
 import type { Task } from './task.ts';
 
@@ -46,6 +49,9 @@ const POLL_INTERVAL_MS = 1_000;
 /** How often a process whose places are all taken looks whether somebody waits for one. */
 const CROWD_INTERVAL_MS = 500;
 
+/** Half a minute; whatever is away for longer is left to the queue. */
+const OUTLAST_TRIES_MAX = 30;
+const OUTLAST_WAIT_MS = 1_000;
 const PRESET = {
   pollInterval: POLL_INTERVAL_MS,
   // 0, not the default -1: with -1 a job that ends during the stop stays locked and runs again.
@@ -62,6 +68,7 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
   const stopping = new AbortController();
   const shares = new CustomerShares(concurrency);
   const queue = new QueueWatch();
+  const orphans = new Orphans();
   if (options.pausedFor !== undefined) queue.pause(options.pausedFor);
   // One signal a job: it ends for the job alone when it makes room, for all when the process stops or pauses.
   const ends = new Set<AbortController>();
@@ -77,7 +84,7 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
     start: (events) =>
       run({
         pgPool: pool,
-        events: followPool(events, { liveness, log, followers: [shares, queue] }),
+        events: followPool(events, { liveness, log, followers: [shares, queue, orphans] }),
         logger: queueLogger(log),
         noHandleSignals: true,
         parsedCronItems: parseCronItems([...options.crontab]),
@@ -89,7 +96,10 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
         preset: { worker: { ...PRESET, concurrentJobs: shares.places } },
       }),
   });
-  const sweep = setInterval(() => void freeJobsOfDeadPools(ctx.database).catch(() => undefined), SWEEP_INTERVAL_MS);
+  const sweep = setInterval(() => {
+    void freeJobsOfDeadPools(ctx.database).catch(() => undefined);
+    void orphans.free(ctx.database, (jobId) => shares.isRunning(jobId)).catch(() => undefined);
+  }, SWEEP_INTERVAL_MS);
   const crowd = setInterval(() => void makeRoomForOthers(ctx, shares).catch(() => undefined), CROWD_INTERVAL_MS);
   let ended: Promise<void> | undefined;
   const beginStop = (): Promise<void> => {
@@ -175,17 +185,36 @@ function taskListOf(tasks: readonly Task[], { ctx, workerId, shares, ends, stopp
       if (stopping.aborted) end.abort();
       shares.canMakeRoom(job.id, () => end.abort());
       try {
-        await task.run({ ...ctx, log }, payload, { abortSignal: end.signal, workerId, attempt: job.attempts });
+        const helpers = { abortSignal: end.signal, workerId, attempt: job.attempts };
+        await outlast(() => task.run({ ...ctx, log }, payload, helpers), { log, isOver: () => end.signal.aborted });
       } catch (error) {
         const level = job.attempts < job.max_attempts ? 'warn' : 'error';
         log[level]('job.failed', { attempt: job.attempts, attemptsMax: job.max_attempts, error });
         throw error;
       } finally {
         ends.delete(end);
+        // A runner that broke down reports nothing any more.
+        shares.leave(job.id);
       }
     },
   ]);
   return Object.fromEntries(entries);
+}
+
+/**
+ * A database that is away for a moment is not the job's fault: it is tried again at once and in its place. The queue
+ * would wait longer with each try, for minutes after the database is back.
+ */
+async function outlast(work: () => Promise<void>, { log, isOver }: { log: Log; isOver: () => boolean }): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (tries >= OUTLAST_TRIES_MAX || isOver() || !isUnavailable(error)) throw error;
+      log.warn('job.again', { tries, message: messageOf(error) });
+      await sleep(OUTLAST_WAIT_MS);
+    }
+  }
 }
 
 function queueLogger(log: Log): Logger {

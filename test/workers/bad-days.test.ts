@@ -88,7 +88,9 @@ it(
       );
       cut += rows.length;
     }
-    await untilStatus(world, 'done', 120_000);
+    await untilStatus(world, 'done', 120_000).catch((error: unknown) => {
+      throw new Error(program.output().slice(-4_000), { cause: error });
+    });
     expect((await fetch(`${program.baseUrl}/readyz`)).status).toBe(200);
     stop.abort();
     expect(cut).toBeGreaterThan(CUTS * 5);

@@ -1,6 +1,7 @@
 /**
  * Many customers on the same workers (HARD-CASES A21): the position at which somebody's messages leave, not the time.
  */
+import { EventEmitter } from 'node:events';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -14,6 +15,7 @@ import { enqueue, enqueueMany } from '../../src/jobs/define-job.ts';
 import { sendBatchJob } from '../../src/jobs/campaign-jobs.ts';
 import { renumberTurns, takeTurns } from '../../src/jobs/turns.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
+import { Orphans } from '../../src/workers/orphans.ts';
 import { runWorker } from '../../src/workers/run-worker.ts';
 import { planCampaignTask } from '../../src/workers/tasks/plan-campaign.ts';
 import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
@@ -188,3 +190,31 @@ async function until(isSo: () => boolean): Promise<void> {
     await sleep(5);
   }
 }
+
+describe('jobs that never arrived', () => {
+  it('are freed when they were seen twice, those that run are not', async () => {
+    await ctx.db.execute(sql`DELETE FROM graphile_worker._private_jobs`);
+    await enqueueMany(
+      ctx.db,
+      sendBatchJob,
+      [1n, 2n, 3n].map((id) => ({ customerId: '901', campaignId: '1', fromId: String(id), toId: String(id) })),
+    );
+    await ctx.db.execute(
+      sql`UPDATE graphile_worker._private_jobs SET locked_by = 'mine', locked_at = now() WHERE payload ->> 'fromId' <> '3'`,
+    );
+    const [running] = await ctx.db.query<{ id: string }>(
+      sql`SELECT id::text AS id FROM graphile_worker._private_jobs WHERE payload ->> 'fromId' = '1'`,
+    );
+    const orphans = new Orphans();
+    const events = new EventEmitter();
+    orphans.follow(events);
+    events.emit('pool:create', { workerPool: { id: 'mine' } });
+    const isRunning = (id: string) => id === running?.id;
+    expect(await orphans.free(ctx.database, isRunning)).toBe(0);
+    expect(await orphans.free(ctx.database, isRunning)).toBe(1);
+    const held = await ctx.db.query(
+      sql`SELECT id::text AS id FROM graphile_worker._private_jobs WHERE locked_by IS NOT NULL`,
+    );
+    expect(held).toEqual([{ id: running?.id }]);
+  });
+});

@@ -1,0 +1,35 @@
+/**
+ * Jobs that the queue gave to this process and that never arrived: the connection broke after the queue had written it
+ * down and before it could say so. The process lives, so nobody else would ever free them.
+ */
+import type { EventEmitter } from 'node:events';
+import type { Context } from '../domain/context.ts';
+
+/** What looks like an orphan may be on its way, or about to be reported done; twice in a row it is one. */
+export class Orphans {
+  readonly #pools = new Set<string>();
+  #suspects: ReadonlySet<string> = new Set();
+
+  /** Hears of the pools of this process. */
+  follow(events: EventEmitter): void {
+    events.on('pool:create', ({ workerPool }: { workerPool: { id: string } }) => void this.#pools.add(workerPool.id));
+  }
+
+  /** Frees orphans that were seen the last time too; answers how many. */
+  async free(database: Context['database'], isRunning: (jobId: string) => boolean): Promise<number> {
+    const { rows } = await database.pool.query<{ id: string }>(
+      'SELECT id::text AS id FROM graphile_worker._private_jobs WHERE locked_by = ANY($1::text[])',
+      [[...this.#pools]],
+    );
+    const idle = rows.map(({ id }) => id).filter((id) => !isRunning(id));
+    const orphans = idle.filter((id) => this.#suspects.has(id));
+    this.#suspects = new Set(idle.filter((id) => !orphans.includes(id)));
+    if (orphans.length === 0) return 0;
+    await database.pool.query(
+      `UPDATE graphile_worker._private_jobs SET locked_at = NULL, locked_by = NULL, run_at = greatest(run_at, now())
+        WHERE id = ANY($1::bigint[]) AND locked_by = ANY($2::text[])`,
+      [orphans, [...this.#pools]],
+    );
+    return orphans.length;
+  }
+}
