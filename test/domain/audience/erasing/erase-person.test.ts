@@ -87,6 +87,9 @@ async function fillTraces(ctx: Context, list: MailList, { id, email }: { id: big
     sql`INSERT INTO hot.runtime_message (customer_id, campaign_id, subscriber_id, message_key) VALUES (${key}, 'x')`,
   );
   await db.execute(
+    sql`INSERT INTO hot.soft_bounce (customer_id, email_key, times) VALUES (${customerId}, lower(${email}), ARRAY[now()]) ON CONFLICT DO NOTHING`,
+  );
+  await db.execute(
     sql`INSERT INTO hot.recipient_link (customer_id, campaign_id, link_no, subscriber_id) VALUES (${customerId}, ${campaign}, 0, ${id})`,
   );
   await db.execute(

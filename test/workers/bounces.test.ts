@@ -1,0 +1,110 @@
+/** There and back: a campaign leaves under return-paths of its own, what is refused and what comes back is acted on. */
+import { once } from 'node:events';
+import path from 'node:path';
+import { SMTPServer } from 'smtp-server';
+import { createTransport } from 'nodemailer';
+import { afterAll, expect, test, vi } from 'vitest';
+import { sql } from '../../src/db/database.ts';
+import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
+import { createDispatchCache } from '../../src/domain/delivery/dispatch.ts';
+import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
+import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
+import { readCampaignStatistics } from '../../src/domain/statistics/campaign-statistics.ts';
+import { parseReturnPath } from '../../src/domain/tracking/return-path.ts';
+import { startBounceServer } from '../../src/inbound/bounce-server.ts';
+import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
+import { runWorker } from '../../src/workers/run-worker.ts';
+import { bounceTasks } from '../../src/workers/tasks/bounces.ts';
+import { planCampaignTask } from '../../src/workers/tasks/plan-campaign.ts';
+import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
+import { programShapes } from '../domain/bounces/bounce-shapes.ts';
+import { campaignWorld, untilStatus } from '../support/campaign-world.ts';
+import { createTestContext, testInstallation } from '../support/test-context.ts';
+
+const ctx = await createTestContext({ installation: { ...testInstallation, bounceDomain: 'bounces.example' } });
+await loadPlugins(path.resolve('plugins'), ctx.hooks);
+await makePartitions(ctx);
+const drivers = createDriverPool(ctx.hooks);
+const tools = { drivers, dispatches: createDispatchCache(), announce: () => undefined };
+const worker = await runWorker({
+  ctx,
+  tasks: [planCampaignTask, sendBatchTask(tools), ...bounceTasks],
+  concurrency: 2,
+  crontab: [],
+});
+const bounces = await startBounceServer(ctx, { host: '127.0.0.1', port: 0, name: 'bounces.example' });
+
+/** Everybody's mail server; p1 and p2 are gone, the mailbox of p3 is full. */
+const taken = new Map<string, string>();
+const receiver = new SMTPServer({
+  authOptional: true,
+  disabledCommands: ['STARTTLS'],
+  onRcptTo({ address }, _session, done) {
+    const reply = { p1: '5.1.1 User unknown', p2: '5.1.1 User unknown', p3: '5.2.2 Mailbox full' }[
+      address.split('@')[0] ?? ''
+    ];
+    done(
+      reply === undefined
+        ? null
+        : Object.assign(new Error(reply), { responseCode: reply.startsWith('5.2') ? 552 : 550 }),
+    );
+  },
+  onData(stream, { envelope }, done) {
+    stream.resume();
+    stream.on('end', () => {
+      taken.set(envelope.rcptTo[0]?.address ?? '', envelope.mailFrom ? envelope.mailFrom.address : '');
+      done();
+    });
+  },
+});
+const listening = receiver.listen(0, '127.0.0.1');
+await once(listening, 'listening');
+afterAll(async () => {
+  await worker.stop(5_000);
+  await drivers.close();
+  await bounces.close();
+  await new Promise<void>((resolve) => receiver.close(() => resolve()));
+});
+
+test('what servers refuse and what comes back suppresses, and the figures add up', async () => {
+  const address = listening.address();
+  const smtpPort = typeof address === 'object' && address ? address.port : 0;
+  const world = await campaignWorld(ctx, { recipients: 10, smtpPort });
+  await startCampaign(world.ctx, world.campaignUid);
+  await untilStatus(world, 'done', 30_000);
+  expect(taken.size).toBe(7);
+  const keys = [...taken.values()].map((from) => parseReturnPath(ctx.installation, from));
+  expect(new Set(keys.map((key) => key?.subscriberId)).size).toBe(7);
+  expect(keys.every((key) => key?.campaignId === world.campaignId)).toBe(true);
+
+  const returnPath = taken.get('p4@example.org') ?? '';
+  // The report quotes nothing of ours: its address says it all.
+  const [shape] = programShapes({
+    messageId: '<other@sender.example>',
+    to: 'p4@example.org',
+    returnPath: 'x@x.example',
+  });
+  const transport = createTransport({ host: '127.0.0.1', port: bounces.port });
+  await transport.sendMail({ envelope: { from: '', to: returnPath }, raw: shape?.raw ?? '' });
+
+  const suppressed = async () => {
+    const rows = await ctx.db.query<{ email_key: string }>(
+      sql`SELECT email_key FROM suppression WHERE customer_id = ${world.ctx.viewer?.customerId} ORDER BY 1`,
+    );
+    return rows.map(({ email_key: key }) => key);
+  };
+  await vi.waitFor(
+    async () => expect(await suppressed()).toEqual(['p1@example.org', 'p2@example.org', 'p4@example.org']),
+    10_000,
+  );
+  const campaign = { customerId: world.ctx.viewer?.customerId ?? 0n, campaignId: world.campaignId };
+  const [figures] = await readCampaignStatistics(ctx, [campaign]);
+  expect(figures).toMatchObject({ sentCount: 7, failedCount: 3, bounceCount: 4, deliveredCount: 6 });
+  const events = await ctx.db.query(
+    sql`SELECT type, status_code, count(*)::int AS n FROM hot.bounce_event WHERE campaign_id = ${world.campaignId} GROUP BY 1, 2 ORDER BY 1, 2`,
+  );
+  expect(events).toEqual([
+    { type: 'hard', status_code: '5.1.1', n: 3 },
+    { type: 'soft', status_code: '5.2.2', n: 1 },
+  ]);
+});
