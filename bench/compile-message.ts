@@ -1,6 +1,6 @@
 /**
  * What one recipient costs: filling a compiled message of about 11 KB with 5 links and 5 merge tags, beside a
- * general-purpose composer that is given the finished parts. `--smoke` runs it briefly.
+ * general-purpose composer that is given the finished parts; and the same message with a file of 200 KB. `--smoke` runs it briefly.
  */
 import MailComposer from 'nodemailer/lib/mail-composer';
 import { compileMessage } from '../src/domain/content/compile-message.ts';
@@ -11,6 +11,7 @@ const ROUNDS = isSmoke ? 3 : 9;
 const FILLS = isSmoke ? 500 : 20_000;
 /** Messages in flight to one server. */
 const BATCH = 50;
+const FILE_BYTES = 200_000;
 const COMPOSES = isSmoke ? 50 : 1_000;
 
 const words = 'Fresh bread, good coffee and the news of the week are waiting for you around the corner. ';
@@ -75,20 +76,31 @@ const liquid = await compileMessage({
   html: html.replaceAll('{FIRST_NAME}', '{{ subscriber.first_name | default: "friend" }}'),
 });
 
-const results = { compiled: [0], liquid: [0], composer: [0] };
+const withFile = await compileMessage({
+  ...source,
+  files: {
+    attachments: [{ name: 'file.pdf', type: 'application/pdf', bytes: Buffer.alloc(FILE_BYTES, 'x') }],
+    images: [],
+  },
+});
+
+const results = { compiled: [0], liquid: [0], file: [0], composer: [0] };
 for (let round = 0; round <= ROUNDS; round++) {
   const compiled = await fillTime(plainTags);
   const withLiquid = await fillTime(liquid);
+  const attached = await fillTime(withFile);
   const composer = await composeTime();
   if (round === 0) continue; // warm-up
   results.compiled.push(compiled);
   results.liquid.push(withLiquid);
+  results.file.push(attached);
   results.composer.push(composer);
 }
 const size = (await plainTags.fill(reader(1))).content.length;
 console.log(`one message: ${size} bytes; CPU per message, median of ${ROUNDS} rounds`);
 console.log(`  upper-case tags   ${microseconds(results.compiled)}`);
 console.log(`  with Liquid       ${microseconds(results.liquid)}`);
+console.log(`  with 200 KB more  ${microseconds(results.file)}  (encoded once, copied once for each)`);
 console.log(`  general composer  ${microseconds(results.composer)}  (ready parts, nothing rendered)`);
 
 /** In batches, as the sending loop does it. */
