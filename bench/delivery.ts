@@ -114,7 +114,7 @@ async function compare(tenant: BenchTenant, setup: Setup): Promise<void> {
 /** Further sending processes on the same database, as on another machine. */
 async function startProcesses(count: number): Promise<void> {
   while (products.length > count) await products.pop()?.stop();
-  while (products.length < count) products.push(await startProduct(postgres.url, { ROLES: 'worker' }));
+  while (products.length < count) products.push(await startProduct(postgres.url, { ROLES: 'web,worker' }));
 }
 
 async function measureReference(sink: BenchSink, { connections }: Setup): Promise<Measured> {

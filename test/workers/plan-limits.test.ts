@@ -85,7 +85,7 @@ async function standing({ campaignId }: CampaignWorld): Promise<Standing> {
   return row ?? { status: 'gone', waitsUntil: null, reason: null };
 }
 
-/** Until every campaign waits for its plan, or came through before the others, and no job of theirs is left but the ones that wake. */
+/** Until every campaign waits for its plan, or came through before the others, and no job of theirs is left but those that wake or tell of refusals. */
 async function untilWaiting(worlds: readonly CampaignWorld[]): Promise<void> {
   const ids = worlds.map(({ campaignId }) => campaignId);
   await expect
@@ -94,7 +94,7 @@ async function untilWaiting(worlds: readonly CampaignWorld[]): Promise<void> {
         const [row] = await ctx.db.query<{ waiting: number; jobs: number }>(
           sql`SELECT (SELECT count(*)::int FROM campaign WHERE id = ANY(${ids}::bigint[]) AND (status_reason IS NOT NULL OR status = 'done')) AS waiting,
                      (SELECT count(*)::int FROM graphile_worker._private_jobs j JOIN graphile_worker._private_tasks t ON t.id = j.task_id
-                       WHERE t.identifier <> 'campaigns.wake' AND (j.payload ->> 'campaignId')::bigint = ANY(${ids}::bigint[])) AS jobs`,
+                       WHERE t.identifier NOT IN ('campaigns.wake', 'bounces.record-refusals') AND (j.payload ->> 'campaignId')::bigint = ANY(${ids}::bigint[])) AS jobs`,
         );
         return row;
       },
