@@ -5,7 +5,7 @@
  */
 import type { SendingError } from '../../plugin-api/index.ts';
 import type { Context } from '../context.ts';
-import { restsAtOnce, verdictOn } from './routing/health-rules.ts';
+import { NOTHING_SAID, restsAtOnce, verdictOn } from './routing/health-rules.ts';
 import { Line } from './routing/line.ts';
 import type { MailboxGroups } from './routing/mailbox-group.ts';
 import { Pacing, type PacedServer } from './routing/pacing.ts';
@@ -52,6 +52,11 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
   const line = new Line();
   /** Guests on their way to groups that are not well; the others are not counted. */
   const trying = new Map<GateGuest, readonly string[]>();
+  /**
+   * Replies that were about one message and ended a connection: a driver fails those behind it with the same error, and
+   * to them it says nothing. Replies come in order, so the first is the one that was meant.
+   */
+  const heard = new WeakSet<SendingError>();
 
   const release = (guest: GateGuest): void => {
     for (const group of trying.get(guest) ?? []) health.trying(group, -1);
@@ -81,7 +86,9 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
 
     ended(ctx, guest, error) {
       release(guest);
-      const { server: ofServer, mailboxes, isHardBounce } = verdictOn(error);
+      const isEcho = error !== undefined && heard.has(error);
+      if (error) heard.add(error);
+      const { server: ofServer, mailboxes, isHardBounce } = isEcho ? NOTHING_SAID : verdictOn(error);
       const group = groups.groupOf(guest.domain);
       let stop: GateStop | undefined;
       if (ofServer === 'well') health.taken(WHOLE_SERVER);

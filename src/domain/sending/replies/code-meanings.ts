@@ -3,6 +3,8 @@ import type { ReplyRule } from './reply.ts';
 
 const CODES: ReadonlyMap<number, ReplyRule> = new Map<number, ReplyRule>([
   [421, { what: 'server is closing', class: 'transient', scope: 'server' }],
+  // no SMTP, but what every vendor's web API says
+  [429, { what: 'too fast', class: 'rateLimit', scope: 'server' }],
   [432, { what: 'password has to be changed', class: 'policy', scope: 'server' }],
   [450, { what: 'mailbox not available now', class: 'transient', scope: 'recipient' }],
   [451, { what: 'trouble in the mail system', class: 'transient', scope: 'domain' }],

@@ -66,20 +66,21 @@ const SLOTS_MAX = 20;
 /** A server that asks to slow down is asked again soon. */
 const SERVER_RATE_SECONDS_MAX = 600;
 
-const NOTHING: Verdict = { server: undefined, mailboxes: undefined, isHardBounce: false };
+/** What the end of one message says when it was another's. */
+export const NOTHING_SAID: Verdict = { server: undefined, mailboxes: undefined, isHardBounce: false };
 const WELL: Verdict = { server: 'well', mailboxes: 'well', isHardBounce: false };
-const LIVES: Verdict = { ...NOTHING, server: 'well' };
+const LIVES: Verdict = { ...NOTHING_SAID, server: 'well' };
 
 /** What is to be learned from how a message ended; `error` is undefined when it was taken. */
 export function verdictOn(error: SendingError | undefined): Verdict {
   if (error === undefined) return WELL;
   const { message, code, enhancedStatus } = error;
-  if (error.kind === 'unknown') return { ...NOTHING, server: { rule: UNANSWERED, message } };
+  if (error.kind === 'unknown') return { ...NOTHING_SAID, server: { rule: UNANSWERED, message } };
   // Without a reply there is nothing to read: the connection itself failed.
   const meaning = code === undefined ? undefined : classifyReply({ code, enhancedStatus, text: message });
   const trouble = meaning && troubleOf(meaning, message);
   if (trouble) return { ...trouble, isHardBounce: false };
-  if (error.kind === 'unavailable') return { ...NOTHING, server: { rule: CONNECTION, message } };
+  if (error.kind === 'unavailable') return { ...NOTHING_SAID, server: { rule: CONNECTION, message } };
   if (error.kind === 'deferred') return LIVES;
   return { ...WELL, isHardBounce: meaning?.isMailboxGone === true };
 }
