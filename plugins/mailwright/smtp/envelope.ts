@@ -14,13 +14,15 @@ export interface EnvelopeCommands {
 }
 
 /** Throws `refused` for an address that may not go on the wire. An empty sender is the null sender of RFC 5321. */
-export function assertEnvelope(envelope: OutgoingMessage['envelope']): void {
-  if (envelope.to === '') throw new SendingError('refused', 'The recipient address is empty');
-  for (const address of [envelope.from, envelope.to]) {
-    if (Buffer.byteLength(address) > ADDRESS_BYTES_MAX) throw new SendingError('refused', 'The address is too long');
-    if (FORBIDDEN.test(address))
-      throw new SendingError('refused', 'The address has characters that no address may have');
-  }
+export function assertEnvelope({ from, to }: OutgoingMessage['envelope']): void {
+  if (to === '') throw notTaken('The recipient address is empty', '5.1.3');
+  assertAddress(to, '5.1.3');
+  assertAddress(from, '5.1.7');
+}
+
+function assertAddress(address: string, status: string): void {
+  if (Buffer.byteLength(address) > ADDRESS_BYTES_MAX) throw notTaken('The address is too long', status);
+  if (FORBIDDEN.test(address)) throw notTaken('The address has characters that no address may have', status);
 }
 
 /**

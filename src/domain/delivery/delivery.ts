@@ -151,9 +151,15 @@ function doubted(
 function meaningOf(error: SendingError): { reason: string; waitSeconds?: number | undefined } {
   if (error.kind === 'unknown') return { reason: 'no answer' };
   if (error.kind === 'unavailable' && error.code === undefined) return { reason: 'server unavailable' };
-  const { code, enhancedStatus, message } = error;
-  const meaning = classifyReply({ code, enhancedStatus, text: message });
+  const { enhancedStatus, message } = error;
+  const meaning = classifyReply({ code: replyCodeOf(error), enhancedStatus, text: message });
   return { reason: reasonOf(meaning), waitSeconds: meaning.waitSeconds };
+}
+
+/** A driver may give an HTTP status, or none; what it made of it counts. */
+function replyCodeOf({ kind, code = 0 }: SendingError): number {
+  if (kind === 'refused') return code >= 500 && code < 600 ? code : 550;
+  return kind === 'deferred' && (code < 400 || code >= 500) ? 450 : code;
 }
 
 /** Whether tries are left, and the next one comes within the time for retries. */

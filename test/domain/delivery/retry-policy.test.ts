@@ -37,6 +37,20 @@ describe('a failure', () => {
     expect(after('unknown', 'The connection was lost', { policy: 'retry' })).toMatchObject({ state: 'queued' });
   });
 
+  it('of a vendor that speaks no SMTP is told by what its driver made of it', () => {
+    const reason = (kind: SendingErrorKind, code: number | undefined, text: string) =>
+      outcomeOfFailure({
+        delivery: { subscriberId: 1n, epoch: 1, attempts: 0 },
+        error: new SendingError(kind, text, { code }),
+        policy: 'park',
+        rule,
+      }).reason;
+    expect(reason('refused', 422, 'The address is on the suppression list')).toContain('permanent: ');
+    expect(reason('refused', undefined, 'bad')).toBe('permanent: mailbox not available');
+    expect(reason('deferred', 429, 'wait')).toBe('rate limit: too fast');
+    expect(reason('deferred', 503, 'wait')).toMatch(/^transient: /);
+  });
+
   it('is final for every 5xx of the table, and retried for every 4xx', () => {
     for (const [reply] of [...providerReplyTable, ...programReplyTable]) {
       const first = reply[0];
