@@ -43,6 +43,8 @@ export const NEEDS_STATE: ReadonlySet<string> = new Set([
   'resetTwoFactor',
   'resumeSubscription',
   'approvePayment',
+  // The installation is not held.
+  'releaseInstallation',
   // A plan names servers of the system; the world's is its own.
   'setPlanRoutes',
 ]);
