@@ -1,4 +1,5 @@
 /** What became of it all, as the product counts it. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Client } from './client.ts';
 import { count, counted, duration, percent } from './format.ts';
@@ -24,6 +25,9 @@ const STATISTICS = `query DemoReport($uid: String!, $listUid: String!) {
     ... on Error { message }
   }
 }`;
+const SETTLE_MS = 1_200;
+const SETTLE_TIMES_MAX = 20;
+
 const number = z.number();
 const statistics = z.object({
   campaign: z.object({
@@ -55,7 +59,7 @@ export interface Story {
 /** Reads the figures and prints them, with where to look for more. */
 export async function printReport(client: Client, story: Story): Promise<void> {
   const { imported, campaign, played, listUid } = story;
-  const read = await client.run(STATISTICS, { uid: campaign.uid, listUid }, statistics);
+  const read = await settled(() => client.run(STATISTICS, { uid: campaign.uid, listUid }, statistics));
   const figures = read.campaign.statistics;
   const { counters } = read.list;
   const perSecond = figures.sentCount / (campaign.tookMs / 1_000);
@@ -80,4 +84,17 @@ export async function printReport(client: Client, story: Story): Promise<void> {
     '',
   ];
   console.log(lines.join('\n'));
+}
+
+/** Opens and clicks are counted up to a second after they are answered: read again until nothing more comes. */
+async function settled(read: () => Promise<z.output<typeof statistics>>): Promise<z.output<typeof statistics>> {
+  let now = await read();
+  for (let times = 0; times < SETTLE_TIMES_MAX; times++) {
+    await sleep(SETTLE_MS);
+    const before = now.campaign.statistics;
+    now = await read();
+    const { openCount, clickCount } = now.campaign.statistics;
+    if (openCount === before.openCount && clickCount === before.clickCount) break;
+  }
+  return now;
 }

@@ -27,6 +27,34 @@ test('items gather while a batch is written, up to the largest batch', async () 
   expect(batches).toEqual([[1, 2, 3], [4, 5, 6], [7]]);
 });
 
+test('a second batch goes beside the first when it has company enough, and never a third', async () => {
+  const batches: number[][] = [];
+  const held = gate();
+  const commits = createGroupCommit<number>({
+    ...{ batchMax: 10, waitMs: 0, waitingMax: 100, anotherAt: 3 },
+    write: async (batch) => {
+      batches.push([...batch]);
+      await held.passed;
+    },
+  });
+  const turn = () => new Promise((resume) => setTimeout(resume, 2));
+  const all = [commits.add(1)];
+  await turn();
+  all.push(commits.add(2), commits.add(3));
+  await turn();
+  expect(batches).toEqual([[1]]);
+  all.push(commits.add(4));
+  await turn();
+  expect(batches).toEqual([[1], [2, 3, 4]]);
+  all.push(...[5, 6, 7, 8, 9].map((n) => commits.add(n)));
+  await turn();
+  expect(batches).toHaveLength(2);
+  held.open();
+  await Promise.all(all);
+  expect(batches).toEqual([[1], [2, 3, 4], [5, 6, 7, 8, 9]]);
+  await commits.close();
+});
+
 test('a batch that fails is told to its own callers only', async () => {
   const commits = createGroupCommit<string>({
     batchMax: 1,
