@@ -17,11 +17,6 @@ export const SOFT_BOUNCE_LIMIT_MAX = 100;
 export const SOFT_BOUNCE_DAYS_MAX = 365;
 
 /** Soft bounces of different messages within so many days suppress an address; limit 0: never. */
-export interface BouncePatience {
-  readonly limit: number;
-  readonly days: number;
-}
-
 export interface BouncePolicy {
   readonly softBounceLimit: number;
   readonly softBounceDays: number;
