@@ -5,7 +5,7 @@
 export function isUnavailable(error: unknown): boolean {
   for (let cause = error, depth = 0; cause instanceof Error && depth < CAUSES_MAX; cause = cause.cause, depth += 1) {
     const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
-    if (CODES.test(code) || MESSAGES.test(cause.message)) return true;
+    if (CODES.test(code) || MESSAGES.test(cause.message) || PRISMA.test(cause.message)) return true;
   }
   return false;
 }
@@ -22,3 +22,5 @@ const CODES = /^(08...|53...|57P..|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|P10(0
 /** pg names no code for these. */
 const MESSAGES =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
+/** Prisma has codes of its own for some of these, and writes the server's into a sentence for the rest. */
+const PRISMA = /Database error\. Code: `(08\w{3}|53\w{3}|57P\w{2})`/;

@@ -24,6 +24,9 @@ const SHELLS = /^(PageInfo|FieldError|.*Error|.*Connection|.*Edge)$/;
 const SHORT_LISTS: Readonly<Record<string, string>> = {
   'Campaign.attachments': 'MESSAGE_FILES_MAX of a campaign',
   'Campaign.testMessages': 'TESTS_SHOWN of a campaign',
+  'Installation.processes': 'the processes of an installation, cut at a thousand',
+  'Installation.stalledCampaigns': 'cut at a thousand',
+  'InstallationProcess.roles': 'three',
   'CampaignPreview.headers': 'a message has one block of them',
   'CampaignPreview.links': 'LINKS_MAX of a message',
   'CampaignPreview.warnings': 'one for each unknown tag or picture of a text that is bounded',

@@ -48,6 +48,6 @@ export interface SeenProcess extends Omit<ProcessState, 'id'> {
 export function livingProcesses(db: Queryable): Promise<SeenProcess[]> {
   return db.query<SeenProcess & Record<string, unknown>>(
     sql`SELECT host, pid, roles, version, memory_mb AS "memoryMb", is_working AS "isWorking", started_at AS "startedAt", seen_at AS "seenAt"
-          FROM hot.process WHERE seen_at > now() - interval '1 minute' ORDER BY started_at, id`,
+          FROM hot.process WHERE seen_at > now() - interval '1 minute' ORDER BY started_at, id LIMIT 1000`,
   );
 }
