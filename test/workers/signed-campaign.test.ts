@@ -179,6 +179,8 @@ test('nobody sends in the name of a domain that another customer has proved', { 
   const [uid = ''] = (await newCampaign('boss@house.example')).split(' ');
   const refused = await run(uid);
   expect(refused.text).toMatch(/belongs to another customer/);
+  const tested = await call('POST', `/campaigns/${uid}/test`, { emails: ['me@person.example'] });
+  expect([tested.status, tested.text]).toEqual([422, expect.stringMatching(/belongs to another customer/)]);
   const { senderCheck } = await graphql(CHECK, { email: 'boss@house.example' });
   expect(senderCheck).toMatchObject({ signingDomain: null });
 });

@@ -10,6 +10,7 @@ import { requireRunningPlan } from '../billing/require-allowed.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { insertTests, testsInLastHour, type TestMessage } from '../delivery/test-message-store.ts';
+import { senderFault } from '../sending/addresses/usable-sender.ts';
 import { hasServerToSendThrough } from '../sending/choose-server.ts';
 import type { Campaign } from './campaign.ts';
 import { campaignNotReady } from './campaign-errors.ts';
@@ -52,6 +53,8 @@ export async function sendTestCampaign(
     const reader = await readerOf(inner, campaign, parsed.subscriber);
     await requireRunningPlan(inner.db, customerId);
     await refuseSuppressed(inner, campaign, emails);
+    const fault = await senderFault(inner.db, inner.installation, { customerId, email: campaign.fromEmail });
+    if (fault !== undefined) throw campaignNotReady({ from_email: [fault] });
     if (!(await hasServerToSendThrough(inner.db, customerId)))
       throw campaignNotReady({ sending_server: ['There is no active sending server: create one first.'] });
     await compileCampaign(inner.db, { customerId, campaignId });

@@ -7,6 +7,7 @@ import { domainToASCII } from 'node:url';
 import type { Context } from '../context.ts';
 import { compileMessage } from '../content/compile-message.ts';
 import type { LinkSigner, MessageContact, MessageRecipient } from '../content/message.ts';
+import { senderFault } from '../sending/addresses/usable-sender.ts';
 import type { DriverPool } from '../sending/driver-pool.ts';
 import { identityFor } from '../sending/identity.ts';
 import { handOver } from './hand-over.ts';
@@ -38,12 +39,16 @@ const noLinks: LinkSigner = {
   updateProfile: () => '',
 };
 
-/** Hands the message over. Throws when there is no server or it was not taken. */
+/** Hands the message over. Throws when there is no server, it was not taken, or its sender's domain is another customer's. */
 export async function sendTransactional(
   ctx: Context,
   drivers: DriverPool,
   message: TransactionalMessage,
 ): Promise<void> {
+  // A campaign says so to its author when it is started; nobody is there to be told here, and the job ends in the log.
+  const sender = { customerId: message.customerId, email: message.from.email };
+  const fault = await senderFault(ctx.db, { fromAddresses: 'any' }, sender);
+  if (fault !== undefined) throw new Error(fault);
   const channel = await drivers.channelFor(ctx, message.customerId);
   if (!channel) throw new Error('There is no active sending server.');
   const compiled = await compileMessage({

@@ -6,7 +6,7 @@ import { isVerifiedAddress } from './from-address-store.ts';
 
 /**
  * Why the address cannot be used, as a sentence; undefined when it can. A verified domain of the customer's covers its
- * addresses, and those of its subdomains; a domain that another customer has proved takes a verified address, always.
+ * addresses, and those of its subdomains; a domain that another customer has proved takes a verified address, always. The house answers for itself.
  */
 export async function senderFault(
   db: Queryable,
@@ -15,8 +15,9 @@ export async function senderFault(
 ): Promise<string | undefined> {
   const holder = await domainOfAddress(db, sender.email);
   if (holder?.customerId === sender.customerId || (await isVerifiedAddress(db, sender))) return undefined;
+  if (await isHouse(db, sender.customerId)) return undefined;
   if (holder) return `The domain ${holder.name} belongs to another customer: verify the address ${sender.email} first.`;
-  if (fromAddresses === 'any' || (await isHouse(db, sender.customerId))) return undefined;
+  if (fromAddresses === 'any') return undefined;
   return `Verify the from address ${sender.email}, or its domain, first.`;
 }
 
