@@ -26,6 +26,7 @@ import './imports/queries.ts';
 import './imports/mutations.ts';
 import './segments/queries.ts';
 import './segments/mutations.ts';
+import './campaigns/campaign-times.ts';
 import './campaigns/queries.ts';
 import './campaigns/mutations.ts';
 import './campaigns/attachments.ts';

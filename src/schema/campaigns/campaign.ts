@@ -3,9 +3,6 @@ import { segmentNames, type SegmentName } from '../../domain/audience/segments/s
 import { viewerOf } from '../../domain/context.ts';
 import { waitsUntilKnown } from '../../domain/campaigns/wait-for-plan.ts';
 import { readCampaignStatistics } from '../../domain/statistics/campaign-statistics.ts';
-import { wavesOf, type Wave } from '../../domain/delivery/waves.ts';
-import { QuietHoursType, shownQuietHours } from '../lists/quiet-hours.ts';
-import { SendingRouteType, shownRoutes } from '../sending-servers/sending-route.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 import { MailList } from '../lists/mail-list.ts';
@@ -35,16 +32,6 @@ async function segmentOf(
 
 function isSnapshot(value: unknown): value is SegmentName {
   return typeof value === 'object' && value !== null && 'uid' in value && 'name' in value;
-}
-
-const DeliveryWave = builder.objectRef<Wave>('DeliveryWave').implement({
-  authScopes: { scope: 'campaigns:read' },
-  fields: (t) => ({ at: t.expose('at', { type: 'DateTime' }), people: t.exposeInt('people') }),
-});
-
-async function readWaves(ctx: GraphqlContext, ids: readonly bigint[]): Promise<Wave[][]> {
-  const waves = await wavesOf(ctx.db, viewerOf(ctx).customerId, ids);
-  return ids.map((id) => waves.filter(({ campaignId }) => campaignId === id));
 }
 
 export const Campaign = builder.prismaObject('Campaign', {
@@ -77,27 +64,6 @@ export const Campaign = builder.prismaObject('Campaign', {
       resolve: ({ waitsUntil }) => waitsUntilKnown(waitsUntil),
     }),
     deliveryAt: t.expose('deliveryAt', { type: 'DateTime', nullable: true }),
-    sendingServers: t.field({
-      type: [SendingRouteType],
-      description: 'Servers it goes through by weight; empty: as its customer and plan say.',
-      select: { routes: true },
-      resolve: ({ routes }) => shownRoutes(routes),
-    }),
-    quietHours: t.field({
-      type: QuietHoursType,
-      nullable: true,
-      description: 'Its own; null: those of its list.',
-      select: { quietHours: true },
-      resolve: ({ quietHours }) => shownQuietHours(quietHours),
-    }),
-    deliverInSubscriberTimezone: t.exposeBoolean('deliverInSubscriberTimezone'),
-    localTime: t.exposeString('localTime', { nullable: true }),
-    waves: t.field({
-      type: [DeliveryWave],
-      description: 'The later moments at which people are written to: by their own clocks, and after quiet hours.',
-      select: { customerId: true, id: true },
-      resolve: ({ id }, _args, ctx) => loadBy(ctx, readWaves).load(id),
-    }),
     startedAt: t.expose('startedAt', { type: 'DateTime', nullable: true }),
     finishedAt: t.expose('finishedAt', { type: 'DateTime', nullable: true }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
