@@ -85,7 +85,7 @@ describe('complaints (B7)', async () => {
 });
 
 /** CPU time of reading each of them, at most; a slow one would hold up everything else of its process. */
-const CPU_MS_MAX = 1_500;
+const CPU_MS_MAX = 3_000;
 
 test('hostile mails are read in bounded time, and never throw', async () => {
   const megabyte = 1_000_000;
