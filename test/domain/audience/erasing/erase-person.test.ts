@@ -87,6 +87,10 @@ async function fillTraces(ctx: Context, list: MailList, { id, email }: { id: big
     sql`INSERT INTO hot.runtime_message (customer_id, campaign_id, subscriber_id, message_key) VALUES (${key}, 'x')`,
   );
   await db.execute(
+    sql`INSERT INTO test_message (customer_id, campaign_id, email, subscriber_id, reply)
+        VALUES (${customerId}, ${campaign}, ${email.toUpperCase()}, ${id}, ${`250 ok ${email}`})`,
+  );
+  await db.execute(
     sql`INSERT INTO hot.soft_bounce (customer_id, email_key, times) VALUES (${customerId}, lower(${email}), ARRAY[now()]) ON CONFLICT DO NOTHING`,
   );
   await db.execute(
