@@ -1,0 +1,121 @@
+/** Rows that are only read before they are marked: whoever marks first has them, whoever comes late gets nothing. */
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { sql } from '../../../src/db/database.ts';
+import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
+import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
+import { findRecipients } from '../../../src/domain/delivery/claim-recipients.ts';
+import type { ClaimedDelivery, DeliveryOutcome } from '../../../src/domain/delivery/delivery.ts';
+import { createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
+import { holdRange } from '../../../src/domain/delivery/held-ranges.ts';
+import { recoverAmbiguous, settle } from '../../../src/domain/delivery/ledger-store.ts';
+import { balanceOf, campaignWorld } from '../../support/campaign-world.ts';
+import { createTestContext } from '../../support/test-context.ts';
+
+const ctx = await createTestContext();
+const sent = { state: 'sent', isTry: true, reply: '250 "ok" \\ {a,b}', reason: null, runtimeMessageId: 'x' } as const;
+
+async function openWorld(recipients: number) {
+  const world = await campaignWorld(ctx, { recipients, smtpPort: 9 });
+  const customerId = world.ctx.viewer?.customerId ?? 0n;
+  await startCampaign(world.ctx, world.campaignUid);
+  await planCampaign(world.ctx, { customerId, campaignId: world.campaignId }, new AbortController().signal);
+  const dispatch = await createDispatchCache().dispatchOf(ctx, customerId, world.campaignId);
+  if (!dispatch) throw new Error('The campaign is not being sent.');
+  const { key, listId } = dispatch;
+  const range = { ...key, fromId: 0n, toId: 2n ** 62n };
+  const worker = () => {
+    const holder = { owner: randomUUID(), leaseSeconds: 45 };
+    const write = (outcomes: readonly DeliveryOutcome[], next: readonly ClaimedDelivery[]) =>
+      settle(ctx.db, { key, listId, holder, serverId: 1n, outcomes, next });
+    return {
+      find: () => findRecipients(ctx.db, range, { listId, holder }),
+      mark: (next: readonly ClaimedDelivery[]) => write([], next),
+      record: (rows: readonly ClaimedDelivery[], outcome: Partial<DeliveryOutcome> = {}) =>
+        write(
+          rows.map(({ subscriberId, epoch }) => ({ subscriberId, epoch, delaySeconds: 0, ...sent, ...outcome })),
+          [],
+        ),
+    };
+  };
+  return { world, range, worker };
+}
+
+describe('rows taken from the queue', () => {
+  it('go to one of twenty workers that read them all and mark them at once', async () => {
+    const { world, worker } = await openWorld(200);
+    const workers = Array.from({ length: 20 }, worker);
+    const found = await Promise.all(workers.map((one) => one.find()));
+    expect(new Set(found.map((rows) => rows.length))).toEqual(new Set([200]));
+    const marked = await Promise.all(workers.map((one, index) => one.mark(found[index] ?? [])));
+    const ids = marked.flatMap((one) => [...one.marked]);
+    expect(ids).toHaveLength(200);
+    expect(new Set(ids).size).toBe(200);
+    expect(await balanceOf(world)).toMatchObject({ audience: 200, sending: 200, queued: 0 });
+  });
+
+  it('are marked again when the same worker repeats its write, and by nobody else', async () => {
+    const { world, worker } = await openWorld(2);
+    const [one, other] = [worker(), worker()];
+    const [mine, theirs] = [await one.find(), await other.find()];
+    await one.mark(mine);
+    expect((await one.mark(mine)).marked.size).toBe(2);
+    expect((await other.mark(theirs)).marked.size).toBe(0);
+    expect((await other.record(theirs)).recorded).toBe(0);
+    expect((await one.record(mine)).recorded).toBe(2);
+    expect((await one.mark(mine)).marked.size).toBe(0);
+    expect(await balanceOf(world)).toMatchObject({ audience: 2, sent: 2, sending: 0 });
+    const rows = await ctx.db.query<{ reply: string }>(
+      sql`SELECT reply FROM hot.delivery WHERE campaign_id = ${world.campaignId}`,
+    );
+    expect(rows.map(({ reply }) => reply)).toEqual([sent.reply, sent.reply]);
+  });
+
+  it('wait when they are held back before anybody has marked them, once', async () => {
+    const { world, worker } = await openWorld(2);
+    const [one, other] = [worker(), worker()];
+    const [mine, theirs] = [await one.find(), await other.find()];
+    const later = { state: 'queued', isTry: false, reply: null, reason: 'held back', delaySeconds: 600 } as const;
+    expect((await one.record(mine, later)).recorded).toBe(2);
+    expect((await one.record(mine, later)).recorded).toBe(0);
+    expect((await other.mark(theirs)).marked.size).toBe(0);
+    expect(await other.find()).toEqual([]);
+    expect(await balanceOf(world)).toMatchObject({ audience: 2, queued: 2 });
+  });
+
+  it('are not marked for somebody who left the list after they were read', async () => {
+    const { world, worker } = await openWorld(3);
+    const one = worker();
+    const found = await one.find();
+    const [gone] = found;
+    await ctx.db.execute(sql`UPDATE subscriber SET status = 'unsubscribed' WHERE id = ${gone?.subscriberId ?? 0n}`);
+    expect((await one.mark(found)).marked.size).toBe(2);
+    expect(await one.find()).toEqual([]);
+    expect(await balanceOf(world)).toMatchObject({ audience: 3, sending: 2, skipped: 1, queued: 0 });
+  });
+
+  it('come back from a worker that died before it began with what it had leased', async () => {
+    const { world, range, worker } = await openWorld(3);
+    const dead = randomUUID();
+    await ctx.db.execute(
+      sql`UPDATE hot.delivery SET state = 'leased', epoch = 1, owner = ${dead}::uuid, lease_expires_at = now() + interval '40 seconds'
+           WHERE campaign_id = ${world.campaignId}`,
+    );
+    const one = worker();
+    expect(await one.find()).toEqual([]);
+    await recoverAmbiguous(ctx.db, range, { policy: 'park', attemptsMax: 3 });
+    expect((await one.mark(await one.find())).marked.size).toBe(3);
+    expect(await balanceOf(world)).toMatchObject({ audience: 3, sending: 3 });
+  });
+
+  it('are worked on by one job of a process at a time', async () => {
+    const { range } = await openWorld(1);
+    const part = { ...range, fromId: 10n, toId: 20n };
+    const letGo = holdRange('one', part);
+    expect(holdRange('one', { ...range, fromId: 20n, toId: 30n })).toBeUndefined();
+    expect(holdRange('one', { ...range, fromId: 21n, toId: 30n })).toBeDefined();
+    expect(holdRange('two', part)).toBeDefined();
+    letGo?.();
+    expect(holdRange('one', part)).toBeDefined();
+  });
+});
