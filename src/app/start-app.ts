@@ -34,7 +34,7 @@ export interface App extends BannerFacts {
 }
 
 /** Ctrl-C is answered within ten seconds: this long a dialogue may take to end, the rest is for the database. */
-export const STOP_GRACE_MS = 7_000;
+const STOP_GRACE_MS = 7_000;
 const PLUGINS = path.join(import.meta.dirname, '..', '..', 'plugins');
 
 /**

@@ -45,7 +45,7 @@ export function workerNumber(): number | undefined {
 }
 
 /** How many processes work besides the program itself: none for 1, one per core beyond the first for `auto`. */
-export function furtherWorkers(workers: Settings['WORKERS'], cores = availableParallelism()): number {
+function furtherWorkers(workers: Settings['WORKERS'], cores: number): number {
   return Math.max(0, (workers === 'auto' ? cores : workers) - 1);
 }
 
@@ -53,7 +53,7 @@ export function furtherWorkers(workers: Settings['WORKERS'], cores = availablePa
 export function startWorkerProcesses(options: SpawnOptions): WorkerProcesses {
   const { settings } = options;
   const isParent = settings.ROLES.includes('worker') && workerNumber() === undefined;
-  const wanted = isParent ? furtherWorkers(settings.WORKERS) : 0;
+  const wanted = isParent ? furtherWorkers(settings.WORKERS, availableParallelism()) : 0;
   const workers = Array.from({ length: wanted }, (_, index) => new WorkerProcess(index + 2, options));
   return {
     wanted,
