@@ -14,6 +14,8 @@ export interface MailboxServers {
   readonly commands: string[];
   /** Cuts the connection when a command that begins so comes. */
   cutAt: RegExp | undefined;
+  /** Never answers a command that begins so, and has something to say all the time. */
+  endlessAt: RegExp | undefined;
   /** Answers this instead. */
   answers: Map<string, string>;
   /** POP3: writes its answers byte by byte. */
@@ -35,6 +37,7 @@ export async function startMailboxServers(): Promise<MailboxServers> {
     messages: new Map(),
     commands: [],
     cutAt: undefined,
+    endlessAt: undefined,
     answers: new Map(),
     isSlow: false,
     put(message) {
@@ -134,6 +137,7 @@ function serveImap(socket: Socket, state: MailboxServers): void {
     const command = name.toUpperCase();
     state.commands.push(`IMAP ${command}`);
     if (state.cutAt?.test(`IMAP ${command}`)) return void socket.destroy();
+    if (state.endlessAt?.test(`IMAP ${command}`)) return babble(socket, '* SEARCH 1\r\n');
     const answer = state.answers.get(`IMAP ${command}`) ?? commands[command]?.(rest);
     say(`${tag} ${answer ?? 'OK done'}`);
     if (command === 'LOGOUT') socket.end();
@@ -179,9 +183,15 @@ function servePop3(socket: Socket, state: MailboxServers): void {
     const [, name = '', rest = ''] = /^(\S+) ?(.*)$/.exec(line) ?? [];
     state.commands.push(`POP3 ${name}`);
     if (state.cutAt?.test(`POP3 ${name}`)) return void socket.destroy();
+    if (state.endlessAt?.test(`POP3 ${name}`)) return babble(socket, '+OK\r\n1 uid-1\r\n');
     say(`${state.answers.get(`POP3 ${name}`) ?? commands[name]?.(rest) ?? '-ERR unknown'}\r\n`);
     if (name === 'QUIT') queue = queue.then(() => void socket.end());
   });
+}
+
+function babble(socket: Socket, text: string): void {
+  const timer = setInterval(() => socket.write(text), 10);
+  socket.on('close', () => clearInterval(timer));
 }
 
 async function write(socket: Socket, text: string, isSlow: boolean): Promise<void> {

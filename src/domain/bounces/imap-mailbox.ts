@@ -3,13 +3,19 @@ import type { LookupFunction } from 'node:net';
 import { ImapFlow } from 'imapflow';
 import type { MailboxAddress } from './bounce-handler.ts';
 import { MAIL_BYTES_READ } from './mail-report.ts';
-import { LISTED_MAX, MAILBOX_TIMEOUTS, type Mailbox } from './mailbox.ts';
+import { LISTED_MAX, MAILBOX_TIMEOUTS, type Mailbox, type MailboxVisit } from './mailbox.ts';
 
 /** Somebody waits for the answer when a mailbox is set up. */
-const { connectMs, idleMs } = MAILBOX_TIMEOUTS;
+const { connectMs, idleMs, visitMs } = MAILBOX_TIMEOUTS;
+const CLOSED = 'The connection to the mailbox is closed.';
+/** The uids of a million messages stand on one line; the library would take a gigabyte. */
+const LINE_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Opens the folder. Throws an Error with what the server said. */
-export async function openImapMailbox(address: MailboxAddress, lookup?: LookupFunction): Promise<Mailbox> {
+export async function openImapMailbox(
+  address: MailboxAddress,
+  { lookup, msMax = visitMs }: MailboxVisit = {},
+): Promise<Mailbox> {
   const client = new ImapFlow({
     // The address that was judged is the one that is connected to.
     host: lookup ? await resolved(address.host, lookup) : address.host,
@@ -25,10 +31,16 @@ export async function openImapMailbox(address: MailboxAddress, lookup?: LookupFu
     greetingTimeout: connectMs,
     socketTimeout: idleMs,
     maxLiteralSize: MAIL_BYTES_READ * 2,
+    maxLineLength: LINE_BYTES_MAX,
+    maxResponseSize: LINE_BYTES_MAX,
+    // A packed answer is as long as it likes to be.
+    disableCompression: true,
     clientInfo: { name: 'Mailwright' },
   });
   // What breaks between two commands shows in the next one.
   client.on('error', () => undefined);
+  const timer = setTimeout(() => client.close(), msMax);
+  client.on('close', () => clearTimeout(timer));
   try {
     await client.connect();
     const { uidValidity } = await client.mailboxOpen(address.folder);
@@ -43,7 +55,8 @@ function mailboxOf(client: ImapFlow, prefix: string): Mailbox {
   const uidOf = (name: string) => name.slice(prefix.length);
   return {
     async list() {
-      const uids = (await client.search({ all: true }, { uid: true })) || [];
+      const uids = await client.search({ all: true }, { uid: true });
+      if (!uids) throw new Error(client.usable ? 'The mailbox cannot be listed.' : CLOSED);
       return uids
         .toSorted((a, b) => a - b)
         .slice(0, LISTED_MAX)
@@ -55,6 +68,8 @@ function mailboxOf(client: ImapFlow, prefix: string): Mailbox {
         { source: { start: 0, maxLength: MAIL_BYTES_READ } },
         { uid: true },
       );
+      // The library says of a message that is gone and of a connection that is gone the same.
+      if (!found && !client.usable) throw new Error(CLOSED);
       return found ? found.source : undefined;
     },
     async remove(names) {

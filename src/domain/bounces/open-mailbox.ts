@@ -10,12 +10,11 @@ import { openPop3Mailbox } from './pop3-mailbox.ts';
 /** Opens it, or throws an Error whose message is for whoever set it up. A customer's may be at public addresses only (D44). */
 export async function openMailbox(
   ctx: Pick<Context, 'installation'>,
-  { address, isSystem }: { address: MailboxAddress; isSystem: boolean },
+  { address, isSystem, msMax }: { address: MailboxAddress; isSystem: boolean; msMax?: number },
 ): Promise<Mailbox> {
   const guard = isSystem ? undefined : addressGuard(ctx.installation.outboundAllowHosts);
   const refusal = await guard?.refusal(address.host);
   if (refusal) throw hostNotAllowed(refusal);
-  return address.protocol === 'imap'
-    ? openImapMailbox(address, guard?.lookup)
-    : openPop3Mailbox(address, guard?.lookup);
+  const visit = { lookup: guard?.lookup, msMax };
+  return address.protocol === 'imap' ? openImapMailbox(address, visit) : openPop3Mailbox(address, visit);
 }

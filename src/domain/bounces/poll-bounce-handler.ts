@@ -20,6 +20,8 @@ const AGAIN_SECONDS = 1;
 /** One process reads a mailbox; when it dies, another may after this. */
 const HOLD_SECONDS = 300;
 const MESSAGES_PER_POLL = 500;
+/** Well within a visit (mailbox.ts): what was dealt with is deleted in good order, and the rest comes with the next. */
+const READING_MS_MAX = 300_000;
 const RENEWED_EVERY = 25;
 const ATTEMPTS_MAX = 3;
 const KEY_BYTES = 16;
@@ -68,6 +70,7 @@ interface Reading {
 /** Answers whether more is waiting. */
 async function readMailbox(reading: Reading): Promise<boolean> {
   const { ctx, handler, mailbox, abortSignal } = reading;
+  const until = performance.now() + READING_MS_MAX;
   const names = await mailbox.list();
   const known = await knownMessages(ctx.db, handler);
   const keys = new Set(names.map(hexOf));
@@ -81,8 +84,10 @@ async function readMailbox(reading: Reading): Promise<boolean> {
   await mailbox.remove(left);
   const fresh = names.filter((name) => (known.get(hexOf(name)) ?? null) === null);
   let done: string[] = [];
+  let isLate = false;
   for (const [index, name] of fresh.slice(0, MESSAGES_PER_POLL).entries()) {
-    if (abortSignal.aborted) break;
+    isLate = performance.now() > until;
+    if (abortSignal.aborted || isLate) break;
     if (index % RENEWED_EVERY === 0) {
       if (!(await renewHold(ctx.db, handler, HOLD_SECONDS))) return false;
       await mailbox.remove(done);
@@ -91,7 +96,7 @@ async function readMailbox(reading: Reading): Promise<boolean> {
     if ((await take(reading, name)) && !handler.keepsReports) done.push(name);
   }
   await mailbox.remove(done);
-  return fresh.length > MESSAGES_PER_POLL;
+  return isLate || fresh.length > MESSAGES_PER_POLL;
 }
 
 /** Whether the message may be deleted. */

@@ -2,11 +2,11 @@
  * One conversation in POP3: a command, its answer, within bounds of time and size. Own code because no client on npm is
  * fit: they take an answer for whole when a piece of it has arrived, and hold messages of any size. One command at a time.
  */
-import net, { type LookupFunction, type Socket } from 'node:net';
+import net, { type Socket } from 'node:net';
 import tls from 'node:tls';
 import type { MailboxAddress } from './bounce-handler.ts';
 import { MAIL_BYTES_READ } from './mail-report.ts';
-import { LISTED_MAX, MAILBOX_TIMEOUTS } from './mailbox.ts';
+import { LISTED_MAX, MAILBOX_TIMEOUTS, type MailboxVisit } from './mailbox.ts';
 
 /** RFC 2449: 512 octets of an answer; some servers are more talkative. */
 const LINE_BYTES_MAX = 8_192;
@@ -26,20 +26,26 @@ export class Pop3Connection {
   /** The rest of a line that was too long is dropped. */
   #isSkipping = false;
 
-  private constructor(socket: Socket) {
+  #timer: NodeJS.Timeout;
+
+  private constructor(socket: Socket, msMax: number) {
     this.#socket = socket;
+    this.#timer = setTimeout(() => this.#fail('The mail server did not come to an end in time.'), msMax);
     this.#listen();
   }
 
   /** Connects and reads the greeting. */
-  static async open({ host, port, encryption }: MailboxAddress, lookup?: LookupFunction): Promise<Pop3Connection> {
+  static async open(
+    { host, port, encryption }: MailboxAddress,
+    { lookup, msMax = MAILBOX_TIMEOUTS.visitMs }: MailboxVisit,
+  ): Promise<Pop3Connection> {
     const options = { host, port, ...(lookup ? { lookup } : {}) };
     const socket =
       encryption === 'tls'
         ? tls.connect({ ...options, minVersion: 'TLSv1.2', ...(net.isIP(host) ? {} : { servername: host }) })
         : net.connect(options);
     await connected(socket, encryption === 'tls' ? 'secureConnect' : 'connect');
-    const connection = new Pop3Connection(socket);
+    const connection = new Pop3Connection(socket, msMax);
     await connection.#answer('the greeting').catch((error: unknown) => {
       connection.destroy();
       throw error;
@@ -95,6 +101,7 @@ export class Pop3Connection {
 
   destroy(): void {
     this.#end ??= new Error('The connection to the mailbox is closed.');
+    clearTimeout(this.#timer);
     this.#socket.destroy();
   }
 
@@ -158,6 +165,7 @@ export class Pop3Connection {
 
   #fail(message: string): Error {
     this.#end ??= new Error(message);
+    clearTimeout(this.#timer);
     this.#socket.destroy();
     this.#serve();
     return this.#end;

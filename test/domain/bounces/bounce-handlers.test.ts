@@ -4,6 +4,7 @@ import { sql } from '../../../src/db/database.ts';
 import { createBounceHandler } from '../../../src/domain/bounces/create-bounce-handler.ts';
 import { deleteBounceHandler } from '../../../src/domain/bounces/delete-bounce-handler.ts';
 import { pollBounceHandler } from '../../../src/domain/bounces/poll-bounce-handler.ts';
+import { openMailbox } from '../../../src/domain/bounces/open-mailbox.ts';
 import { testBounceHandler } from '../../../src/domain/bounces/try-mailbox.ts';
 import { updateBounceHandler } from '../../../src/domain/bounces/update-bounce-handler.ts';
 import type { BounceHandler } from '../../../src/domain/bounces/bounce-handler.ts';
@@ -22,6 +23,7 @@ beforeEach(() => {
   servers.messages.clear();
   servers.commands.length = 0;
   servers.cutAt = undefined;
+  servers.endlessAt = undefined;
   servers.answers.clear();
   servers.isSlow = false;
 });
@@ -190,6 +192,33 @@ describe.each(['imap', 'pop3'])('%s', (protocol) => {
     expect(servers.commands).toEqual([]);
     expect(await deleteBounceHandler(ctx, handler)).toEqual({ uid: handler.uid });
   });
+});
+
+test.each(['imap', 'pop3'])('%s: a connection that breaks counts against the message it broke at', async (protocol) => {
+  const handler = await createBounceHandler(await admin(), settings(protocol));
+  for (let count = 0; count < 3; count++) servers.put('Subject: Hi\r\n\r\nHi');
+  servers.cutAt = /FETCH|TOP/;
+  await poll(handler);
+  const begun = await root.db.query(sql`SELECT 1 FROM hot.bounce_message WHERE handler_id = ${handler.id}`);
+  expect(begun).toHaveLength(1);
+  servers.cutAt = /SEARCH|UIDL/;
+  await root.db.execute(sql`UPDATE bounce_handler SET next_poll_at = now() WHERE id = ${handler.id}`);
+  await poll(handler);
+  expect(await rowOf(handler)).toMatchObject({
+    failures: 2,
+    last_error: expect.stringMatching(/connection|ECONNRESET/),
+  });
+});
+
+test.each([
+  ['imap', /SEARCH/],
+  ['pop3', /UIDL/],
+] as const)('%s: a server that never comes to an end is left', async (protocol, endlessAt) => {
+  servers.endlessAt = endlessAt;
+  const address = { ...settings(protocol), protocol, encryption: 'none', folder: 'INBOX' } as const;
+  const mailbox = await openMailbox(root, { address, isSystem: true, msMax: 300 });
+  await expect(mailbox.list()).rejects.toThrow(/in time|connection/i);
+  await mailbox.close();
 });
 
 test('POP3: answers in pieces, no TOP, dots, long lines, and a server that goes away', async () => {
