@@ -49,6 +49,10 @@ export async function keepQueue(keeper: QueueKeeper): Promise<KeptQueue> {
       void retire(runner, pools, keeper);
       void beginAgain();
     };
+    firstLookUpFails(events, (error) => {
+      void runner.stop('its first look-up failed').catch(() => undefined);
+      onBroken(error);
+    });
     events.once('pool:fatalError', ({ error }: { error: unknown }) => onBroken(error));
     runner.promise.then(() => onBroken(new Error('It ended.')), onBroken);
   };
@@ -67,6 +71,20 @@ export async function keepQueue(keeper: QueueKeeper): Promise<KeptQueue> {
       await current?.stop('asked to stop');
     },
   };
+}
+
+/**
+ * The library asks for the numbers of its tasks with the first look-up and keeps the answer, a failure too: a runner
+ * whose first look-up failed never finds a job.
+ */
+function firstLookUpFails(events: EventEmitter, onFailure: (error: unknown) => void): void {
+  let isSettled = false;
+  for (const good of ['job:start', 'worker:getJob:empty']) events.on(good, () => (isSettled = true));
+  events.on('worker:getJob:error', ({ error }: { error: unknown }) => {
+    if (isSettled) return;
+    isSettled = true;
+    onFailure(error);
+  });
 }
 
 /** Waits for the jobs that it still runs, then gives up what it could not report. */
