@@ -96,7 +96,7 @@ class SendingLoop {
     if (room === 0) return this.#somethingHappens();
     const taken = permits.tryTake(Math.min(this.#waiting.length, this.#sendsLeft, room));
     if (taken === 0) return Promise.race([permits.whenFree(), this.#somethingHappens()]);
-    const { go, later, stop } = await this.#admitted(taken);
+    const { go, later, stop } = await this.#admitted(taken).catch((error: unknown) => this.#nobody(error));
     if (stop) this.#finishWith(stop);
     permits.give(taken - go.length);
     if (go.length + later.length === 0) return;
@@ -146,6 +146,12 @@ class SendingLoop {
     return admission;
   }
 
+  /** The gate could not be asked. Its permits go back, and what is under way comes to its end before the loop fails. */
+  #nobody(error: unknown): Admission<Guest> {
+    this.#fail(error);
+    return { go: [], later: [], stop: undefined };
+  }
+
   #takeNext(count: number): ClaimedDelivery[] {
     return this.#waiting.splice(this.#waiting.length - count, count).reverse();
   }
@@ -162,10 +168,14 @@ class SendingLoop {
     try {
       return await this.#input.recorder.record(request);
     } catch (error) {
-      this.#failure ??= error instanceof Error ? error : new Error(messageOf(error));
-      this.#finishWith({ reason: 'aborted' });
+      this.#fail(error);
       return undefined;
     }
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= error instanceof Error ? error : new Error(messageOf(error));
+    this.#finishWith({ reason: 'aborted' });
   }
 
   #close({ isSpent }: { isSpent: boolean }): void {

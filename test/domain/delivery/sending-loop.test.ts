@@ -1,0 +1,65 @@
+/** The loop when what it leans on fails: nothing that it holds is lost, and nothing under way is left alone. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
+import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
+import { findRecipients } from '../../../src/domain/delivery/claim-recipients.ts';
+import { createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
+import { recorderOf } from '../../../src/domain/delivery/outcome-recorder.ts';
+import { runSendingLoop } from '../../../src/domain/delivery/sending-loop.ts';
+import { Turns, type SendingChannel } from '../../../src/domain/sending/driver-pool.ts';
+import { FairPermits } from '../../../src/domain/sending/fair-permits.ts';
+import { balanceOf, campaignWorld } from '../../support/campaign-world.ts';
+import { createTestContext } from '../../support/test-context.ts';
+
+const ctx = await createTestContext();
+const CAPACITY = 4;
+
+describe('a gate that cannot be asked', () => {
+  it('gives its permits back, and the loop ends when what is under way has', async () => {
+    const world = await campaignWorld(ctx, { recipients: 12, smtpPort: 9 });
+    const customerId = world.ctx.viewer?.customerId ?? 0n;
+    await startCampaign(world.ctx, world.campaignUid);
+    await planCampaign(world.ctx, { customerId, campaignId: world.campaignId }, new AbortController().signal);
+    const dispatch = await createDispatchCache().dispatchOf(ctx, customerId, world.campaignId);
+    if (!dispatch) throw new Error('The campaign is not being sent.');
+    const holder = { owner: crypto.randomUUID(), leaseSeconds: 45 };
+    const range = { ...dispatch.key, fromId: 0n, toId: 2n ** 62n };
+    const claimed = await findRecipients(ctx.db, range, { listId: dispatch.listId, holder });
+    let asked = 0;
+    let underWay = 0;
+    const permits = new FairPermits(CAPACITY);
+    const channel = {
+      ...{ serverId: 1n, serverUid: 'x', serverName: 'x', keySeconds: undefined, permits, turns: new Turns() },
+      driver: {
+        capacity: CAPACITY,
+        send: async () => {
+          underWay += 1;
+          await sleep(150);
+          underWay -= 1;
+          return { reply: '250 ok', runtimeMessageId: 'x' };
+        },
+        test: async () => ({ ok: true as const }),
+        close: async () => undefined,
+      },
+      gate: {
+        obstacle: async () => undefined,
+        // Two may go; then the database is away.
+        admit: async (_ctx, _customer, guests) => {
+          asked += 1;
+          if (asked > 1) throw new Error('Connection terminated unexpectedly');
+          return { go: guests.slice(0, 2), later: [], stop: undefined };
+        },
+        ended: () => undefined,
+        withdraw: () => undefined,
+      },
+    } satisfies SendingChannel;
+    const recorder = recorderOf(ctx, dispatch, { serverId: 1n, holder });
+    const { signal } = new AbortController();
+    const input = { ctx, dispatch, channel, recorder, claimed, sendsMax: Infinity, announce: () => undefined };
+    await expect(runSendingLoop({ ...input, abortSignal: signal })).rejects.toThrow('Connection terminated');
+    expect(underWay).toBe(0);
+    expect(permits.of(customerId).tryTake(CAPACITY)).toBe(CAPACITY);
+    expect(await balanceOf(world)).toMatchObject({ sent: 2, queued: 10, sending: 0 });
+  });
+});
