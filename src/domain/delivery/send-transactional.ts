@@ -47,7 +47,7 @@ export async function sendTransactional(
 ): Promise<void> {
   // A campaign says so to its author when it is started; nobody is there to be told here, and the job ends in the log.
   const sender = { customerId: message.customerId, email: message.from.email };
-  const fault = await senderFault(ctx.db, { fromAddresses: 'any' }, sender);
+  const fault = await senderFault(ctx.db, { ...ctx.installation, fromAddresses: 'any' }, sender);
   if (fault !== undefined) throw new Error(fault);
   const channel = await drivers.channelFor(ctx, message.customerId);
   if (!channel) throw new Error('There is no active sending server.');

@@ -4,6 +4,7 @@
 import { sql, type Queryable, type Sql } from '../../db/database.ts';
 import { isVerifiedAddress } from './addresses/from-address-store.ts';
 import { domainOfAddress, type HoldingDomain } from './domains/domain-of-address.ts';
+import { houseDomainNear } from './domains/house-domain-near.ts';
 import { openDkimKey } from './signing/dkim-keys.ts';
 import { signMessage, type DkimAlgorithm, type DkimIdentity } from './signing/sign-message.ts';
 
@@ -41,7 +42,7 @@ export async function identityFor(db: Queryable, question: IdentityQuestion): Pr
   const { customerId, fromEmail, signDkim, secret } = question;
   const holder = await domainOfAddress(db, fromEmail);
   const own = holder?.customerId === customerId ? holder : undefined;
-  const signer = signDkim ? (own ?? (await defaultSigner(db, { customerId, fromEmail, holder }))) : undefined;
+  const signer = signDkim ? (own ?? (await defaultSigner(db, { customerId, fromEmail }))) : undefined;
   const keys = signer ? await signingKeys(db, signer) : [];
   const hosts = own ? await hostsOf(db, own) : { returnPathDomain: null, trackingBaseUrl: null };
   if (!signer || keys.length === 0) return { ...hosts, sign: null, signingDomain: null };
@@ -66,20 +67,20 @@ export function identityVersion(customerId: Sql): Sql {
 }
 
 /**
- * The installation's default domain signs for those who have none. A signature of the very domain that stands in From
- * would say that its owner wrote the message: it signs for strangers' addresses, and for addresses below it only when
- * their reader has shown that they are his.
+ * The installation's default domain signs for those who have none. A signature of the domain that stands in From, or of
+ * one that DMARC counts for it, would say that its owner wrote the message: it signs for strangers' addresses, and for
+ * those near to it only when they are its owner's, or their reader has shown that they are his.
  */
 async function defaultSigner(
   db: Queryable,
-  { customerId, fromEmail, holder }: { customerId: bigint; fromEmail: string; holder: HoldingDomain | undefined },
+  { customerId, fromEmail }: { customerId: bigint; fromEmail: string },
 ): Promise<HoldingDomain | undefined> {
   const [row] = await db.query<{ customerId: bigint; id: bigint; name: string; status: 'verified' | 'failing' }>(
     sql`SELECT customer_id AS "customerId", id, name, status FROM sending_domain
          WHERE is_default AND status IN ('verified', 'failing') LIMIT 1`,
     'sending.default-signer',
   );
-  if (!row || holder?.name !== row.name) return row;
+  if (!row || row.customerId === customerId || !(await houseDomainNear(db, { email: fromEmail }))) return row;
   return (await isVerifiedAddress(db, { customerId, email: fromEmail })) ? row : undefined;
 }
 

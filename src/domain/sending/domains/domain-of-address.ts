@@ -2,8 +2,8 @@
  * Whose domain an address belongs to: the nearest verified domain at or above it, of whichever customer. What decides
  * who signs, and who may use an address as sender.
  */
+import { domainToASCII } from 'node:url';
 import { sql, type Queryable } from '../../../db/database.ts';
-import { domainName } from './sending-domain.ts';
 
 export interface HoldingDomain {
   readonly customerId: bigint;
@@ -11,9 +11,6 @@ export interface HoldingDomain {
   readonly name: string;
   readonly status: 'verified' | 'failing';
 }
-
-/** A name has at most 127 labels; nobody's sending domain lies deeper than this below a verified one. */
-const PARENTS_MAX = 10;
 
 /** The domain that holds the address, or undefined. */
 export async function domainOfAddress(db: Queryable, email: string): Promise<HoldingDomain | undefined> {
@@ -27,13 +24,13 @@ export async function domainOfAddress(db: Queryable, email: string): Promise<Hol
   return row;
 }
 
-/** The domain of an address and what lies above it, down to two labels. */
+/** The domain of an address as it is compared: lower case, IDNA in ASCII. */
+export function asciiDomainOf(email: string): string {
+  return domainToASCII(email.slice(email.lastIndexOf('@') + 1)).toLowerCase();
+}
+
+/** The domain of an address and all that lies above it, down to two labels; however deep it lies, its owner is asked. */
 function namesAbove(email: string): string[] {
-  const name = domainName(email.slice(email.lastIndexOf('@') + 1));
-  if (name === undefined) return [];
-  const labels = name.split('.');
-  return labels
-    .slice(0, -1)
-    .map((_label, index) => labels.slice(index).join('.'))
-    .slice(0, PARENTS_MAX);
+  const labels = asciiDomainOf(email).split('.');
+  return labels.slice(0, -1).map((_label, index) => labels.slice(index).join('.'));
 }
