@@ -49,9 +49,9 @@ export async function keepQueue(keeper: QueueKeeper): Promise<KeptQueue> {
       void retire(runner, pools, keeper);
       void beginAgain();
     };
-    firstLookUpFails(events, (error) => {
-      void runner.stop('its first look-up failed').catch(() => undefined);
-      onBroken(error);
+    firstLookUpFails(events, (cause) => {
+      giveUp(runner);
+      onBroken(cause);
     });
     events.once('pool:fatalError', ({ error }: { error: unknown }) => onBroken(error));
     runner.promise.then(() => onBroken(new Error('It ended.')), onBroken);
@@ -71,6 +71,11 @@ export async function keepQueue(keeper: QueueKeeper): Promise<KeptQueue> {
       await current?.stop('asked to stop');
     },
   };
+}
+
+/** It goes on asking otherwise; that it cannot end cleanly does not matter any more. */
+function giveUp(runner: Runner): void {
+  runner.stop('its first look-up failed').catch(() => undefined);
 }
 
 /**
