@@ -58,6 +58,13 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
    */
   const heard = new WeakSet<SendingError>();
 
+  const hold = (guest: GateGuest): void => {
+    const unwell = [WHOLE_SERVER, groups.groupOf(guest.domain)].filter(
+      (group) => health.standing(group).slots < Infinity,
+    );
+    trying.set(guest, unwell);
+    for (const group of unwell) health.trying(group, 1);
+  };
   const release = (guest: GateGuest): void => {
     for (const group of trying.get(guest) ?? []) health.trying(group, -1);
     trying.delete(guest);
@@ -72,15 +79,16 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
       await health.refresh(ctx.database, ctx.log, [WHOLE_SERVER]);
       if (!health.isWell || pacing.isByGroup) await meet(ctx, memory, guests);
       const healthy = byHealth(memory, line, guests);
-      const paced = await pacing.take(ctx.db, { customerId, guests: healthy.go, groupOf: groups.groupOf, line });
-      for (const guest of healthy.tried) {
-        const unwell = [WHOLE_SERVER, groups.groupOf(guest.domain)].filter(
-          (group) => health.standing(group).slots < Infinity,
-        );
-        if (!paced.go.includes(guest) || unwell.length === 0) continue;
-        trying.set(guest, unwell);
-        for (const group of unwell) health.trying(group, 1);
-      }
+      // At once: whoever asks while this one waits for the paces must find these places taken.
+      healthy.tried.forEach(hold);
+      const request = { customerId, guests: healthy.go, groupOf: groups.groupOf, line };
+      const paced = await pacing.take(ctx.db, request).catch((error: unknown) => {
+        healthy.tried.forEach(release);
+        throw error;
+      });
+      const went = new Set(paced.go);
+      for (const guest of healthy.tried) if (!went.has(guest)) release(guest);
+      health.tell(ctx.database, ctx.log);
       return { go: paced.go, later: [...healthy.later, ...paced.later], stop: paced.stop ?? healthy.stop };
     },
 

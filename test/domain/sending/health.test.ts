@@ -20,16 +20,21 @@ const rateLimited = () => new SendingError('unavailable', TOO_MUCH, { code: 421,
 const broken = () => new SendingError('unavailable', 'connect ECONNREFUSED');
 const mxOf: Record<string, string[]> = { 'kept-at-google.example': ['ASPMX.L.GOOGLE.COM.', 'alt1.aspmx.l.google.com'] };
 
+/** When a warm-up began. */
+const STARTED_AT = new Date(Date.now() - 3_600_000);
+
 interface Process {
   readonly gate: SendingGate;
   readonly health: ServerHealth;
 }
 
 /** A process: what it knows is its own. */
-function newProcess({ quotaPerSecond = 0, domainLimits = {}, id = serverId } = {}): Process {
+function newProcess({ quotaPerSecond = 0, domainLimits = {}, id = serverId, perDay = 0 } = {}): Process {
   const health = new ServerHealth(id, 0);
   const quota = quotaPerSecond > 0 ? { value: quotaPerSecond, periodSeconds: 1 } : null;
-  const server = { serverId: id, quota, domainLimits, warmUp: undefined, paceOfCustomer: () => undefined };
+  const schedule = { kind: 'days', days: [perDay], goal: 1_000_000 };
+  const warmUp = perDay > 0 ? { serverId: id, schedule, startedAt: STARTED_AT, isStopped: false } : undefined;
+  const server = { serverId: id, quota, domainLimits, warmUp, paceOfCustomer: () => undefined };
   const groups = createMailboxGroups((domain) => Promise.resolve(mxOf[domain] ?? []));
   return { gate: createSendingGate(server, { health, groups }), health };
 }
@@ -115,6 +120,19 @@ describe('a provider that says 421 4.7.28', () => {
     await settle(one);
     expect(await stored('google')).toBeUndefined();
     expect((await admit(other, guests('gmail.com', 30))).go).toHaveLength(30);
+  });
+
+  it('is tried by one message, however many loops of the process ask at once', async () => {
+    // With a pace each of them waits for the database between looking for a place and taking it.
+    const one = newProcess({ quotaPerSecond: 1_000 });
+    end(one, (await admit(one, guests('gmail.com', 1))).go, { error: rateLimited() });
+    await settle(one);
+    await endRest();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => admit(one, guests('gmail.com', 5))));
+    const went = answers.flatMap(({ go }) => go);
+    expect(went).toHaveLength(1);
+    one.gate.withdraw(went);
+    expect((await admit(one, guests('gmail.com', 5))).go).toHaveLength(1);
   });
 
   it('and says it again when it is tried again rests twice as long, and other places take over from a process that died', async () => {
@@ -209,6 +227,20 @@ describe('paces', () => {
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     const again = await admit(process, guests('gmail.com', 20));
     expect(again.go).toHaveLength(4);
+  });
+
+  it('of a warm-up give back the day of what never left, also when that was the whole day', async () => {
+    const [one, other] = [newProcess({ perDay: 3 }), newProcess({ perDay: 3 })];
+    const first = await admit(one, guests('example.org', 5));
+    expect(first.go).toHaveLength(3);
+    expect(await other.gate.obstacle(ctx, 1n)).toMatchObject({ reason: 'paced' });
+    one.gate.withdraw(first.go);
+    expect(await one.gate.obstacle(ctx, 1n)).toBeUndefined();
+    const again = await admit(one, guests('example.org', 5));
+    expect(again.go).toHaveLength(3);
+    for (const guest of again.go) one.gate.ended(ctx, guest, broken());
+    // Told by itself: with another server to go through, nobody would ask here again today.
+    await expect.poll(() => other.gate.obstacle(ctx, 1n).then((stop) => stop?.reason)).not.toBe('paced');
   });
 
   it('write nothing and ask nothing while a server is well and has none', async () => {

@@ -48,6 +48,8 @@ const STOPPED_WAIT_SECONDS = 60;
 /** Nobody is told to come back later than this: a limit may be lifted meanwhile. */
 const WAIT_SECONDS_MAX = 600;
 const NEWS_INTERVAL_MS = 250;
+/** Providers for which something is kept to be given back. */
+const RETURNED_MAX = 10_000;
 const LIMIT_REASON = 'held back: hourly limit of the domain';
 
 export class Pacing {
@@ -56,8 +58,9 @@ export class Pacing {
   readonly #serverBuckets: readonly Bucket[];
   readonly #news: ReturnType<typeof createWarmUpNews>;
   /** Taken before and not used; told with the next window. */
-  #returned = new Map<string, number>();
+  readonly #returned = new Map<string, number>();
   #dayReturned = 0;
+  #returning: NodeJS.Timeout | undefined;
 
   constructor(server: PacedServer) {
     const { serverId, quota } = server;
@@ -78,6 +81,7 @@ export class Pacing {
   async obstacle(db: Queryable, customerId: bigint): Promise<GateStop | undefined> {
     const { warmUp } = this.#server;
     if (warmUp?.isStopped) return { reason: 'paced', waitSeconds: STOPPED_WAIT_SECONDS };
+    await this.#giveDayBack(db);
     const buckets = this.#outerFor(customerId);
     if (buckets.length === 0 && !warmUp) return undefined;
     const waitSeconds = await paceWaitSeconds(db, { buckets, warmUp });
@@ -96,11 +100,10 @@ export class Pacing {
       limit ? [hourly(this.#groupKey(limit.group), limit.perHour, false)] : [],
     );
     let place = outer.length;
-    const answer = await takePaces(db, {
+    const answer = await this.#ask(db, {
       buckets: [...outer, ...limited],
       classes: classes.map(({ limit, members }) => ({ wanted: members.length, bucket: limit ? place++ : undefined })),
       warmUp,
-      ...this.#whatWasNotUsed(),
     });
     return shareOut(guests.length, classes, { answer, line });
   }
@@ -108,13 +111,46 @@ export class Pacing {
   /** They had taken from the buckets and did not go. */
   giveBack(guests: readonly GateGuest[], groupOf: (domain: string) => string): void {
     for (const { key } of this.#serverBuckets) add(this.#returned, key, guests.length);
-    if (this.#limitOf) for (const { domain } of guests) add(this.#returned, this.#groupKey(groupOf(domain)), 1);
+    // Buckets fill up again by themselves.
+    if (this.#returned.size > RETURNED_MAX) this.#returned.clear();
+    for (const { domain } of guests) {
+      const limit = this.#limitFor(groupOf(domain));
+      if (limit) add(this.#returned, this.#groupKey(limit.group), 1);
+    }
     if (this.#server.warmUp) this.#dayReturned += guests.length;
   }
 
   /** How one that went has ended. */
   ended(ctx: Context, end: { isSent: boolean; isHardBounce: boolean }): void {
     if (this.#server.warmUp) this.#news(ctx, end);
+    if (this.#dayReturned > 0) this.#giveDayBackSoon(ctx);
+  }
+
+  /** A day that looks used up sends everybody to another server, or to tomorrow: nobody would ask for it again. */
+  async #giveDayBack(db: Queryable): Promise<void> {
+    const { warmUp } = this.#server;
+    if (this.#dayReturned > 0 && warmUp) await this.#ask(db, { buckets: [], classes: [], warmUp });
+  }
+
+  #giveDayBackSoon({ database, log }: Context): void {
+    this.#returning ??= setTimeout(() => {
+      this.#returning = undefined;
+      this.#giveDayBack(database).catch((error: unknown) =>
+        log.warn('sending.day_not_returned', { message: messageOf(error) }),
+      );
+    }, NEWS_INTERVAL_MS).unref();
+  }
+
+  /** Tells what was not used along with the question; what could not be told is told with the next. */
+  async #ask(db: Queryable, question: Omit<PaceQuestion, 'returned' | 'dayReturned'>): Promise<PaceAnswer> {
+    const unused = this.#whatWasNotUsed(question.buckets);
+    try {
+      return await takePaces(db, { ...question, ...unused });
+    } catch (error) {
+      for (const [key, count] of unused.returned) add(this.#returned, key, count);
+      this.#dayReturned += unused.dayReturned;
+      throw error;
+    }
   }
 
   #outerFor(customerId: bigint): readonly Bucket[] {
@@ -132,11 +168,17 @@ export class Pacing {
     return `domain:${this.#server.serverId}:${group}`;
   }
 
-  #whatWasNotUsed(): Pick<PaceQuestion, 'returned' | 'dayReturned'> {
-    const unused = { returned: this.#returned, dayReturned: this.#dayReturned };
-    this.#returned = new Map();
+  #whatWasNotUsed(buckets: readonly Bucket[]): Pick<PaceQuestion, 'returned' | 'dayReturned'> {
+    const returned = new Map<string, number>();
+    for (const { key } of buckets) {
+      const count = this.#returned.get(key);
+      if (count === undefined) continue;
+      returned.set(key, count);
+      this.#returned.delete(key);
+    }
+    const dayReturned = this.#dayReturned;
     this.#dayReturned = 0;
-    return unused;
+    return { returned, dayReturned };
   }
 }
 
