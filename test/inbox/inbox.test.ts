@@ -211,9 +211,9 @@ it('accepts only what is stored', async () => {
   expect((await store.page({ limit: 5 })).entries.map(({ subject }) => subject)).toEqual(['y']);
 });
 
-it('refuses what is too long', async () => {
+it('says how long a message may be, and a sender that asked does not send a longer one', async () => {
   const content = `Subject: long\n\n${`${'x'.repeat(900)}\n`.repeat(30_000)}`;
-  await expect(mail('anna@there.test', content)).rejects.toMatchObject({ kind: 'refused', code: 552 });
+  await expect(mail('anna@there.test', content)).rejects.toMatchObject({ kind: 'refused', enhancedStatus: '5.3.4' });
 });
 
 it('keeps the newest 5,000', async () => {

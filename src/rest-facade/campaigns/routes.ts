@@ -97,7 +97,8 @@ export const campaignRows = [
     answers: answersBody(campaignMovedShape),
     operation: 'ResumeCampaign',
     variables: (input) => ({ uid: input.param('uid') }),
-    present: ({ resumeCampaign }) => succeeded(resumedMessage(resumeCampaign), resumeCampaign),
+    // The words that clients match on; that one whose time is to come is scheduled again, its own status says.
+    present: ({ resumeCampaign }) => succeeded('The campaign was resumed', resumeCampaign),
   }),
   endpoint({
     method: 'DELETE',
@@ -110,11 +111,6 @@ export const campaignRows = [
     present: ({ deleteCampaign: { uid } }) => done('Deleted', { campaign_uid: uid }),
   }),
 ];
-
-/** One whose time is still to come is scheduled again, which is not what clients take "resumed" for. */
-function resumedMessage({ status }: RestCampaignFragment): string {
-  return status === 'scheduled' ? 'The campaign was scheduled again' : 'The campaign was resumed';
-}
 
 /** `status` is the text `success` where a campaign is set going or stopped (specification 2.12). */
 function succeeded(message: string, campaign: RestCampaignFragment): Answer {
