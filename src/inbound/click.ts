@@ -18,7 +18,7 @@ export function clickMount(ctx: Context, { recorder, patience, places }: VisitMe
       const click = signer.readClick(token);
       if (!click) return sendUnknownLink(res);
       setPublicHeaders(res);
-      patience.wait(recorder.click(click, visitor), () => redirect(res, click.url, []));
+      patience.wait(recorder.click(click, visitor), (more) => redirect(res, click.url, more));
     },
   });
   return {
@@ -28,7 +28,9 @@ export function clickMount(ctx: Context, { recorder, patience, places }: VisitMe
       return (req, res, ipAddress) => {
         const click = signer.readClick(tokenOf(req, '/c'));
         if (!click) return false;
-        patience.wait(recorder.click(click, visitorOf(req, ipAddress, places)), () => redirect(res, click.url, head));
+        patience.wait(recorder.click(click, visitorOf(req, ipAddress, places)), (more) =>
+          redirect(res, click.url, more.length > 0 ? [...head, ...more] : head),
+        );
         return true;
       };
     },

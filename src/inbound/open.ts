@@ -27,7 +27,7 @@ export function openMount(ctx: Context, { recorder, patience, places }: VisitMea
       const recipient = read(token);
       if (!recipient) return sendUnknownLink(res);
       setPublicHeaders(res);
-      if (method === 'GET') patience.wait(recorder.open(recipient, visitor), () => sendPixel(res, []));
+      if (method === 'GET') patience.wait(recorder.open(recipient, visitor), (more) => sendPixel(res, more));
       else sendPixel(res, []);
     },
   });
@@ -38,7 +38,9 @@ export function openMount(ctx: Context, { recorder, patience, places }: VisitMea
       return (req, res, ipAddress) => {
         const recipient = read(tokenOf(req, '/o'));
         if (!recipient) return false;
-        patience.wait(recorder.open(recipient, visitorOf(req, ipAddress, places)), () => sendPixel(res, head));
+        patience.wait(recorder.open(recipient, visitorOf(req, ipAddress, places)), (more) =>
+          sendPixel(res, more.length > 0 ? [...head, ...more] : head),
+        );
         return true;
       };
     },

@@ -6,9 +6,15 @@ import { messageOf } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 
 export interface Patience {
-  /** Calls `answer` once: when `recorded` resolves, when it fails (which is logged), or when it takes too long. */
-  wait(recorded: Promise<void>, answer: () => void): void;
+  /**
+   * Calls `answer` once: when `recorded` resolves, when it fails (which is logged), or when it takes too long. It is told
+   * the headers that say so: none when the visit is recorded.
+   */
+  wait(recorded: Promise<void>, answer: (headers: readonly string[]) => void): void;
 }
+
+/** On an answer that came before its visit was recorded, and maybe instead of it: for whoever counts what we counted. */
+const NOT_RECORDED = ['Mailwright-Recorded', 'no'] as const;
 
 /** A database that restarts is waited for; a reader is not kept longer than a slow page would. */
 const PATIENCE_MS = 2_000;
@@ -17,7 +23,7 @@ const TICK_MS = 250;
 interface Waiting {
   readonly until: number;
   /** Undefined when it was given. */
-  answer: (() => void) | undefined;
+  answer: ((headers: readonly string[]) => void) | undefined;
 }
 
 /** `log` hears of what could not be recorded. */
@@ -30,7 +36,7 @@ export function createPatience(log: Log): Patience {
     const now = performance.now();
     for (const one of waiting) {
       if (one.until > now) break;
-      give(one);
+      give(one, NOT_RECORDED);
     }
     waiting = waiting.filter(({ answer }) => answer !== undefined);
     if (waiting.length > 0) return;
@@ -44,18 +50,18 @@ export function createPatience(log: Log): Patience {
       waiting.push(one);
       timer ??= setInterval(tick, TICK_MS).unref();
       recorded.then(
-        () => give(one),
+        () => give(one, []),
         (error: unknown) => {
           log.error('tracking.event_lost', { message: messageOf(error) });
-          give(one);
+          give(one, NOT_RECORDED);
         },
       );
     },
   };
 }
 
-function give(one: Waiting): void {
+function give(one: Waiting, headers: readonly string[]): void {
   const { answer } = one;
   one.answer = undefined;
-  answer?.();
+  answer?.(headers);
 }

@@ -73,6 +73,8 @@ async function startClicking(world: World, history: History): Promise<(product: 
     });
     const answer = await fetch(links.click(0, 'https://shop.example/offer'), { redirect: 'manual' });
     await answer.text();
+    // A reader is sent on whether or not we could write it down, and then the answer says so.
+    if (answer.status === 302 && answer.headers.get('mailwright-recorded') === 'no') return;
     if (answer.status === 302) history.write({ kind: 'acknowledged', what: 'click', id: String(next) });
     else if (!EXCUSES.has(answer.status)) history.write({ kind: 'wrong-answer', what: `click: ${answer.status}` });
   };

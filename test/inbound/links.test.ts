@@ -92,6 +92,20 @@ describe('a tracked link', () => {
     }
   });
 
+  test('is followed when it cannot be written down, and the answer says so', async () => {
+    const click = () =>
+      fetch(here(links(2).click(3, 'https://example.org/late')), { redirect: 'manual', headers: BROWSER });
+    const before = await counters();
+    expect((await click()).headers.get('mailwright-recorded')).toBeNull();
+    await ctx.database.transaction(async (holder) => {
+      await holder.query(sql`LOCK TABLE hot.visit IN ACCESS EXCLUSIVE MODE`);
+      const [late, open] = await Promise.all([click(), fetch(here(links(2).open()), { headers: BROWSER })]);
+      expect([late.status, late.headers.get('mailwright-recorded')]).toEqual([302, 'no']);
+      expect([open.status, open.headers.get('mailwright-recorded')]).toEqual([200, 'no']);
+    });
+    await expect.poll(counters).toMatchObject({ click_count: before.click_count + 2 });
+  });
+
   test('works for a campaign that is deleted', async () => {
     const gone = signer.forRecipient({ ...recipient(1), campaignId: 424_242n }).click(0, 'https://example.org/still');
     expect((await fetch(here(gone), { redirect: 'manual' })).headers.get('location')).toBe('https://example.org/still');
