@@ -15,6 +15,8 @@ interface OpenErasure {
   readonly uid: string;
   readonly sealed: Buffer;
   readonly subscriberIds: readonly bigint[];
+  /** By the clock of the database: when this look began, after the person was gone from every list. */
+  readonly begunAt: string;
 }
 
 /**
@@ -29,7 +31,8 @@ const UNDER_WAY_SECONDS = 60;
  */
 export async function eraseTraces(ctx: Context, { customerId, id }: { customerId: bigint; id: bigint }): Promise<void> {
   const [open] = await ctx.db.query<OpenErasure & Record<string, unknown>>(sql`
-    SELECT customer_id AS "customerId", uid, sealed_email AS sealed, subscriber_ids AS "subscriberIds"
+    SELECT customer_id AS "customerId", uid, sealed_email AS sealed, subscriber_ids AS "subscriberIds",
+           clock_timestamp()::text AS "begunAt"
       FROM erasure WHERE customer_id = ${customerId} AND id = ${id} AND status = 'running'`);
   if (!open) return;
   const emailKey = sealedAddress(ctx.installation, open);
@@ -43,7 +46,7 @@ export async function eraseTraces(ctx: Context, { customerId, id }: { customerId
   }
   await eraseFromLinks(ctx.db, person);
   await eraseFromInbox(ctx.db, person);
-  if (await isUnderWay(ctx.db, person)) {
+  if ((await mayBeMarked(ctx.db, open)) || (await isUnderWay(ctx.db, person))) {
     const payload = { customerId: String(customerId), erasureId: String(id) };
     return enqueue(ctx.db, erasePersonJob, payload, { delaySeconds: UNDER_WAY_SECONDS, key: `audience.erase:${id}` });
   }
@@ -67,6 +70,18 @@ async function isUnderWay(db: Queryable, { customerIds, subscriberIds }: Somebod
           AND d.state IN ('leased', 'sending') AND d.lease_expires_at > now()
        -- Keeps it a look-up by key.
        OFFSET 0) LIMIT 1`);
+  return rows.length > 0;
+}
+
+/**
+ * Whether a statement that marks messages as sending has begun before this look and goes on: it sees the lists as they
+ * were, with the person on them. Asked first: what it has marked when it ends is then found to be under way.
+ */
+async function mayBeMarked(db: Queryable, { begunAt }: OpenErasure): Promise<boolean> {
+  const rows = await db.query(sql`
+    SELECT 1 FROM pg_stat_activity
+     WHERE datname = current_database() AND state = 'active' AND query_start <= ${begunAt}::timestamptz
+       AND pid <> pg_backend_pid() AND query LIKE '%hot.settle_deliveries(%' LIMIT 1`);
   return rows.length > 0;
 }
 

@@ -6,6 +6,7 @@ import { addSubscriber } from '../../../../src/domain/audience/add-subscriber.ts
 import { erasePerson, ownErasure } from '../../../../src/domain/audience/erasing/erase-person.ts';
 import { eraseTraces } from '../../../../src/domain/audience/erasing/erase-traces.ts';
 import { updateSubscriber } from '../../../../src/domain/audience/update-subscriber.ts';
+import { settle, type Settled } from '../../../../src/domain/delivery/ledger-store.ts';
 import { viewerOf, type Context } from '../../../../src/domain/context.ts';
 import { newUid, subscriberUid } from '../../../../src/lib/ids.ts';
 import { createTenant, newList } from '../../../support/tenant.ts';
@@ -42,6 +43,51 @@ describe('somebody who is erased', () => {
       sql`SELECT 1 FROM subscriber WHERE customer_id = ${customerId} AND email_key = 'ann@person.example'`,
     );
     expect(left).toHaveLength(0);
+  });
+
+  test('is waited for while a message may yet be marked that was looked at before', async () => {
+    const ctx = await createTenant(base);
+    await ctx.db.query(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
+    const { customerId } = viewerOf(ctx);
+    const list = await newList(ctx);
+    const [campaign] = await ctx.db.query<{ id: bigint; day: string }>(sql`
+      INSERT INTO campaign (customer_id, uid, list_id, name, status, planned_on)
+      VALUES (${customerId}, ${newUid()}, ${list.id}, 'News', 'sending', current_date) RETURNING id, planned_on::text AS day`);
+    const people: { id: bigint }[] = [];
+    for (const email of ['bob@person.example', 'cat@person.example']) {
+      const person = await addSubscriber(ctx, { listUid: list.uid, email });
+      people.push(person);
+      await ctx.db.execute(sql`
+        INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, state)
+        VALUES (current_date, ${customerId}, ${campaign?.id}, ${person.id}, ${email}, 'queued')`);
+    }
+    const [bob, cat] = people.map(({ id }) => id);
+    const key = { plannedOn: campaign?.day ?? '', customerId, campaignId: campaign?.id ?? 0n };
+    const erase = async (uid: string) => {
+      const [erasure] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM erasure WHERE uid = ${uid}`);
+      await eraseTraces(ctx, { customerId, id: erasure?.id ?? 0n });
+      return (await ownErasure(ctx, uid)).status;
+    };
+    let marking: Promise<Settled> | undefined;
+    let uid = '';
+    // The statement that marks both has begun, and waits for the first.
+    await ctx.database.transaction(async (holder) => {
+      await holder.query(sql`SELECT 1 FROM hot.delivery WHERE subscriber_id = ${bob} FOR UPDATE`);
+      marking = settle(ctx.database, {
+        ...{ key, listId: list.id, serverId: 1n, outcomes: [] },
+        holder: { owner: randomUUID(), leaseSeconds: 45 },
+        next: [bob, cat].map((subscriberId = 0n) => ({ subscriberId, epoch: 1 })),
+      });
+      await expect.poll(() => waiters(ctx), { timeout: 10_000, interval: 20 }).toBe(1);
+      ({ uid } = await erasePerson(ctx, { email: 'cat@person.example' }));
+      expect(await erase(uid)).toBe('running');
+    });
+    expect((await marking)?.marked.has(cat ?? 0n)).toBe(true);
+    expect(await erase(uid)).toBe('running');
+    await ctx.db.execute(
+      sql`UPDATE hot.delivery SET state = 'sent', lease_expires_at = NULL WHERE subscriber_id = ${cat}`,
+    );
+    expect(await erase(uid)).toBe('done');
   });
 
   test.each(['leased', 'sending'])('is erased to the end though its message is %s by a dead worker', async (state) => {
