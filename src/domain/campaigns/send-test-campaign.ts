@@ -10,6 +10,7 @@ import { requireRunningPlan } from '../billing/require-allowed.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { insertTests, testsInLastHour, type TestMessage } from '../delivery/test-message-store.ts';
+import { noteAskedMails } from '../sending/asked-mails.ts';
 import { senderFault } from '../sending/addresses/usable-sender.ts';
 import { hasServerToSendThrough } from '../sending/choose-server.ts';
 import type { Campaign } from './campaign.ts';
@@ -59,6 +60,8 @@ export async function sendTestCampaign(
       throw campaignNotReady({ sending_server: ['There is no active sending server: create one first.'] });
     await compileCampaign(inner.db, { customerId, campaignId });
     if ((await testsInLastHour(inner.tx, customerId)) + emails.length > TESTS_PER_HOUR_MAX) throw tooManyTests();
+    const { secret } = inner.installation;
+    await noteAskedMails(inner.db, { secret, customerId, kind: 'test', emails });
     const messages: TestMessage[] = [];
     for (const email of emails) {
       const subscriberId = reader ?? (await subscriberWith(inner, campaign, email));

@@ -1,5 +1,6 @@
 /** Reads and writes of tests of a campaign's message: one row for each address that was asked for. */
 import { sql, type Queryable, type Transaction } from '../../db/database.ts';
+import { countAskedMails } from '../sending/asked-mails.ts';
 import type { CampaignKey } from './campaign-files.ts';
 
 /** One that stays `sending` may have left: the process died, or the server never answered. */
@@ -28,6 +29,7 @@ interface NewTests {
 
 /** What was tested is of interest for a while. */
 const KEPT_DAYS = 30;
+const HOUR_SECONDS = 3_600;
 const COLUMNS = sql`id, email, state, reply, created_at AS "createdAt"`;
 
 /** Tests that the customer asked for in the last hour; nobody else asks for it until the transaction ends. */
@@ -36,10 +38,7 @@ export async function testsInLastHour(tx: Transaction, customerId: bigint): Prom
     sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mailwright:test-messages:${customerId}`}, 0))`,
     'campaigns.hold_tests',
   );
-  const [row] = await tx.query<{ count: number }>(
-    sql`SELECT count(*)::int AS count FROM test_message WHERE customer_id = ${customerId} AND created_at > now() - interval '1 hour'`,
-  );
-  return row?.count ?? 0;
+  return countAskedMails(tx, { customerId, kind: 'test' }, HOUR_SECONDS);
 }
 
 /** Writes them, and forgets the customer's old ones. */

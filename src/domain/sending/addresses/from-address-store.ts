@@ -36,21 +36,18 @@ export async function keepAddress(
   return row;
 }
 
-/** Notes that a mail goes out; false: one went out within `pauseSeconds`. */
-export async function noteMail(db: Queryable, { customerId, id }: AddressId, pauseSeconds: number): Promise<boolean> {
-  const noted = await db.execute(sql`
-    UPDATE from_address SET mailed_at = now() WHERE customer_id = ${customerId} AND id = ${id}
-       AND (mailed_at IS NULL OR mailed_at < now() - make_interval(secs => ${pauseSeconds}::int))`);
-  return noted > 0;
+/** Notes that a mail goes out. */
+export async function noteMail(db: Queryable, { customerId, id }: AddressId): Promise<void> {
+  await db.execute(sql`UPDATE from_address SET mailed_at = now() WHERE customer_id = ${customerId} AND id = ${id}`);
 }
 
-/** Its addresses, and how many mails went out for them in the last hour; nobody else of the customer counts meanwhile. */
-export async function countAddresses(db: Queryable, customerId: bigint): Promise<{ total: number; mailed: number }> {
+/** How many it has; nobody else of the customer counts until the transaction ends. */
+export async function countAddresses(db: Queryable, customerId: bigint): Promise<number> {
   await db.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mailwright:from-addresses:${customerId}`}, 0))`);
-  const [row] = await db.query<{ total: number; mailed: number }>(sql`
-    SELECT count(*)::int AS total, count(*) FILTER (WHERE mailed_at > now() - interval '1 hour')::int AS mailed
-      FROM from_address WHERE customer_id = ${customerId}`);
-  return row ?? { total: 0, mailed: 0 };
+  const [row] = await db.query<{ total: number }>(
+    sql`SELECT count(*)::int AS total FROM from_address WHERE customer_id = ${customerId}`,
+  );
+  return row?.total ?? 0;
 }
 
 export async function findAddress(

@@ -12,6 +12,8 @@ import type { Installation } from '../../context.ts';
 export const ADDRESSES_PER_CUSTOMER_MAX = 100;
 export const MAILS_PER_HOUR_MAX = 20;
 export const MAIL_PAUSE_SECONDS = 300;
+/** An address gets no more of these in a day, whoever asks: nobody is bombed, and who is asked for by mistake is not locked out. */
+export const MAILS_PER_ADDRESS_AND_DAY_MAX = 10;
 export const LINK_DAYS = 7;
 
 export const fromAddressInput = z.object({ email: emailAddress() });
