@@ -12,6 +12,8 @@ import { hostOf } from '../inbound/host-proof.ts';
 /** What stands in mails: recipients reach these under the sender's own host. */
 const LINKS = new Set(['/o', '/c', '/u', '/view', '/profile', '/confirm', '/files', HOST_PROOF_PATH]);
 
+type Upgrade = NonNullable<Mount['upgrade']>;
+
 /** The mounts, those that are no link of a mail closed under tracking hosts. */
 export function ownHostOnly({ db, installation }: Context, mounts: readonly Mount[]): Mount[] {
   const isTrackingHost = createTrackingHosts(db, new URL(installation.baseUrl).hostname);
@@ -23,6 +25,17 @@ export function ownHostOnly({ db, installation }: Context, mounts: readonly Moun
         if (!(await isTrackingHost(hostOf(req.headers.host ?? '')))) return mount.handle(req, res, exchange);
         sendJson(res, 404, { message: 'There is nothing at this address.' });
       },
+      ...(mount.upgrade ? { upgrade: ownHostUpgrade(mount.upgrade, isTrackingHost) } : {}),
     };
   });
+}
+
+/** A socket is a way in like any other. Nothing is read from it until somebody listens. */
+function ownHostUpgrade(upgrade: Upgrade, isTrackingHost: (host: string) => Promise<boolean>): Upgrade {
+  return (req, socket, head, ipAddress) => {
+    isTrackingHost(hostOf(req.headers.host ?? '')).then(
+      (isTracking) => (isTracking ? void socket.destroy() : upgrade(req, socket, head, ipAddress)),
+      () => void socket.destroy(),
+    );
+  };
 }

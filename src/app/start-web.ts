@@ -66,28 +66,31 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
     log: ctx.log,
     trustedProxies: settings.TRUSTED_PROXIES,
     isHttps: ctx.installation.baseUrl.startsWith('https:'),
-    mounts: ownHostOnly(ctx, [
+    mounts: [
+      // Asked by whatever name, and answered without asking the database whose it is.
       ...healthMounts(readinessOf(options, inbound)),
-      { prefix: '/graphql', handle: graphql.handle, upgrade: graphql.upgrade },
-      // Whoever hides the schema hides its reference too.
-      ...(settings.GRAPHQL_EXPLORER === 'on'
-        ? [pageMount('/docs/graphql', graphqlReference(graphql.schema, 'Mailwright'))]
-        : []),
-      ...(await restMounts({
-        documents: loadDocuments(graphql.schema),
-        execute: graphql.execute,
-        dialect: settings.REST_DIALECT,
-        baseUrl: ctx.installation.baseUrl,
-        countRequest,
-        idempotentCalls: createKeptCalls(
-          { database: ctx.database, secret: ctx.installation.secret, log: ctx.log },
-          parseKeptAnswer,
-        ),
-      })),
-      ...inbound.mounts,
-      ...inbox.mounts,
-      landing(inbox),
-    ]),
+      ...ownHostOnly(ctx, [
+        { prefix: '/graphql', handle: graphql.handle, upgrade: graphql.upgrade },
+        // Whoever hides the schema hides its reference too.
+        ...(settings.GRAPHQL_EXPLORER === 'on'
+          ? [pageMount('/docs/graphql', graphqlReference(graphql.schema, 'Mailwright'))]
+          : []),
+        ...(await restMounts({
+          documents: loadDocuments(graphql.schema),
+          execute: graphql.execute,
+          dialect: settings.REST_DIALECT,
+          baseUrl: ctx.installation.baseUrl,
+          countRequest,
+          idempotentCalls: createKeptCalls(
+            { database: ctx.database, secret: ctx.installation.secret, log: ctx.log },
+            parseKeptAnswer,
+          ),
+        })),
+        ...inbound.mounts,
+        ...inbox.mounts,
+        landing(inbox),
+      ]),
+    ],
   }).catch((error: unknown) => {
     throw cannotListen(error, settings.HOST, port);
   });

@@ -16,7 +16,7 @@ export function hostProofMount({ installation }: Context): InboundMount {
   };
 }
 
-/** The name in a Host header, without its port. */
+/** The name in a Host header, without its port and the dot that a whole name may end in: the two lead to the same place. */
 export function hostOf(header: string): string {
-  return header.replace(/:\d*$/, '').toLowerCase();
+  return header.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
 }

@@ -1,4 +1,5 @@
 /** A campaign from a verified domain, end to end: signed, with the sender's own hosts, and served under them alone. */
+import { randomBytes } from 'node:crypto';
 import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
@@ -95,6 +96,28 @@ function ask(host: string, path: string, method = 'GET'): Promise<{ status: numb
   });
 }
 
+/** The status of an answer to a wish for a websocket; undefined when the connection is closed. */
+function openSocket(host: string): Promise<number | undefined> {
+  const headers = { Host: host, Connection: 'Upgrade', Upgrade: 'websocket', 'Sec-WebSocket-Version': '13' };
+  return new Promise((resolve) => {
+    const req = http.request({
+      ...{ host: '127.0.0.1', port, path: '/graphql' },
+      headers: {
+        ...headers,
+        'Sec-WebSocket-Key': randomBytes(16).toString('base64'),
+        'Sec-WebSocket-Protocol': 'graphql-transport-ws',
+      },
+    });
+    req.on('upgrade', (res, socket) => {
+      socket.destroy();
+      resolve(res.statusCode);
+    });
+    req.on('response', (res) => resolve(res.statusCode));
+    req.on('error', () => resolve(undefined));
+    req.end();
+  });
+}
+
 const run = (uid: string) => call('POST', `/campaigns/${uid}/run`);
 
 test('signed by the sender, its links under its host, and nothing else served there', { timeout: 60_000 }, async () => {
@@ -114,8 +137,14 @@ test('signed by the sender, its links under its host, and nothing else served th
   });
   expect(mail.html).not.toContain('mail.test');
   for (const path of ['/', '/api/v1/me', '/graphql', '/docs', '/login/token/abc', '/inbox', '/signup/abc']) {
-    expect([path, (await ask(`links.shop.example:${port}`, path)).status]).toEqual([path, 404]);
+    for (const host of ['links.shop.example', 'LINKS.shop.example', 'links.shop.example.'])
+      expect([host, path, (await ask(`${host}:${port}`, path)).status]).toEqual([host, path, 404]);
   }
+  for (const [host, status] of [
+    ['links.shop.example.', undefined],
+    ['mail.test', 101],
+  ] as const)
+    expect(await openSocket(`${host}:${port}`)).toBe(status);
   expect((await ask(`mail.test:${port}`, '/api/v1')).status).toBe(200);
   const page = await ask(`links.shop.example:${port}`, new URL(unsubscribe.slice(1, -1)).pathname);
   expect(page).toMatchObject({ status: 200 });
