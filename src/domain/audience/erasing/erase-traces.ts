@@ -27,7 +27,8 @@ const UNDER_WAY_SECONDS = 60;
 
 /**
  * Erases what an erasure has left to do. Repeating it, or two at once, is harmless. While a message to the person is
- * being handed over it comes back later: the server's answer, which may name the address, is yet to be written.
+ * being handed over it comes back later: the server's answer, which may name the address, is yet to be written. So it does
+ * while a visit of the person waits to be counted.
  */
 export async function eraseTraces(ctx: Context, { customerId, id }: { customerId: bigint; id: bigint }): Promise<void> {
   const [open] = await ctx.db.query<OpenErasure & Record<string, unknown>>(sql`
@@ -38,6 +39,8 @@ export async function eraseTraces(ctx: Context, { customerId, id }: { customerId
   const emailKey = sealedAddress(ctx.installation, open);
   const known = { emailKey, customerIds: await customersOf(ctx.db, customerId), subscriberIds: open.subscriberIds };
   const person = { ...known, subscriberIds: await everyId(ctx.db, known) };
+  // Before anything is erased: what is not on its way now cannot leave anything behind later.
+  const comesBack = (await mayBeMarked(ctx.db, open)) || (await isUnderWay(ctx.db, person));
   for (const place of PERSONAL_PLACES) {
     const { table, where, erase } = place;
     if (erase === 'at once') continue;
@@ -46,7 +49,7 @@ export async function eraseTraces(ctx: Context, { customerId, id }: { customerId
   }
   await eraseFromLinks(ctx.db, person);
   await eraseFromInbox(ctx.db, person);
-  if ((await mayBeMarked(ctx.db, open)) || (await isUnderWay(ctx.db, person))) {
+  if (comesBack) {
     const payload = { customerId: String(customerId), erasureId: String(id) };
     return enqueue(ctx.db, erasePersonJob, payload, { delaySeconds: UNDER_WAY_SECONDS, key: `audience.erase:${id}` });
   }
@@ -61,8 +64,10 @@ async function customersOf(db: Queryable, customerId: bigint): Promise<bigint[]>
   return (await db.query<{ id: bigint }>(sql`SELECT id FROM customer ORDER BY id`)).map(({ id }) => id);
 }
 
+/** A message to the person, or a visit of it that is not counted yet. */
 async function isUnderWay(db: Queryable, { customerIds, subscriberIds }: Somebody): Promise<boolean> {
   const rows = await db.query(sql`
+    SELECT 1 FROM hot.visit v WHERE v.subscriber_ids && ${[...subscriberIds]}::bigint[] UNION ALL
     SELECT 1 FROM campaign c CROSS JOIN unnest(${[...subscriberIds]}::bigint[]) AS i (id)
      WHERE c.customer_id = ANY (${[...customerIds]}::bigint[]) AND EXISTS (
        SELECT 1 FROM hot.delivery d

@@ -90,6 +90,25 @@ describe('somebody who is erased', () => {
     expect(await erase(uid)).toBe('done');
   });
 
+  test('is waited for while a click of it is not counted yet', async () => {
+    const ctx = await createTenant(base);
+    const { customerId } = viewerOf(ctx);
+    const list = await newList(ctx);
+    const ann = await addSubscriber(ctx, { listUid: list.uid, email: 'ann@person.example' });
+    await ctx.db.execute(sql`
+      INSERT INTO hot.visit (since, until, size, customer_ids, list_ids, campaign_ids, subscriber_ids, link_nos, urls, are_machines,
+                             look_ahead, ips, user_agents, countries, regions, cities, ages)
+      VALUES (now(), now(), 2, ARRAY[${customerId}, ${customerId}]::bigint[], '{1,1}', '{1,1}', ARRAY[1, ${ann.id}]::bigint[], '{0,0}', '{u,u}', '{f,f}',
+              '{f,f}', '{1.2.3.4,1.2.3.4}', '{a,a}', '{x,x}', '{x,x}', '{x,x}', '{0,0}')`);
+    const { uid } = await erasePerson(ctx, { email: 'ann@person.example' });
+    const [erasure] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM erasure WHERE uid = ${uid}`);
+    await eraseTraces(ctx, { customerId, id: erasure?.id ?? 0n });
+    expect(await ownErasure(ctx, uid)).toMatchObject({ status: 'running' });
+    await ctx.db.execute(sql`DELETE FROM hot.visit`);
+    await eraseTraces(ctx, { customerId, id: erasure?.id ?? 0n });
+    expect(await ownErasure(ctx, uid)).toMatchObject({ status: 'done' });
+  });
+
   test.each(['leased', 'sending'])('is erased to the end though its message is %s by a dead worker', async (state) => {
     const ctx = await createTenant(base);
     await ctx.db.query(sql`SELECT hot.ensure_partitions(current_date, current_date)`);

@@ -21,6 +21,9 @@ const OTHERS: Readonly<Record<string, string>> = {
   'public.sending_server.default_from_email': 'the sender',
   'public.erasure.sealed_email': 'sealed, and only while it runs',
   'public.erasure.subscriber_ids': 'only while it runs',
+  'public.from_address.email': 'the sender',
+  'public.from_address.email_key': 'the sender',
+  'hot.visit.subscriber_ids': 'until it is counted, a moment later, and waited for',
   'hot.confirmation_mail.address_digest': 'a keyed digest, for a day',
   'inbox.message.rcpt_to': 'the development receiver, which is erased by itself',
 };
