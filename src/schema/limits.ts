@@ -20,9 +20,15 @@ export const ALIASES_MAX = 50;
 export const DIRECTIVES_MAX = 50;
 export const ROOT_FIELDS_MAX = 20;
 
-/** Values answered at most, as far as the document tells: a page of 100 rows with 100 values each. */
-export const COST_MAX = 10_000;
-/** What a list without a size argument is taken for. Such lists are short: the fields of a list, the scopes of a token. */
+/**
+ * Values answered at most, as far as the document tells. A page of 100 campaigns with all that is one value of each, of
+ * its list and of its figures takes 11,000.
+ */
+export const COST_MAX = 15_000;
+/**
+ * What a list without a size argument is taken for. Such lists are short: the fields of a list, the scopes of a token.
+ * A list that may be longer says so (`extensions: { listLength }`).
+ */
 export const LIST_LENGTH_GUESSED = 5;
 
 /** Rows of a connection. */

@@ -39,6 +39,7 @@ builder.prismaObjectField(Campaign, 'attachments', (t) =>
   t.field({
     type: [CampaignAttachment],
     description: 'In the order of attaching; at most 30.',
+    extensions: { listLength: 30 },
     select: { id: true },
     resolve: ({ id }, _args, ctx) => loadBy(ctx, readAttachments).load(id),
   }),

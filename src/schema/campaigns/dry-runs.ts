@@ -1,6 +1,6 @@
 /** Dry runs: composing every message of a campaign and sending none. */
 import { cancelDryRun, startDryRun } from '../../domain/campaigns/dry-run.ts';
-import { peopleOfFaults } from '../../domain/campaigns/dry-run-people.ts';
+import { faultsOfEach, type FaultyPerson } from '../../domain/campaigns/dry-run-people.ts';
 import { dryRunStatuses, latestDryRunOfEach, type DryRun } from '../../domain/campaigns/dry-run-store.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
@@ -14,7 +14,7 @@ const writing = { scope: 'campaigns:write' } as const;
 
 const DryRunStatusType = builder.enumType('DryRunStatus', { values: dryRunStatuses });
 
-const DryRunFaultType = builder.objectRef<Awaited<ReturnType<typeof peopleOfFaults>>[number]>('DryRunFault').implement({
+const DryRunFaultType = builder.objectRef<FaultyPerson>('DryRunFault').implement({
   description: 'Somebody for whom no message can be composed.',
   authScopes: reading,
   fields: (t) => ({
@@ -47,7 +47,8 @@ const DryRunType = builder.objectRef<DryRun>('DryRun').implement({
     faults: t.field({
       type: [DryRunFaultType],
       description: 'The first 100 of them.',
-      resolve: (run, _args, ctx) => peopleOfFaults(ctx, run),
+      extensions: { listLength: 100 },
+      resolve: (run, _args, ctx) => loadBy(ctx, faultsOfEach).load(run),
     }),
     totalBytes: t.expose('totalBytes', { type: 'BigInt', description: 'Of all messages, before signing.' }),
     largestBytes: t.exposeInt('largestBytes'),

@@ -88,6 +88,7 @@ builder.prismaObjectField(Campaign, 'testMessages', (t) =>
   t.field({
     type: [TestMessageType],
     description: `The latest ${TESTS_SHOWN} tests of the last 30 days, the newest first.`,
+    extensions: { listLength: TESTS_SHOWN },
     select: { id: true },
     resolve: ({ id }, _args, ctx) => loadBy(ctx, readTests).load(id),
   }),

@@ -84,14 +84,18 @@ export const CampaignStatistics = builder.objectRef<Figures>('CampaignStatistics
     unknownCount: t.exposeInt('unknownCount'),
     links: t.field({
       type: [CampaignLink],
+      // A newsletter has some dozens at most.
+      extensions: { listLength: 25 },
       resolve: (figures, _args, ctx) => loadBy(ctx, readCampaignLinks).load(figures),
     }),
     topLocations: t.field({
       type: [OpenLocation],
+      extensions: { listLength: 10 },
       resolve: (figures, _args, ctx) => loadBy(ctx, readTopLocations).load(figures),
     }),
     topOpenSubscribers: t.field({
       type: [FrequentOpener],
+      extensions: { listLength: 10 },
       resolve: (figures, _args, ctx) => loadBy(ctx, readTopOpeners).load(figures),
     }),
   }),
