@@ -2,14 +2,16 @@
 import pg from 'pg';
 import { LOOKING } from '../../src/domain/tracking/move-visits.ts';
 
+/** Asked every few seconds by an idle process: not what is counted. */
+const OF_AN_IDLE_PROCESS = new Set([LOOKING, 'installation.sign-of-life', 'installation.guard-state']);
+
 /** Runs `act` and answers its result with the texts of all statements; nothing else may run meanwhile. */
 export async function countStatements<T>(act: () => Promise<T>): Promise<{ result: T; statements: string[] }> {
   const statements: string[] = [];
   const original = pg.Client.prototype.query;
   pg.Client.prototype.query = function counted(this: pg.Client, ...args: unknown[]) {
     const [config] = args;
-    // Asked every few seconds by an idle process: not what is counted.
-    if ((config as { name?: string }).name !== LOOKING)
+    if (!OF_AN_IDLE_PROCESS.has((config as { name?: string }).name ?? ''))
       statements.push(typeof config === 'string' ? config : String((config as { text?: string }).text));
     return Reflect.apply(original, this, args);
   } as typeof original;

@@ -9,6 +9,8 @@ import { BounceHandler } from './bounce-handler.ts';
 import { BouncePolicy } from './bounce-policy.ts';
 
 const writing = { scope: 'sending-servers:write' } as const;
+/** Each opens a connection to somebody's mailbox, with a password that may be a guess. */
+const ONCE = { executionsMax: 1 } as const;
 const PORT = 'Without one the usual port of protocol and encryption.';
 
 builder.mutationField('createBounceHandler', (t) =>
@@ -17,6 +19,7 @@ builder.mutationField('createBounceHandler', (t) =>
     description:
       'Opens the mailbox, then stores how to. Made by an administrator it takes reports about everybody’s messages. A failed connection is an error of `connection`.',
     authScopes: writing,
+    ...ONCE,
     errors: {},
     input: {
       name: t.input.string({ required: true }),
@@ -42,6 +45,7 @@ builder.mutationField('updateBounceHandler', (t) =>
     description:
       'Changes what is given; a changed address is tried first. The password has to be given again when host, port, protocol or encryption change.',
     authScopes: writing,
+    ...ONCE,
     errors: {},
     input: {
       uid: t.input.string({ required: true }),
@@ -92,6 +96,7 @@ builder.mutationField('testBounceHandler', (t) =>
     type: TestedBounceHandler,
     description: 'Opens the mailbox with what is stored, and changes nothing. A failure is an error of `connection`.',
     authScopes: writing,
+    ...ONCE,
     errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: (_root, { uid }, ctx) => testBounceHandler(ctx, { uid }),
