@@ -3,13 +3,13 @@
  * refuses all else before the message is sent. So it relays nothing, stores nothing for anybody, and never writes to
  * anybody itself. What a mail says is committed before the 250.
  */
-import type { AddressInfo, Server } from 'node:net';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
 import { MAIL_BYTES_READ } from '../domain/bounces/mail-report.ts';
 import { receiveMailReport } from '../domain/bounces/receive-mail-report.ts';
 import type { Context } from '../domain/context.ts';
 import { parseReturnPath } from '../domain/tracking/return-path.ts';
 import { messageOf } from '../lib/errors.ts';
+import { listeningPort, smtpError } from '../lib/receiving-smtp.ts';
 
 /** Bounces carry messages back, and mails may have so much. Of it the beginning is kept. */
 const MESSAGE_BYTES_MAX = 50 * 1024 * 1024;
@@ -61,9 +61,8 @@ export async function startBounceServer(ctx: Context, options: BounceServerOptio
     const timer = setTimeout(() => socket.destroy(), CONNECTION_MS_MAX);
     socket.once('close', () => clearTimeout(timer));
   });
-  await started(listening);
   return {
-    port: portOf(listening),
+    port: await listeningPort(listening),
     close: () => new Promise<void>((resolve) => server.close(() => resolve())),
   };
 }
@@ -128,21 +127,4 @@ function countClients() {
       else counts.delete(remoteAddress);
     },
   };
-}
-
-function smtpError(responseCode: number, message: string): Error {
-  return Object.assign(new Error(message), { responseCode });
-}
-
-function started(server: Server): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('listening', resolve);
-    server.once('error', reject);
-  });
-}
-
-function portOf(server: Server): number {
-  const address: AddressInfo | string | null = server.address();
-  if (address === null || typeof address === 'string') throw new Error('The server for bounces has no port');
-  return address.port;
 }

@@ -2,10 +2,10 @@
  * The development receiver: takes every mail that is sent to it over SMTP, for anybody, and delivers none. It
  * listens on this machine's own address only, and answers 250 only for what is stored.
  */
-import type { AddressInfo, Server } from 'node:net';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
 import { messageOf } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
+import { listeningPort, smtpError } from '../lib/receiving-smtp.ts';
 import { createBatcher, type Batcher } from './store-batcher.ts';
 
 /** What common providers take; larger mails would not arrive in the world either. */
@@ -51,10 +51,8 @@ export async function startInboxServer({ port, log, storeBatch }: InboxServerOpt
     onData: (stream, session, done) => receive(stream, session, { batcher, log, done }),
   });
   server.on('error', (error: Error) => log.debug('inbox.connection_failed', { message: error.message }));
-  const listening = server.listen(port, LOOPBACK);
-  await started(listening);
   return {
-    port: portOf(listening),
+    port: await listeningPort(server.listen(port, LOOPBACK)),
     close: async () => {
       await new Promise<void>((resolve) => server.close(() => resolve()));
       await batcher.idle();
@@ -90,21 +88,4 @@ function receive(stream: SMTPServerDataStream, session: SMTPServerSession, { bat
 function envelopeOf({ envelope }: SMTPServerSession): Pick<ReceivedMessage, 'mailFrom' | 'rcptTo'> {
   const mailFrom = envelope.mailFrom === false ? '' : envelope.mailFrom.address;
   return { mailFrom, rcptTo: envelope.rcptTo.map(({ address }) => address) };
-}
-
-function smtpError(responseCode: number, message: string): Error {
-  return Object.assign(new Error(message), { responseCode });
-}
-
-function started(server: Server): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('listening', resolve);
-    server.once('error', reject);
-  });
-}
-
-function portOf(server: Server): number {
-  const address: AddressInfo | string | null = server.address();
-  if (address === null || typeof address === 'string') throw new Error('The receiver has no port');
-  return address.port;
 }

@@ -3,7 +3,7 @@ import { ownBounceHandler } from '../../domain/bounces/own-bounce-handler.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { ownBouncePolicy } from '../../domain/tracking/bounce-policy.ts';
 import { builder } from '../builder.ts';
-import { pageArgs, pageWindow } from '../page.ts';
+import { countedPage, pageArgs } from '../page.ts';
 import { BounceHandler, BounceHandlerPage } from './bounce-handler.ts';
 import { BouncePolicy } from './bounce-policy.ts';
 
@@ -28,15 +28,12 @@ builder.queryField('bounceHandlersPage', (t) =>
     description: 'The bounce handlers by numbered pages, the oldest first.',
     authScopes: reading,
     args: pageArgs(),
-    resolve: async (_root, args, ctx) => {
-      const { page, perPage, offset } = pageWindow(args);
+    resolve: (_root, args, ctx) => {
       const where = { customerId: viewerOf(ctx).customerId };
-      // A handful a customer: counting them costs nothing.
-      const [nodes, total] = await Promise.all([
-        ctx.prisma.bounceHandler.findMany({ where, orderBy: { id: 'asc' }, skip: offset, take: perPage }),
-        ctx.prisma.bounceHandler.count({ where }),
-      ]);
-      return { nodes, total, page, perPage };
+      return countedPage(args, {
+        find: (window) => ctx.prisma.bounceHandler.findMany({ where, orderBy: { id: 'asc' }, ...window }),
+        count: () => ctx.prisma.bounceHandler.count({ where }),
+      });
     },
   }),
 );

@@ -2,7 +2,7 @@
 import { viewerOf } from '../../domain/context.ts';
 import { ownFile } from '../../domain/files/file-store.ts';
 import { builder } from '../builder.ts';
-import { pageArgs, pageWindow } from '../page.ts';
+import { countedPage, pageArgs } from '../page.ts';
 import { fileRow, UploadedFile, UploadedFilePage } from './file.ts';
 
 const reading = { scope: 'files:read' } as const;
@@ -43,14 +43,12 @@ builder.queryField('filesPage', (t) =>
     description: 'The same by numbered pages.',
     authScopes: reading,
     args: pageArgs(),
-    resolve: async (_root, args, ctx) => {
-      const { page, perPage, offset } = pageWindow(args);
+    resolve: (_root, args, ctx) => {
       const where = { customerId: viewerOf(ctx).customerId };
-      const [nodes, total] = await Promise.all([
-        ctx.prisma.uploadedFile.findMany({ where, orderBy: { id: 'desc' }, skip: offset, take: perPage }),
-        ctx.prisma.uploadedFile.count({ where }),
-      ]);
-      return { nodes, total, page, perPage };
+      return countedPage(args, {
+        find: (window) => ctx.prisma.uploadedFile.findMany({ where, orderBy: { id: 'desc' }, ...window }),
+        count: () => ctx.prisma.uploadedFile.count({ where }),
+      });
     },
   }),
 );

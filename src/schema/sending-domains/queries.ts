@@ -3,7 +3,7 @@ import { viewerOf } from '../../domain/context.ts';
 import { checkSender, type SenderCheck as Check } from '../../domain/sending/check-sender.ts';
 import { ownSendingDomain } from '../../domain/sending/domains/own-sending-domain.ts';
 import { builder } from '../builder.ts';
-import { pageArgs, pageWindow } from '../page.ts';
+import { countedPage, pageArgs } from '../page.ts';
 import { SendingDomain, SendingDomainPage } from './sending-domain.ts';
 
 const reading = { scope: 'sending-domains:read' } as const;
@@ -46,15 +46,12 @@ builder.queryField('sendingDomainsPage', (t) =>
     description: 'The same by numbered pages.',
     authScopes: reading,
     args: pageArgs(),
-    resolve: async (_root, args, ctx) => {
-      const { page, perPage, offset } = pageWindow(args);
+    resolve: (_root, args, ctx) => {
       const where = { customerId: viewerOf(ctx).customerId };
-      // At most two hundred a customer: counting them costs nothing.
-      const [nodes, total] = await Promise.all([
-        ctx.prisma.sendingDomain.findMany({ where, orderBy: { id: 'asc' }, skip: offset, take: perPage }),
-        ctx.prisma.sendingDomain.count({ where }),
-      ]);
-      return { nodes, total, page, perPage };
+      return countedPage(args, {
+        find: (window) => ctx.prisma.sendingDomain.findMany({ where, orderBy: { id: 'asc' }, ...window }),
+        count: () => ctx.prisma.sendingDomain.count({ where }),
+      });
     },
   }),
 );

@@ -2,7 +2,7 @@
 import { viewerOf } from '../../domain/context.ts';
 import { ownSendingServer } from '../../domain/sending/own-sending-server.ts';
 import { builder } from '../builder.ts';
-import { pageArgs, pageWindow } from '../page.ts';
+import { countedPage, pageArgs } from '../page.ts';
 import { readSendingRoutes } from '../../domain/sending/set-routes.ts';
 import { SendingRouteType } from './sending-route.ts';
 import { SendingServer, SendingServerPage, SendingServerType } from './sending-server.ts';
@@ -47,15 +47,12 @@ builder.queryField('sendingServersPage', (t) =>
     description: 'The same by numbered pages.',
     authScopes: reading,
     args: pageArgs(),
-    resolve: async (_root, args, ctx) => {
-      const { page, perPage, offset } = pageWindow(args);
+    resolve: (_root, args, ctx) => {
       const where = { customerId: viewerOf(ctx).customerId };
-      // At most a hundred a customer: counting them costs nothing.
-      const [nodes, total] = await Promise.all([
-        ctx.prisma.sendingServer.findMany({ where, orderBy: { id: 'asc' }, skip: offset, take: perPage }),
-        ctx.prisma.sendingServer.count({ where }),
-      ]);
-      return { nodes, total, page, perPage };
+      return countedPage(args, {
+        find: (window) => ctx.prisma.sendingServer.findMany({ where, orderBy: { id: 'asc' }, ...window }),
+        count: () => ctx.prisma.sendingServer.count({ where }),
+      });
     },
   }),
 );

@@ -2,50 +2,17 @@
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import type { Context } from '../../../src/domain/context.ts';
-import { isSuppressed } from '../../../src/domain/audience/suppression.ts';
-import { readCampaignStatistics } from '../../../src/domain/statistics/campaign-statistics.ts';
 import { statusCodeIn, type DeliveryReportInput } from '../../../src/domain/tracking/delivery-report.ts';
 import { recordDeliveryReport } from '../../../src/domain/tracking/record-delivery-report.ts';
 import { settle } from '../../../src/domain/delivery/ledger-store.ts';
 import { ForeignResourceError, NotFoundError, ValidationError, WrongStateError } from '../../../src/lib/errors.ts';
 import { newUid } from '../../../src/lib/ids.ts';
-import { seedCampaign } from '../../support/audience-rows.ts';
-import { sentMessage, type SentMessage } from '../../support/sent-message.ts';
+import { reportedWorld, standingOf } from '../../support/reported-world.ts';
 import { createTenant } from '../../support/tenant.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
 const root = await createTestContext();
 await root.db.execute(sql`SELECT hot.ensure_partitions((current_date - 40)::date, current_date)`);
-
-interface World extends SentMessage {
-  readonly ctx: Context;
-  readonly customerId: bigint;
-  readonly subscriberId: bigint;
-  readonly emailKey: string;
-}
-
-async function world(options: { state?: string; daysAgo?: number; runtimeMessageId?: string } = {}): Promise<World> {
-  const ctx = await createTenant(root);
-  const customerId = ctx.viewer?.customerId ?? 0n;
-  const { listId, subscriberIds } = await seedCampaign(ctx.db, { subscribers: 1, customerId });
-  const subscriberId = subscriberIds[0] ?? 0n;
-  const sent = await sentMessage(ctx, { customerId, listId, subscriberId, ...options });
-  return { ctx, customerId, subscriberId, emailKey: 'p1@example.org', ...sent };
-}
-
-async function standing({ ctx, customerId, campaignId, subscriberId, emailKey }: World) {
-  const [figures] = await readCampaignStatistics(ctx, [{ customerId, campaignId }]);
-  const [rows] = await ctx.db.query<{ bounces: number; complaints: number; status: string; consents: number }>(sql`
-    SELECT (SELECT count(*)::int FROM hot.bounce_event WHERE campaign_id = ${campaignId}) AS bounces,
-           (SELECT count(*)::int FROM hot.feedback_event WHERE campaign_id = ${campaignId}) AS complaints,
-           (SELECT status FROM subscriber WHERE id = ${subscriberId}) AS status,
-           (SELECT count(*)::int FROM consent_event WHERE subscriber_id = ${subscriberId}) AS consents`);
-  return {
-    ...rows,
-    counted: [figures?.sentCount, figures?.deliveredCount, figures?.bounceCount, figures?.abuseFeedbackCount],
-    suppressed: await isSuppressed(ctx.db, { customerId, emailKey }),
-  };
-}
 
 const untouched = {
   bounces: 0,
@@ -57,7 +24,7 @@ const untouched = {
 };
 
 test('a hard bounce is counted once, suppresses the address and leaves the consent', async () => {
-  const at = await world();
+  const at = await reportedWorld(root);
   const report: DeliveryReportInput = {
     messageId: at.messageId,
     type: 'bounced',
@@ -66,10 +33,10 @@ test('a hard bounce is counted once, suppresses the address and leaves the conse
   };
   expect(await recordDeliveryReport(at.ctx, report)).toEqual({ type: 'bounced', changed: true });
   const after = { ...untouched, bounces: 1, counted: [1, 0, 1, 0], suppressed: true };
-  expect(await standing(at)).toEqual(after);
+  expect(await standingOf(at)).toEqual(after);
   expect(await recordDeliveryReport(at.ctx, report)).toEqual({ type: 'bounced', changed: false });
   expect(await recordDeliveryReport(at.ctx, { ...report, bounceType: 'soft' })).toMatchObject({ changed: false });
-  expect(await standing(at)).toEqual(after);
+  expect(await standingOf(at)).toEqual(after);
   const [event] = await at.ctx.db.query(
     sql`SELECT type, status_code, message FROM hot.bounce_event WHERE campaign_id = ${at.campaignId}`,
   );
@@ -77,17 +44,17 @@ test('a hard bounce is counted once, suppresses the address and leaves the conse
 });
 
 test('a soft bounce is noted only; a hard one after it suppresses and counts no second time', async () => {
-  const at = await world();
+  const at = await reportedWorld(root);
   await recordDeliveryReport(at.ctx, { messageId: at.messageId, type: 'bounced' });
-  expect(await standing(at)).toEqual({ ...untouched, bounces: 1, counted: [1, 0, 1, 0] });
+  expect(await standingOf(at)).toEqual({ ...untouched, bounces: 1, counted: [1, 0, 1, 0] });
   await recordDeliveryReport(at.ctx, { messageId: at.messageId, type: 'bounced', bounceType: 'hard' });
-  expect(await standing(at)).toEqual({ ...untouched, bounces: 2, counted: [1, 0, 1, 0], suppressed: true });
+  expect(await standingOf(at)).toEqual({ ...untouched, bounces: 2, counted: [1, 0, 1, 0], suppressed: true });
 });
 
 test('a complaint suppresses and unsubscribes, once; taking a message out of the junk is none', async () => {
-  const at = await world();
+  const at = await reportedWorld(root);
   await recordDeliveryReport(at.ctx, { messageId: at.messageId, type: 'abuse', reportType: 'not-spam' });
-  expect(await standing(at)).toEqual(untouched);
+  expect(await standingOf(at)).toEqual(untouched);
   const reports = (['abuse', 'reported', 'abuse'] as const).map((type) => ({ messageId: at.messageId, type }));
   for (const report of reports) await recordDeliveryReport(at.ctx, report);
   const after = {
@@ -98,7 +65,7 @@ test('a complaint suppresses and unsubscribes, once; taking a message out of the
     counted: [1, 1, 0, 1],
     suppressed: true,
   };
-  expect(await standing(at)).toEqual(after);
+  expect(await standingOf(at)).toEqual(after);
   const jobs = await at.ctx.db.query(
     sql`SELECT 1 FROM suppression WHERE customer_id = ${at.customerId} AND reason = 'complaint'`,
   );
@@ -106,7 +73,7 @@ test('a complaint suppresses and unsubscribes, once; taking a message out of the
 });
 
 test('of forty equal reports at once one has an effect', async () => {
-  const at = await world();
+  const at = await reportedWorld(root);
   const reports = Array.from({ length: 40 }, (_, n): DeliveryReportInput =>
     n % 2
       ? { messageId: at.messageId, type: 'bounced', bounceType: 'hard' }
@@ -114,7 +81,7 @@ test('of forty equal reports at once one has an effect', async () => {
   );
   const outcomes = await Promise.all(reports.map((report) => recordDeliveryReport(at.ctx, report)));
   expect(outcomes.filter(({ changed }) => changed)).toHaveLength(2);
-  expect(await standing(at)).toMatchObject({
+  expect(await standingOf(at)).toMatchObject({
     bounces: 1,
     complaints: 1,
     counted: [1, 0, 1, 1],
@@ -123,18 +90,18 @@ test('of forty equal reports at once one has an effect', async () => {
 });
 
 test('that a message of unknown fate arrived closes it', async () => {
-  const at = await world({ state: 'unknown' });
+  const at = await reportedWorld(root, { state: 'unknown' });
   expect(await recordDeliveryReport(at.ctx, { messageId: at.messageId, type: 'sent' })).toMatchObject({
     changed: true,
   });
-  expect(await standing(at)).toEqual(untouched);
+  expect(await standingOf(at)).toEqual(untouched);
   expect(await recordDeliveryReport(at.ctx, { messageId: at.messageId, type: 'sent' })).toMatchObject({
     changed: false,
   });
 });
 
 test("a driver's own id leads to the delivery, with or without brackets, since its outcome was recorded", async () => {
-  const at = await world({ state: 'failed' });
+  const at = await reportedWorld(root, { state: 'failed' });
   const { customerId, campaignId, subscriberId, ctx } = at;
   const owner = crypto.randomUUID();
   await ctx.db.execute(
@@ -165,11 +132,11 @@ test("a driver's own id leads to the delivery, with or without brackets, since i
   expect(await recordDeliveryReport(ctx, { messageId: runtimeMessageId, type: 'abuse' })).toMatchObject({
     changed: true,
   });
-  expect(await standing(at)).toMatchObject({ counted: [1, 0, 1, 1] });
+  expect(await standingOf(at)).toMatchObject({ counted: [1, 0, 1, 1] });
 });
 
 test('our own Message-IDs leave no row to find them by', async () => {
-  const at = await world();
+  const at = await reportedWorld(root);
   const key = { customerId: at.customerId, campaignId: at.campaignId, plannedOn: '2026-01-01' };
   const outcome = {
     subscriberId: 1n,
@@ -191,8 +158,8 @@ test('our own Message-IDs leave no row to find them by', async () => {
 });
 
 test('forged reports have no effect: 1,000 of them (B8)', async () => {
-  const at = await world({ runtimeMessageId: 'vendor-0001' });
-  const old = await world({ daysAgo: 31, runtimeMessageId: `vendor-${newUid()}` });
+  const at = await reportedWorld(root, { runtimeMessageId: 'vendor-0001' });
+  const old = await reportedWorld(root, { daysAgo: 31, runtimeMessageId: `vendor-${newUid()}` });
   const stranger = await createTenant(root);
   const [ids = ''] = at.messageId.slice(1).split(/\.[0-9a-f]{24}@/);
   const mac = /\.([0-9a-f]{24})@/.exec(at.messageId)?.[1] ?? '';
@@ -231,19 +198,19 @@ test('forged reports have no effect: 1,000 of them (B8)', async () => {
   expect(outcomes.filter((outcome) => outcome instanceof ForeignResourceError)).toHaveLength(200);
   expect(outcomes.filter((outcome) => outcome instanceof WrongStateError)).toHaveLength(200);
   expect(outcomes.filter((outcome) => outcome instanceof NotFoundError)).toHaveLength(600);
-  expect(await standing(at)).toEqual(untouched);
-  expect(await standing(old)).toEqual(untouched);
+  expect(await standingOf(at)).toEqual(untouched);
+  expect(await standingOf(old)).toEqual(untouched);
 });
 
 test('what never left the house cannot have bounced', async () => {
-  const at = await world({ state: 'failed' });
+  const at = await reportedWorld(root, { state: 'failed' });
   await expect(recordDeliveryReport(at.ctx, { messageId: at.messageId, type: 'abuse' })).rejects.toThrow(
     WrongStateError,
   );
 });
 
 test('an administrator may report about everybody’s messages, another token may not', async () => {
-  const at = await world();
+  const at = await reportedWorld(root);
   const admin = await createTenant(root);
   const viewer = admin.viewer && { ...admin.viewer, isAdmin: true };
   const report: DeliveryReportInput = { messageId: at.messageId, type: 'abuse' };
@@ -253,11 +220,11 @@ test('an administrator may report about everybody’s messages, another token ma
 });
 
 test('people who are gone get no rows; wrong input is named', async () => {
-  const at = await world();
+  const at = await reportedWorld(root);
   await at.ctx.db.execute(sql`DELETE FROM subscriber WHERE id = ${at.subscriberId}`);
   const report: DeliveryReportInput = { messageId: at.messageId, type: 'bounced', bounceType: 'hard' };
   expect(await recordDeliveryReport(at.ctx, report)).toMatchObject({ changed: false });
-  expect(await standing(at)).toMatchObject({ bounces: 0, suppressed: false });
+  expect(await standingOf(at)).toMatchObject({ bounces: 0, suppressed: false });
   await expect(recordDeliveryReport(at.ctx, { ...report, messageId: '' })).rejects.toThrow(ValidationError);
 });
 
