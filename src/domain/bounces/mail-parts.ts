@@ -88,20 +88,20 @@ function asOnePart(mail: string): MailParts {
 
 /** Fields of a header or of a group in a status part: name in lower case to the first value, unfolded. */
 export function fieldsOf(text: string): ReadonlyMap<string, string> {
-  const fields = new Map<string, string>();
+  const fields = new Map<string, string[]>();
   let name = '';
   for (const line of text.split(/\r?\n/)) {
     if (/^[ \t]/.test(line)) {
-      if (name !== '') fields.set(name, `${fields.get(name) ?? ''} ${line.trim()}`.trim());
+      fields.get(name)?.push(line.trim());
       continue;
     }
     const colon = line.indexOf(':');
     const found = colon > 0 ? line.slice(0, colon).trim().toLowerCase() : '';
     // Of equal ones the first counts, and the folded lines of the others are dropped with them.
     name = found === '' || fields.has(found) ? '' : found;
-    if (name !== '') fields.set(name, line.slice(colon + 1).trim());
+    if (name !== '') fields.set(name, [line.slice(colon + 1).trim()]);
   }
-  return fields;
+  return new Map(Array.from(fields, ([key, lines]) => [key, lines.filter(Boolean).join(' ')]));
 }
 
 /** Exchange writes bounces that are html only. */

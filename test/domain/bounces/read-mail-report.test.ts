@@ -109,6 +109,8 @@ test('hostile mails are read in bounded time, and never throw', async () => {
     codes: `From: mailer-daemon@x\r\nSubject: failure notice\r\n\r\n${'550 5.1.1 <a@b> '.repeat(megabyte / 16)}`,
     zeros: '\0'.repeat(megabyte),
     'no line end': 'x'.repeat(megabyte),
+    'a sender without end': `From: ${'('.repeat(60_000)}\r\n\r\nx`,
+    'a folded status': `Content-Type: message/delivery-status\r\n\r\nAction: failed\r\n${' x\r\n'.repeat(10_000)}`,
   };
   for (const [name, raw] of Object.entries(hostile)) {
     const before = process.cpuUsage();
