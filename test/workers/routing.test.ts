@@ -108,3 +108,19 @@ it('of two servers by weight each carries some, and one alone everything when th
   expect(second.accepted).toHaveLength(before + 150);
   expect(uid).toHaveLength(13);
 }, 90_000);
+
+it('what one of two servers had begun with when it had to rest for long goes on through the other at once', async () => {
+  await using first = await scriptedSmtpServer({
+    answer: ({ verb }) => (verb === 'RCPT' ? '421 4.7.0 Daily user sending limit exceeded. gsmtp' : undefined),
+  });
+  await using second = await scriptedSmtpServer();
+  const world = await campaignWorld(ctx, { recipients: 200, smtpPort: first.port });
+  await addServer(world, second.port);
+  await startCampaign(world.ctx, world.campaignUid);
+  await untilStatus(world, 'done', 20_000);
+  const [row] = await ctx.db.query<{ rest: number }>(
+    sql`SELECT max(extract(epoch FROM open_until - now()))::int AS rest FROM hot.server_health`,
+  );
+  expect(row?.rest).toBeGreaterThan(60);
+  expect(second.accepted).toHaveLength(200);
+}, 60_000);

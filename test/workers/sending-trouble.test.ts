@@ -9,6 +9,7 @@ import { resumeCampaign } from '../../src/domain/campaigns/resume-campaign.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { createDispatchCache } from '../../src/domain/delivery/dispatch.ts';
+import { holdRange } from '../../src/domain/delivery/held-ranges.ts';
 import { sendBatch } from '../../src/domain/delivery/send-batch.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
@@ -118,14 +119,28 @@ describe('a batch', () => {
     await startCampaign(world.ctx, world.campaignUid);
     await planCampaign(world.ctx, key, new AbortController().signal);
     await ctx.db.execute(sql`DELETE FROM graphile_worker._private_jobs`);
-    const send = () =>
+    const send = (workerId: string = crypto.randomUUID()) =>
       sendBatch(
         { ...ctx, clock },
         { ...key, fromId: 0n, toId: 2n ** 62n },
-        { ...newTools(), workerId: crypto.randomUUID(), abortSignal: new AbortController().signal },
+        { ...newTools(), workerId, abortSignal: new AbortController().signal },
       );
     return { world, send };
   }
+
+  it('is left to the job of the same process that works on it already', async () => {
+    const { world, send } = await plannedWorld();
+    const [row] = await ctx.db.query<{ day: string }>(
+      sql`SELECT planned_on::text AS day FROM campaign WHERE id = ${world.campaignId}`,
+    );
+    const key = { plannedOn: row?.day ?? '', customerId: 0n, campaignId: world.campaignId };
+    const jobs = async (workerId: string) => [await send(workerId), (await secondsToNextJob()).length];
+    holdRange('all', { ...key, fromId: 0n, toId: 2n ** 62n });
+    expect(await jobs('all')).toEqual(['open', 0]);
+    // Of a part the rest has nobody else.
+    holdRange('part', { ...key, fromId: 2n ** 62n, toId: 2n ** 62n });
+    expect(await jobs('part')).toEqual(['open', 1]);
+  });
 
   async function secondsToNextJob(): Promise<number[]> {
     const rows = await ctx.db.query<{ seconds: number }>(

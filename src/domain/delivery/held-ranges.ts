@@ -9,11 +9,18 @@ type Ids = Pick<LedgerRange, 'fromId' | 'toId'>;
 
 const held = new Map<string, Ids[]>();
 
-/** Holds the range for the worker; undefined: another of its jobs is at work there. Call what it answers to let go. */
-export function holdRange(workerId: string, range: LedgerRange): (() => void) | undefined {
+/** Another job of the worker is at work there; `isCovered`: with all of the range, so whatever it leaves open is looked after. */
+export interface Refused {
+  readonly isCovered: boolean;
+}
+
+/** Holds the range for the worker, and answers what to call to let go; or who is there already. */
+export function holdRange(workerId: string, range: LedgerRange): (() => void) | Refused {
   const key = `${workerId}:${range.campaignId}`;
   const ranges = held.get(key) ?? [];
-  if (ranges.some(({ fromId, toId }) => fromId <= range.toId && range.fromId <= toId)) return undefined;
+  const others = ranges.filter(({ fromId, toId }) => fromId <= range.toId && range.fromId <= toId);
+  if (others.length > 0)
+    return { isCovered: others.some(({ fromId, toId }) => fromId <= range.fromId && range.toId <= toId) };
   ranges.push(range);
   held.set(key, ranges);
   return () => {

@@ -10,6 +10,7 @@ import { allowanceOf, type Allowance } from '../billing/allowance.ts';
 import { faultSentence, isRunaway } from '../content/template-fault.ts';
 import type { Context } from '../context.ts';
 import { Turns, type DriverPool, type SendingChannel } from '../sending/driver-pool.ts';
+import type { GateStop } from '../sending/routing/waiting.ts';
 import { leaseSends, returnLease, shrinkLease, type SendLease } from '../sending/send-budget.ts';
 import { claimRecipients, findRecipients } from './claim-recipients.ts';
 import { NO_SERVER_DELAY_SECONDS, RENEWALS_PER_LEASE, type LedgerRange } from './delivery.ts';
@@ -42,6 +43,11 @@ export interface BatchWorker extends SendingTools {
   readonly workerId: string;
   readonly abortSignal: AbortSignal;
 }
+
+/** The news of a server's trouble is in the database by then. */
+const HEALTH_KNOWN_SECONDS = 2;
+/** A server that rests may be mended, or another be added: nobody is told to come back later than this. */
+const REST_SECONDS_MAX = 300;
 
 /** Rows that are due and were not to be had are in another worker's hands for a moment. */
 const HELD_BY_OTHERS_SECONDS = 1;
@@ -98,7 +104,9 @@ async function sendWhatIsDue(ctx: Context, batch: Batch, worker: BatchWorker): P
   if (!channel) return followUp(ctx, batch, range, { reason: 'unavailable', waitSeconds: NO_SERVER_DELAY_SECONDS });
   const work = { ctx, dispatch, range, channel, worker, allowance };
   // Asked before anybody is leased: to lease a batch and put it back is the dearest way to find out.
-  const end = (await channel.gate.obstacle(ctx, batch.customerId)) ?? (await workAlone(work));
+  const obstacle = await channel.gate.obstacle(ctx, batch.customerId);
+  const end = obstacle ? await unlessElsewhere(work, obstacle) : await workAlone(work);
+  if (end === 'covered') return 'open';
   if ('limit' in end) return end;
   if (end.reason === 'runaway') return { runaway: end.message };
   // Resumed in the meantime, its new jobs may have found the rows still leased here.
@@ -121,15 +129,35 @@ interface Work {
   readonly allowance: Allowance;
 }
 
-/** The job of a range that another job of this process is working on comes again later. */
-async function workAlone(work: Work): Promise<LoopEnd | PlanLimit> {
-  const letGo = holdRange(work.worker.workerId, work.range);
-  if (!letGo) return { reason: 'limited', waitSeconds: HELD_BY_OTHERS_SECONDS };
+/**
+ * The job of a range that another job of this process is working on comes again later; `covered`: it need not, for the
+ * other leaves a job for all that stays open.
+ */
+async function workAlone(work: Work): Promise<LoopEnd | PlanLimit | 'covered'> {
+  const held = holdRange(work.worker.workerId, work.range);
+  if (typeof held === 'object')
+    return held.isCovered ? 'covered' : { reason: 'limited', waitSeconds: HELD_BY_OTHERS_SECONDS };
   try {
-    return await workThrough(work);
+    return soonAgain(await workThrough(work));
   } finally {
-    letGo();
+    held();
   }
+}
+
+/** Chosen before its trouble was known: now that it is, another one may be chosen. */
+async function unlessElsewhere({ ctx, range, channel, worker }: Work, stop: GateStop): Promise<GateStop> {
+  if (stop.reason !== 'unavailable') return stop;
+  const next = await worker.drivers.channelFor(ctx, range.customerId, range.campaignId);
+  return next && next.serverId !== channel.serverId ? { ...stop, waitSeconds: HELD_BY_OTHERS_SECONDS } : stop;
+}
+
+/**
+ * Whoever was in the middle when a server fell ill asks again as soon as all know how it stands: another one may carry
+ * the mail. If none can, it is told to wait before anybody is taken.
+ */
+function soonAgain(end: LoopEnd | PlanLimit): LoopEnd | PlanLimit {
+  if (!('reason' in end) || end.reason !== 'unavailable') return end;
+  return { ...end, waitSeconds: Math.min(end.waitSeconds, HEALTH_KNOWN_SECONDS) };
 }
 
 /** Sends as much as the plan has left, and says what is in the way of the rest. */
@@ -219,7 +247,8 @@ async function followUp(ctx: Context, batch: Batch, range: LedgerRange, end: Loo
 }
 
 function waitAfter(end: LoopEnd): number {
-  if (end.reason === 'unavailable' || end.reason === 'paced' || end.reason === 'limited') return end.waitSeconds;
+  if (end.reason === 'unavailable') return Math.min(end.waitSeconds, REST_SECONDS_MAX);
+  if (end.reason === 'paced' || end.reason === 'limited') return end.waitSeconds;
   return end.reason === 'finished' ? HELD_BY_OTHERS_SECONDS : 0;
 }
 

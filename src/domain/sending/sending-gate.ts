@@ -72,7 +72,9 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
   return {
     async obstacle(ctx, customerId) {
       await health.refresh(ctx.database, ctx.log, [WHOLE_SERVER]);
-      return serverStop(health) ?? pacing.obstacle(ctx.db, customerId);
+      const stop = serverStop(health);
+      if (stop) await health.told(ctx.database, ctx.log);
+      return stop ?? pacing.obstacle(ctx.db, customerId);
     },
 
     async admit(ctx, customerId, guests) {

@@ -133,7 +133,8 @@ export class Pacing {
   }
 
   #giveDayBackSoon({ database, log }: Context): void {
-    this.#returning ??= setTimeout(() => {
+    if (this.#returning) return;
+    this.#returning = setTimeout(() => {
       this.#returning = undefined;
       this.#giveDayBack(database).catch((error: unknown) =>
         log.warn('sending.day_not_returned', { message: messageOf(error) }),

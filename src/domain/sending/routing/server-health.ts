@@ -129,6 +129,12 @@ export class ServerHealth {
     this.#timer.unref();
   }
 
+  /** Resolves when what is known here is in the database, where servers are chosen. */
+  async told(db: Queryable, log: Log): Promise<void> {
+    if (this.#underWay) await this.#underWay;
+    if (this.#news.size > 0) await this.#sync(db, log);
+  }
+
   /** Writes what is still to be written; for the end of the process. */
   async close(db: Queryable, log: Log): Promise<void> {
     clearTimeout(this.#timer);
