@@ -1,5 +1,11 @@
 /** What can be wrong about a campaign, with stable codes. */
-import { ForeignResourceError, NotFoundError, ValidationError, WrongStateError } from '../../lib/errors.ts';
+import {
+  ForeignResourceError,
+  NotFoundError,
+  RateLimitedError,
+  ValidationError,
+  WrongStateError,
+} from '../../lib/errors.ts';
 import type { CampaignStatus } from './campaign.ts';
 
 const NO_CAMPAIGN = ['CAMPAIGN_NOT_FOUND', 'No campaign has this uid.'] as const;
@@ -33,3 +39,6 @@ export function campaignNotReady(missing: Record<string, string[]>): ValidationE
 export function wrongCampaignState(act: string, status: CampaignStatus): WrongStateError {
   return new WrongStateError('CAMPAIGN_WRONG_STATE', `A campaign that is ${status} cannot be ${act}.`);
 }
+
+export const tooManyPreviews = () =>
+  new RateLimitedError('TOO_MANY_PREVIEWS', 'Previews of yours are being composed already: wait for them.', 1);

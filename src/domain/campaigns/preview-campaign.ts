@@ -3,12 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { ValidationError } from '../../lib/errors.ts';
 import { findSubscriber } from '../audience/find-subscriber.ts';
 import { sql } from '../../db/database.ts';
-import type { Context } from '../context.ts';
+import { createGate } from '../../lib/gate.ts';
+import { viewerOf, type Context } from '../context.ts';
 import type { TrackedLink } from '../content/message.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { sampleLinks, sampleValues } from '../delivery/sample-recipient.ts';
 import type { Campaign } from './campaign.ts';
-import { campaignNotFound } from './campaign-errors.ts';
+import { campaignNotFound, tooManyPreviews } from './campaign-errors.ts';
 import { ownCampaign } from './own-campaign.ts';
 
 export interface CampaignPreview {
@@ -23,14 +24,26 @@ export interface CampaignPreview {
   readonly warnings: readonly string[];
 }
 
+interface PreviewWish {
+  readonly uid: string;
+  readonly subscriber?: string | null | undefined;
+}
+
+/** A message with its files is held several times over while it is composed, a hundred megabytes of the web's process. */
+const gate = createGate({ runningMax: 1, totalMax: 2, waitingMax: 20 });
+
 /**
  * The message for a subscriber (uid, id or address) of the campaign's list, or for nobody in particular. Throws
- * ValidationError (what cannot be composed; `SUBSCRIBER_OF_OTHER_LIST`), NotFoundError, ForeignResourceError.
+ * ValidationError (what cannot be composed; `SUBSCRIBER_OF_OTHER_LIST`), RateLimitedError `TOO_MANY_PREVIEWS`,
+ * NotFoundError, ForeignResourceError.
  */
-export async function previewCampaign(
-  ctx: Context,
-  { uid, subscriber }: { uid: string; subscriber?: string | null | undefined },
-): Promise<CampaignPreview> {
+export async function previewCampaign(ctx: Context, wish: PreviewWish): Promise<CampaignPreview> {
+  const passed = await gate.pass(String(viewerOf(ctx).customerId), () => preview(ctx, wish));
+  if (!passed) throw tooManyPreviews();
+  return passed.result;
+}
+
+async function preview(ctx: Context, { uid, subscriber }: PreviewWish): Promise<CampaignPreview> {
   const campaign = await ownCampaign(ctx, uid);
   const { customerId, listId, id: campaignId } = campaign;
   const subscriberId = await readerOf(ctx, campaign, subscriber);
