@@ -208,7 +208,10 @@ export async function recoverAmbiguous(
   );
 }
 
-/** A late answer for a row that was given up as `unknown`: the server did take it. */
+/**
+ * A late answer for a row that was given up, as `unknown` or for another try that nobody has begun: the server did take
+ * it.
+ */
 export async function resolveUnknownAsSent(
   db: Queryable,
   key: LedgerKey,
@@ -216,17 +219,23 @@ export async function resolveUnknownAsSent(
 ): Promise<void> {
   const { owner, late } = answer;
   await db.query(
-    sql`WITH found AS (
-          UPDATE hot.delivery d SET state = 'sent', reply = o.reply, runtime_message_id = o.runtime_message_id, reason = NULL, updated_at = now()
-            FROM unnest(${late.map((o) => o.subscriberId)}::bigint[], ${late.map((o) => o.epoch)}::int[], ${late.map((o) => o.reply)}::text[],
+    sql`WITH given_up AS (
+          SELECT d.subscriber_id, d.state, o.reply, o.runtime_message_id FROM hot.delivery d
+            JOIN unnest(${late.map((o) => o.subscriberId)}::bigint[], ${late.map((o) => o.epoch)}::int[], ${late.map((o) => o.reply)}::text[],
               ${late.map((o) => o.runtimeMessageId)}::text[]) AS o(subscriber_id, epoch, reply, runtime_message_id)
-           WHERE ${inLedger(key)} AND d.subscriber_id = ANY(${late.map((o) => o.subscriberId)}::bigint[]) AND d.subscriber_id = o.subscriber_id
-             AND d.epoch = o.epoch AND d.owner = ${owner}::uuid AND d.state = 'unknown'
-          RETURNING 1
+              ON d.subscriber_id = o.subscriber_id AND d.epoch = o.epoch
+           WHERE ${inLedger(key)} AND d.subscriber_id = ANY(${late.map((o) => o.subscriberId)}::bigint[])
+             AND d.owner = ${owner}::uuid AND (d.state = 'unknown' OR (d.state = 'queued' AND d.reason = 'worker lost'))
+           ORDER BY d.subscriber_id FOR NO KEY UPDATE OF d
+        ), found AS (
+          UPDATE hot.delivery d SET state = 'sent', reply = g.reply, runtime_message_id = g.runtime_message_id, reason = NULL, updated_at = now()
+            FROM given_up g
+           WHERE ${inLedger(key)} AND d.subscriber_id = ANY(${late.map((o) => o.subscriberId)}::bigint[]) AND d.subscriber_id = g.subscriber_id
+          RETURNING g.state
         )
-        UPDATE hot.delivery_counter c SET unknown = c.unknown - t.n, sent = c.sent + t.n
-          FROM (SELECT count(*) AS n FROM found) t
-         WHERE c.customer_id = ${key.customerId} AND c.campaign_id = ${key.campaignId} AND t.n > 0`,
+        UPDATE hot.delivery_counter c SET open = c.open - t.queued, unknown = c.unknown - t.unknown, sent = c.sent + t.queued + t.unknown
+          FROM (SELECT count(*) FILTER (WHERE state = 'queued') AS queued, count(*) FILTER (WHERE state = 'unknown') AS unknown FROM found) t
+         WHERE c.customer_id = ${key.customerId} AND c.campaign_id = ${key.campaignId} AND t.queued + t.unknown > 0`,
     'delivery.resolve',
   );
 }

@@ -8,7 +8,7 @@ import { findRecipients } from '../../../src/domain/delivery/claim-recipients.ts
 import type { ClaimedDelivery, DeliveryOutcome } from '../../../src/domain/delivery/delivery.ts';
 import { createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
 import { holdRange } from '../../../src/domain/delivery/held-ranges.ts';
-import { recoverAmbiguous, settle } from '../../../src/domain/delivery/ledger-store.ts';
+import { recoverAmbiguous, resolveUnknownAsSent, settle } from '../../../src/domain/delivery/ledger-store.ts';
 import { balanceOf, campaignWorld } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
@@ -29,6 +29,11 @@ async function openWorld(recipients: number) {
     const write = (outcomes: readonly DeliveryOutcome[], next: readonly ClaimedDelivery[]) =>
       settle(ctx.db, { key, listId, holder, serverId: 1n, outcomes, next });
     return {
+      late: (rows: readonly ClaimedDelivery[]) =>
+        resolveUnknownAsSent(ctx.db, key, {
+          owner: holder.owner,
+          late: rows.map(({ subscriberId, epoch }) => ({ subscriberId, epoch, delaySeconds: 0, ...sent })),
+        }),
       find: () => findRecipients(ctx.db, range, { listId, holder }),
       mark: (next: readonly ClaimedDelivery[]) => write([], next),
       record: (rows: readonly ClaimedDelivery[], outcome: Partial<DeliveryOutcome> = {}) =>
@@ -106,6 +111,27 @@ describe('rows taken from the queue', () => {
     await recoverAmbiguous(ctx.db, range, { policy: 'park', attemptsMax: 3 });
     expect((await one.mark(await one.find())).marked.size).toBe(3);
     expect(await balanceOf(world)).toMatchObject({ audience: 3, sending: 3 });
+  });
+
+  it('that were taken for lost and queued again are sent when the answer comes late, unless another has them by then', async () => {
+    const { world, range, worker } = await openWorld(2);
+    const [one, other] = [worker(), worker()];
+    const [first, second] = await one.find();
+    if (!first || !second) throw new Error('Two are due.');
+    await one.mark([first, second]);
+    await ctx.db.execute(
+      sql`UPDATE hot.delivery SET lease_expires_at = now() - interval '1 second' WHERE campaign_id = ${world.campaignId}`,
+    );
+    await recoverAmbiguous(ctx.db, range, { policy: 'retry', attemptsMax: 3 });
+    expect(await balanceOf(world)).toMatchObject({ queued: 2, sending: 0 });
+    const [, theirs] = await other.find();
+    await other.mark(theirs ? [theirs] : []);
+    for (const _again of [1, 2]) await one.late([first, second]);
+    expect(await balanceOf(world)).toMatchObject({ audience: 2, sent: 1, sending: 1, queued: 0 });
+    const [counter] = await ctx.db.query(
+      sql`SELECT open::int, sent::int, unknown::int FROM hot.delivery_counter WHERE campaign_id = ${world.campaignId}`,
+    );
+    expect(counter).toEqual({ open: 1, sent: 1, unknown: 0 });
   });
 
   it('are worked on by one job of a process at a time', async () => {
