@@ -37,6 +37,13 @@ export function dnsAsker(servers: readonly string[] = []): DnsAsk {
   };
 }
 
+/** The same for `msMax` from now on; what is asked later is answered as a failure, so that slow servers add up to no more. */
+export function askFor(msMax: number, ask: DnsAsk): DnsAsk {
+  const until = performance.now() + msMax;
+  return async (type, name) =>
+    performance.now() < until ? ask(type, name) : { status: 'failed', reason: 'its name servers are too slow' };
+}
+
 async function ask(resolver: Resolver, type: DnsType, name: string): Promise<string[]> {
   switch (type) {
     case 'TXT':

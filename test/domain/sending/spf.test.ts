@@ -1,7 +1,7 @@
 /** SPF records as receivers count them, and the resolver that asks for them, against a real DNS server. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkSpf } from '../../../src/domain/sending/domains/spf.ts';
-import { dnsAsker } from '../../../src/lib/dns-records.ts';
+import { askFor, dnsAsker } from '../../../src/lib/dns-records.ts';
 import { askZone, startDnsServer, zoneOf, type DnsServer } from '../../support/dns-zone.ts';
 
 const own = (record: string | string[], more: Record<string, string> = {}) => ({ 'example.com': record, ...more });
@@ -116,4 +116,16 @@ describe('asking a real name server', () => {
     expect(await ask('TXT', `${'a.'.repeat(130)}example`)).toEqual({ status: 'none', exists: false });
     expect(await dnsAsker(['127.0.0.1:1'])('TXT', 'long.example')).toMatchObject({ status: 'failed' });
   });
+});
+
+test('name servers that answer each question just in time do not add up', async () => {
+  const asked: string[] = [];
+  const zone = askZone(zoneOf(chain(40)), asked);
+  const slow = askFor(100, async (type, name) => {
+    await new Promise((resume) => setTimeout(resume, 30));
+    return zone(type, name);
+  });
+  const { problems } = await checkSpf(slow, 'example.com', []);
+  expect(asked.length).toBeLessThan(6);
+  expect(problems.map(({ code }) => code)).toContain('LOOKUP_FAILED');
 });

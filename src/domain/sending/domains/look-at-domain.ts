@@ -1,5 +1,5 @@
 /** Asks the DNS for every record of a sending domain and says of each what was seen. Changes nothing. */
-import type { DnsAnswer } from '../../../lib/dns-records.ts';
+import { askFor, type DnsAnswer } from '../../../lib/dns-records.ts';
 import { checkDmarc, type DmarcReport } from './dmarc.ts';
 import { dkimName, ownershipName, ownershipValue } from './domain-records.ts';
 import type { DomainSite } from './domain-site.ts';
@@ -22,14 +22,20 @@ export interface DomainLook {
 /** Finds out at which address a host leads to this installation, safely enough for mail; the text says why it does not. */
 export type TrackingProbe = (host: string) => Promise<{ url: string } | { refusal: string }>;
 
+/**
+ * Of all questions about one domain, and one more answer. Its records choose up to forty names, and so the name servers
+ * that are asked: one that answers each just in time would keep us for minutes, and everybody whose domain comes after it.
+ */
+const LOOK_MS_MAX = 20_000;
 const SEEN_MAX = 5;
 const SEEN_LENGTH_MAX = 1_000;
 
 export async function lookAtDomain(
-  { site, probe }: { site: DomainSite; probe: TrackingProbe },
+  { site: { ask, ...names }, probe }: { site: DomainSite; probe: TrackingProbe },
   domain: SendingDomain,
   keys: readonly PublicDkimKey[],
 ): Promise<DomainLook> {
+  const site: DomainSite = { ...names, ask: askFor(LOOK_MS_MAX, ask) };
   const [proof, dkim, spf, dmarc, returnPath, tracking] = await Promise.all([
     site.ask('TXT', ownershipName(domain.name)),
     Promise.all(keys.filter(({ status }) => status !== 'retired').map((key) => lookAtKey(site, domain, key))),
