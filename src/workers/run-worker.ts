@@ -52,6 +52,7 @@ const CROWD_INTERVAL_MS = 500;
 /** Half a minute; whatever is away for longer is left to the queue. */
 const OUTLAST_TRIES_MAX = 30;
 const OUTLAST_WAIT_MS = 1_000;
+const CLOCK_ONLY = 'house.clock';
 const PRESET = {
   pollInterval: POLL_INTERVAL_MS,
   // 0, not the default -1: with -1 a job that ends during the stop stays locked and runs again.
@@ -198,7 +199,8 @@ function taskListOf(tasks: readonly Task[], { ctx, workerId, shares, ends, stopp
       }
     },
   ]);
-  return Object.fromEntries(entries);
+  // The library works with no empty list: who only keeps the clock has one task, which nobody asks for.
+  return entries.length > 0 ? Object.fromEntries(entries) : { [CLOCK_ONLY]: () => undefined };
 }
 
 /**

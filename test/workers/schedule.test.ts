@@ -1,4 +1,5 @@
 /** Scheduled starts (A16): each once, whoever looks, whatever their clocks say and whoever dies at that moment. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { openDatabase, sql } from '../../src/db/database.ts';
 import { startCampaign, startScheduledCampaign } from '../../src/domain/campaigns/start-campaign.ts';
@@ -83,4 +84,22 @@ it('fifty who find the same slot due start it once', async () => {
   const key = { customerId: world.ctx.viewer?.customerId ?? 0n, campaignId: world.campaignId };
   await Promise.all(Array.from({ length: 50 }, () => startScheduledCampaign(ctx, key)));
   expect(await starts()).toMatchObject([{ count: 1 }]);
+});
+
+it('a process that only keeps the clock has no tasks and works all the same', async () => {
+  const worker = await runWorker({
+    ...{ ctx, tasks: [], concurrency: 2 },
+    crontab: [{ task: 'campaigns.revive', match: '* * * * *' }],
+  });
+  try {
+    for (let look = 0; look < 10; look++) {
+      await sleep(200);
+      expect([worker.isWorking(), worker.queueProblem()]).toEqual([true, undefined]);
+    }
+    expect(await ctx.db.query(sql`SELECT identifier FROM graphile_worker._private_known_crontabs`)).toEqual([
+      { identifier: 'campaigns.revive' },
+    ]);
+  } finally {
+    await worker.stop(2_000);
+  }
 });
