@@ -88,7 +88,7 @@ async function tellStory(database: Database, campaign: AuditedCampaign, recipien
 function storyOf(row: StoryRow): string[] {
   return [
     `${row.email}: ${row.state}${row.reason ? ` (${row.reason})` : ''}`,
-    `  ${time(row.updatedAt)}  as of then after ${row.attempts} ${row.attempts === 1 ? 'try' : 'tries'}, taken up ${row.epoch} ${row.epoch === 1 ? 'time' : 'times'}`,
+    `  since ${time(row.updatedAt)}, after ${row.attempts} ${row.attempts === 1 ? 'try' : 'tries'}, taken up ${row.epoch} ${row.epoch === 1 ? 'time' : 'times'}`,
     ...(row.server ? [`  through ${row.server}`] : []),
     ...(row.reply ? [`  the server said: ${row.reply}`] : []),
     ...(row.ambiguousCount > 0 ? [`  in doubt ${row.ambiguousCount} times: as many second copies are possible`] : []),

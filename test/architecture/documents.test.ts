@@ -42,6 +42,13 @@ describe('the documents', () => {
     expect(named).toContain('demo');
   });
 
+  it('promise a stop by SIGTERM, which npm hands to its child alone: no shell may stand between', () => {
+    const { scripts }: { scripts: Record<string, string> } = JSON.parse(
+      readFileSync(path.join(ROOT, 'package.json'), 'utf8'),
+    );
+    expect(scripts['start']).toMatch(/^exec node /);
+  });
+
   it('show the import table as it is tested', () => {
     const page = documents.find(({ file }) => file === 'docs/ARCHITECTURE.md')?.text ?? '';
     const rows = [...page.matchAll(/^\| (\d+) \| (`[^|]+) \| ([^|]+) \|$/gm)];

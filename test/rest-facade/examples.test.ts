@@ -21,7 +21,7 @@ const LIST_LENGTH_MAX = 3;
 
 const receiver = await startSmtpReceiver();
 afterAll(() => receiver.close());
-const app = await startRestApp({ OUTBOUND_ALLOW_HOSTS: '127.0.0.1' });
+const app = await startRestApp({ OUTBOUND_ALLOW_HOSTS: '127.0.0.1', SPF_TERMS: 'include:spf.example.com' });
 const kept = readExamples();
 const recorded: Record<string, Example> = {};
 const places = placesOf(rows).map((place) => ({ ...place, name: `${place.method} ${place.row.path}` }));

@@ -54,7 +54,7 @@ const DryRunType = builder.objectRef<DryRun>('DryRun').implement({
     largestBytes: t.exposeInt('largestBytes'),
     workSeconds: t.float({
       description: 'Time that composing took on this machine, in one process.',
-      resolve: ({ workMs }) => workMs / 1_000,
+      resolve: ({ workMs }) => Math.round(workMs) / 1_000,
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     startedAt: t.expose('startedAt', { type: 'DateTime', nullable: true }),

@@ -1,5 +1,6 @@
 /** SPF records as receivers count them, and the resolver that asks for them, against a real DNS server. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { domainRecords } from '../../../src/domain/sending/domains/domain-records.ts';
 import { checkSpf } from '../../../src/domain/sending/domains/spf.ts';
 import { askFor, dnsAsker } from '../../../src/lib/dns-records.ts';
 import { askZone, startDnsServer, zoneOf, type DnsServer } from '../../support/dns-zone.ts';
@@ -128,4 +129,13 @@ test('name servers that answer each question just in time do not add up', async 
   const { problems } = await checkSpf(slow, 'example.com', []);
   expect(asked.length).toBeLessThan(6);
   expect(problems.map(({ code }) => code)).toContain('LOOKUP_FAILED');
+});
+
+test('no record is shown by an installation that does not know its servers: it would forbid all mail', () => {
+  const domain = { name: 'shop.example', token: 'a', returnPathHost: 'b.shop.example', trackingHost: 'l.shop.example' };
+  const site = { host: null, bounceDomain: null, ask: askZone(new Map()) };
+  const shown = (spfTerms: string[]) =>
+    domainRecords(domain, [], { ...site, spfTerms }).flatMap(({ kind, value }) => (kind === 'spf' ? [value] : []));
+  expect(shown([])).toEqual([]);
+  expect(shown(['ip4:192.0.2.7'])).toEqual(['v=spf1 ip4:192.0.2.7 ~all']);
 });

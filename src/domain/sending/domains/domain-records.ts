@@ -30,11 +30,7 @@ export function domainRecords(domain: Names, keys: readonly PublicDkimKey[], sit
       purpose: 'Proves that the domain is yours.',
     }),
     ...keys.filter(({ status }) => status !== 'retired').map((key) => dkim(domain, key)),
-    txt('spf', {
-      name: domain.name,
-      value: `v=spf1 ${[...site.spfTerms, '~all'].join(' ')}`,
-      purpose: 'Says who may send. If there is an SPF record already, put these terms into it: there may be one only.',
-    }),
+    ...(site.spfTerms.length === 0 ? [] : [spf(domain, site.spfTerms)]),
     txt('dmarc', {
       name: `_dmarc.${domain.name}`,
       value: `v=DMARC1; p=none; rua=mailto:postmaster@${domain.name}`,
@@ -60,6 +56,13 @@ export function dkimName(domain: string, selector: string): string {
 function dkim({ name }: Names, key: PublicDkimKey): DomainRecord {
   const purpose = key.status === 'new' ? 'A new key: signs as soon as this is seen.' : 'The key that signs your mail.';
   return txt('dkim', { name: dkimName(name, key.selector), value: dkimRecord(key), purpose });
+}
+
+/** Without terms it would say that nobody may send. */
+function spf({ name }: Names, terms: readonly string[]): DomainRecord {
+  const purpose =
+    'Says who may send. If there is an SPF record already, put these terms into it: there may be one only.';
+  return txt('spf', { name, value: `v=spf1 ${[...terms, '~all'].join(' ')}`, purpose });
 }
 
 function returnPath({ returnPathHost }: Names, bounceDomain: string): DomainRecord {
