@@ -5,13 +5,17 @@ import { dropPartitions, type Retention } from '../../domain/delivery/drop-parti
 import { makePartitions } from '../../domain/delivery/make-partitions.ts';
 import { decideDoubts } from '../../domain/campaigns/decide-doubts.ts';
 import { reviveCampaigns } from '../../domain/campaigns/revive-campaigns.ts';
+import { forgetOldStandings } from '../../domain/sending/routing/forget-old.ts';
 import { wakeCampaign, wakeCampaigns } from '../../domain/campaigns/wait-for-plan.ts';
 import { defineTask, type Task } from '../task.ts';
 
 export const makePartitionsTask = defineTask(makePartitionsJob, (ctx) => makePartitions(ctx));
 
 export function dropPartitionsTask(retention: Retention): Task {
-  return defineTask(dropPartitionsJob, async (ctx) => void (await dropPartitions(ctx, retention)));
+  return defineTask(dropPartitionsJob, async (ctx) => {
+    await forgetOldStandings(ctx.db);
+    await dropPartitions(ctx, retention);
+  });
 }
 
 export const wakeCampaignTask = defineTask(wakeCampaignJob, wakeCampaign);

@@ -1,6 +1,7 @@
 /** The health of servers and providers over several processes: each has a view of its own, the state is one. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
+import { forgetOldStandings } from '../../../src/domain/sending/routing/forget-old.ts';
 import { createMailboxGroups } from '../../../src/domain/sending/routing/mailbox-group.ts';
 import { ServerHealth } from '../../../src/domain/sending/routing/server-health.ts';
 import type { GateGuest } from '../../../src/domain/sending/routing/waiting.ts';
@@ -203,6 +204,28 @@ describe('a server that cannot be connected to', () => {
     await settle(one);
     expect(await stored()).toBeUndefined();
   });
+});
+
+it('what was said long ago and holds nobody back is forgotten', async () => {
+  await ctx.db.execute(sql`
+    INSERT INTO hot.server_health (server_id, mailbox_group, state, failures, open_until, changed_at)
+    SELECT ${serverId}, s.name, s.state, 1, s.until, now() - s.ago FROM (VALUES
+      ('old.example', 'closed', NULL::timestamptz, interval '2 days'), ('fresh.example', 'closed', NULL, interval '1 hour'),
+      ('open.example', 'open', now() - interval '1 day', interval '2 days'),
+      ('resting.example', 'closed', now() + interval '1 hour', interval '2 days')) AS s (name, state, until, ago)`);
+  await ctx.db.execute(sql`
+    INSERT INTO hot.rate_bucket (key, tokens, refilled_at)
+    SELECT k.key, 0, now() - interval '2 days' FROM (VALUES ('domain:1:x.example'), ('customer:1'), ('server:1')) AS k (key)`);
+  expect(await forgetOldStandings(ctx.db)).toBeGreaterThanOrEqual(3);
+  expect(await stored('old.example')).toBeUndefined();
+  expect(await stored('fresh.example')).toBeDefined();
+  expect(await stored('open.example')).toBeDefined();
+  // A pace by the month fills up in a month.
+  expect(
+    await ctx.db.query(
+      sql`SELECT key FROM hot.rate_bucket WHERE key IN ('domain:1:x.example', 'customer:1', 'server:1')`,
+    ),
+  ).toEqual([{ key: 'server:1' }]);
 });
 
 describe('paces', () => {

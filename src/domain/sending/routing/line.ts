@@ -8,6 +8,9 @@ const LINE_SECONDS_MAX = 600;
 /** At the end of a line that is full people spread over its last part. */
 const SPREAD = 0.5;
 
+/** Groups with a line of their own; beyond that the lines whose last place has passed are forgotten, or all of them. */
+const GROUPS_MAX = 20_000;
+
 export class Line {
   readonly #lastAt = new Map<string, number>();
 
@@ -18,7 +21,13 @@ export class Line {
     const next = Math.max(soonest, (this.#lastAt.get(group) ?? 0) + spacingSeconds);
     const last = soonest + LINE_SECONDS_MAX;
     if (next > last) return last - now - Math.random() * SPREAD * LINE_SECONDS_MAX;
+    if (this.#lastAt.size >= GROUPS_MAX) this.#forget(now);
     this.#lastAt.set(group, next);
     return next - now;
+  }
+
+  #forget(now: number): void {
+    for (const [group, at] of this.#lastAt) if (at < now) this.#lastAt.delete(group);
+    if (this.#lastAt.size > GROUPS_MAX / 2) this.#lastAt.clear();
   }
 }
