@@ -1,6 +1,7 @@
 /** A new bounce handler: an administrator makes it for everybody's messages, a customer for its own. */
 import { newUid } from '../../lib/ids.ts';
 import { parseInput } from '../../lib/text.ts';
+import { administers } from '../billing/billing-rights.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { tooManyHandlers } from './bounce-handler-errors.ts';
 import { countHandlers, insertHandler, sealPassword } from './bounce-handler-store.ts';
@@ -17,7 +18,9 @@ import { tryMailbox } from './try-mailbox.ts';
 
 /** Stores the handler when its mailbox opens. Throws ValidationError on the input, `host` or `connection`. */
 export async function createBounceHandler(ctx: Context, input: CreateBounceHandlerInput): Promise<BounceHandler> {
-  const { customerId, isAdmin: isSystem } = viewerOf(ctx);
+  const { customerId } = viewerOf(ctx);
+  // A token that may not act as an administrator does not reach what only one may: private addresses, others' messages.
+  const isSystem = administers(ctx);
   const { password, ...wanted } = parseInput(createBounceHandlerInput, input);
   const protocol = wanted.protocol ?? 'imap';
   const encryption = wanted.encryption ?? 'tls';

@@ -1,7 +1,8 @@
 /** Changes a bounce handler: a new address is tried like that of a new one before anything is stored. */
 import type { z } from 'zod';
 import { parseInput } from '../../lib/text.ts';
-import { inTransaction, viewerOf, type Context } from '../context.ts';
+import { administers } from '../billing/billing-rights.ts';
+import { inTransaction, type Context } from '../context.ts';
 import { passwordNeeded } from './bounce-handler-errors.ts';
 import { mailboxAddressOf, sealPassword, updateHandlerRow } from './bounce-handler-store.ts';
 import {
@@ -25,7 +26,6 @@ export async function updateBounceHandler(
   ctx: Context,
   { uid, ...input }: UpdateBounceHandlerInput & { uid: string },
 ): Promise<BounceHandler> {
-  viewerOf(ctx);
   const before = await ownBounceHandler(ctx, uid);
   const wanted = parseInput(updateBounceHandlerInput, input);
   const present = mailboxAddressOf(ctx.installation.secret, before);
@@ -33,7 +33,7 @@ export async function updateBounceHandler(
   const isElsewhere = JSON.stringify(address) !== JSON.stringify(present);
   if (wanted.password === undefined && serverOf(address) !== serverOf(present)) throw passwordNeeded();
   // Outside of the transaction: a connection may take seconds.
-  if (isElsewhere) await tryMailbox(ctx, { address, isSystem: before.isSystem });
+  if (isElsewhere) await tryMailbox(ctx, { address, isSystem: before.isSystem && administers(ctx) });
   return inTransaction(ctx, async (tx) => {
     const handler = await ownBounceHandler(tx, uid, { lock: true });
     const { password, ...place } = address;

@@ -210,6 +210,16 @@ test.each(['imap', 'pop3'])('%s: a connection that breaks counts against the mes
   });
 });
 
+test("an administrator's token that may not act as one makes a handler like a customer's", async () => {
+  const ctx = await admin();
+  const { viewer } = ctx;
+  const narrow = { ...ctx, viewer: viewer && { ...viewer, scopes: ['sending-servers:write'] } };
+  const refused = { fields: { host: [expect.stringMatching(/not a public address/)] } };
+  await expect(createBounceHandler(narrow, settings('imap'))).rejects.toMatchObject(refused);
+  const { uid } = await createBounceHandler(ctx, settings('imap'));
+  await expect(updateBounceHandler(narrow, { uid, folder: 'Other' })).rejects.toMatchObject(refused);
+});
+
 test.each([
   ['imap', /SEARCH/],
   ['pop3', /UIDL/],

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { newUid } from '../../../lib/ids.ts';
 import { parseInput } from '../../../lib/text.ts';
+import { administers } from '../../billing/billing-rights.ts';
 import { requireAllowed } from '../../billing/require-allowed.ts';
 import { requireRoom } from '../../billing/require-room.ts';
 import { inTransaction, viewerOf, type Context } from '../../context.ts';
@@ -25,10 +26,10 @@ export async function createSendingDomain(
   ctx: Context,
   input: CreateSendingDomainInput,
 ): Promise<{ customerId: bigint; id: bigint }> {
-  const { customerId, isAdmin } = viewerOf(ctx);
+  const { customerId } = viewerOf(ctx);
   await requireAllowed(ctx, 'create_sending_domains');
   const wanted = parseInput(createSendingDomainInput, input);
-  if (wanted.isDefault && !isAdmin) throw defaultIsForAdministrators();
+  if (wanted.isDefault && !administers(ctx)) throw defaultIsForAdministrators();
   // Before the transaction: a key of RSA may take half a second to find.
   const keys = await makeKeys(ctx, algorithmsOf(wanted.usesEd25519 ?? false));
   return inTransaction(ctx, async ({ tx }) => {

@@ -1,6 +1,7 @@
 /** Changes how a sending domain signs, what its hosts are called, and whether it signs for everybody. */
 import { parseInput } from '../../../lib/text.ts';
-import { inTransaction, viewerOf, type Context, type TransactionContext } from '../../context.ts';
+import { administers } from '../../billing/billing-rights.ts';
+import { inTransaction, type Context, type TransactionContext } from '../../context.ts';
 import { makeKeys, type MadeKey } from './create-sending-domain.ts';
 import { ownSendingDomain } from './own-sending-domain.ts';
 import { defaultIsForAdministrators } from './sending-domain-errors.ts';
@@ -17,10 +18,9 @@ export async function updateSendingDomain(
   ctx: Context,
   { uid, ...input }: UpdateSendingDomainInput & { uid: string },
 ): Promise<SendingDomain> {
-  const { isAdmin } = viewerOf(ctx);
   const before = await ownSendingDomain(ctx, uid);
   const wanted = parseInput(updateSendingDomainInput, input);
-  if (typeof wanted.isDefault === 'boolean' && wanted.isDefault !== before.isDefault && !isAdmin)
+  if (typeof wanted.isDefault === 'boolean' && wanted.isDefault !== before.isDefault && !administers(ctx))
     throw defaultIsForAdministrators();
   const newKeys = wanted.usesEd25519 && !before.usesEd25519 ? await makeKeys(ctx, [ED25519]) : [];
   return inTransaction(ctx, async (tx) => {
