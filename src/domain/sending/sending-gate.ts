@@ -50,25 +50,13 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
   const { health, groups } = memory;
   const pacing = new Pacing(server);
   const line = new Line();
-  /** Guests on their way to groups that are not well; the others are not counted. */
-  const trying = new Map<GateGuest, readonly string[]>();
+  const { hold, release } = createTries(memory);
   /**
    * Replies that were about one message and ended a connection: a driver fails those behind it with the same error, and
    * to them it says nothing. Replies come in order, so the first is the one that was meant.
    */
   const heard = new WeakSet<SendingError>();
 
-  const hold = (guest: GateGuest): void => {
-    const unwell = [WHOLE_SERVER, groups.groupOf(guest.domain)].filter(
-      (group) => health.standing(group).slots < Infinity,
-    );
-    trying.set(guest, unwell);
-    for (const group of unwell) health.trying(group, 1);
-  };
-  const release = (guest: GateGuest): void => {
-    for (const group of trying.get(guest) ?? []) health.trying(group, -1);
-    trying.delete(guest);
-  };
   return {
     async obstacle(ctx, customerId) {
       await health.refresh(ctx.database, ctx.log, [WHOLE_SERVER]);
@@ -123,6 +111,24 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
     withdraw(guests) {
       for (const guest of guests) release(guest);
       pacing.giveBack(guests, groups.groupOf);
+    },
+  };
+}
+
+/** Guests on their way to groups that are not well; the others are not counted. */
+function createTries({ health, groups }: GateMemory) {
+  const trying = new Map<GateGuest, readonly string[]>();
+  return {
+    hold(guest: GateGuest): void {
+      const unwell = [WHOLE_SERVER, groups.groupOf(guest.domain)].filter(
+        (group) => health.standing(group).slots < Infinity,
+      );
+      trying.set(guest, unwell);
+      for (const group of unwell) health.trying(group, 1);
+    },
+    release(guest: GateGuest): void {
+      for (const group of trying.get(guest) ?? []) health.trying(group, -1);
+      trying.delete(guest);
     },
   };
 }
