@@ -1,7 +1,12 @@
 /** Dry runs: composing every message of a campaign and sending none. */
 import { cancelDryRun, startDryRun } from '../../domain/campaigns/dry-run.ts';
 import { faultsOfEach, type FaultyPerson } from '../../domain/campaigns/dry-run-people.ts';
-import { dryRunStatuses, latestDryRunOfEach, type DryRun } from '../../domain/campaigns/dry-run-store.ts';
+import {
+  dryRunStatuses,
+  FAULTS_KEPT_MAX,
+  latestDryRunOfEach,
+  type DryRun,
+} from '../../domain/campaigns/dry-run-store.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
@@ -46,8 +51,8 @@ const DryRunType = builder.objectRef<DryRun>('DryRun').implement({
     faulty: t.exposeInt('faulty', { description: 'For whom none can be composed.' }),
     faults: t.field({
       type: [DryRunFaultType],
-      description: 'The first 100 of them.',
-      extensions: { listLength: 100 },
+      description: `The first ${FAULTS_KEPT_MAX} of them.`,
+      extensions: { listLength: FAULTS_KEPT_MAX },
       resolve: (run, _args, ctx) => loadBy(ctx, faultsOfEach).load(run),
     }),
     totalBytes: t.expose('totalBytes', { type: 'BigInt', description: 'Of all messages, before signing.' }),
