@@ -147,13 +147,17 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     page.on('console', (line) => line.type() === 'error' && complaints.push(line.text()));
     page.on('pageerror', (error) => complaints.push(error.message));
     await page.goto(`${program.baseUrl}/docs`);
-    await page.locator('.opblock-tag-section').first().waitFor({ timeout: 20_000 });
+    await page.locator('.opblock').first().waitFor({ timeout: 20_000 });
     expect(await page.locator('#plain').isVisible()).toBe(false);
     const block = (method: string, path: string) =>
       page.locator(`.opblock-${method}`, { has: page.locator(`[data-path="${path}"]`) });
+    // A long reference shows what is in sight only.
+    const look = (words: string) => page.locator('.operation-filter-input').fill(words);
+    await look('/lists');
     await block('post', '/lists').locator('.opblock-summary').click();
     await expect.poll(() => block('post', '/lists').textContent()).toContain('List was successfully created');
     const call = block('get', '/countries');
+    await look('/countries');
     await call.locator('.opblock-summary').click();
     await call.getByRole('button', { name: 'Try it out' }).click();
     await call.getByRole('button', { name: 'Execute' }).click();

@@ -365,6 +365,7 @@ function flat(values: RowRequest['values']): [string, string][] {
 /** Written by reading: the time of a token's last use, failed logins. */
 const RESTLESS = new Set([
   'hot.process',
+  'hot.campaign_watch',
   'hot.rate_bucket',
   'public.api_token',
   'public.login_failure',
