@@ -29,7 +29,9 @@ test('an address is where its network is; what the file does not say is unknown'
 test('a missing or broken file stops the start, by its name', async () => {
   const broken = fileOf('broken.mmdb');
   writeFileSync(broken, 'This is no database.');
-  await expect(openGeoLocator({ file: broken, log: silentLog })).rejects.toThrow(`GEOIP_FILE ${broken} cannot be used: it is not a database in MaxMind format`);
+  await expect(openGeoLocator({ file: broken, log: silentLog })).rejects.toThrow(
+    `GEOIP_FILE ${broken} cannot be used: it is not a database in MaxMind format`,
+  );
   await expect(openGeoLocator({ file: fileOf('none.mmdb'), log: silentLog })).rejects.toThrow('there is no such file');
 });
 
