@@ -91,11 +91,13 @@ beforeAll(async () => {
 afterAll(() => new Promise<void>((resolve) => receiver.close(() => resolve())));
 
 test('mutations with right values are taken, where they need no certain state', async () => {
+  const refused: string[] = [];
   for (const mutation of mutations.filter(({ name }) => !NEEDS_STATE.has(name) && !/Import/.test(name))) {
     const world = await newWorld(app, smtp);
     const answer = await runMutation(app, mutation, { values: rightArguments(mutation, world), world });
-    expect(answer.isRefused, `${mutation.name}: ${answer.text.slice(0, 300)}`).toBe(false);
+    if (answer.isRefused) refused.push(`${mutation.name}: ${answer.text.slice(0, 300)}`);
   }
+  expect(refused).toEqual([]);
 });
 
 describe.each(mutations.map((mutation) => ({ name: mutation.name, mutation })))('$name', ({ mutation }) => {

@@ -27,6 +27,8 @@ export const mutations: readonly Mutation[] = Object.values(buildSchema().getMut
 export const NEEDS_STATE: ReadonlySet<string> = new Set([
   'pauseCampaign',
   'resumeCampaign',
+  // The world has none.
+  'deleteFromAddress',
   // None is under way.
   'cancelCampaignDryRun',
   'decideUnknownDeliveries',
@@ -167,6 +169,9 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     tag: `TAG_${newUid()}`,
     settings: world.smtp,
     ...(mutation.endsWith('BounceHandler') ? world.mailbox : {}),
+    ...(mutation === 'createSendingDomain' ? { name: `${newUid()}.example`, isDefault: false } : {}),
+    returnPathSubdomain: 'back',
+    trackingSubdomain: 'click',
     softBounceLimit: 3,
     softBounceDays: 14,
     fieldValues: { FIRST_NAME: 'Ada' },
@@ -195,5 +200,6 @@ function uidFor(mutation: string, world: World): string {
   if (mutation.includes('Campaign')) return world.campaignUid;
   if (mutation.includes('SendingServer')) return world.serverUid;
   if (mutation.endsWith('BounceHandler')) return world.bounceHandlerUid;
+  if (/SendingDomain|DkimKey/.test(mutation)) return world.domainUid;
   return world.listUid;
 }
