@@ -1,6 +1,7 @@
 /** A new sending server: an administrator makes it for the system, a customer for itself (decision D29). */
 import { newUid } from '../../lib/ids.ts';
 import { parseInput } from '../../lib/text.ts';
+import { administers } from '../billing/billing-rights.ts';
 import { requireRoom } from '../billing/require-room.ts';
 import { inTransaction, viewerOf, type Context, type TransactionContext } from '../context.ts';
 import { requireOwnServers } from './choose-server.ts';
@@ -25,15 +26,17 @@ const CONNECTIONS_DEFAULT = 5;
  * what `requireOwnServers` and `requireRoom` throw.
  */
 export async function createSendingServer(ctx: Context, input: CreateSendingServerInput): Promise<SendingServer> {
-  const { customerId, isAdmin } = viewerOf(ctx);
+  const { customerId } = viewerOf(ctx);
+  // A token that may not act as an administrator makes no server that everybody sends through, and none behind the guard.
+  const isSystem = administers(ctx);
   const wanted = parseInput(createSendingServerInput, input);
-  if (!isAdmin) await requireOwnServers(ctx.db, customerId, wanted.type);
+  if (!isSystem) await requireOwnServers(ctx.db, customerId, wanted.type);
   // Asked before the connection is tried, too: who may not have one need not wait for that.
-  await inTransaction(ctx, (inner) => requireServerRoom(inner, { customerId, isSystem: isAdmin }));
-  const tried = await trySettings(ctx, { type: wanted.type, settings: wanted.settings, isSystem: isAdmin });
+  await inTransaction(ctx, (inner) => requireServerRoom(inner, { customerId, isSystem }));
+  const tried = await trySettings(ctx, { type: wanted.type, settings: wanted.settings, isSystem });
   const uid = newUid();
   return inTransaction(ctx, async (inner) => {
-    await requireServerRoom(inner, { customerId, isSystem: isAdmin });
+    await requireServerRoom(inner, { customerId, isSystem });
     return insertServer(inner.db, {
       customerId,
       uid,
@@ -41,7 +44,7 @@ export async function createSendingServer(ctx: Context, input: CreateSendingServ
       type: wanted.type,
       settings: tried.settings,
       sealedSettings: sealSecrets(ctx.installation.secret, uid, tried.secrets),
-      isSystem: isAdmin,
+      isSystem,
       defaultFromEmail: wanted.defaultFromEmail ?? '',
       connectionsMax: connectionsOf(tried.settings),
       ...quotaColumns(wanted),

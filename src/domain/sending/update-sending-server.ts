@@ -1,5 +1,6 @@
 /** Changes a sending server: new settings are tried like those of a new one before anything is stored. */
 import { parseInput } from '../../lib/text.ts';
+import { administers } from '../billing/billing-rights.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { connectionsOf } from './create-sending-server.ts';
 import { ownSendingServer } from './own-sending-server.ts';
@@ -54,7 +55,7 @@ async function triedSettings(
   const tried = await trySettings(ctx, {
     type: server.type,
     settings: { ...present, ...settings },
-    isSystem: server.isSystem,
+    isSystem: server.isSystem && administers(ctx),
   });
   return {
     settings: tried.settings,

@@ -1,4 +1,5 @@
 /** Through which server a customer sends, by its plan (D29, D46); and what the plan adds to what it sends. */
+import path from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { insertApiToken } from '../../../src/domain/accounts/api-token-store.ts';
@@ -8,8 +9,10 @@ import { createCampaign } from '../../../src/domain/campaigns/create-campaign.ts
 import { viewerOf, type Context } from '../../../src/domain/context.ts';
 import { compileCampaign } from '../../../src/domain/delivery/campaign-message.ts';
 import { createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
+import { createSendingServer } from '../../../src/domain/sending/create-sending-server.ts';
 import { routedServers, routeQuestion } from '../../../src/domain/sending/choose-server.ts';
 import { newUid } from '../../../src/lib/ids.ts';
+import { loadPlugins } from '../../../src/plugin-host/load-plugins.ts';
 import { changeOptions, givePlan } from '../../support/plans.ts';
 import { createTenant, newList } from '../../support/tenant.ts';
 import { createTestContext } from '../../support/test-context.ts';
@@ -129,4 +132,19 @@ describe('the footer of the plan', () => {
     await changeOptions(ctx.db, customerId, { html_footer: '<p>By Another</p>' });
     expect(await sent()).toContain('By Another');
   });
+});
+
+test("an administrator's token that may not act as one makes a server like a customer's", async () => {
+  const ctx = await createTenant(root);
+  const { viewer } = ctx;
+  const as = (scopes: string[]) => ({ ...ctx, viewer: viewer && { ...viewer, isAdmin: true, scopes } });
+  const input = { name: 'Relay', type: 'smtp', settings: { host: '127.0.0.1', port: 1 } };
+  await loadPlugins(path.resolve('plugins'), root.hooks);
+  const narrow = createSendingServer(as(['sending-servers:write']), input);
+  await expect(narrow).rejects.toMatchObject({
+    fields: { 'settings.host': [expect.stringMatching(/not a public address/)] },
+  });
+  // Whoever may act as an administrator reaches the address, where nobody listens.
+  const wide = createSendingServer(as(['admin']), input);
+  await expect(wide).rejects.toThrow(/connect|refused/i);
 });
