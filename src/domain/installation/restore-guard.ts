@@ -3,6 +3,9 @@
  * row of the database: every process sees it within seconds, and it outlasts restarts.
  */
 import { sql, type Queryable } from '../../db/database.ts';
+import { notifyUnsubscribesJob, sendConfirmationJob, sendListMailJob } from '../../jobs/audience-jobs.ts';
+import { sendTestMessagesJob } from '../../jobs/campaign-jobs.ts';
+import { addressMailJob, domainMailJob } from '../../jobs/sending-jobs.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { notHeld } from './installation-errors.ts';
 import { remembered, suspicionOf, type KnownPlace, type Place } from './place.ts';
@@ -18,6 +21,16 @@ export interface Arriving {
   /** The latest sign of life this machine has seen; null: it remembers none. */
   readonly seenAt: Date | null;
 }
+
+/** Jobs that mail somebody by themselves; campaigns are paused as such. */
+const MAILING_JOBS = [
+  sendConfirmationJob,
+  sendListMailJob,
+  notifyUnsubscribesJob,
+  sendTestMessagesJob,
+  addressMailJob,
+  domainMailJob,
+].map(({ name }) => name);
 
 const LOCK = sql`SELECT pg_advisory_xact_lock(hashtextextended('mailwright:place', 0))`;
 const HOLD_KEY = 'installation.hold';
@@ -90,7 +103,11 @@ export async function releaseInstallation(
 async function pauseAll(db: Queryable): Promise<number> {
   await db.execute(
     sql`DELETE FROM graphile_worker._private_jobs j USING graphile_worker._private_tasks t
-         WHERE t.id = j.task_id AND t.identifier LIKE 'audience.%' AND t.identifier ~ 'send|notify' AND j.locked_at IS NULL`,
+         WHERE t.id = j.task_id AND t.identifier = ANY(${MAILING_JOBS}) AND j.locked_at IS NULL`,
+  );
+  await db.execute(
+    sql`UPDATE test_message SET state = 'failed', reply = 'The installation was restored from a backup: try it again.', updated_at = now()
+         WHERE state = 'queued'`,
   );
   const reason = 'The installation was restored from a backup. Resume this campaign only if it was not sent meanwhile.';
   return db.execute(

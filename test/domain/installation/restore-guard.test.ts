@@ -99,6 +99,22 @@ describe('an installation that starts', () => {
   });
 });
 
+it('drops what would mail somebody by itself when all is paused, and nothing else', async () => {
+  const jobs = [
+    ...['audience.send-confirmation', 'audience.send-list-mail', 'audience.notify-unsubscribes'],
+    ...['campaigns.send-tests', 'sending.address-mail', 'sending.domain-mail', 'imports.run'],
+  ];
+  await campaignIs('sending');
+  for (const name of jobs) await ctx.db.query(sql`SELECT graphile_worker.add_job(${name}, '{"customerId": "1"}'::json)`);
+  await known({ marks: '1.2.3.4' });
+  expect(await arrive()).not.toBeNull();
+  await releaseInstallation(ctx, 'pause');
+  const left = await ctx.db.query<{ name: string }>(
+    sql`SELECT task_identifier AS name FROM graphile_worker.jobs WHERE task_identifier = ANY(${jobs})`,
+  );
+  expect(left.map(({ name }) => name)).toEqual(['imports.run']);
+});
+
 describe('signs of life', () => {
   it('are known by their process, and tell when the database does not know it any more', async () => {
     await ctx.db.execute(sql`DELETE FROM hot.process`);
