@@ -95,6 +95,7 @@ test('a genuine event is recorded by the id that the vendor gave the message, on
   const events = [
     bounce(vendorId, 'e-1'),
     { kind: 'ignored', name: 'molted' },
+    { kind: 'delivered', id: 'e-\u00004', messageId: `\u0000${vendorId}-of-nobody` },
     { kind: 'complained', id: 'e-2', messageId: vendorId, feedbackType: 'abuse' },
     { kind: 'delivered', id: 'e-3', messageId: vendorId },
   ];
@@ -116,7 +117,7 @@ test('a genuine event is recorded by the id that the vendor gave the message, on
   );
   expect(event).toMatchObject({ type: 'hard', status_code: '5.1.1', message: '550 5.1.1 nobody' });
   const kept = await ctx.db.query(sql`SELECT 1 FROM hot.webhook_event WHERE customer_id = ${at.customerId}`);
-  expect(kept).toHaveLength(3);
+  expect(kept).toHaveLength(4);
 });
 
 async function runtimeIdOf({ campaignId }: ReportedWorld): Promise<string> {

@@ -25,7 +25,9 @@ const ID_LENGTH_MAX = 998;
 const KEY_BYTES = 16;
 
 const text = z.string().transform(oneLine);
-const named = { id: z.string().max(ID_LENGTH_MAX), messageId: z.string().min(1).max(ID_LENGTH_MAX) };
+// The queue's JSON cannot hold a NUL, and no message of ours has one in its name.
+const name = z.string().max(ID_LENGTH_MAX).transform((value) => value.replaceAll('\0', ''));
+const named = { id: name, messageId: name.pipe(z.string().min(1)) };
 /** Drivers are checked like everybody else who hands something over; the queue's JSON, too. */
 const messageEvent = z.discriminatedUnion('kind', [
   z.object({ ...named, kind: z.literal('delivered') }),
