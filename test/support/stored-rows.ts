@@ -30,9 +30,8 @@ async function snapshot(app: RestApp, tables: readonly string[]): Promise<Snapsh
 
 /** What identifies a row well enough to see whether it is new or changed. */
 function keyOf(row: Stored): string {
-  return ['customer_id', 'list_id', 'campaign_id', 'import_id', 'subscriber_id', 'id', 'no', 'name_key', 'key', 'block']
-    .map((name) => row[name])
-    .join('/');
+  const names = ['customer_id', 'list_id', 'campaign_id', 'import_id', 'invoice_id', 'subscriber_id', 'id', 'no'];
+  return [...names, 'name_key', 'key', 'block'].map((name) => row[name]).join('/');
 }
 
 /** Rows that are new or other than before, and marks for those that are gone. */
