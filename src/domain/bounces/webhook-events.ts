@@ -26,7 +26,10 @@ const KEY_BYTES = 16;
 
 const text = z.string().transform(oneLine);
 // The queue's JSON cannot hold a NUL, and no message of ours has one in its name.
-const name = z.string().max(ID_LENGTH_MAX).transform((value) => value.replaceAll('\0', ''));
+const name = z
+  .string()
+  .max(ID_LENGTH_MAX)
+  .transform((value) => value.replaceAll('\0', ''));
 const named = { id: name, messageId: name.pipe(z.string().min(1)) };
 /** Drivers are checked like everybody else who hands something over; the queue's JSON, too. */
 const messageEvent = z.discriminatedUnion('kind', [

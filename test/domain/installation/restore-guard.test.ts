@@ -105,7 +105,8 @@ it('drops what would mail somebody by itself when all is paused, and nothing els
     ...['campaigns.send-tests', 'sending.address-mail', 'sending.domain-mail', 'imports.run'],
   ];
   await campaignIs('sending');
-  for (const name of jobs) await ctx.db.query(sql`SELECT graphile_worker.add_job(${name}, '{"customerId": "1"}'::json)`);
+  for (const name of jobs)
+    await ctx.db.query(sql`SELECT graphile_worker.add_job(${name}, '{"customerId": "1"}'::json)`);
   await known({ marks: '1.2.3.4' });
   expect(await arrive()).not.toBeNull();
   await releaseInstallation(ctx, 'pause');
