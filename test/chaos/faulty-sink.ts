@@ -25,10 +25,15 @@ interface Session {
   rest: Buffer;
   isInContent: boolean;
   to: string;
+  /** What is still to be said, in order, and not before its time. */
+  readonly replies: { readonly text: string; readonly at: number }[];
+  /** It has said its last word, or will: nothing that comes now is taken. */
+  isOver: boolean;
 }
 
 const STALL_LOOK_MS = 50;
 const END_OF_CONTENT = Buffer.from('\r\n.\r\n');
+const GOING_DOWN = '421 4.3.2 going down\r\n';
 const EXTENSIONS = '250-sink\r\n250-PIPELINING\r\n250-CHUNKING\r\n250-8BITMIME\r\n250 SMTPUTF8\r\n';
 
 /** Starts it on a free port; each answer to a message waits `delayMs`. */
@@ -43,11 +48,13 @@ export async function startFaultySink(
     socket.setNoDelay(true);
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
     if (sink.mood === 'refuse') return void socket.destroy();
-    const session: Session = { socket, rest: Buffer.alloc(0), isInContent: false, to: '' };
-    socket.write('220 sink\r\n');
+    const session: Session = {
+      ...{ socket, rest: Buffer.alloc(0), isInContent: false, to: '', replies: [], isOver: false },
+    };
+    say(session, '220 sink\r\n');
     socket.on('data', (chunk: Buffer) => {
       session.rest = session.rest.byteLength === 0 ? chunk : Buffer.concat([session.rest, chunk]);
-      while (!socket.destroyed && step(session));
+      while (!socket.destroyed && !session.isOver && step(session));
     });
   });
 
@@ -71,17 +78,16 @@ export async function startFaultySink(
   }
 
   function answer(session: Session, line: string): void {
-    const { socket } = session;
-    if (sink.mood === 'closing') return void socket.end('421 4.3.2 going down\r\n');
+    if (sink.mood === 'closing') return sayLast(session, GOING_DOWN);
     const verb = line.slice(0, 4).toUpperCase();
-    if (verb === 'EHLO') socket.write(EXTENSIONS);
-    else if (verb === 'QUIT') socket.end('221 bye\r\n');
+    if (verb === 'EHLO') say(session, EXTENSIONS);
+    else if (verb === 'QUIT') sayLast(session, '221 bye\r\n');
     else if (verb === 'DATA') {
       session.isInContent = true;
-      socket.write('354 go on\r\n');
+      say(session, '354 go on\r\n');
     } else {
       if (verb === 'RCPT') session.to = /<([^>]*)>/.exec(line)?.[1] ?? '';
-      socket.write('250 2.0.0 ok\r\n');
+      say(session, '250 2.0.0 ok\r\n');
     }
   }
 
@@ -110,14 +116,14 @@ export async function startFaultySink(
     return false;
   }
 
-  function accept({ socket, to }: Session, content: Buffer): void {
-    if (sink.mood === 'closing') return void socket.end('421 4.3.2 going down\r\n');
+  function accept(session: Session, content: Buffer): void {
+    const { socket, to } = session;
+    if (sink.mood === 'closing') return sayLast(session, GOING_DOWN);
     const head = content.toString('latin1', 0, content.indexOf('\r\n\r\n'));
     onAccepted(to, /^Message-ID: *(?:\r\n )?(\S+)/im.exec(head)?.[1] ?? '');
     sink.acceptedCount += 1;
     if (sink.mood === 'silent-accept') return void socket.destroy();
-    // In the order of the messages: timers of one length end in the order they began.
-    setTimeout(() => socket.destroyed || socket.write('250 2.0.0 taken\r\n'), delayMs);
+    say(session, '250 2.0.0 taken\r\n', delayMs);
   }
 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -128,4 +134,29 @@ export async function startFaultySink(
       server.close();
     },
   });
+}
+
+/**
+ * Replies leave in the order of what they answer, whatever each has to wait for: a 421 that overtook the 250 of a message
+ * before it would be read as that message's own.
+ */
+function say(session: Session, text: string, afterMs = 0): void {
+  session.replies.push({ text, at: performance.now() + afterMs });
+  if (session.replies.length === 1) speak(session);
+}
+
+function sayLast(session: Session, text: string): void {
+  session.isOver = true;
+  say(session, text);
+}
+
+function speak(session: Session): void {
+  const { socket, replies } = session;
+  for (let reply = replies[0]; reply && !socket.destroyed; reply = replies[0]) {
+    const waitMs = reply.at - performance.now();
+    if (waitMs > 0) return void setTimeout(() => speak(session), waitMs);
+    socket.write(reply.text);
+    replies.shift();
+  }
+  if (session.isOver) socket.end();
 }
