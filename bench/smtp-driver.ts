@@ -1,90 +1,160 @@
 /**
- * Messages per second of the SMTP driver, and the CPU that one costs, against Postfix's `smtp-sink` where there is one
- * (SMTP_SINK=/path, or on the PATH), else against a receiver of this program that swallows everything. Where
- * `smtp-source` lies beside the sink, it is measured in the same run.
+ * The SMTP driver alone: processor time and messages a second, against a receiver that is a program of its own. Beside it
+ * stands what bare sockets cost (finished bytes, replies only counted), one message a write and six. What the receiver
+ * offers and how late it answers is varied.
  *
- *   node bench/smtp-driver.ts [--smoke] [--messages 20000] [--connections 5] [--window 10] [--bytes 11000]
+ *   node bench/smtp-driver.ts [--smoke] [--messages 20000] [--modes chunking,pipelining,neither] [--delays 0,10] [--repeat 3]
+ *     [--connections 10] [--window 20] [--bytes 11000]
+ *   node bench/smtp-driver.ts --beside /path/to/another/checkout      its driver in turn with this one
+ *
+ * With a delay over 50 connections. With SMTP_SINK=/path/to/smtp-sink (Postfix) that receiver is used as well, and the
+ * `smtp-source` beside it measured. The rate of the driver depends on the load, its processor time a little.
  */
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { dirname, join } from 'node:path';
+import { loadavg } from 'node:os';
+import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { connectSmtp } from '../plugins/mailwright/smtp/smtp-driver.ts';
 import { validateSettings } from '../plugins/mailwright/smtp/settings.ts';
 import type { SendingDriver } from '../src/plugin-api/index.ts';
+import { sendBare } from './support/bare-sender.ts';
+import { runSmtpSource, startPostfixSink } from './support/postfix-sink.ts';
+import { startBenchSink, type SinkMode } from './support/sink-process.ts';
 
 const { values } = parseArgs({
   options: {
     smoke: { type: 'boolean', default: false },
     messages: { type: 'string' },
-    connections: { type: 'string', default: '5' },
-    window: { type: 'string', default: '10' },
+    modes: { type: 'string', default: 'chunking,pipelining,neither' },
+    delays: { type: 'string', default: '0,10' },
+    repeat: { type: 'string' },
+    connections: { type: 'string', default: '10' },
+    window: { type: 'string', default: '20' },
     bytes: { type: 'string', default: '11000' },
+    beside: { type: 'string' },
   },
 });
-const messageCount = Number(values.messages ?? (values.smoke ? 500 : 20_000));
-const bodyBytes = Number(values.bytes);
+const MESSAGES = Number(values.messages ?? (values.smoke ? 500 : 20_000));
+const REPEAT = Number(values.repeat ?? (values.smoke ? 1 : 3));
+const BYTES = Number(values.bytes);
+const DELAYED_CONNECTIONS = 50;
+/** Different messages, more than the processor's caches hold: a campaign's are. */
+const CONTENTS = Array.from({ length: 500 }, (_, index) => contentOf(index));
+
+type Connect = typeof connectSmtp;
+/** One way to send all messages. */
+type Way = (port: number, connections: number) => Promise<void>;
+
+interface Measured {
+  readonly rate: number;
+  readonly cpuMicroseconds: number;
+}
 
 await main();
 
 async function main(): Promise<void> {
-  const sinkPath = findSink();
-  if (sinkPath !== undefined) await measureSink(sinkPath);
-  const { server, port } = await startSwallower();
-  await measureDriver('own receiver, CHUNKING', port);
-  server.close();
+  const ways: Record<string, Way> = { driver: driverWay(connectSmtp) };
+  if (values.beside !== undefined) ways['beside'] = driverWay(await driverOf(values.beside));
+  for (const delayMs of values.delays.split(',').map(Number)) {
+    for (const mode of values.modes.split(',')) {
+      if (mode !== 'chunking' && mode !== 'pipelining' && mode !== 'neither') throw new Error(`No such mode: ${mode}`);
+      await compare(mode, delayMs, ways);
+    }
+  }
+  const sinkPath = process.env['SMTP_SINK'] ?? '';
+  if (existsSync(sinkPath)) await comparePostfix(sinkPath, ways);
 }
 
-async function measureSink(path: string): Promise<void> {
-  const { sink, port } = await startSink(path);
+/** The driver of another checkout of this repository. */
+async function driverOf(folder: string): Promise<Connect> {
+  const found = await import(path.resolve(folder, 'plugins/mailwright/smtp/smtp-driver.ts'));
+  return found.connectSmtp;
+}
+
+async function compare(mode: SinkMode, delayMs: number, ways: Readonly<Record<string, Way>>): Promise<void> {
+  const connections = delayMs === 0 ? Number(values.connections) : DELAYED_CONNECTIONS;
+  console.log(`\n${mode}, replies after ${delayMs} ms, ${connections} connections; load ${load()}`);
+  const sink = await startBenchSink(mode, delayMs);
+  const bare =
+    mode === 'chunking' && delayMs === 0 ? { 'bare sockets': bareWay(1), 'bare, six a write': bareWay(6) } : {};
+  const all = { ...bare, ...ways };
+  await inTurn(all, async (way) => {
+    await way(sink.port, connections);
+    const { messages } = await sink.report('reset');
+    if (messages < MESSAGES) throw new Error(`Only ${messages} of ${MESSAGES} messages arrived`);
+  });
+  sink.close();
+}
+
+async function comparePostfix(sinkPath: string, ways: Readonly<Record<string, Way>>): Promise<void> {
+  const connections = Number(values.connections);
+  console.log(`\nsmtp-sink, ${connections} connections; load ${load()}`);
+  const sink = await startPostfixSink(sinkPath);
   try {
-    await measureDriver('smtp-sink', port);
-    measureSource(join(dirname(path), 'smtp-source'), port);
-    await measureDriver('smtp-sink again', port);
+    await inTurn(ways, (way) => way(sink.port, connections));
+    const seconds = runSmtpSource(sinkPath, { port: sink.port, connections, bytes: BYTES, messages: MESSAGES });
+    if (seconds !== undefined) console.log(`  smtp-source: ${Math.round(MESSAGES / seconds)} messages/s`);
   } finally {
-    sink.kill();
+    sink.close();
   }
 }
 
-async function measureDriver(name: string, port: number): Promise<void> {
-  const checked = validateSettings({
-    host: '127.0.0.1',
-    port,
-    encryption: 'none',
-    connections: Number(values.connections),
-    window: Number(values.window),
-  });
-  if (!checked.ok) throw new Error(JSON.stringify(checked.errors));
-  const driver = connectSmtp(checked.settings, {
-    connectionsMax: 100,
-    clientName: 'bench.invalid',
-    replyTimeoutMs: 30_000,
-  });
+/** All ways after one another, several times, so that all meet the same machine; the first time only warms up. */
+async function inTurn(ways: Readonly<Record<string, Way>>, run: (way: Way) => Promise<void>): Promise<void> {
+  const found = new Map<string, Measured[]>(Object.keys(ways).map((name) => [name, []]));
+  for (let round = 0; round <= REPEAT; round++) {
+    for (const [name, way] of Object.entries(ways)) {
+      const measured = await measure(() => run(way));
+      if (round > 0) found.get(name)?.push(measured);
+    }
+  }
+  for (const [name, of] of found)
+    console.log(
+      `  ${name}, median of ${of.length}: ${median(of.map(({ rate }) => rate)).toFixed(0)} messages/s, ${median(of.map(({ cpuMicroseconds }) => cpuMicroseconds)).toFixed(1)} us of processor a message`,
+    );
+}
+
+async function measure(run: () => Promise<void>): Promise<Measured> {
   const [startedAt, cpu] = [performance.now(), process.cpuUsage()];
-  await sendAll(driver, messageCount);
-  const seconds = (performance.now() - startedAt) / 1000;
-  const used = process.cpuUsage(cpu);
-  await driver.close();
-  const cpuMicroseconds = (used.user + used.system) / messageCount;
-  console.log(
-    `${name}: ${Math.round(messageCount / seconds)} messages/s, ${cpuMicroseconds.toFixed(0)} us CPU a message`,
-  );
+  await run();
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const { user, system } = process.cpuUsage(cpu);
+  return { rate: MESSAGES / seconds, cpuMicroseconds: (user + system) / MESSAGES };
+}
+
+function bareWay(perWrite: number): Way {
+  return (port, connections) => sendBare({ port, connections, perWrite, messages: MESSAGES, bytes: BYTES });
+}
+
+function driverWay(connectDriver: Connect): Way {
+  return async (port, connections) => {
+    const checked = validateSettings({
+      host: '127.0.0.1',
+      port,
+      encryption: 'none',
+      connections,
+      window: Number(values.window),
+    });
+    if (!checked.ok) throw new Error(JSON.stringify(checked.errors));
+    const driver = connectDriver(checked.settings, {
+      connectionsMax: connections,
+      clientName: 'bench.invalid',
+      replyTimeoutMs: 30_000,
+    });
+    await sendAll(driver);
+    await driver.close();
+  };
 }
 
 /** Keeps the driver's capacity filled, as a worker does. */
-async function sendAll(driver: SendingDriver, count: number): Promise<void> {
-  const content = Buffer.from(
-    `Subject: bench\r\n\r\n${'All work and no play makes a dull inbox.\r\n'.repeat(bodyBytes / 42)}`,
-  );
+async function sendAll(driver: SendingDriver): Promise<void> {
   let next = 0;
-  const lane = async () => {
-    while (next < count) {
+  const lane = async (): Promise<void> => {
+    while (next < MESSAGES) {
       const number = next++;
-      const envelope = { from: 'bounces@bench.invalid', to: `person${number}@bench.invalid` };
       await driver.send({
-        envelope,
-        content,
+        envelope: { from: 'bounces@bench.invalid', to: `person${number}@bench.invalid` },
+        content: CONTENTS[number % CONTENTS.length] ?? Buffer.alloc(0),
         messageId: `<${number}@bench.invalid>`,
         idempotencyKey: String(number),
         needsSmtpUtf8: false,
@@ -94,88 +164,15 @@ async function sendAll(driver: SendingDriver, count: number): Promise<void> {
   await Promise.all(Array.from({ length: driver.capacity }, lane));
 }
 
-function measureSource(path: string, port: number): void {
-  if (!existsSync(path)) return;
-  const startedAt = performance.now();
-  const run = spawnSync(
-    path,
-    ['-s', values.connections, '-l', String(bodyBytes), '-m', String(messageCount), `127.0.0.1:${port}`],
-    {
-      env: postfixEnvironment(path),
-      stdio: 'inherit',
-    },
-  );
-  const seconds = (performance.now() - startedAt) / 1000;
-  if (run.status === 0) console.log(`smtp-source: ${Math.round(messageCount / seconds)} messages/s`);
+function contentOf(index: number): Buffer {
+  const line = `All work and no play makes a dull inbox ${index}.\r\n`;
+  return Buffer.from(`Subject: bench\r\n\r\n${line.repeat(BYTES / line.length)}`);
 }
 
-function findSink(): string | undefined {
-  const folders = (process.env['PATH'] ?? '').split(':').map((folder) => join(folder, 'smtp-sink'));
-  return [process.env['SMTP_SINK'] ?? '', '/usr/sbin/smtp-sink', ...folders].find(
-    (path) => path !== '' && existsSync(path),
-  );
+function median(found: readonly number[]): number {
+  return found.toSorted((a, b) => a - b)[Math.floor(found.length / 2)] ?? NaN;
 }
 
-/** An unpacked package has its libraries beside its programs. */
-function postfixEnvironment(path: string): NodeJS.ProcessEnv {
-  return { ...process.env, LD_LIBRARY_PATH: join(dirname(path), '../lib/postfix') };
-}
-
-async function startSink(path: string): Promise<{ sink: ChildProcess; port: number }> {
-  const port = await freePort();
-  const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : [];
-  const sink = spawn(path, [...user, `127.0.0.1:${port}`, '1000'], { env: postfixEnvironment(path), stdio: 'inherit' });
-  while (!(await answers(port))) await new Promise((resolve) => setTimeout(resolve, 50));
-  return { sink, port };
-}
-
-async function freePort(): Promise<number> {
-  const { server, port } = await listen(() => {});
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-function answers(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => socket.destroy()).on('close', (failed) => resolve(!failed));
-    socket.on('error', () => {});
-  });
-}
-
-/** A receiver that offers PIPELINING and CHUNKING and forgets every message: it costs as little as can be. */
-function startSwallower(): Promise<{ server: Server; port: number }> {
-  return listen((socket) => {
-    let rest: Buffer = Buffer.alloc(0);
-    let skip = 0;
-    socket.write('220 swallower\r\n');
-    socket
-      .on('error', () => {})
-      .on('data', (chunk: Buffer) => {
-        let replies = '';
-        let bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
-        for (;;) {
-          const skipped = Math.min(skip, bytes.length);
-          bytes = bytes.subarray(skipped);
-          skip -= skipped;
-          const end = bytes.indexOf(10);
-          if (skip > 0 || end < 0) break;
-          const command = bytes.toString('latin1', 0, end).trim();
-          bytes = bytes.subarray(end + 1);
-          if (command.startsWith('BDAT')) skip = Number(command.split(' ')[1]);
-          replies += command.startsWith('EHLO')
-            ? '250-swallower\r\n250-PIPELINING\r\n250 CHUNKING\r\n'
-            : '250 2.0.0 Ok\r\n';
-        }
-        rest = bytes;
-        if (replies !== '') socket.write(replies);
-      });
-  });
-}
-
-function listen(onSocket: (socket: Socket) => void): Promise<{ server: Server; port: number }> {
-  return new Promise((resolve) => {
-    const server = createServer(onSocket).listen(0, '127.0.0.1', () =>
-      resolve({ server, port: (server.address() as AddressInfo).port }),
-    );
-  });
+function load(): string {
+  return (loadavg()[0] ?? 0).toFixed(1);
 }

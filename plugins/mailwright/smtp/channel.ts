@@ -3,12 +3,13 @@
  * one write, and each reply goes to the command that it answers, in order. Knows nothing of messages.
  */
 import type { Socket } from 'node:net';
-import type { Piece } from './content.ts';
+import type { Transfer } from './content.ts';
+import { Outbox } from './outbox.ts';
 import { ReplyReader, SmtpProtocolError, type Reply } from './reply.ts';
 import { CLOSING } from './reply-meaning.ts';
 
-/** One write's share: enough to fill a socket's buffer, so that at most this much is ever between us and the kernel. */
-const WRITE_BYTES_MAX = 262_144;
+/** So much is written at once, without waiting for the turn to end: the server has something to do meanwhile. */
+const FLUSH_BYTES = 65_536;
 
 /**
  * A server that takes bytes is not silent, but one that takes a few now and then would hold a message for days: after
@@ -21,20 +22,17 @@ export class SmtpTimeoutError extends Error {}
 
 export type ReplyHandler = (reply: Reply) => void;
 
-interface Outgoing {
-  readonly piece: Piece;
-  /** Called just before the piece goes to the socket: from then on the server may have it. */
-  readonly onWrite: (() => void) | undefined;
-}
-
 export class SmtpChannel {
   readonly #replyTimeoutMs: number;
   readonly #timer: NodeJS.Timeout;
-  readonly #awaited: ReplyHandler[] = [];
+  /** Who awaits the next replies, and how many of them. */
+  readonly #awaited: { readonly handler: ReplyHandler; count: number }[] = [];
+  readonly #outbox = new Outbox();
   #socket: Socket;
   #reader = new ReplyReader();
-  #outgoing: Outgoing[] = [];
+  #isReading = false;
   #isFlushPlanned = false;
+  /** The kernel has not taken all of the last write yet. */
   #isBlocked = false;
   /** When the server began to take bytes of what the oldest awaited reply is about. */
   #drainingSince: number | undefined;
@@ -54,18 +52,28 @@ export class SmtpChannel {
     if (this.#closedBy) listener(this.#closedBy);
   }
 
-  /** Plans pieces for the next write. */
-  write(pieces: readonly Piece[], onLastWrite?: () => void): void {
-    const last = pieces.length - 1;
-    pieces.forEach((piece, index) => this.#queue(piece, index === last ? onLastWrite : undefined));
-    if (this.#isFlushPlanned || this.#closedBy) return;
+  /** Plans bytes for the next write: what answers replies leaves when all of them are read, other things at the turn's end. */
+  write(transfer: Transfer, onWrite?: () => void): void {
+    if (this.#closedBy) return;
+    this.#outbox.add(transfer, onWrite);
+    if (this.#outbox.byteLength >= FLUSH_BYTES) return this.#flush();
+    if (this.#isReading || this.#isFlushPlanned) return;
     this.#isFlushPlanned = true;
-    setImmediate(() => this.#flush());
+    setImmediate(() => {
+      this.#isFlushPlanned = false;
+      this.#flush();
+    });
   }
 
-  /** The next reply that nobody awaits yet is for this handler. */
-  expect(handler: ReplyHandler): void {
-    if (this.#awaited.push(handler) === 1) this.#startClock();
+  /** The next replies that nobody awaits yet, so many, are for this handler. */
+  expect(handler: ReplyHandler, count = 1): void {
+    const last = this.#awaited.at(-1);
+    if (last?.handler === handler) {
+      last.count += count;
+      return;
+    }
+    this.#awaited.push({ handler, count });
+    if (this.#awaited.length === 1 && !this.#isReading) this.#startClock();
   }
 
   /** Awaits one reply; rejects when the connection is lost. For the dialogue before and after the messages. */
@@ -80,7 +88,7 @@ export class SmtpChannel {
   /** Sends one command and awaits its reply. */
   request(command: string): Promise<Reply> {
     const reply = this.reply();
-    this.write([`${command}\r\n`]);
+    this.write({ commands: `${command}\r\n` });
     return reply;
   }
 
@@ -89,7 +97,7 @@ export class SmtpChannel {
     if (this.#closedBy) throw this.#closedBy;
     if (this.#reader.hasRest) throw new SmtpProtocolError('The server sent more than its answer before TLS began');
     const plain = this.#socket;
-    plain.removeAllListeners('data').removeAllListeners('end').removeAllListeners('close').removeAllListeners('drain');
+    plain.removeAllListeners('data').removeAllListeners('end').removeAllListeners('close');
     this.#reader = new ReplyReader();
     const secured = await secure(plain);
     if (this.#closedBy) secured.destroy();
@@ -101,7 +109,7 @@ export class SmtpChannel {
   destroy(reason: Error): void {
     if (this.#closedBy) return;
     this.#closedBy = reason;
-    this.#outgoing = [];
+    this.#outbox.clear();
     clearTimeout(this.#timer);
     this.#socket.destroy();
     this.#onClosed(reason);
@@ -110,73 +118,49 @@ export class SmtpChannel {
   #attach(): void {
     this.#socket
       .on('data', (chunk: Buffer) => this.#onData(chunk))
-      .on('drain', () => this.#onDrain())
       .on('end', () => this.destroy(new Error('The server closed the connection')))
       .on('error', (error) => this.destroy(error))
       .on('close', () => this.destroy(new Error('The connection was lost')));
   }
 
   #onData(chunk: Buffer): void {
+    this.#isReading = true;
     try {
-      this.#reader.push(chunk, (reply) => this.#onReply(reply));
+      this.#reader.push(chunk, this.#onReply);
     } catch (error) {
       this.destroy(error instanceof Error ? error : new SmtpProtocolError(String(error)));
     }
+    this.#isReading = false;
+    this.#flush();
   }
 
-  #onReply(reply: Reply): void {
+  readonly #onReply = (reply: Reply): void => {
     if (this.#closedBy) return;
-    const handler = this.#awaited.shift();
-    if (handler) {
+    const [awaited] = this.#awaited;
+    if (awaited) {
+      if (--awaited.count === 0) this.#awaited.shift();
       this.#startClock();
-      return handler(reply);
+      return awaited.handler(reply);
     }
     const isLeaving = reply.code === CLOSING;
     this.destroy(isLeaving ? new Error(reply.text()) : new SmtpProtocolError(`Reply to nothing: ${reply.text()}`));
-  }
-
-  #queue(piece: Piece, onWrite: (() => void) | undefined): void {
-    if (typeof piece === 'string' || piece.byteLength <= WRITE_BYTES_MAX) {
-      this.#outgoing.push({ piece, onWrite });
-      return;
-    }
-    for (let from = 0; from < piece.byteLength; from += WRITE_BYTES_MAX) {
-      const isLast = from + WRITE_BYTES_MAX >= piece.byteLength;
-      this.#outgoing.push({
-        piece: piece.subarray(from, from + WRITE_BYTES_MAX),
-        onWrite: isLast ? onWrite : undefined,
-      });
-    }
-  }
+  };
 
   #flush(): void {
-    this.#isFlushPlanned = false;
-    while (this.#outgoing.length > 0 && !this.#isBlocked && !this.#closedBy) this.#isBlocked = !this.#writeShare();
-  }
-
-  /** One write of as much as one write may hold; false when the socket wants a rest. */
-  #writeShare(): boolean {
-    const bytes: Uint8Array[] = [];
-    let size = 0;
-    let count = 0;
-    for (const { piece, onWrite } of this.#outgoing) {
-      const part = typeof piece === 'string' ? Buffer.from(piece) : piece;
-      if (count > 0 && size + part.byteLength > WRITE_BYTES_MAX) break;
-      onWrite?.();
-      bytes.push(part);
-      size += part.byteLength;
-      count++;
+    while (!this.#outbox.isEmpty && !this.#isBlocked && !this.#closedBy) {
+      this.#socket.write(this.#outbox.take(), this.#onWritten);
+      this.#isBlocked = this.#socket.writableLength > 0;
+      if (this.#isBlocked) this.#outbox.keep();
     }
-    this.#outgoing.splice(0, count);
-    return this.#socket.write(Buffer.concat(bytes, size));
   }
 
-  #onDrain(): void {
+  readonly #onWritten = (error?: Error | null): void => {
+    if (error || !this.#isBlocked || this.#socket.writableLength > 0) return;
     this.#isBlocked = false;
     this.#drainingSince ??= performance.now();
     if (performance.now() - this.#drainingSince < PATIENCE * this.#replyTimeoutMs) this.#timer.refresh();
     this.#flush();
-  }
+  };
 
   #startClock(): void {
     this.#drainingSince = undefined;

@@ -71,13 +71,10 @@ export class ConnectionPool {
   send(message: OutgoingMessage): Promise<SendResult> {
     if (this.#isClosing) return Promise.reject(unavailable('The driver is closed'));
     return new Promise((resolve, reject) => {
-      this.#waiting.push({
-        message,
-        accept: (reply) => resolve({ runtimeMessageId: message.messageId, reply: reply.text() }),
-        fail: reject,
-        wasMoved: false,
-      });
-      this.#pump();
+      this.#waiting.push({ message, resolve, reject, wasMoved: false });
+      // where others wait already, no connection has room
+      if (this.#waiting.length === 1) this.#pump();
+      else this.#openMore();
     });
   }
 
@@ -92,6 +89,16 @@ export class ConnectionPool {
     await this.#closed.promise;
     clearTimeout(drainTimer);
     clearTimeout(cutTimer);
+  }
+
+  /** This one has room again. */
+  #feed(connection: SmtpConnection): void {
+    for (let room = connection.room; room > 0 && this.#waiting.length > 0; room = connection.room) {
+      const delivery = this.#waiting.shift();
+      if (delivery) connection.take(delivery);
+    }
+    this.#openMore();
+    if (this.#isClosing) this.#retireWhenDrained();
   }
 
   #pump(): void {
@@ -142,7 +149,7 @@ export class ConnectionPool {
 
   #admit(session: Session): void {
     const listener = {
-      onRoom: () => this.#pump(),
+      onRoom: (connection: SmtpConnection) => this.#feed(connection),
       onEnd: (connection: SmtpConnection, end: ConnectionEnd) => this.#onEnd(connection, end),
     };
     const mode = this.#modeFor(session.capabilities);
@@ -180,7 +187,7 @@ export class ConnectionPool {
   #failWaiting(error: SendingError): void {
     const given = this.#waiting;
     this.#waiting = [];
-    for (const delivery of given) delivery.fail(error);
+    for (const delivery of given) delivery.reject(error);
     if (this.#isClosing) this.#retireWhenDrained();
   }
 

@@ -9,7 +9,7 @@
  */
 import { SendingError } from '../../../src/plugin-api/index.ts';
 import { SmtpTimeoutError, type SmtpChannel } from './channel.ts';
-import { chunkPieces, dataPieces, type Piece } from './content.ts';
+import { chunkTransfer, dataTransfer } from './content.ts';
 import { envelopeCommands } from './envelope.ts';
 import { BAD_SEQUENCE, CLOSING, refusalOf, unavailable, UNKNOWN_COMMAND } from './reply-meaning.ts';
 import { SmtpProtocolError, type Reply } from './reply.ts';
@@ -24,6 +24,12 @@ const IDLE_SECONDS = 10;
 const TRUST_MS = 1_000;
 /** A server that said 421 has this long to close before we do. */
 const FAREWELL_MS_MAX = 2_000;
+
+/** What is said of one message, the last of it with its content; a transaction that was refused is reset before the next. */
+const STEPS: Readonly<Record<'data' | 'chunk', Readonly<Record<'fresh' | 'reset', readonly Step[]>>>> = {
+  data: { fresh: ['mail', 'rcpt', 'data', 'end'], reset: ['reset', 'mail', 'rcpt', 'data', 'end'] },
+  chunk: { fresh: ['mail', 'rcpt', 'end'], reset: ['reset', 'mail', 'rcpt', 'end'] },
+};
 
 export type Mode = 'lockstep' | 'pipelined' | 'chunked';
 
@@ -41,7 +47,7 @@ export interface ConnectionEnd {
 }
 
 export interface ConnectionListener {
-  onRoom(): void;
+  onRoom(connection: SmtpConnection): void;
   onEnd(connection: SmtpConnection, end: ConnectionEnd): void;
 }
 
@@ -104,7 +110,7 @@ export class SmtpConnection {
       if (this.#transactions.length === 0) this.#isCareful = this.#shouldBeCareful();
       this.#transactions.push(new Transaction(delivery, commands));
     } catch (error) {
-      return delivery.fail(error instanceof SendingError ? error : unavailable(String(error)));
+      return delivery.reject(error instanceof SendingError ? error : unavailable(String(error)));
     }
     if (++this.#takenCount >= this.#messagesMax) this.#isRetiring = true;
     this.#advance();
@@ -141,40 +147,39 @@ export class SmtpConnection {
   }
 
   #start(transaction: Transaction, isBehindAnother: boolean): void {
-    transaction.hasStarted = true;
     const isChunked = this.#mode === 'chunked';
     // an unanswered chunk may yet be refused, and leave a transaction that only RSET clears (RFC 3030 2)
     const mustReset = this.#mustReset || (isChunked && isBehindAnother);
     this.#mustReset = false;
-    const opening: Step[] = mustReset ? ['reset', 'mail', 'rcpt'] : ['mail', 'rcpt'];
-    if (isChunked && !this.#isCareful) return this.#say(transaction, [...opening, 'end']);
+    transaction.steps = STEPS[isChunked ? 'chunk' : 'data'][mustReset ? 'reset' : 'fresh'];
+    const { length } = transaction.steps;
+    if (isChunked && !this.#isCareful) return this.#say(transaction, length);
     this.#dialogue = transaction;
-    if (isChunked) transaction.remaining = ['end'];
-    if (this.#mode === 'lockstep') transaction.remaining = [...opening.splice(1), 'data'];
-    this.#say(transaction, this.#mode === 'pipelined' ? [...opening, 'data'] : opening);
+    this.#say(transaction, this.#mode === 'lockstep' ? 1 : length - 1);
   }
 
-  /** Queues the commands of these steps as one write, and awaits a reply to each. */
-  #say(transaction: Transaction, steps: readonly Step[]): void {
-    const pieces = steps.flatMap((step) => this.#piecesOf(transaction, step));
-    const hasContent = steps.at(-1) === 'end';
-    this.#channel.write(pieces, hasContent ? () => (transaction.wasHandedOver = true) : undefined);
-    transaction.outstanding += steps.length;
-    for (const step of steps) this.#channel.expect((reply) => this.#onReply(transaction, step, reply));
+  /** Queues the commands of the next steps, and awaits a reply to each. */
+  #say(transaction: Transaction, count: number): void {
+    const { steps, saidCount } = transaction;
+    transaction.saidCount += count;
+    this.#channel.expect(this.#onReply, count);
+    let commands = '';
+    for (let index = saidCount; index < transaction.saidCount; index++)
+      commands += commandOf(transaction, steps[index] ?? 'end');
+    if (steps[transaction.saidCount - 1] !== 'end') return this.#channel.write({ commands });
+    const { content } = transaction.delivery.message;
+    const transfer = this.#mode === 'chunked' ? chunkTransfer(commands, content) : dataTransfer(content);
+    this.#channel.write(transfer, () => (transaction.wasHandedOver = true));
   }
 
-  #piecesOf({ commands, delivery }: Transaction, step: Step): Piece[] {
-    if (step === 'reset') return ['RSET\r\n'];
-    if (step === 'mail') return [commands.mail];
-    if (step === 'rcpt') return [commands.rcpt];
-    if (step === 'data') return ['DATA\r\n'];
-    if (step === 'discard') return ['.\r\n'];
-    const { content } = delivery.message;
-    return this.#mode === 'chunked' ? chunkPieces(content) : dataPieces(content);
-  }
+  /** Replies come in order, and nothing of a message is said before all of the one ahead: it is the oldest's. */
+  readonly #onReply = (reply: Reply): void => {
+    const transaction = this.#transactions[0];
+    if (transaction) this.#onReplyTo(transaction, reply);
+  };
 
-  #onReply(transaction: Transaction, step: Step, reply: Reply): void {
-    transaction.outstanding--;
+  #onReplyTo(transaction: Transaction, reply: Reply): void {
+    const step = transaction.nextAnswered();
     const mayContinue = step === 'data' && reply.code === 354;
     if (reply.code >= 300 && reply.code < 400 && !mayContinue) return this.#onNonsense(reply);
     if (step === 'data' && reply.isPositive) return this.#onNonsense(reply);
@@ -183,11 +188,11 @@ export class SmtpConnection {
     if (reply.isPositive && step === 'end' && transaction.failure) this.#onContradiction(transaction, reply);
     if (mayContinue) return this.#transfer(transaction);
     if (step === 'end' && reply.isPositive && !transaction.failure) return this.#onAccepted(transaction, reply);
-    if (transaction.outstanding > 0) return;
-    const next = transaction.failure ? undefined : transaction.remaining.shift();
+    if (transaction.answeredCount < transaction.saidCount) return;
+    const next = transaction.failure ? undefined : transaction.steps[transaction.saidCount];
     if (next === undefined) return this.#finish(transaction);
     if (next === 'end') this.#dialogue = undefined;
-    this.#say(transaction, [next]);
+    this.#say(transaction, 1);
   }
 
   /** It refused the sender and took recipient and message: nobody knows what it makes of that. */
@@ -200,12 +205,15 @@ export class SmtpConnection {
   #transfer(transaction: Transaction): void {
     // with a recipient even a lone dot would be a message
     if (transaction.failure && transaction.hasRecipient) return this.#channel.destroy(transaction.failure);
-    this.#say(transaction, [transaction.failure ? 'discard' : 'end']);
-    if (transaction.failure) this.#mustReset = true;
+    if (transaction.failure) {
+      transaction.steps = [...transaction.steps.slice(0, -1), 'discard'];
+      this.#mustReset = true;
+    }
+    this.#say(transaction, 1);
     if (this.#mode === 'lockstep') return;
     this.#dialogue = undefined;
     this.#advance();
-    this.#options.listener.onRoom();
+    this.#options.listener.onRoom(this);
   }
 
   #onRefusal(transaction: Transaction, step: Step, reply: Reply): void {
@@ -245,27 +253,27 @@ export class SmtpConnection {
 
   #onAccepted(transaction: Transaction, reply: Reply): void {
     this.#acceptedCount++;
-    transaction.delivery.accept(reply);
+    transaction.accept(reply);
     this.#finish(transaction);
   }
 
   /** Replies come in order, so the one that ends is always the oldest. */
   #finish(transaction: Transaction): void {
-    this.#lastReplyAt = performance.now();
     this.#transactions.shift();
     this.#startedCount--;
     if (this.#dialogue === transaction) this.#dialogue = undefined;
     this.#isCareful = false;
     if (transaction.failure) {
       this.#mustReset = true;
-      transaction.delivery.fail(transaction.failure);
+      transaction.delivery.reject(transaction.failure);
     }
     if (this.#farewell) return this.#startedCount === 0 ? this.#channel.destroy(this.#farewell) : undefined;
     this.#advance();
-    if (this.#transactions.length > 0) return this.#options.listener.onRoom();
+    if (this.#transactions.length > 0) return this.#options.listener.onRoom(this);
+    this.#lastReplyAt = performance.now();
     if (this.#isRetiring) return void this.#leave();
     this.#idleTimer.refresh();
-    this.#options.listener.onRoom();
+    this.#options.listener.onRoom(this);
   }
 
   #onIdle(): void {
@@ -288,7 +296,7 @@ export class SmtpConnection {
     const returned: Delivery[] = [];
     for (const transaction of this.#transactions) {
       if (this.#mayMove(transaction, isOurs)) returned.push(transaction.delivery);
-      else transaction.delivery.fail(transaction.lossError(cause, this.#farewell));
+      else transaction.delivery.reject(transaction.lossError(cause, this.#farewell));
     }
     this.#transactions = [];
     const isPipeliningSuspect = this.#mode !== 'lockstep' && (isOurs || this.#isOutOfStep);
@@ -310,4 +318,13 @@ export class SmtpConnection {
     delivery.wasMoved = true;
     return true;
   }
+}
+
+function commandOf({ commands }: Transaction, step: Step): string {
+  if (step === 'reset') return 'RSET\r\n';
+  if (step === 'mail') return commands.mail;
+  if (step === 'rcpt') return commands.rcpt;
+  if (step === 'data') return 'DATA\r\n';
+  // the content brings its own command, where it has one
+  return step === 'discard' ? '.\r\n' : '';
 }

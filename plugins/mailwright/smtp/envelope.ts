@@ -7,22 +7,26 @@ const ADDRESS_BYTES_MAX = 320;
 /** Control characters, every kind of blank and line end, and the brackets that delimit a path. */
 const FORBIDDEN = /[\p{Cc}\p{Z}<>]/u;
 const PRINTABLE_ASCII = /^[\u0021-\u007e]*$/;
+/** What nearly all addresses look like: nothing forbidden, one byte a character. */
+const PLAIN_ADDRESS = /^[!-;=?-~]*$/;
 
 export interface EnvelopeCommands {
   readonly mail: string;
   readonly rcpt: string;
 }
 
-/** Throws `refused` for an address that may not go on the wire. An empty sender is the null sender of RFC 5321. */
-export function assertEnvelope({ from, to }: OutgoingMessage['envelope']): void {
-  if (to === '') throw notTaken('The recipient address is empty', '5.1.3');
-  assertAddress(to, '5.1.3');
-  assertAddress(from, '5.1.7');
+/**
+ * The refusal of an envelope with an address that may not go on the wire. An empty sender is the null sender of RFC 5321.
+ */
+export function envelopeFault({ from, to }: OutgoingMessage['envelope']): SendingError | undefined {
+  if (to === '') return notTaken('The recipient address is empty', '5.1.3');
+  return addressFault(to, '5.1.3') ?? addressFault(from, '5.1.7');
 }
 
-function assertAddress(address: string, status: string): void {
-  if (Buffer.byteLength(address) > ADDRESS_BYTES_MAX) throw notTaken('The address is too long', status);
-  if (FORBIDDEN.test(address)) throw notTaken('The address has characters that no address may have', status);
+function addressFault(address: string, status: string): SendingError | undefined {
+  if (address.length <= ADDRESS_BYTES_MAX && PLAIN_ADDRESS.test(address)) return undefined;
+  if (Buffer.byteLength(address) > ADDRESS_BYTES_MAX) return notTaken('The address is too long', status);
+  return FORBIDDEN.test(address) ? notTaken('The address has characters that no address may have', status) : undefined;
 }
 
 /**

@@ -6,9 +6,11 @@ export const REPLY_BYTES_MAX = 16_384;
 const REPLY_TEXT_LENGTH_MAX = 500;
 
 const LF = 10;
+const CR = 13;
 const HYPHEN = 45;
 const SPACE = 32;
 const ZERO = 48;
+const TILDE = 126;
 const ENHANCED_STATUS = /^([245]\.\d{1,3}\.\d{1,3})(?:\s|$)/;
 // oxlint-disable-next-line no-control-regex -- control characters are exactly what is taken out
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
@@ -16,14 +18,22 @@ const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
 /** The server broke the protocol: nothing that it says on this connection can be mapped to a message any more. */
 export class SmtpProtocolError extends Error {}
 
-/** One whole reply; its text is decoded only when somebody asks. */
+/**
+ * One whole reply. It points into the bytes that came, and its text is decoded only when somebody asks: of a message's
+ * four replies nobody reads three.
+ */
 export class Reply {
   readonly code: number;
   readonly #bytes: Buffer;
+  readonly #start: number;
+  /** Behind the last byte of text: the line's end is not part of it. */
+  readonly #end: number;
 
-  constructor(code: number, bytes: Buffer) {
+  constructor(bytes: Buffer, { code, start, end }: ReplyPlace) {
     this.code = code;
     this.#bytes = bytes;
+    this.#start = start;
+    this.#end = end;
   }
 
   get isPositive(): boolean {
@@ -32,14 +42,17 @@ export class Reply {
 
   /** The texts of all lines, without code and line ends. */
   lines(): string[] {
-    const lines = this.#bytes.toString('utf8').split('\n');
-    return lines.map((line) => line.slice(4).trimEnd());
+    return linesIn(this.#bytes.toString('utf8', this.#start, this.#end));
   }
 
   /** Code and text in one line, cut to a length that fits a ledger. */
   text(): string {
-    const first = this.#bytes.subarray(0, REPLY_TEXT_LENGTH_MAX * 4);
-    const joined = new Reply(this.code, first).lines().join(' ').replace(UNPRINTABLE, ' ').trim();
+    if (this.#isPlain()) return this.#bytes.toString('latin1', this.#start, this.#end);
+    const end = Math.min(this.#end, this.#start + REPLY_TEXT_LENGTH_MAX * 4);
+    const joined = linesIn(this.#bytes.toString('utf8', this.#start, end))
+      .join(' ')
+      .replace(UNPRINTABLE, ' ')
+      .trim();
     return `${this.code} ${joined}`.slice(0, REPLY_TEXT_LENGTH_MAX).trimEnd();
   }
 
@@ -47,6 +60,21 @@ export class Reply {
   enhancedStatus(): string | undefined {
     return ENHANCED_STATUS.exec(this.lines()[0] ?? '')?.[1];
   }
+
+  /** One short line of printable ASCII with nothing to trim, as nearly all replies are: what came is the text. */
+  #isPlain(): boolean {
+    const [bytes, start, end] = [this.#bytes, this.#start, this.#end];
+    if (end - start > REPLY_TEXT_LENGTH_MAX || end - start < 5) return false;
+    if (bytes[start + 3] !== SPACE || bytes[start + 4] === SPACE || bytes[end - 1] === SPACE) return false;
+    for (let at = start + 4; at < end; at++) if (!isPrintable(bytes[at] ?? 0)) return false;
+    return true;
+  }
+}
+
+interface ReplyPlace {
+  readonly code: number;
+  readonly start: number;
+  readonly end: number;
 }
 
 /** Collects bytes, however they are cut, and hands out whole replies in their order. */
@@ -64,21 +92,35 @@ export class ReplyReader {
   push(chunk: Buffer, onReply: (reply: Reply) => void): void {
     const bytes = this.#pending ? Buffer.concat([this.#pending, chunk]) : chunk;
     let lineStart = this.#pending ? this.#scanned : 0;
-    let replyStart = 0;
-    for (let lineEnd = bytes.indexOf(LF, lineStart); lineEnd >= 0; lineEnd = bytes.indexOf(LF, lineStart)) {
+    let start = 0;
+    for (let lineEnd = lineEndIn(bytes, lineStart); lineEnd >= 0; lineEnd = lineEndIn(bytes, lineStart)) {
       const code = codeOf(bytes, lineStart);
-      assertSameCode(bytes, { code, replyStart, lineStart });
+      if (lineStart > start) assertSameCode(code, codeOf(bytes, start));
       const isLast = bytes[lineStart + 3] !== HYPHEN;
       lineStart = lineEnd + 1;
-      assertSize(lineStart - replyStart);
+      assertSize(lineStart - start);
       if (!isLast) continue;
-      onReply(new Reply(code, bytes.subarray(replyStart, lineEnd)));
-      replyStart = lineStart;
+      onReply(new Reply(bytes, { code, start, end: bytes[lineEnd - 1] === CR ? lineEnd - 1 : lineEnd }));
+      start = lineStart;
     }
-    assertSize(bytes.length - replyStart);
-    this.#pending = replyStart < bytes.length ? bytes.subarray(replyStart) : undefined;
-    this.#scanned = lineStart - replyStart;
+    assertSize(bytes.length - start);
+    this.#pending = start < bytes.length ? bytes.subarray(start) : undefined;
+    this.#scanned = lineStart - start;
   }
+}
+
+/** Replies are short: looking at each byte is quicker than a call out of JavaScript. */
+function lineEndIn(bytes: Buffer, start: number): number {
+  for (let at = start; at < bytes.length; at++) if (bytes[at] === LF) return at;
+  return -1;
+}
+
+function linesIn(text: string): string[] {
+  return text.split('\n').map((line) => line.slice(4).trimEnd());
+}
+
+function isPrintable(byte: number): boolean {
+  return byte >= SPACE && byte <= TILDE;
 }
 
 function codeOf(bytes: Buffer, start: number): number {
@@ -87,14 +129,13 @@ function codeOf(bytes: Buffer, start: number): number {
   const third = (bytes[start + 2] ?? 0) - ZERO;
   const separator = bytes[start + 3] ?? 0;
   const isCode = first >= 2 && first <= 5 && second >= 0 && second <= 9 && third >= 0 && third <= 9;
-  const isSeparated = separator === SPACE || separator === HYPHEN || separator === LF || separator === LF + 3;
+  const isSeparated = separator === SPACE || separator === HYPHEN || separator === LF || separator === CR;
   if (!isCode || !isSeparated) throw new SmtpProtocolError('The server sent something that is no SMTP reply');
   return first * 100 + second * 10 + third;
 }
 
-function assertSameCode(bytes: Buffer, at: { code: number; replyStart: number; lineStart: number }): void {
-  if (at.lineStart === at.replyStart || codeOf(bytes, at.replyStart) === at.code) return;
-  throw new SmtpProtocolError('The server changed the code within one reply');
+function assertSameCode(code: number, firstCode: number): void {
+  if (code !== firstCode) throw new SmtpProtocolError('The server changed the code within one reply');
 }
 
 function assertSize(size: number): void {

@@ -9,7 +9,7 @@ import type {
 } from '../../../src/plugin-api/index.ts';
 import { AccessTokens } from './access-tokens.ts';
 import { ConnectionPool } from './connection-pool.ts';
-import { assertEnvelope } from './envelope.ts';
+import { envelopeFault } from './envelope.ts';
 import { unavailable } from './reply-meaning.ts';
 import { openSession, quit } from './session.ts';
 import { parseSettings, type SmtpSettings } from './settings.ts';
@@ -38,9 +38,9 @@ class SmtpDriver implements SendingDriver {
     this.capacity = this.#pool.connectionsMax * settings.window;
   }
 
-  async send(message: OutgoingMessage): Promise<SendResult> {
-    assertEnvelope(message.envelope);
-    return this.#pool.send(message);
+  send(message: OutgoingMessage): Promise<SendResult> {
+    const fault = envelopeFault(message.envelope);
+    return fault ? Promise.reject(fault) : this.#pool.send(message);
   }
 
   shareWith(processes: number): void {

@@ -1,5 +1,5 @@
 /** One message on its way through one connection: what was said of it, and what its end means. */
-import { SendingError, type OutgoingMessage } from '../../../src/plugin-api/index.ts';
+import { SendingError, type OutgoingMessage, type SendResult } from '../../../src/plugin-api/index.ts';
 import type { EnvelopeCommands } from './envelope.ts';
 import type { Reply } from './reply.ts';
 import { CLOSING } from './reply-meaning.ts';
@@ -7,23 +7,22 @@ import { CLOSING } from './reply-meaning.ts';
 /** A message that was handed to the driver and waits for its fate. */
 export interface Delivery {
   readonly message: OutgoingMessage;
-  accept(reply: Reply): void;
-  fail(error: SendingError): void;
+  readonly resolve: (result: SendResult) => void;
+  readonly reject: (error: SendingError) => void;
   /** Has been given to another connection once already, after its first one died before any content. */
   wasMoved: boolean;
 }
 
-/** `discard` is the reply to a lone dot, sent because DATA was pipelined before its recipient was refused. */
+/** `discard` is a lone dot, sent because DATA was pipelined before its recipient was refused. */
 export type Step = 'reset' | 'mail' | 'rcpt' | 'data' | 'end' | 'discard';
 
 export class Transaction {
   readonly delivery: Delivery;
   readonly commands: EnvelopeCommands;
-  /** Steps that have not been sent yet. */
-  remaining: Step[] = [];
-  /** Replies that are still to come. */
-  outstanding = 0;
-  hasStarted = false;
+  /** All that is to be said, in order: first `saidCount` of them have been, and `answeredCount` of those are answered. */
+  steps: readonly Step[] = [];
+  saidCount = 0;
+  answeredCount = 0;
   /** The last byte of the content was given to the socket: the server may have the whole message. */
   wasHandedOver = false;
   /** The server said yes to RCPT. */
@@ -33,6 +32,20 @@ export class Transaction {
   constructor(delivery: Delivery, commands: EnvelopeCommands) {
     this.delivery = delivery;
     this.commands = commands;
+  }
+
+  get hasStarted(): boolean {
+    return this.saidCount > 0;
+  }
+
+  /** Takes note that the oldest unanswered step was answered, and says which it was. */
+  nextAnswered(): Step {
+    return this.steps[this.answeredCount++] ?? 'end';
+  }
+
+  accept(reply: Reply): void {
+    const { message, resolve } = this.delivery;
+    resolve({ runtimeMessageId: message.messageId, reply: reply.text() });
   }
 
   /** The error for a connection that died; `cause` says how, `farewell` is the refusal that ended it, if one did. */

@@ -1,0 +1,149 @@
+/** What the SMTP driver makes of bytes: content into transfers, transfers into writes, a server's bytes into replies. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { chunkTransfer, dataTransfer, type Transfer } from '../../plugins/mailwright/smtp/content.ts';
+import { Outbox } from '../../plugins/mailwright/smtp/outbox.ts';
+import { ReplyReader, type Reply } from '../../plugins/mailwright/smtp/reply.ts';
+
+/** Dots, line ends and their halves more often than anything else. */
+const content = fc
+  .array(fc.constantFrom('.', '\r\n', '\n', '\r', '\r\n.', 'a', 'text', 'ü'), { maxLength: 60 })
+  .map((parts) => Buffer.from(parts.join('')));
+
+function bytesOf({ commands, content: body, tail }: Transfer): Buffer {
+  return Buffer.concat([Buffer.from(commands), body ?? Buffer.alloc(0), Buffer.from(tail ?? '')]);
+}
+
+describe('a DATA transfer', () => {
+  it('gives the content back to whoever takes the stuffing off, and ends nowhere before its end', () => {
+    fc.assert(
+      fc.property(content, (body) => {
+        const sent = bytesOf(dataTransfer(body)).toString('latin1');
+        const whole = body.toString('latin1').endsWith('\r\n')
+          ? body.toString('latin1')
+          : `${body.toString('latin1')}\r\n`;
+        const end = sent.startsWith('.\r\n') ? 0 : sent.indexOf('\r\n.\r\n') + 2;
+        expect(end).toBe(sent.length - 3);
+        expect(sent.slice(0, end).replace(/^\.\./, '.').replaceAll('\n..', '\n.')).toBe(whole);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('does not copy content that needs no stuffing', () => {
+    const body = Buffer.from('Subject: a\r\n\r\nno dot. at a line. start\r\n');
+    const sent = dataTransfer(body);
+    expect(sent.content?.buffer).toBe(body.buffer);
+    expect(sent.content?.byteOffset).toBe(body.byteOffset);
+  });
+});
+
+describe('a BDAT transfer', () => {
+  it('counts what follows it', () => {
+    fc.assert(
+      fc.property(content, (body) => {
+        const sent = bytesOf(chunkTransfer('RSET\r\n', body));
+        const head = /^RSET\r\nBDAT (\d+) LAST\r\n/.exec(sent.toString('latin1'));
+        expect(Number(head?.[1])).toBe(sent.length - (head?.[0].length ?? 0));
+      }),
+    );
+  });
+});
+
+describe('an outbox', () => {
+  it('hands out in order all that was put in, and says what leaves before it does', () => {
+    const transfer = fc.record({
+      commands: fc.constantFrom('', 'RSET\r\n', 'RCPT TO:<jürgen@там.test>\r\n', 'NOOP\r\n'.repeat(2_000)),
+      size: fc.constantFrom(0, 1, 11_000, 131_072, 131_073, 300_000),
+      tail: fc.constantFrom('', '\r\n.\r\n'),
+      isKept: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(transfer, { maxLength: 12 }), (all) => {
+        const outbox = new Outbox();
+        const expected: Buffer[] = [];
+        const taken: Buffer[] = [];
+        let writtenCount = 0;
+        for (const [index, { commands, size, tail }] of all.entries()) {
+          const one = { commands, content: Buffer.alloc(size, 65 + index), tail };
+          expected.push(bytesOf(one));
+          outbox.add(one, () => expect(writtenCount++).toBe(index));
+        }
+        for (const { isKept } of [...all, ...all, ...all, ...all]) {
+          if (outbox.isEmpty) break;
+          const bytes = outbox.take();
+          expect(bytes.length).toBeLessThanOrEqual(262_144);
+          taken.push(isKept ? bytes : Buffer.from(bytes));
+          if (isKept) outbox.keep();
+        }
+        expect([outbox.isEmpty, outbox.byteLength, writtenCount]).toEqual([true, 0, all.length]);
+        expect(Buffer.concat(taken).equals(Buffer.concat(expected))).toBe(true);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('does not say that large content has left before its last part does', () => {
+    const outbox = new Outbox();
+    let hasLeft = false;
+    outbox.add({ commands: '', content: Buffer.alloc(700_000) }, () => (hasLeft = true));
+    const seen: boolean[] = [];
+    while (!outbox.isEmpty) {
+      outbox.take();
+      seen.push(hasLeft);
+    }
+    expect(seen.filter(Boolean)).toEqual([true]);
+    expect(seen.length).toBeGreaterThan(2);
+    expect(seen.at(-1)).toBe(true);
+  });
+});
+
+describe('replies', () => {
+  function repliesOf(chunks: readonly Buffer[]): Reply[] {
+    const reader = new ReplyReader();
+    const replies: Reply[] = [];
+    for (const chunk of chunks) reader.push(chunk, (reply) => replies.push(reply));
+    expect(reader.hasRest).toBe(false);
+    return replies;
+  }
+
+  it('are the same however their bytes are cut', () => {
+    const line = fc.constantFrom('2.0.0 Ok', ' padded ', '', 'queued as 4F', 'ü\u0000é\u2028', 'x'.repeat(600), 'a\tb');
+    const reply = fc.record({
+      code: fc.constantFrom(250, 354, 421, 550),
+      lines: fc.array(line, { minLength: 1, maxLength: 4 }),
+      end: fc.constantFrom('\r\n', '\n'),
+    });
+    const cuts = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 10 });
+    fc.assert(
+      fc.property(fc.array(reply, { maxLength: 6 }), cuts, (all, sizes) => {
+        const written = all.map(({ code, lines, end }) =>
+          lines.map((text, index) => `${code}${index === lines.length - 1 ? ' ' : '-'}${text}${end}`).join(''),
+        );
+        const bytes = Buffer.from(written.join(''));
+        const chunks: Buffer[] = [];
+        for (let at = 0, index = 0; at < bytes.length; index++) {
+          const size = sizes[index % sizes.length] ?? 1;
+          chunks.push(bytes.subarray(at, at + size));
+          at += size;
+        }
+        const [whole, cut] = [repliesOf([bytes]), repliesOf(chunks)];
+        expect(cut.map((one) => [one.code, one.text()])).toEqual(whole.map((one) => [one.code, one.text()]));
+        expect(whole.map((one) => one.code)).toEqual(all.map(({ code }) => code));
+        expect(whole.map((one) => one.text())).toEqual(all.map(({ code, lines }) => textOf(code, lines)));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  /** As it was always written into the ledger: one line, printable, not longer than its column. */
+  function textOf(code: number, lines: readonly string[]): string {
+    const joined = lines
+      .map((text) => text.trimEnd())
+      .join(' ')
+      // oxlint-disable-next-line no-control-regex -- control characters are exactly what is taken out
+      .replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
+      .trim();
+    return `${code} ${joined}`.slice(0, 500).trimEnd();
+  }
+});
