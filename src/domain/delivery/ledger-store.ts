@@ -2,6 +2,7 @@
  * Writes of the ledger. Each is one statement that also keeps the campaign's counters, is conditional on owner and
  * epoch, and uses the database's clock; so repeating one is harmless and two workers never write over each other.
  */
+import { assert } from '../../lib/errors.ts';
 import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
 import { needsRuntimeMessage, runtimeMessageKey } from '../tracking/runtime-message.ts';
 import type {
@@ -86,23 +87,23 @@ export interface SettleInput {
 }
 
 export interface Settled {
-  /** Ids that may be handed over now. */
-  readonly marked: ReadonlySet<bigint>;
+  /** Those of `next` that may not be handed over; all others may, now. */
+  readonly turnedAway: ReadonlySet<bigint>;
   /** Outcomes that found their row as expected. */
   readonly recorded: number;
   readonly isSending: boolean;
 }
 
 /**
- * Records outcomes and marks the next rows as `sending`, in one statement and one commit. `marked` is
- * empty when the campaign is no longer sending, and leaves out who unsubscribed or was suppressed meanwhile. May be
+ * Records outcomes and marks the next rows as `sending`, in one statement and one commit. Turned away is everybody when
+ * the campaign is no longer sending, and who unsubscribed, was suppressed or was taken by another meanwhile. May be
  * repeated after a lost connection.
  */
 export async function settle(db: Queryable, input: SettleInput): Promise<Settled> {
   const { key, holder, outcomes, next } = input;
   const named = outcomes.filter(({ runtimeMessageId }) => needsRuntimeMessage(runtimeMessageId));
-  const rows = await db.query<{ kind: string; value: bigint }>(
-    sql`${runtimeMessages(key, named)}SELECT kind, value FROM hot.settle_deliveries(
+  const [answer] = await db.query<{ recorded: number; goes_on: boolean; turned_away: string | null }>(
+    sql`${runtimeMessages(key, named)}SELECT recorded, goes_on, turned_away::text FROM hot.settle_and_mark(
           ${key.plannedOn}::date, ${key.customerId}, ${key.campaignId}, ${input.listId}, ${holder.owner}::uuid, ${input.serverId},
           make_interval(secs => ${holder.leaseSeconds}),
           ${list(outcomes, (o) => o.subscriberId)}::bigint[], ${list(outcomes, (o) => o.epoch)}::int[], ${list(outcomes, (o) => o.state)}::hot.delivery_state[],
@@ -111,12 +112,15 @@ export async function settle(db: Queryable, input: SettleInput): Promise<Settled
           ${list(next, (n) => n.subscriberId)}::bigint[], ${list(next, (n) => n.epoch)}::int[])`,
     named.length > 0 ? 'delivery.settle-named' : 'delivery.settle',
   );
+  assert(answer !== undefined, 'the ledger answers every write in one row');
   return {
-    marked: new Set(rows.filter((row) => row.kind === 'marked').map((row) => row.value)),
-    recorded: Number(rows.find((row) => row.kind === 'recorded')?.value ?? 0n),
-    isSending: rows.some((row) => row.kind === 'sending' && row.value === 1n),
+    turnedAway: answer.turned_away === null ? NOBODY : new Set(answer.turned_away.match(/\d+/g)?.map(BigInt)),
+    recorded: answer.recorded,
+    isSending: answer.goes_on,
   };
 }
+
+const NOBODY: ReadonlySet<bigint> = new Set();
 
 /** An array as PostgreSQL reads it, of values that need no quotes. The client's own way costs ten times as much. */
 function list<Row>(rows: readonly Row[], valueOf: (row: Row) => bigint | number | boolean | DeliveryState): string {

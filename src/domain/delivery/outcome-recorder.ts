@@ -19,7 +19,7 @@ export type RecordRequest = Pick<SettleInput, 'outcomes' | 'next'>;
 type RecorderScope = Omit<SettleInput, 'outcomes' | 'next'>;
 
 export interface OutcomeRecorder {
-  /** Records the outcomes and answers which of `next` may be handed over now. Outlasts a database that is away. */
+  /** Records the outcomes and answers which of `next` may not be handed over. Outlasts a database that is away. */
   record(request: RecordRequest): Promise<Settled>;
 }
 

@@ -106,8 +106,8 @@ class SendingLoop {
     const settled = await this.#record({ outcomes, next: go.map(({ delivery }) => delivery) });
     if (!settled?.isSending) this.#finishWith({ reason: 'stopped' });
     for (const guest of go) {
-      if (settled?.marked.has(guest.delivery.subscriberId)) void this.#handOver(guest);
-      else this.#turnAway(guest);
+      if (!settled || settled.turnedAway.has(guest.delivery.subscriberId)) this.#turnAway(guest);
+      else void this.#handOver(guest);
     }
   }
 

@@ -75,7 +75,7 @@ describe('the ledger', () => {
     await take(second.subscriberId);
     await client.query('ROLLBACK');
     await client.end();
-    expect((await recorded).marked).toEqual(new Set([second.subscriberId]));
+    expect((await recorded).turnedAway.size).toBe(0);
     expect(await balanceOf(world)).toMatchObject({ sent: 1, sending: 1 });
   });
 
@@ -119,7 +119,7 @@ describe('the ledger', () => {
     await ctx.db.execute(
       sql`INSERT INTO suppression (customer_id, email_key, reason) VALUES (0, 'p2@example.org', 'manual')`,
     );
-    const { marked } = await settle(ctx.db, {
+    const { turnedAway } = await settle(ctx.db, {
       key: dispatch.key,
       listId: dispatch.listId,
       holder,
@@ -127,6 +127,6 @@ describe('the ledger', () => {
       outcomes: [],
       next: claimed,
     });
-    expect([...marked]).toEqual([claimed[0]?.subscriberId]);
+    expect([...turnedAway]).toEqual([claimed[1]?.subscriberId]);
   });
 });

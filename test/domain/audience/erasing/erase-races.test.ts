@@ -82,7 +82,7 @@ describe('somebody who is erased', () => {
       ({ uid } = await erasePerson(ctx, { email: 'cat@person.example' }));
       expect(await erase(uid)).toBe('running');
     });
-    expect((await marking)?.marked.has(cat ?? 0n)).toBe(true);
+    expect((await marking)?.turnedAway.has(cat ?? 0n)).toBe(false);
     expect(await erase(uid)).toBe('running');
     await ctx.db.execute(
       sql`UPDATE hot.delivery SET state = 'sent', lease_expires_at = NULL WHERE subscriber_id = ${cat}`,
