@@ -34,6 +34,8 @@ export class SmtpChannel {
   #isFlushPlanned = false;
   /** The kernel has not taken all of the last write yet. */
   #isBlocked = false;
+  /** It did not take the last one at once; under TLS it never does. */
+  #isSlow = false;
   /** When the server began to take bytes of what the oldest awaited reply is about. */
   #drainingSince: number | undefined;
   #closedBy: Error | undefined;
@@ -148,9 +150,11 @@ export class SmtpChannel {
 
   #flush(): void {
     while (!this.#outbox.isEmpty && !this.#isBlocked && !this.#closedBy) {
-      this.#socket.write(this.#outbox.take(), this.#onWritten);
+      const bytes = this.#outbox.take();
+      this.#socket.write(this.#isSlow ? Buffer.from(bytes) : bytes, this.#onWritten);
       this.#isBlocked = this.#socket.writableLength > 0;
-      if (this.#isBlocked) this.#outbox.keep();
+      if (this.#isBlocked && !this.#isSlow) this.#outbox.keep();
+      this.#isSlow = this.#isBlocked;
     }
   }
 
