@@ -19,9 +19,8 @@ import { loadPlugins } from '../plugin-host/load-plugins.ts';
 import type { BannerFacts } from './banner.ts';
 import { loadInstallation } from './installation.ts';
 import { openMigratedDatabase } from './open-database.ts';
-import { startBounces } from './start-bounces.ts';
 import { startInbox } from './start-inbox.ts';
-import { startWeb } from './start-web.ts';
+import type { WebOptions } from './start-web.ts';
 import { startWorker } from './start-worker.ts';
 import { version } from './version.ts';
 import { HELD, startVitalSigns } from './vital-signs.ts';
@@ -105,10 +104,8 @@ async function compose(
   signs.watch(worker);
   const others = startWorkerProcesses({ settings, databaseUrl: database.url, installation, log });
   closers.defer(() => others.stop());
-  const bounces = await startBounces(ctx, settings);
-  closers.defer(() => bounces.close());
-  const web = await startWeb({ ctx, settings, port, notifications, inbox, worker, signs });
-  closers.defer(() => web.close());
+  if (settings.ROLES.includes('web'))
+    await openDoors({ ctx, settings, port, notifications, inbox, worker, signs }, closers);
 
   return {
     ctx,
@@ -119,8 +116,17 @@ async function compose(
       waitMs = graceMs;
       // At once, and side by side: the web server below may take its time.
       worker.beginStop();
-      others.beginStop();
+      others.beginStop(graceMs);
       return closers.disposeAsync();
     },
   };
+}
+
+/** Loaded only where they serve: the schema, Prisma and what they stand on are as large as all the rest together. */
+async function openDoors(options: WebOptions, closers: AsyncDisposableStack): Promise<void> {
+  const [{ startBounces }, { startWeb }] = await Promise.all([import('./start-bounces.ts'), import('./start-web.ts')]);
+  const bounces = await startBounces(options.ctx, options.settings);
+  closers.defer(() => bounces.close());
+  const web = await startWeb(options);
+  closers.defer(() => web.close());
 }

@@ -1,4 +1,4 @@
-/** The SMTP server for bounces, in processes that serve the web and have a port for it. */
+/** The SMTP server for bounces, in processes that have a port for it. */
 import { hostname } from 'node:os';
 import type { Settings } from '../config/settings.ts';
 import type { Context } from '../domain/context.ts';
@@ -14,7 +14,7 @@ export interface RunningBounces {
 /** Starts it when the settings ask for it. Throws with what to do when the port cannot be had. */
 export async function startBounces(ctx: Context, settings: Settings): Promise<RunningBounces> {
   const { BOUNCE_SMTP_PORT: port, BOUNCE_SMTP_HOST: host, BOUNCE_DOMAIN: domain } = settings;
-  if (port === null || !settings.ROLES.includes('web')) return { port: null, close: async () => undefined };
+  if (port === null) return { port: null, close: async () => undefined };
   const options = { host, port, name: domain || hostname() };
   const server = await startBounceServer(ctx, options).catch((error: unknown) => {
     throw new Error(

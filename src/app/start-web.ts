@@ -42,10 +42,9 @@ export interface RunningWeb {
 /** Requests under way are given this long at the end. */
 const CLOSE_WAIT_MS = 3_000;
 
-/** Serves when the roles say `web`. */
+/** Serves. Throws with a sentence that says what to do when it cannot. */
 export async function startWeb(options: WebOptions): Promise<RunningWeb> {
   const { ctx, settings, port, notifications, inbox } = options;
-  if (!settings.ROLES.includes('web')) return { close: async () => undefined };
   // First: a file that cannot be used stops the start before anything is open.
   const places =
     settings.GEOIP_FILE === '' ? nowhere : await openGeoLocator({ file: settings.GEOIP_FILE, log: ctx.log });

@@ -25,8 +25,8 @@ export interface WorkerProcesses {
   /** How many there should be, and how many run at this moment. */
   readonly wanted: number;
   running(): number;
-  /** Asks all to stop; they do so side by side with this process. */
-  beginStop(): void;
+  /** Asks all to stop, in a hurry when this process is; they do so side by side with it. */
+  beginStop(graceMs: number): void;
   /** Resolves when all have ended. */
   stop(): Promise<void>;
 }
@@ -52,13 +52,16 @@ function furtherWorkers(workers: Settings['WORKERS'], cores: number): number {
 /** Starts them, when this process works at all. Does not wait until they are ready: they join when they are. */
 export function startWorkerProcesses(options: SpawnOptions): WorkerProcesses {
   const { settings } = options;
+  const fullGraceMs = settings.STOP_GRACE_SECONDS * 1_000;
   const isParent = settings.ROLES.includes('worker') && workerNumber() === undefined;
   const wanted = isParent ? furtherWorkers(settings.WORKERS, availableParallelism()) : 0;
   const workers = Array.from({ length: wanted }, (_, index) => new WorkerProcess(index + 2, options));
   return {
     wanted,
     running: () => workers.filter((worker) => worker.isRunning).length,
-    beginStop: () => workers.forEach((worker) => worker.beginStop()),
+    beginStop: (graceMs) =>
+      // The signal that gives a process the same time: SIGINT is the hurried one (shutdown.ts).
+      workers.forEach((worker) => worker.beginStop(graceMs < fullGraceMs ? 'SIGINT' : 'SIGTERM')),
     stop: async () => void (await Promise.all(workers.map((worker) => worker.stop()))),
   };
 }
@@ -81,14 +84,15 @@ class WorkerProcess {
     return this.#child !== undefined;
   }
 
-  beginStop(): void {
+  beginStop(signal: 'SIGINT' | 'SIGTERM'): void {
     this.#isStopping = true;
     clearTimeout(this.#restart);
-    this.#child?.kill('SIGTERM');
+    this.#child?.kill(signal);
   }
 
   async stop(): Promise<void> {
-    if (!this.#isStopping) this.beginStop();
+    // Not asked before: the start failed, and nobody waits for what they may have begun.
+    if (!this.#isStopping) this.beginStop('SIGINT');
     if (this.#child) await once(this.#child, 'close');
   }
 
