@@ -17,8 +17,8 @@ export interface Program {
   output(): string;
   /** kill -9. */
   kill(): Promise<void>;
-  /** SIGTERM; answers the exit code and how long it took. */
-  stop(): Promise<{ code: number | null; ms: number }>;
+  /** SIGTERM, or the signal given; answers the exit code and how long it took. */
+  stop(signal?: 'SIGINT'): Promise<{ code: number | null; ms: number }>;
 }
 
 export const PROGRAM_TOKEN = 'T'.repeat(60);
@@ -63,9 +63,9 @@ export async function startProgram(settings: Readonly<Record<string, string>>): 
     process: child,
     output: () => lines.join(''),
     kill: () => end('SIGKILL'),
-    async stop() {
+    async stop(signal) {
       const startedAt = performance.now();
-      await end('SIGTERM');
+      await end(signal ?? 'SIGTERM');
       return { code: child.exitCode, ms: performance.now() - startedAt };
     },
   };
