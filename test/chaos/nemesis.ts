@@ -77,6 +77,8 @@ const MOOD_MS_MAX = 2_000;
 /** The embedded server is brought back within this time. */
 const DATABASE_AWAY_MS = 2_500;
 const DISK_FULL_MS = 10_000;
+/** An hour and a day, both ways: summer time, and somebody who sets the date. */
+const CLOCK_OFFSETS_SECONDS = [0, 3_600, -3_600, 86_400, -86_400];
 
 const killWorker: Disturbance = async ({ processes, world, history }) => {
   await processes.killWorker();
@@ -122,6 +124,13 @@ const fillDisk: Disturbance = async ({ world, history }) => {
   await empty();
 };
 
+/** Sets the clock of each process wrong, and each otherwise: only of those that were started with such clocks. */
+const shiftClocks: Disturbance = async ({ world, history, random }) => {
+  const offsets = Array.from({ length: 3 }, () => random.pick(CLOCK_OFFSETS_SECONDS));
+  history.write({ kind: 'fault', what: `clocks: ${offsets.join(', ')} seconds` });
+  world.setClocks(offsets);
+};
+
 /** Which disturbances a scenario is made of; one is picked each time. */
 export const scenarios: Readonly<Record<string, readonly Disturbance[]>> = {
   kills: [killWorker, killWorker, killWorker, killWeb],
@@ -129,6 +138,7 @@ export const scenarios: Readonly<Record<string, readonly Disturbance[]>> = {
   connections: [cutConnections],
   receiver: [spoilSink],
   disk: [fillDisk],
+  clocks: [shiftClocks],
   all: [killWorker, killWeb, cutDatabase, cutConnections, spoilSink],
 };
 

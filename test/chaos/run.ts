@@ -2,7 +2,7 @@
  * Hurts the product while it sends a campaign, writes one history, and judges it: who was lost, who got two, whether
  * the sums were right at every moment. The same seed hurts in the same order.
  *
- *   npm run chaos -- [--scenario kills|database|connections|receiver|disk|all] [--times 50] [--recipients 20000]
+ *   npm run chaos -- [--scenario kills|database|connections|receiver|disk|clocks|all] [--times 50] [--recipients 20000]
  *                    [--policy park|retry] [--seed 1] [--workers 1] [--history file.jsonl] [--quick]
  *
  * `--quick` is a minute's run of everything. The exit code is 1 when a promise did not hold.
@@ -56,7 +56,8 @@ async function main(): Promise<void> {
   });
   const settings = { SEND_BATCH_SIZE: '200' };
   const world = await createWorld({
-    ...{ recipients, policy, connections, window, settings, smallDisk: values.scenario === 'disk' },
+    ...{ recipients, policy, connections, window, settings },
+    ...{ smallDisk: values.scenario === 'disk', shiftedClocks: values.scenario === 'clocks' },
     delayMs: Number(values['delay-ms']),
   });
   const processes = new Processes(world, history);

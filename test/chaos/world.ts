@@ -1,6 +1,8 @@
 /** What a chaos run stands on: a durable database, a receiver, the product's processes, one campaign. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { startProduct, type Product } from '../../bench/support/product.ts';
 import { startScratchPostgres, type ScratchPostgres } from '../../scripts/scratch-postgres.ts';
@@ -19,6 +21,8 @@ export interface WorldOptions {
   readonly settings: Readonly<Record<string, string>>;
   /** The database lies on a disk of its own that can be filled. */
   readonly smallDisk?: boolean;
+  /** The processes have clocks that can be set wrong. */
+  readonly shiftedClocks?: boolean;
 }
 
 export interface World {
@@ -39,11 +43,14 @@ export interface World {
   cutDatabase(): Promise<void>;
   /** Leaves no room on the database's disk; answers how to give it back. Needs `smallDisk`. */
   fillDisk(): Promise<() => Promise<void>>;
+  /** How many seconds off the clocks of the processes are, by their pids in turn. Needs `shiftedClocks`. */
+  setClocks(offsets: readonly number[]): void;
   close(): Promise<void>;
 }
 
 /** As the product's own embedded server runs. */
 const DURABLE = ['fsync=on', 'synchronous_commit=on', 'full_page_writes=on', 'autovacuum=on'];
+const SHIFTED_CLOCK = pathToFileURL(path.join(import.meta.dirname, 'shifted-clock.ts')).href;
 const QUERY_TRIES_MAX = 200;
 const QUERY_PAUSE_MS = 100;
 const SENDER = { from_email: 'news@shop.example', from_name: 'Shop' };
@@ -59,10 +66,14 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     now.history.write({ kind: 'accepted', to, messageId }),
   );
   const { query, end } = patientPool(postgres);
+  const clockFile = path.join(os.tmpdir(), `mailwright-clock-${process.pid}`);
+  const setClocks = (offsets: readonly number[]): void => writeFileSync(clockFile, offsets.join(','));
+  if (options.shiftedClocks) setClocks([0]);
   const settings = {
     SEND_LEASE_SECONDS: '3',
     SEND_RETRY_DELAY_SECONDS: '1',
     LOG_LEVEL: process.env['LOG_LEVEL'] ?? 'error',
+    ...(options.shiftedClocks ? { NODE_OPTIONS: `--import ${SHIFTED_CLOCK}`, SHIFTED_CLOCK: clockFile } : {}),
     ...options.settings,
   };
   const startWeb = (): Promise<Product> => startProduct(postgres.url, { ...settings, ROLES: 'web' });
@@ -90,11 +101,13 @@ export async function createWorld(options: WorldOptions): Promise<World> {
       if (!disk) throw new Error('The database has no disk of its own.');
       return disk.fill();
     },
+    setClocks,
     async close() {
       sink.close();
       await end();
       await postgres.stop();
       disk?.unmount();
+      rmSync(clockFile, { force: true });
     },
   };
 }
