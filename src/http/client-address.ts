@@ -1,9 +1,15 @@
 /** Who is calling: the connection's address, or what a trusted reverse proxy says about it. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 
+/** What says who calls; an IncomingMessage does. */
+export interface Called {
+  readonly headers: IncomingHttpHeaders;
+  readonly socket: { readonly remoteAddress?: string | undefined };
+}
+
 /** A reader of the caller's address. `X-Forwarded-For` counts only as far as it was written by proxies listed here. */
-export function clientAddressReader(trustedProxies: readonly string[]): (req: IncomingMessage) => string {
+export function clientAddressReader(trustedProxies: readonly string[]): (req: Called) => string {
   const trusted = trustList(trustedProxies);
   const isDirect = trustedProxies.length === 0;
   return (req) => {

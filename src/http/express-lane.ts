@@ -1,30 +1,59 @@
 /**
  * The short way for requests that come by the thousand: nothing is made for each of them but its answer. They are not
- * numbered, and not logged one by one but counted, in one line per address and interval.
+ * numbered, and not logged one by one but counted, in one line per address and interval. They come here from the door
+ * (express-door.ts), or from `node:http` where their connection carries other requests, too.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../lib/log.ts';
 import { safetyHeaders } from './exchange.ts';
 
-/** Takes over the request and answers true, or leaves it alone and answers false: it then goes the usual way. */
-export type ExpressHandler = (req: IncomingMessage, res: ServerResponse, ipAddress: string) => boolean;
+/** A GET without a body, as far as it is looked at. */
+export interface ExpressRequest {
+  readonly url?: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly socket: { readonly remoteAddress?: string | undefined };
+}
 
-interface ExpressMount {
-  readonly prefix: string;
-  /** Called once, with the headers that its answers have to carry: names and values in turn. */
-  express?(headers: readonly string[]): ExpressHandler;
+export interface ExpressAnswer {
+  readonly status: 200 | 302;
+  /** Names and values in turn, beside those that every answer carries. */
+  readonly headers: readonly string[];
+  /** A byte a letter. */
+  readonly body: string;
+}
+
+/** Takes over the request, answers it once and later, and says true; or leaves it alone and says false: it then goes the usual way. */
+export type ExpressHandler = (
+  req: ExpressRequest,
+  ipAddress: string,
+  answer: (answer: ExpressAnswer) => void,
+) => boolean;
+
+/** Where the answer goes. */
+export interface ExpressReply {
+  answer(answer: ExpressAnswer): void;
+  /** Ends the connection without one. */
+  cut(): void;
 }
 
 export interface ExpressLane {
-  take(req: IncomingMessage, res: ServerResponse, addressOf: (req: IncomingMessage) => string): boolean;
+  /** Whether any mount has one. */
+  readonly isOpen: boolean;
+  /** Names and values in turn: what every answer carries. */
+  readonly headers: readonly string[];
+  /** Whether it has taken over the request. */
+  ask(req: ExpressRequest, reply: ExpressReply): boolean;
+  /** The same for what `node:http` has read. */
+  take(req: IncomingMessage, res: ServerResponse): boolean;
   /** Logs what was counted. */
   close(): void;
 }
 
-interface Asked {
-  readonly req: IncomingMessage;
-  readonly res: ServerResponse;
-  readonly addressOf: (req: IncomingMessage) => string;
+export interface ExpressLaneOptions {
+  readonly mounts: readonly { readonly prefix: string; readonly express?: ExpressHandler }[];
+  readonly log: Log;
+  readonly isHttps: boolean;
+  readonly addressOf: (req: ExpressRequest) => string;
 }
 
 interface Stop {
@@ -37,10 +66,10 @@ interface Stop {
 const LOG_EVERY_MS = 10_000;
 
 /** The lane of those mounts that have one: GETs without a body, of addresses below their prefix. */
-export function openExpressLane(mounts: readonly ExpressMount[], log: Log, isHttps: boolean): ExpressLane {
+export function openExpressLane({ mounts, log, isHttps, addressOf }: ExpressLaneOptions): ExpressLane {
   const headers = Object.entries(safetyHeaders(isHttps)).flat();
-  const stops = mounts.flatMap(({ prefix, express }): Stop[] =>
-    express ? [{ prefix, below: `${prefix}/`, handle: express(headers), count: 0 }] : [],
+  const stops = mounts.flatMap(({ prefix, express: handle }): Stop[] =>
+    handle ? [{ prefix, below: `${prefix}/`, handle, count: 0 }] : [],
   );
   const tell = (): void => {
     for (const stop of stops) {
@@ -49,29 +78,43 @@ export function openExpressLane(mounts: readonly ExpressMount[], log: Log, isHtt
     }
   };
   const timer = stops.length > 0 ? setInterval(tell, LOG_EVERY_MS).unref() : undefined;
-  function serve(stop: Stop, { req, res, addressOf }: Asked): boolean {
-    try {
-      if (!stop.handle(req, res, addressOf(req))) return false;
-      stop.count++;
-    } catch (error) {
-      log.error('http.defect', { error, route: stop.prefix });
-      res.destroy();
-    }
-    return true;
+  function ask(req: ExpressRequest, reply: ExpressReply): boolean {
+    const { url = '' } = req;
+    const stop = stops.find(({ below }) => url.startsWith(below));
+    if (!stop) return false;
+    const guarded = <Outcome>(act: () => Outcome): Outcome | undefined => {
+      try {
+        return act();
+      } catch (error) {
+        log.error('http.defect', { error, route: stop.prefix });
+        reply.cut();
+        return undefined;
+      }
+    };
+    const isTaken = guarded(() => stop.handle(req, addressOf(req), (answer) => guarded(() => reply.answer(answer))));
+    if (isTaken === true) stop.count++;
+    // After a defect nothing is left to take over.
+    return isTaken !== false;
   }
   return {
-    take(req, res, addressOf) {
-      const { url = '' } = req;
-      for (const stop of stops) {
-        if (!url.startsWith(stop.below)) continue;
-        return isPlain(req) && serve(stop, { req, res, addressOf });
-      }
-      return false;
-    },
+    isOpen: stops.length > 0,
+    headers,
+    ask,
+    take: (req, res) => isPlain(req) && ask(req, replyWith(res, headers)),
     close() {
       clearInterval(timer);
       tell();
     },
+  };
+}
+
+function replyWith(res: ServerResponse, always: readonly string[]): ExpressReply {
+  return {
+    answer({ status, headers, body }) {
+      res.writeHead(status, [...always, ...headers, 'Content-Length', String(body.length)]);
+      res.end(body, 'latin1');
+    },
+    cut: () => void res.destroy(),
   };
 }
 

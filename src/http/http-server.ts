@@ -10,6 +10,7 @@ import { isUnavailable, UNAVAILABLE_MESSAGE, UNAVAILABLE_RETRY_SECONDS } from '.
 import type { Log } from '../lib/log.ts';
 import { clientAddressReader } from './client-address.ts';
 import { beginExchange, safetyHeaders, type Exchange } from './exchange.ts';
+import { openExpressDoor, type ExpressDoor } from './express-door.ts';
 import { openExpressLane, type ExpressHandler } from './express-lane.ts';
 import { sendJson } from './send-json.ts';
 import { BODY_PACE, watchBody, type BodyPace } from './slow-body.ts';
@@ -37,7 +38,7 @@ export interface Mount {
   handle(req: IncomingMessage, res: ServerResponse, exchange: Exchange): void | Promise<void>;
   upgrade?(req: IncomingMessage, socket: Duplex, head: Buffer, ipAddress: string): void;
   /** For what comes by the thousand: see express-lane.ts. */
-  express?(headers: readonly string[]): ExpressHandler;
+  readonly express?: ExpressHandler;
 }
 
 export interface HttpServerOptions {
@@ -78,10 +79,16 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
   });
   server.setTimeout(STALLED_SOCKET_TIMEOUT_MS);
-  const express = openExpressLane(options.mounts, options.log, options.isHttps === true);
+  const express = openExpressLane({
+    mounts: options.mounts,
+    log: options.log,
+    isHttps: options.isHttps === true,
+    addressOf,
+  });
+  const door = openExpressDoor(server, express);
   server.on('request', (req, res) => {
     if (state.closing) res.setHeader('Connection', 'close');
-    if (express.take(req, res, addressOf)) return;
+    if (express.take(req, res)) return;
     watchBody(req, options.bodyPace ?? BODY_PACE);
     const around = { log: options.log, ipAddress: addressOf(req), isHttps: options.isHttps === true };
     state.running += 1;
@@ -107,7 +114,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     port: isAddressInfo(address) ? address.port : options.port,
     close: async (waitMsMax = CLOSE_WAIT_MS_MAX) => {
       state.closing = true;
-      await closeServer(server, state.upgraded, waitMsMax);
+      await closeServer({ server, door, upgraded: state.upgraded }, waitMsMax);
       await handlersEnd(state);
       express.close();
     },
@@ -193,13 +200,21 @@ function listen(server: Server, { host, port }: HttpServerOptions): Promise<void
   });
 }
 
-async function closeServer(server: Server, upgraded: ReadonlySet<Duplex>, waitMsMax: number): Promise<void> {
+interface Connections {
+  readonly server: Server;
+  readonly door: ExpressDoor | undefined;
+  readonly upgraded: ReadonlySet<Duplex>;
+}
+
+async function closeServer({ server, door, upgraded }: Connections, waitMsMax: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
+  door?.closeIdle();
   // A connection becomes idle when its running answer ends; it would then wait for the next request.
   const sweep = setInterval(() => server.closeIdleConnections(), 50);
   const cut = setTimeout(() => {
     server.closeAllConnections();
+    door?.closeAll();
     for (const socket of upgraded) socket.destroy();
   }, waitMsMax);
   await closed;

@@ -23,16 +23,13 @@ export function clickMount(ctx: Context, { recorder, patience, places }: VisitMe
   });
   return {
     ...mount,
-    express(headers) {
-      const head = [...headers, ...PUBLIC_HEADERS.flat()];
-      return (req, res, ipAddress) => {
-        const click = signer.readClick(tokenOf(req, '/c'));
-        if (!click) return false;
-        patience.wait(recorder.click(click, visitorOf(req, ipAddress, places)), (more) =>
-          redirect(res, click.url, more.length > 0 ? [...head, ...more] : head),
-        );
-        return true;
-      };
+    express(req, ipAddress, answer) {
+      const click = signer.readClick(tokenOf(req, '/c'));
+      if (!click) return false;
+      patience.wait(recorder.click(click, visitorOf(req, ipAddress, places)), (more) =>
+        answer({ status: 302, headers: [...PUBLIC_HEADERS.flat(), ...more, 'Location', click.url], body: '' }),
+      );
+      return true;
     },
   };
 }

@@ -1,5 +1,5 @@
 /** A request for one of the addresses that stand in mails: its token, who asks, which methods it takes. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { nowhere, type GeoLocator } from '../domain/tracking/geo-locator.ts';
 import { judgeVisit } from '../domain/tracking/machine-visitor.ts';
 import type { Visitor } from '../domain/tracking/tracking.ts';
@@ -17,12 +17,30 @@ export interface Caller {
 export interface InboundMount {
   readonly prefix: string;
   handle(req: IncomingMessage, res: ServerResponse, caller: Caller): Promise<void>;
-  /** Made once, with the headers that every answer carries: takes GETs that can be answered without more ado. */
-  express?(headers: readonly string[]): ExpressHandler;
+  /** Takes GETs that can be answered without more ado. */
+  readonly express?: ExpressHandler;
 }
 
-/** Takes over the request and answers true, or leaves it alone and answers false. */
-export type ExpressHandler = (req: IncomingMessage, res: ServerResponse, ipAddress: string) => boolean;
+/** A GET without a body. */
+export interface ExpressRequest {
+  readonly url?: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+}
+
+export interface ExpressAnswer {
+  readonly status: 200 | 302;
+  /** Names and values in turn, beside those that every answer of the server carries. */
+  readonly headers: readonly string[];
+  /** A byte a letter. */
+  readonly body: string;
+}
+
+/** Takes over the request, answers once and says true; or leaves it alone and says false. */
+export type ExpressHandler = (
+  req: ExpressRequest,
+  ipAddress: string,
+  answer: (answer: ExpressAnswer) => void,
+) => boolean;
 
 export interface LinkRequest {
   readonly ctx: Context;
@@ -71,7 +89,7 @@ export function linkMount(
 }
 
 /** Mail programs append parameters of their own; what counts is the path. */
-export function tokenOf(req: IncomingMessage, prefix: string): string {
+export function tokenOf(req: ExpressRequest, prefix: string): string {
   const url = req.url ?? '';
   const end = url.indexOf('?');
   return url.slice(prefix.length + 1, end === -1 ? undefined : end);
@@ -80,8 +98,11 @@ export function tokenOf(req: IncomingMessage, prefix: string): string {
 const PURPOSES = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'];
 
 /** Who asks, and where from, as far as `places` knows. */
-export function visitorOf(req: IncomingMessage, ipAddress: string, places: GeoLocator): Visitor {
-  const { headers, method = 'GET' } = req;
+export function visitorOf(
+  { headers, method = 'GET' }: ExpressRequest & { readonly method?: string | undefined },
+  ipAddress: string,
+  places: GeoLocator,
+): Visitor {
   const userAgent = headers['user-agent']?.slice(0, USER_AGENT_LENGTH_MAX) ?? null;
   let purpose: string | null = null;
   for (const name of PURPOSES) if (headers[name] !== undefined) purpose = `${purpose ?? ''} ${String(headers[name])}`;

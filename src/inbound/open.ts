@@ -8,11 +8,9 @@ import { sendUnknownLink } from './notices.ts';
 import { PUBLIC_HEADERS, setPublicHeaders } from './page.ts';
 import type { VisitMeans } from './visit-means.ts';
 
-const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
-const PIXEL_HEADERS = [
-  ...['Cross-Origin-Resource-Policy', 'cross-origin'],
-  ...['Content-Type', 'image/gif', 'Content-Length', String(PIXEL.length)],
-];
+/** A byte a letter. */
+const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64').toString('latin1');
+const PIXEL_HEADERS = ['Cross-Origin-Resource-Policy', 'cross-origin', 'Content-Type', 'image/gif'];
 
 /** `/o/<token>.gif`. The answer comes after the open is committed. HEAD shows nothing to anybody and counts nothing. */
 export function openMount(ctx: Context, { recorder, patience, places }: VisitMeans): InboundMount {
@@ -33,21 +31,18 @@ export function openMount(ctx: Context, { recorder, patience, places }: VisitMea
   });
   return {
     ...mount,
-    express(headers) {
-      const head = [...headers, ...PUBLIC_HEADERS.flat()];
-      return (req, res, ipAddress) => {
-        const recipient = read(tokenOf(req, '/o'));
-        if (!recipient) return false;
-        patience.wait(recorder.open(recipient, visitorOf(req, ipAddress, places)), (more) =>
-          sendPixel(res, more.length > 0 ? [...head, ...more] : head),
-        );
-        return true;
-      };
+    express(req, ipAddress, answer) {
+      const recipient = read(tokenOf(req, '/o'));
+      if (!recipient) return false;
+      patience.wait(recorder.open(recipient, visitorOf(req, ipAddress, places)), (more) =>
+        answer({ status: 200, headers: [...PUBLIC_HEADERS.flat(), ...PIXEL_HEADERS, ...more], body: PIXEL }),
+      );
+      return true;
     },
   };
 }
 
 function sendPixel(res: ServerResponse, head: readonly string[]): void {
-  res.writeHead(200, [...head, ...PIXEL_HEADERS]);
-  res.end(PIXEL);
+  res.writeHead(200, [...head, ...PIXEL_HEADERS, 'Content-Length', String(PIXEL.length)]);
+  res.end(PIXEL, 'latin1');
 }

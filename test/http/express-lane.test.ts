@@ -7,11 +7,11 @@ const lines: string[] = [];
 const mount: Mount = {
   prefix: '/x',
   handle: (_req, res) => void res.end('usual'),
-  express: (headers) => (req, res) => {
+  express(req, ipAddress, answer) {
     if (req.url === '/x/throw') throw new Error('a defect');
     if (req.url === '/x/not-mine') return false;
-    res.writeHead(200, [...headers]);
-    res.end('express');
+    const body = req.url === '/x/who' ? `${ipAddress} ${req.headers['user-agent']}` : 'express';
+    setTimeout(() => answer({ status: 200, headers: ['X-Of', String(req.url)], body }), 5);
     return true;
   },
 };

@@ -24,8 +24,14 @@ const PACE_MS = 400;
 const BEHIND_MS = 10_000;
 /** What another process left behind. */
 const LOOK_MS = 2_000;
-/** Between slices of a crowd it rests as long as a slice took: those who wait for their answers come first. */
-const REST_MS_MAX = 250;
+/**
+ * Those who wait for their answers come before reports: between slices of a crowd it rests four times as long as a slice
+ * took, a fifth of a core; and once reports are five seconds behind, as long as a slice took.
+ */
+const REST_SLICES = 4;
+const REST_SLICES_LATE = 1;
+const LATE_MS = 5_000;
+const REST_MS_MAX = 1_000;
 /** After something went wrong: the database restarts, or somebody holds a lock. */
 const RETRY_MS = 1_000;
 /** Rows that were committed late have smaller ids than some that are gone already. */
@@ -106,14 +112,23 @@ class Follower implements VisitFollower {
     try {
       if (performance.now() >= this.#fromStartAt) this.#fromStart();
       if (!isSure && !(await visitsWait(this.#ctx, this.#fromId))) return;
-      for (let from = performance.now(); !this.#closed && (await this.#step()); from = performance.now())
-        await rest(Math.min(performance.now() - from, REST_MS_MAX));
+      for (let from = performance.now(); !this.#closed && (await this.#step()); from = performance.now()) {
+        await rest(this.#restMs(performance.now() - from));
+        // Whatever woke us is there for the next step to see; what comes while that works wakes us again.
+        this.#isWoken = false;
+      }
     } catch (error) {
       this.#isWoken = true;
       this.#oldestAt ??= performance.now();
       this.#warn('tracking.move_failed', { message: messageOf(error) });
       await rest(RETRY_MS);
     }
+  }
+
+  /** Nobody waits when nothing was written meanwhile. */
+  #restMs(sliceMs: number): number {
+    if (!this.#isWoken) return 0;
+    return Math.min(sliceMs * (this.lagMs() < LATE_MS ? REST_SLICES : REST_SLICES_LATE), REST_MS_MAX);
   }
 
   /** Moves one slice; answers whether there was more. Throws what a later try may do better. */
