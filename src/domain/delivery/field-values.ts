@@ -2,10 +2,17 @@
 import type { FieldValue } from '../content/message.ts';
 
 /** The column holds scalars; anything else shows as its JSON. */
-export function fieldValues(fields: Readonly<Record<string, unknown>>): Record<string, FieldValue> {
+export function fieldValues(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, FieldValue>> {
+  if (areFieldValues(fields)) return fields;
   return Object.fromEntries(
     Object.entries(fields).map(([tag, value]) => [tag, isFieldValue(value) ? value : JSON.stringify(value)]),
   );
+}
+
+/** Nearly always, and then nothing is copied. */
+function areFieldValues(fields: Readonly<Record<string, unknown>>): fields is Readonly<Record<string, FieldValue>> {
+  for (const tag in fields) if (!isFieldValue(fields[tag])) return false;
+  return true;
 }
 
 function isFieldValue(value: unknown): value is FieldValue {

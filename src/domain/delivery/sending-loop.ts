@@ -266,8 +266,9 @@ class SendingLoop {
   async #fill({ subscriberId, email, fields }: ClaimedDelivery): Promise<FilledMessage> {
     const { ctx, dispatch } = this.#input;
     const { sign, trackingBaseUrl, returnPathDomain } = dispatch.identity;
-    const recipient = { ...dispatch.key, listId: dispatch.listId, subscriberId };
-    const filled = await dispatch.message.fill({
+    const { customerId, campaignId } = dispatch.key;
+    const recipient = { customerId, campaignId, listId: dispatch.listId, subscriberId };
+    const { content, envelope, messageId, idempotencyKey, needsSmtpUtf8 } = await dispatch.message.fill({
       email,
       uid: subscriberUid(subscriberId),
       fields: fieldValues(fields),
@@ -275,9 +276,9 @@ class SendingLoop {
       links: linkSignerOf(ctx.installation).forRecipient(recipient, trackingBaseUrl ?? undefined),
     });
     const domain = returnPathDomain ?? ctx.installation.bounceDomain ?? '';
-    const from = domain === '' ? filled.envelope.from : returnPathOf(ctx.installation, recipient, domain);
-    const content = sign === null ? filled.content : await sign(filled.content);
-    return { ...filled, envelope: { from, to: filled.envelope.to }, content };
+    const from = domain === '' ? envelope.from : returnPathOf(ctx.installation, recipient, domain);
+    const signed = sign === null ? content : await sign(content);
+    return { content: signed, envelope: { from, to: envelope.to }, messageId, idempotencyKey, needsSmtpUtf8 };
   }
 }
 
