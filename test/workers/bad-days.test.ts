@@ -91,7 +91,8 @@ it(
     await untilStatus(world, 'done', 120_000).catch((error: unknown) => {
       throw new Error(program.output().slice(-4_000), { cause: error });
     });
-    expect((await fetch(`${program.baseUrl}/readyz`)).status).toBe(200);
+    const isReady = async () => (await fetch(`${program.baseUrl}/readyz`)).status;
+    await expect.poll(isReady, { timeout: 5_000 }).toBe(200);
     stop.abort();
     expect(cut).toBeGreaterThan(CUTS * 5);
     const defects = program
