@@ -31,6 +31,8 @@ export class SmtpChannel {
   #socket: Socket;
   #reader = new ReplyReader();
   #isReading = false;
+  /** What is being read has a whole reply in it: the time for the next one begins behind it. */
+  #wasAnswered = false;
   #isFlushPlanned = false;
   /** The kernel has not taken all of the last write yet. */
   #isBlocked = false;
@@ -127,12 +129,14 @@ export class SmtpChannel {
 
   #onData(chunk: Buffer): void {
     this.#isReading = true;
+    this.#wasAnswered = false;
     try {
       this.#reader.push(chunk, this.#onReply);
     } catch (error) {
       this.destroy(error instanceof Error ? error : new SmtpProtocolError(String(error)));
     }
     this.#isReading = false;
+    if (this.#wasAnswered) this.#startClock();
     this.#flush();
   }
 
@@ -141,7 +145,7 @@ export class SmtpChannel {
     const [awaited] = this.#awaited;
     if (awaited) {
       if (--awaited.count === 0) this.#awaited.shift();
-      this.#startClock();
+      this.#wasAnswered = true;
       return awaited.handler(reply);
     }
     const isLeaving = reply.code === CLOSING;
@@ -159,7 +163,7 @@ export class SmtpChannel {
   }
 
   readonly #onWritten = (error?: Error | null): void => {
-    if (error || !this.#isBlocked || this.#socket.writableLength > 0) return;
+    if (error || this.#closedBy || !this.#isBlocked || this.#socket.writableLength > 0) return;
     this.#isBlocked = false;
     this.#drainingSince ??= performance.now();
     if (performance.now() - this.#drainingSince < PATIENCE * this.#replyTimeoutMs) this.#timer.refresh();
@@ -167,6 +171,8 @@ export class SmtpChannel {
   };
 
   #startClock(): void {
+    // a cleared timer that is refreshed would run, and keep the process
+    if (this.#closedBy) return;
     this.#drainingSince = undefined;
     this.#timer.refresh();
   }
