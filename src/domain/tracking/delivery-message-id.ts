@@ -4,7 +4,7 @@
  */
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { Installation } from '../context.ts';
-import { deriveKey, mac, sameBytes } from '../../lib/crypto.ts';
+import { deriveKey, hexMac, sameBytes } from '../../lib/crypto.ts';
 
 /** Which row of the ledger a message belongs to. */
 export interface DeliveryKey {
@@ -13,7 +13,8 @@ export interface DeliveryKey {
   readonly subscriberId: bigint;
 }
 
-const MAC_BYTES = 12;
+/** 96 bits. */
+const CODE_LENGTH = 24;
 // Lower case only: some relays change the case of what stands before the @.
 const PATTERN = /^<?([0-9a-z]{1,11})\.([0-9a-z]{1,11})\.([0-9a-z]{1,11})\.([0-9a-f]{24})@[^@<>\s]+>?$/;
 
@@ -22,7 +23,7 @@ const keys = new WeakMap<Installation, KeyObject>();
 /** The Message-ID with its angle brackets; `domain` is that of the sender, in ASCII. */
 export function deliveryMessageId(installation: Installation, delivery: DeliveryKey, domain: string): string {
   const ids = idsOf(delivery);
-  return `<${ids}.${mac(keyOf(installation), ids, MAC_BYTES).toString('hex')}@${domain}>`;
+  return `<${ids}.${codeOf(installation, ids)}@${domain}>`;
 }
 
 /** The delivery that a Message-ID (brackets optional, any case) stands for, or undefined when we did not make it. */
@@ -31,7 +32,7 @@ export function parseDeliveryMessageId(installation: Installation, messageId: st
   if (customer === undefined || campaign === undefined || subscriber === undefined || code === undefined)
     return undefined;
   const ids = `${customer}.${campaign}.${subscriber}`;
-  if (!sameBytes(Buffer.from(code, 'hex'), mac(keyOf(installation), ids, MAC_BYTES))) return undefined;
+  if (!sameBytes(Buffer.from(code), Buffer.from(codeOf(installation, ids)))) return undefined;
   return { customerId: fromBase36(customer), campaignId: fromBase36(campaign), subscriberId: fromBase36(subscriber) };
 }
 
@@ -42,6 +43,10 @@ export function looksLikeDeliveryMessageId(messageId: string): boolean {
 
 function idsOf({ customerId, campaignId, subscriberId }: DeliveryKey): string {
   return `${customerId.toString(36)}.${campaignId.toString(36)}.${subscriberId.toString(36)}`;
+}
+
+function codeOf(installation: Installation, ids: string): string {
+  return hexMac(keyOf(installation), ids).slice(0, CODE_LENGTH);
 }
 
 /** Eleven digits stay below 2^57, so the two halves are exact. */

@@ -1,11 +1,9 @@
 /**
  * Makes and checks the addresses that stand in mails: one signer per installation, one set of links per recipient.
- * A link that leads somewhere carries where under its MAC, so no redirect goes anywhere an author did not write.
+ * A link that leads somewhere carries where under its tag, so no redirect goes anywhere an author did not write.
  */
-import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { Installation } from '../context.ts';
-import { deriveKey } from '../../lib/crypto.ts';
-import { readLinkToken, recipientBytes, writeLinkToken, type LinkKind } from './link-token.ts';
+import { LinkTokens, type LinkKind } from './link-token.ts';
 import { LINK_URL_BYTES_MAX, type TrackedClick, type TrackedConfirmation, type TrackedRecipient } from './tracking.ts';
 
 /** The links of one recipient, as a message is filled with them. */
@@ -34,6 +32,8 @@ export interface LinkSigner {
   readConfirmation(token: string): TrackedConfirmation | undefined;
 }
 
+/** Kinds that say whose they are have no number and no address. */
+const NOTHING_MORE = { number: 0, url: '' };
 const HTTP_URL = /^https?:\/\//i;
 /** A UTF-16 unit is at most three bytes of UTF-8. */
 const BYTES_PER_UNIT_MAX = 3;
@@ -50,50 +50,45 @@ export function linkSignerOf(installation: Installation): LinkSigner {
 }
 
 function createLinkSigner({ secret, baseUrl }: Installation): LinkSigner {
-  const key = createSecretKey(deriveKey(secret, 'tracking'));
+  const tokens = new LinkTokens(secret);
   return {
-    forRecipient: (recipient, at = baseUrl) => recipientLinks(key, at, recipientBytes(recipient)),
+    forRecipient: (recipient, at = baseUrl) => recipientLinks(tokens, at, recipient),
     confirmation(recipient, expiresAt) {
       const number = Math.floor(expiresAt.getTime() / 1_000);
-      return `${baseUrl}/confirm/${writeLinkToken(key, { kind: 'confirm', recipient: recipientBytes(recipient), number })}`;
+      return `${baseUrl}/confirm/${tokens.write('confirm', recipient, { number, url: '' })}`;
     },
     read(kind, token) {
-      const content = readLinkToken(key, kind, token);
+      const content = tokens.read(kind, token);
       return content && recipientOf(content);
     },
     readClick(token) {
-      const content = readLinkToken(key, 'click', token);
+      const content = tokens.read('click', token);
       const url = content && httpAddress(content.url);
       if (!url) return undefined;
       const { customerId, listId, campaignId, subscriberId, number } = content;
       return { customerId, listId, campaignId, subscriberId, linkNo: number, url };
     },
     readConfirmation(token) {
-      const content = readLinkToken(key, 'confirm', token);
+      const content = tokens.read('confirm', token);
       return content && { ...recipientOf(content), expiresAt: new Date(content.number * 1_000) };
     },
   };
 }
 
-/** Each link is signed once, however often it stands in the message: html and text have the same, a header too. */
 /** As it stands in a header, or empty when it is none. */
 function httpAddress(text: string): string {
   const url = URL.parse(text);
   return url && (url.protocol === 'https:' || url.protocol === 'http:') ? url.href : '';
 }
 
-function recipientLinks(key: KeyObject, baseUrl: string, recipient: Buffer): RecipientLinks {
-  const token = (kind: LinkKind) => writeLinkToken(key, { kind, recipient });
-  const clicks: ({ readonly url: string; readonly address: string } | undefined)[] = [];
+/** The link to unsubscribe is signed once: it stands in the header as well as in html and text. */
+function recipientLinks(tokens: LinkTokens, baseUrl: string, recipient: TrackedRecipient): RecipientLinks {
+  const token = (kind: LinkKind) => tokens.write(kind, recipient, NOTHING_MORE);
   let unsubscribe: string | undefined;
   return {
     click(no, url) {
-      const known = clicks[no];
-      if (known?.url === url) return known.address;
       if (!HTTP_URL.test(url) || isTooLong(url)) return url;
-      const address = `${baseUrl}/c/${writeLinkToken(key, { kind: 'click', recipient, number: no, url })}`;
-      clicks[no] = { url, address };
-      return address;
+      return `${baseUrl}/c/${tokens.write('click', recipient, { number: no, url })}`;
     },
     open: () => `${baseUrl}/o/${token('open')}.gif`,
     unsubscribe: () => (unsubscribe ??= `${baseUrl}/u/${token('unsubscribe')}`),

@@ -1,14 +1,14 @@
 /**
- * The bytes of a signed link: a MAC of 128 bits, then what it covers (version and kind, ids as varints, and for a
+ * The text of a signed link: a tag of 132 bits, then what it covers (version and kind, ids as varints, and for a
  * click the address it leads to). Nothing is stored, so nothing is looked up to redirect; what we did not sign does
  * not exist. One spelling only: a token that decodes but is not how we would write it is refused.
  */
-import type { KeyObject } from 'node:crypto';
-import { mac, sameBytes } from '../../lib/crypto.ts';
+import { createSecretKey, type KeyObject } from 'node:crypto';
+import { deriveKey, mac, sameBytes, TAG_LENGTH, TagMaker } from '../../lib/crypto.ts';
 import { assert } from '../../lib/errors.ts';
 import { LINK_URL_BYTES_MAX, type TrackedRecipient } from './tracking.ts';
 
-/** Each kind is good for one thing only: the kind is under the MAC. */
+/** Each kind is good for one thing only: the kind is under the tag. */
 export type LinkKind = keyof typeof KIND_CODES;
 
 export interface LinkContent extends TrackedRecipient {
@@ -18,50 +18,79 @@ export interface LinkContent extends TrackedRecipient {
 }
 
 const KIND_CODES = { open: 1, click: 2, unsubscribe: 3, webView: 4, updateProfile: 5, confirm: 6 } as const;
-const VERSION = 1 << 4;
+const VERSION = 2 << 4;
+/** Before, a MAC of 16 bytes stood in front of the content, both in base64url as one. Links live as long as mails. */
+const FIRST_VERSION = 1 << 4;
 const MAC_BYTES = 16;
 /** A varint of 53 bits. */
 const VARINT_BYTES_MAX = 8;
-const HEAD_BYTES_MAX = MAC_BYTES + 1 + 5 * VARINT_BYTES_MAX;
-const TOKEN_LENGTH_MAX = Math.ceil(((HEAD_BYTES_MAX + LINK_URL_BYTES_MAX) * 4) / 3);
+const HEAD_BYTES_MAX = 1 + 5 * VARINT_BYTES_MAX;
+const CONTENT_BYTES_MAX = HEAD_BYTES_MAX + LINK_URL_BYTES_MAX;
+const TOKEN_LENGTH_MAX = TAG_LENGTH + Math.ceil((CONTENT_BYTES_MAX * 4) / 3);
 const TOKEN_LENGTH_MIN = 28;
 
-// Filled and read within one call, so one is enough for the process.
-const scratch = Buffer.alloc(HEAD_BYTES_MAX + LINK_URL_BYTES_MAX);
+/** Writes and reads the links of one installation. */
+export class LinkTokens {
+  readonly #tags: TagMaker;
+  readonly #firstKey: KeyObject;
+  /** Whose ids stand in the content now: a recipient's links are made one after the other. */
+  #recipient: TrackedRecipient | undefined;
+  #idsEnd = 0;
 
-/** The ids of a recipient as the bytes of a token, for use in all its links. */
-export function recipientBytes({ customerId, listId, campaignId, subscriberId }: TrackedRecipient): Buffer {
-  let end = 0;
-  for (const id of [customerId, listId, campaignId, subscriberId]) end = writeVarint(Number(id), end);
-  return Buffer.from(scratch.subarray(0, end));
+  constructor(secret: string) {
+    this.#tags = new TagMaker(deriveKey(secret, 'links'), CONTENT_BYTES_MAX);
+    this.#firstKey = createSecretKey(deriveKey(secret, 'tracking'));
+  }
+
+  /** Signs one link. `url` is at most LINK_URL_BYTES_MAX long. */
+  write(kind: LinkKind, recipient: TrackedRecipient, { number, url }: { number: number; url: string }): string {
+    const { content } = this.#tags;
+    if (recipient !== this.#recipient) this.#writeIds(recipient);
+    content[0] = VERSION | KIND_CODES[kind];
+    let end = writeVarint(content, number, this.#idsEnd);
+    if (url !== '') end += content.write(url, end);
+    return this.#tags.tag(end) + content.toString('base64url', 0, end);
+  }
+
+  /** Reads a token of the kind, or undefined when it is not one that we signed, to the letter. */
+  read(kind: LinkKind, token: string): LinkContent | undefined {
+    if (token.length < TOKEN_LENGTH_MIN || token.length > TOKEN_LENGTH_MAX) return undefined;
+    const signed = this.#signed(kind, token) ?? this.#firstSigned(kind, token);
+    return signed && readContent(signed);
+  }
+
+  #writeIds(recipient: TrackedRecipient): void {
+    const { content } = this.#tags;
+    let end = 1;
+    for (const id of [recipient.customerId, recipient.listId, recipient.campaignId, recipient.subscriberId])
+      end = writeVarint(content, Number(id), end);
+    this.#idsEnd = end;
+    this.#recipient = recipient;
+  }
+
+  #signed(kind: LinkKind, token: string): Buffer | undefined {
+    const bytes = decoded(token.slice(TAG_LENGTH));
+    if (bytes?.[0] !== (VERSION | KIND_CODES[kind]) || bytes.length > CONTENT_BYTES_MAX) return undefined;
+    this.#recipient = undefined;
+    this.#tags.content.set(bytes);
+    const given = Buffer.from(token.slice(0, TAG_LENGTH));
+    return sameBytes(given, Buffer.from(this.#tags.tag(bytes.length))) ? bytes : undefined;
+  }
+
+  #firstSigned(kind: LinkKind, token: string): Buffer | undefined {
+    const bytes = decoded(token);
+    if (bytes?.[MAC_BYTES] !== (FIRST_VERSION | KIND_CODES[kind])) return undefined;
+    const signed = bytes.subarray(MAC_BYTES);
+    return sameBytes(bytes.subarray(0, MAC_BYTES), mac(this.#firstKey, signed, MAC_BYTES)) ? signed : undefined;
+  }
 }
 
-/** Signs one link. `url` is at most LINK_URL_BYTES_MAX long. */
-export function writeLinkToken(
-  key: KeyObject,
-  { kind, recipient, number = 0, url = '' }: { kind: LinkKind; recipient: Buffer; number?: number; url?: string },
-): string {
-  scratch[MAC_BYTES] = VERSION | KIND_CODES[kind];
-  let end = MAC_BYTES + 1;
-  end += recipient.copy(scratch, end);
-  end = writeVarint(number, end);
-  end += scratch.write(url, end, 'utf8');
-  mac(key, scratch.subarray(MAC_BYTES, end), MAC_BYTES).copy(scratch);
-  return scratch.toString('base64url', 0, end);
+function decoded(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64url');
+  return bytes.toString('base64url') === text ? bytes : undefined;
 }
 
-/** Reads a token of the kind, or undefined when it is not one that we signed, to the letter. */
-export function readLinkToken(key: KeyObject, kind: LinkKind, token: string): LinkContent | undefined {
-  if (token.length < TOKEN_LENGTH_MIN || token.length > TOKEN_LENGTH_MAX) return undefined;
-  const bytes = Buffer.from(token, 'base64url');
-  if (bytes.toString('base64url') !== token) return undefined;
-  const signed = bytes.subarray(MAC_BYTES);
-  if (signed[0] !== (VERSION | KIND_CODES[kind])) return undefined;
-  if (!sameBytes(bytes.subarray(0, MAC_BYTES), mac(key, signed, MAC_BYTES))) return undefined;
-  return readContent(signed);
-}
-
-/** What follows the MAC was written by `writeLinkToken`: the MAC has said so. */
+/** `LinkTokens` wrote it: its tag or MAC has said so. */
 function readContent(signed: Buffer): LinkContent {
   const values: number[] = [];
   let at = 1;
@@ -82,15 +111,15 @@ function readContent(signed: Buffer): LinkContent {
 }
 
 /** Seven bits a byte, lowest first; arithmetic instead of shifts, because ids outgrow 32 bits. */
-function writeVarint(value: number, start: number): number {
+function writeVarint(bytes: Buffer, value: number, start: number): number {
   assert(Number.isSafeInteger(value) && value >= 0, 'a link carries whole numbers below 2^53');
   let rest = value;
   let at = start;
   while (rest > 127) {
-    scratch[at++] = (rest % 128) | 128;
+    bytes[at++] = (rest % 128) | 128;
     rest = Math.floor(rest / 128);
   }
-  scratch[at++] = rest;
+  bytes[at++] = rest;
   return at;
 }
 
