@@ -1,10 +1,17 @@
 /**
- * What one recipient costs: filling a compiled message of about 11 KB with 5 links and 5 merge tags, beside a
- * general-purpose composer that is given the finished parts; and the same message with a file of 200 KB. `--smoke` runs it briefly.
+ * What composing one recipient's message costs, as a campaign's sender does it: its Message-ID and signed links made,
+ * then the compiled message filled. Beside it a general-purpose composer that is given finished parts, and the same
+ * message with a file of 200 KB. `--smoke` runs it briefly.
  */
 import MailComposer from 'nodemailer/lib/mail-composer';
 import { compileMessage } from '../src/domain/content/compile-message.ts';
-import type { CompiledMessage, MessageRecipient, MessageSource } from '../src/domain/content/message.ts';
+import type { CompiledMessage, FilledMessage, MessageSource } from '../src/domain/content/message.ts';
+import type { Installation } from '../src/domain/context.ts';
+import { deliveryMessageId } from '../src/domain/tracking/delivery-message-id.ts';
+import { linkSignerOf } from '../src/domain/tracking/link-signer.ts';
+import { limitsOf } from '../src/app/installation.ts';
+import { loadConfig } from '../src/config/load-config.ts';
+import { benchHtml, benchText, CAMPAIGN } from './support/bench-message.ts';
 
 const isSmoke = process.argv.includes('--smoke');
 const ROUNDS = isSmoke ? 3 : 9;
@@ -14,13 +21,12 @@ const BATCH = 50;
 const FILE_BYTES = 200_000;
 const COMPOSES = isSmoke ? 50 : 1_000;
 
-const words = 'Fresh bread, good coffee and the news of the week are waiting for you around the corner. ';
-const html =
-  `<html><body><h1>Hi {FIRST_NAME} {LAST_NAME}</h1><p>${words.repeat(95)}</p>` +
-  [1, 2, 3, 4, 5]
-    .map((n) => `<p><a href="https://shop.example.com/p/${n}?ref=mail">Offer ${n}</a> in {CITY}</p>`)
-    .join('') +
-  '<p>{CAMPAIGN_NAME} for {EMAIL}. <a href="{UNSUBSCRIBE_URL}">Unsubscribe</a></p></body></html>';
+const installation: Installation = {
+  baseUrl: 'https://mail.example.net',
+  secret: 'bench-secret-'.repeat(4),
+  limits: limitsOf(loadConfig({})),
+};
+const signer = linkSignerOf(installation);
 
 const source: MessageSource = {
   kind: 'marketing',
@@ -30,52 +36,32 @@ const source: MessageSource = {
     uid: 'b000000000001',
     name: 'Friends',
     contact: {
-      company: 'Acme',
-      address1: 'Main St 1',
+      company: 'Shop',
+      address1: 'High Street 1',
       address2: '',
       city: 'Springfield',
-      state: 'IL',
-      zip: '62701',
+      state: 'CA',
+      zip: '12345',
       country: 'United States',
       phone: '',
-      email: 'office@example.org',
+      email: 'shop@shop.example',
       url: '',
     },
   },
-  from: { name: 'Acme News', email: 'news@example.org' },
+  from: { name: 'Shop', email: 'news@shop.example' },
   replyTo: null,
-  subject: 'News for {FIRST_NAME}',
-  html,
-  plain: 'Hi {FIRST_NAME}, read the news at https://shop.example.com/ and leave at {UNSUBSCRIBE_URL}',
+  ...CAMPAIGN,
+  plain: null,
   trackOpens: true,
   trackClicks: true,
   fieldDefaults: { FIRST_NAME: 'friend', LAST_NAME: '', CITY: 'town' },
 };
 
-const token = 'hR3xq0mBvE9aJ2kLz7NwPfTgYdUcSiOo';
-function reader(n: number): MessageRecipient {
-  return {
-    email: `reader${n}@example.com`,
-    uid: n.toString(16).padStart(13, '0'),
-    fields: { FIRST_NAME: `Ada${n}`, LAST_NAME: 'Lovelace', CITY: n % 2 === 0 ? 'Zürich' : 'London' },
-    messageId: `<a000000000001.${n}.mac@example.org>`,
-    links: {
-      click: (no) => `https://mail.example.net/c/${token}${n}/${no}`,
-      open: () => `https://mail.example.net/o/${token}${n}`,
-      unsubscribe: () => `https://mail.example.net/u/${token}${n}`,
-      webView: () => `https://mail.example.net/v/${token}${n}`,
-      updateProfile: () => `https://mail.example.net/p/${token}${n}`,
-    },
-  };
-}
-
-const readers = Array.from({ length: 1_000 }, (_, n) => reader(n));
-const plainTags = await compileMessage(source);
+const tags = await compileMessage(source);
 const liquid = await compileMessage({
   ...source,
-  html: html.replaceAll('{FIRST_NAME}', '{{ subscriber.first_name | default: "friend" }}'),
+  html: CAMPAIGN.html.replaceAll('{FIRST_NAME}', '{{ subscriber.first_name | default: "friend" }}'),
 });
-
 const withFile = await compileMessage({
   ...source,
   files: {
@@ -84,47 +70,65 @@ const withFile = await compileMessage({
   },
 });
 
-const results = { compiled: [0], liquid: [0], file: [0], composer: [0] };
+const results = { tags: [0], liquid: [0], file: [0], composer: [0] };
 for (let round = 0; round <= ROUNDS; round++) {
-  const compiled = await fillTime(plainTags);
-  const withLiquid = await fillTime(liquid);
-  const attached = await fillTime(withFile);
-  const composer = await composeTime();
+  const times = {
+    tags: await fillTime(tags),
+    liquid: await fillTime(liquid),
+    file: await fillTime(withFile),
+    composer: await composeTime(),
+  };
   if (round === 0) continue; // warm-up
-  results.compiled.push(compiled);
-  results.liquid.push(withLiquid);
-  results.file.push(attached);
-  results.composer.push(composer);
+  results.tags.push(times.tags);
+  results.liquid.push(times.liquid);
+  results.file.push(times.file);
+  results.composer.push(times.composer);
 }
-const size = (await plainTags.fill(reader(1))).content.length;
+const size = (await fill(tags, 1)).content.length;
 console.log(`one message: ${size} bytes; CPU per message, median of ${ROUNDS} rounds`);
-console.log(`  upper-case tags   ${microseconds(results.compiled)}`);
+console.log(`  upper-case tags   ${microseconds(results.tags)}`);
 console.log(`  with Liquid       ${microseconds(results.liquid)}`);
 console.log(`  with 200 KB more  ${microseconds(results.file)}  (encoded once, copied once for each)`);
 console.log(`  general composer  ${microseconds(results.composer)}  (ready parts, nothing rendered)`);
+
+function fill(message: CompiledMessage, n: number): FilledMessage | Promise<FilledMessage> {
+  const recipient = { customerId: 7n, listId: 21n, campaignId: 345n, subscriberId: BigInt(4_000_000 + n) };
+  return message.fill({
+    email: `person${n}@example.org`,
+    uid: '0123456789abc',
+    fields: { FIRST_NAME: `Name${n}`, CITY: n % 2 === 0 ? 'Zürich' : `City${n % 100}` },
+    messageId: deliveryMessageId(installation, recipient, 'shop.example'),
+    links: signer.forRecipient(recipient),
+  });
+}
 
 /** In batches, as the sending loop does it. */
 async function fillTime(message: CompiledMessage): Promise<number> {
   const start = process.cpuUsage();
   let bytes = 0;
-  for (let n = 0; n < FILLS; n += BATCH) {
-    const batch = readers.slice(n % readers.length, (n % readers.length) + BATCH);
-    for (const { content } of await Promise.all(batch.map((one) => message.fill(one)))) bytes += content.length;
+  for (let from = 0; from < FILLS; from += BATCH) {
+    const batch = Array.from({ length: BATCH }, async (_, index) => fill(message, from + index));
+    for (const { content } of await Promise.all(batch)) bytes += content.length;
   }
   if (bytes === 0) throw new Error('nothing was filled');
   return cpuSince(start) / FILLS;
 }
 
 async function composeTime(): Promise<number> {
+  const wording = {
+    ...{ firstName: 'Ada', city: 'Rome', unsubscribe: 'https://mail.example.net/u/1' },
+    offer: (n: number) => `https://mail.example.net/c/${n}`,
+  };
+  const [html, text] = [benchHtml(wording), benchText(wording)];
   const start = process.cpuUsage();
   for (let n = 0; n < COMPOSES; n++) {
     const subject = `News for Ada${n}`;
     const composer = new MailComposer({
-      from: 'Acme News <news@example.org>',
+      from: 'Shop <news@shop.example>',
       to: `reader${n}@example.com`,
       subject,
       html,
-      text: words,
+      text,
     });
     await new Promise<void>((resolve, reject) => {
       composer.compile().build((error: Error | null) => (error ? reject(error) : resolve()));

@@ -22,3 +22,14 @@ export function benchText({ firstName, city, offer, unsubscribe }: Wording): str
   const paragraphs = [1, 2, 3, 4, 5].map((n) => `${PARAGRAPH} Offer ${n} [${offer(n)}]`);
   return `HELLO ${firstName}\n\n${paragraphs.join('\n\n')}\n\n${city}, unsubscribe [${unsubscribe}]\n`;
 }
+
+/** The campaign that the product sends in benches: each link says whom it was sent to. */
+export const CAMPAIGN = {
+  subject: 'News for {FIRST_NAME}',
+  html: benchHtml({
+    firstName: '{FIRST_NAME}',
+    city: '{CITY}',
+    offer: (n) => `https://shop.example/offer/${n}?for={EMAIL}`,
+    unsubscribe: '{UNSUBSCRIBE_URL}',
+  }),
+};

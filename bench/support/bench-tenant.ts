@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { benchHtml } from './bench-message.ts';
+import { CAMPAIGN } from './bench-message.ts';
 import { cpuSecondsOfTree } from './process-tree.ts';
 import type { Product } from './product.ts';
 
@@ -35,12 +35,6 @@ const CONTACT = {
   country_id: 1,
   email: 'shop@shop.example',
 };
-const HTML = benchHtml({
-  firstName: '{FIRST_NAME}',
-  city: '{CITY}',
-  offer: (n) => `https://shop.example/offer/${n}?for={EMAIL}`,
-  unsubscribe: '{UNSUBSCRIBE_URL}',
-});
 
 /** Makes a list of `people`; they are written straight into their table. */
 export async function openBenchTenant(product: Product, databaseUrl: string, people: number): Promise<BenchTenant> {
@@ -70,8 +64,7 @@ export async function openBenchTenant(product: Product, databaseUrl: string, peo
       serverUid = rows[0]?.uid;
     },
     async createCampaign() {
-      const subject = 'News for {FIRST_NAME}';
-      const campaign = { list_uid, name: 'Bench', subject, ...SENDER, html: HTML, track_open: 1, track_click: 1 };
+      const campaign = { list_uid, name: 'Bench', ...CAMPAIGN, ...SENDER, track_open: 1, track_click: 1 };
       return (await product.rest<{ campaign_uid: string }>('POST', '/campaigns', campaign)).campaign_uid;
     },
     async run(uid) {

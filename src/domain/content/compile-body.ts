@@ -5,16 +5,17 @@
 import { createHash } from 'node:crypto';
 import { ValidationError } from '../../lib/errors.ts';
 import { checkFiles, encodeAttachment, encodeImage } from './compile-files.ts';
-import type { FillScope, Segment } from './fill-scope.ts';
+import type { Segment } from './fill-scope.ts';
 import { MESSAGE_BYTES_MAX, type MessageFiles } from './message-files.ts';
-import { compileQuotedPrintable } from './quoted-printable.ts';
+import { compileQuotedPrintable, joinStatic, staticText, type Chunk } from './quoted-printable.ts';
 
-/** Writes a message's content headers and bodies. */
-export interface BodyWriter {
+/** A message's content headers and bodies. */
+export interface CompiledBody {
   /** Of everything that is the same for all, `tail` included. */
   readonly staticBytes: number;
-  write(scope: FillScope, out: string[]): void;
-  /** What follows what `write` writes; ASCII, and no line of it begins with a dot. */
+  /** The texts, and what stands around them. */
+  readonly chunks: readonly Chunk[];
+  /** What follows the chunks; ASCII, and no line of it begins with a dot. */
   readonly tail: Buffer | undefined;
 }
 
@@ -29,9 +30,10 @@ export interface BodyParts {
 }
 
 /** Throws ValidationError on `attachments` when the files cannot go along. */
-export function compileBody({ plain, html, files, seed, domain }: BodyParts): BodyWriter {
+export function compileBody({ plain, html, files, seed, domain }: BodyParts): CompiledBody {
   const texts = compileTexts({ plain, html, seed });
-  if (!files || files.attachments.length + files.images.length === 0) return { ...texts, tail: undefined };
+  if (!files || files.attachments.length + files.images.length === 0)
+    return { chunks: texts, staticBytes: staticBytesOf(texts), tail: undefined };
   checkFiles(files);
   // Without html there is nothing that could show a picture.
   const images = html === undefined ? [] : files.images;
@@ -51,46 +53,34 @@ export function compileBody({ plain, html, files, seed, domain }: BodyParts): Bo
     tail.push(Buffer.from(`\r\n--${mixed}--\r\n`));
   }
   const bytes = Buffer.concat(tail);
-  const staticBytes = texts.staticBytes + opening.length + bytes.length;
+  const chunks = joinStatic([staticText(opening), ...texts]);
+  const staticBytes = staticBytesOf(chunks) + bytes.length;
   if (staticBytes > MESSAGE_BYTES_MAX) throw tooLarge();
-  return {
-    staticBytes,
-    tail: bytes,
-    write: (scope, out) => {
-      out.push(opening);
-      texts.write(scope, out);
-    },
-  };
+  return { chunks, staticBytes, tail: bytes };
+}
+
+function staticBytesOf(chunks: readonly Chunk[]): number {
+  return chunks.reduce((sum, chunk) => sum + (typeof chunk === 'function' ? 0 : chunk.bytes.length), 0);
 }
 
 /** RFC 2046 5.1.4: alternatives from the plainest to the richest. One part needs no multipart. */
-function compileTexts({ plain, html, seed }: Pick<BodyParts, 'plain' | 'html' | 'seed'>) {
-  const parts = [
-    { type: 'text/plain', encoded: compileQuotedPrintable(plain) },
-    ...(html === undefined ? [] : [{ type: 'text/html', encoded: compileQuotedPrintable(html) }]),
-  ];
+function compileTexts({ plain, html, seed }: Pick<BodyParts, 'plain' | 'html' | 'seed'>): Chunk[] {
+  if (html === undefined) return joinStatic(compilePart('text/plain', plain));
   const boundary = boundaryOf(seed);
-  const isMultipart = parts.length > 1;
-  const opening = isMultipart ? multipart('alternative', boundary) : '';
-  const closing = isMultipart ? `--${boundary}--\r\n` : '';
-  const delimiter = isMultipart ? `--${boundary}\r\n` : '';
-  const heads = parts.map(({ type }) => {
-    return `${delimiter}Content-Type: ${type}; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n`;
-  });
-  const staticBytes = parts.reduce((sum, { encoded }) => sum + encoded.staticBytes, 0);
-  return {
-    staticBytes: staticBytes + opening.length + heads.join('').length + closing.length,
-    write: (scope: FillScope, out: string[]): void => {
-      out.push(opening);
-      for (const [index, { encoded }] of parts.entries()) {
-        out.push(heads[index] ?? '');
-        encoded.write(scope, out);
-        // The line end before a delimiter belongs to the delimiter (RFC 2046 5.1.1).
-        if (isMultipart) out.push('\r\n');
-      }
-      out.push(closing);
-    },
-  };
+  const delimiter = `--${boundary}\r\n`;
+  return joinStatic([
+    staticText(multipart('alternative', boundary) + delimiter),
+    ...compilePart('text/plain', plain),
+    // The line end before a delimiter belongs to the delimiter (RFC 2046 5.1.1).
+    staticText(`\r\n${delimiter}`),
+    ...compilePart('text/html', html),
+    staticText(`\r\n--${boundary}--\r\n`),
+  ]);
+}
+
+function compilePart(type: string, segments: readonly Segment[]): Chunk[] {
+  const head = `Content-Type: ${type}; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n`;
+  return [staticText(head), ...compileQuotedPrintable(segments)];
 }
 
 /** `=_` can occur neither in quoted-printable text nor in base64, so no body can contain the boundary. */

@@ -1,7 +1,7 @@
 /** Encodes a message's files: once per compiled message, as bytes that every copy shares until it is put together. */
 import { ValidationError } from '../../lib/errors.ts';
 import { escapeHtml, headerText } from './escape.ts';
-import type { Segment } from './fill-scope.ts';
+import { mailOrPage } from './fill-scope.ts';
 import {
   isRefusedFile,
   MESSAGE_FILE_BYTES_MAX,
@@ -48,8 +48,7 @@ export function placeImages(html: MarkedText, images: readonly InlineImage[], do
       if (/^cid:/i.test(found)) missing.add(found);
       return found;
     }
-    const [part, url] = [`cid:${image.id}@${domain}`, escapeHtml(image.url)];
-    const segment: Segment = (scope) => (scope.withPixel ? part : url);
+    const segment = mailOrPage([`cid:${image.id}@${domain}`], escapeHtml(image.url));
     return addPiece(html.pieces, { kind: 'insert', segment });
   });
   Object.assign(html, { text });

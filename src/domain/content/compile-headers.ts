@@ -22,7 +22,7 @@ interface HeaderParts {
 }
 
 /** Writes the headers of one recipient, down to MIME-Version; the content headers follow. */
-type HeaderWriter = (scope: FillScope, to: string) => string;
+export type HeaderWriter = (scope: FillScope, to: string) => string;
 
 export function compileHeaders(parts: HeaderParts): HeaderWriter {
   const { source, from } = parts;

@@ -7,9 +7,9 @@ import { systemClock } from '../../lib/clock.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { Faults } from '../../lib/faults.ts';
 import { checkMessage, type MessageAddresses } from './check-message.ts';
-import { compileBody, type BodyWriter } from './compile-body.ts';
+import { compileBody, type CompiledBody } from './compile-body.ts';
 import { placeImages } from './compile-files.ts';
-import { compileHeaders } from './compile-headers.ts';
+import { compileHeaders, type HeaderWriter } from './compile-headers.ts';
 import { compileHtml } from './compile-html.ts';
 import { compilePlain } from './compile-plain.ts';
 import { compileText, runLiquid, type TextCompiler } from './compile-text.ts';
@@ -17,9 +17,11 @@ import { fillText, type FillScope, type Segment } from './fill-scope.ts';
 import { hasUnsubscribeLink } from './footer.ts';
 import { LinkBook } from './link-book.ts';
 import { bareAddress } from './mail-address.ts';
+import { MessageBytes } from './message-bytes.ts';
 import { tagValues, type TagValues } from './merge-tags.ts';
 import type { CompiledMessage, FilledMessage, MessageRecipient, MessageSource, MessageTexts } from './message.ts';
 import { withHtmlFooter } from './plan-footer.ts';
+import { writeChunks } from './quoted-printable.ts';
 import { renderWebView } from './render-web-view.ts';
 import { FAULT_CODE } from './template-fault.ts';
 import { markTemplate, type MarkedText, type PartName } from './template-marks.ts';
@@ -51,19 +53,22 @@ export async function compileMessage(source: MessageSource, clock: Clock = syste
   const { domain } = addresses.from;
   const body = compileBody({ plain, html, files: source.files, seed: source.campaign.uid, domain });
   const writeHeaders = compileHeaders({ source, ...addresses, subject, fromName });
-  const scopeOf = async (recipient: MessageRecipient, withPixel: boolean): Promise<FillScope> => {
-    const scope: FillScope = { recipient, withPixel, now: clock.now(), liquid: new Map() };
-    if (texts.liquid.length > 0) await runLiquid(texts.liquid, scope);
-    return scope;
+  const filled = <T>(
+    recipient: MessageRecipient,
+    withPixel: boolean,
+    fill: (scope: FillScope) => T,
+  ): T | Promise<T> => {
+    const scope = { recipient, withPixel, now: clock.now(), liquid: NO_LIQUID };
+    return texts.liquid.length === 0 ? fill(scope) : runLiquid(texts.liquid, scope).then(fill);
   };
   const message: CompiledMessage = {
     links: book.links,
     showsUnsubscribe,
     warnings: [...unknownTagWarnings(Object.values(marked)), ...missingImageWarnings(missingImages)],
     staticBytes: body.staticBytes,
-    fill: async (recipient) => fillMessage(await scopeOf(recipient, true), { addresses, writeHeaders, body }),
-    webView: async (recipient) => renderWebView({ html, plain }, await scopeOf(recipient, false)),
-    texts: async (recipient) => fillTexts({ subject, html, plain }, await scopeOf(recipient, false)),
+    fill: (recipient) => filled(recipient, true, (scope) => fillMessage(scope, { addresses, writeHeaders, body })),
+    webView: (recipient) => filled(recipient, false, (scope) => renderWebView({ html, plain }, scope)),
+    texts: (recipient) => filled(recipient, false, (scope) => fillTexts({ subject, html, plain }, scope)),
   };
   await message.fill(TRIAL_RECIPIENT);
   return message;
@@ -96,53 +101,29 @@ async function compileHtmlPart(
   return compileHtml(marked, { source, texts: parts.texts, book: parts.book, withFooter });
 }
 
+const NO_LIQUID: FillScope['liquid'] = new Map();
+
+/** Where every message of the process is put together: nothing else happens between its first byte and its last. */
+const bytes = new MessageBytes();
+
 function fillMessage(
   scope: FillScope,
-  parts: { addresses: MessageAddresses; writeHeaders: (scope: FillScope, to: string) => string; body: BodyWriter },
+  parts: { addresses: MessageAddresses; writeHeaders: HeaderWriter; body: CompiledBody },
 ): FilledMessage {
   const { addresses, writeHeaders, body } = parts;
   const { email, messageId } = scope.recipient;
   const to = bareAddress(email);
   if (to === undefined) throw new ValidationError({ email: ['This is not a plain mail address.'] }, 'BAD_ADDRESS');
-  const out = [writeHeaders(scope, to.address)];
-  body.write(scope, out);
-  const head = out.join('');
-  const needsSmtpUtf8 = to.needsSmtpUtf8 || addresses.from.needsSmtpUtf8 || addresses.replyTo?.needsSmtpUtf8 === true;
+  bytes.clear();
+  bytes.addText(writeHeaders(scope, to.address));
+  writeChunks(body.chunks, scope, bytes);
   return {
-    // All but such addresses is ASCII by now, and latin1 is the faster way to write that.
-    content: withTail(head, needsSmtpUtf8 ? 'utf8' : 'latin1', body.tail),
+    content: bytes.take(body.tail),
     messageId,
     idempotencyKey: messageId.slice(1, messageId.indexOf('@')),
     envelope: { from: addresses.from.address, to: to.address },
-    needsSmtpUtf8,
+    needsSmtpUtf8: to.needsSmtpUtf8 || addresses.from.needsSmtpUtf8 || addresses.replyTo?.needsSmtpUtf8 === true,
   };
-}
-
-/** Files are copied once: there is no string of the whole message. */
-function withTail(head: string, encoding: 'utf8' | 'latin1', tail: Buffer | undefined): Buffer {
-  if (tail === undefined) return encoding === 'latin1' ? latin1Bytes(head) : Buffer.from(head);
-  const headLength = encoding === 'latin1' ? head.length : Buffer.byteLength(head);
-  const content = Buffer.allocUnsafe(headLength + tail.length);
-  content.write(head, 0, encoding);
-  tail.copy(content, headLength);
-  return content;
-}
-
-/** Several messages share one piece of memory, whose making costs more than its bytes. */
-const SLAB_BYTES = 65_536;
-let slab = Buffer.alloc(0);
-let slabUsed = 0;
-
-/** Small enough that one message that stays for long does not hold much beside itself. */
-function latin1Bytes(text: string): Buffer {
-  if (text.length > SLAB_BYTES / 4) return Buffer.from(text, 'latin1');
-  if (slabUsed + text.length > slab.length) {
-    slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
-    slabUsed = 0;
-  }
-  const start = slabUsed;
-  slabUsed += slab.write(text, start, 'latin1');
-  return slab.subarray(start, slabUsed);
 }
 
 function fillTexts(

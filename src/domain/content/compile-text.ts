@@ -44,9 +44,9 @@ export async function compileText(marked: MarkedText, { tags, liquid }: TextComp
 }
 
 /** Runs the Liquid of a message for one recipient; its texts can be filled then. Throws ValidationError. */
-export async function runLiquid(parts: readonly LiquidPart[], scope: FillScope): Promise<void> {
-  const work = parts.map(async (part) => scope.liquid.set(part, await part.template.render(part.data(scope))));
-  await Promise.all(work);
+export async function runLiquid(parts: readonly LiquidPart[], scope: FillScope): Promise<FillScope> {
+  const work = parts.map(async (part) => [part, await part.template.render(part.data(scope))] as const);
+  return { ...scope, liquid: new Map(await Promise.all(work)) };
 }
 
 function pieceSegment(piece: Piece, tags: TagValues): Segment {

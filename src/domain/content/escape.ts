@@ -28,16 +28,20 @@ const CONTROLS = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef]/g;
 /** Whatever some reader might take for the end of a header line, and every other control. */
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const HEADER_BREAKS = /[\0-\x1f\x7f-\x9f\u2028\u2029\ufdd0-\ufdef]+/g;
+/** Needs nothing done, wherever it goes but into html and addresses. To ask costs less than to find nothing. */
+const PRINTABLE_ASCII = /^[ -~]*$/;
 const SAFE_SCHEME = /^(?:https?:|mailto:|tel:|sms:)/i;
 const SCHEME = /^[^/?#]*:/;
 
 /** Removes controls and lone surrogates; the result is safe to encode. */
 export function cleanText(value: string): string {
+  if (PRINTABLE_ASCII.test(value)) return value;
   return value.toWellFormed().replace(CONTROLS, '');
 }
 
 /** One line of text for a header: every run of controls and line breaks becomes one space. */
 export function headerText(value: string): string {
+  if (PRINTABLE_ASCII.test(value)) return value;
   return value.toWellFormed().replace(HEADER_BREAKS, ' ');
 }
 

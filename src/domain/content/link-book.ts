@@ -1,9 +1,9 @@
 /** The tracked links of one message: numbers them, and makes the segment that stands in an address's place. */
 import { ValidationError } from '../../lib/errors.ts';
 import { cleanText, escapeHtml } from './escape.ts';
-import { mergeStatic, type FillScope, type Segment } from './fill-scope.ts';
+import { fillText, mergeStatic, type FillScope, type Segment } from './fill-scope.ts';
 import { tagSegment, type TagValues } from './merge-tags.ts';
-import { LINKS_MAX, type TrackedLink } from './message.ts';
+import { LINKS_MAX, type MessageRecipient, type TrackedLink } from './message.ts';
 import {
   addPiece,
   MARK_CLOSE,
@@ -18,10 +18,13 @@ import {
 } from './template-marks.ts';
 
 const TRACKABLE = /^https?:\/\/[^/?#]/i;
+/** Nothing in it that any text would have escaped. */
+const HARMLESS = /^[!#-%(-;=?-~]*$/;
 
 export class LinkBook {
   readonly links: TrackedLink[] = [];
   readonly #numbers = new Map<string, number>();
+  readonly #signed: SignedLink[] = [];
   readonly #tags: TagValues;
 
   constructor(tags: TagValues) {
@@ -40,14 +43,10 @@ export class LinkBook {
       if (piece.kind !== 'insert') piece.escape = 'urlPart';
     }
     if (usesLiquid(url, marked.pieces)) return `${REGION_OPEN}${no}${MARK_CLOSE}${url}${REGION_CLOSE}`;
-    const segments = this.#addressSegments(url, marked.pieces);
-    const escape = marked.part === 'html' ? escapeHtml : cleanText;
-    const [only] = segments;
-    const slot =
-      segments.length === 1 && typeof only === 'string'
-        ? (scope: FillScope) => escape(scope.recipient.links.click(no, only))
-        : (scope: FillScope) => escape(scope.recipient.links.click(no, fillAddress(segments, scope)));
-    return addPiece(marked.pieces, { kind: 'insert', segment: slot });
+    const link = this.#signed[no] ?? new SignedLink(no, this.#addressSegments(url, marked.pieces));
+    this.#signed[no] = link;
+    const segment = marked.part === 'html' ? link.inHtml : link.inPlain;
+    return addPiece(marked.pieces, { kind: 'insert', segment });
   }
 
   #number(url: string, part: string): number {
@@ -70,10 +69,38 @@ export class LinkBook {
   }
 }
 
-function fillAddress(segments: readonly Segment[], scope: FillScope): string {
-  let url = '';
-  for (const segment of segments) url += typeof segment === 'string' ? segment : segment(scope);
-  return url;
+/** A link's address for one recipient after the other: signed once for each, however often it stands in the message. */
+class SignedLink {
+  readonly #no: number;
+  readonly #url: readonly Segment[];
+  #recipient: MessageRecipient | undefined;
+  #address = '';
+  #isHarmless = false;
+
+  constructor(no: number, url: readonly Segment[]) {
+    this.#no = no;
+    this.#url = url;
+  }
+
+  readonly inHtml = (scope: FillScope): string => {
+    const address = this.#addressFor(scope);
+    return this.#isHarmless ? address : escapeHtml(address);
+  };
+
+  readonly inPlain = (scope: FillScope): string => {
+    const address = this.#addressFor(scope);
+    return this.#isHarmless ? address : cleanText(address);
+  };
+
+  #addressFor(scope: FillScope): string {
+    const { recipient } = scope;
+    if (recipient !== this.#recipient) {
+      this.#address = recipient.links.click(this.#no, fillText(this.#url, scope));
+      this.#isHarmless = HARMLESS.test(this.#address);
+      this.#recipient = recipient;
+    }
+    return this.#address;
+  }
 }
 
 /** As browsers read an address: no white space around it, no line breaks or tabs in it, spaces encoded. */

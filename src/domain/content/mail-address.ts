@@ -12,6 +12,8 @@ const ADDRESS_BYTES_MAX = 254;
 const ATOM = String.raw`[\w!#$%&'*+/=?^\x60{|}~.\-\u{a1}-\u{1fff}\u{2070}-\u{2fff}\u{3001}-\u{d7ff}\u{f900}-\u{fdcf}\u{fdf0}-\u{fffd}\u{10000}-\u{1fffd}\u{20000}-\u{3fffd}]`;
 const LOCAL = new RegExp(`^${ATOM}+$`, 'u');
 const ASCII_DOMAIN = /^(?!-)[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*$/;
+/** Nearly all addresses are of this kind, and need no second look but at their length. */
+const ASCII_ADDRESS = /^[\w!#$%&'*+/=?^`{|}~.-]{1,64}@((?!-)[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)$/;
 // What a name may hold before IDNA; Node's function reads a host as an address would, and drops the rest.
 const UNICODE_DOMAIN = /^[\p{L}\p{M}\p{N}.-]+$/u;
 // oxlint-disable-next-line no-control-regex -- ASCII is a range that begins with controls
@@ -27,9 +29,12 @@ export interface BareAddress {
 
 /** The address in the form that headers and envelopes take, or undefined when it is not a plain one. */
 export function bareAddress(text: string): BareAddress | undefined {
+  if (text.length > ADDRESS_BYTES_MAX) return undefined;
+  const [, plainDomain] = ASCII_ADDRESS.exec(text) ?? [];
+  if (plainDomain !== undefined) return { address: text, domain: plainDomain, needsSmtpUtf8: false };
   const at = text.lastIndexOf('@');
   const local = text.slice(0, Math.max(at, 0));
-  if (text.length > ADDRESS_BYTES_MAX || !LOCAL.test(local)) return undefined;
+  if (!LOCAL.test(local)) return undefined;
   const domain = asciiDomain(text.slice(at + 1));
   const address = `${local}@${domain}`;
   if (domain === undefined || Buffer.byteLength(local) > LOCAL_BYTES_MAX) return undefined;

@@ -38,8 +38,14 @@ export function tokenHeader(name: string, value: string): string {
 
 /** RFC 5322 3.3, in UTC. */
 export function dateHeader(date: Date): string {
-  return `Date: ${date.toUTCString().replace('GMT', '+0000')}\r\n`;
+  const second = Math.floor(date.getTime() / 1_000);
+  if (second !== lastDate.second)
+    lastDate = { second, header: `Date: ${date.toUTCString().replace('GMT', '+0000')}\r\n` };
+  return lastDate.header;
 }
+
+/** Thousands of messages have the same. */
+let lastDate = { second: Number.NaN, header: '' };
 
 function encodeText(text: string, column: number): string {
   const isPlain = PRINTABLE_ASCII.test(text) && !text.includes('=?');
@@ -48,10 +54,10 @@ function encodeText(text: string, column: number): string {
 }
 
 function encodePhrase(text: string, column: number): string {
-  if (!PRINTABLE_ASCII.test(text) || text.includes('=?') || column + text.length + 2 > LINE_LENGTH) {
-    return text === '' ? '' : encodeWords(text, column);
-  }
-  return text === '' || ATOMS.test(text) ? text : `"${text.replace(/["\\]/g, String.raw`\$&`)}"`;
+  if (text === '') return '';
+  const phrase = ATOMS.test(text) ? text : `"${text.replace(/["\\]/g, String.raw`\$&`)}"`;
+  const fits = PRINTABLE_ASCII.test(text) && !text.includes('=?') && column + phrase.length <= LINE_LENGTH;
+  return fits ? phrase : encodeWords(text, column);
 }
 
 /** Folds before words, never into a line of nothing but space; undefined when a word is longer than a line. */

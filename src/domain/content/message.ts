@@ -116,12 +116,15 @@ export interface CompiledMessage {
   readonly showsUnsubscribe: boolean;
   /** Bytes of the parts that are the same for everybody. */
   readonly staticBytes: number;
-  /** Composes the message of one recipient. Throws ValidationError when a Liquid template fails for this one. */
-  fill(recipient: MessageRecipient): Promise<FilledMessage>;
+  /**
+   * Composes the message of one recipient: at once, or, where Liquid has to be run for it, later. Throws
+   * ValidationError when the address is none or a Liquid template fails for this one.
+   */
+  fill(recipient: MessageRecipient): FilledMessage | Promise<FilledMessage>;
   /** The page a recipient sees when reading the message in a browser: no pixel. Treat it as hostile html (sandbox). */
-  webView(recipient: MessageRecipient): Promise<string>;
+  webView(recipient: MessageRecipient): string | Promise<string>;
   /** The message as its reader sees it, without MIME around it and without pixel: for previews and checks. */
-  texts(recipient: MessageRecipient): Promise<MessageTexts>;
+  texts(recipient: MessageRecipient): MessageTexts | Promise<MessageTexts>;
 }
 
 export interface MessageTexts {

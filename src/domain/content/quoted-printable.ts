@@ -4,33 +4,66 @@
  */
 import type { FillScope, Segment, Slot } from './fill-scope.ts';
 import { mergeStatic } from './fill-scope.ts';
+import { MessageBytes } from './message-bytes.ts';
 
 /** RFC 2045 6.7 (5): at most 76 characters a line, the `=` of a soft break included. */
 const LINE_LENGTH = 75;
-const SOFT_BREAK = '=\r\n';
+/** So much of a line is left when it ends before an `=XX`. */
+const SHORTEST_LINE = LINE_LENGTH - 2;
+const SOFT_BREAK = Buffer.from('=\r\n');
+const LINE_BREAK = Buffer.from('\r\n');
+const [LF, CR, EQUALS] = [0x0a, 0x0d, 0x3d];
 
 const NEEDS_NOTHING = /^[ -<>-~]*$/;
 const NEEDS_ENCODING = /[^ -<>-~\t]+/g;
+const LINE_END = /\r\n|\r|\n/;
 
-type Chunk = { readonly text: string; readonly column: number } | Slot;
-
-interface QuotedPrintable {
-  readonly staticBytes: number;
-  /** Adds the encoded text to `out`. It begins at the start of a line and ends with a line end. */
-  write(scope: FillScope, out: string[]): void;
+/** What stands in a message as it is. */
+interface StaticBytes {
+  readonly bytes: Uint8Array;
+  /** The same behind a soft line break. */
+  readonly broken: Uint8Array;
+  /** Where its last line ends. */
+  readonly column: number;
 }
 
-/** Encodes all that is static now; the rest when a recipient is filled in. */
-export function compileQuotedPrintable(segments: readonly Segment[]): QuotedPrintable {
-  const chunks = mergeStatic([...segments, ...finalLineEnd(segments)]).map(compileChunk);
-  const staticBytes = chunks.reduce((sum, chunk) => sum + (typeof chunk === 'function' ? 0 : chunk.text.length), 0);
-  return { staticBytes, write: (scope, out) => writeChunks(chunks, scope, out) };
+export type Chunk = StaticBytes | Slot;
+
+/** Encodes all that is static now, for `writeChunks`. The encoded text begins at the start of a line and ends with a line end. */
+export function compileQuotedPrintable(segments: readonly Segment[]): Chunk[] {
+  const inMail = segments.flatMap((segment) => (typeof segment === 'string' ? segment : (segment.inMail ?? segment)));
+  return mergeStatic([...inMail, ...finalLineEnd(inMail)]).map((segment) =>
+    typeof segment === 'string' ? encodeStatic(segment) : segment,
+  );
 }
 
-/** The encoding of one text that begins at `column`, and the column where it ends. */
-function encodeQuotedPrintable(text: string, column = 0): { text: string; column: number } {
-  const out: string[] = [];
-  return { column: encodeInto(out, text, column), text: out.join('') };
+/** Whole lines that need no encoding. */
+export function staticText(text: string): Chunk {
+  return staticBytes([Buffer.from(text, 'latin1')], 0);
+}
+
+/** Joins neighbouring static bytes. All but the last of them end with a line end. */
+export function joinStatic(chunks: readonly Chunk[]): Chunk[] {
+  const joined: Chunk[] = [];
+  for (const chunk of chunks) {
+    const last = joined.at(-1);
+    if (typeof chunk === 'function' || last === undefined || typeof last === 'function') joined.push(chunk);
+    else joined[joined.length - 1] = staticBytes([last.bytes, chunk.bytes], chunk.column);
+  }
+  return joined;
+}
+
+/** Writes static bytes as they are, and what slots give encoded. */
+export function writeChunks(chunks: readonly Chunk[], scope: FillScope, out: MessageBytes): void {
+  let column = 0;
+  for (const chunk of chunks) {
+    if (typeof chunk === 'function') {
+      column = writeText(out, chunk(scope), column);
+      continue;
+    }
+    out.add(column === 0 ? chunk.bytes : chunk.broken);
+    column = chunk.column;
+  }
 }
 
 function finalLineEnd(segments: readonly Segment[]): string[] {
@@ -38,39 +71,30 @@ function finalLineEnd(segments: readonly Segment[]): string[] {
   return typeof last === 'string' && last.endsWith('\n') ? [] : ['\r\n'];
 }
 
-function compileChunk(segment: Segment): Chunk {
-  return typeof segment === 'function' ? segment : encodeQuotedPrintable(segment);
+function encodeStatic(text: string): StaticBytes {
+  const out = new MessageBytes();
+  const column = writeText(out, text, 0);
+  return staticBytes([out.take()], column);
 }
 
-function writeChunks(chunks: readonly Chunk[], scope: FillScope, out: string[]): void {
-  let column = 0;
-  for (const chunk of chunks) {
-    if (typeof chunk === 'function') {
-      column = encodeInto(out, chunk(scope), column);
-      continue;
-    }
-    if (column !== 0) out.push(SOFT_BREAK);
-    out.push(chunk.text);
-    column = chunk.column;
-  }
+function staticBytes(parts: readonly Uint8Array[], column: number): StaticBytes {
+  const broken = Buffer.concat([SOFT_BREAK, ...parts]);
+  return { bytes: broken.subarray(SOFT_BREAK.length), broken, column };
 }
 
-function encodeInto(out: string[], text: string, startColumn: number): number {
-  if (startColumn + text.length <= LINE_LENGTH && NEEDS_NOTHING.test(text)) {
-    out.push(text);
-    return startColumn + text.length;
-  }
-  // One line without anything to encode, such as an address: it needs breaking only.
+/** Adds a text that begins at `startColumn`, and answers the column where it ends. */
+function writeText(out: MessageBytes, text: string, startColumn: number): number {
+  // One line without anything to encode, such as an address or a name, needs breaking only.
   if (NEEDS_NOTHING.test(text)) return writeLine(out, text, startColumn);
   let column = startColumn;
-  const lines = text.split(/\r\n|\r|\n/);
+  const lines = text.split(LINE_END);
   // What was written before may end in a space, which no hard line end may follow.
-  if (lines[0] === '' && lines.length > 1 && column > 0) out.push(SOFT_BREAK);
+  if (lines[0] === '' && lines.length > 1 && column > 0) out.add(SOFT_BREAK);
   for (const [index, line] of lines.entries()) {
     const isLast = index === lines.length - 1;
     column = writeLine(out, encodeLine(line, isLast), column);
     if (isLast) break;
-    out.push('\r\n');
+    out.add(LINE_BREAK);
     column = 0;
   }
   return column;
@@ -94,19 +118,35 @@ const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => {
   return `=${byte.toString(16).toUpperCase().padStart(2, '0')}`;
 });
 
-/** Writes one encoded line with soft breaks, none of them inside an `=XX`. */
-function writeLine(out: string[], encoded: string, startColumn: number): number {
+/**
+ * Writes one encoded line with soft breaks, none of them inside an `=XX`: at once, as far to the right as the breaks
+ * may need, and then line by line to its place.
+ */
+function writeLine(out: MessageBytes, encoded: string, startColumn: number): number {
+  const isWhole = startColumn + encoded.length <= LINE_LENGTH;
+  const space = isWhole ? 0 : SOFT_BREAK.length * Math.ceil((startColumn + encoded.length) / SHORTEST_LINE);
+  const bytes = out.room(space + encoded.length);
+  let at = out.end;
+  let from = at + space;
+  const end = from + bytes.write(encoded, from);
   let column = startColumn;
-  let from = 0;
-  while (column + encoded.length - from > LINE_LENGTH) {
-    let to = from + LINE_LENGTH - column;
-    if (encoded[to - 1] === '=') to -= 1;
-    else if (encoded[to - 2] === '=') to -= 2;
-    // At a line's end an escape may not fit at all: break first, then write it on the next line.
-    out.push(encoded.slice(from, Math.max(to, from)), SOFT_BREAK);
-    from = Math.max(to, from);
+  while (column + end - from > LINE_LENGTH) {
+    const to = breakBefore(bytes, from, from + LINE_LENGTH - column);
+    bytes.copyWithin(at, from, to);
+    at += to - from;
+    bytes[at++] = EQUALS;
+    bytes[at++] = CR;
+    bytes[at++] = LF;
+    from = to;
     column = 0;
   }
-  out.push(from === 0 ? encoded : encoded.slice(from));
-  return column + encoded.length - from;
+  if (!isWhole) bytes.copyWithin(at, from, end);
+  out.wrote(at + end - from);
+  return column + end - from;
+}
+
+/** `to`, or where the escape begins that it would cut. At a line's end one may not fit at all: then it is `from`. */
+function breakBefore(bytes: Buffer, from: number, to: number): number {
+  if (to > from && bytes[to - 1] === EQUALS) return to - 1;
+  return to > from + 1 && bytes[to - 2] === EQUALS ? to - 2 : to;
 }

@@ -125,12 +125,24 @@ test('hostile addresses are refused, or are plain', async () => {
       }[where];
       if (bareAddress(address) !== undefined)
         expect(address).not.toMatch(/[\s,;:<>()"\\\u0000-\u001f\u0080-\u009f\u2028\u2029]|@.*@/);
-      else await expect(message.fill(recipient({}, { email: address }))).rejects.toThrow(ValidationError);
+      else await expect(async () => message.fill(recipient({}, { email: address }))).rejects.toThrow(ValidationError);
       const filled = await compiledOrRefused({ ...base, from: { name: 'x', email: address }, replyTo: address });
       if (bareAddress(address) === undefined) expect(filled).toBeUndefined();
     }),
     { numRuns: 2_000 },
   );
+});
+
+test('a name that outgrows its line when it is quoted is encoded', async () => {
+  for (const name of ['"'.repeat(40), `Spring sale "quotes", <angles>, (comments); ${'x@y '.repeat(6)}`]) {
+    const list = { ...messageSource().list, name };
+    const { content } = await (
+      await compileMessage(messageSource({ from: { name, email: 'n@example.org' }, list }))
+    ).fill(recipient());
+    const [head = ''] = content.toString().split('\r\n\r\n');
+    expect(head.split('\r\n').filter((line) => line.length > 78)).toEqual([]);
+    expect((await parseEmail(content)).from?.name).toBe(name.trim());
+  }
 });
 
 test('a megabyte in a name costs under 50 ms and is cut', async () => {
@@ -146,9 +158,11 @@ test('a megabyte in a name costs under 50 ms and is cut', async () => {
 
 test('a Message-ID or address of ours that is no such thing is a defect, not a header', async () => {
   const message = await compileMessage(messageSource());
-  await expect(message.fill(recipient({}, { messageId: '<a@b>\r\nBcc: x@y' }))).rejects.toThrow('Message-ID');
+  await expect(async () => message.fill(recipient({}, { messageId: '<a@b>\r\nBcc: x@y' }))).rejects.toThrow(
+    'Message-ID',
+  );
   const links = { ...recipient().links, unsubscribe: () => 'https://t.test/>\r\nBcc: x@y' };
-  await expect(message.fill(recipient({}, { links }))).rejects.toThrow('unsubscribe');
+  await expect(async () => message.fill(recipient({}, { links }))).rejects.toThrow('unsubscribe');
 });
 
 async function compiledOrRefused(source: MessageSource) {
