@@ -21,7 +21,9 @@ const PLAIN_GET = /^GET (\/[!-~]*) HTTP\/1\.1\r\n((?:[!#$%&'*+.^_`|~\w-]+:[\t\x2
 /** What handlers look at, and what says that a request is not plain. */
 const NOTABLE =
   /^(user-agent|x-forwarded-for|sec-purpose|purpose|x-purpose|x-moz|host|connection|proxy-connection|content-length|transfer-encoding|upgrade|expect|trailer|te):(.*)$/gim;
-const LEFT_ALONE = ['proxy-connection', 'content-length', 'transfer-encoding', 'upgrade', 'expect', 'trailer', 'te'];
+const LEFT_ALONE = new Set([
+  ...['proxy-connection', 'content-length', 'transfer-encoding', 'upgrade', 'expect', 'trailer', 'te'],
+]);
 const BAD_IN_HEADER = /[^\t\x20-\x7e\x80-\xff]/;
 
 /** Stands before `server`, which gets every connection that is not the lane's. Undefined when nothing goes by the lane. */
@@ -138,11 +140,13 @@ export function readPlainGet(text: string, socket: ExpressRequest['socket']): Ex
   const parts = PLAIN_GET.exec(text);
   if (!parts) return undefined;
   const headers: IncomingHttpHeaders = {};
-  for (const [, name = '', value = ''] of (parts[2] ?? '').matchAll(NOTABLE)) {
-    const key = name.toLowerCase();
+  const lines = parts[2] ?? '';
+  NOTABLE.lastIndex = 0;
+  for (let line = NOTABLE.exec(lines); line !== null; line = NOTABLE.exec(lines)) {
+    const key = (line[1] ?? '').toLowerCase();
     // Twice the same: how they go together is not for us to know.
-    if (headers[key] !== undefined || LEFT_ALONE.includes(key)) return undefined;
-    headers[key] = value.trim();
+    if (headers[key] !== undefined || LEFT_ALONE.has(key)) return undefined;
+    headers[key] = (line[2] ?? '').trim();
   }
   const { host, connection = 'keep-alive' } = headers;
   if (host === undefined || connection.toLowerCase() !== 'keep-alive') return undefined;

@@ -7,6 +7,8 @@ import { sendUnknownLink } from './notices.ts';
 import { PUBLIC_HEADERS, setPublicHeaders } from './page.ts';
 import type { VisitMeans } from './visit-means.ts';
 
+const ALWAYS = PUBLIC_HEADERS.flat();
+
 /** `/c/<token>`. The redirect comes after the click is committed. */
 export function clickMount(ctx: Context, { recorder, patience, places }: VisitMeans): InboundMount {
   const signer = linkSignerOf(ctx.installation);
@@ -27,7 +29,7 @@ export function clickMount(ctx: Context, { recorder, patience, places }: VisitMe
       const click = signer.readClick(tokenOf(req, '/c'));
       if (!click) return false;
       patience.wait(recorder.click(click, visitorOf(req, ipAddress, places)), (more) =>
-        answer({ status: 302, headers: [...PUBLIC_HEADERS.flat(), ...more, 'Location', click.url], body: '' }),
+        answer({ status: 302, headers: [...ALWAYS, ...more, 'Location', click.url], body: '' }),
       );
       return true;
     },

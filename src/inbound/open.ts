@@ -12,6 +12,8 @@ import type { VisitMeans } from './visit-means.ts';
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64').toString('latin1');
 const PIXEL_HEADERS = ['Cross-Origin-Resource-Policy', 'cross-origin', 'Content-Type', 'image/gif'];
 
+const ALWAYS = [...PUBLIC_HEADERS.flat(), ...PIXEL_HEADERS];
+
 /** `/o/<token>.gif`. The answer comes after the open is committed. HEAD shows nothing to anybody and counts nothing. */
 export function openMount(ctx: Context, { recorder, patience, places }: VisitMeans): InboundMount {
   const signer = linkSignerOf(ctx.installation);
@@ -35,7 +37,7 @@ export function openMount(ctx: Context, { recorder, patience, places }: VisitMea
       const recipient = read(tokenOf(req, '/o'));
       if (!recipient) return false;
       patience.wait(recorder.open(recipient, visitorOf(req, ipAddress, places)), (more) =>
-        answer({ status: 200, headers: [...PUBLIC_HEADERS.flat(), ...PIXEL_HEADERS, ...more], body: PIXEL }),
+        answer({ status: 200, headers: [...ALWAYS, ...more], body: PIXEL }),
       );
       return true;
     },
