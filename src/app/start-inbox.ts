@@ -14,7 +14,7 @@ import {
 } from '../domain/sending/development-server.ts';
 import type { Mount } from '../http/http-server.ts';
 import { inboxMount } from '../inbox/inbox-handler.ts';
-import { startInboxServer, type InboxServer } from '../inbox/inbox-server.ts';
+import type { InboxServer } from '../inbox/inbox-server.ts';
 import { createInboxStore, type InboxStore } from '../inbox/inbox-store.ts';
 
 export interface RunningInbox {
@@ -57,6 +57,7 @@ export async function startInbox(ctx: Context, settings: Settings): Promise<Runn
 
 /** Another program may have the usual port; nobody needs to know the number. */
 async function listenSomewhere(ctx: Context, port: number, store: InboxStore): Promise<InboxServer> {
+  const { startInboxServer } = await import('../inbox/inbox-server.ts');
   const options = { log: ctx.log, storeBatch: store.storeBatch };
   try {
     return await startInboxServer({ ...options, port });

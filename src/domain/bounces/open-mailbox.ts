@@ -3,7 +3,6 @@ import { addressGuard } from '../../lib/public-address.ts';
 import type { Context } from '../context.ts';
 import { hostNotAllowed } from './bounce-handler-errors.ts';
 import type { MailboxAddress } from './bounce-handler.ts';
-import { openImapMailbox } from './imap-mailbox.ts';
 import type { Mailbox } from './mailbox.ts';
 import { openPop3Mailbox } from './pop3-mailbox.ts';
 
@@ -16,5 +15,8 @@ export async function openMailbox(
   const refusal = await guard?.refusal(address.host);
   if (refusal) throw hostNotAllowed(refusal);
   const visit = { lookup: guard?.lookup, msMax };
-  return address.protocol === 'imap' ? openImapMailbox(address, visit) : openPop3Mailbox(address, visit);
+  if (address.protocol !== 'imap') return openPop3Mailbox(address, visit);
+  // Loaded when there is such a mailbox: the library and its tables of characters take 10 MB.
+  const { openImapMailbox } = await import('./imap-mailbox.ts');
+  return openImapMailbox(address, visit);
 }
