@@ -16,6 +16,7 @@ const VERSION = 1;
 const ID_BYTES_MAX = 8;
 /** RFC 4648, 6, in lower case. */
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
+const LETTERS = Buffer.from(ALPHABET);
 /** Some relays turn the plus into a hyphen. */
 const ADDRESS = /^<?bounce[+-]([a-z2-7]{20,56})@([^@<>\s]+)>?$/;
 const ANYWHERE = /\bbounce[+-][a-z2-7]{20,56}@[a-z0-9.-]{1,253}/gi;
@@ -24,21 +25,24 @@ const FOUND_MAX = 20;
 
 const keys = new WeakMap<Installation, KeyObject>();
 
+// Filled and read within one call, so one of each is enough for the process.
+const token = Buffer.alloc(MAC_BYTES + 1 + 3 * ID_BYTES_MAX);
+const letters = Buffer.alloc(Math.ceil((token.length * 8) / 5));
+
 /** The return-path of a delivery; `domain` in ASCII. */
 export function returnPathOf(installation: Installation, delivery: DeliveryKey, domain: string): string {
-  const bytes = Buffer.alloc(MAC_BYTES + 1 + 3 * ID_BYTES_MAX);
-  bytes[MAC_BYTES] = VERSION;
-  let end = MAC_BYTES + 1;
-  for (const id of [delivery.customerId, delivery.campaignId, delivery.subscriberId])
-    end = writeVarint(bytes, Number(id), end);
-  mac(keyOf(installation), bytes.subarray(MAC_BYTES, end), MAC_BYTES).copy(bytes);
-  return `${PREFIX}${base32(bytes.subarray(0, end))}@${domain}`;
+  token[MAC_BYTES] = VERSION;
+  let end = writeVarint(token, Number(delivery.customerId), MAC_BYTES + 1);
+  end = writeVarint(token, Number(delivery.campaignId), end);
+  end = writeVarint(token, Number(delivery.subscriberId), end);
+  token.set(mac(keyOf(installation), token.subarray(MAC_BYTES, end), MAC_BYTES));
+  return `${PREFIX}${base32(end)}@${domain}`;
 }
 
 /** The delivery whose return-path this is (brackets optional, any case, any domain), or undefined when we made none such. */
 export function parseReturnPath(installation: Installation, address: string): DeliveryKey | undefined {
-  const [, token] = ADDRESS.exec(address.trim().toLowerCase()) ?? [];
-  const bytes = token === undefined ? undefined : fromBase32(token);
+  const [, text] = ADDRESS.exec(address.trim().toLowerCase()) ?? [];
+  const bytes = text === undefined ? undefined : fromBase32(text);
   if (!bytes || bytes.length < MAC_BYTES + 4) return undefined;
   const signed = bytes.subarray(MAC_BYTES);
   if (signed[0] !== VERSION) return undefined;
@@ -77,16 +81,17 @@ function readVarints(bytes: Buffer): number[] {
   return values;
 }
 
-function base32(bytes: Buffer): string {
-  let text = '';
+/** The first bytes of the token. */
+function base32(count: number): string {
+  let at = 0;
   let bits = 0;
   let held = 0;
-  for (const byte of bytes) {
-    held = (held << 8) | byte;
-    for (bits += 8; bits >= 5; bits -= 5) text += ALPHABET[(held >>> (bits - 5)) & 31];
-    held &= 31;
+  for (let index = 0; index < count; index++) {
+    held = ((held & 31) << 8) | (token[index] ?? 0);
+    for (bits += 8; bits >= 5; bits -= 5) letters[at++] = LETTERS[(held >>> (bits - 5)) & 31] ?? 0;
   }
-  return bits > 0 ? text + ALPHABET[(held << (5 - bits)) & 31] : text;
+  if (bits > 0) letters[at++] = LETTERS[(held << (5 - bits)) & 31] ?? 0;
+  return letters.toString('latin1', 0, at);
 }
 
 /** Undefined for what `base32` would not have written: bits behind the last byte that are not zero. */
