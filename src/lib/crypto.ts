@@ -1,7 +1,7 @@
 /**
  * The few cryptographic acts of the product. Tokens are kept as SHA-256 only (they are random, so a plain digest
- * is enough); credentials of sending servers are sealed with AES-256-GCM; links are signed with HMAC-SHA-256.
- * Every purpose derives its own key from the installation's secret (HKDF, RFC 5869).
+ * is enough); credentials of sending servers are sealed with AES-256-GCM; what stands in mails is signed with
+ * HMAC-SHA-256, links with a tag of one digest. Every purpose derives its own key from the installation's secret (HKDF, RFC 5869).
  */
 import {
   createCipheriv,
