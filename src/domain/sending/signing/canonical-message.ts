@@ -2,14 +2,12 @@
  * A message as DKIM hashes it: the `relaxed` forms of header fields and body (RFC 6376 3.4.2, 3.4.4), read from the
  * bytes that are handed over. Knows nothing of keys.
  */
-import { createHash, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 const TAB = 0x09;
 const LF = 0x0a;
 const CR = 0x0d;
 const SPACE = 0x20;
-const ONE_SPACE = Buffer.from(' ');
-const LINE_END = Buffer.from('\r\n');
 const HEADER_END = '\r\n\r\n';
 
 /** Header fields by lower-case name; those of one name from the bottom up, as signatures count them (RFC 6376 5.4.2). */
@@ -72,37 +70,24 @@ export function relaxedValue(value: string): string {
     .replace(/^ | $/g, '');
 }
 
+/** A run is one match from its first character, however long: no part of a body is walked twice. */
+const UNUSUAL_IN_BODY = /[\t ]{2,}|\t| (?=\r\n)/g;
+
 /**
- * RFC 6376 3.4.4 in one pass: white space at the end of lines and empty lines at the end go, runs become one space, a
- * last line without an end gets one, and an empty body stays empty. What is as it should be is hashed where it lies;
- * the usual body, quoted-printable, is hashed in one piece.
+ * RFC 6376 3.4.4: white space at the end of lines and empty lines at the end go, runs become one space, a last line
+ * without an end gets one, and an empty body stays empty. As a text of a letter a byte: a loop over the bytes takes twice
+ * as long as the search. What is as it should be is hashed where it lies.
  */
 function bodyHash(body: Buffer): string {
   const end = endOfText(body);
   if (end === 0) return hash('sha256', '', 'base64');
+  const text = body.toString('latin1', 0, end);
+  const relaxed = text.replace(UNUSUAL_IN_BODY, (run: string, at: number) =>
+    text.startsWith('\r\n', at + run.length) ? '' : ' ',
+  );
   // Nearly always the line end that is wanted follows in the body itself.
-  const endsWell = body[end] === CR && body[end + 1] === LF;
-  let pieces: Buffer[] | undefined;
-  let from = 0;
-  for (let at = 0; at < end; at++) {
-    const byte = body[at];
-    // One comparison for nearly every byte of a body: this loop is most of what signing costs the main thread.
-    if (byte === undefined || byte > SPACE || (byte !== SPACE && byte !== TAB)) continue;
-    let next = at + 1;
-    while (isBlank(body[next])) next++;
-    const isAtLineEnd = body[next] === CR && body[next + 1] === LF;
-    if (isAtLineEnd || byte === TAB || next > at + 1) {
-      pieces ??= [];
-      pieces.push(body.subarray(from, at));
-      if (!isAtLineEnd) pieces.push(ONE_SPACE);
-      from = next;
-    }
-    at = next - 1;
-  }
-  if (!pieces && endsWell) return hash('sha256', body.subarray(0, end + 2), 'base64');
-  const sha256 = createHash('sha256');
-  for (const piece of pieces ?? []) sha256.update(piece);
-  return sha256.update(body.subarray(from, end)).update(LINE_END).digest('base64');
+  const isAsItShould = relaxed === text && body[end] === CR && body[end + 1] === LF;
+  return hash('sha256', isAsItShould ? body.subarray(0, end + 2) : Buffer.from(`${relaxed}\r\n`, 'latin1'), 'base64');
 }
 
 /** Where the text ends: before the white space of its last line, the empty lines after it, and their white space. */
