@@ -35,6 +35,7 @@ export function openExpressDoor(server: Server, lane: ExpressLane): ExpressDoor 
     lane,
     head: headOf(lane.headers),
     keepAliveMs: server.keepAliveTimeout,
+    firstMs: server.headersTimeout,
     isClosing: false,
     leave: (guest) => void guests.delete(guest),
     pass: (socket) => pass.forEach((listener) => void Reflect.apply(listener, server, [socket])),
@@ -57,6 +58,8 @@ interface House {
   /** The headers of every answer, as they are sent. */
   readonly head: string;
   readonly keepAliveMs: number;
+  /** Who has asked nothing yet is not kept as long. */
+  readonly firstMs: number;
   isClosing: boolean;
   leave(guest: Guest): void;
   /** To `node:http`. */
@@ -68,6 +71,7 @@ class Guest implements ExpressReply {
   readonly #house: House;
   readonly #socket: Socket;
   #isWaiting = false;
+  #hasAsked = false;
   #hasEnded = false;
   /** What came while an answer was under way: the lane takes one request after the other. */
   #early: Buffer | undefined;
@@ -75,7 +79,7 @@ class Guest implements ExpressReply {
   constructor(house: House, socket: Socket) {
     this.#house = house;
     this.#socket = socket;
-    socket.setTimeout(house.keepAliveMs);
+    socket.setTimeout(house.firstMs);
     socket.on('data', this.#read).on('end', this.#end).on('timeout', this.#drop).on('error', this.#drop);
     socket.on('close', this.#forget);
   }
@@ -91,6 +95,8 @@ class Guest implements ExpressReply {
     );
     if (isLast) this.#socket.end();
     else if (this.#early) this.#pass(this.#early);
+    else if (!this.#hasAsked) this.#socket.setTimeout(keepAliveMs);
+    this.#hasAsked = true;
   }
 
   cut(): void {

@@ -113,7 +113,8 @@ class Follower implements VisitFollower {
       if (performance.now() >= this.#fromStartAt) this.#fromStart();
       if (!isSure && !(await visitsWait(this.#ctx, this.#fromId))) return;
       for (let from = performance.now(); !this.#closed && (await this.#step()); from = performance.now()) {
-        await rest(this.#restMs(performance.now() - from));
+        const sliceMs = performance.now() - from;
+        await rest(restMs({ sliceMs, lagMs: this.lagMs(), isCrowd: this.#isWoken }));
         // Whatever woke us is there for the next step to see; what comes while that works wakes us again.
         this.#isWoken = false;
       }
@@ -123,12 +124,6 @@ class Follower implements VisitFollower {
       this.#warn('tracking.move_failed', { message: messageOf(error) });
       await rest(RETRY_MS);
     }
-  }
-
-  /** Nobody waits when nothing was written meanwhile. */
-  #restMs(sliceMs: number): number {
-    if (!this.#isWoken) return 0;
-    return Math.min(sliceMs * (this.lagMs() < LATE_MS ? REST_SLICES : REST_SLICES_LATE), REST_MS_MAX);
   }
 
   /** Moves one slice; answers whether there was more. Throws what a later try may do better. */
@@ -179,6 +174,12 @@ class Follower implements VisitFollower {
     this.#fromId = 0n;
     this.#fromStartAt = performance.now() + FROM_START_MS;
   }
+}
+
+/** How long to rest after a slice. Nobody waits for an answer when nothing was written meanwhile. */
+export function restMs({ sliceMs, lagMs, isCrowd }: { sliceMs: number; lagMs: number; isCrowd: boolean }): number {
+  if (!isCrowd) return 0;
+  return Math.min(sliceMs * (lagMs < LATE_MS ? REST_SLICES : REST_SLICES_LATE), REST_MS_MAX);
 }
 
 function rest(ms: number): Promise<void> {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { appendVisits } from '../../../src/domain/tracking/append-visits.ts';
 import { moveVisits } from '../../../src/domain/tracking/move-visits.ts';
-import { startVisitFollower } from '../../../src/domain/tracking/visit-follower.ts';
+import { restMs, startVisitFollower } from '../../../src/domain/tracking/visit-follower.ts';
 import { sliceOf, type VisitRow } from '../../../src/domain/tracking/visit-slice.ts';
 import type { Visit } from '../../../src/domain/tracking/visit.ts';
 import { createLog } from '../../../src/lib/log.ts';
@@ -57,6 +57,15 @@ describe('a slice', () => {
   ])('has %s', (_name, rows, sizeMax, expected) => {
     expect(ids(rows, sizeMax)).toEqual(expected);
   });
+});
+
+test.each([
+  ['four slices in a crowd', { sliceMs: 100, lagMs: 1_000, isCrowd: true }, 400],
+  ['a second at most', { sliceMs: 900, lagMs: 1_000, isCrowd: true }, 1_000],
+  ['one slice when reports are late', { sliceMs: 100, lagMs: 5_000, isCrowd: true }, 100],
+  ['not at all when nobody comes', { sliceMs: 100, lagMs: 9_000, isCrowd: false }, 0],
+])('between slices it rests %s', (_name, after, expected) => {
+  expect(restMs(after)).toBe(expected);
 });
 
 test('of six movers at once each visit is moved by one', async () => {
