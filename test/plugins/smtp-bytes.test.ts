@@ -4,6 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { chunkTransfer, dataTransfer, type Transfer } from '../../plugins/mailwright/smtp/content.ts';
 import { Outbox } from '../../plugins/mailwright/smtp/outbox.ts';
 import { ReplyReader, type Reply } from '../../plugins/mailwright/smtp/reply.ts';
+import { validateSettings } from '../../plugins/mailwright/smtp/settings.ts';
+import { connectSmtp } from '../../plugins/mailwright/smtp/smtp-driver.ts';
+import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
 
 /** Dots, line ends and their halves more often than anything else. */
 const content = fc
@@ -146,4 +149,46 @@ describe('replies', () => {
       .trim();
     return `${code} ${joined}`.slice(0, 500).trimEnd();
   }
+});
+
+describe('connections that share memory', () => {
+  /** More than kernels keep between two sockets: what is behind it waits in memory. */
+  const LARGE_BYTES = 14_000_000;
+  /** Meanwhile the others are through. */
+  const PAUSE_MS = 300;
+
+  it('keep their bytes apart while one is not read', async () => {
+    const slow = new Set<number>();
+    await using server = await scriptedSmtpServer({
+      extensions: ['PIPELINING', 'CHUNKING'],
+      filter: (chunk, { socket, index }) => {
+        if (slow.has(index) || !chunk.includes('<p0@')) return chunk;
+        slow.add(index);
+        socket.once('pause', () => setTimeout(() => socket.resume(), PAUSE_MS));
+        socket.pause();
+        return chunk;
+      },
+    });
+    const checked = validateSettings({ host: '127.0.0.1', port: server.port, encryption: 'none', connections: 3 });
+    if (!checked.ok) throw new Error(JSON.stringify(checked.errors));
+    const options = { connectionsMax: 3, clientName: 'client.test', replyTimeoutMs: 20_000 };
+    const driver = connectSmtp(checked.settings, options);
+    const contents = Array.from({ length: 120 }, (_, number) =>
+      `${String(number).padStart(78, '_')}\r\n`.repeat((number === 0 ? LARGE_BYTES : 11_000) / 80),
+    );
+    const sent = contents.map((text, number) =>
+      driver.send({
+        envelope: { from: 'a@house.test', to: `p${number}@there.test` },
+        content: Buffer.from(text),
+        messageId: String(number),
+        idempotencyKey: String(number),
+        needsSmtpUtf8: false,
+      }),
+    );
+    await Promise.all(sent);
+    await driver.close();
+    const wrong = server.accepted.filter(({ to, content: got }) => got !== contents[Number(/\d+/.exec(to)?.[0])]);
+    expect(wrong.map(({ to, content: got }) => [to, got.length])).toEqual([]);
+    expect(new Set(server.accepted.map(({ to }) => to)).size).toBe(contents.length);
+  }, 60_000);
 });
