@@ -39,6 +39,7 @@ export async function startProduct(
         PORT: String(port),
         DATA_DIR: dataDir,
         DATABASE_URL: databaseUrl,
+        MALLOC_ARENA_MAX: '2',
       },
       ...{ ADMIN_API_TOKEN: BENCH_TOKEN, APP_SECRET: 'bench'.repeat(10), INBOX: 'off', LOG_LEVEL: 'warn', ...settings },
     },

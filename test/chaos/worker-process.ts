@@ -24,7 +24,14 @@ export async function startWorkerProcess(
   const child = spawn(process.execPath, [...nodeOptions, '--max-semi-space-size=8', MAIN], {
     env: {
       ...{ PATH: process.env['PATH'], HOME: process.env['HOME'], DATABASE_URL: databaseUrl, DATA_DIR: dataDir },
-      ...{ ROLES: 'worker,cron', APP_SECRET: 'bench'.repeat(10), INBOX: 'off', LOG_FORMAT: 'json', ...settings },
+      ...{
+        MALLOC_ARENA_MAX: '2',
+        ROLES: 'worker,cron',
+        APP_SECRET: 'bench'.repeat(10),
+        INBOX: 'off',
+        LOG_FORMAT: 'json',
+        ...settings,
+      },
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
