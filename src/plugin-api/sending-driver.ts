@@ -11,7 +11,10 @@ import type { WebhookReceiver } from './webhook.ts';
 export interface OutgoingMessage {
   /** Bare addresses, checked by the host: no display name, no CR, LF or NUL, domain in ASCII unless SMTPUTF8 is needed. */
   readonly envelope: { readonly from: string; readonly to: string };
-  /** RFC 5322 bytes: CRLF line ends, no line over 998 bytes, not dot-stuffed. */
+  /**
+   * RFC 5322 bytes: CRLF line ends, no line over 998 bytes, not dot-stuffed. They are the driver's until `send` resolves;
+   * then their memory is used for another message.
+   */
   readonly content: Uint8Array;
   /** The Message-ID header's value, the same for every attempt at this recipient. */
   readonly messageId: string;

@@ -2,18 +2,17 @@
  * The bytes of a message while it is put together, one message at a time: static parts are copied, values written
  * between them, where the finished message will lie. No string of the whole message is made.
  */
+import { giveBack, takeBlock } from '../../lib/blocks.ts';
 
-/** Several messages share one piece of memory, whose making costs more than its bytes. */
-const PIECE_BYTES = 65_536;
-/** Small enough that one message that stays for long does not hold much beside itself. */
-const SHARING_BYTES_MAX = PIECE_BYTES / 4;
 /** A UTF-16 unit is at most three bytes of UTF-8. */
 const BYTES_PER_UNIT_MAX = 3;
+const NOTHING = Buffer.alloc(0);
 
 export class MessageBytes {
-  #memory = Buffer.alloc(0);
-  #start = 0;
+  #memory: Buffer = NOTHING;
   #end = 0;
+  /** Those of a campaign are of one size, nearly. */
+  #lastLength = 0;
 
   /** Where the next byte is written in what `room` answers. */
   get end(): number {
@@ -22,7 +21,7 @@ export class MessageBytes {
 
   /** Forgets what was written of a message that could not be finished. */
   clear(): void {
-    this.#end = this.#start;
+    this.#end = 0;
   }
 
   add(bytes: Uint8Array): void {
@@ -39,7 +38,7 @@ export class MessageBytes {
 
   /** Memory with room for `count` bytes at `end`; whoever writes there tells by `wrote` where they end. */
   room(count: number): Buffer {
-    if (this.#end + count > this.#memory.length) this.#move(count);
+    if (this.#end + count > this.#memory.length) this.#grow(count);
     return this.#memory;
   }
 
@@ -47,27 +46,27 @@ export class MessageBytes {
     this.#end = end;
   }
 
-  /** The message, with `tail` behind it. A small one stays where it is; large ones take their copy along. */
-  take(tail?: Uint8Array): Buffer {
-    const message = this.#memory.subarray(this.#start, this.#end);
-    const isSmall = message.length <= SHARING_BYTES_MAX;
-    if (isSmall && tail === undefined && this.#memory.length === PIECE_BYTES) {
-      this.#start = this.#end;
-      return message;
-    }
-    const copy = Buffer.concat(tail === undefined ? [message] : [message, tail]);
-    if (isSmall && this.#memory.length > PIECE_BYTES) this.#memory = Buffer.alloc(0);
-    this.#end = this.#start = Math.min(this.#start, this.#memory.length);
-    return copy;
+  /** The message, with `tail` behind it, in memory that is its own: `giveBack` takes it again. */
+  take(tail: Uint8Array = NOTHING): Buffer {
+    this.#lastLength = this.#end;
+    if (tail.length > 0) this.#move(this.#end + tail.length);
+    const memory = this.#memory;
+    memory.set(tail, this.#end);
+    const message = memory.subarray(0, this.#end + tail.length);
+    this.#memory = NOTHING;
+    this.#end = 0;
+    return message;
+  }
+
+  #grow(count: number): void {
+    this.#move(this.#memory === NOTHING ? Math.max(count, this.#lastLength) : 2 * (this.#end + count));
   }
 
   /** Goes on in another piece of memory. */
-  #move(count: number): void {
-    const needed = this.#end - this.#start + count;
-    const memory = Buffer.allocUnsafeSlow(needed > PIECE_BYTES ? 2 * needed : PIECE_BYTES);
-    this.#memory.copy(memory, 0, this.#start, this.#end);
+  #move(length: number): void {
+    const memory = takeBlock(length);
+    this.#memory.copy(memory, 0, 0, this.#end);
+    giveBack(this.#memory);
     this.#memory = memory;
-    this.#end -= this.#start;
-    this.#start = 0;
   }
 }

@@ -2,6 +2,7 @@
  * The loop that sends. At any moment at most `capacity` messages of a server are marked `sending`, so a crash can
  * leave no more than those in doubt. Marks and outcomes of all loops share commits (outcome-recorder.ts).
  */
+import { giveBack } from '../../lib/blocks.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import { SendingError } from '../../plugin-api/index.ts';
@@ -226,6 +227,7 @@ class SendingLoop {
     }
     try {
       const { reply, runtimeMessageId } = await channel.driver.send(filled);
+      giveBack(filled.content);
       channel.gate.ended(ctx, guest, undefined);
       const kept = reply.slice(0, REPLY_LENGTH_MAX);
       return {
@@ -277,8 +279,11 @@ class SendingLoop {
     });
     const domain = returnPathDomain ?? ctx.installation.bounceDomain ?? '';
     const from = domain === '' ? envelope.from : returnPathOf(ctx.installation, recipient, domain);
-    const signed = sign === null ? content : await sign(content);
-    return { content: signed, envelope: { from, to: envelope.to }, messageId, idempotencyKey, needsSmtpUtf8 };
+    const rest = { envelope: { from, to: envelope.to }, messageId, idempotencyKey, needsSmtpUtf8 };
+    if (sign === null) return { content, ...rest };
+    const signed = await sign(content);
+    giveBack(content);
+    return { content: signed, ...rest };
   }
 }
 

@@ -3,6 +3,7 @@
  * with RSA-2048), so it happens in the threads of libuv's pool (UV_THREADPOOL_SIZE); hashing stays here.
  */
 import { sign, type KeyObject } from 'node:crypto';
+import { takeBlock } from '../../../lib/blocks.ts';
 import { sha256 } from '../../../lib/crypto.ts';
 import { canonicalMessage, relaxedValue, type CanonicalFields } from './canonical-message.ts';
 
@@ -56,10 +57,10 @@ export async function signatureFields(
 /** The message with its signatures: the only copy that is made of it. */
 export async function signMessage(content: Uint8Array, identity: DkimIdentity, signedAt: Date): Promise<Buffer> {
   const fields = await signatureFields(content, identity, signedAt);
-  const signed = Buffer.allocUnsafe(fields.length + content.byteLength);
+  const signed = takeBlock(fields.length + content.byteLength);
   signed.write(fields, 0, 'latin1');
   signed.set(content, fields.length);
-  return signed;
+  return signed.subarray(0, fields.length + content.byteLength);
 }
 
 function signedPart(fields: CanonicalFields): { names: string[]; text: string } {
