@@ -5,6 +5,7 @@
 import { sql } from '../../db/database.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { planSegmentSlice, planSlice } from '../delivery/ledger-plan-store.ts';
+import { refreshStatistics } from '../delivery/refresh-statistics.ts';
 import { assert } from '../../lib/errors.ts';
 import { peopleTimesOf } from '../delivery/people-times.ts';
 import { enqueueWaves } from './campaign-waves.ts';
@@ -46,6 +47,7 @@ async function planNextSlice(
     const slice = segmentSnapshot
       ? await planSegmentSlice(tx.db, input, segmentSnapshot)
       : await planSlice(tx.db, input);
+    await refreshStatistics(tx.db, plannedOn);
     await movePlanCursor(tx.db, campaign, slice);
     await enqueueBatches(tx.db, campaign, slice.batches);
     if (times) await enqueueWaves(tx.db, key);

@@ -3,12 +3,13 @@
  * chose by them read whole lists and campaigns. Counted by what the database says it read.
  */
 import { expect, test } from 'vitest';
-import { sql, type Queryable, type Transaction } from '../../../src/db/database.ts';
+import { sql } from '../../../src/db/database.ts';
 import { settle } from '../../../src/domain/delivery/ledger-store.ts';
 import { readCampaignLog } from '../../../src/domain/tracking/campaign-log.ts';
 import { trackingLogPage } from '../../../src/domain/tracking/tracking-log.ts';
 import { newUid } from '../../../src/lib/ids.ts';
 import { seedCampaign } from '../../support/audience-rows.ts';
+import { readCounter } from '../../support/read-counter.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
 const PEOPLE = 20_000;
@@ -37,26 +38,8 @@ await db.execute(
 await db.execute(sql`UPDATE campaign SET status = 'sending' WHERE id = ${key.campaignId}`);
 await db.execute(sql`ANALYZE`);
 
-/** Rows of the tables of this name, partitions included, that the connection has read and not told of yet. */
-async function rowsRead(tx: Queryable, table: string): Promise<number> {
-  const [row] = await tx.query<{ n: number }>(
-    sql`SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::float8 AS n FROM pg_stat_xact_user_tables WHERE relname LIKE ${`${table}%`}`,
-  );
-  return row?.n ?? 0;
-}
-
 const TABLES = ['subscriber', 'delivery_2', 'open_event_2'] as const;
-type Reads = (table: (typeof TABLES)[number]) => Promise<number>;
-
-/** Runs `work` in a transaction; `read` answers the rows it has read. */
-function counted(work: (tx: Transaction, read: Reads) => Promise<void>): Promise<void> {
-  return database.transaction(async (tx) => {
-    // What the connection read before is told once a second at most: it may still be among what it counts.
-    const before: Partial<Record<string, number>> = {};
-    for (const table of TABLES) before[table] = await rowsRead(tx, table);
-    await work(tx, async (table) => (await rowsRead(tx, table)) - (before[table] ?? 0));
-  });
-}
+const counted = readCounter(database, TABLES);
 
 test('recording outcomes looks each recipient up, however large the list is', async () => {
   const [done, next] = [large.subscriberIds.slice(0, 50), large.subscriberIds.slice(50, 100)];

@@ -1,0 +1,39 @@
+/**
+ * The first campaign of an installation, to people who were imported a moment ago: the database has not looked at any of
+ * it yet, and must all the same look everybody up by the key.
+ */
+import { expect, test } from 'vitest';
+import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
+import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
+import { findRecipients } from '../../../src/domain/delivery/claim-recipients.ts';
+import { createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
+import { settle } from '../../../src/domain/delivery/ledger-store.ts';
+import { campaignWorld } from '../../support/campaign-world.ts';
+import { readCounter } from '../../support/read-counter.ts';
+import { createTestContext } from '../../support/test-context.ts';
+
+const RECIPIENTS = 450;
+const MARKED = 30;
+
+const ctx = await createTestContext();
+const counted = readCounter(ctx.database, ['subscriber', 'delivery_2']);
+
+test('looks each recipient up, although no statistics were there', async () => {
+  const world = await campaignWorld(ctx, { recipients: RECIPIENTS, smtpPort: 9 });
+  const { campaignId, listId } = world;
+  const customerId = world.ctx.viewer?.customerId ?? 0n;
+  await startCampaign(world.ctx, world.campaignUid);
+  await planCampaign(world.ctx, { customerId, campaignId }, new AbortController().signal);
+  const dispatch = await createDispatchCache().dispatchOf(ctx, customerId, campaignId);
+  if (!dispatch) throw new Error('The campaign is not being sent.');
+  const { key } = dispatch;
+  const holder = { owner: crypto.randomUUID(), leaseSeconds: 45 };
+  const range = { ...key, fromId: 0n, toId: 2n ** 62n };
+  const found = await findRecipients(ctx.db, range, { listId, holder });
+  await counted(async (tx, read) => {
+    const settled = await settle(tx, { key, listId, holder, serverId: 1n, outcomes: [], next: found.slice(0, MARKED) });
+    expect(settled.turnedAway.size).toBe(0);
+    expect(await read('subscriber')).toBeLessThanOrEqual(2 * MARKED);
+    expect(await read('delivery_2')).toBeLessThanOrEqual(3 * MARKED);
+  });
+});
