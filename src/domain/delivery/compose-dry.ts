@@ -1,4 +1,5 @@
 /** Composes messages as the sending loop does and hands none over: what a dry run is made of. */
+import { giveBack } from '../../lib/blocks.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import { faultSentence, isRunaway } from '../content/template-fault.ts';
 import type { CompiledMessage } from '../content/message.ts';
@@ -75,7 +76,9 @@ async function sizeFor(ctx: Context, { message, ...key }: DryCampaign, { id, ema
       messageId: deliveryMessageId(ctx.installation, recipient, DOMAIN),
       links: linkSignerOf(ctx.installation).forRecipient(recipient),
     });
-    return content.length;
+    const { length } = content;
+    giveBack(content);
+    return length;
   } catch (error) {
     if (isRunaway(error)) throw error;
     return { subscriberId: String(id), text: faultSentence(error).slice(0, FAULT_LENGTH_MAX) };
