@@ -1,9 +1,10 @@
 /** A request for one of the addresses that stand in mails: its token, who asks, which methods it takes. */
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { nowhere, type GeoLocator } from '../domain/tracking/geo-locator.ts';
 import { judgeVisit } from '../domain/tracking/machine-visitor.ts';
 import type { Visitor } from '../domain/tracking/tracking.ts';
 import type { Context } from '../domain/context.ts';
+import type { ExpressHandler, ExpressRequest } from '../http/express-lane.ts';
 import type { Log } from '../lib/log.ts';
 import { setPublicHeaders } from './page.ts';
 
@@ -20,27 +21,6 @@ export interface InboundMount {
   /** Takes GETs that can be answered without more ado. */
   readonly express?: ExpressHandler;
 }
-
-/** A GET without a body. */
-export interface ExpressRequest {
-  readonly url?: string | undefined;
-  readonly headers: IncomingHttpHeaders;
-}
-
-export interface ExpressAnswer {
-  readonly status: 200 | 302;
-  /** Names and values in turn, beside those that every answer of the server carries. */
-  readonly headers: readonly string[];
-  /** A byte a letter. */
-  readonly body: string;
-}
-
-/** Takes over the request, answers once and says true; or leaves it alone and says false. */
-export type ExpressHandler = (
-  req: ExpressRequest,
-  ipAddress: string,
-  answer: (answer: ExpressAnswer) => void,
-) => boolean;
 
 export interface LinkRequest {
   readonly ctx: Context;

@@ -58,7 +58,7 @@ export const rooms: Readonly<Record<string, RoomRule>> = {
       ...['bounces', 'tracking', 'audience', 'files', 'sending', 'billing', 'accounts', 'context'].map(inDomain),
       'lib',
     ],
-    typesOf: ['plugin-api'],
+    typesOf: ['plugin-api', 'http'],
   },
   'domain/bounces': {
     level: 8,
