@@ -1,10 +1,17 @@
 /** What is held as a restored backup and what is not (HARD-CASES A15), each with the database's own signs. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
+import { viewerOf } from '../../../src/domain/context.ts';
+import { insertTests } from '../../../src/domain/delivery/test-message-store.ts';
 import { holdOverdueCampaigns } from '../../../src/domain/installation/hold-overdue.ts';
 import { suspicionOf, type Arrival } from '../../../src/domain/installation/place.ts';
 import { enterProcess, livingProcesses, signOfLife } from '../../../src/domain/installation/processes.ts';
-import { guardRestoredBackup, holdOf, releaseInstallation } from '../../../src/domain/installation/restore-guard.ts';
+import {
+  guardRestoredBackup,
+  hold,
+  holdOf,
+  releaseInstallation,
+} from '../../../src/domain/installation/restore-guard.ts';
 import { campaignWorld, statusOf } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
@@ -114,6 +121,22 @@ it('drops what would mail somebody by itself when all is paused, and nothing els
     sql`SELECT task_identifier AS name FROM graphile_worker.jobs WHERE task_identifier = ANY(${jobs})`,
   );
   expect(left.map(({ name }) => name)).toEqual(['imports.run']);
+});
+
+it.each([
+  ['pause', 'failed', 'The installation was restored from a backup: try it again.'],
+  ['continue', 'queued', null],
+] as const)('after "%s" a test message that waits is %s, and no other is touched', async (choice, state, reply) => {
+  await ctx.db.execute(sql`DELETE FROM test_message`);
+  const campaign = { customerId: viewerOf(world.ctx).customerId, campaignId: world.campaignId };
+  const emails = ['queued', 'sending', 'sent', 'suppressed'];
+  await insertTests(ctx.db, { campaign, emails, subscriberId: null, isMarked: true });
+  await ctx.db.execute(sql`UPDATE test_message SET state = email`);
+  await hold(ctx.db, 'by hand');
+  await releaseInstallation(ctx, choice);
+  const rows = await ctx.db.query(sql`SELECT email, state, reply FROM test_message ORDER BY id`);
+  const untouched = emails.slice(1).map((email) => ({ email, state: email, reply: null }));
+  expect(rows).toEqual([{ email: 'queued', state, reply }, ...untouched]);
 });
 
 describe('signs of life', () => {
