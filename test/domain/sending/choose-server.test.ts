@@ -1,6 +1,6 @@
 /** Through which server a customer sends, by its plan (D29, D46); and what the plan adds to what it sends. */
 import path from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { insertApiToken } from '../../../src/domain/accounts/api-token-store.ts';
 import { authenticateToken } from '../../../src/domain/accounts/authenticate-token.ts';
@@ -11,6 +11,7 @@ import { compileCampaign } from '../../../src/domain/delivery/campaign-message.t
 import { createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
 import { createSendingServer } from '../../../src/domain/sending/create-sending-server.ts';
 import { routedServers, routeQuestion } from '../../../src/domain/sending/choose-server.ts';
+import { updateSendingServer } from '../../../src/domain/sending/update-sending-server.ts';
 import { newUid } from '../../../src/lib/ids.ts';
 import { loadPlugins } from '../../../src/plugin-host/load-plugins.ts';
 import { changeOptions, givePlan } from '../../support/plans.ts';
@@ -18,7 +19,8 @@ import { createTenant, newList } from '../../support/tenant.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
 const root = await createTestContext();
-const house = viewerOf(await createTenant(root)).customerId;
+const houseCtx = await createTenant(root);
+const house = viewerOf(houseCtx).customerId;
 afterEach(() => root.db.execute(sql`DELETE FROM sending_server`));
 
 async function server(customerId: bigint, name: string, { type = 'smtp', isSystem = false } = {}): Promise<string> {
@@ -134,17 +136,32 @@ describe('the footer of the plan', () => {
   });
 });
 
-test("an administrator's token that may not act as one makes a server like a customer's", async () => {
-  const ctx = await createTenant(root);
-  const { viewer } = ctx;
-  const as = (scopes: string[]) => ({ ...ctx, viewer: viewer && { ...viewer, isAdmin: true, scopes } });
-  const input = { name: 'Relay', type: 'smtp', settings: { host: '127.0.0.1', port: 1 } };
-  await loadPlugins(path.resolve('plugins'), root.hooks);
-  const narrow = createSendingServer(as(['sending-servers:write']), input);
-  await expect(narrow).rejects.toMatchObject({
-    fields: { 'settings.host': [expect.stringMatching(/not a public address/)] },
+describe("an administrator's token that may not act as one", () => {
+  const as = (ctx: Context, scopes: string[]): Context => ({
+    ...ctx,
+    viewer: ctx.viewer && { ...ctx.viewer, isAdmin: true, scopes },
   });
-  // Whoever may act as an administrator reaches the address, where nobody listens.
-  const wide = createSendingServer(as(['admin']), input);
-  await expect(wide).rejects.toThrow(/connect|refused/i);
+  const settings = { host: '127.0.0.1', port: 1 };
+  const refused = { fields: { 'settings.host': [expect.stringMatching(/not a public address/)] } };
+  beforeAll(() => loadPlugins(path.resolve('plugins'), root.hooks));
+
+  test("makes a server like a customer's", async () => {
+    const ctx = await createTenant(root);
+    const input = { name: 'Relay', type: 'smtp', settings };
+    const narrow = createSendingServer(as(ctx, ['sending-servers:write']), input);
+    await expect(narrow).rejects.toMatchObject(refused);
+    // Whoever may act as an administrator reaches the address, where nobody listens.
+    const wide = createSendingServer(as(ctx, ['admin']), input);
+    await expect(wide).rejects.toThrow(/connect|refused/i);
+  });
+
+  test("moves a server of the system like a customer's", async () => {
+    const input = { uid: await system('relay'), settings };
+    const narrow = updateSendingServer(as(houseCtx, ['sending-servers:write']), input);
+    await expect(narrow).rejects.toMatchObject(refused);
+    const wide = updateSendingServer(as(houseCtx, ['admin']), input);
+    await expect(wide).rejects.toThrow(/connect|refused/i);
+    const [row] = await root.db.query(sql`SELECT settings FROM sending_server WHERE uid = ${input.uid}`);
+    expect(row).toEqual({ settings: {} });
+  });
 });
