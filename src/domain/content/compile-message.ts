@@ -53,6 +53,8 @@ export async function compileMessage(source: MessageSource, clock: Clock = syste
   const { domain } = addresses.from;
   const body = compileBody({ plain, html, files: source.files, seed: source.campaign.uid, domain });
   const writeHeaders = compileHeaders({ source, ...addresses, subject, fromName });
+  // Of this message alone: memory for a copy is as large as the last one was.
+  const parts = { addresses, writeHeaders, body, bytes: new MessageBytes() };
   const filled = <T>(
     recipient: MessageRecipient,
     withPixel: boolean,
@@ -66,7 +68,7 @@ export async function compileMessage(source: MessageSource, clock: Clock = syste
     showsUnsubscribe,
     warnings: [...unknownTagWarnings(Object.values(marked)), ...missingImageWarnings(missingImages)],
     staticBytes: body.staticBytes,
-    fill: (recipient) => filled(recipient, true, (scope) => fillMessage(scope, { addresses, writeHeaders, body })),
+    fill: (recipient) => filled(recipient, true, (scope) => fillMessage(scope, parts)),
     webView: (recipient) => filled(recipient, false, (scope) => renderWebView({ html, plain }, scope)),
     texts: (recipient) => filled(recipient, false, (scope) => fillTexts({ subject, html, plain }, scope)),
   };
@@ -103,14 +105,11 @@ async function compileHtmlPart(
 
 const NO_LIQUID: FillScope['liquid'] = new Map();
 
-/** Where every message of the process is put together: nothing else happens between its first byte and its last. */
-const bytes = new MessageBytes();
-
 function fillMessage(
   scope: FillScope,
-  parts: { addresses: MessageAddresses; writeHeaders: HeaderWriter; body: CompiledBody },
+  parts: { addresses: MessageAddresses; writeHeaders: HeaderWriter; body: CompiledBody; bytes: MessageBytes },
 ): FilledMessage {
-  const { addresses, writeHeaders, body } = parts;
+  const { addresses, writeHeaders, body, bytes } = parts;
   const { email, messageId } = scope.recipient;
   const to = bareAddress(email);
   if (to === undefined) throw new ValidationError({ email: ['This is not a plain mail address.'] }, 'BAD_ADDRESS');

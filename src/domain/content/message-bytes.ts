@@ -1,5 +1,5 @@
 /**
- * The bytes of a message while it is put together, one message at a time: static parts are copied, values written
+ * The bytes of a copy while it is put together, one copy at a time: static parts are copied, values written
  * between them, where the finished message will lie. No string of the whole message is made.
  */
 import { giveBack, takeBlock } from '../../lib/blocks.ts';
@@ -11,7 +11,7 @@ const NOTHING = Buffer.alloc(0);
 export class MessageBytes {
   #memory: Buffer = NOTHING;
   #end = 0;
-  /** Those of a campaign are of one size, nearly. */
+  /** Copies of one message are of one size, nearly. */
   #lastLength = 0;
 
   /** Where the next byte is written in what `room` answers. */
