@@ -15,6 +15,7 @@ import { parseArgs } from 'node:util';
 import type { Product } from '../../bench/support/product.ts';
 import { History } from './history.ts';
 import { judge } from './judge.ts';
+import { usageOf } from './usage.ts';
 import { createWorld, type World } from './world.ts';
 
 const { values } = parseArgs({
@@ -24,8 +25,13 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     recipients: { type: 'string', default: '8' },
     quick: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
   },
 });
+if (values.help) {
+  console.log(usageOf(import.meta.filename));
+  process.exit(0);
+}
 const policy = values.policy === 'park' ? 'park' : 'retry';
 const recipients = Number(values.recipients);
 const [connections, window] = [1, 3];

@@ -3,7 +3,8 @@
  * the sums were right at every moment. The same seed hurts in the same order.
  *
  *   npm run chaos -- [--scenario kills|database|connections|receiver|disk|clocks|all] [--times 50] [--recipients 20000]
- *                    [--policy park|retry] [--seed 1] [--workers 1] [--history file.jsonl] [--quick]
+ *                    [--policy park|retry] [--seed 1] [--workers 1] [--connections 4] [--window 8] [--delay-ms 20]
+ *                    [--history file.jsonl] [--quick]
  *
  * `--quick` is a minute's run of everything. The exit code is 1 when a promise did not hold.
  */
@@ -15,6 +16,7 @@ import { judge } from './judge.ts';
 import { Processes, scenarios, torment } from './nemesis.ts';
 import { seededRandom } from './random.ts';
 import { printVerdicts } from './print-verdicts.ts';
+import { usageOf } from './usage.ts';
 import { createWorld, type World } from './world.ts';
 
 const { values } = parseArgs({
@@ -30,8 +32,13 @@ const { values } = parseArgs({
     'delay-ms': { type: 'string', default: '20' },
     history: { type: 'string' },
     quick: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
   },
 });
+if (values.help) {
+  console.log(usageOf(import.meta.filename));
+  process.exit(0);
+}
 const times = Number(values.times ?? (values.quick ? 8 : 50));
 const recipients = Number(values.recipients ?? (values.quick ? 3_000 : 20_000));
 const workers = Number(values.workers);

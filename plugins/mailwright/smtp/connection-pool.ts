@@ -180,6 +180,8 @@ export class ConnectionPool {
   }
 
   #hold(): void {
+    // connections that are lost together are one failure
+    if (performance.now() < this.#heldUntil) return;
     this.#heldUntil = performance.now() + Math.min(HOLD_MS * 2 ** this.#failureCount, HOLD_MS_MAX);
     this.#failureCount++;
   }

@@ -206,6 +206,39 @@ describe('a server that cannot be connected to', () => {
   });
 });
 
+describe('a server that leaves messages in doubt', () => {
+  const lost = () => new SendingError('unknown', 'read ECONNRESET');
+
+  it('rests a second after a lost connection, however many messages were on it, and is sent to as before', async () => {
+    const one = newProcess();
+    const { go } = await admit(one, guests('example.org', 50));
+    expect(go).toHaveLength(50);
+    for (const guest of go) expect(one.gate.ended(ctx, guest, lost())).toMatchObject({ reason: 'unavailable' });
+    await settle(one);
+    expect(await stored()).toMatchObject({ state: 'closed', failures: 1, backoff: 1 });
+    await endRest();
+    const again = await admit(one, guests('example.org', 50));
+    expect(again.go).toHaveLength(50);
+    for (const guest of again.go) one.gate.ended(ctx, guest, undefined);
+    await settle(one);
+    expect(await stored()).toBeUndefined();
+  });
+
+  it('is asked by one message at a time when it never answers, after rests of up to five minutes', async () => {
+    const one = newProcess();
+    const went: number[] = [];
+    for (let time = 0; time < 12; time++) {
+      const { go } = await admit(one, guests('example.org', 4));
+      went.push(go.length);
+      for (const guest of go) one.gate.ended(ctx, guest, lost());
+      await settle(one);
+      await endRest();
+    }
+    expect(went).toEqual([4, 4, 4, ...Array.from({ length: 9 }, () => 1)]);
+    expect(await stored()).toMatchObject({ state: 'open', backoff: 300 });
+  });
+});
+
 it('what was said long ago and holds nobody back is forgotten', async () => {
   await ctx.db.execute(sql`
     INSERT INTO hot.server_health (server_id, mailbox_group, state, failures, open_until, changed_at)

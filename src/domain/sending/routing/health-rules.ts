@@ -40,11 +40,11 @@ const CONNECTION: TroubleRule = {
   ...{ restMin: 1, restMax: 60, restsEarly: true },
   ...{ failuresMax: 3, openingsMax: null, slotsMax: 1 },
 };
-/** A server that takes messages and never answers leaves each of them in doubt. */
-const UNANSWERED: TroubleRule = {
-  ...{ restMin: 30, restMax: 300, restsEarly: false },
-  ...{ failuresMax: 20, openingsMax: null, slotsMax: 1 },
-};
+/**
+ * A connection that ends before messages on it are answered leaves each of them in doubt: one that is lost now and then
+ * costs a second, a server that never answers is asked by one message at a time.
+ */
+const UNANSWERED: TroubleRule = { ...CONNECTION, restMax: 300 };
 /** Our address or account is not welcome: every further try makes it worse, and somebody has to act. */
 const SERVER_BLOCK: TroubleRule = {
   ...{ restMin: 300, restMax: 3_600, restsEarly: false },
