@@ -11,7 +11,9 @@ export default defineConfig({
     pool: 'forks',
     // More would only wait for the one database server.
     maxWorkers: 2,
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    // Times at which something hangs, not promises: a machine that does other things too may need most of them.
+    expect: { poll: { timeout: 30_000 } },
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 });
