@@ -1,11 +1,11 @@
 /** The addresses that stand in mails, behind the real web server on a free port, with one campaign to five people. */
-import { afterAll } from 'vitest';
 import type { Context } from '../../src/domain/context.ts';
 import { sql } from '../../src/db/database.ts';
 import { linkSignerOf, type LinkSigner, type RecipientLinks } from '../../src/domain/tracking/link-signer.ts';
 import { startHttpServer } from '../../src/http/http-server.ts';
 import { createInbound } from '../../src/inbound/inbound-mounts.ts';
 import { silentLog } from '../../src/lib/log.ts';
+import { afterFile } from '../support/after-file.ts';
 import { seedCampaign, type SeededCampaign } from '../support/audience-rows.ts';
 import { createTestContext } from '../support/test-context.ts';
 
@@ -32,7 +32,7 @@ export async function startInboundServer(): Promise<InboundServer> {
     campaignId === seeded.campaignId ? WEB_VIEW : undefined;
   const inbound = createInbound(ctx, { webView });
   const server = await startHttpServer({ host: '127.0.0.1', port: 0, mounts: inbound.mounts, log: silentLog });
-  afterAll(async () => {
+  afterFile(async () => {
     await server.close(100);
     await inbound.close();
   });

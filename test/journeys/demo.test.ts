@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { afterFile } from '../support/after-file.ts';
 import { startProgram } from '../support/program.ts';
 import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
 import { createTestDatabase } from '../support/test-database.ts';
@@ -48,7 +49,7 @@ describe('npm run demo', () => {
     // The same people do the same things again.
     const again = await demo('--url', product.baseUrl, '--token', product.token, '--people', '200');
     expect(figure(again.output, /Opened by +(\d+)/)).toBe(readers);
-  }, 120_000);
+  });
 
   it('refuses to write to invented people through a real sending server', async () => {
     const { url: DATABASE_URL } = await createTestDatabase();
@@ -69,16 +70,16 @@ describe('npm run demo', () => {
     expect(output).toContain('Our relay');
     expect(output).toContain('npm run demo -- --own');
     expect(code).toBe(1);
-  }, 60_000);
+  });
 
   it('starts a product of its own when asked, and stops it', async () => {
     const dataDir = mkdtempSync(path.join(os.tmpdir(), 'mailwright-demo-'));
-    afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+    afterFile(() => rmSync(dataDir, { recursive: true, force: true }));
     const { code, output } = await demo('--own', '--once', '--people', '20', '--data-dir', dataDir);
     expect(output).toContain('Sent          20 of 20 mails');
     expect(code).toBe(0);
     expect(existsSync(path.join(dataDir, 'postgres', 'data', 'postmaster.pid'))).toBe(false);
-  }, 120_000);
+  });
 
   it('says what is wrong in a sentence', async () => {
     const nobody = await demo('--url', 'http://127.0.0.1:9', '--token', 'x');

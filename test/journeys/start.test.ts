@@ -5,16 +5,17 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { freePort } from '../../src/db/free-port.ts';
 import { isAlive } from '../../src/lib/is-alive.ts';
+import { afterFile } from '../support/after-file.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 
 const MAIN = path.resolve('src/main.ts');
 // Where the user that the database runs as may go; a temporary folder of a sandbox may be closed to it.
 const dataDir = mkdtempSync(path.join(os.tmpdir(), 'mailwright-start-'));
-afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+afterFile(() => rmSync(dataDir, { recursive: true, force: true }));
 
 const environment = {
   PATH: process.env['PATH'],
@@ -37,6 +38,9 @@ async function start(settings: Record<string, string> = {}): Promise<Running> {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const gone = once(child, 'exit');
+  afterFile(async () => {
+    if (child.kill('SIGKILL')) await gone;
+  });
   let [printed, logged] = ['', ''];
   child.stderr.on('data', (chunk: Buffer) => (logged += chunk.toString()));
   await new Promise<void>((resolve, reject) => {
@@ -46,7 +50,6 @@ async function start(settings: Record<string, string> = {}): Promise<Running> {
     });
     child.on('exit', () => reject(new Error(`It did not start: ${printed}${logged}`)));
   });
-  afterAll(() => void child.kill('SIGKILL'));
   return {
     banner: printed,
     url: `http://127.0.0.1:${port}`,
@@ -92,7 +95,7 @@ describe('npm start', () => {
     expect(await me(third.url, token)).toBe(200);
     expect(await third.end('SIGTERM')).toBe(0);
     expect(isAlive(orphan)).toBe(false);
-  }, 120_000);
+  });
 
   it('says 503 while its database is dead, and brings it back', async () => {
     const running = await start();
@@ -107,20 +110,19 @@ describe('npm start', () => {
         expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
         expect(seen).toContain(503);
       },
-      { timeout: 40_000, interval: 100 },
+      { timeout: 60_000, interval: 100 },
     );
     // 401 is what the made-up token gets when the database can be asked.
     expect([...seen].filter((status) => status !== 401)).toEqual([503]);
     expect(Number(retryAfter)).toBeGreaterThan(0);
     expect(await me(running.url, 'x'.repeat(60))).toBe(401);
     expect(await running.end('SIGTERM')).toBe(0);
-  }, 90_000);
+  });
 
   it('says what to do when it may not make its folder', () => {
     const { status, stderr } = spawnSync(process.execPath, [MAIN], {
       env: { ...environment, DATA_DIR: '/dev/null/x' },
       encoding: 'utf8',
-      timeout: 20_000,
     });
     expect(status).toBe(1);
     expect(stderr).toMatch(/cannot be made.*Set DATA_DIR/s);
@@ -176,7 +178,7 @@ describe('npm start', () => {
     expect(running.banner).not.toMatch(/Password|API token/);
     expect(await me(running.url, token)).toBe(200);
     await running.end('SIGTERM');
-  }, 120_000);
+  });
 
   it('says what to do when the port is taken', async () => {
     const running = await start();
@@ -189,5 +191,5 @@ describe('npm start', () => {
     // The second process found the first one's database and must not have stopped it.
     expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
     await running.end('SIGTERM');
-  }, 60_000);
+  });
 });

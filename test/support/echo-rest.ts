@@ -1,6 +1,5 @@
 /** The frame of the REST facade on a web server, with rows that echo what they were given; no database behind it. */
 import { parse } from 'graphql';
-import { afterAll } from 'vitest';
 import { startHttpServer } from '../../src/http/http-server.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { created, ok, page, stream } from '../../src/rest-facade/answer.ts';
@@ -11,6 +10,7 @@ import { customEndpoint } from '../../src/rest-facade/endpoint.ts';
 import { createRestHandler } from '../../src/rest-facade/rest-handler.ts';
 import type { Row } from '../../src/rest-facade/row.ts';
 import { answersBody } from '../../src/rest-facade/shapes.ts';
+import { afterFile } from './after-file.ts';
 
 export const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 
@@ -142,7 +142,7 @@ export async function startEchoRest(): Promise<EchoRest> {
   });
   const mounts = [{ prefix: '/api/v1', handle: handler }];
   const server = await startHttpServer({ host: '127.0.0.1', port: 0, log: silentLog, mounts });
-  afterAll(() => server.close());
+  afterFile(() => server.close());
   const base = `http://127.0.0.1:${server.port}/api/v1`;
   return {
     base,

@@ -1,7 +1,6 @@
 /** GraphQL behind a real HTTP server on a real database, with an administrator's token, for tests of the schema. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll } from 'vitest';
 import { openNotifications, type Notifications } from '../../src/db/listen.ts';
 import { openPrisma } from '../../src/db/prisma.ts';
 import { sql } from '../../src/db/database.ts';
@@ -11,6 +10,7 @@ import type { Context } from '../../src/domain/context.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { createGraphqlServer, type GraphqlServer } from '../../src/schema/graphql-server.ts';
+import { afterFile } from './after-file.ts';
 import { createTestContext } from './test-context.ts';
 
 export interface GraphqlAnswer {
@@ -72,7 +72,7 @@ async function listen(ctx: Context, { notifications, explorer }: { notifications
   const http = createServer((req, res) => void server.handle(req, res, { ipAddress: '127.0.0.1' }));
   http.on('upgrade', (req, socket, head) => server.upgrade(req, socket, head, '127.0.0.1'));
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  afterAll(async () => {
+  afterFile(async () => {
     await server.close();
     await notifications.close();
     await closed(http);

@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll } from 'vitest';
 import { freePort } from '../../src/db/free-port.ts';
+import { afterFile } from './after-file.ts';
 import { testInstallation } from './test-context.ts';
 
 export interface Program {
@@ -22,7 +22,7 @@ export interface Program {
 }
 
 export const PROGRAM_TOKEN = 'T'.repeat(60);
-const READY_TIMEOUT_MS = 60_000;
+const READY_TIMEOUT_MS = 100_000;
 const MAIN = path.resolve(import.meta.dirname, '../../src/main.ts');
 
 /** Starts the program on the database given and waits until it says that it is ready. */
@@ -52,8 +52,12 @@ export async function startProgram(settings: Readonly<Record<string, string>>): 
     if (child.exitCode === null && child.signalCode === null) child.kill(signal);
     await gone;
   };
-  afterAll(async () => {
+  // Also when the run is cut short: nobody else knows this process.
+  const endWithUs = (): void => void child.kill('SIGKILL');
+  process.once('exit', endWithUs);
+  afterFile(async () => {
     await end('SIGKILL');
+    process.off('exit', endWithUs);
     rmSync(dataDir, { recursive: true, force: true });
   });
   await untilReady(child, lines);

@@ -1,5 +1,5 @@
 /** The whole product in this process on a real database, asked over HTTP: for tests of the REST interface. */
-import { afterAll } from 'vitest';
+import { afterFile } from './after-file.ts';
 import { openRestApp, type RestApp } from './open-rest-app.ts';
 import { createTestDatabase } from './test-database.ts';
 
@@ -9,6 +9,6 @@ export type { RestAnswer, RestApp, RestRequest, RestTenant } from './open-rest-a
 export async function startRestApp(settings: Readonly<Record<string, string>> = {}): Promise<RestApp> {
   const { url } = await createTestDatabase();
   const app = await openRestApp(url, settings);
-  afterAll(() => app.stop());
+  afterFile(() => app.stop());
   return app;
 }

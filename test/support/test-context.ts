@@ -1,10 +1,10 @@
 /** A context for tests of domain verbs: a real database, a clock that a test may hold still, nobody logged in. */
-import { afterAll } from 'vitest';
 import { openDatabase } from '../../src/db/database.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { createHookBus } from '../../src/plugin-host/hook-bus.ts';
+import { afterFile } from './after-file.ts';
 import { createTestDatabase } from './test-database.ts';
 
 const limits: Context['installation']['limits'] = {
@@ -29,7 +29,7 @@ export const testInstallation: Context['installation'] = {
 export async function createTestContext(overrides: Partial<Context> = {}): Promise<Context> {
   const { url } = await createTestDatabase();
   const database = openDatabase({ url, poolSize: 5, log: silentLog, applicationName: 'mailwright-test' });
-  afterAll(() => database.close());
+  afterFile(() => database.close());
   return {
     db: database,
     database,

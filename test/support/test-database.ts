@@ -3,7 +3,8 @@
  * `const { url } = await createTestDatabase();`
  */
 import { randomBytes } from 'node:crypto';
-import { afterAll, inject } from 'vitest';
+import { inject } from 'vitest';
+import { afterFile } from './after-file.ts';
 import { administer, databaseUrl } from './test-server.ts';
 
 export interface TestDatabase {
@@ -12,8 +13,8 @@ export interface TestDatabase {
 }
 
 /**
- * Clones the template and drops the clone after the file's last test. vitest runs `afterAll` hooks last in, first
- * out: pools that a test file closes in hooks of its own are closed before the database goes.
+ * Clones the template and drops the clone after the file's last test: pools that a test file closes in hooks of its
+ * own are closed before the database goes.
  */
 export function createTestDatabase(): Promise<TestDatabase> {
   // Copying files beats the log-based copy, which writes every page through the write-ahead log.
@@ -29,6 +30,6 @@ async function create(source: string): Promise<TestDatabase> {
   const serverUrl = inject('testServerUrl');
   const name = `mailwright_test_${randomBytes(6).toString('hex')}`;
   await administer(serverUrl, `CREATE DATABASE ${name} ${source}`);
-  afterAll(() => administer(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+  afterFile(() => administer(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
   return { name, url: databaseUrl(serverUrl, name) };
 }
