@@ -95,7 +95,7 @@ describe('migrations', () => {
       await migrate({ url, migrations: migrations.slice(0, index + 1), log: silentLog });
     }
     expect(await schemaOf(url)).toBe(expected);
-  }, 120_000);
+  }, 600_000);
 });
 
 const CHILD = `

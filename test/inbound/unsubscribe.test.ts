@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { sql } from '../../src/db/database.ts';
+import { onBusyMachine } from '../support/busy-machine.ts';
 import { startInboundServer } from './inbound-server.ts';
 
 const { ctx, seeded, links, here, status } = await startInboundServer();
@@ -115,7 +116,7 @@ describe('posting to the link', () => {
     const type = { 'Content-Type': 'application/x-www-form-urlencoded' };
     const startedAt = performance.now();
     const response = await post(1, 'List-Unsubscribe=One-Click', type);
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(performance.now() - startedAt).toBeLessThan(onBusyMachine(1_000));
     expect([response.status, response.headers.get('set-cookie'), response.redirected]).toEqual([200, null, false]);
     expect(await status(1)).toBe('unsubscribed');
     const once = await unsubscribes();

@@ -1,7 +1,7 @@
 /** `/webhook/{type}/{uid}` with a driver of a plugin, through the real queue. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { sql } from '../../src/db/database.ts';
 import { sealSecrets } from '../../src/domain/sending/server-secrets.ts';
 import { runtimeMessageKey } from '../../src/domain/tracking/runtime-message.ts';
@@ -71,12 +71,7 @@ async function post(
 }
 
 async function untilIdle(): Promise<void> {
-  for (let n = 0; n < 200; n++) {
-    const [row] = await ctx.db.query<{ n: number }>(sql`SELECT count(*)::int AS n FROM graphile_worker._private_jobs`);
-    if (row?.n === 0) return;
-    await sleep(50);
-  }
-  throw new Error('jobs are left');
+  await expect.poll(() => ctx.db.query(sql`SELECT 1 FROM graphile_worker._private_jobs`)).toEqual([]);
 }
 
 const bounce = (messageId: string, id = newUid()): WebhookEvent => ({
@@ -131,9 +126,8 @@ test('an event that comes before its message was recorded finds it within second
   const at = await reportedWorld(ctx);
   const uid = await serverOf(at.customerId);
   const messageId = `late-${newUid()}`;
-  const before = performance.now();
+  // An answer that waited for the look-up would come when nobody looks for the message any more.
   expect(await post(uid, [bounce(messageId)])).toMatchObject({ status: 200 });
-  expect(performance.now() - before).toBeLessThan(3_000);
   await sleep(700);
   expect(await standingOf(at)).toEqual(untouched);
   await ctx.db.execute(sql`
@@ -150,8 +144,8 @@ test("a customer's server speaks about its own messages, the house's about every
   await sleep(700);
   expect(await standingOf(theirs)).toEqual(untouched);
   await post(house, [bounce(theirs.messageId)]);
-  await vi.waitFor(async () => expect(await standingOf(theirs)).toMatchObject({ bounces: 1, suppressed: true }), 5_000);
-}, 20_000);
+  await expect.poll(() => standingOf(theirs)).toMatchObject({ bounces: 1, suppressed: true });
+});
 
 test('the look-up ends after five seconds', async () => {
   const at = await reportedWorld(ctx);
@@ -163,7 +157,7 @@ test('the look-up ends after five seconds', async () => {
   );
   expect(row?.seconds).toBeGreaterThan(5);
   expect(await standingOf(at)).toEqual(untouched);
-}, 20_000);
+});
 
 test('what is not genuine, not ours or not readable changes nothing', async () => {
   const at = await reportedWorld(ctx);

@@ -2,9 +2,10 @@
 import path from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, expect, inject, it } from 'vitest';
+import { expect, inject, it } from 'vitest';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
+import { afterFile } from '../support/after-file.ts';
 import { campaignWorld, copiesByRecipient, untilStatus } from '../support/campaign-world.ts';
 import { startProgram, type Program } from '../support/program.ts';
 import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
@@ -65,10 +66,10 @@ it('mails nobody from a restored backup, and goes on at once where it always was
   expect(taken.length).toBe(sent);
 
   await startProgram({ DATABASE_URL: ctx.database.url, ROLES: 'worker' });
-  await untilStatus(world, 'done', 60_000);
+  await untilStatus(world, 'done');
   const copies = copiesByRecipient(taken);
   expect([copies.size, Math.max(...copies.values())]).toEqual([RECIPIENTS, 1]);
-}, 120_000);
+});
 
 /** As a dump that is loaded into another database: the same rows, other places. */
 async function copyDatabase(from: string, to: string): Promise<void> {
@@ -78,5 +79,5 @@ async function copyDatabase(from: string, to: string): Promise<void> {
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${from}' AND pid <> pg_backend_pid()`,
   );
   await administer(url, `CREATE DATABASE ${to} TEMPLATE ${from} STRATEGY file_copy`);
-  afterAll(() => administer(url, `DROP DATABASE IF EXISTS ${to} WITH (FORCE)`));
+  afterFile(() => administer(url, `DROP DATABASE IF EXISTS ${to} WITH (FORCE)`));
 }

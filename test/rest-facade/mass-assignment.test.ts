@@ -92,7 +92,7 @@ async function rowsStoredBy(
 }
 
 describe.each(writing)('$name', ({ row, method }) => {
-  test('stores what it documents and nothing else', { timeout: 60_000 }, async () => {
+  test('stores what it documents and nothing else', async () => {
     const parameters = await parametersOf(row);
     const plain = await rowsStoredBy({ row, method, parameters }, []);
     for (const flag of [true, false]) {

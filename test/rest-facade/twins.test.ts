@@ -52,7 +52,7 @@ test('there are many', () => {
 });
 
 describe.each(twins)('$name', ({ row, method }) => {
-  test('leaves the same rows through both doors', { timeout: 30_000 }, async () => {
+  test('leaves the same rows through both doors', async () => {
     const [one, other] = [await newWorld(app, smtp), await newWorld(app, smtp)];
     const overRest = await storedBy(app, tables, async () =>
       askRow(app, { row, method, world: one, values: await valuesFor(row, one) }),

@@ -43,7 +43,7 @@ function textsIn(value: unknown): string[] {
 }
 
 describe.each(mutations.map((mutation) => ({ name: mutation.name, mutation })))('$name', ({ name, mutation }) => {
-  test('leaves one row when it goes well and none when it is refused', { timeout: 30_000 }, async () => {
+  test('leaves one row when it goes well and none when it is refused', async () => {
     const world = await newWorld(app, smtp);
     const before = await newest();
     const values: Values = rightArguments(mutation, world);

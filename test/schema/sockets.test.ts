@@ -7,6 +7,8 @@ import { WebSocket } from 'ws';
 import { sql } from '../../src/db/database.ts';
 import { builder } from '../../src/schema/builder.ts';
 import '../../src/schema/subscription-type.ts';
+import { onBusyMachine } from '../support/busy-machine.ts';
+import { heldBytes } from '../support/held-bytes.ts';
 import { startGraphqlApp } from '../support/graphql-app.ts';
 
 const finished: string[] = [];
@@ -77,12 +79,6 @@ async function openAs(token: string) {
   return opened;
 }
 
-/** Not the resident size: in this process the clients and the test runner's own garbage count too. */
-function heldBytes(): number {
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
-}
-
 async function newToken(): Promise<string> {
   return (await app.newCustomer()).token;
 }
@@ -129,7 +125,7 @@ describe('a socket is closed', () => {
     const startedAt = performance.now();
     const { closed } = await open();
     expect(await closed).toBe(4408);
-    expect(performance.now() - startedAt).toBeLessThan(4_000);
+    expect(performance.now() - startedAt).toBeLessThan(onBusyMachine(4_000));
   });
 
   test('when a message is too long', async () => {
@@ -163,7 +159,7 @@ describe('a socket is closed', () => {
     const startedAt = performance.now();
     await app.ctx.db.execute(sql`UPDATE api_token SET revoked_at = now() WHERE user_id = ${userId}`);
     expect(await closed).toBe(4401);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(performance.now() - startedAt).toBeLessThan(onBusyMachine(2_000));
     await expect.poll(() => finished).toContain('revoked');
   });
 
@@ -216,15 +212,14 @@ test('a reader that stops is closed within ten seconds, costs little, and the ot
   const before = heldBytes();
   const startedAt = performance.now();
   let gapMax = 0;
-  while (!finished.includes('slow') && performance.now() - startedAt < 15_000) {
+  while (!finished.includes('slow') && performance.now() - startedAt < onBusyMachine(10_000)) {
     const askedAt = performance.now();
     expect((await others.next()).done).toBe(false);
     gapMax = Math.max(gapMax, performance.now() - askedAt);
   }
   expect(finished).toContain('slow');
-  expect(performance.now() - startedAt).toBeLessThan(10_000);
   expect(heldBytes() - before).toBeLessThan(32 * 1024 * 1024);
-  expect(gapMax).toBeLessThan(1_000);
+  expect(gapMax).toBeLessThan(onBusyMachine(1_000));
   slow.socket.terminate();
   await client.dispose();
 });

@@ -5,6 +5,7 @@ import { WebSocket } from 'ws';
 import { sql } from '../../src/db/database.ts';
 import { announceCampaignChange } from '../../src/domain/statistics/announce-campaign-change.ts';
 import { seedCampaign, type SeededCampaign } from '../support/audience-rows.ts';
+import { heldBytes } from '../support/held-bytes.ts';
 import { startGraphqlApp } from '../support/graphql-app.ts';
 
 const app = await startGraphqlApp();
@@ -58,12 +59,6 @@ async function nextSent(events: AsyncIterableIterator<Answer>): Promise<number> 
   const sent = value?.data?.campaignStatistics?.sentCount;
   if (sent === undefined) throw new Error(`No figures: ${JSON.stringify(value)}`);
   return sent;
-}
-
-/** Resident memory says more of the collector's mood than of what is held. */
-function heldBytes(): number {
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
 }
 
 describe('campaignStatistics', () => {

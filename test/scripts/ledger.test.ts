@@ -45,7 +45,7 @@ it('says whether a campaign balances, and what became of anybody', async () => {
   const wrong = ledger(world.campaignUid);
   expect(wrong.code).toBe(1);
   expect(wrong.text).toContain('The counter sent shows 2, and there are 1 rows.');
-}, 60_000);
+});
 
 async function fill(): Promise<void> {
   await ctx.db.query(sql`SELECT hot.ensure_partitions(current_date, current_date)`);

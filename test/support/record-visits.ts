@@ -6,7 +6,7 @@ import { roundsOf } from '../../src/domain/tracking/visit-rounds.ts';
 import type { Visit } from '../../src/domain/tracking/visit.ts';
 
 const STEP_MS = 5;
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 /** Records them all; what they count is there when it resolves. */
 export async function recordVisits(ctx: Context, visits: readonly Visit[]): Promise<void> {

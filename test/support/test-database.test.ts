@@ -1,6 +1,7 @@
 /** The harness itself: what a test file gets is migrated, its own, and gone afterwards. */
 import pg from 'pg';
 import { afterAll, expect, inject, test } from 'vitest';
+import { onBusyMachine } from './busy-machine.ts';
 import { createEmptyDatabase, createTestDatabase } from './test-database.ts';
 
 const startedAt = performance.now();
@@ -34,6 +35,6 @@ test('what one clone writes is not in the other', async () => {
 });
 
 test('a clone is made in well under a second', () => {
-  expect(cloneMs).toBeLessThan(1000);
+  expect(cloneMs).toBeLessThan(onBusyMachine(1_000));
   expect(inject('testTemplate')).toMatch(/^mailwright_template_/);
 });

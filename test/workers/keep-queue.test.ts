@@ -25,10 +25,10 @@ test('a runner that says it is broken is replaced at once, its jobs are asked to
   const queue = await keepQueue({ start, abortJobs, letGo, log: silentLog });
   started[0]?.events.emit('pool:fatalError', { error: new Error('Could not complete a job.') });
   expect([queue.isRunning(), abortJobs.mock.calls.length, letGo.mock.calls.length]).toEqual([false, 1, 0]);
-  await vi.waitFor(() => expect(queue.isRunning()).toBe(true));
+  await expect.poll(() => queue.isRunning()).toBe(true);
   expect(started).toHaveLength(2);
   started[0]?.end(new Error('It says so again at its end.'));
-  await vi.waitFor(() => expect(letGo).toHaveBeenCalledExactlyOnceWith('pool-1'));
+  await expect.poll(() => letGo.mock.calls).toEqual([['pool-1']]);
   expect(started).toHaveLength(2);
   await queue.stop();
   expect(started[1]?.stop).toHaveBeenCalledOnce();
@@ -38,7 +38,7 @@ test('one that ends by itself is replaced too, and one that was asked to stop is
   const { started, start } = brokenOnDemand();
   const queue = await keepQueue({ start, abortJobs: vi.fn(), letGo: async () => undefined, log: silentLog });
   started[0]?.end();
-  await vi.waitFor(() => expect(started).toHaveLength(2));
+  await expect.poll(() => started.length).toBe(2);
   await queue.stop();
   await sleep(20);
   expect(started).toHaveLength(2);

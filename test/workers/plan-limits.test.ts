@@ -133,7 +133,7 @@ describe('credits', () => {
     // More credits, and what waited goes on by itself: 3 campaigns of 189 who do not refuse.
     await changeOptions(ctx.db, customerId, { email_max: '567' });
     expect(await wakeCampaigns(ctx)).toBe(waiting.length);
-    for (const world of worlds) await untilStatus(world, 'done', 60_000);
+    for (const world of worlds) await untilStatus(world, 'done');
     expect(server.accepted).toHaveLength(567);
     expect(await usageOf(customerId)).toMatchObject({ creditsUsed: 567, reserved: 0 });
     expect(await handedOver(worlds)).toBe(567);
@@ -204,7 +204,7 @@ describe('a subscription that ended', () => {
     await untilWaiting([running]);
     await endPlan(ctx.db, customerId);
     expect(await wakeCampaigns(ctx)).toBe(1);
-    await untilStatus(running, 'paused', 10_000);
+    await untilStatus(running, 'paused');
     expect((await standing(running)).reason).toMatch(/^The subscription has ended\./);
     const refusal = { code: 'SUBSCRIPTION_ENDED' };
     await expect(startCampaign(tenant, running.campaignUid)).rejects.toMatchObject(refusal);
@@ -213,7 +213,7 @@ describe('a subscription that ended', () => {
     expect(server.accepted).toHaveLength(30);
     await givePlan(ctx.db, customerId, { sending_server_option: 'own' });
     await startCampaign(tenant, running.campaignUid);
-    await untilStatus(running, 'done', 10_000);
+    await untilStatus(running, 'done');
     expect(server.accepted).toHaveLength(50);
   });
 });

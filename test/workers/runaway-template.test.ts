@@ -41,7 +41,7 @@ it.each(Object.entries(RUNAWAYS))(
     const html = `<p>Hello {{ subscriber.first_name }}</p>\n\n{% if subscriber.first_name == "Name70" %}${runaway}{% endif %}`;
     const world = await campaignWorld(ctx, { recipients: 120, smtpPort: server.port, campaign: { html } });
     await startCampaign(world.ctx, world.campaignUid);
-    await untilStatus(world, 'paused', 60_000);
+    await untilStatus(world, 'paused');
     const [row] = await ctx.db.query(sql`SELECT status_reason AS reason FROM campaign WHERE id = ${world.campaignId}`);
     expect(row?.['reason']).toMatch(new RegExp(`Line 3: ${what}\\. Sending was stopped`));
     await untilSettled(async () => {
@@ -53,7 +53,7 @@ it.each(Object.entries(RUNAWAYS))(
       sql`UPDATE subscriber SET fields = '{"FIRST_NAME": "Mended"}' WHERE list_id = ${world.listId} AND email_key = 'p70@example.org'`,
     );
     await resumeCampaign(world.ctx, world.campaignUid);
-    await untilStatus(world, 'done', 60_000);
+    await untilStatus(world, 'done');
     const copies = copiesByRecipient(server.accepted);
     expect(copies.size).toBe(120);
     expect(Math.max(...copies.values())).toBe(1);

@@ -75,7 +75,7 @@ it('three schedulers with clocks that differ start each slot once and none too e
   await Promise.all(workers.map((worker) => worker.stop(2_000)));
   await Promise.all(databases.map(({ database }) => database.close()));
   for (const { count, isEarly } of await starts()) expect({ count, isEarly }).toEqual({ count: 1, isEarly: false });
-}, 90_000);
+});
 
 it('fifty who find the same slot due start it once', async () => {
   await ctx.db.execute(sql`TRUNCATE started`);

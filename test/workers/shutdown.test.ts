@@ -6,8 +6,9 @@ import { sql } from '../../src/db/database.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import { isAlive } from '../../src/lib/is-alive.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
+import { onBusyMachine } from '../support/busy-machine.ts';
 import { campaignWorld, copiesByRecipient, statusOf, untilStatus } from '../support/campaign-world.ts';
-import { startProgram } from '../support/program.ts';
+import { startProgram, type Program } from '../support/program.ts';
 import { scriptedSmtpServer, type SmtpEvent } from '../support/scripted-smtp-server.ts';
 import { createTestContext } from '../support/test-context.ts';
 
@@ -35,20 +36,22 @@ it('stops in its time although a server never answers', async () => {
   while (!isAsked) await sleep(10);
   const { code, ms } = await worker.stop();
   expect(code).toBe(0);
-  expect(ms).toBeLessThan(10_000);
+  expect(ms).toBeLessThan(onBusyMachine(10_000));
   await ctx.db.execute(sql`UPDATE campaign SET status = 'paused' WHERE id = ${world.campaignId}`);
-}, 60_000);
+});
 
 it(
   'leaves nothing in doubt when workers are replaced while they send',
   async () => {
-    const asked: number[] = [];
+    // Whether whom each was asked of had said by then that it stops.
+    const asked: boolean[] = [];
+    let worker: Program | undefined;
     const copies: string[] = [];
     await using smtp = await scriptedSmtpServer({
       extensions: ['PIPELINING'],
       answer: ({ verb, session }: SmtpEvent) => {
         if (verb !== 'CONTENT') return undefined;
-        asked.push(performance.now());
+        asked.push(worker?.output().includes('app.stopping') ?? false);
         copies.push(session.to ?? '');
         setTimeout(() => session.socket.write('250 taken\r\n'), REPLY_MS);
         return null;
@@ -60,18 +63,18 @@ it(
       smtpPort: smtp.port,
       server,
     });
-    let worker = await startProgram(settings);
+    worker = await startProgram(settings);
     await startCampaign(world.ctx, world.campaignUid);
     for (let restart = 0; restart < RESTARTS; restart += 1) {
       const before = asked.length;
       while (asked.length < before + 20) await sleep(10);
-      const stoppedAt = performance.now();
       expect((await worker.stop()).code).toBe(0);
       // What was handed over already begins at once, one on each connection; nothing new does.
-      expect(asked.filter((at) => at > stoppedAt + 1_000)).toEqual([]);
+      const late = asked.slice(before).filter((hasSaidSo) => hasSaidSo);
+      expect(late.length).toBeLessThanOrEqual(2 * server.connections);
       worker = await startProgram(settings);
     }
-    await untilStatus(world, 'done', 120_000);
+    await untilStatus(world, 'done');
     const [doubts] = await ctx.db.query<{ rows: number }>(
       sql`SELECT count(*)::int AS rows FROM hot.delivery WHERE campaign_id = ${world.campaignId} AND (ambiguous_count > 0 OR state = 'unknown')`,
     );
@@ -109,4 +112,4 @@ it('keeps further processes that work: killed ones come back, all stop with the 
   expect(program.output()).toMatch(/"app.stopping".*"worker":2.*"SIGINT"/);
   expect(started()).toHaveLength(2);
   expect(started().filter((pid) => isAlive(pid))).toEqual([]);
-}, 90_000);
+});

@@ -95,7 +95,7 @@ test(`2,000 mails satisfy ${Object.keys(MAIL_RULES).length} rules`, async () => 
     { numRuns: 1_050 },
   );
   expect(mails).toBeGreaterThanOrEqual(2_000);
-}, 60_000);
+});
 
 test('each rule can be broken', async () => {
   const { content } = await (

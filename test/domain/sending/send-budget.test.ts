@@ -65,7 +65,7 @@ describe('a lease', () => {
     await database.transaction(async (holder) => {
       await holder.query(sql`SELECT 1 FROM hot.delivery WHERE customer_id = ${customerId} FOR UPDATE`);
       asked = lease(customerId, 100);
-      await expect.poll(waitingForLocks, { timeout: 10_000, interval: 20 }).toBe(1);
+      await expect.poll(waitingForLocks, { interval: 20 }).toBe(1);
       await wereSent(customerId, 60);
       await returnLease(db, customerId, { id: mine.sliceId ?? 0n, isBroken: false });
     });

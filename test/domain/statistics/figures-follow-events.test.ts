@@ -151,7 +151,7 @@ async function recount({ campaignId }: SeededCampaign, { trackOpen, ahead }: { t
   return row ?? {};
 }
 
-test('the counters are what the rows say', { timeout: 120_000 }, async () => {
+test('the counters are what the rows say', async () => {
   await fc.assert(
     fc.asyncProperty(acts, fc.boolean(), async (given, trackOpen) => {
       const seeded = await started(trackOpen);

@@ -104,7 +104,7 @@ test('at least 95 % of scanners are found out, all of their visits; people are t
   console.info(
     `scanners missed: ${missed.length} of ${scanners.length}; people wronged: ${wronged.length} of ${people.length}`,
   );
-}, 60_000);
+});
 
 const browser = {
   ip: '192.0.2.7',

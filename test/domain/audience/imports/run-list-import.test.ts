@@ -271,7 +271,7 @@ test('one person on several lines is one person, whatever the size of the batche
     ),
     { numRuns: 8 },
   );
-}, 60_000);
+});
 
 describe('the life of an import', () => {
   const people = (count: number) =>
