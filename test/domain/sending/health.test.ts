@@ -272,17 +272,20 @@ describe('paces', () => {
     const seconds = (performance.now() - startedAt) / 1_000;
     const went = answers.flatMap(({ go }) => go);
     // A minute's worth of 600 an hour is 10; the server's second has 50, of which others take the rest.
-    expect(went.filter(({ domain }) => domain === 'gmail.com')).toHaveLength(10);
+    const gmail = went.filter(({ domain }) => domain === 'gmail.com');
+    expect(gmail.length).toBeGreaterThanOrEqual(10);
+    expect(gmail.length).toBeLessThanOrEqual(10 + seconds / 6);
     expect(went.length).toBeGreaterThanOrEqual(50);
     expect(went.length).toBeLessThanOrEqual(50 + 50 * seconds);
     const held = answers.flatMap(({ later }) => later);
     expect(held.every(({ guest }) => guest.domain === 'gmail.com')).toBe(true);
     expect(answers.some(({ stop }) => stop?.reason === 'paced')).toBe(true);
     const process = processes[0] ?? newProcess();
-    process.gate.withdraw(went.filter(({ domain }) => domain === 'gmail.com').slice(0, 4));
+    process.gate.withdraw(gmail.slice(0, 4));
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     const again = await admit(process, guests('gmail.com', 20));
-    expect(again.go).toHaveLength(4);
+    expect(again.go.length).toBeGreaterThanOrEqual(4);
+    expect(again.go.length).toBeLessThanOrEqual(4 + (performance.now() - startedAt) / 6_000);
   });
 
   it('of a warm-up give back the day of what never left, also when that was the whole day', async () => {
