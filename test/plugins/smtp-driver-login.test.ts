@@ -1,12 +1,13 @@
 /** The SMTP driver against servers of other programs: TLS, STARTTLS, logins, and Postfix's sink where there is one. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { afterEach, describe, expect, it } from 'vitest';
 import { validateSettings } from '../../plugins/mailwright/smtp/settings.ts';
 import { connectSmtp } from '../../plugins/mailwright/smtp/smtp-driver.ts';
+import { freePort } from '../../src/db/free-port.ts';
 import type { DriverOptions, SendingDriver } from '../../src/plugin-api/index.ts';
 import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
 
@@ -268,10 +269,7 @@ describe.skipIf(SINK === undefined)("Postfix's sink", () => {
 });
 
 async function startSink(flags: readonly string[]): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => probe.once('listening', resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
+  const port = await freePort();
   const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : [];
   const env = { ...process.env, LD_LIBRARY_PATH: join(dirname(SINK ?? ''), '../lib/postfix') };
   const sink = spawn(SINK ?? '', [...user, ...flags, `127.0.0.1:${port}`, '100'], { env, stdio: 'ignore' });

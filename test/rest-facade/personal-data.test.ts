@@ -1,5 +1,4 @@
 /** The rights of a person over REST: export as a stream, erase, and how far it is. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { sql } from '../../src/db/database.ts';
 import { startRestApp } from '../support/rest-app.ts';
@@ -73,11 +72,9 @@ test('erasing begins at once and is done soon, and its record names nobody', asy
   expect(begun.body).toMatchObject({ status: 1, erasure: { people: 1 } });
   expect(await app.rest('/subscribers/gone@person.example', { token: owner.token })).toMatchObject({ status: 404 });
   const seen = async (token = owner.token) => app.rest(`/erasures/${erasure_uid}`, { token });
-  for (let tries = 0; tries < 100; tries++) {
-    if (((await seen()).body as { erasure: { status: string } }).erasure.status === 'done') break;
-    await sleep(100);
-  }
-  expect((await seen()).body).toMatchObject({ erasure: { status: 'done', finished_at: expect.any(String) } });
+  await expect
+    .poll(async () => (await seen()).body)
+    .toMatchObject({ erasure: { status: 'done', finished_at: expect.any(String) } });
   expect((await seen()).text).not.toContain('gone');
   expect((await seen(other.token)).status).toBe(404);
   expect(app.logged.some((line) => line.includes('gone@person.example'))).toBe(false);

@@ -70,7 +70,8 @@ describe('the ledger', () => {
       next: [second],
     });
     recorded.catch(() => undefined);
-    await sleep(200);
+    const waiting = sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    await expect.poll(() => ctx.db.query(waiting)).toHaveLength(1);
     // The write holds the second row and waits for the first: the database sees the circle and undoes the write.
     await take(second.subscriberId);
     await client.query('ROLLBACK');
@@ -84,7 +85,7 @@ describe('the ledger', () => {
     const { client } = await rowHolder(world.campaignId, claimed[1]?.subscriberId);
     await Promise.race([
       renewLeases(ctx.db, range, { ...holder, leaseSeconds: 3_600 }),
-      sleep(2_000).then(() => {
+      sleep(20_000, undefined, { ref: false }).then(() => {
         throw new Error('The renewal waits.');
       }),
     ]);
