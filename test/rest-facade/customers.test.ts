@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { sql } from '../../src/db/database.ts';
 import { newUid } from '../../src/lib/ids.ts';
-import { countStatements } from '../support/count-statements.ts';
+import { countStatements, NOISE } from '../support/count-statements.ts';
 import { startRestApp, type RestAnswer } from '../support/rest-app.ts';
 
 const app = await startRestApp();
@@ -125,7 +125,7 @@ describe('creating', () => {
       sql`SELECT 1 FROM customer WHERE name = 'Ada Lovelace' AND id NOT IN (SELECT customer_id FROM app_user)`,
     );
     expect(rows).toEqual([]);
-  }, 60_000);
+  });
 
   test('fires the hook after the commit, with the customer', async () => {
     const heard: unknown[] = [];
@@ -169,7 +169,7 @@ describe('reading', () => {
     expect((await app.rest('/customers?keyword=%25')).body).toMatchObject({ meta: { total: 0 } });
   });
 
-  test('a page takes as many statements as it has rows: a constant number', async () => {
+  test('a page takes as many statements as it has rows: a constant number', NOISE, async () => {
     const of = async (perPage: number) =>
       (await countStatements(() => app.rest(`/customers?per_page=${perPage}`))).statements.length;
     await of(1);

@@ -7,15 +7,13 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { parametersOf } from '../../src/rest-facade/row-parameters.ts';
 import { rows } from '../../src/rest-facade/rows.ts';
 import { cloneEverything } from '../support/clone-rows.ts';
-import { countStatements } from '../support/count-statements.ts';
+import { countStatements, NOISE } from '../support/count-statements.ts';
 import { startRestApp } from '../support/rest-app.ts';
 import { askRow, newWorld, rightValue, type World } from '../support/rest-world.ts';
 import { argumentsIn, rootFields, runRootField } from '../support/root-fields.ts';
 
 const app = await startRestApp();
 const COPIES = 120;
-/** Now and then the process asks something for itself, between two counts; what grows with the page grows each time. */
-const NOISE = { retry: 2 };
 let world: World;
 let grown: string[] = [];
 

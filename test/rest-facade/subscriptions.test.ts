@@ -1,7 +1,7 @@
 /** Subscriptions, plans of customers, invoices and payments over REST, with twins in GraphQL. */
 import { describe, expect, test } from 'vitest';
 import { sql } from '../../src/db/database.ts';
-import { countStatements } from '../support/count-statements.ts';
+import { countStatements, NOISE } from '../support/count-statements.ts';
 import { startRestApp } from '../support/rest-app.ts';
 
 const app = await startRestApp();
@@ -122,7 +122,7 @@ describe('subscriptions', () => {
     }
   });
 
-  test('are listed in pages or bare, of one plan or of all, in one number of statements', async () => {
+  test('are listed in pages or bare, of one plan or of all, in one number of statements', NOISE, async () => {
     const plan = await newPlan('5');
     for (let no = 0; no < 12; no++)
       await post('/subscriptions', { customer_uid: (await newCustomer()).uid, plan_uid: plan, disable_billing: 1 });

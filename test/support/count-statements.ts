@@ -5,6 +5,9 @@ import { LOOKING } from '../../src/domain/tracking/move-visits.ts';
 /** Asked every few seconds by an idle process: not what is counted. */
 const OF_AN_IDLE_PROCESS = new Set([LOOKING, 'installation.sign-of-life', 'installation.guard-state']);
 
+/** For tests that ask the whole product: now and then it asks something for itself; what a test is about comes each time. */
+export const NOISE = { retry: 2 };
+
 /** Runs `act` and answers its result with the texts of all statements; nothing else may run meanwhile. */
 export async function countStatements<T>(act: () => Promise<T>): Promise<{ result: T; statements: string[] }> {
   const statements: string[] = [];
