@@ -63,6 +63,8 @@ class SendingLoop {
   readonly #waiting: ClaimedDelivery[];
   /** Messages marked as sending whose outcome is not recorded yet; each holds a permit. */
   #open = 0;
+  /** Outcomes of this turn, on their way to the recorder. */
+  #ended: DeliveryOutcome[] = [];
   #sendsLeft: number;
   #end: LoopEnd | undefined;
   #failure: Error | undefined;
@@ -121,7 +123,7 @@ class SendingLoop {
   /** The ledger did not let it go. */
   #turnAway(guest: Guest): void {
     this.#input.channel.gate.withdraw([guest]);
-    this.#close({ isSpent: false });
+    this.#close({ count: 1, spent: 0 });
   }
 
   /** What is under way may yet be refused, and then another may go in its place. */
@@ -159,8 +161,16 @@ class SendingLoop {
 
   async #handOver(guest: Guest): Promise<void> {
     const outcome = await this.#attempt(guest);
-    await this.#record({ outcomes: [outcome], next: [] });
-    this.#close({ isSpent: outcome.state === 'sent' || outcome.state === 'unknown' });
+    // What ends in one turn is recorded, closed and told of together: most replies come by the dozen.
+    if (this.#ended.push(outcome) === 1) queueMicrotask(() => void this.#recordEnded());
+  }
+
+  async #recordEnded(): Promise<void> {
+    const outcomes = this.#ended;
+    this.#ended = [];
+    await this.#record({ outcomes, next: [] });
+    const spent = outcomes.filter(({ state }) => state === 'sent' || state === 'unknown').length;
+    this.#close({ count: outcomes.length, spent });
     this.#input.announce(this.#input.dispatch.key.customerId, this.#input.dispatch.key.campaignId);
   }
 
@@ -179,10 +189,11 @@ class SendingLoop {
     this.#finishWith({ reason: 'aborted' });
   }
 
-  #close({ isSpent }: { isSpent: boolean }): void {
-    this.#open -= 1;
-    if (!isSpent) this.#sendsLeft += 1;
-    this.#permits.give(1);
+  /** So many are open no more; `spent` of them have used a send. */
+  #close({ count, spent }: { count: number; spent: number }): void {
+    this.#open -= count;
+    this.#sendsLeft += count - spent;
+    this.#permits.give(count);
     this.#wake?.();
   }
 

@@ -27,6 +27,8 @@ export class FairPermits {
   readonly #capacity: number;
   #free: number;
   readonly #guests = new Map<bigint, Guest>();
+  /** Calls that somebody waits for. */
+  #callsWanted = 0;
 
   constructor(capacity: number) {
     this.#capacity = capacity;
@@ -57,7 +59,7 @@ export class FairPermits {
     guest.used -= count;
     this.#free += count;
     this.#forget(customerId, guest);
-    if (this.#guests.size > 0) this.#callWaiting(performance.now());
+    if (this.#callsWanted > 0) this.#callWaiting(performance.now());
   }
 
   /** Whoever has least first; all are called, since some may have gone home. */
@@ -68,6 +70,7 @@ export class FairPermits {
         continue;
       }
       next.calledAt = now;
+      this.#callsWanted -= next.waiting.length;
       for (const wake of next.waiting.splice(0)) wake();
     }
   }
@@ -78,6 +81,7 @@ export class FairPermits {
       this.#forget(customerId, guest);
       return Promise.resolve();
     }
+    this.#callsWanted += 1;
     return new Promise((resolve) => guest.waiting.push(resolve));
   }
 
