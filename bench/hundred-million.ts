@@ -4,15 +4,19 @@
  * rows in this month's partition and eleven before it, and what came back to one in ten of them.
  *
  *   node bench/hundred-million.ts [--smoke] [--rows 100000000] [--people 20000] [--rounds 5] [--seconds 4]
+ *   node bench/hundred-million.ts --data DIR [--fill-only]      keeps the history in a folder of its own, and uses what is there
  *
  * A hundred million rows take some 35 GB and a quarter of an hour to make.
  */
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { startScratchPostgres } from '../scripts/scratch-postgres.ts';
 import { limitsOf } from '../src/app/installation.ts';
 import { loadConfig } from '../src/config/load-config.ts';
+import { startEmbeddedDatabase } from '../src/db/embedded.ts';
 import { linkSignerOf } from '../src/domain/tracking/link-signer.ts';
 import { openBenchTenant, type BenchTenant } from './support/bench-tenant.ts';
 import { fillLedger } from './support/fill-ledger.ts';
@@ -27,6 +31,8 @@ const { values } = parseArgs({
     people: { type: 'string' },
     rounds: { type: 'string' },
     seconds: { type: 'string' },
+    data: { type: 'string' },
+    'fill-only': { type: 'boolean', default: false },
   },
 });
 const ROWS = Number(values.rows ?? (values.smoke ? 50_000 : 100_000_000));
@@ -36,6 +42,7 @@ const SECONDS = Number(values.seconds ?? (values.smoke ? 1 : 4));
 const PER_CAMPAIGN = 250_000;
 const CONNECTIONS = 64;
 const SECRET = 'bench'.repeat(10);
+const KEEP_ALL = { KEEP_LEDGER_MONTHS: '0', KEEP_EVENTS_MONTHS: '0' };
 /** As the product's own embedded server runs. */
 const DURABLE = [
   'fsync=on',
@@ -46,6 +53,11 @@ const DURABLE = [
   'max_wal_size=4GB',
 ];
 
+/** While it is filled nothing is waited for; a fill that was cut short is made anew. */
+const CARELESS = ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off', 'autovacuum=off', 'max_wal_size=16GB'];
+
+const UNFINISHED = 'unfinished';
+
 interface House {
   readonly name: string;
   readonly product: Product;
@@ -55,40 +67,73 @@ interface House {
   readonly clicked: number[];
 }
 
-const closers = new AsyncDisposableStack();
-try {
+await using closers = new AsyncDisposableStack();
+const history = await openHistory();
+if (!values['fill-only']) await compare();
+
+async function compare(): Promise<void> {
   const sink = await startBenchSink('chunking', 0);
   closers.defer(() => sink.close());
-  const full = await open('with history', sink, ROWS);
-  const empty = await open('empty', sink, 0);
+  const full = await open('with history', sink, history);
+  const scratch = await startScratchPostgres(DURABLE);
+  closers.defer(() => scratch.stop());
+  const empty = await open('empty', sink, scratch);
   for (let round = 0; round <= ROUNDS; round++) {
     // The first round warms up.
     for (const house of round % 2 === 0 ? [empty, full] : [full, empty]) await measure(house, round > 0);
   }
   report(empty, full);
-} finally {
-  await closers.disposeAsync();
 }
 
-async function open(name: string, sink: BenchSink, rows: number): Promise<House> {
-  const postgres = await startScratchPostgres(DURABLE);
+/** A durable server with the history: what lies in `--data`, or a new one. */
+async function openHistory(): Promise<{ url: string }> {
+  const folder = values.data;
+  if (folder === undefined) {
+    const postgres = await startScratchPostgres(DURABLE);
+    closers.defer(() => postgres.stop());
+    await fill(postgres.url);
+    return postgres;
+  }
+  const mark = path.join(folder, 'history');
+  if (!existsSync(mark) && existsSync(folder))
+    throw new Error(`${folder} is no history of this bench: name a new folder.`);
+  if (!existsSync(mark) || readFileSync(mark, 'utf8') === UNFINISHED) {
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder);
+    writeFileSync(mark, UNFINISHED);
+    const postgres = await startEmbeddedDatabase({ folder, settings: [...DURABLE, ...CARELESS] });
+    await fill(postgres.url).finally(() => postgres.stop());
+    writeFileSync(mark, String(ROWS));
+  }
+  console.log(`${readFileSync(mark, 'utf8')} rows of history in ${folder}`);
+  const postgres = await startEmbeddedDatabase({ folder, settings: DURABLE });
   closers.defer(() => postgres.stop());
-  const product = await startProduct(postgres.url, { KEEP_LEDGER_MONTHS: '0', KEEP_EVENTS_MONTHS: '0' });
+  return postgres;
+}
+
+async function fill(url: string): Promise<void> {
+  // Makes the tables, and the customer whose history it is.
+  const product = await startProduct(url, KEEP_ALL);
+  await product.stop();
+  const startedAt = performance.now();
+  await fillLedger({ url, rows: ROWS, perCampaign: Math.min(PER_CAMPAIGN, ROWS / 2), say: console.log });
+  const client = new pg.Client(url);
+  await client.connect();
+  const { rows: sizes } = await client.query<{ size: string }>(
+    'SELECT pg_size_pretty(pg_database_size(current_database())) AS size',
+  );
+  await client.end();
+  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
+  console.log(`${ROWS} rows of history, ${sizes[0]?.size}, made in ${seconds} s`);
+}
+
+async function open(name: string, sink: BenchSink, { url }: { url: string }): Promise<House> {
+  const product = await startProduct(url, KEEP_ALL);
   closers.defer(() => product.stop());
-  const client = new pg.Client(postgres.url);
+  const client = new pg.Client(url);
   await client.connect();
   closers.defer(() => client.end());
-  if (rows > 0) {
-    const startedAt = performance.now();
-    await fillLedger({ url: postgres.url, rows, perCampaign: Math.min(PER_CAMPAIGN, rows / 2), say: console.log });
-    const { rows: sizes } = await client.query<{ size: string }>(
-      'SELECT pg_size_pretty(pg_database_size(current_database())) AS size',
-    );
-    console.log(
-      `${rows} rows of history, ${sizes[0]?.size}, made in ${((performance.now() - startedAt) / 1_000).toFixed(0)} s`,
-    );
-  }
-  const tenant = await openBenchTenant(product, postgres.url, PEOPLE);
+  const tenant = await openBenchTenant(product, url, PEOPLE);
   closers.defer(() => tenant.close());
   await tenant.useServer({ port: sink.port, connections: 5, window: 10 });
   return { name, product, tenant, client, sent: [], clicked: [] };

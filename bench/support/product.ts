@@ -10,6 +10,9 @@ import { freePort } from '../../src/db/free-port.ts';
 export const BENCH_TOKEN = 'B'.repeat(60);
 const MAIN = path.resolve(import.meta.dirname, '../../src/main.ts');
 
+/** Three minutes: a bench may be the last in line on its machine. */
+const READY_TRIES_MAX = 3_600;
+
 export interface Product {
   readonly url: string;
   readonly pid: number;
@@ -85,7 +88,7 @@ async function rest<Answer>(
 }
 
 async function untilReady(url: string, child: ChildProcess): Promise<void> {
-  for (let tries = 0; tries < 600; tries++) {
+  for (let tries = 0; tries < READY_TRIES_MAX; tries++) {
     if (child.exitCode !== null) throw new Error(`The product ended with code ${child.exitCode}.`);
     const isReady = await fetch(`${url}/readyz`).then(
       (answer) => answer.ok,
