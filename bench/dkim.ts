@@ -12,10 +12,12 @@ import { connectSmtp } from '../plugins/mailwright/smtp/smtp-driver.ts';
 import { validateSettings } from '../plugins/mailwright/smtp/settings.ts';
 import { compileMessage } from '../src/domain/content/compile-message.ts';
 import type { CompiledMessage, MessageRecipient } from '../src/domain/content/message.ts';
+import type { DkimAlgorithm, DkimIdentity } from '../src/domain/sending/signing/dkim-identity.ts';
 import { makeDkimKey, openDkimKey } from '../src/domain/sending/signing/dkim-keys.ts';
-import { signMessage, type DkimAlgorithm, type DkimIdentity } from '../src/domain/sending/signing/sign-message.ts';
+import { signMessage } from '../src/domain/sending/signing/sign-message.ts';
+import { giveBack } from '../src/lib/blocks.ts';
 import { benchHtml } from './support/bench-message.ts';
-import { startBenchSink } from './support/sink-process.ts';
+import { startBenchSink, type BenchSink } from './support/sink-process.ts';
 
 const { values } = parseArgs({
   options: {
@@ -78,26 +80,29 @@ for (let round = 0; round < ROUNDS; round++) {
 if (shares.length > 0) tell('RSA-2048 of openssl speed', shares, RSA_SHARE_MIN);
 
 const sink = await startBenchSink('chunking', 0);
-const sent = { unsigned: [0], ed25519: [0], rsa: [0] };
+const ways = [
+  { name: 'unsigned', identity: undefined, found: new Array<Sent>() },
+  { name: 'Ed25519', identity: identities.ed25519, found: new Array<Sent>() },
+  { name: 'RSA-2048', identity: identities.rsa, found: new Array<Sent>() },
+];
 for (let round = 0; round <= ROUNDS; round++) {
-  const rates = {
-    unsigned: await sendingRate(sink.port),
-    ed25519: await sendingRate(sink.port, identities.ed25519),
-    rsa: await sendingRate(sink.port, identities.rsa),
-  };
-  if (round === 0) continue; // warm-up
-  sent.unsigned.push(rates.unsigned);
-  sent.ed25519.push(rates.ed25519);
-  sent.rsa.push(rates.rsa);
+  for (const { identity, found } of ways) {
+    const sent = await measureSending(sink, identity);
+    if (round > 0) found.push(sent); // the first one is for warming up
+  }
 }
 sink.close();
-const ratesOf = (samples: readonly number[]) => `${median(samples.slice(1)).toFixed(0)} messages/s`;
-console.log(
-  `sent unsigned: ${ratesOf(sent.unsigned)}, with Ed25519: ${ratesOf(sent.ed25519)}, with RSA-2048: ${ratesOf(sent.rsa)}`,
-);
+for (const { name, found } of ways) {
+  const shown = (of: (sent: Sent) => number) => median(found.map(of)).toFixed(0);
+  console.log(
+    `sent ${name}: ${shown((sent) => sent.rate)} messages/s; processor us a message: main thread ${shown((sent) => sent.mainMicroseconds)}, ` +
+      `other threads ${shown((sent) => sent.threadsMicroseconds)}, receiver ${shown((sent) => sent.receiverMicroseconds)}`,
+  );
+}
+const unsignedRates = ways[0]?.found.map(({ rate }) => rate) ?? [];
 tell(
   'Ed25519 of unsigned',
-  sent.ed25519.slice(1).map((rate, round) => rate / (sent.unsigned[round + 1] ?? rate)),
+  (ways[1]?.found ?? []).map(({ rate }, round) => rate / (unsignedRates[round] ?? rate)),
   ED25519_SHARE_MIN,
 );
 
@@ -141,7 +146,7 @@ async function signingRate(identity: DkimIdentity): Promise<number> {
   let signed = 0;
   const lane = async (): Promise<void> => {
     while (performance.now() < endsAt) {
-      await signMessage(contents[signed % contents.length] ?? Buffer.alloc(0), identity, new Date());
+      await signMessage(contents[signed % contents.length] ?? Buffer.alloc(0), identity);
       signed++;
     }
   };
@@ -149,27 +154,51 @@ async function signingRate(identity: DkimIdentity): Promise<number> {
   return signed / ((performance.now() - startedAt) / 1_000);
 }
 
-async function sendingRate(port: number, identity?: DkimIdentity): Promise<number> {
-  const checked = validateSettings({ host: '127.0.0.1', port, encryption: 'none', connections: 10, window: 10 });
+interface Sent {
+  readonly rate: number;
+  /** Processor time a message. */
+  readonly mainMicroseconds: number;
+  readonly threadsMicroseconds: number;
+  readonly receiverMicroseconds: number;
+}
+
+async function measureSending(receiver: BenchSink, identity?: DkimIdentity): Promise<Sent> {
+  const checked = validateSettings({
+    ...{ host: '127.0.0.1', port: receiver.port, encryption: 'none', connections: 10, window: 10 },
+  });
   if (!checked.ok) throw new Error(JSON.stringify(checked.errors));
   const driver = connectSmtp(checked.settings, {
     connectionsMax: 10,
     clientName: 'bench.invalid',
     replyTimeoutMs: 30_000,
   });
+  const before = { all: process.cpuUsage(), main: process.threadCpuUsage(), receiver: receiver.cpuSeconds() };
   const startedAt = performance.now();
   let next = 0;
   const lane = async (): Promise<void> => {
     while (next < MESSAGES) {
       const filled = await fillFor(message, next++);
-      const content = identity ? await signMessage(filled.content, identity, new Date()) : filled.content;
+      const content = identity ? await signMessage(filled.content, identity) : filled.content;
+      if (identity) giveBack(filled.content);
       await driver.send({ ...filled, content });
+      giveBack(content);
     }
   };
   await Promise.all(Array.from({ length: driver.capacity }, lane));
-  const rate = MESSAGES / ((performance.now() - startedAt) / 1_000);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const main = total(process.threadCpuUsage(before.main));
+  const sent = {
+    rate: MESSAGES / seconds,
+    mainMicroseconds: main / MESSAGES,
+    threadsMicroseconds: (total(process.cpuUsage(before.all)) - main) / MESSAGES,
+    receiverMicroseconds: ((receiver.cpuSeconds() - before.receiver) * 1e6) / MESSAGES,
+  };
   await driver.close();
-  return rate;
+  return sent;
+}
+
+function total({ user, system }: NodeJS.CpuUsage): number {
+  return user + system;
 }
 
 function tell(what: string, samples: readonly number[], min: number): void {

@@ -12,6 +12,8 @@ export interface SinkReport {
   /** Different people who got something, and those who got more than one copy. */
   readonly people: number;
   readonly doubled: number;
+  /** Those that begin with a signature; counted where they come in chunks. */
+  readonly signed: number;
   /** When the first message was taken, in milliseconds since 1970. */
   readonly firstAt: number | null;
 }

@@ -5,8 +5,9 @@ import { sql, type Queryable, type Sql } from '../../db/database.ts';
 import { isVerifiedAddress } from './addresses/from-address-store.ts';
 import { domainOfAddress, type HoldingDomain } from './domains/domain-of-address.ts';
 import { houseDomainNear } from './domains/house-domain-near.ts';
+import type { DkimAlgorithm, DkimIdentity } from './signing/dkim-identity.ts';
 import { openDkimKey } from './signing/dkim-keys.ts';
-import { signMessage, type DkimAlgorithm, type DkimIdentity } from './signing/sign-message.ts';
+import { signMessage } from './signing/sign-message.ts';
 
 export interface SendingIdentity {
   /**
@@ -54,7 +55,7 @@ export async function identityFor(db: Queryable, question: IdentityQuestion): Pr
       privateKey: openDkimKey(secret, selector, sealed),
     })),
   };
-  return { ...hosts, signingDomain: signer.name, sign: (content) => signMessage(content, identity, new Date()) };
+  return { ...hosts, signingDomain: signer.name, sign: (content) => signMessage(content, identity) };
 }
 
 /**

@@ -3,14 +3,14 @@ import fc from 'fast-check';
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { compileMessage } from '../../../src/domain/content/compile-message.ts';
+import type { DkimAlgorithm, DkimKey } from '../../../src/domain/sending/signing/dkim-identity.ts';
 import { dkimRecord, makeDkimKey, openDkimKey } from '../../../src/domain/sending/signing/dkim-keys.ts';
-import { signMessage, type DkimAlgorithm, type DkimKey } from '../../../src/domain/sending/signing/sign-message.ts';
+import { signMessage } from '../../../src/domain/sending/signing/sign-message.ts';
 import { messageSource, NOW, recipient } from '../content/message-factory.ts';
 
 const SECRET = 'a secret of the installation, long enough';
 const zone = new Map<string, string>();
 const keys: DkimKey[] = [];
-const now = new Date();
 
 beforeAll(async () => {
   const algorithms: DkimAlgorithm[] = ['rsa-sha256', 'ed25519-sha256'];
@@ -35,7 +35,7 @@ async function verdicts(message: Buffer): Promise<string[]> {
 }
 
 const signed = (content: string | Buffer, by = keys) =>
-  signMessage(typeof content === 'string' ? Buffer.from(content) : content, { domain: 'example.org', keys: by }, now);
+  signMessage(typeof content === 'string' ? Buffer.from(content) : content, { domain: 'example.org', keys: by });
 
 const HEAD = 'From: A <a@example.org>\r\nTo: b@example.net\r\nSubject: Hi\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\n';
 
@@ -122,6 +122,7 @@ describe('messages that nobody would compose', () => {
     ['empty lines at the beginning', `${HEAD}\r\n\r\n\r\nHello\r\n`],
     ['no line end at the end', `${HEAD}\r\nHello`],
     ['white space at the end, and no line end', `${HEAD}\r\nHello \t `],
+    ['a bare CR after white space at the end', `${HEAD}\r\nHello \r`],
     ['tabs and runs of spaces', `${HEAD}\r\na\tb  c \t d\r\n\te\r\n  f\r\n`],
     ['white space at the ends of lines', `${HEAD}\r\na \r\nb\t\r\nc \t\r\n\r\nd\r\n`],
     ['eight bits', `${HEAD}\r\nGrüße aus Köln  👩‍👩‍👧‍👦\r\n`],

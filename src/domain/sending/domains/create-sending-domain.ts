@@ -7,7 +7,7 @@ import { requireAllowed } from '../../billing/require-allowed.ts';
 import { requireRoom } from '../../billing/require-room.ts';
 import { inTransaction, viewerOf, type Context } from '../../context.ts';
 import { makeDkimKey, type NewDkimKey } from '../signing/dkim-keys.ts';
-import type { DkimAlgorithm } from '../signing/sign-message.ts';
+import type { DkimAlgorithm } from '../signing/dkim-identity.ts';
 import { defaultIsForAdministrators, domainExists, tooManyDomains } from './sending-domain-errors.ts';
 import { countDomains, insertDomain, insertKey, unsetDefault } from './sending-domain-store.ts';
 import {

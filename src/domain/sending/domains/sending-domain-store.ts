@@ -1,7 +1,7 @@
 /** Writes of sending domains and their keys, and the reads that the verbs need. */
 import { join, sql, type Queryable, type Sql } from '../../../db/database.ts';
 import type { NewDkimKey } from '../signing/dkim-keys.ts';
-import type { DkimAlgorithm } from '../signing/sign-message.ts';
+import type { DkimAlgorithm } from '../signing/dkim-identity.ts';
 import type { DkimKeyStatus, PublicDkimKey, SendingDomain } from './sending-domain.ts';
 
 export const DOMAIN_COLUMNS = sql`d.customer_id AS "customerId", d.id, d.uid, d.name, d.token, d.status,

@@ -4,7 +4,7 @@
  */
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
-import { dkimAlgorithms, type DkimAlgorithm } from '../signing/sign-message.ts';
+import { dkimAlgorithms, type DkimAlgorithm } from '../signing/dkim-identity.ts';
 
 /** Room for a selector, a label in front and `_domainkey`, within the 253 characters of a name. */
 const NAME_LENGTH_MAX = 180;

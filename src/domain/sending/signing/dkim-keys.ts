@@ -2,7 +2,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { deriveKey, seal, unseal } from '../../../lib/crypto.ts';
-import type { DkimAlgorithm } from './sign-message.ts';
+import type { DkimAlgorithm } from './dkim-identity.ts';
 
 /** What every receiver verifies (RFC 8301 3.2); 4096 bits would cost seven times as much and do not fit all of DNS. */
 const RSA_BITS = 2_048;

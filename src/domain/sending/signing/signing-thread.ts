@@ -1,0 +1,178 @@
+/**
+ * The thread that makes signatures. Body, digests and an Ed25519 signature cost more than everything else that is done for a
+ * message; with RSA ten times as much. What waits goes there at once, and while the thread is busy more gathers: the
+ * busier it is, the more messages share the cost of a passage. A process that signs nothing has no such thread.
+ */
+import { getCompileCacheDir } from 'node:module';
+import path from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { DkimIdentity } from './dkim-identity.ts';
+
+/** Messages that are signed in one go. */
+export interface SigningBatch {
+  readonly number: number;
+  /** The messages, one behind the other. */
+  readonly memory: SharedArrayBuffer;
+  /** Where each ends. */
+  readonly ends: readonly number[];
+  readonly identities: readonly DkimIdentity[];
+  /** Who signs each: a place in `identities`. */
+  readonly signers: readonly number[];
+}
+
+export interface SigningAnswer {
+  /** Of the batch. */
+  readonly number: number;
+  /** For each message its signature fields, or why there are none. */
+  readonly fields: readonly (string | Error)[];
+}
+
+/** One is signed while the next one is put together. With RSA both are in the pool, so that no core waits. */
+const BATCHES_MAX = 2;
+/**
+ * The first of a burst wait for the last of their batch: 6 ms, with RSA 20. Fewer would cost the driver more than that: what
+ * comes back together is written to the server together.
+ */
+const MESSAGES_MAX = 64;
+/** Shared memory for a batch, used again; what is larger gets its own. */
+const MEMORY_BYTES = 1_048_576;
+/** Messages lie outside of its heap; only their header fields come in. */
+const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2, stackSizeMb: 1 };
+
+interface Task {
+  readonly content: Uint8Array;
+  readonly identity: DkimIdentity;
+  readonly resolve: (fields: string) => void;
+  readonly reject: (error: unknown) => void;
+  /** Lost with a thread, and perhaps to blame for that: it is tried once more, alone. */
+  wasLost: boolean;
+}
+
+interface BatchUnderWay {
+  readonly tasks: readonly Task[];
+  readonly memory: SharedArrayBuffer;
+}
+
+let waiting: Task[] = [];
+let thread: SigningThread | undefined;
+
+/** The signature fields of a message. Its bytes must stay as they are until then. */
+export function signInThread(content: Uint8Array, identity: DkimIdentity): Promise<string> {
+  return new Promise((resolve, reject) => {
+    // What is asked for in one tick goes together.
+    if (waiting.length === 0) queueMicrotask(handOut);
+    waiting.push({ content, identity, resolve, reject, wasLost: false });
+  });
+}
+
+function handOut(): void {
+  try {
+    while (waiting.length > 0) {
+      thread ??= new SigningThread();
+      if (!thread.hasRoom) return;
+      const count = batchLength(waiting);
+      thread.post(waiting.slice(0, count));
+      waiting = waiting.slice(count);
+    }
+  } catch (error) {
+    // No thread or no memory to be had: whoever waits is told.
+    const tasks = waiting;
+    waiting = [];
+    for (const task of tasks) task.reject(error);
+  }
+}
+
+/** How many of the tasks go together, from the first one on. */
+function batchLength(tasks: readonly Task[]): number {
+  let bytes = 0;
+  for (const [index, task] of tasks.entries()) {
+    bytes += task.content.byteLength;
+    if (index === MESSAGES_MAX || bytes > MEMORY_BYTES || task.wasLost) return Math.max(index, 1);
+  }
+  return tasks.length;
+}
+
+class SigningThread {
+  readonly #worker: Worker;
+  readonly #underWay = new Map<number, BatchUnderWay>();
+  readonly #freeMemory: SharedArrayBuffer[] = [];
+  #lastNumber = 0;
+  #isLost = false;
+
+  constructor() {
+    const cache = getCompileCacheDir();
+    this.#worker = new Worker(new URL('./signing-worker.ts', import.meta.url), {
+      resourceLimits: RESOURCE_LIMITS,
+      // The cache of compiled files, without which it would load what takes the types off them (16 MB). Node puts a
+      // folder of its version into the one that it is told.
+      env: cache === undefined ? {} : { NODE_COMPILE_CACHE: path.dirname(cache) },
+      execArgv: [],
+    });
+    this.#worker.on('message', (answer: SigningAnswer) => this.#settle(answer));
+    this.#worker.on('error', (error) => this.#lose(error));
+    this.#worker.on('exit', () => this.#lose(new Error('The thread that signs messages ended')));
+    this.#worker.unref();
+  }
+
+  get hasRoom(): boolean {
+    return this.#underWay.size < BATCHES_MAX;
+  }
+
+  post(tasks: readonly Task[]): void {
+    const memory = this.#takeMemory(tasks.reduce((sum, { content }) => sum + content.byteLength, 0));
+    const bytes = Buffer.from(memory);
+    const ends: number[] = [];
+    let end = 0;
+    for (const { content } of tasks) {
+      // By `copy`, which is a plain copy to shared memory, too; `set` would go word by word.
+      bytesOf(content).copy(bytes, end);
+      end += content.byteLength;
+      ends.push(end);
+    }
+    const identities = [...new Set(tasks.map(({ identity }) => identity))];
+    const signers = tasks.map(({ identity }) => identities.indexOf(identity));
+    const batch: SigningBatch = { number: ++this.#lastNumber, memory, ends, identities, signers };
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread is no window
+    this.#worker.postMessage(batch);
+    // A process may end while it has nothing to sign.
+    if (this.#underWay.size === 0) this.#worker.ref();
+    this.#underWay.set(batch.number, { tasks, memory });
+  }
+
+  #takeMemory(count: number): SharedArrayBuffer {
+    if (count > MEMORY_BYTES) return new SharedArrayBuffer(count);
+    return this.#freeMemory.pop() ?? new SharedArrayBuffer(MEMORY_BYTES);
+  }
+
+  #settle({ number, fields }: SigningAnswer): void {
+    const batch = this.#underWay.get(number);
+    if (!batch) return;
+    this.#underWay.delete(number);
+    if (batch.memory.byteLength === MEMORY_BYTES) this.#freeMemory.push(batch.memory);
+    if (this.#underWay.size === 0) this.#worker.unref();
+    for (const [index, { resolve, reject }] of batch.tasks.entries()) {
+      const found = fields[index];
+      if (typeof found === 'string') resolve(found);
+      else reject(found ?? new Error('A message came back without its signatures'));
+    }
+    handOut();
+  }
+
+  /** What it was at is signed by another thread; what is lost twice fails. */
+  #lose(error: Error): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    if (thread === this) thread = undefined;
+    const lost = [...this.#underWay.values()].flatMap(({ tasks }) => tasks);
+    const again = lost.filter((task) => !task.wasLost);
+    for (const task of lost) if (task.wasLost) task.reject(error);
+    for (const task of again) task.wasLost = true;
+    waiting = [...again, ...waiting];
+    void this.#worker.terminate();
+    handOut();
+  }
+}
+
+function bytesOf(content: Uint8Array): Buffer {
+  return Buffer.isBuffer(content) ? content : Buffer.from(content.buffer, content.byteOffset, content.byteLength);
+}

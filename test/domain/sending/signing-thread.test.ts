@@ -1,0 +1,78 @@
+/** The thread that signs: bursts, mixed senders, large messages, keys that cannot sign, and what is lost with a thread. */
+import { generateKeyPairSync, hash, verify, type KeyObject } from 'node:crypto';
+import { Worker } from 'node:worker_threads';
+import { afterEach, expect, test, vi } from 'vitest';
+import type { DkimIdentity } from '../../../src/domain/sending/signing/dkim-identity.ts';
+import { signInThread } from '../../../src/domain/sending/signing/signing-thread.ts';
+
+const ed25519 = generateKeyPairSync('ed25519');
+const identityOf = (domain: string, privateKey: KeyObject = ed25519.privateKey): DkimIdentity => ({
+  domain,
+  keys: [{ selector: 's', algorithm: 'ed25519-sha256', privateKey }],
+});
+const mail = (body: string): Buffer => Buffer.from(`From: a@example.org\r\n\r\n${body}\r\n`);
+
+/** Holds the fields against the one header and the body that they are to sign. */
+function expectSigned(fields: string, domain: string, body: string): void {
+  const unfolded = fields.replaceAll('\r\n ', ' ').trimEnd();
+  expect(unfolded).toContain(`d=${domain};`);
+  expect(unfolded).toContain(`bh=${hash('sha256', `${body}\r\n`, 'base64')};`);
+  const [, value = '', signature = ''] = /^DKIM-Signature: (.* b=)(.*)$/.exec(unfolded) ?? [];
+  const signed = hash('sha256', `from:a@example.org\r\ndkim-signature:${value}`, 'buffer');
+  const bytes = Buffer.from(signature.replaceAll(' ', ''), 'base64');
+  expect(verify(null, signed, ed25519.publicKey, bytes)).toBe(true);
+}
+
+const made: Worker[] = [];
+const post = Worker.prototype.postMessage;
+
+/** Lets something happen to the thread whenever it is handed a batch. */
+function whenHandedOver(happens: (worker: Worker, batches: number) => void): void {
+  let batches = 0;
+  vi.spyOn(Worker.prototype, 'postMessage').mockImplementation(function (this: Worker, message: unknown) {
+    if (!made.includes(this)) made.push(this);
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread is no window
+    post.call(this, message);
+    happens(this, ++batches);
+  });
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  made.length = 0;
+});
+
+test('a burst of two senders, with a message larger than what batches share: each gets its own', async () => {
+  const bodies = Array.from({ length: 300 }, (_, n) => (n === 150 ? 'x'.repeat(2_000_000) : `Hello ${n}`));
+  const senders = [identityOf('one.example'), identityOf('two.example')];
+  const signed = await Promise.all(bodies.map((body, n) => signInThread(mail(body), senders[n % 2] ?? identityOf(''))));
+  for (const [n, fields] of signed.entries())
+    expectSigned(fields, n % 2 === 0 ? 'one.example' : 'two.example', bodies[n] ?? '');
+});
+
+test('what is lost with a thread is signed by the next one', async () => {
+  whenHandedOver((worker, batches) => {
+    if (batches === 1) void worker.terminate();
+  });
+  const bodies = Array.from({ length: 200 }, (_, n) => `Hello ${n}`);
+  const signed = await Promise.all(bodies.map((body) => signInThread(mail(body), identityOf('one.example'))));
+  for (const [n, fields] of signed.entries()) expectSigned(fields, 'one.example', bodies[n] ?? '');
+  expect(made).toHaveLength(2);
+});
+
+test('a message that takes two threads with it fails, and no other', async () => {
+  whenHandedOver((worker) => void worker.terminate());
+  await expect(signInThread(mail('bad'), identityOf('one.example'))).rejects.toThrow('ended');
+  vi.restoreAllMocks();
+  expectSigned(await signInThread(mail('good'), identityOf('one.example')), 'one.example', 'good');
+});
+
+test('a key that cannot sign fails its own messages only', async () => {
+  const wrong = identityOf('wrong.example', generateKeyPairSync('x25519').privateKey);
+  const [failed, signed] = await Promise.allSettled([
+    signInThread(mail('one'), wrong),
+    signInThread(mail('two'), identityOf('one.example')),
+  ]);
+  expect(failed.status).toBe('rejected');
+  expectSigned(signed.status === 'fulfilled' ? signed.value : '', 'one.example', 'two');
+});
