@@ -155,7 +155,11 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     const look = (words: string) => page.locator('.operation-filter-input').fill(words);
     await look('/lists');
     await block('post', '/lists').locator('.opblock-summary').click();
-    await expect.poll(() => block('post', '/lists').textContent()).toContain('List was successfully created');
+    const opened = () => block('post', '/lists').textContent();
+    await expect.poll(opened).toContain('List was successfully created');
+    // Stands behind a reference, and what it refers to.
+    expect(await opened()).toContain('There is no such thing.');
+    expect(await opened()).toContain('Unauthenticated.');
     const call = block('get', '/countries');
     await look('/countries');
     await call.locator('.opblock-summary').click();
