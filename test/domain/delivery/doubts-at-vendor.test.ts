@@ -86,6 +86,8 @@ async function vendorWorld(policy: 'park' | 'retry') {
       const tools = { drivers, dispatches: createDispatchCache(), announce: () => undefined };
       const worker = { ...tools, workerId: crypto.randomUUID(), abortSignal: new AbortController().signal };
       await sendBatch(ctx, { ...key, fromId: 0n, toId: 2n ** 62n }, worker);
+      // Writes down what it learned of the server's health, for the next job to forget.
+      await drivers.close();
     },
     async letPass(seconds: number) {
       await ctx.db.execute(
