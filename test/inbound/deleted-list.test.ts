@@ -8,19 +8,24 @@ const { ctx, seeded, signer, links, here } = await startInboundServer();
 test('every link of a deleted list answers in a friendly way', async () => {
   const { customerId, listId, campaignId, subscriberIds } = seeded;
   const recipient = { customerId, listId, campaignId: 0n, subscriberId: subscriberIds[0] ?? 0n };
-  const { unsubscribe, updateProfile, webView, click, open } = links(0);
+  const own = links(0);
   const elsewhere = signer.forRecipient({ ...recipient, campaignId: campaignId + 1_000n });
   await ctx.db.execute(sql`DELETE FROM mail_list WHERE customer_id = ${customerId} AND id = ${listId}`);
-  const pages = [unsubscribe(), updateProfile(), elsewhere.webView(), signer.confirmation(recipient, new Date())];
-  expect(webView()).toContain('/view/');
+  const pages = [
+    own.unsubscribe(),
+    own.updateProfile(),
+    elsewhere.webView(),
+    signer.confirmation(recipient, new Date()),
+  ];
+  expect(own.webView()).toContain('/view/');
   for (const address of pages) {
     for (const method of ['GET', 'HEAD']) expect((await fetch(here(address), { method })).status, address).toBe(200);
     expect(await (await fetch(here(address))).text(), address).toMatch(/no longer.*There is nothing to\s+do/s);
   }
-  for (const address of [unsubscribe(), updateProfile(), signer.confirmation(recipient, new Date())])
+  for (const address of [own.unsubscribe(), own.updateProfile(), signer.confirmation(recipient, new Date())])
     expect((await fetch(here(address), { method: 'POST' })).status, address).toBe(200);
-  const clicked = await fetch(here(click(0, 'https://example.org/')), { redirect: 'manual' });
+  const clicked = await fetch(here(own.click(0, 'https://example.org/')), { redirect: 'manual' });
   expect([clicked.status, clicked.headers.get('location')]).toEqual([302, 'https://example.org/']);
-  const opened = await fetch(here(open()));
+  const opened = await fetch(here(own.open()));
   expect([opened.status, opened.headers.get('content-type')]).toEqual([200, 'image/gif']);
 });

@@ -130,7 +130,7 @@ test('signed by the sender, its links under its host, and nothing else served th
   const host = `http://links.shop.example:${port}`;
   const unsubscribe = mail.headers.find(({ key }) => key === 'list-unsubscribe')?.value ?? '';
   expect(unsubscribe.startsWith(`<${host}/u/`)).toBe(true);
-  const click = new RegExp(`${host}(/c/[\\w-]+)`).exec(mail.html ?? '')?.[1] ?? '';
+  const click = new RegExp(`${host}(/c/[\\w.-]+)`).exec(mail.html ?? '')?.[1] ?? '';
   expect(await ask(`links.shop.example:${port}`, click)).toMatchObject({
     status: 302,
     location: 'https://shop.example/',

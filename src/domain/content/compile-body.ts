@@ -6,15 +6,14 @@ import { createHash } from 'node:crypto';
 import { ValidationError } from '../../lib/errors.ts';
 import { checkFiles, encodeAttachment, encodeImage } from './compile-files.ts';
 import type { Segment } from './fill-scope.ts';
+import type { SharedLinks } from './message.ts';
 import { MESSAGE_BYTES_MAX, type MessageFiles } from './message-files.ts';
-import { compileQuotedPrintable, joinStatic, staticText, type Chunk } from './quoted-printable.ts';
+import { compileQuotedPrintable, isStatic, joinStatic, staticText, type Chunk } from './quoted-printable.ts';
 
 /** A message's content headers and bodies. */
 export interface CompiledBody {
-  /** Of everything that is the same for all, `tail` included. */
-  readonly staticBytes: number;
-  /** The texts, and what stands around them. */
-  readonly chunks: readonly Chunk[];
+  /** The texts, and what stands around them, with the addresses that all copies share. */
+  readonly chunksFor: (shared: SharedLinks | undefined) => Chunk[];
   /** What follows the chunks; ASCII, and no line of it begins with a dot. */
   readonly tail: Buffer | undefined;
 }
@@ -31,9 +30,8 @@ export interface BodyParts {
 
 /** Throws ValidationError on `attachments` when the files cannot go along. */
 export function compileBody({ plain, html, files, seed, domain }: BodyParts): CompiledBody {
-  const texts = compileTexts({ plain, html, seed });
-  if (!files || files.attachments.length + files.images.length === 0)
-    return { chunks: texts, staticBytes: staticBytesOf(texts), tail: undefined };
+  const texts = { plain, html, seed };
+  if (!files || files.attachments.length + files.images.length === 0) return withTail(texts, '', undefined);
   checkFiles(files);
   // Without html there is nothing that could show a picture.
   const images = html === undefined ? [] : files.images;
@@ -52,35 +50,41 @@ export function compileBody({ plain, html, files, seed, domain }: BodyParts): Co
     tail.push(...attachments.flatMap((file) => encodeAttachment(file, { delimiter: mixed })));
     tail.push(Buffer.from(`\r\n--${mixed}--\r\n`));
   }
-  const bytes = Buffer.concat(tail);
-  const chunks = joinStatic([staticText(opening), ...texts]);
-  const staticBytes = staticBytesOf(chunks) + bytes.length;
-  if (staticBytes > MESSAGE_BYTES_MAX) throw tooLarge();
-  return { chunks, staticBytes, tail: bytes };
+  return withTail(texts, opening, Buffer.concat(tail));
 }
 
-function staticBytesOf(chunks: readonly Chunk[]): number {
-  return chunks.reduce((sum, chunk) => sum + (typeof chunk === 'function' ? 0 : chunk.bytes.length), 0);
+/** Bytes that are the same for all, files included. Throws ValidationError on `attachments` when mailboxes do not take so many. */
+export function staticBytesOf(chunks: readonly Chunk[], tail: Buffer | undefined): number {
+  const texts = chunks.reduce((sum, chunk) => sum + (isStatic(chunk) ? chunk.bytes.length : 0), 0);
+  if (tail === undefined) return texts;
+  if (texts + tail.length > MESSAGE_BYTES_MAX) throw tooLarge();
+  return texts + tail.length;
+}
+
+type Texts = Pick<BodyParts, 'plain' | 'html' | 'seed'>;
+
+function withTail(texts: Texts, opening: string, tail: Buffer | undefined): CompiledBody {
+  return { chunksFor: (shared) => joinStatic([staticText(opening), ...compileTexts(texts, shared)]), tail };
 }
 
 /** RFC 2046 5.1.4: alternatives from the plainest to the richest. One part needs no multipart. */
-function compileTexts({ plain, html, seed }: Pick<BodyParts, 'plain' | 'html' | 'seed'>): Chunk[] {
-  if (html === undefined) return joinStatic(compilePart('text/plain', plain));
+function compileTexts({ plain, html, seed }: Texts, shared: SharedLinks | undefined): Chunk[] {
+  if (html === undefined) return compilePart('text/plain', plain, shared);
   const boundary = boundaryOf(seed);
   const delimiter = `--${boundary}\r\n`;
-  return joinStatic([
+  return [
     staticText(multipart('alternative', boundary) + delimiter),
-    ...compilePart('text/plain', plain),
+    ...compilePart('text/plain', plain, shared),
     // The line end before a delimiter belongs to the delimiter (RFC 2046 5.1.1).
     staticText(`\r\n${delimiter}`),
-    ...compilePart('text/html', html),
+    ...compilePart('text/html', html, shared),
     staticText(`\r\n--${boundary}--\r\n`),
-  ]);
+  ];
 }
 
-function compilePart(type: string, segments: readonly Segment[]): Chunk[] {
+function compilePart(type: string, segments: readonly Segment[], shared: SharedLinks | undefined): Chunk[] {
   const head = `Content-Type: ${type}; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n`;
-  return [staticText(head), ...compileQuotedPrintable(segments)];
+  return [staticText(head), ...compileQuotedPrintable(segments, shared)];
 }
 
 /** `=_` can occur neither in quoted-printable text nor in base64, so no body can contain the boundary. */

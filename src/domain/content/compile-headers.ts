@@ -3,7 +3,15 @@ import { assert } from '../../lib/errors.ts';
 import { fillText, type FillScope, type Segment } from './fill-scope.ts';
 import { dateHeader, mailboxHeader, textHeader, tokenHeader } from './mail-headers.ts';
 import type { BareAddress } from './mail-address.ts';
-import { DISPLAY_NAME_LENGTH_MAX, SUBJECT_LENGTH_MAX, type MessageSource } from './message.ts';
+import {
+  CODE_LENGTH_MAX,
+  DISPLAY_NAME_LENGTH_MAX,
+  SUBJECT_LENGTH_MAX,
+  type CodedAddress,
+  type MessageSource,
+  type SharedLinks,
+} from './message.ts';
+import { codeInHeader, type Chunk } from './quoted-printable.ts';
 
 /** Names this product to the feedback loops of mailbox providers (their rule: 5 to 15 characters). */
 const FEEDBACK_SENDER = 'mailwright';
@@ -21,26 +29,51 @@ interface HeaderParts {
   readonly subject: readonly Segment[];
 }
 
-/** Writes the headers of one recipient, down to MIME-Version; the content headers follow. */
-export type HeaderWriter = (scope: FillScope, to: string) => string;
+/** The headers down to MIME-Version; the content headers follow. */
+export interface CompiledHeaders {
+  /** Those of one recipient; without `rest` down to the end. */
+  readonly write: (scope: FillScope, to: string) => string;
+  /** What follows when links are shared: the same for all, but for a code. */
+  readonly rest: readonly Chunk[];
+}
 
-export function compileHeaders(parts: HeaderParts): HeaderWriter {
+const LAST_HEADER = 'MIME-Version: 1.0\r\n';
+
+export function compileHeaders(parts: HeaderParts, shared: SharedLinks | undefined): CompiledHeaders {
   const { source, from } = parts;
   const fromHeader = compileHeader(parts.fromName, (name) => {
     return mailboxHeader('From', cut(name, DISPLAY_NAME_LENGTH_MAX), from.address);
   });
   const subjectHeader = compileHeader(parts.subject, (text) => textHeader('Subject', cut(text, SUBJECT_LENGTH_MAX)));
   const replyTo = parts.replyTo ? tokenHeader('Reply-To', parts.replyTo.address) : '';
-  const marketing = source.kind === 'marketing' ? marketingHeaders(source, from.domain) : undefined;
-  return (scope, to) => {
-    const { messageId, links } = scope.recipient;
+  const ownHeaders = (scope: FillScope, to: string): string => {
+    const { messageId } = scope.recipient;
     assert(MESSAGE_ID.test(messageId), 'Message-ID is <left@right> in ASCII');
-    const unsubscribe = marketing === undefined ? '' : unsubscribeHeaders(links.unsubscribe()) + marketing;
-    return (
-      `${fromHeader(scope)}${tokenHeader('To', to)}${subjectHeader(scope)}${dateHeader(scope.now)}` +
-      `${tokenHeader('Message-ID', messageId)}${replyTo}${unsubscribe}MIME-Version: 1.0\r\n`
-    );
+    const start = `${fromHeader(scope)}${tokenHeader('To', to)}${subjectHeader(scope)}`;
+    return `${start}${dateHeader(scope.now)}${tokenHeader('Message-ID', messageId)}`;
   };
+  if (source.kind === 'transactional') {
+    const end = replyTo + LAST_HEADER;
+    return { write: (scope, to) => ownHeaders(scope, to) + end, rest: [] };
+  }
+  const end = marketingHeaders(source, from.domain) + LAST_HEADER;
+  const unsubscribe = shared?.around({ kind: 'unsubscribe' });
+  if (unsubscribe) return { write: ownHeaders, rest: sharedHeaders(unsubscribe, { replyTo, end }) };
+  return {
+    write: (scope, to) =>
+      ownHeaders(scope, to) + replyTo + unsubscribeHeaders(scope.recipient.links.unsubscribe()) + end,
+    rest: [],
+  };
+}
+
+/** The same for everybody but for the code in the address to unsubscribe. */
+function sharedHeaders(
+  { before, code, after }: CodedAddress,
+  { replyTo, end }: { replyTo: string; end: string },
+): Chunk[] {
+  const mark = 'x'.repeat(CODE_LENGTH_MAX);
+  const [head = '', tail = ''] = unsubscribeHeaders(`${before}${mark}${after}`).split(mark);
+  return codeInHeader({ before: replyTo + head, code, after: tail + end });
 }
 
 /** A header without slots is written once. */

@@ -1,7 +1,7 @@
 /** The html part: merge tags by their place, tracked links, footer and pixel; all else stays byte for byte. */
 import { escapeHtml } from './escape.ts';
 import { compileText, type TextCompiler } from './compile-text.ts';
-import { mailOrPage, type Segment } from './fill-scope.ts';
+import { addressSlot, mailOrPage, type Segment } from './fill-scope.ts';
 import { htmlFooter } from './footer.ts';
 import { findHtmlPlaces, placePieces, type HtmlAttribute } from './html-places.ts';
 import type { LinkBook } from './link-book.ts';
@@ -53,7 +53,7 @@ function applyEdits(text: string, edits: readonly Edit[]): string {
 }
 
 function pixel(marked: MarkedText): string {
-  const address: Segment = (scope) => escapeHtml(scope.recipient.links.open());
+  const address = addressSlot({ kind: 'open' }, escapeHtml, (scope) => scope.recipient.links.open());
   const segment = mailOrPage(['<img src="', address, '" width="1" height="1" alt="" border="0">'], '');
   return addPiece(marked.pieces, { kind: 'insert', segment });
 }

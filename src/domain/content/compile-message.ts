@@ -7,12 +7,13 @@ import { systemClock } from '../../lib/clock.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { Faults } from '../../lib/faults.ts';
 import { checkMessage, type MessageAddresses } from './check-message.ts';
-import { compileBody, type CompiledBody } from './compile-body.ts';
+import { compileBody, staticBytesOf } from './compile-body.ts';
 import { placeImages } from './compile-files.ts';
-import { compileHeaders, type HeaderWriter } from './compile-headers.ts';
+import { compileHeaders } from './compile-headers.ts';
 import { compileHtml } from './compile-html.ts';
 import { compilePlain } from './compile-plain.ts';
 import { compileText, runLiquid, type TextCompiler } from './compile-text.ts';
+import { CopyLayout } from './copy-layout.ts';
 import { fillText, type FillScope, type Segment } from './fill-scope.ts';
 import { hasUnsubscribeLink } from './footer.ts';
 import { LinkBook } from './link-book.ts';
@@ -21,7 +22,7 @@ import { MessageBytes } from './message-bytes.ts';
 import { tagValues, type TagValues } from './merge-tags.ts';
 import type { CompiledMessage, FilledMessage, MessageRecipient, MessageSource, MessageTexts } from './message.ts';
 import { withHtmlFooter } from './plan-footer.ts';
-import { writeChunks } from './quoted-printable.ts';
+import { joinStatic, writeChunks } from './quoted-printable.ts';
 import { renderWebView } from './render-web-view.ts';
 import { FAULT_CODE } from './template-fault.ts';
 import { markTemplate, type MarkedText, type PartName } from './template-marks.ts';
@@ -52,9 +53,12 @@ export async function compileMessage(source: MessageSource, clock: Clock = syste
   faults.check();
   const { domain } = addresses.from;
   const body = compileBody({ plain, html, files: source.files, seed: source.campaign.uid, domain });
-  const writeHeaders = compileHeaders({ source, ...addresses, subject, fromName });
+  const layout = new CopyLayout(book.targets, (shared) => {
+    const headers = compileHeaders({ source, ...addresses, subject, fromName }, shared);
+    return { headers, chunks: joinStatic([...headers.rest, ...body.chunksFor(shared)]) };
+  });
   // Of this message alone: memory for a copy is as large as the last one was.
-  const parts = { addresses, writeHeaders, body, bytes: new MessageBytes() };
+  const parts = { addresses, layout, tail: body.tail, bytes: new MessageBytes() };
   const filled = <T>(
     recipient: MessageRecipient,
     withPixel: boolean,
@@ -67,7 +71,7 @@ export async function compileMessage(source: MessageSource, clock: Clock = syste
     links: book.links,
     showsUnsubscribe,
     warnings: [...unknownTagWarnings(Object.values(marked)), ...missingImageWarnings(missingImages)],
-    staticBytes: body.staticBytes,
+    staticBytes: staticBytesOf(layout.of(TRIAL_RECIPIENT.links).chunks, body.tail),
     fill: (recipient) => filled(recipient, true, (scope) => fillMessage(scope, parts)),
     webView: (recipient) => filled(recipient, false, (scope) => renderWebView({ html, plain }, scope)),
     texts: (recipient) => filled(recipient, false, (scope) => fillTexts({ subject, html, plain }, scope)),
@@ -105,19 +109,23 @@ async function compileHtmlPart(
 
 const NO_LIQUID: FillScope['liquid'] = new Map();
 
-function fillMessage(
-  scope: FillScope,
-  parts: { addresses: MessageAddresses; writeHeaders: HeaderWriter; body: CompiledBody; bytes: MessageBytes },
-): FilledMessage {
-  const { addresses, writeHeaders, body, bytes } = parts;
-  const { email, messageId } = scope.recipient;
+interface CopyParts {
+  readonly addresses: MessageAddresses;
+  readonly layout: CopyLayout;
+  readonly tail: Buffer | undefined;
+  readonly bytes: MessageBytes;
+}
+
+function fillMessage(scope: FillScope, { addresses, layout, tail, bytes }: CopyParts): FilledMessage {
+  const { email, messageId, links } = scope.recipient;
   const to = bareAddress(email);
   if (to === undefined) throw new ValidationError({ email: ['This is not a plain mail address.'] }, 'BAD_ADDRESS');
+  const { headers, chunks } = layout.of(links);
   bytes.clear();
-  bytes.addText(writeHeaders(scope, to.address));
-  writeChunks(body.chunks, scope, bytes);
+  bytes.addText(headers.write(scope, to.address));
+  writeChunks(chunks, scope, bytes);
   return {
-    content: bytes.take(body.tail),
+    content: bytes.take(tail),
     messageId,
     idempotencyKey: messageId.slice(1, messageId.indexOf('@')),
     envelope: { from: addresses.from.address, to: to.address },

@@ -1,5 +1,5 @@
 /** What a slot may read while one recipient's message is filled, and what a compiled text consists of. */
-import type { MessageRecipient } from './message.ts';
+import type { MessageRecipient, SharedLink } from './message.ts';
 
 export interface FillScope {
   readonly recipient: MessageRecipient;
@@ -15,6 +15,8 @@ export interface Slot {
   (scope: FillScope): string;
   /** What it is made of in a mail, when that is less than the whole of it. */
   readonly inMail?: readonly Segment[];
+  /** The address that it gives: of the same link for all recipients, and how it is escaped. */
+  readonly address?: { readonly link: SharedLink; readonly escape: (text: string) => string };
 }
 
 /** A compiled text: what is the same for all, and slots. */
@@ -33,9 +35,18 @@ export function mailOrPage(inMail: readonly Segment[], onPage: string): Slot {
   return Object.assign(slot, { inMail });
 }
 
+/** The address of a link that is the same for everybody but for a code. */
+export function addressSlot(
+  link: SharedLink,
+  escape: (text: string) => string,
+  read: (scope: FillScope) => string,
+): Slot {
+  return Object.assign((scope: FillScope) => escape(read(scope)), { address: { link, escape } });
+}
+
 /** Joins neighbouring static segments and drops empty ones. */
-export function mergeStatic(segments: readonly Segment[]): Segment[] {
-  const merged: Segment[] = [];
+export function mergeStatic<T extends object>(segments: readonly (string | T)[]): (string | T)[] {
+  const merged: (string | T)[] = [];
   for (const segment of segments) {
     const last = merged.at(-1);
     if (segment === '') continue;

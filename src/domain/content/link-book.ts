@@ -1,7 +1,7 @@
 /** The tracked links of one message: numbers them, and makes the segment that stands in an address's place. */
 import { ValidationError } from '../../lib/errors.ts';
 import { cleanText, escapeHtml } from './escape.ts';
-import { fillText, mergeStatic, type FillScope, type Segment } from './fill-scope.ts';
+import { addressSlot, fillText, mergeStatic, type FillScope, type Segment, type Slot } from './fill-scope.ts';
 import { tagSegment, type TagValues } from './merge-tags.ts';
 import { LINKS_MAX, type MessageRecipient, type TrackedLink } from './message.ts';
 import {
@@ -24,11 +24,16 @@ const HARMLESS = /^[!#-%(-;=?-~]*$/;
 export class LinkBook {
   readonly links: TrackedLink[] = [];
   readonly #numbers = new Map<string, number>();
-  readonly #signed: SignedLink[] = [];
+  readonly #signed: (SignedLink | undefined)[] = [];
   readonly #tags: TagValues;
 
   constructor(tags: TagValues) {
     this.#tags = tags;
+  }
+
+  /** Those that lead everybody to the same place. */
+  get targets(): readonly TrackedLink[] {
+    return this.#signed.flatMap((link) => link?.target ?? []);
   }
 
   /**
@@ -71,6 +76,10 @@ export class LinkBook {
 
 /** A link's address for one recipient after the other: signed once for each, however often it stands in the message. */
 class SignedLink {
+  /** Where it leads everybody; undefined when that is each one's own. */
+  readonly target: TrackedLink | undefined;
+  readonly inHtml: Slot;
+  readonly inPlain: Slot;
   readonly #no: number;
   readonly #url: readonly Segment[];
   #recipient: MessageRecipient | undefined;
@@ -80,17 +89,21 @@ class SignedLink {
   constructor(no: number, url: readonly Segment[]) {
     this.#no = no;
     this.#url = url;
+    this.target = url.every((segment) => typeof segment === 'string') ? { no, url: url.join('') } : undefined;
+    this.inHtml = this.#slot(escapeHtml);
+    this.inPlain = this.#slot(cleanText);
   }
 
-  readonly inHtml = (scope: FillScope): string => {
-    const address = this.#addressFor(scope);
-    return this.#isHarmless ? address : escapeHtml(address);
-  };
-
-  readonly inPlain = (scope: FillScope): string => {
-    const address = this.#addressFor(scope);
-    return this.#isHarmless ? address : cleanText(address);
-  };
+  #slot(escape: (text: string) => string): Slot {
+    if (this.target) {
+      const { no, url } = this.target;
+      return addressSlot({ kind: 'click', no, url }, escape, ({ recipient }) => recipient.links.click(no, url));
+    }
+    return (scope) => {
+      const address = this.#addressFor(scope);
+      return this.#isHarmless ? address : escape(address);
+    };
+  }
 
   #addressFor(scope: FillScope): string {
     const { recipient } = scope;

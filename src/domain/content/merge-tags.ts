@@ -2,8 +2,8 @@
  * The upper-case merge tags (`{FIRST_NAME}`): what each name stands for. Names that are neither built in nor a
  * field of the list are no tags and stay as they are, so that CSS in braces survives.
  */
-import { escapeFor, escapeHtml, type Escape } from './escape.ts';
-import type { FillScope, Segment } from './fill-scope.ts';
+import { cleanText, escapeFor, escapeHtml, type Escape } from './escape.ts';
+import { addressSlot, type FillScope, type Segment } from './fill-scope.ts';
 import type { FieldValue, MessageSource } from './message.ts';
 
 type Reader = (scope: FillScope) => string;
@@ -12,6 +12,12 @@ type Reader = (scope: FillScope) => string;
 export type TagValues = ReadonlyMap<string, string | Reader>;
 
 /** Tags whose values are addresses of ours: trusted, never percent-encoded where they begin an attribute. */
+const SYSTEM_LINKS = {
+  UNSUBSCRIBE_URL: 'unsubscribe',
+  WEB_VIEW_URL: 'webView',
+  UPDATE_PROFILE_URL: 'updateProfile',
+} as const;
+
 const SYSTEM_URLS: Readonly<Record<string, Reader>> = {
   UNSUBSCRIBE_URL: (scope) => scope.recipient.links.unsubscribe(),
   WEB_VIEW_URL: (scope) => scope.recipient.links.webView(),
@@ -63,9 +69,23 @@ export function tagSegment(values: TagValues, tag: string, escape: Escape): Segm
   const value = values.get(tag);
   if (value === undefined) return '';
   if (typeof value === 'string') return escapeFor(escape, value);
+  const link = isSharedUrl(tag) ? { kind: SYSTEM_LINKS[tag] } : undefined;
+  const whole = ADDRESS_ESCAPES[escape];
+  if (link && whole) return addressSlot(link, whole, value);
   if (escape === 'urlStart' && isSystemUrl(tag)) return (scope) => escapeHtml(value(scope));
   return (scope) => escapeFor(escape, value(scope));
 }
+
+function isSharedUrl(tag: string): tag is keyof typeof SYSTEM_LINKS {
+  return Object.hasOwn(SYSTEM_LINKS, tag);
+}
+
+/** Where an address of ours stands as it is. */
+const ADDRESS_ESCAPES: Readonly<Partial<Record<Escape, (text: string) => string>>> = {
+  html: (text) => escapeHtml(cleanText(text)),
+  urlStart: escapeHtml,
+  plain: cleanText,
+};
 
 function constantTags(source: MessageSource): Record<string, string> {
   const { contact } = source.list;

@@ -74,7 +74,39 @@ export interface LinkSigner {
   updateProfile(): string;
   /** Address of the page that confirms a subscription; in the mail that asks for it only. */
   confirm?(): string;
+  /**
+   * What all recipients of a message share of its addresses: everything but a code, which is this recipient's from now
+   * on. `targets` are the links that lead all to the same place; `last` is what was answered for the message before,
+   * and is answered again when it may be. Without it, addresses are asked for one by one.
+   */
+  share?(targets: readonly TrackedLink[], last: SharedLinks | undefined): SharedLinks;
 }
+
+/** The addresses of a message, for one recipient after the other. */
+export interface SharedLinks {
+  /** What stands around the code; undefined: the address has to be asked for. */
+  around(link: SharedLink): CodedAddress | undefined;
+}
+
+/** What has an address in a message. */
+export type SharedLink =
+  | { readonly kind: 'open' | 'unsubscribe' | 'webView' | 'updateProfile' }
+  | { readonly kind: 'click'; readonly no: number; readonly url: string };
+
+export interface CodedAddress {
+  readonly before: string;
+  readonly code: RecipientCode;
+  readonly after: string;
+}
+
+/** Letters, digits, `-` and `_`, and at most one dot, at the end. */
+export interface RecipientCode {
+  /** Writes at most CODE_LENGTH_MAX bytes at `start`, and answers where they end. */
+  write(memory: Uint8Array, start: number): number;
+}
+
+/** So that a code fits into a line of quoted-printable. */
+export const CODE_LENGTH_MAX = 75;
 
 export type FieldValue = string | number | boolean | null;
 

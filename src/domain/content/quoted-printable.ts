@@ -4,6 +4,7 @@
  */
 import type { FillScope, Segment, Slot } from './fill-scope.ts';
 import { mergeStatic } from './fill-scope.ts';
+import { CODE_LENGTH_MAX, type CodedAddress, type RecipientCode, type SharedLinks } from './message.ts';
 import { MessageBytes } from './message-bytes.ts';
 
 /** RFC 2045 6.7 (5): at most 76 characters a line, the `=` of a soft break included. */
@@ -27,14 +28,44 @@ interface StaticBytes {
   readonly column: number;
 }
 
-export type Chunk = StaticBytes | Slot;
+/** A code of the recipient's, and where it ends: in a body on a line of its own, which is softly broken behind it. */
+interface CodeChunk {
+  readonly code: RecipientCode;
+  readonly column: number;
+}
 
-/** Encodes all that is static now, for `writeChunks`. The encoded text begins at the start of a line and ends with a line end. */
-export function compileQuotedPrintable(segments: readonly Segment[]): Chunk[] {
+export type Chunk = StaticBytes | CodeChunk | Slot;
+
+/**
+ * Encodes all that is static now, for `writeChunks`; with `shared` links that is also what stands around their codes. The
+ * encoded text begins at the start of a line and ends with a line end.
+ */
+export function compileQuotedPrintable(segments: readonly Segment[], shared?: SharedLinks): Chunk[] {
   const inMail = segments.flatMap((segment) => (typeof segment === 'string' ? segment : (segment.inMail ?? segment)));
-  return mergeStatic([...inMail, ...finalLineEnd(inMail)]).map((segment) =>
-    typeof segment === 'string' ? encodeStatic(segment) : segment,
+  const pieces = mergeStatic(
+    [...inMail, ...finalLineEnd(inMail)].flatMap<string | Slot | CodeChunk>((segment) => {
+      return typeof segment === 'string' ? segment : aroundCode(segment, shared);
+    }),
   );
+  return pieces.map((piece, index) => {
+    return typeof piece === 'string' ? encodeStatic(piece, isCode(pieces[index + 1])) : piece;
+  });
+}
+
+function aroundCode(slot: Slot, shared: SharedLinks | undefined): (string | Slot | CodeChunk)[] {
+  const address = slot.address && shared?.around(slot.address.link);
+  if (!slot.address || !address) return [slot];
+  const { escape } = slot.address;
+  return [escape(address.before), { code: address.code, column: CODE_LENGTH_MAX }, escape(address.after)];
+}
+
+/** Header lines, and a code among them. */
+export function codeInHeader({ before, code, after }: CodedAddress): Chunk[] {
+  return [staticText(before), { code, column: 0 }, staticText(after)];
+}
+
+function isCode(piece: Chunk | string | undefined): piece is CodeChunk {
+  return typeof piece === 'object' && 'code' in piece;
 }
 
 /** Whole lines that need no encoding. */
@@ -42,13 +73,18 @@ export function staticText(text: string): Chunk {
   return staticBytes([Buffer.from(text, 'latin1')], 0);
 }
 
+export function isStatic(chunk: Chunk | undefined): chunk is StaticBytes {
+  return typeof chunk === 'object' && 'bytes' in chunk;
+}
+
 /** Joins neighbouring static bytes. All but the last of them end with a line end. */
 export function joinStatic(chunks: readonly Chunk[]): Chunk[] {
   const joined: Chunk[] = [];
   for (const chunk of chunks) {
     const last = joined.at(-1);
-    if (typeof chunk === 'function' || last === undefined || typeof last === 'function') joined.push(chunk);
-    else joined[joined.length - 1] = staticBytes([last.bytes, chunk.bytes], chunk.column);
+    if (isStatic(chunk) && isStatic(last))
+      joined[joined.length - 1] = staticBytes([last.bytes, chunk.bytes], chunk.column);
+    else joined.push(chunk);
   }
   return joined;
 }
@@ -61,7 +97,8 @@ export function writeChunks(chunks: readonly Chunk[], scope: FillScope, out: Mes
       column = writeText(out, chunk(scope), column);
       continue;
     }
-    out.add(column === 0 ? chunk.bytes : chunk.broken);
+    if (isStatic(chunk)) out.add(column === 0 ? chunk.bytes : chunk.broken);
+    else out.wrote(chunk.code.write(out.room(CODE_LENGTH_MAX), out.end));
     column = chunk.column;
   }
 }
@@ -71,10 +108,12 @@ function finalLineEnd(segments: readonly Segment[]): string[] {
   return typeof last === 'string' && last.endsWith('\n') ? [] : ['\r\n'];
 }
 
-function encodeStatic(text: string): StaticBytes {
+/** A code follows on a line of its own, as long as that line may be. */
+function encodeStatic(text: string, hasCodeBehind: boolean): StaticBytes {
   const out = new MessageBytes();
   const column = writeText(out, text, 0);
-  return staticBytes([out.take()], column);
+  if (hasCodeBehind) out.add(SOFT_BREAK);
+  return staticBytes([out.take()], hasCodeBehind ? 0 : column);
 }
 
 function staticBytes(parts: readonly Uint8Array[], column: number): StaticBytes {

@@ -46,7 +46,14 @@ export function sampleLinks(installation: Installation, campaign: SampleCampaign
   const signer = linkSignerOf(installation);
   const nobody = { ...campaign, subscriberId: NOBODY };
   const links = signer.forRecipient({ ...nobody, campaignId: 0n }, at);
-  return { ...links, webView: () => signer.forRecipient(nobody, at).webView() };
+  const page = signer.forRecipient(nobody, at);
+  return {
+    click: (no, url) => links.click(no, url),
+    open: () => links.open(),
+    unsubscribe: () => links.unsubscribe(),
+    updateProfile: () => links.updateProfile(),
+    webView: () => page.webView(),
+  };
 }
 
 /** Whether a link is one of a preview or a test. */

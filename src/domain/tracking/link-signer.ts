@@ -3,18 +3,10 @@
  * A link that leads somewhere carries where under its tag, so no redirect goes anywhere an author did not write.
  */
 import type { Installation } from '../context.ts';
+import { LinkCodes, type LinkTarget } from './link-codes.ts';
 import { LinkTokens, type LinkKind } from './link-token.ts';
-import { LINK_URL_BYTES_MAX, type TrackedClick, type TrackedConfirmation, type TrackedRecipient } from './tracking.ts';
-
-/** The links of one recipient, as a message is filled with them. */
-export interface RecipientLinks {
-  /** The tracked address of link `no`. An address that cannot be tracked (not http, too long) comes back as it is. */
-  click(no: number, url: string): string;
-  open(): string;
-  unsubscribe(): string;
-  webView(): string;
-  updateProfile(): string;
-}
+import { isTrackable, SharedLinks } from './shared-links.ts';
+import type { TrackedClick, TrackedConfirmation, TrackedRecipient } from './tracking.ts';
 
 /** Kinds of link that say whose they are and nothing else. */
 export type PlainLinkKind = Exclude<LinkKind, 'click' | 'confirm'>;
@@ -34,9 +26,6 @@ export interface LinkSigner {
 
 /** Kinds that say whose they are have no number and no address. */
 const NOTHING_MORE = { number: 0, url: '' };
-const HTTP_URL = /^https?:\/\//i;
-/** A UTF-16 unit is at most three bytes of UTF-8. */
-const BYTES_PER_UNIT_MAX = 3;
 
 const signers = new WeakMap<Installation, LinkSigner>();
 
@@ -50,19 +39,20 @@ export function linkSignerOf(installation: Installation): LinkSigner {
 }
 
 function createLinkSigner({ secret, baseUrl }: Installation): LinkSigner {
-  const tokens = new LinkTokens(secret);
+  const means = { tokens: new LinkTokens(secret), codes: new LinkCodes(secret) };
+  const { tokens, codes } = means;
   return {
-    forRecipient: (recipient, at = baseUrl) => recipientLinks(tokens, at, recipient),
+    forRecipient: (recipient, at = baseUrl) => new RecipientLinks(means, at, recipient),
     confirmation(recipient, expiresAt) {
       const number = Math.floor(expiresAt.getTime() / 1_000);
       return `${baseUrl}/confirm/${tokens.write('confirm', recipient, { number, url: '' })}`;
     },
     read(kind, token) {
-      const content = tokens.read(kind, token);
+      const content = codes.read(kind, token) ?? tokens.read(kind, token);
       return content && recipientOf(content);
     },
     readClick(token) {
-      const content = tokens.read('click', token);
+      const content = codes.read('click', token) ?? tokens.read('click', token);
       const url = content && httpAddress(content.url);
       if (!url) return undefined;
       const { customerId, listId, campaignId, subscriberId, number } = content;
@@ -81,24 +71,64 @@ function httpAddress(text: string): string {
   return url && (url.protocol === 'https:' || url.protocol === 'http:') ? url.href : '';
 }
 
-/** The link to unsubscribe is signed once: it stands in the header as well as in html and text. */
-function recipientLinks(tokens: LinkTokens, baseUrl: string, recipient: TrackedRecipient): RecipientLinks {
-  const token = (kind: LinkKind) => tokens.write(kind, recipient, NOTHING_MORE);
-  let unsubscribe: string | undefined;
-  return {
-    click(no, url) {
-      if (!HTTP_URL.test(url) || isTooLong(url)) return url;
-      return `${baseUrl}/c/${tokens.write('click', recipient, { number: no, url })}`;
-    },
-    open: () => `${baseUrl}/o/${token('open')}.gif`,
-    unsubscribe: () => (unsubscribe ??= `${baseUrl}/u/${token('unsubscribe')}`),
-    webView: () => `${baseUrl}/view/${token('webView')}`,
-    updateProfile: () => `${baseUrl}/profile/${token('updateProfile')}`,
-  };
+interface Means {
+  readonly tokens: LinkTokens;
+  readonly codes: LinkCodes;
 }
 
-function isTooLong(url: string): boolean {
-  return url.length * BYTES_PER_UNIT_MAX > LINK_URL_BYTES_MAX && Buffer.byteLength(url) > LINK_URL_BYTES_MAX;
+/** The links of one recipient, as a message is filled with them. */
+export class RecipientLinks {
+  readonly recipient: TrackedRecipient;
+  readonly baseUrl: string;
+  readonly #means: Means;
+
+  constructor(means: Means, baseUrl: string, recipient: TrackedRecipient) {
+    this.#means = means;
+    this.baseUrl = baseUrl;
+    this.recipient = recipient;
+  }
+
+  /** The tracked address of link `no`. An address that cannot be tracked (not http, too long) comes back as it is. */
+  click(no: number, url: string): string {
+    if (!isTrackable(url)) return url;
+    return `${this.baseUrl}/c/${this.#means.tokens.write('click', this.recipient, { number: no, url })}`;
+  }
+
+  open(): string {
+    return `${this.baseUrl}/o/${this.#token('open')}.gif`;
+  }
+
+  unsubscribe(): string {
+    return `${this.baseUrl}/u/${this.#token('unsubscribe')}`;
+  }
+
+  webView(): string {
+    return `${this.baseUrl}/view/${this.#token('webView')}`;
+  }
+
+  updateProfile(): string {
+    return `${this.baseUrl}/profile/${this.#token('updateProfile')}`;
+  }
+
+  /**
+   * The links of the message, which all its recipients share but for a code, and that is this recipient's from now on.
+   * `targets` are the links that lead all to the same place; `last`, what was answered for the message before, is used
+   * again when it may be.
+   */
+  share(targets: readonly LinkTarget[], last?: unknown): SharedLinks {
+    const { baseUrl, recipient } = this;
+    const isSame = last instanceof SharedLinks && last.areOf(recipient, baseUrl);
+    const codes = this.#means.codes;
+    const shared = isSame
+      ? last
+      : new SharedLinks({ baseUrl, targets, ids: recipient, codes: codes.ofMessage(recipient, targets) });
+    shared.begin(recipient);
+    return shared;
+  }
+
+  #token(kind: LinkKind): string {
+    return this.#means.tokens.write(kind, this.recipient, NOTHING_MORE);
+  }
 }
 
 function recipientOf({ customerId, listId, campaignId, subscriberId }: TrackedRecipient): TrackedRecipient {

@@ -5,8 +5,8 @@
  */
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { deriveKey, mac, sameBytes, TAG_LENGTH, TagMaker } from '../../lib/crypto.ts';
-import { assert } from '../../lib/errors.ts';
 import { LINK_URL_BYTES_MAX, type TrackedRecipient } from './tracking.ts';
+import { readVarints, VARINT_BYTES_MAX, writeVarint } from './varint.ts';
 
 /** Each kind is good for one thing only: the kind is under the tag. */
 export type LinkKind = keyof typeof KIND_CODES;
@@ -22,8 +22,6 @@ const VERSION = 2 << 4;
 /** Before, a MAC of 16 bytes stood in front of the content, both in base64url as one. Links live as long as mails. */
 const FIRST_VERSION = 1 << 4;
 const MAC_BYTES = 16;
-/** A varint of 53 bits. */
-const VARINT_BYTES_MAX = 8;
 const HEAD_BYTES_MAX = 1 + 5 * VARINT_BYTES_MAX;
 const CONTENT_BYTES_MAX = HEAD_BYTES_MAX + LINK_URL_BYTES_MAX;
 const TOKEN_LENGTH_MAX = TAG_LENGTH + Math.ceil((CONTENT_BYTES_MAX * 4) / 3);
@@ -92,13 +90,7 @@ function decoded(text: string): Buffer | undefined {
 
 /** `LinkTokens` wrote it: its tag or MAC has said so. */
 function readContent(signed: Buffer): LinkContent {
-  const values: number[] = [];
-  let at = 1;
-  while (values.length < 5) {
-    const { value, end } = readVarint(signed, at);
-    values.push(value);
-    at = end;
-  }
+  const { values, end } = readVarints(signed, 1, 5);
   const [customerId = 0, listId = 0, campaignId = 0, subscriberId = 0, number = 0] = values;
   return {
     customerId: BigInt(customerId),
@@ -106,29 +98,6 @@ function readContent(signed: Buffer): LinkContent {
     campaignId: BigInt(campaignId),
     subscriberId: BigInt(subscriberId),
     number,
-    url: signed.toString('utf8', at),
+    url: signed.toString('utf8', end),
   };
-}
-
-/** Seven bits a byte, lowest first; arithmetic instead of shifts, because ids outgrow 32 bits. */
-function writeVarint(bytes: Buffer, value: number, start: number): number {
-  assert(Number.isSafeInteger(value) && value >= 0, 'a link carries whole numbers below 2^53');
-  let rest = value;
-  let at = start;
-  while (rest > 127) {
-    bytes[at++] = (rest % 128) | 128;
-    rest = Math.floor(rest / 128);
-  }
-  bytes[at++] = rest;
-  return at;
-}
-
-function readVarint(bytes: Buffer, start: number): { value: number; end: number } {
-  let value = 0;
-  let scale = 1;
-  for (let at = start; ; at++, scale *= 128) {
-    const byte = bytes[at] ?? 0;
-    value += (byte & 127) * scale;
-    if (byte < 128) return { value, end: at + 1 };
-  }
 }

@@ -83,10 +83,10 @@ function messageOf(sender: MailSender, mail: ListMail) {
 function linksOf(ctx: Context, { customerId, listId, id }: PersonMailCause, { pendingUntil }: PersonMail) {
   const recipient = { customerId, listId, campaignId: 0n, subscriberId: id };
   const signer = linkSignerOf(ctx.installation);
-  const { unsubscribe, updateProfile } = signer.forRecipient(recipient);
+  const links = signer.forRecipient(recipient);
   return {
-    unsubscribe,
-    updateProfile,
+    unsubscribe: () => links.unsubscribe(),
+    updateProfile: () => links.updateProfile(),
     ...(pendingUntil ? { confirm: () => signer.confirmation(recipient, pendingUntil) } : {}),
   };
 }

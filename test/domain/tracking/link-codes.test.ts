@@ -1,0 +1,147 @@
+/** Links that all recipients of a message share but for a code: each says what it did, and nobody can make another. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { CODE_LENGTH_MAX } from '../../../src/domain/content/message.ts';
+import { linkSignerOf } from '../../../src/domain/tracking/link-signer.ts';
+import type { SharedLink, SharedLinks } from '../../../src/domain/tracking/shared-links.ts';
+import { LINK_URL_BYTES_MAX, type TrackedRecipient } from '../../../src/domain/tracking/tracking.ts';
+import { testInstallation } from '../../support/test-context.ts';
+
+const signer = linkSignerOf(testInstallation);
+const recipient: TrackedRecipient = { customerId: 1n, listId: 22n, campaignId: 333n, subscriberId: 4_444_444_444n };
+const TARGETS = Array.from({ length: 20 }, (_, no) => ({ no, url: `https://example.org/offer/${no}?x=1` }));
+const KINDS = ['open', 'unsubscribe', 'webView', 'updateProfile'] as const;
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.';
+const TAG_LENGTH = 22;
+
+function addressOf(shared: SharedLinks, link: SharedLink): string {
+  const address = shared.around(link);
+  if (!address) throw new Error('no code');
+  const memory = Buffer.alloc(CODE_LENGTH_MAX);
+  return address.before + memory.toString('latin1', 0, address.code.write(memory, 0)) + address.after;
+}
+
+function tokenOf(shared: SharedLinks, link: SharedLink): string {
+  return addressOf(shared, link)
+    .replace(/^http:\/\/mail\.test\/[a-z]+\//, '')
+    .replace(/\.gif$/, '');
+}
+
+const clickOf = (shared: SharedLinks, no: number): string =>
+  tokenOf(shared, { kind: 'click', ...(TARGETS[no] ?? { no, url: '' }) });
+
+describe('a shared link', () => {
+  test('says whose it is and where it leads, for every id and link there can be', () => {
+    const id = fc.bigInt({ min: 0n, max: 2n ** 53n - 1n });
+    const url = fc.webUrl({ withQueryParameters: true, withFragments: true });
+    fc.assert(
+      fc.property(id, id, id, id, fc.nat(1_023), url, (customerId, listId, campaignId, subscriberId, no, address) => {
+        const whose = { customerId, listId, campaignId, subscriberId };
+        const shared = signer.forRecipient(whose).share([{ no, url: address }]);
+        const click = signer.readClick(tokenOf(shared, { kind: 'click', no, url: address }));
+        expect(click).toEqual({ ...whose, linkNo: no, url: new URL(address).href });
+        for (const kind of KINDS) expect(signer.read(kind, tokenOf(shared, { kind }))).toEqual(whose);
+      }),
+    );
+  });
+
+  test('is of one recipient after the other, and used again for the same message only', () => {
+    const first = signer.forRecipient(recipient).share(TARGETS);
+    const mine = [...TARGETS.keys()].map((no) => clickOf(first, no));
+    const other = { ...recipient, subscriberId: 7n };
+    expect(signer.forRecipient(other).share(TARGETS, first)).toBe(first);
+    for (const no of TARGETS.keys()) {
+      expect(signer.readClick(clickOf(first, no))).toMatchObject({ subscriberId: 7n, linkNo: no });
+      expect(signer.readClick(mine[no] ?? '')).toMatchObject({ subscriberId: recipient.subscriberId, linkNo: no });
+    }
+    for (const id of ['customerId', 'listId', 'campaignId'])
+      expect(signer.forRecipient({ ...recipient, [id]: 9n }).share(TARGETS, first)).not.toBe(first);
+    expect(signer.forRecipient(recipient, 'https://elsewhere.test').share(TARGETS, first)).not.toBe(first);
+  });
+
+  test('is good for its own kind only', () => {
+    const shared = signer.forRecipient(recipient).share(TARGETS);
+    for (const kind of KINDS) {
+      const token = tokenOf(shared, { kind });
+      expect(KINDS.filter((other) => signer.read(other, token))).toEqual([kind]);
+      expect(signer.readClick(token)).toBeUndefined();
+      expect(signer.readClick(`${token}.${clickOf(shared, 0).split('.')[1]}`)).toBeUndefined();
+    }
+    for (const kind of KINDS) {
+      expect(signer.read(kind, clickOf(shared, 0))).toBeUndefined();
+      expect(signer.read(kind, clickOf(shared, 0).split('.')[0] ?? '')).toBeUndefined();
+    }
+  });
+
+  test('has a tag of its own for everything that it says', () => {
+    const seen = new Set<string>();
+    const ids = ['customerId', 'listId', 'campaignId', 'subscriberId'].map((id) => ({ ...recipient, [id]: 9n }));
+    const moved = TARGETS.map(({ no, url }) => ({ no, url: `${url}&moved` }));
+    for (const whose of [recipient, ...ids]) {
+      for (const targets of [TARGETS, moved]) {
+        const shared = signer.forRecipient(whose).share(targets);
+        for (const target of targets) seen.add(tokenOf(shared, { kind: 'click', ...target }).slice(0, TAG_LENGTH));
+        for (const kind of KINDS) seen.add(tokenOf(shared, { kind }).slice(0, TAG_LENGTH));
+      }
+    }
+    expect(seen.size).toBe(5 * 2 * (TARGETS.length + KINDS.length));
+  });
+
+  test('no neighbour of it is another one (E4)', () => {
+    const token = clickOf(signer.forRecipient(recipient).share(TARGETS), 3);
+    expect(signer.readClick(token)).toBeDefined();
+    let hits = 0;
+    for (let at = 0; at < token.length; at++) {
+      for (const character of ALPHABET) {
+        const neighbour = token.slice(0, at) + character + token.slice(at + 1);
+        if (neighbour !== token && signer.readClick(neighbour)) hits++;
+      }
+    }
+    for (const tail of ['=', 'A', '.', ' ', '\n', '%00']) if (signer.readClick(token + tail)) hits++;
+    for (let cut = 1; cut < token.length; cut++) if (signer.readClick(token.slice(0, -cut))) hits++;
+    expect(hits).toBe(0);
+  });
+
+  test('tags do not add up: of two editions of a message, nobody can make a third link', () => {
+    const moved = TARGETS.map(({ no, url }) => ({ no, url: `${url}&moved` }));
+    const [old, edited] = [TARGETS, moved].map((targets) =>
+      [recipient, { ...recipient, subscriberId: 7n }].map((whose) =>
+        tokenOf(signer.forRecipient(whose).share(targets), { kind: 'click', ...(targets[0] ?? { no: 0, url: '' }) }),
+      ),
+    );
+    const [mine = '', theirs = ''] = old ?? [];
+    const [mineEdited = '', theirsEdited = ''] = edited ?? [];
+    const values = (token: string): number[] =>
+      [...token.slice(0, TAG_LENGTH)].map((letter) => ALPHABET.indexOf(letter));
+    const sum = values(mine).map((value, n) => value ^ (values(mineEdited)[n] ?? 0) ^ (values(theirs)[n] ?? 0));
+    const tag = sum.map((value) => ALPHABET[value]).join('');
+    expect(tag).not.toBe(theirsEdited.slice(0, TAG_LENGTH));
+    const target = mineEdited.split('.')[1];
+    for (const whose of [theirs, theirsEdited])
+      expect(signer.readClick(`${tag}${whose.slice(TAG_LENGTH).split('.')[0]}.${target}`)).toBeUndefined();
+  });
+
+  test('is worth nothing under another secret', () => {
+    const other = linkSignerOf({ ...testInstallation, secret: 'b'.repeat(32) });
+    const shared = signer.forRecipient(recipient).share(TARGETS);
+    expect(other.readClick(clickOf(shared, 0))).toBeUndefined();
+    expect(other.read('open', tokenOf(shared, { kind: 'open' }))).toBeUndefined();
+  });
+
+  test('has the longest code in a line of quoted-printable', () => {
+    const id = 2n ** 53n - 1n;
+    const shared = signer.forRecipient({ customerId: id, listId: id, campaignId: id, subscriberId: id }).share(TARGETS);
+    const code = shared.around({ kind: 'open' })?.code;
+    expect(code?.write(Buffer.alloc(100), 0)).toBeLessThanOrEqual(CODE_LENGTH_MAX);
+  });
+});
+
+test('what has no code of the message: unknown links, large numbers, addresses that are not tracked', () => {
+  const long = `https://example.org/${'x'.repeat(LINK_URL_BYTES_MAX)}`;
+  const urls = ['https://a.example/', 'mailto:a@b.example', long];
+  const targets = [...urls.map((url, no) => ({ no, url })), { no: 1_024, url: 'https://b.example/' }];
+  const shared = signer.forRecipient(recipient).share(targets);
+  const coded = targets.filter((target) => shared.around({ kind: 'click', ...target }));
+  expect(coded).toEqual([targets[0]]);
+  expect(shared.around({ kind: 'click', no: 0, url: 'https://b.example/' })).toBeUndefined();
+});
