@@ -47,6 +47,9 @@ export interface LoopInput {
 /** Copies of a message that one loop holds at once, in bytes: a process has several loops, and 250 MB for everything. */
 const OPEN_BYTES_MAX = 33_554_432;
 
+/** Messages composed in one turn of a loop, some 40 microseconds each; more a turn are fewer and larger writes to sockets. */
+const HAND_OVERS_A_TURN = 64;
+
 /** Sends the claimed deliveries until they are done or something ends the loop; every attempt's outcome is recorded. */
 export async function runSendingLoop(input: LoopInput): Promise<LoopEnd> {
   return new SendingLoop(input).run();
@@ -63,6 +66,8 @@ class SendingLoop {
   readonly #waiting: ClaimedDelivery[];
   /** Messages marked as sending whose outcome is not recorded yet; each holds a permit. */
   #open = 0;
+  /** Those that the ledger lets go, in order. */
+  readonly #marked: Guest[] = [];
   /** Outcomes of this turn, on their way to the recorder. */
   #ended: DeliveryOutcome[] = [];
   #sendsLeft: number;
@@ -110,8 +115,14 @@ class SendingLoop {
     if (!settled?.isSending) this.#finishWith({ reason: 'stopped' });
     for (const guest of go) {
       if (!settled || settled.turnedAway.has(guest.delivery.subscriberId)) this.#turnAway(guest);
-      else void this.#handOver(guest);
+      else if (this.#marked.push(guest) === 1) setImmediate(() => this.#handOverSome());
     }
+  }
+
+  /** After the next write was begun, so that the database works meanwhile; and never so many that replies wait for long. */
+  #handOverSome(): void {
+    for (const guest of this.#marked.splice(0, HAND_OVERS_A_TURN)) void this.#handOver(guest);
+    if (this.#marked.length > 0) setImmediate(() => this.#handOverSome());
   }
 
   /** How many more copies may be held: of a message with large files, fewer than the server would take. */
