@@ -126,7 +126,7 @@ describe.each(['park', 'retry'] as const)('kill -9 in the middle, policy %s', (p
 
 describe('a slow server', () => {
   it('never causes a second copy: the lease is renewed while the dialogue lives', async () => {
-    // Holds every final answer for three times the lease.
+    // Holds every final answer for more than twice the lease.
     const held: (() => void)[] = [];
     await using smtp = await scriptedSmtpServer({
       answer: ({ verb, session }) => {
@@ -136,12 +136,12 @@ describe('a slow server', () => {
       },
     });
     const world = await newWorld(smtp, 'retry', 6);
-    const worker = await startWorker({ SEND_LEASE_SECONDS: '2' });
-    const other = await startWorker({ SEND_LEASE_SECONDS: '2' });
+    const worker = await startWorker({ SEND_LEASE_SECONDS: '3' });
+    const other = await startWorker({ SEND_LEASE_SECONDS: '3' });
     await startCampaign(world.ctx, world.campaignUid);
     const deadline = performance.now() + 100_000;
     while ((await statusOf(world)) !== 'done' && performance.now() < deadline) {
-      await sleep(6_500);
+      await sleep(7_000);
       for (const answer of held.splice(0)) answer();
     }
     expect(await balanceOf(world)).toMatchObject({ audience: 6, sent: 6, unknown: 0 });
