@@ -58,6 +58,10 @@ const source: MessageSource = {
 };
 
 const tags = await compileMessage(source);
+const personal = await compileMessage({
+  ...source,
+  html: CAMPAIGN.html.replaceAll(/(offer\/\d)/g, '$1?for={EMAIL}'),
+});
 const liquid = await compileMessage({
   ...source,
   html: CAMPAIGN.html.replaceAll('{FIRST_NAME}', '{{ subscriber.first_name | default: "friend" }}'),
@@ -70,16 +74,18 @@ const withFile = await compileMessage({
   },
 });
 
-const results = { tags: [0], liquid: [0], file: [0], composer: [0] };
+const results = { tags: [0], personal: [0], liquid: [0], file: [0], composer: [0] };
 for (let round = 0; round <= ROUNDS; round++) {
   const times = {
     tags: await fillTime(tags),
+    personal: await fillTime(personal),
     liquid: await fillTime(liquid),
     file: await fillTime(withFile),
     composer: await composeTime(),
   };
   if (round === 0) continue; // warm-up
   results.tags.push(times.tags);
+  results.personal.push(times.personal);
   results.liquid.push(times.liquid);
   results.file.push(times.file);
   results.composer.push(times.composer);
@@ -87,6 +93,7 @@ for (let round = 0; round <= ROUNDS; round++) {
 const size = (await fill(tags, 1)).content.length;
 console.log(`one message: ${size} bytes; CPU per message, median of ${ROUNDS} rounds`);
 console.log(`  upper-case tags   ${microseconds(results.tags)}`);
+console.log(`  personal links    ${microseconds(results.personal)}  (each leads elsewhere for each)`);
 console.log(`  with Liquid       ${microseconds(results.liquid)}`);
 console.log(`  with 200 KB more  ${microseconds(results.file)}  (encoded once, copied once for each)`);
 console.log(`  general composer  ${microseconds(results.composer)}  (ready parts, nothing rendered)`);

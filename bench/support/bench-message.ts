@@ -23,13 +23,13 @@ export function benchText({ firstName, city, offer, unsubscribe }: Wording): str
   return `HELLO ${firstName}\n\n${paragraphs.join('\n\n')}\n\n${city}, unsubscribe [${unsubscribe}]\n`;
 }
 
-/** The campaign that the product sends in benches: each link says whom it was sent to. */
+/** The campaign that the product sends in benches: its links lead everybody to the same place, as those of the reference do. */
 export const CAMPAIGN = {
   subject: 'News for {FIRST_NAME}',
   html: benchHtml({
     firstName: '{FIRST_NAME}',
     city: '{CITY}',
-    offer: (n) => `https://shop.example/offer/${n}?for={EMAIL}`,
+    offer: (n) => `https://shop.example/offer/${n}`,
     unsubscribe: '{UNSUBSCRIBE_URL}',
   }),
 };
