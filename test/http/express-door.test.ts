@@ -1,4 +1,5 @@
 /** Requests read from the connection itself: the plainest only; everything else is node:http's, on the same connection. */
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text as whole } from 'node:stream/consumers';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -33,13 +34,14 @@ async function open({ port }: HttpServer = server): Promise<Socket> {
   return socket;
 }
 
-/** Sends the pieces, each by itself, then nothing more; answers all that came back. */
+/** Sends the pieces, each by itself: when the one before was answered, or will not be. Answers all that came back. */
 async function talk(...pieces: string[]): Promise<string> {
   const socket = await open();
   const answers = whole(socket.setEncoding('latin1'));
   for (const piece of pieces) {
+    const answered = once(socket, 'data').catch(() => undefined);
     socket.write(piece, 'latin1');
-    await pause();
+    await Promise.race([answered, pause(200)]);
   }
   socket.end();
   return answers;
