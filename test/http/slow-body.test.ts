@@ -30,14 +30,15 @@ const counting: Mount = { prefix: '/count', handle: count };
 const sleepy: Mount = {
   prefix: '/sleepy',
   handle: async (req, res) => {
-    await sleep(1_000);
+    await sleep(3_000);
     await count(req, res);
   },
 };
 
 async function start() {
   const log = createLog({ level: 'silent', format: 'json' });
-  const bodyPace = { windowMs: 300, bytesMin: 3_000 };
+  // A window is longer than a busy machine leaves the process alone: that would look like a sender's silence.
+  const bodyPace = { windowMs: 1_000, bytesMin: 10_000 };
   const server = await startHttpServer({ host: '127.0.0.1', port: 0, mounts: [counting, sleepy], log, bodyPace });
   servers.push(server);
   return server.port;
