@@ -101,7 +101,7 @@ test('mutations with right values are taken, where they need no certain state', 
 });
 
 describe.each(mutations.map((mutation) => ({ name: mutation.name, mutation })))('$name', ({ mutation }) => {
-  test('takes what is right, and stands what is not', async () => {
+  test('takes what is right, and stands what is not', { timeout: 600_000 }, async () => {
     let world = await newWorld(app, smtp);
     const right = () => rightArguments(mutation, world);
     let before = await stateOf(app, tables);

@@ -34,7 +34,8 @@ test('what one clone writes is not in the other', async () => {
   await expect(clients[1]?.query('SELECT * FROM public.only_here')).rejects.toThrow('does not exist');
 });
 
-test('a clone is made in well under a second', () => {
-  expect(cloneMs).toBeLessThan(onBusyMachine(1_000));
+// All migrations take ten seconds and more, a copy 30 ms.
+test('a clone is a copy', () => {
+  expect(cloneMs).toBeLessThan(onBusyMachine(2_000));
   expect(inject('testTemplate')).toMatch(/^mailwright_template_/);
 });
