@@ -1,5 +1,5 @@
 /** Loaded into a process before the product (`--import`): writes how many timers and handles it has to `RESOURCES`, again and again. */
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 
 const INTERVAL_MS = 5_000;
 const file = process.env['RESOURCES'];
@@ -10,6 +10,7 @@ if (file !== undefined && process.env['RESOURCES_PID'] === undefined) {
   setInterval(() => {
     const resources = process.getActiveResourcesInfo();
     const timers = resources.filter((name) => name === 'Timeout').length;
-    writeFileSync(file, JSON.stringify({ timers, others: resources.length - timers }));
+    writeFileSync(`${file}.new`, JSON.stringify({ timers, others: resources.length - timers }));
+    renameSync(`${file}.new`, file);
   }, INTERVAL_MS).unref();
 }

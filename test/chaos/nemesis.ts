@@ -74,20 +74,29 @@ export type Disturbance = (ground: Ground) => Promise<void>;
 
 const BAD_MOODS: readonly SinkMood[] = ['refuse', 'stall', 'close-in-content', 'closing', 'silent-accept'];
 const MOOD_MS_MAX = 2_000;
-/** The embedded server is brought back within this time. */
-const DATABASE_AWAY_MS = 2_500;
+/** Nothing is answered any more by then. */
+const DATABASE_DIES_MS = 300;
 const DISK_FULL_MS = 10_000;
 /** An hour and a day, both ways: summer time, and somebody who sets the date. */
 const CLOCK_OFFSETS_SECONDS = [0, 3_600, -3_600, 86_400, -86_400];
 
-const killWorker: Disturbance = async ({ processes, world, history }) => {
+const killWorker: Disturbance = async (ground) => {
+  const { processes, world } = ground;
   await processes.killWorker();
   const [startedAt, before] = [performance.now(), world.sink.acceptedCount];
   await processes.startWorker();
-  // The campaign may have had its last message already.
-  while (world.sink.acceptedCount === before && (await world.snapshot()).status !== 'done') await sleep(20);
-  if (world.sink.acceptedCount > before)
-    history.write({ kind: 'resumed', afterMs: performance.now() - startedAt, since: 'kill of the only worker' });
+  await noteResumed(ground, { startedAt, before, since: 'kill of a worker, start of the next included' });
+};
+
+/** Nobody replaces it: the others take over what it had begun. Only where there are others. */
+const loseWorker: Disturbance = async ({ processes, world, history }) => {
+  await processes.killWorker();
+  const startedAt = performance.now();
+  const left = await world.underWay();
+  while ((await world.stillUnderWay(left)) > 0) await sleep(50);
+  const since = 'kill of a worker, all that it had taken over by others';
+  history.write({ kind: 'resumed', afterMs: performance.now() - startedAt, since });
+  await processes.startWorker();
 };
 
 const killWeb: Disturbance = async ({ processes }) => {
@@ -95,11 +104,25 @@ const killWeb: Disturbance = async ({ processes }) => {
   await processes.startWeb();
 };
 
-const cutDatabase: Disturbance = async ({ world, history }) => {
+const cutDatabase: Disturbance = async (ground) => {
+  const { world, history } = ground;
   history.write({ kind: 'fault', what: 'database cut' });
   await world.cutDatabase();
-  await sleep(DATABASE_AWAY_MS);
+  await sleep(DATABASE_DIES_MS);
+  await world.query('SELECT 1');
+  const [startedAt, before] = [performance.now(), world.sink.acceptedCount];
+  await noteResumed(ground, { startedAt, before, since: 'return of the database' });
 };
+
+/** Waits for the next message. The campaign may have had its last one already. */
+async function noteResumed(
+  { world, history }: Ground,
+  { startedAt, before, since }: { startedAt: number; before: number; since: string },
+): Promise<void> {
+  while (world.sink.acceptedCount === before && (await world.snapshot()).status !== 'done') await sleep(20);
+  if (world.sink.acceptedCount > before)
+    history.write({ kind: 'resumed', afterMs: performance.now() - startedAt, since });
+}
 
 const cutConnections: Disturbance = async ({ world, history }) => {
   history.write({ kind: 'fault', what: 'all connections of the database ended' });
@@ -134,6 +157,7 @@ const shiftClocks: Disturbance = async ({ world, history, random }) => {
 /** Which disturbances a scenario is made of; one is picked each time. */
 export const scenarios: Readonly<Record<string, readonly Disturbance[]>> = {
   kills: [killWorker, killWorker, killWorker, killWeb],
+  takeover: [loseWorker],
   database: [cutDatabase],
   connections: [cutConnections],
   receiver: [spoilSink],

@@ -2,11 +2,11 @@
  * Hurts the product while it sends a campaign, writes one history, and judges it: who was lost, who got two, whether
  * the sums were right at every moment. The same seed hurts in the same order.
  *
- *   npm run chaos -- [--scenario kills|database|connections|receiver|disk|clocks|all] [--times 50] [--recipients 20000]
+ *   npm run chaos -- [--scenario kills|takeover|database|connections|receiver|disk|clocks|all] [--times 50] [--recipients 20000]
  *                    [--policy park|retry] [--seed 1] [--workers 1] [--connections 4] [--window 8] [--delay-ms 20]
- *                    [--history file.jsonl] [--quick]
+ *                    [--lease-seconds 3] [--history file.jsonl] [--quick]
  *
- * `--quick` is a minute's run of everything. The exit code is 1 when a promise did not hold.
+ * `takeover` needs two workers or more. `--quick` is a minute's run of everything. The exit code is 1 when a promise did not hold.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -30,6 +30,7 @@ const { values } = parseArgs({
     connections: { type: 'string', default: '4' },
     window: { type: 'string', default: '8' },
     'delay-ms': { type: 'string', default: '20' },
+    'lease-seconds': { type: 'string', default: '3' },
     history: { type: 'string' },
     quick: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -61,7 +62,7 @@ async function main(): Promise<void> {
     ...{ kind: 'plan', seed: Number(values.seed), policy, recipients, scenario: values.scenario },
     inFlightMax: connections * window * workers,
   });
-  const settings = { SEND_BATCH_SIZE: '200' };
+  const settings = { SEND_BATCH_SIZE: '200', SEND_LEASE_SECONDS: values['lease-seconds'] };
   const world = await createWorld({
     ...{ recipients, policy, connections, window, settings },
     ...{ smallDisk: values.scenario === 'disk', shiftedClocks: values.scenario === 'clocks' },

@@ -7,7 +7,7 @@
  * Two hours are a million mails and 200,000 calls. The first fifth of the time is for warming up. The exit code is 1
  * when something grew; how long calls take depends on what else the machine does.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -102,8 +102,13 @@ async function run(): Promise<Soak & { dead: string[] }> {
   return Object.assign(state, { dead: await deadRows(client) });
 }
 
-const hoursOf = ({ startedAt }: Soak): number => (performance.now() - startedAt) / 3_600_000;
-const isOver = (soak: Soak): boolean => hoursOf(soak) > minutes / 60;
+function hoursOf({ startedAt }: Soak): number {
+  return (performance.now() - startedAt) / 3_600_000;
+}
+
+function isOver(soak: Soak): boolean {
+  return hoursOf(soak) > minutes / 60;
+}
 
 /** One campaign after the other to the same people. */
 async function sendOn(soak: Soak): Promise<void> {
@@ -147,6 +152,8 @@ async function look(soak: Soak): Promise<void> {
     const megabytes =
       Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${product.pid}/status`, 'utf8'))?.[1]) / 1_024;
     const files = readdirSync(`/proc/${product.pid}/fd`).length;
+    // Written every five seconds; a busy machine may be late with the first.
+    if (!existsSync(resources)) continue;
     const { timers } = JSON.parse(readFileSync(resources, 'utf8'));
     looks.push({ hours: hoursOf(soak), megabytes, files, timers });
     if (performance.now() - said < 60_000) continue;

@@ -25,6 +25,11 @@ export interface WorldOptions {
   readonly shiftedClocks?: boolean;
 }
 
+export interface UnderWay {
+  readonly ids: readonly string[];
+  readonly epochs: readonly number[];
+}
+
 export interface World {
   readonly sink: FaultySink;
   readonly listUid: string;
@@ -39,6 +44,9 @@ export interface World {
   query<Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   snapshot(): Promise<Snapshot>;
   finalRows(): Promise<FinalRow[]>;
+  /** Who is being sent to at this moment, and how many of them still are in the same attempt. */
+  underWay(): Promise<UnderWay>;
+  stillUnderWay(rows: UnderWay): Promise<number>;
   /** Ends the database's server without a word, as a power cut does; it comes back by itself. */
   cutDatabase(): Promise<void>;
   /** Leaves no room on the database's disk; answers how to give it back. Needs `smallDisk`. */
@@ -96,6 +104,8 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     query,
     snapshot: () => takeSnapshot(query, now.campaignUid),
     finalRows: () => readFinalRows(query, now.campaignUid),
+    underWay: () => readUnderWay(query),
+    stillUnderWay: (rows) => countStillUnderWay(query, rows),
     cutDatabase: () => cutDatabase(query),
     async fillDisk() {
       if (!disk) throw new Error('The database has no disk of its own.');
@@ -193,6 +203,22 @@ async function readFinalRows(query: Query, campaignUid: string): Promise<FinalRo
   return rows.map(({ email, state, ambiguous_count, attempts }) => {
     return { kind: 'row', email, state, ambiguousCount: ambiguous_count, attempts };
   });
+}
+
+async function readUnderWay(query: Query): Promise<UnderWay> {
+  const rows = await query<{ id: string; epoch: number }>(
+    `SELECT subscriber_id AS id, epoch FROM hot.delivery WHERE state = 'sending'`,
+  );
+  return { ids: rows.map(({ id }) => id), epochs: rows.map(({ epoch }) => epoch) };
+}
+
+async function countStillUnderWay(query: Query, { ids, epochs }: UnderWay): Promise<number> {
+  const [row] = await query<{ count: number }>(
+    `SELECT count(*)::int AS count FROM hot.delivery
+      WHERE state = 'sending' AND (subscriber_id, epoch) IN (SELECT * FROM unnest($1::bigint[], $2::int[]))`,
+    [ids, epochs],
+  );
+  return row?.count ?? 0;
 }
 
 async function cutDatabase(query: Query): Promise<void> {

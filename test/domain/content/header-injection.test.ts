@@ -9,6 +9,13 @@ import { cheapestOfThree, onBusyMachine } from '../../support/busy-machine.ts';
 import { messageSource, NOW, recipient } from './message-factory.ts';
 import { parseEmail } from './parse-email.ts';
 
+/**
+ * Ten thousand of each, and each of them read back, by hand (seven minutes):
+ * HOSTILE_VALUES=10000 npx vitest run test/domain/content/header-injection.test.ts
+ */
+const VALUES = Number(process.env['HOSTILE_VALUES'] ?? 0);
+const TIMEOUT_MS = VALUES > 0 ? 900_000 : 60_000;
+
 const HOSTILE = [
   '\r\nBcc: evil@evil.test',
   '\nBcc: evil@evil.test',
@@ -91,48 +98,56 @@ test('10,000 hostile values of recipients add nothing', async () => {
       expectClean(content);
       expect(envelope).toEqual({ from: 'n@example.org', to: 'ada@example.com' });
       // Reading back is the slow part, so a sample of it must do.
-      if (count++ % 20 === 0) await expectOneRecipient(content);
+      if (VALUES > 0 || count++ % 20 === 0) await expectOneRecipient(content);
     }),
     { numRuns: 10_000 },
   );
 });
 
-test('hostile names of senders, lists and campaigns add nothing', async () => {
-  await fc.assert(
-    fc.asyncProperty(hostile, hostile, hostile, async (name, list, subject) => {
-      const base = messageSource({
-        replyTo: 'r@example.org',
-        from: { name, email: 'n@example.org' },
-        campaign: { uid: 'a000000000001', name: list },
-      });
-      const source = { ...base, list: { ...base.list, name: list }, subject: subject.slice(0, 998) };
-      const content = (await (await compiledOrRefused(source))?.fill(recipient()))?.content;
-      if (content) expectClean(content);
-    }),
-    { numRuns: 1_000 },
-  );
-});
+test(
+  'hostile names of senders, lists and campaigns add nothing',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(hostile, hostile, hostile, async (name, list, subject) => {
+        const base = messageSource({
+          replyTo: 'r@example.org',
+          from: { name, email: 'n@example.org' },
+          campaign: { uid: 'a000000000001', name: list },
+        });
+        const source = { ...base, list: { ...base.list, name: list }, subject: subject.slice(0, 998) };
+        const content = (await (await compiledOrRefused(source))?.fill(recipient()))?.content;
+        if (content) expectClean(content);
+      }),
+      { numRuns: VALUES || 1_000 },
+    );
+  },
+  TIMEOUT_MS,
+);
 
-test('hostile addresses are refused, or are plain', async () => {
-  const base = messageSource();
-  const message = await compileMessage(base);
-  await fc.assert(
-    fc.asyncProperty(hostile, fc.constantFrom('before', 'after', 'local', 'domain'), async (raw, where) => {
-      const address = {
-        before: `${raw}a@b.test`,
-        after: `a@b.test${raw}`,
-        local: `a${raw}@b.test`,
-        domain: `a@${raw}b.test`,
-      }[where];
-      if (bareAddress(address) !== undefined)
-        expect(address).not.toMatch(/[\s,;:<>()"\\\u0000-\u001f\u0080-\u009f\u2028\u2029]|@.*@/);
-      else await expect(async () => message.fill(recipient({}, { email: address }))).rejects.toThrow(ValidationError);
-      const filled = await compiledOrRefused({ ...base, from: { name: 'x', email: address }, replyTo: address });
-      if (bareAddress(address) === undefined) expect(filled).toBeUndefined();
-    }),
-    { numRuns: 2_000 },
-  );
-});
+test(
+  'hostile addresses are refused, or are plain',
+  async () => {
+    const base = messageSource();
+    const message = await compileMessage(base);
+    await fc.assert(
+      fc.asyncProperty(hostile, fc.constantFrom('before', 'after', 'local', 'domain'), async (raw, where) => {
+        const address = {
+          before: `${raw}a@b.test`,
+          after: `a@b.test${raw}`,
+          local: `a${raw}@b.test`,
+          domain: `a@${raw}b.test`,
+        }[where];
+        if (bareAddress(address) !== undefined)
+          expect(address).not.toMatch(/[\s,;:<>()"\\\u0000-\u001f\u0080-\u009f\u2028\u2029]|@.*@/);
+        else await expect(async () => message.fill(recipient({}, { email: address }))).rejects.toThrow(ValidationError);
+        const filled = await compiledOrRefused({ ...base, from: { name: 'x', email: address }, replyTo: address });
+        if (bareAddress(address) === undefined) expect(filled).toBeUndefined();
+      }),
+      { numRuns: VALUES || 2_000 },
+    );
+  },
+  TIMEOUT_MS,
+);
 
 test('a name that outgrows its line when it is quoted is encoded', async () => {
   for (const name of ['"'.repeat(40), `Spring sale "quotes", <angles>, (comments); ${'x@y '.repeat(6)}`]) {
