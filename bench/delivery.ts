@@ -7,7 +7,8 @@
  *   node bench/delivery.ts --processes 2      two sending processes beside one
  *   node bench/delivery.ts --first 20         from `run` to the first message at the receiver, so many times
  *
- * Without delay over `--connections` (10), with a delay over 50, as many as the yardstick has. The database is a
+ * Without delay over `--connections` (10), with a delay over 50, as many as the yardstick has; `--window` (50) messages in
+ * flight on each. The database is a
  * PostgreSQL of its own with durable settings. The machine's load before each measurement is printed: on a busy one only
  * the processor times mean anything.
  */
@@ -30,7 +31,7 @@ const { values } = parseArgs({
     delays: { type: 'string', default: '0,10' },
     repeat: { type: 'string' },
     connections: { type: 'string', default: '10' },
-    window: { type: 'string', default: '20' },
+    window: { type: 'string', default: '50' },
     processes: { type: 'string', default: '1' },
     first: { type: 'string' },
     'no-reference': { type: 'boolean', default: false },
