@@ -68,9 +68,9 @@ function isCode(piece: Chunk | string | undefined): piece is CodeChunk {
   return typeof piece === 'object' && 'code' in piece;
 }
 
-/** Whole lines that need no encoding. */
+/** Whole lines that need no encoding; in a header an address may be more than ASCII (RFC 6532). */
 export function staticText(text: string): Chunk {
-  return staticBytes([Buffer.from(text, 'latin1')], 0);
+  return staticBytes([Buffer.from(text)], 0);
 }
 
 export function isStatic(chunk: Chunk | undefined): chunk is StaticBytes {

@@ -229,8 +229,9 @@ function readTarget(text: string): LinkTarget {
   return { no: values[0] ?? 0, url: bytes.toString('utf8', end) };
 }
 
+/** A number of very many bytes is none at all. */
 function isTooLarge({ no, url }: LinkTarget): boolean {
-  return no > LINK_NO_MAX || url.length > LINK_URL_BYTES_MAX;
+  return !Number.isSafeInteger(no) || no > LINK_NO_MAX || url.length > LINK_URL_BYTES_MAX;
 }
 
 function readIds(text: string): (TrackedRecipient & { edition: number }) | undefined {

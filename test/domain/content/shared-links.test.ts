@@ -88,3 +88,21 @@ test('whatever stands around them, they say the same', async () => {
     { numRuns: 60 },
   );
 });
+
+test('an address to reply to with letters beyond ASCII stays one header of its own', async () => {
+  // The low bytes of these letters are a line end, a colon and a space.
+  const replyTo = 'ji\u{159}\u{10d}\u{10a}Bcc\u{13a}\u{120}x@example.org';
+  const message = await compileMessage(messageSource({ replyTo }), { now: () => NOW });
+  const links = signer.forRecipient({ customerId: 1n, listId: 2n, campaignId: 3n, subscriberId: 5n });
+  const head = async (of: LinkSigner): Promise<string[]> => {
+    const { content } = await message.fill(recipient({}, { links: of }));
+    return (
+      content
+        .toString()
+        .split('\r\nList-Unsubscribe:')[0]
+        ?.split(/[\r\n]+/) ?? []
+    );
+  };
+  expect(await head(links)).toContain(`Reply-To: ${replyTo}`);
+  expect(await head(links)).toEqual(await head(alone(links)));
+});

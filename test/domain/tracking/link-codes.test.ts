@@ -102,6 +102,22 @@ describe('a shared link', () => {
     expect(hits).toBe(0);
   });
 
+  test('is read whatever follows its code: numbers without end, of nothing, addresses of any length', () => {
+    const [code = ''] = clickOf(signer.forRecipient(recipient).share(TARGETS), 3).split('.');
+    const endless = [7, 8, 100, 145, 146, 147, 148, 1_000, 2_000, 4_000].flatMap((count) => [
+      Buffer.alloc(count, 0x80),
+      Buffer.alloc(count, 0xff),
+      Buffer.concat([Buffer.alloc(count, 0x80), Buffer.from('\u0001https://evil.example/')]),
+    ]);
+    const targets = [...endless, Buffer.alloc(0), Buffer.from(`\u0003${'\u{fffd}'.repeat(1_000)}`)];
+    for (const target of targets) expect(signer.readClick(`${code}.${target.toString('base64url')}`)).toBeUndefined();
+    for (const whose of endless)
+      for (const kind of KINDS) {
+        const ids = Buffer.concat([Buffer.from([0x30]), whose]).toString('base64url');
+        expect(signer.read(kind, code.slice(0, TAG_LENGTH) + ids)).toBeUndefined();
+      }
+  });
+
   test('tags do not add up: of two editions of a message, nobody can make a third link', () => {
     const moved = TARGETS.map(({ no, url }) => ({ no, url: `${url}&moved` }));
     const [old, edited] = [TARGETS, moved].map((targets) =>
