@@ -4,7 +4,7 @@
  *
  *   npm run chaos:soak -- [--minutes 30] [--mails 140] [--calls 28]      mails and calls are a second's
  *
- * Two hours are a million mails and 200,000 calls. The first fifth of the time is for warming up. The exit code is 1
+ * Two hours are a million mails and 200,000 calls. Two fifths of the time are for warming up. The exit code is 1
  * when something grew; how long calls take depends on what else the machine does.
  */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -41,7 +41,7 @@ const LANES = 4;
 /** One call in so many writes. */
 const WRITE_EVERY = 10;
 const LOOK_MS = 5_000;
-const WARM_UP_SHARE = 0.2;
+const WARM_UP_SHARE = 0.4;
 const SLOPE_MEGABYTES_MAX = 5;
 const DRIFT_MAX = 1.1;
 const DEAD_SHARE_MAX = 0.2;
