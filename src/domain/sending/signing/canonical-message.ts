@@ -140,9 +140,9 @@ let kept = newWorkspace(65_536);
 
 function workspaceFor(count: number): Workspace {
   if (count <= kept.bytes.length) return kept;
-  const larger = newWorkspace(2 * count);
-  if (larger.bytes.length <= WORKSPACE_BYTES_MAX) kept = larger;
-  return larger;
+  if (2 * count > WORKSPACE_BYTES_MAX) return newWorkspace(count);
+  kept = newWorkspace(2 * count);
+  return kept;
 }
 
 function newWorkspace(count: number): Workspace {

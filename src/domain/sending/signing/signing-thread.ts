@@ -69,7 +69,7 @@ function handOut(): void {
   try {
     while (waiting.length > 0) {
       thread ??= new SigningThread();
-      if (!thread.hasRoom) return;
+      if (!thread.hasRoomFor(waiting[0])) return;
       const count = batchLength(waiting);
       thread.post(waiting.slice(0, count));
       waiting = waiting.slice(count);
@@ -97,6 +97,8 @@ class SigningThread {
   readonly #underWay = new Map<number, BatchUnderWay>();
   readonly #freeMemory: SharedArrayBuffer[] = [];
   #lastNumber = 0;
+  /** The batch that it was handed last is one that was lost before. */
+  #isTrying = false;
   #isLost = false;
 
   constructor() {
@@ -114,8 +116,10 @@ class SigningThread {
     this.#worker.unref();
   }
 
-  get hasRoom(): boolean {
-    return this.#underWay.size < BATCHES_MAX;
+  /** What was lost with a thread is in this one by itself: should that end, too, no other message is to blame. */
+  hasRoomFor(next: Task | undefined): boolean {
+    const isSuspect = next?.wasLost === true || this.#isTrying;
+    return this.#underWay.size < (isSuspect ? 1 : BATCHES_MAX);
   }
 
   post(tasks: readonly Task[]): void {
@@ -137,6 +141,7 @@ class SigningThread {
     // A process may end while it has nothing to sign.
     if (this.#underWay.size === 0) this.#worker.ref();
     this.#underWay.set(batch.number, { tasks, memory });
+    this.#isTrying = tasks.some(({ wasLost }) => wasLost);
   }
 
   #takeMemory(count: number): SharedArrayBuffer {
