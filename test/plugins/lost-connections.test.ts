@@ -57,3 +57,27 @@ it('all lost together are one failure: after a second all of them are opened aga
   expect(server.openSockets()).toBe(CONNECTIONS);
   await driver.close();
 });
+
+it('a server that greets and then drops every connection is asked on one at a time', async () => {
+  let isDropping = false;
+  let opened = 0;
+  let most = 0;
+  await using server = await scriptedSmtpServer({
+    answer: ({ verb, session }) => {
+      if (!isDropping || verb !== 'MAIL') return undefined;
+      most = Math.max(most, server.openSockets());
+      opened++;
+      session.socket.destroy();
+      return null;
+    },
+  });
+  const driver = driverFor(server.port);
+  expect(await crowd(driver)).toEqual(new Set(['sent']));
+  isDropping = true;
+  expect(await crowd(driver)).toEqual(new Set(['unavailable']));
+  [opened, most] = [0, 0];
+  expect(await crowd(driver)).toEqual(new Set(['unavailable']));
+  expect(opened).toBeGreaterThan(1);
+  expect(most).toBe(1);
+  await driver.close();
+});

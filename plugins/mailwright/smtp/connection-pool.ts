@@ -180,10 +180,12 @@ export class ConnectionPool {
   }
 
   #hold(): void {
-    // connections that are lost together are one failure
-    if (performance.now() < this.#heldUntil) return;
-    this.#heldUntil = performance.now() + Math.min(HOLD_MS * 2 ** this.#failureCount, HOLD_MS_MAX);
-    this.#failureCount++;
+    if (performance.now() >= this.#heldUntil) {
+      this.#heldUntil = performance.now() + Math.min(HOLD_MS * 2 ** this.#failureCount, HOLD_MS_MAX);
+      this.#failureCount++;
+    }
+    // connections that are lost together are one failure; one that was opened since, and is lost as well, is trouble still
+    this.#failureCount = Math.max(1, this.#failureCount);
   }
 
   #failWaiting(error: SendingError): void {
