@@ -60,6 +60,9 @@ interface Guest extends GateGuest {
   readonly delivery: ClaimedDelivery;
 }
 
+/** A key that cannot sign, or a process that cannot. */
+class NotSignedError extends Error {}
+
 class SendingLoop {
   readonly #input: LoopInput;
   readonly #permits: Permits;
@@ -231,7 +234,8 @@ class SendingLoop {
       channel.gate.withdraw([guest]);
       if (isRunaway(error)) return this.#stoppedBy(delivery, error.message);
       const fault = faultSentence(error);
-      if (!this.#input.dispatch.skipsFailed) {
+      // What cannot be signed is no fault of the recipient's: nobody is skipped for it.
+      if (!this.#input.dispatch.skipsFailed || error instanceof NotSignedError) {
         const who = subscriberUid(subscriberId);
         return this.#stoppedBy(delivery, `The message to subscriber ${who} could not be composed. ${fault}`);
       }
@@ -303,7 +307,9 @@ class SendingLoop {
     const from = domain === '' ? envelope.from : returnPathOf(ctx.installation, recipient, domain);
     const rest = { envelope: { from, to: envelope.to }, messageId, idempotencyKey, needsSmtpUtf8 };
     if (sign === null) return { content, ...rest };
-    const signed = await sign(content);
+    const signed = await sign(content).catch((error: unknown) => {
+      throw new NotSignedError(`It could not be signed: ${messageOf(error)}`);
+    });
     giveBack(content);
     return { content: signed, ...rest };
   }

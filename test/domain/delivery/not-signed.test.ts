@@ -1,0 +1,50 @@
+/** Messages that cannot be signed: the campaign stops and says why, and nobody is skipped for it. */
+import { expect, test } from 'vitest';
+import { sql } from '../../../src/db/database.ts';
+import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
+import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
+import { createDispatchCache, type DispatchCache } from '../../../src/domain/delivery/dispatch.ts';
+import { sendBatch } from '../../../src/domain/delivery/send-batch.ts';
+import { createDriverPool } from '../../../src/domain/sending/driver-pool.ts';
+import { balanceOf, campaignWorld } from '../../support/campaign-world.ts';
+import { createTestContext } from '../../support/test-context.ts';
+
+const ctx = await createTestContext();
+
+test('a campaign that skips what cannot be composed skips nobody because of its key', async () => {
+  ctx.hooks.add('register_sending_server_driver', {
+    type: 'taker',
+    name: 'Taker',
+    description: '',
+    configKeys: [],
+    secretKeys: [],
+    validate: () => ({ ok: true, settings: {} }),
+    connect: () => ({
+      capacity: 2,
+      send: async ({ messageId }) => ({ runtimeMessageId: messageId, reply: '250' }),
+      test: async () => ({ ok: true }),
+      close: async () => undefined,
+    }),
+  });
+  const world = await campaignWorld(ctx, { recipients: 5, smtpPort: 9 });
+  const key = { customerId: world.ctx.viewer?.customerId ?? 0n, campaignId: world.campaignId };
+  await ctx.db.execute(
+    sql`UPDATE sending_server SET type = 'taker', settings = '{}' WHERE customer_id = ${key.customerId}`,
+  );
+  await startCampaign(world.ctx, world.campaignUid);
+  await planCampaign(world.ctx, key, new AbortController().signal);
+  const real = createDispatchCache();
+  const dispatches: DispatchCache = {
+    ...real,
+    async dispatchOf(...asked) {
+      const dispatch = await real.dispatchOf(...asked);
+      const sign = () => Promise.reject(new Error('no such key'));
+      return dispatch && { ...dispatch, skipsFailed: true, identity: { ...dispatch.identity, sign } };
+    },
+  };
+  const tools = { drivers: createDriverPool(ctx.hooks), dispatches, announce: () => undefined };
+  const worker = { ...tools, workerId: crypto.randomUUID(), abortSignal: new AbortController().signal };
+  const end = await sendBatch(ctx, { ...key, fromId: 0n, toId: 2n ** 62n }, worker);
+  expect(end).toMatchObject({ runaway: expect.stringMatching(/could not be signed: no such key/) });
+  expect(await balanceOf(world)).toMatchObject({ audience: 5, queued: 5, failed: 0, sent: 0 });
+});
