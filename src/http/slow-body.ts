@@ -18,11 +18,15 @@ export function watchBody(req: IncomingMessage, { windowMs, bytesMin }: BodyPace
   if (req.headers['content-length'] === undefined && req.headers['transfer-encoding'] === undefined) return;
   const { socket } = req;
   let before = socket.bytesRead;
+  let wasOurs = false;
   const watch = setInterval(() => {
     const came = socket.bytesRead - before;
     before = socket.bytesRead;
-    if (req.complete || req.destroyed) clearInterval(watch);
-    else if (came < bytesMin && !waitsForUs(req)) socket.destroy();
+    if (req.complete || req.destroyed) return clearInterval(watch);
+    const isOurs = waitsForUs(req);
+    // Whoever begins to read just before a window ends was still the one who was slow in it.
+    if (came < bytesMin && !isOurs && !wasOurs) socket.destroy();
+    wasOurs = isOurs;
   }, windowMs);
   watch.unref();
   const stop = (): void => clearInterval(watch);
