@@ -20,6 +20,8 @@ import { openDatabase, sql, type Database } from '../src/db/database.ts';
 import { migrate, readMigrations } from '../src/db/migrate.ts';
 import type { Context } from '../src/domain/context.ts';
 import { linkSignerOf } from '../src/domain/tracking/link-signer.ts';
+import type { SharedLink } from '../src/domain/tracking/shared-links.ts';
+import type { TrackedRecipient } from '../src/domain/tracking/tracking.ts';
 import { startHttpServer } from '../src/http/http-server.ts';
 import { createInbound } from '../src/inbound/inbound-mounts.ts';
 import { systemClock } from '../src/lib/clock.ts';
@@ -125,13 +127,27 @@ async function seed(database: Database, url: string): Promise<World['paths']> {
   await database.execute(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
   await database.pool.query('ANALYZE');
   const signer = linkSignerOf(installation);
-  const linksOf = ids.map(({ id }) => signer.forRecipient({ customerId, listId, campaignId, subscriberId: id }));
-  const pathOf = (address: string) => new URL(address).pathname;
+  const everybody = ids.map(({ id }) => ({ customerId, listId, campaignId, subscriberId: id }));
+  const targets = Array.from({ length: LINKS }, (_, no) => ({
+    no,
+    url: `https://example.org/sale/${no}?utm_source=newsletter`,
+  }));
+  const [first] = everybody;
+  if (!first) throw new Error('Nobody was seeded.');
+  const shared = signer.forRecipient(first).share(targets);
+  // As they stand in mails.
+  const pathOf = (link: SharedLink, whose: TrackedRecipient): string => {
+    shared.begin(whose);
+    const { before, code, after } = shared.around(link) ?? { before: '', code: undefined, after: '' };
+    const memory = Buffer.alloc(100);
+    return new URL(`${before}${memory.toString('latin1', 0, code?.write(memory, 0))}${after}`).pathname;
+  };
   return {
-    clicks: linksOf.map(({ click }, at) =>
-      pathOf(click(at % LINKS, `https://example.org/sale/${at % LINKS}?utm_source=newsletter`)),
-    ),
-    opens: linksOf.map(({ open }) => pathOf(open())),
+    clicks: everybody.map((whose, at) => {
+      const { no, url } = targets[at % LINKS] ?? { no: 0, url: '' };
+      return pathOf({ kind: 'click', no, url }, whose);
+    }),
+    opens: everybody.map((whose) => pathOf({ kind: 'open' }, whose)),
   };
 }
 
