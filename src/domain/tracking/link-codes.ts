@@ -57,13 +57,25 @@ const VALUES = new Uint8Array(128);
 for (const [value, letter] of ALPHABET.entries()) VALUES[letter] = value;
 const valueOf = (letter = 0): number => VALUES[letter] ?? 0;
 const letterOf = (value: number): number => ALPHABET[value] ?? 0;
+const NOWHERE: LinkTarget = { no: 0, url: '' };
+/** With 30 KB at most each, where a message has a thousand links. */
+const KNOWN_MAX = 256;
 const NO_MASK = new Uint8Array(TAG_LENGTH);
+
+/** A link of one message, of whoever its codes are. */
+interface KnownLink {
+  readonly codes: MessageCodes;
+  readonly code: RecipientCode;
+  readonly target: LinkTarget;
+}
 
 /** Makes and checks the codes of one installation. */
 export class LinkCodes {
   readonly #padKey: Buffer;
   readonly #editionKey: Buffer;
   readonly #targets: TagMaker;
+  /** Links that were followed lately: reading one again costs one digest. */
+  readonly #known = new Map<string, KnownLink>();
 
   constructor(secret: string) {
     this.#padKey = deriveKey(secret, 'link-pads');
@@ -80,17 +92,34 @@ export class LinkCodes {
 
   /** What the token of this kind says, or undefined when it is not one that we made, to the letter. */
   read(kind: CodedKind, token: string): LinkContent | undefined {
-    if (token.length > TOKEN_LENGTH_MAX) return undefined;
-    const dot = kind === 'click' ? token.indexOf('.') : token.length;
-    const ids = readIds(token.slice(TAG_LENGTH, dot));
-    const target = kind === 'click' ? readTarget(token.slice(dot + 1)) : undefined;
-    if (!ids || (target && isTooLarge(target))) return undefined;
+    const codeEnd = kind === 'click' ? token.indexOf('.') : token.length;
+    if (codeEnd < 0 || token.length > TOKEN_LENGTH_MAX) return undefined;
+    const ids = readIds(token.slice(TAG_LENGTH, codeEnd));
+    if (!ids) return undefined;
+    const { customerId, listId, campaignId, edition, subscriberId } = ids;
+    const key = `${kind} ${customerId} ${listId} ${campaignId} ${edition} ${token.slice(codeEnd)}`;
+    const link = this.#known.get(key) ?? this.#linkOf(kind, ids, token.slice(codeEnd + 1));
+    if (!link) return undefined;
+    link.codes.begin(subscriberId);
+    if (!sameBytes(Buffer.from(link.code.text()), Buffer.from(token.slice(0, codeEnd)))) return undefined;
+    this.#keep(key, link);
+    return { ...ids, number: link.target.no, url: link.target.url };
+  }
+
+  /** `text`: what stands behind the dot of a click, in its one spelling. */
+  #linkOf(kind: CodedKind, ids: MessageIds & { edition: number }, text: string): KnownLink | undefined {
     const codes = this.#ofEdition(ids, ids.edition);
-    codes.begin(ids.subscriberId);
-    const expected =
-      kind === 'click' ? target && `${codes.click(target).text()}.${targetText(target)}` : codes.plain(kind).text();
-    if (expected === undefined || !sameBytes(Buffer.from(expected), Buffer.from(token))) return undefined;
-    return { ...ids, number: target?.no ?? 0, url: target?.url ?? '' };
+    if (kind !== 'click') return { codes, code: codes.plain(kind), target: NOWHERE };
+    const target = readTarget(text);
+    if (isTooLarge(target) || targetText(target) !== text) return undefined;
+    return { codes, code: codes.click(target), target };
+  }
+
+  /** Only what we made, so nobody can push out what others use. */
+  #keep(key: string, link: KnownLink): void {
+    if (this.#known.has(key)) return;
+    if (this.#known.size >= KNOWN_MAX) this.#known.clear();
+    this.#known.set(key, link);
   }
 
   #ofEdition(ids: MessageIds, edition: number): MessageCodes {
