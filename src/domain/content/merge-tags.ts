@@ -18,11 +18,12 @@ const SYSTEM_LINKS = {
   UPDATE_PROFILE_URL: 'updateProfile',
 } as const;
 
-const SYSTEM_URLS: Readonly<Record<string, Reader>> = {
-  UNSUBSCRIBE_URL: (scope) => scope.recipient.links.unsubscribe(),
-  WEB_VIEW_URL: (scope) => scope.recipient.links.webView(),
-  UPDATE_PROFILE_URL: (scope) => scope.recipient.links.updateProfile(),
-};
+const SYSTEM_URLS: Readonly<Record<string, Reader>> = Object.fromEntries(
+  Object.entries(SYSTEM_LINKS).map(([tag, kind]): [string, Reader] => [
+    tag,
+    ({ recipient }) => recipient.links[kind](),
+  ]),
+);
 
 /** In mails that a list sends by itself; in a campaign there is nothing to confirm. */
 const CONFIRM_URL: Readonly<Record<string, Reader>> = {
