@@ -6,6 +6,7 @@ import { linkSignerOf } from '../../../src/domain/tracking/link-signer.ts';
 import type { SharedLink, SharedLinks } from '../../../src/domain/tracking/shared-links.ts';
 import { LINK_URL_BYTES_MAX, type TrackedRecipient } from '../../../src/domain/tracking/tracking.ts';
 import { testInstallation } from '../../support/test-context.ts';
+import { neighboursOf } from './neighbours.ts';
 
 const signer = linkSignerOf(testInstallation);
 const recipient: TrackedRecipient = { customerId: 1n, listId: 22n, campaignId: 333n, subscriberId: 4_444_444_444n };
@@ -90,16 +91,7 @@ describe('a shared link', () => {
   test('no neighbour of it is another one (E4)', () => {
     const token = clickOf(signer.forRecipient(recipient).share(TARGETS), 3);
     expect(signer.readClick(token)).toBeDefined();
-    let hits = 0;
-    for (let at = 0; at < token.length; at++) {
-      for (const character of ALPHABET) {
-        const neighbour = token.slice(0, at) + character + token.slice(at + 1);
-        if (neighbour !== token && signer.readClick(neighbour)) hits++;
-      }
-    }
-    for (const tail of ['=', 'A', '.', ' ', '\n', '%00']) if (signer.readClick(token + tail)) hits++;
-    for (let cut = 1; cut < token.length; cut++) if (signer.readClick(token.slice(0, -cut))) hits++;
-    expect(hits).toBe(0);
+    expect([...neighboursOf(token)].filter((neighbour) => signer.readClick(neighbour))).toEqual([]);
   });
 
   test('is read whatever follows its code: numbers without end, of nothing, addresses of any length', () => {

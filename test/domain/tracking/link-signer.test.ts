@@ -1,14 +1,15 @@
+/** Links with a token of their own: each says what it was made for, and nobody can make another. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { linkSignerOf } from '../../../src/domain/tracking/link-signer.ts';
 import { LINK_URL_BYTES_MAX, type TrackedRecipient } from '../../../src/domain/tracking/tracking.ts';
 import { testInstallation } from '../../support/test-context.ts';
+import { neighboursOf } from './neighbours.ts';
 
 const installation = testInstallation;
 const signer = linkSignerOf(installation);
 const recipient: TrackedRecipient = { customerId: 1n, listId: 22n, campaignId: 333n, subscriberId: 4_444_444_444n };
 const links = signer.forRecipient(recipient);
-const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
 /** As links were made until version 2, under one secret. */
 const FIRST_VERSION = {
@@ -97,16 +98,7 @@ describe('a signed link', () => {
 
   test('no neighbour of it is another one (E4)', () => {
     const token = tokenOf(links.click(3, 'https://example.org/sale?x=1'));
-    let hits = 0;
-    for (let at = 0; at < token.length; at++) {
-      for (const character of ALPHABET) {
-        const neighbour = token.slice(0, at) + character + token.slice(at + 1);
-        if (neighbour !== token && signer.readClick(neighbour)) hits++;
-      }
-    }
-    for (const tail of ['=', 'A', '.', ' ', '\n', '%00']) if (signer.readClick(token + tail)) hits++;
-    for (let cut = 1; cut < token.length; cut++) if (signer.readClick(token.slice(0, -cut))) hits++;
-    expect(hits).toBe(0);
+    expect([...neighboursOf(token)].filter((neighbour) => signer.readClick(neighbour))).toEqual([]);
   });
 
   test('of the first version still works, to the letter', () => {
@@ -118,12 +110,7 @@ describe('a signed link', () => {
     }
     expect(old.readClick(first.click)).toEqual({ ...recipient, linkNo: 3, url: 'https://example.org/sale?x=1' });
     expect(old.readConfirmation(first.confirm)?.expiresAt).toEqual(new Date('2026-12-05T10:20:30Z'));
-    for (let at = 0; at < first.click.length; at++) {
-      for (const character of ALPHABET) {
-        const neighbour = first.click.slice(0, at) + character + first.click.slice(at + 1);
-        expect(neighbour === first.click || old.readClick(neighbour) === undefined).toBe(true);
-      }
-    }
+    expect([...neighboursOf(first.click)].filter((neighbour) => old.readClick(neighbour))).toEqual([]);
   });
 
   test('never throws on what anybody may send', () => {
