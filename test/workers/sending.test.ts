@@ -44,6 +44,19 @@ afterAll(async () => {
 });
 
 const sink = (options: ScriptedOptions = {}) => scriptedSmtpServer({ extensions, ...options });
+
+/** Loses its connection behind the first content, without a word of what it makes of it. */
+function dropsOneContent() {
+  let hasDropped = false;
+  return sink({
+    answer: ({ verb, session }) => {
+      if (verb !== 'CONTENT' || hasDropped) return undefined;
+      hasDropped = true;
+      session.socket.destroy();
+      return null;
+    },
+  });
+}
 /** The number in `p<number>@example.org`. */
 const numberOf = (address: string | undefined): number => Number(/^<?p(\d+)@/.exec(address ?? '')?.[1]);
 
@@ -168,15 +181,7 @@ describe('a campaign', () => {
   });
 
   it.each(['park', 'retry'] as const)('decides messages that were never answered: %s', async (unknown_policy) => {
-    let dropped = 0;
-    await using server = await sink({
-      answer: ({ verb, session }) => {
-        if (verb !== 'CONTENT' || dropped >= 1) return undefined;
-        dropped += 1;
-        session.socket.destroy();
-        return null;
-      },
-    });
+    await using server = await dropsOneContent();
     const world = await campaignWorld(ctx, {
       recipients: 40,
       smtpPort: server.port,
@@ -193,15 +198,7 @@ describe('a campaign', () => {
   });
 
   it.each(['accept', 'resend'] as const)('lets its owner decide about parked messages: %s', async (decision) => {
-    let dropped = 0;
-    await using server = await sink({
-      answer: ({ verb, session }) => {
-        if (verb !== 'CONTENT' || dropped >= 1) return undefined;
-        dropped += 1;
-        session.socket.destroy();
-        return null;
-      },
-    });
+    await using server = await dropsOneContent();
     const world = await campaignWorld(ctx, {
       recipients: 20,
       smtpPort: server.port,
