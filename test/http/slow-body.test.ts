@@ -1,10 +1,11 @@
 /** F14: bodies that trickle are let go, do not hold up others, and are told from a server that reads slowly. */
+import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { startHttpServer, type HttpServer, type Mount } from '../../src/http/http-server.ts';
-import { BODY_PACE } from '../../src/http/slow-body.ts';
+import { BODY_PACE, watchBody } from '../../src/http/slow-body.ts';
 import { createLog } from '../../src/lib/log.ts';
 
 const servers: HttpServer[] = [];
@@ -69,6 +70,22 @@ test('a server that reads late does not blame the sender', async () => {
   const port = await start();
   const answer = await fetch(`http://127.0.0.1:${port}/sleepy`, { method: 'POST', body: 'x'.repeat(300_000) });
   expect(await answer.text()).toBe('300000');
+});
+
+test('a window in which reading began late counts for the sender, the next one against it', () => {
+  vi.useFakeTimers();
+  const destroy = vi.fn();
+  const socket = Object.assign(new EventEmitter(), { bytesRead: 0, readableLength: 0, destroy });
+  const stream = { readableLength: 10, complete: false, destroyed: false, headers: { 'content-length': '99' } };
+  const req = Object.assign(new EventEmitter(), { ...stream, socket });
+  watchBody(req as unknown as IncomingMessage, { windowMs: 1_000, bytesMin: 50 });
+  vi.advanceTimersByTime(1_000);
+  req.readableLength = 0;
+  vi.advanceTimersByTime(1_000);
+  expect(destroy).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(1_000);
+  expect(destroy).toHaveBeenCalledOnce();
+  vi.useRealTimers();
 });
 
 /** Sends 100 bytes every 100 ms until it is cut off; resolves with what was answered. */
