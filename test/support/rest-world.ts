@@ -3,7 +3,7 @@
  * by the name of a parameter, and what the database holds. A new noun teaches it here, in one place.
  */
 import { randomBytes } from 'node:crypto';
-import { join, raw, sql } from '../../src/db/database.ts';
+import { join, raw, sql, type Sql } from '../../src/db/database.ts';
 import { sealPassword } from '../../src/domain/bounces/bounce-handler-store.ts';
 import { newUid, subscriberUid } from '../../src/lib/ids.ts';
 import type { Row } from '../../src/rest-facade/row.ts';
@@ -385,16 +385,31 @@ export async function tablesOf(app: RestApp): Promise<readonly string[]> {
 /** An upload that is refused at its end is kept as cancelled: that there was one is no change of anything. */
 const CANCELLED_IMPORTS = sql`(SELECT * FROM mail_list_import WHERE status <> 'cancelled')`;
 
-/** One text that differs when any row of these tables does. */
-export async function stateOf(app: RestApp, tables: readonly string[]): Promise<string> {
+/** Every process watches campaigns: one that was run here, where nobody sends, is called stalled after three minutes. */
+const CALM_CAMPAIGNS = sql`(SELECT (CASE WHEN starts_with(c.status_reason, 'No progress since ')
+  THEN jsonb_populate_record(c, '{"status_reason": null}') ELSE c END).* FROM campaign c)`;
+
+const SOURCES: Readonly<Record<string, Sql>> = {
+  'public.mail_list_import': CANCELLED_IMPORTS,
+  'public.campaign': CALM_CAMPAIGNS,
+};
+
+/** Of each table by its name a digest, which differs when any of its rows does. */
+export type TableStates = ReadonlyMap<string, string>;
+
+/** How these tables are now. */
+export async function stateOf(app: RestApp, tables: readonly string[]): Promise<TableStates> {
   const parts = tables.map(
     (name) =>
-      sql`SELECT ${name}::text AS name, count(*) || coalesce(md5(string_agg(r::text, ',' ORDER BY r::text)), '') AS hash
-        FROM ${name === 'public.mail_list_import' ? CANCELLED_IMPORTS : raw(name)} r`,
+      sql`SELECT ${name}::text AS name, count(*) || coalesce(md5(string_agg(r::text, ',' ORDER BY r::text)), '') AS digest
+        FROM ${SOURCES[name] ?? raw(name)} r`,
   );
-  const rows = await app.ctx.db.query<{ name: string; hash: string }>(join(parts, ' UNION ALL '));
-  return rows
-    .map(({ name, hash }) => `${name} ${hash}`)
-    .toSorted()
-    .join('\n');
+  const rows = await app.ctx.db.query<{ name: string; digest: string }>(join(parts, ' UNION ALL '));
+  return new Map(rows.map(({ name, digest }) => [name, digest]));
+}
+
+/** Names of the tables that are not as they were. */
+export async function changedSince(app: RestApp, before: TableStates): Promise<string[]> {
+  const now = await stateOf(app, [...before.keys()]);
+  return [...before.keys()].filter((name) => now.get(name) !== before.get(name));
 }
