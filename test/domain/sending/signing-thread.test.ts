@@ -3,6 +3,7 @@ import { generateKeyPairSync, hash, verify, type KeyObject } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { DkimIdentity } from '../../../src/domain/sending/signing/dkim-identity.ts';
+import { signMessage } from '../../../src/domain/sending/signing/sign-message.ts';
 import { signInThread, type SigningBatch } from '../../../src/domain/sending/signing/signing-thread.ts';
 
 const ed25519 = generateKeyPairSync('ed25519');
@@ -84,4 +85,20 @@ test('a key that cannot sign fails its own messages only', async () => {
   ]);
   expect(failed.status).toBe('rejected');
   expectSigned(signed.status === 'fulfilled' ? signed.value : '', 'one.example', 'two');
+});
+
+test('a message that RSA alone signs goes through no thread, one that Ed25519 signs, too, does', async () => {
+  whenHandedOver(() => undefined);
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const rsa = { selector: 'r', algorithm: 'rsa-sha256', privateKey } as const;
+  const { domain, keys } = identityOf('one.example');
+  const signed = await signMessage(mail('Hello'), { domain, keys: [rsa] });
+  expect(made).toHaveLength(0);
+  const unfolded = signed.toString('latin1').replaceAll('\r\n ', ' ');
+  const [, value = '', signature = ''] = /^DKIM-Signature: (.* b=)(.*)\r\n/.exec(unfolded) ?? [];
+  const text = Buffer.from(`from:a@example.org\r\ndkim-signature:${value}`);
+  expect(verify('sha256', text, publicKey, Buffer.from(signature.replaceAll(' ', ''), 'base64'))).toBe(true);
+  const both = await signMessage(mail('Hello'), { domain, keys: [rsa, ...keys] });
+  expect(made).toHaveLength(1);
+  expect(both.toString('latin1').match(/^DKIM-Signature:/gm)).toHaveLength(2);
 });

@@ -1,4 +1,4 @@
-/** The DKIM signatures of a message (RFC 6376, RFC 8463): for a thread that does nothing else. */
+/** The DKIM signatures of a message (RFC 6376, RFC 8463). Those of Ed25519 are made where they are asked for: by a thread. */
 import { hash, sign } from 'node:crypto';
 import { promisify } from 'node:util';
 import { canonicalMessage, type CanonicalFields } from './canonical-message.ts';

@@ -1,7 +1,7 @@
 /**
- * The thread that makes signatures. Body, digests and an Ed25519 signature cost more than everything else that is done for a
- * message; with RSA ten times as much. What waits goes there at once, and while the thread is busy more gathers: the
- * busier it is, the more messages share the cost of a passage. A process that signs nothing has no such thread.
+ * The thread that makes signatures where one of them is of Ed25519. Body, digests and such a signature cost more than
+ * everything else that is done for a message. What waits goes there at once, and while the thread is busy more gathers: the
+ * busier it is, the more messages share the cost of a passage. A process that has no such keys has no such thread.
  */
 import { getCompileCacheDir } from 'node:module';
 import path from 'node:path';
@@ -27,7 +27,7 @@ export interface SigningAnswer {
   readonly fields: readonly (string | Error)[];
 }
 
-/** One is signed while the next one is put together. With RSA both are in the pool, so that no core waits. */
+/** One is signed while the next one is put together. With RSA beside it both are in the pool, so that no core waits. */
 const BATCHES_MAX = 2;
 /**
  * The first of a burst wait for the last of their batch: 6 ms, with RSA 20. Fewer would cost the driver more than that: what
@@ -40,7 +40,7 @@ const MEMORY_BYTES = 1_048_576;
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2, stackSizeMb: 1 };
 
 interface Task {
-  readonly content: Uint8Array;
+  readonly content: Buffer;
   readonly identity: DkimIdentity;
   readonly resolve: (fields: string) => void;
   readonly reject: (error: unknown) => void;
@@ -57,7 +57,7 @@ let waiting: Task[] = [];
 let thread: SigningThread | undefined;
 
 /** The signature fields of a message. Its bytes must stay as they are until then. */
-export function signInThread(content: Uint8Array, identity: DkimIdentity): Promise<string> {
+export function signInThread(content: Buffer, identity: DkimIdentity): Promise<string> {
   return new Promise((resolve, reject) => {
     // What is asked for in one tick goes together.
     if (waiting.length === 0) queueMicrotask(handOut);
@@ -111,6 +111,7 @@ class SigningThread {
       execArgv: [],
     });
     this.#worker.on('message', (answer: SigningAnswer) => this.#settle(answer));
+    this.#worker.on('messageerror', (error) => this.#lose(error));
     this.#worker.on('error', (error) => this.#lose(error));
     this.#worker.on('exit', () => this.#lose(new Error('The thread that signs messages ended')));
     this.#worker.unref();
@@ -129,7 +130,7 @@ class SigningThread {
     let end = 0;
     for (const { content } of tasks) {
       // By `copy`, which is a plain copy to shared memory, too; `set` would go word by word.
-      bytesOf(content).copy(bytes, end);
+      content.copy(bytes, end);
       end += content.byteLength;
       ends.push(end);
     }
@@ -176,8 +177,4 @@ class SigningThread {
     void this.#worker.terminate();
     handOut();
   }
-}
-
-function bytesOf(content: Uint8Array): Buffer {
-  return Buffer.isBuffer(content) ? content : Buffer.from(content.buffer, content.byteOffset, content.byteLength);
 }
