@@ -1,11 +1,17 @@
 /**
- * The 64-bit hash that PostgreSQL calls `hashtextextended(text, 0)`: Bob Jenkins' lookup3, so that both sides can say in
+ * The 64-bit hash that PostgreSQL calls `hashtextextended(text, seed)`: Bob Jenkins' lookup3, so that both sides can say in
  * eight bytes what a text is. Spreads well; resists nobody who wants collisions.
  */
 
+/** Bytes that are mixed in at once. */
+const BLOCK = 12;
+
 const rotated = (value: number, bits: number): number => (value << bits) | (value >>> (32 - bits));
 
-/** Writes the hash of these bytes as two numbers of 32 bits, the low one first, to `into[at]` and `into[at + 1]`. */
+/**
+ * Writes the hash of these bytes as two numbers of 32 bits, the low one first, to `into[at]` and `into[at + 1]`. What
+ * stood there is the seed.
+ */
 export function hashBytes(
   bytes: Uint8Array,
   { start, stop }: { start: number; stop: number },
@@ -18,11 +24,14 @@ export function hashBytes(
     ((bytes[from + 3] ?? 0) << 24);
   let [a, b, c] = [0, 0, 0];
   a = b = c = (0x9e3779b9 + (stop - start) + 3_923_095) | 0;
-  let from = start;
-  for (; stop - from >= 12; from += 12) {
-    a = (a + word(from)) | 0;
-    b = (b + word(from + 4)) | 0;
-    c = (c + word(from + 8)) | 0;
+  const [low = 0, high = 0] = [into[at], into[at + 1]];
+  let from = low === 0 && high === 0 ? start : start - BLOCK;
+  for (; stop - from >= BLOCK; from += BLOCK) {
+    // A seed is mixed in before the text.
+    const isSeed = from < start;
+    a = (a + (isSeed ? high : word(from))) | 0;
+    b = (b + (isSeed ? low : word(from + 4))) | 0;
+    c = (c + (isSeed ? 0 : word(from + 8))) | 0;
     a = (a - c) ^ rotated(c, 4);
     c = (c + b) | 0;
     b = (b - a) ^ rotated(a, 6);

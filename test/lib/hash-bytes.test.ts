@@ -16,7 +16,27 @@ test('is what PostgreSQL says of the same texts', async () => {
   const ours = texts.map((text) => {
     // Somewhere in the middle of other bytes.
     const bytes = Buffer.from(`>>${text}<<`);
+    words.fill(0);
     hashBytes(bytes, { start: 2, stop: bytes.length - 2 }, { into: words, at: 0 });
+    return BigInt.asIntN(64, (BigInt(words[1] ?? 0) << 32n) | BigInt(words[0] ?? 0));
+  });
+  expect(ours).toEqual(rows.map(({ hash }) => hash));
+});
+
+test('goes on from another hash as PostgreSQL does from a seed', async () => {
+  const letters = fc.string({ unit: 'binary', maxLength: 30 }).map((text) => text.replaceAll('\0', ''));
+  const pairs = fc.sample(fc.tuple(letters, letters), { numRuns: 1_000, seed: 5 });
+  const rows = await db.query<{ hash: bigint }>(
+    sql`SELECT hashtextextended(b, hashtextextended(a, 0)) AS hash
+          FROM unnest(${pairs.map(([a]) => a)}::text[], ${pairs.map(([, b]) => b)}::text[]) WITH ORDINALITY AS t (a, b, no) ORDER BY no`,
+  );
+  const words = new Uint32Array(2);
+  const ours = pairs.map((pair) => {
+    words.fill(0);
+    for (const text of pair) {
+      const bytes = Buffer.from(text);
+      hashBytes(bytes, { start: 0, stop: bytes.length }, { into: words, at: 0 });
+    }
     return BigInt.asIntN(64, (BigInt(words[1] ?? 0) << 32n) | BigInt(words[0] ?? 0));
   });
   expect(ours).toEqual(rows.map(({ hash }) => hash));

@@ -25,8 +25,11 @@ export class KnownMembers {
   readonly #slots: Uint32Array;
   readonly #mask: number;
   readonly #probe = new Uint32Array(WORDS);
+  readonly #names: readonly Buffer[];
 
-  constructor(membersMax: number) {
+  /** `tags` of the fields that are compared, in the order in which their values are hashed. */
+  constructor(membersMax: number, tags: readonly string[]) {
+    this.#names = tags.map((tag) => Buffer.from(`${JSON.stringify(tag)}:"`));
     const slots = 2 ** Math.ceil(Math.log2(Math.max(16, membersMax * 1.5)));
     this.#slots = new Uint32Array(slots * WORDS);
     this.#mask = slots - 1;
@@ -51,10 +54,10 @@ export class KnownMembers {
    */
   compare(people: PackedPeople, row: number): Comparison {
     const probe = this.#probe;
-    people.digest(row, probe);
+    const isSaid = people.digest(row, this.#names, probe);
     const slot = this.#slotOf(probe[0] ?? 0, probe[1] ?? 0);
     if (this.#slots[slot] === 0 && this.#slots[slot + 1] === 0) return 'absent';
-    if (this.#slots[slot + 2] === probe[2] && this.#slots[slot + 3] === probe[3]) return 'same';
+    if (isSaid && this.#slots[slot + 2] === probe[2] && this.#slots[slot + 3] === probe[3]) return 'same';
     this.#slots[slot + 2] = 0;
     this.#slots[slot + 3] = 0;
     return 'other';
@@ -85,8 +88,9 @@ export async function readKnownMembers(
   const isLarge = count > MEMBERS_MAX || count * BYTES_PER_MEMBER_MIN > Number(found.bytesTotal);
   if (count === 0 || isLarge) return undefined;
   // Those who are added meanwhile find room too.
-  const known = new KnownMembers(count);
-  const values = valuesText(reader);
+  const tags = reader.fieldColumns.map(({ tag }) => tag);
+  const known = new KnownMembers(count, tags);
+  const values = hashOfValues(tags);
   const isWhole = await Promise.all(
     (await halvesOf(db, found)).map((half) => readHalf(db, found, { ...half, values, known, left: count })),
   );
@@ -146,22 +150,17 @@ async function readPage(
   { values, from, to }: { values: Sql } & Half,
 ): Promise<Page> {
   const [page] = await db.query<Page>(sql`
-    SELECT max(id) AS "lastId", string_agg(int8send(hashtextextended(email_key, 0)) || int8send(hashtextextended(${values}, 0)), '') AS digests
+    SELECT max(id) AS "lastId", string_agg(int8send(hashtextextended(email_key, 0)) || int8send(${values}), '') AS digests
       FROM (SELECT id, email_key, fields FROM subscriber
              WHERE customer_id = ${customerId} AND list_id = ${listId} AND id >= ${from} AND id <= ${to} ORDER BY id LIMIT ${PAGE}) p`);
   assert(page, 'an aggregate answers one row');
   return page;
 }
 
-/**
- * The person's values of the file's columns as the packer writes usual ones: JSON without blanks and without empty
- * values. What JSON would escape is made something that JSON never holds: then the two are never the same.
- */
-function valuesText({ fieldColumns }: PersonReader): Sql {
-  const parts = fieldColumns.map(({ tag }) => {
-    const value = sql`nullif(translate(fields ->> ${tag}::text, '"\\', E'\\x01\\x02'), '')`;
-    return sql`coalesce(${`,${JSON.stringify(tag)}:"`}::text || ${value} || '"', '')`;
-  });
-  if (parts.length === 0) return sql`'{}'`;
-  return sql`'{' || substr(${parts.reduce((all, part) => sql`${all} || ${part}`)}, 2) || '}'`;
+/** The person's values of the file's columns in eight bytes, as `hashValues` says it of a line. */
+function hashOfValues(tags: readonly string[]): Sql {
+  return tags.reduce(
+    (seed, tag) => sql`hashtextextended(coalesce(fields ->> ${tag}::text, ''), ${seed})`,
+    sql`0::bigint`,
+  );
 }

@@ -4,6 +4,7 @@
  */
 import { hashBytes } from '../../../lib/hash-bytes.ts';
 import { copyText, copyTextArray } from './copy-text.ts';
+import { hashValues } from './hash-values.ts';
 import { IMPORTED_STATUSES, type Person } from './person.ts';
 
 /** What precedes and follows what is known of a person in every row. */
@@ -142,11 +143,12 @@ export class PackedPeople {
     return this.#hashes[row] ?? 0;
   }
 
-  /** What the row says in four words: a hash of the address, and one of its values. */
-  digest(row: number, into: Uint32Array): void {
+  /** A hash of the row's address and one of its values, two words each; false when of the values nothing can be said. */
+  digest(row: number, names: readonly Buffer[], into: Uint32Array): boolean {
     const spanOf = (start: number, stop: number) => ({ start: this.#part(row, start), stop: this.#part(row, stop) });
+    into.fill(0);
     hashBytes(this.bytes, spanOf(KEY_START, KEY_STOP), { into, at: 0 });
-    hashBytes(this.bytes, spanOf(FIELDS_START, FIELDS_STOP), { into, at: 2 });
+    return hashValues(this.bytes, spanOf(FIELDS_START, FIELDS_STOP), { names, into, at: 2 });
   }
 
   /** What the file says of the person's status; undefined when nothing. */
