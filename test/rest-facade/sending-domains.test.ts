@@ -179,6 +179,28 @@ describe('proving a domain', () => {
     );
     expect((await call('POST', '/sending_domains', { name: `grüße-${name}` })).status).toBe(422);
   });
+
+  test('links and bounces never lead to one host, for a name has one CNAME', async () => {
+    const fault = {
+      tracking_subdomain: ['The tracking subdomain must be another one than the return path subdomain.'],
+    };
+    for (const labels of [{ tracking_subdomain: 'Bounces' }, { return_path_subdomain: 'links' }]) {
+      const refused = await call('POST', '/sending_domains', { name, ...labels });
+      expect(refused).toMatchObject({ status: 422, body: { errors: fault } });
+    }
+    const { uid } = await create({ tracking_subdomain: 'bounces', return_path_subdomain: 'links' });
+    for (const labels of [
+      { tracking_subdomain: 'links' },
+      { return_path_subdomain: 'bounces' },
+      { tracking_subdomain: 'a', return_path_subdomain: 'a' },
+    ]) {
+      const refused = await call('PATCH', `/sending_domains/${uid}`, { ...labels, uses_ed25519: '1' });
+      expect(refused).toMatchObject({ status: 422, body: { errors: fault } });
+    }
+    expect(await read(uid)).toMatchObject({ uses_ed25519: false, tracking_host: `bounces.${name}` });
+    const swapped = { tracking_subdomain: 'links', return_path_subdomain: 'bounces' };
+    expect((await call('PATCH', `/sending_domains/${uid}`, swapped)).status).toBe(200);
+  });
 });
 
 describe('what a plan allows', () => {

@@ -22,6 +22,12 @@ export const tooManyDomains = () =>
     'TOO_MANY_SENDING_DOMAINS',
   );
 
+/** In the words of the input's own check. */
+export const sameHosts = () =>
+  new ValidationError({
+    trackingSubdomain: ['The tracking subdomain must be another one than the return path subdomain.'],
+  });
+
 export const defaultIsForAdministrators = () =>
   new ForbiddenError(
     'SENDING_DOMAIN_DEFAULT',

@@ -58,12 +58,18 @@ const common = {
   returnPathSubdomain: subdomain.nullish(),
   trackingSubdomain: subdomain.nullish(),
 };
-const twoHosts = <Input extends { returnPathSubdomain?: unknown; trackingSubdomain?: unknown }>(input: Input) =>
-  typeof input.trackingSubdomain !== 'string' || input.trackingSubdomain !== input.returnPathSubdomain;
-const sameHost = { path: ['trackingSubdomain'], message: 'must be another one than the return path subdomain' };
 
-export const createSendingDomainInput = z.object({ name, ...common }).refine(twoHosts, sameHost);
-export const updateSendingDomainInput = z.object(common).refine(twoHosts, sameHost);
+/** Labels of a new domain's hosts, unless others are given. */
+export const RETURN_PATH_SUBDOMAIN = 'bounces';
+export const TRACKING_SUBDOMAIN = 'links';
+
+export const createSendingDomainInput = z.object({ name, ...common }).refine(
+  // A name has one CNAME only, and the two lead to different places.
+  ({ trackingSubdomain, returnPathSubdomain }) =>
+    (trackingSubdomain ?? TRACKING_SUBDOMAIN) !== (returnPathSubdomain ?? RETURN_PATH_SUBDOMAIN),
+  { path: ['trackingSubdomain'], message: 'must be another one than the return path subdomain' },
+);
+export const updateSendingDomainInput = z.object(common);
 
 /** As a door hands it over; the schemas above decide what of it is right. */
 export interface UpdateSendingDomainInput {
@@ -75,9 +81,6 @@ export interface UpdateSendingDomainInput {
 export interface CreateSendingDomainInput extends UpdateSendingDomainInput {
   readonly name: string;
 }
-
-export const RETURN_PATH_SUBDOMAIN = 'bounces';
-export const TRACKING_SUBDOMAIN = 'links';
 
 export interface SendingDomain {
   readonly customerId: bigint;

@@ -4,7 +4,7 @@ import { administers } from '../../billing/billing-rights.ts';
 import { inTransaction, type Context, type TransactionContext } from '../../context.ts';
 import { makeKeys, type MadeKey } from './create-sending-domain.ts';
 import { ownSendingDomain } from './own-sending-domain.ts';
-import { defaultIsForAdministrators } from './sending-domain-errors.ts';
+import { defaultIsForAdministrators, sameHosts } from './sending-domain-errors.ts';
 import { deleteNewKeys, insertKey, keysOf, moveKey, unsetDefault, updateDomainRow } from './sending-domain-store.ts';
 import { updateSendingDomainInput, type SendingDomain, type UpdateSendingDomainInput } from './sending-domain.ts';
 
@@ -25,10 +25,13 @@ export async function updateSendingDomain(
   const newKeys = wanted.usesEd25519 && !before.usesEd25519 ? await makeKeys(ctx, [ED25519]) : [];
   return inTransaction(ctx, async (tx) => {
     const domain = await ownSendingDomain(tx, uid, { lock: true });
-    if (wanted.isDefault) await unsetDefault(tx.db);
-    await switchEd25519(tx, domain, { isWanted: wanted.usesEd25519 ?? undefined, newKeys });
     const returnPathHost = hostOf(wanted.returnPathSubdomain, domain);
     const trackingHost = hostOf(wanted.trackingSubdomain, domain);
+    const isRenamed = returnPathHost !== undefined || trackingHost !== undefined;
+    if (isRenamed && (trackingHost ?? domain.trackingHost) === (returnPathHost ?? domain.returnPathHost))
+      throw sameHosts();
+    if (wanted.isDefault) await unsetDefault(tx.db);
+    await switchEd25519(tx, domain, { isWanted: wanted.usesEd25519 ?? undefined, newKeys });
     await updateDomainRow(tx.db, domain, {
       isDefault: wanted.isDefault ?? undefined,
       usesEd25519: wanted.usesEd25519 ?? undefined,
