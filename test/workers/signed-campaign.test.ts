@@ -151,6 +151,35 @@ test('signed by the sender, its links under its host, and nothing else served th
   expect(page.body).not.toContain('mail.test');
 });
 
+test('the web view, a preview and the mails of a list lead to its host, too', async () => {
+  const from = 'news@pages.example';
+  await newDomain('pages.example');
+  const host = `http://links.pages.example:${port}`;
+  const [uid = '', to = ''] = (
+    await newCampaign(from, { html: '<a href="{WEB_VIEW_URL}">See</a> {UNSUBSCRIBE_URL}' })
+  ).split(' ');
+  await run(uid);
+  const mail = await PostalMime.parse(await mailTo(to));
+  const view = new RegExp(`${host}(/view/[\\w.-]+)`).exec(mail.html ?? '')?.[1] ?? '';
+  const page = await ask(`links.pages.example:${port}`, view);
+  expect(page.status).toBe(200);
+  const preview = await app.rest(`/campaigns/${uid}/preview`, { token: tenant.token });
+  for (const html of [page.body, preview.text]) {
+    expect(html).toContain(`${host}/u/`);
+    expect(html).not.toContain('mail.test');
+  }
+  const list_uid = /to-(\w+)@/.exec(to)?.[1];
+  await call('PATCH', `/lists/${list_uid}`, { subscribe_confirmation: 1 });
+  await call('POST', '/subscribers', { list_uid, EMAIL: 'asked@pages.example' });
+  const asked = await PostalMime.parse(await mailTo('asked@pages.example'));
+  expect(asked.text).toContain(`${host}/confirm/`);
+  expect(`${asked.text}${asked.html}`).not.toContain('mail.test');
+  const confirm = new RegExp(`${host}(/confirm/[\\w.-]+)`).exec(asked.text ?? '')?.[1] ?? '';
+  expect((await ask(`links.pages.example:${port}`, confirm, 'POST')).status).toBe(200);
+  const { body } = await app.rest('/subscribers/email/asked@pages.example', { token: tenant.token });
+  expect(body).toMatchObject({ subscribers: [{ status: 'subscribed' }] });
+});
+
 test('without the wish to be signed, or without a verified sender', async () => {
   await newDomain('quiet.example');
   const [uid = '', to = ''] = (await newCampaign('news@quiet.example', { sign_dkim: 0 })).split(' ');

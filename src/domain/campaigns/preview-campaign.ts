@@ -8,6 +8,7 @@ import { viewerOf, type Context } from '../context.ts';
 import type { TrackedLink } from '../content/message.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { sampleLinks, sampleValues } from '../delivery/sample-recipient.ts';
+import { linkAddressFor } from '../sending/identity.ts';
 import type { Campaign } from './campaign.ts';
 import { campaignNotFound, tooManyPreviews } from './campaign-errors.ts';
 import { ownCampaign } from './own-campaign.ts';
@@ -52,7 +53,8 @@ async function preview(ctx: Context, { uid, subscriber }: PreviewWish): Promise<
   if (!message) throw campaignNotFound();
   const sample = { customerId, listId, campaignId };
   const values = await sampleValues(ctx, sample, subscriberId);
-  const links = sampleLinks(ctx.installation, sample);
+  const at = await linkAddressFor(ctx.db, { customerId, fromEmail: campaign.fromEmail });
+  const links = sampleLinks(ctx.installation, sample, at);
   const recipient = { ...values, messageId: `<${randomBytes(12).toString('hex')}@preview.invalid>`, links };
   const { subject, html = null, plain } = await message.texts(recipient);
   const { content } = await message.fill(recipient);

@@ -2,9 +2,10 @@
 import { sql } from '../../db/database.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import type { Context } from '../context.ts';
+import { linkAddressFor } from '../sending/identity.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
 import type { TrackedRecipient } from '../tracking/tracking.ts';
-import { compileCampaign } from './campaign-message.ts';
+import { compileSource, readSource } from './campaign-message.ts';
 import { fieldValues } from './field-values.ts';
 import { isNobody, NOBODYS_EMAIL, sampleLinks } from './sample-recipient.ts';
 
@@ -18,13 +19,17 @@ export async function webViewOf(ctx: Context, recipient: TrackedRecipient): Prom
         sql`SELECT email, fields FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId} AND id = ${subscriberId}`,
       );
   if (!person && !isSample) return undefined;
-  const options = { files: 'none', baseUrl: ctx.installation.baseUrl } as const;
-  const message = await compileCampaign(ctx.db, { customerId, campaignId }, options);
-  return message?.webView({
+  const key = { customerId, campaignId };
+  const row = await readSource(ctx.db, key);
+  if (!row) return undefined;
+  const { installation } = ctx;
+  const message = await compileSource(ctx.db, { key, row, files: 'none', baseUrl: installation.baseUrl });
+  const at = await linkAddressFor(ctx.db, { customerId, fromEmail: row.from_email });
+  return message.webView({
     email: person?.email ?? NOBODYS_EMAIL,
     uid: subscriberUid(subscriberId),
     fields: fieldValues(person?.fields ?? {}),
     messageId: '',
-    links: isSample ? sampleLinks(ctx.installation, recipient) : linkSignerOf(ctx.installation).forRecipient(recipient),
+    links: isSample ? sampleLinks(installation, recipient, at) : linkSignerOf(installation).forRecipient(recipient, at),
   });
 }

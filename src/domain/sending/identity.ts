@@ -59,6 +59,19 @@ export async function identityFor(db: Queryable, question: IdentityQuestion): Pr
 }
 
 /**
+ * Where links lead that stand beside the customer's campaigns, in the mails of its lists and on its pages; no slash at
+ * the end. Undefined: to the installation's own address.
+ */
+export async function linkAddressFor(
+  db: Queryable,
+  { customerId, fromEmail }: Pick<IdentityQuestion, 'customerId' | 'fromEmail'>,
+): Promise<string | undefined> {
+  const holder = await domainOfAddress(db, fromEmail);
+  if (holder?.customerId !== customerId) return undefined;
+  return (await hostsOf(db, holder)).trackingBaseUrl ?? undefined;
+}
+
+/**
  * What changes when an identity of the customer may have changed: for caches. As SQL for whoever reads it along with
  * other things.
  */

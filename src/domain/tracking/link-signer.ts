@@ -14,8 +14,8 @@ export type PlainLinkKind = Exclude<LinkKind, 'click' | 'confirm'>;
 export interface LinkSigner {
   /** `at`: where the links lead instead of the installation's own address; no slash at its end. */
   forRecipient(recipient: TrackedRecipient, at?: string): RecipientLinks;
-  /** The address that confirms a subscription until `expiresAt` (the subscriber's `pending_until`). */
-  confirmation(recipient: TrackedRecipient, expiresAt: Date): string;
+  /** The address that confirms a subscription until `expiresAt` (the subscriber's `pending_until`); `at` as above. */
+  confirmation(recipient: TrackedRecipient, expiresAt: Date, at?: string): string;
   /** Whose link this is; undefined when we did not sign it. Never throws. */
   read(kind: PlainLinkKind, token: string): TrackedRecipient | undefined;
   /** Where the click leads; undefined when we did not sign it or it leads to nothing that is http. Never throws. */
@@ -43,9 +43,9 @@ function createLinkSigner({ secret, baseUrl }: Installation): LinkSigner {
   const { tokens, codes } = means;
   return {
     forRecipient: (recipient, at = baseUrl) => new RecipientLinks(means, at, recipient),
-    confirmation(recipient, expiresAt) {
+    confirmation(recipient, expiresAt, at = baseUrl) {
       const number = Math.floor(expiresAt.getTime() / 1_000);
-      return `${baseUrl}/confirm/${tokens.write('confirm', recipient, { number, url: '' })}`;
+      return `${at}/confirm/${tokens.write('confirm', recipient, { number, url: '' })}`;
     },
     read(kind, token) {
       const content = codes.read(kind, token) ?? tokens.read(kind, token);

@@ -13,6 +13,7 @@ import { forgetOldSignUps } from '../../domain/audience/sign-up.ts';
 import type { Context } from '../../domain/context.ts';
 import { sendTransactional } from '../../domain/delivery/send-transactional.ts';
 import type { DriverPool } from '../../domain/sending/driver-pool.ts';
+import { linkAddressFor } from '../../domain/sending/identity.ts';
 import { linkSignerOf } from '../../domain/tracking/link-signer.ts';
 import {
   expirePendingJob,
@@ -46,7 +47,7 @@ async function sendPersonMail(ctx: Context, drivers: DriverPool, cause: PersonMa
     customerId,
     ...messageOf(found.sender, found.mail),
     to: { email: found.email, uid: subscriberUid(id), fields: found.fields },
-    links: linksOf(ctx, cause, found),
+    links: await linksOf(ctx, cause, found),
     // Asked again is another mail; a job that is repeated is the same one.
     purpose: `${kind} ${eventId}`,
   });
@@ -80,14 +81,19 @@ function messageOf(sender: MailSender, mail: ListMail) {
 }
 
 /** Links that belong to no campaign; the one that confirms only where there is something to confirm. */
-function linksOf(ctx: Context, { customerId, listId, id }: PersonMailCause, { pendingUntil }: PersonMail) {
+async function linksOf(
+  ctx: Context,
+  { customerId, listId, id }: PersonMailCause,
+  { pendingUntil, sender }: PersonMail,
+) {
+  const at = await linkAddressFor(ctx.db, { customerId, fromEmail: sender.from.email });
   const recipient = { customerId, listId, campaignId: 0n, subscriberId: id };
   const signer = linkSignerOf(ctx.installation);
-  const links = signer.forRecipient(recipient);
+  const links = signer.forRecipient(recipient, at);
   return {
     unsubscribe: () => links.unsubscribe(),
     updateProfile: () => links.updateProfile(),
-    ...(pendingUntil ? { confirm: () => signer.confirmation(recipient, pendingUntil) } : {}),
+    ...(pendingUntil ? { confirm: () => signer.confirmation(recipient, pendingUntil, at) } : {}),
   };
 }
 
