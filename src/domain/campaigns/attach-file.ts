@@ -4,14 +4,15 @@ import { ValidationError } from '../../lib/errors.ts';
 import { optionalLine, parseInput, singleLine } from '../../lib/text.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { isInlineImage, isRefusedFile, MESSAGE_FILE_BYTES_MAX } from '../content/message-files.ts';
-import { attachmentsOf, faultsOf } from '../delivery/campaign-files.ts';
+import { attachmentsOf, faultsOf, type Attachment } from '../delivery/campaign-files.ts';
 import { ownFile } from '../files/file-store.ts';
 import { placeOf, type StoredFile } from '../files/file.ts';
 import { deleteAttachment, putAttachment } from './campaign-attachment-store.ts';
 import { attachmentNotFound, wrongCampaignState } from './campaign-errors.ts';
-import { campaignFaults, isEditable } from './campaign-readiness.ts';
+import { campaignFaults } from './campaign-readiness.ts';
 import { writeCampaign } from './campaign-store.ts';
 import type { Campaign } from './campaign.ts';
+import { mayChangeContent } from './change-late.ts';
 import { ownCampaign } from './own-campaign.ts';
 import { statusAfter } from './update-campaign.ts';
 
@@ -30,7 +31,7 @@ export type AttachFileInput = z.input<typeof input>;
 /**
  * Attaches the file; one of the same name is replaced. Inline ones are pictures that the html shows as `cid:<name>`.
  * Throws ValidationError (`ATTACHMENT_REFUSED`, on `file_uid`, `name`, `attachments`), CAMPAIGN_WRONG_STATE once
- * recipients are in the ledger, unless it stands in for one whose file was deleted; NotFoundError, ForeignResourceError.
+ * somebody has got the message, unless it stands in for one whose file was deleted; NotFoundError, ForeignResourceError.
  */
 export async function attachFile(ctx: Context, given: AttachFileInput): Promise<{ uid: string }> {
   const parsed = parseInput(input, given);
@@ -39,7 +40,8 @@ export async function attachFile(ctx: Context, given: AttachFileInput): Promise<
     const file = await ownFile(tx, parsed.file_uid);
     const isInline = parsed.inline ?? false;
     const name = attachedName(file, { name: parsed.name, isInline });
-    if (!(await mayAttach(tx, campaign, name))) throw wrongCampaignState('changed', campaign.status);
+    if (!(await mayChange(tx, campaign, (attachment) => attachment.name === name)))
+      throw wrongCampaignState('changed', campaign.status);
     await putAttachment(tx.db, { campaign, fileId: file.id, name, isInline });
     const faults = faultsOf(await attachmentsOf(tx.db, { customerId: campaign.customerId, campaignId: campaign.id }));
     const tooMuch = faults.filter((fault) => !fault.includes('is missing'));
@@ -56,7 +58,8 @@ export async function detachFile(
 ): Promise<{ uid: string }> {
   return inTransaction(ctx, async (tx) => {
     const campaign = await ownCampaign(tx, uid, { lock: true });
-    if (!isEditable(campaign)) throw wrongCampaignState('changed', campaign.status);
+    if (!(await mayChange(tx, campaign, ({ uid }) => uid === attachmentUid)))
+      throw wrongCampaignState('changed', campaign.status);
     if (!(await deleteAttachment(tx.db, campaign, attachmentUid))) throw attachmentNotFound();
     await settleStatus(tx, campaign);
     return { uid: campaign.uid };
@@ -76,12 +79,16 @@ function attachedName(file: StoredFile, given: { name: string | null | undefined
   return name;
 }
 
-/** A file that was deleted under a campaign may be put back at any time but while it is sent. */
-async function mayAttach(tx: TransactionContext, campaign: Campaign, name: string): Promise<boolean> {
-  if (isEditable(campaign)) return true;
+/** What lost its file under a campaign may be put back or taken off at any time but while it is sent. */
+async function mayChange(
+  tx: TransactionContext,
+  campaign: Campaign,
+  isMeant: (attachment: Attachment) => boolean,
+): Promise<boolean> {
+  if (await mayChangeContent(tx, campaign)) return true;
   if (campaign.status !== 'paused') return false;
   const attachments = await attachmentsOf(tx.db, { customerId: campaign.customerId, campaignId: campaign.id });
-  return attachments.some((one) => one.name === name && one.file === null);
+  return attachments.some((one) => one.file === null && isMeant(one));
 }
 
 /** The status that follows from what the campaign has now; whoever has it compiled compiles it anew. */

@@ -1,6 +1,10 @@
 /** What a campaign lacks before it can be sent, its files included, and whether it may still be changed. */
 import type { Queryable } from '../../db/database.ts';
+import { allowanceOf } from '../billing/allowance.ts';
+import type { TransactionContext } from '../context.ts';
 import { attachmentsOf, faultsOf } from '../delivery/campaign-files.ts';
+import { compileCampaign } from '../delivery/campaign-message.ts';
+import { senderFault } from '../sending/addresses/usable-sender.ts';
 import { EDITABLE, hasBegun, missingToSend, type Campaign } from './campaign.ts';
 
 /** Field to sentences; empty when nothing of the campaign itself is in the way. */
@@ -13,7 +17,24 @@ export async function campaignFaults(
   return attachments.length === 0 ? missing : { ...missing, attachments };
 }
 
-/** Once rows are in the ledger its audience and content are fixed: whoever was mailed got what is shown. */
+/**
+ * The sender may have to be verified. The plan may ask for the author's own unsubscribe link; the one that is added by
+ * itself does not make up for it.
+ */
+export async function missingForSending(
+  tx: TransactionContext,
+  { customerId, id, html, fromEmail }: Campaign,
+): Promise<Record<string, string[]> | undefined> {
+  const fault = await senderFault(tx.db, tx.installation, { customerId, email: fromEmail });
+  if (fault !== undefined) return { from_email: [fault] };
+  const message = await compileCampaign(tx.db, { customerId, campaignId: id });
+  const { options } = await allowanceOf(tx.db, customerId);
+  if (message?.showsUnsubscribe || options.unsubscribe_url_required === 'no') return undefined;
+  const field = html === '' ? 'plain' : 'html';
+  return { [field]: [`The plan asks for an unsubscribe link in the ${field}: {UNSUBSCRIBE_URL}.`] };
+}
+
+/** Once rows are in the ledger its audience is fixed, and soon its content is, too (change-late.ts). */
 export function isEditable(campaign: Campaign): boolean {
   return EDITABLE.includes(campaign.status) && !hasBegun(campaign);
 }

@@ -5,12 +5,11 @@ import { allowanceOf } from '../billing/allowance.ts';
 import { requireRunningPlan } from '../billing/require-allowed.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
-import { senderFault } from '../sending/addresses/usable-sender.ts';
 import { hasServerToSendThrough } from '../sending/choose-server.ts';
 import { registerCampaignLinks } from '../statistics/campaign-toplists.ts';
 import { appoint, isAhead } from './campaign-appointment.ts';
 import { campaignNotReady, wrongCampaignState } from './campaign-errors.ts';
-import { campaignFaults } from './campaign-readiness.ts';
+import { campaignFaults, missingForSending } from './campaign-readiness.ts';
 import { findCampaignById, keepSegment, moveCampaign } from './campaign-store.ts';
 import { hasBegun, type Campaign } from './campaign.ts';
 import { ownCampaign } from './own-campaign.ts';
@@ -68,23 +67,6 @@ async function checkReady(tx: TransactionContext, campaign: Campaign): Promise<v
   if (Object.keys(missing).length > 0) throw campaignNotReady(missing);
   const lacking = await missingForSending(tx, campaign);
   if (lacking) throw campaignNotReady(lacking);
-}
-
-/**
- * The sender may have to be verified. The plan may ask for the author's own unsubscribe link; the one that is added by
- * itself does not make up for it.
- */
-async function missingForSending(
-  tx: TransactionContext,
-  { customerId, id, html, fromEmail }: Campaign,
-): Promise<Record<string, string[]> | undefined> {
-  const fault = await senderFault(tx.db, tx.installation, { customerId, email: fromEmail });
-  if (fault !== undefined) return { from_email: [fault] };
-  const message = await compileCampaign(tx.db, { customerId, campaignId: id });
-  const { options } = await allowanceOf(tx.db, customerId);
-  if (message?.showsUnsubscribe || options.unsubscribe_url_required === 'no') return undefined;
-  const field = html === '' ? 'plain' : 'html';
-  return { [field]: [`The plan asks for an unsubscribe link in the ${field}: {UNSUBSCRIBE_URL}.`] };
 }
 
 async function launch(tx: TransactionContext, campaign: Campaign): Promise<void> {

@@ -1,27 +1,29 @@
-/** Changes a campaign that is not under way (decision D22). */
+/** Changes a campaign that is not under way (decision D22; what has begun: change-late.ts). */
 import { parseInput } from '../../lib/text.ts';
 import { ownList } from '../audience/own-list.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { appoint } from './campaign-appointment.ts';
-import type { Campaign, CampaignStatus } from './campaign.ts';
+import { hasBegun, type CampaignStatus } from './campaign.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
 import { campaignValues, updateCampaignInput, type UpdateCampaignInput } from './campaign-input.ts';
 import { campaignFaults, isEditable } from './campaign-readiness.ts';
 import { segmentToWrite } from './campaign-segment.ts';
 import { writeCampaignRouting } from './campaign-routing.ts';
 import { writeCampaign, type CampaignValues } from './campaign-store.ts';
+import { isContent, mayChangeLate, takeLateContent } from './change-late.ts';
 import { ownCampaign } from './own-campaign.ts';
 
 /**
  * Writes the fields given; the others stay. A scheduled campaign follows its new time; without a time, or lacking
- * something again, it is no longer scheduled. Throws ValidationError, CAMPAIGN_WRONG_STATE, CAMPAIGN_NOT_FOUND.
+ * something again, it is no longer scheduled. Throws ValidationError (CAMPAIGN_NOT_READY for one that has begun and would
+ * lack something), CAMPAIGN_WRONG_STATE, CAMPAIGN_NOT_FOUND.
  */
 export async function updateCampaign(ctx: Context, uid: string, input: UpdateCampaignInput): Promise<{ uid: string }> {
   const parsed = parseInput(updateCampaignInput, input);
   return inTransaction(ctx, async (tx) => {
     const campaign = await ownCampaign(tx, uid, { lock: true });
-    if (!isEditable(campaign) && !isChangeableLate(campaign, parsed))
+    if (!isEditable(campaign) && !(await mayChangeLate(tx, campaign, parsed)))
       throw wrongCampaignState('changed', campaign.status);
     const list = parsed.list_uid === undefined ? undefined : await ownList(tx, parsed.list_uid);
     const segmentId = await segmentToWrite(tx, {
@@ -46,19 +48,9 @@ export async function updateCampaign(ctx: Context, uid: string, input: UpdateCam
     if (status === 'scheduled' && values.deliveryAt) await appoint(tx.db, campaign, values.deliveryAt);
     if (isComplete && status !== 'done')
       await compileCampaign(tx.db, { customerId: campaign.customerId, campaignId: campaign.id });
+    if (hasBegun(campaign) && isContent(parsed)) await takeLateContent(tx, campaign);
     return { uid: campaign.uid };
   });
-}
-
-/** What is no content may change later: the name of one that is done; how a paused one deals with trouble. */
-const CHANGEABLE_LATE: Partial<Record<CampaignStatus, readonly string[]>> = {
-  done: ['name'],
-  paused: ['skip_failed_messages', 'unknown_policy'],
-};
-
-function isChangeableLate({ status }: Campaign, input: UpdateCampaignInput): boolean {
-  const given = Object.entries(input).filter(([, value]) => value !== undefined);
-  return given.length > 0 && given.every(([name]) => CHANGEABLE_LATE[status]?.includes(name));
 }
 
 /** The status that follows from a change. */

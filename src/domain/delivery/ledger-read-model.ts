@@ -47,6 +47,23 @@ export async function countLedger(db: Queryable, key: LedgerKey): Promise<Ledger
   };
 }
 
+/**
+ * Whether nobody can have got the campaign's message: nothing was taken, nothing is in doubt, and no worker has anybody in
+ * its hands. The figures answer for campaigns that were sent; only of the others is the ledger looked through.
+ */
+export async function isUnsent(db: Queryable, { plannedOn, customerId, campaignId }: LedgerKey): Promise<boolean> {
+  const [row] = await db.query<{ isUnsent: boolean }>(
+    sql`SELECT CASE
+                 WHEN EXISTS (SELECT 1 FROM hot.delivery_counter c
+                               WHERE c.customer_id = ${customerId} AND c.campaign_id = ${campaignId} AND c.sent + c.unknown > 0) THEN false
+                 ELSE NOT EXISTS (SELECT 1 FROM hot.delivery d
+                                   WHERE d.planned_on = ${plannedOn}::date AND d.customer_id = ${customerId} AND d.campaign_id = ${campaignId}
+                                     AND (d.state IN ('leased', 'sending', 'sent', 'unknown') OR d.ambiguous_count > 0))
+               END AS "isUnsent"`,
+  );
+  return row?.isUnsent ?? false;
+}
+
 /** A recipient's row in the ledger. */
 export interface DeliveryRow {
   readonly subscriberId: bigint;

@@ -34,12 +34,16 @@ export interface TopOpener {
 
 /**
  * Makes a campaign's links known before anybody clicks, by their addresses as the author wrote them. Numbers are
- * positions; an address that changed before its first click is corrected.
+ * positions; an address that changed before its first click is corrected, and one that is gone from the message is forgotten.
  */
 export async function registerCampaignLinks(
   ctx: Pick<Context, 'db'>,
   { customerId, campaignId, links }: CampaignKey & { links: readonly { no: number; url: string }[] },
 ): Promise<void> {
+  await ctx.db.execute(
+    sql`DELETE FROM hot.link_counter WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} AND click_count = 0
+           AND link_no <> ALL (${links.map(({ no }) => no)}::integer[])`,
+  );
   if (links.length === 0) return;
   await ctx.db.execute(
     sql`INSERT INTO hot.link_counter AS l (customer_id, campaign_id, link_no, url)

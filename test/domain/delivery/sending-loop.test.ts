@@ -56,7 +56,17 @@ describe('a gate that cannot be asked', () => {
     } satisfies SendingChannel;
     const recorder = recorderOf(ctx, dispatch, { serverId: 1n, holder });
     const { signal } = new AbortController();
-    const input = { ctx, dispatch, channel, recorder, claimed, sendsMax: Infinity, announce: () => undefined };
+    const known = { readAt: performance.now(), isCurrent: async () => true };
+    const input = {
+      ctx,
+      dispatch,
+      channel,
+      recorder,
+      claimed,
+      sendsMax: Infinity,
+      announce: () => undefined,
+      ...known,
+    };
     await expect(runSendingLoop({ ...input, abortSignal: signal })).rejects.toThrow('Connection terminated');
     expect(underWay).toBe(0);
     expect(permits.of(customerId).tryTake(CAPACITY)).toBe(CAPACITY);

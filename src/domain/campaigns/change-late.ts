@@ -1,0 +1,78 @@
+/**
+ * What may still change of a campaign that has begun (decision D22): how a paused one deals with trouble and which way it
+ * goes, at any time; its content, as long as nobody has got the message.
+ */
+import { sql } from '../../db/database.ts';
+import type { TransactionContext } from '../context.ts';
+import { compileCampaign } from '../delivery/campaign-message.ts';
+import { isUnsent } from '../delivery/ledger-read-model.ts';
+import { registerCampaignLinks } from '../statistics/campaign-toplists.ts';
+import { campaignNotReady } from './campaign-errors.ts';
+import type { UpdateCampaignInput } from './campaign-input.ts';
+import { campaignFaults, isEditable, missingForSending } from './campaign-readiness.ts';
+import { findCampaignById } from './campaign-store.ts';
+import type { Campaign, CampaignStatus } from './campaign.ts';
+
+const CHANGEABLE_LATE: Partial<Record<CampaignStatus, readonly string[]>> = {
+  done: ['name'],
+  paused: ['skip_failed_messages', 'unknown_policy', 'sending_servers'],
+};
+
+const CONTENT: ReadonlySet<string> = new Set([
+  ...['name', 'subject', 'from_email', 'from_name', 'reply_to', 'html', 'plain'],
+  ...['track_open', 'track_click', 'sign_dkim', 'embed_images'],
+]);
+
+/** Whoever marked recipients when the campaign was paused has long committed after so much time, and is seen. */
+const MARKS_COMMIT_SECONDS = 1;
+
+export async function mayChangeLate(
+  tx: TransactionContext,
+  campaign: Campaign,
+  input: UpdateCampaignInput,
+): Promise<boolean> {
+  const given = namesGiven(input);
+  const others = given.filter((name) => !CHANGEABLE_LATE[campaign.status]?.includes(name));
+  if (others.length === 0) return given.length > 0;
+  return others.every((name) => CONTENT.has(name)) && (await mayChangeContent(tx, campaign));
+}
+
+/** Also of one that has begun, while it is paused and nobody has got its message. */
+export async function mayChangeContent(tx: TransactionContext, campaign: Campaign): Promise<boolean> {
+  if (isEditable(campaign)) return true;
+  const { customerId, id: campaignId, plannedOn, status } = campaign;
+  if (status !== 'paused' || plannedOn === null) return false;
+  const key = { customerId, campaignId, plannedOn };
+  // Twice: one of a million recipients that is half sent need not wait to hear no.
+  if (!(await isUnsent(tx.db, key))) return false;
+  await tx.db.query(
+    sql`SELECT pg_sleep(greatest(0, ${MARKS_COMMIT_SECONDS}::float8 - extract(epoch FROM clock_timestamp() - updated_at)::float8))::text AS slept
+          FROM campaign WHERE customer_id = ${customerId} AND id = ${campaignId}`,
+  );
+  return isUnsent(tx.db, key);
+}
+
+export function isContent(input: UpdateCampaignInput): boolean {
+  return namesGiven(input).some((name) => CONTENT.has(name));
+}
+
+/**
+ * Checks what was written as a start would, since going on asks no more questions, and shows its links. Throws
+ * CAMPAIGN_NOT_READY.
+ */
+export async function takeLateContent(
+  tx: TransactionContext,
+  { customerId, id: campaignId, status }: Campaign,
+): Promise<void> {
+  const campaign = await findCampaignById(tx.db, customerId, campaignId);
+  if (!campaign || status !== 'paused') return;
+  const faults = await campaignFaults(tx.db, campaign);
+  const lacking = Object.keys(faults).length > 0 ? faults : await missingForSending(tx, campaign);
+  if (lacking) throw campaignNotReady(lacking);
+  const message = await compileCampaign(tx.db, { customerId, campaignId });
+  if (message) await registerCampaignLinks(tx, { customerId, campaignId, links: message.links });
+}
+
+function namesGiven(input: UpdateCampaignInput): string[] {
+  return Object.entries(input).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+}

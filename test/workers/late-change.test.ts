@@ -1,0 +1,136 @@
+/** What a campaign that has begun lets its author change while it is paused (D22), and that nobody gets what was there before. */
+import type { Socket } from 'node:net';
+import path from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { sql } from '../../src/db/database.ts';
+import { createCampaign } from '../../src/domain/campaigns/create-campaign.ts';
+import { pauseCampaign } from '../../src/domain/campaigns/pause-campaign.ts';
+import { resumeCampaign } from '../../src/domain/campaigns/resume-campaign.ts';
+import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
+import { updateCampaign } from '../../src/domain/campaigns/update-campaign.ts';
+import { createDispatchCache } from '../../src/domain/delivery/dispatch.ts';
+import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
+import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
+import { readCampaignLinks } from '../../src/domain/statistics/campaign-toplists.ts';
+import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
+import { runWorker } from '../../src/workers/run-worker.ts';
+import { planCampaignTask } from '../../src/workers/tasks/plan-campaign.ts';
+import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
+import { balanceOf, campaignWorld, untilStatus, type CampaignWorld } from '../support/campaign-world.ts';
+import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
+import { createTestContext, testInstallation } from '../support/test-context.ts';
+
+const ctx = await createTestContext({ installation: testInstallation });
+await loadPlugins(path.resolve('plugins'), ctx.hooks);
+await makePartitions(ctx);
+const drivers = createDriverPool(ctx.hooks);
+const tools = { drivers, dispatches: createDispatchCache(), announce: () => undefined };
+const worker = await runWorker({ ctx, tasks: [planCampaignTask, sendBatchTask(tools)], concurrency: 4, crontab: [] });
+afterAll(async () => {
+  await worker.stop(5_000);
+  await drivers.close();
+});
+
+const change = (world: CampaignWorld, values: object) => updateCampaign(world.ctx, world.campaignUid, values);
+const TWO_LINKS = '<p><a href="https://example.com/a">a</a> <a href="https://example.com/b">b</a></p>';
+const ONE_LINK = '<p>Right, <a href="https://example.com/c">c</a></p>';
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+it('lets the content be mended until somebody has it, and the audience not', async () => {
+  let isOpen = false;
+  await using server = await scriptedSmtpServer({
+    extensions: ['PIPELINING'],
+    answer: ({ verb, session }) => {
+      if (verb === 'EHLO' && !isOpen) session.socket.destroy();
+      return undefined;
+    },
+  });
+  const world = await campaignWorld(ctx, { recipients: 30, smtpPort: server.port, campaign: { html: TWO_LINKS } });
+  await startCampaign(world.ctx, world.campaignUid);
+  await until(async () => (await balanceOf(world)).audience === 30);
+  await pauseCampaign(world.ctx, world.campaignUid);
+  await until(async () => (await balanceOf(world)).queued === 30);
+  await change(world, { subject: 'Mended', html: ONE_LINK });
+  const key = { customerId: world.ctx.viewer?.customerId ?? 0n, campaignId: world.campaignId };
+  const [links] = await readCampaignLinks(ctx, [key]);
+  expect(links?.map(({ url }) => url)).toEqual(['https://example.com/c']);
+
+  await expect(change(world, { subject: '' })).rejects.toMatchObject({ code: 'CAMPAIGN_NOT_READY' });
+  await expect(change(world, { segment_uid: null })).rejects.toMatchObject({ code: 'CAMPAIGN_WRONG_STATE' });
+  await expect(change(world, { subject: 'x', delivery_at: null })).rejects.toMatchObject({
+    code: 'CAMPAIGN_WRONG_STATE',
+  });
+  isOpen = true;
+  await ctx.db.execute(sql`DELETE FROM hot.server_health`);
+  await resumeCampaign(world.ctx, world.campaignUid);
+  await untilStatus(world, 'done');
+  expect(server.accepted).toHaveLength(30);
+  for (const { content } of server.accepted) expect(content).toMatch(/Subject: Mended[^]*Right,/);
+});
+
+it('is refused for content once somebody has it, or may have it; the way of the rest may change', async () => {
+  await using server = await scriptedSmtpServer({ extensions: ['PIPELINING'] });
+  const world = await campaignWorld(ctx, { recipients: 10, smtpPort: server.port });
+  await ctx.db.execute(sql`UPDATE sending_server SET quota_value = 2, quota_base = 1, quota_unit = 'hour'
+                            WHERE customer_id = ${world.ctx.viewer?.customerId ?? 0n}`);
+  await startCampaign(world.ctx, world.campaignUid);
+  await until(() => server.accepted.length > 0);
+  await pauseCampaign(world.ctx, world.campaignUid);
+  await expect(change(world, { subject: 'Late' })).rejects.toMatchObject({ code: 'CAMPAIGN_WRONG_STATE' });
+  await change(world, { skip_failed_messages: false, sending_servers: null });
+  await until(async () => (await balanceOf(world)).sent > 0);
+  await ctx.db.execute(
+    sql`UPDATE hot.delivery SET state = 'queued', ambiguous_count = 1 WHERE campaign_id = ${world.campaignId}`,
+  );
+  await ctx.db.execute(
+    sql`UPDATE hot.delivery_counter SET sent = 0, open = 10 WHERE campaign_id = ${world.campaignId}`,
+  );
+  await expect(change(world, { subject: 'Late' })).rejects.toMatchObject({ code: 'CAMPAIGN_WRONG_STATE' });
+});
+
+it('reaches a batch that waited for its turn at a busy server through pause, change and resume', async () => {
+  let held: Socket | undefined;
+  await using server = await scriptedSmtpServer({
+    extensions: [],
+    keepsUnanswered: true,
+    answer: ({ verb, session }) => {
+      if (verb !== 'CONTENT' || held) return undefined;
+      held = session.socket;
+      return null;
+    },
+  });
+  const first = await campaignWorld(ctx, {
+    recipients: 5,
+    smtpPort: server.port,
+    server: { connections: 1, window: 1 },
+  });
+  await startCampaign(first.ctx, first.campaignUid);
+  await until(() => held !== undefined);
+  const second = await anotherCampaign(first);
+  await startCampaign(second.ctx, second.campaignUid);
+  await until(async () => (await balanceOf(second)).audience === 5);
+  // its loop has read everybody by now, and waits for the one place
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  await pauseCampaign(second.ctx, second.campaignUid);
+  await change(second, { subject: 'Mended' });
+  await resumeCampaign(second.ctx, second.campaignUid);
+  held?.write('250 taken\r\n');
+  await untilStatus(second, 'done');
+  await untilStatus(first, 'done');
+  const subjects = server.accepted.map(({ content }) => /Subject: (.*)\r/.exec(content)?.[1] ?? '');
+  expect(subjects.filter((subject) => subject.startsWith('Hi '))).toHaveLength(5);
+  expect(subjects.filter((subject) => subject === 'Mended')).toHaveLength(5);
+});
+
+async function anotherCampaign(world: CampaignWorld): Promise<CampaignWorld> {
+  const [list] = await ctx.db.query<{ uid: string }>(sql`SELECT uid FROM mail_list WHERE id = ${world.listId}`);
+  const { uid } = await createCampaign(world.ctx, {
+    ...{ list_uid: list?.uid ?? '', name: 'Second', subject: 'Wrong' },
+    ...{ from_email: 'news@sender.example', from_name: 'Sender', html: ONE_LINK },
+  });
+  const [row] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM campaign WHERE uid = ${uid}`);
+  return { ...world, campaignUid: uid, campaignId: row?.id ?? 0n };
+}
