@@ -24,4 +24,5 @@ export type {
   WebhookReceiver,
   WebhookRequest,
 } from './webhook.ts';
+export { connectionFaultInWords } from '../lib/connection-faults.ts';
 export type { FieldErrors } from '../lib/errors.ts';

@@ -1,7 +1,7 @@
 /** Opens the socket to a server, plain or with TLS, and turns a plain one into TLS (STARTTLS). */
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
-import { inWords } from './connection-faults.ts';
+import { connectionFaultInWords } from '../../../src/plugin-api/index.ts';
 import type { SmtpSettings } from './settings.ts';
 
 /** A host that is reachable at all answers a TCP or TLS handshake within this. */
@@ -62,7 +62,7 @@ function settled<Kind extends Socket>(socket: Kind, { event, timeoutMs, signal }
       // a late error of a socket that nobody listens to would end the process
       socket.on('error', () => {});
       socket.destroy();
-      reject(inWords(error));
+      reject(connectionFaultInWords(error));
     };
     const onEvent = () => {
       release();

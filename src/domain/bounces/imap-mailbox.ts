@@ -1,6 +1,7 @@
 /** A mailbox by IMAP (imapflow): messages are named by the mailbox's validity and their uid (RFC 9051 2.3.1.1). */
-import type { LookupFunction } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import { ImapFlow } from 'imapflow';
+import { connectionFaultInWords } from '../../lib/connection-faults.ts';
 import type { MailboxAddress } from './bounce-handler.ts';
 import { MAIL_BYTES_READ } from './mail-report.ts';
 import { LISTED_MAX, MAILBOX_TIMEOUTS, type Mailbox, type MailboxVisit } from './mailbox.ts';
@@ -16,15 +17,17 @@ export async function openImapMailbox(
   address: MailboxAddress,
   { lookup, msMax = visitMs }: MailboxVisit = {},
 ): Promise<Mailbox> {
+  // An address is no name that could be asked for (RFC 6066, 3).
+  const named = isIP(address.host) === 0 ? { servername: address.host } : {};
   const client = new ImapFlow({
     // The address that was judged is the one that is connected to.
     host: lookup ? await resolved(address.host, lookup) : address.host,
-    servername: address.host,
+    ...named,
     port: address.port,
     secure: address.encryption === 'tls',
     doSTARTTLS: address.encryption === 'starttls',
     auth: { user: address.username, pass: address.password },
-    tls: { servername: address.host, minVersion: 'TLSv1.2' },
+    tls: { ...named, minVersion: 'TLSv1.2' },
     logger: false,
     disableAutoIdle: true,
     connectionTimeout: connectMs,
@@ -95,6 +98,7 @@ function resolved(host: string, lookup: LookupFunction): Promise<string> {
 /** What the server said says more than "command failed". */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const said = 'responseText' in error && typeof error.responseText === 'string' ? error.responseText : error.message;
+  const answer = 'responseText' in error && typeof error.responseText === 'string' ? error.responseText : undefined;
+  const said = answer ?? connectionFaultInWords(error).message;
   return `The mailbox cannot be opened: ${said}`.slice(0, 500);
 }

@@ -4,6 +4,7 @@
  */
 import net, { type Socket } from 'node:net';
 import tls from 'node:tls';
+import { connectionFaultInWords } from '../../lib/connection-faults.ts';
 import type { MailboxAddress } from './bounce-handler.ts';
 import { MAIL_BYTES_READ } from './mail-report.ts';
 import { LISTED_MAX, MAILBOX_TIMEOUTS, type MailboxVisit } from './mailbox.ts';
@@ -192,7 +193,9 @@ function connected(socket: Socket, event: 'connect' | 'secureConnect'): Promise<
     const fail = (error: Error) => {
       clearTimeout(timer);
       socket.destroy();
-      reject(new Error(`The mail server cannot be reached: ${error.message}`, { cause: error }));
+      reject(
+        new Error(`The mail server cannot be reached: ${connectionFaultInWords(error).message}`, { cause: error }),
+      );
     };
     socket.once('error', fail);
     socket.once(event, () => {

@@ -25,9 +25,11 @@ const FAULTS: Readonly<Record<string, string>> = {
 };
 
 /** The fault in words, with what the system said; the error itself where there are no better words. */
-export function inWords(error: Error): Error {
+export function connectionFaultInWords(error: Error): Error {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   const words = FAULTS[code];
   if (words === undefined) return error;
-  return new Error(`${words} (${error.message.trim().split('\n')[0]?.slice(0, 200)})`, { cause: error });
+  // What OpenSSL says names its source files, and nothing that the words do not.
+  const said = code.startsWith('ERR_SSL_') ? '' : ` (${error.message.trim().split('\n')[0]?.slice(0, 200)})`;
+  return new Error(`${words}${said}`, { cause: error });
 }
