@@ -1,28 +1,62 @@
 /**
  * Hands one message that no ledger knows to a server: a notice, a test. Signed as its sender's other mail is, and
- * under a permit of the server like everything that leaves.
+ * under a permit of the server like everything that leaves. What a server cannot be used for, the next one carries.
  */
+import { SendingError } from '../../plugin-api/index.ts';
 import type { FilledMessage } from '../content/message.ts';
-import type { SendingChannel } from '../sending/driver-pool.ts';
+import type { Context } from '../context.ts';
+import type { DriverPool, SendingChannel } from '../sending/driver-pool.ts';
 import type { SendingIdentity } from '../sending/identity.ts';
 
 interface Handover {
+  readonly drivers: DriverPool;
+  /** The first choice. */
   readonly channel: SendingChannel;
   readonly customerId: bigint;
+  /** Absent: no campaign's servers are asked for. */
+  readonly campaignId?: bigint;
   readonly identity: SendingIdentity;
 }
 
-/** Answers what the server said. Throws what the driver throws (`SendingError`). */
+/** Answers what the server said. Throws what the driver of the last one throws (`SendingError`). */
 export async function handOver(
+  ctx: Context,
   message: FilledMessage,
-  { channel, customerId, identity }: Handover,
+  { drivers, channel: first, customerId, campaignId, identity }: Handover,
 ): Promise<{ reply: string }> {
   const { sign } = identity;
-  const content = sign === null ? message.content : await sign(message.content);
-  const permits = channel.permits.of(customerId);
+  const signed = { ...message, content: sign === null ? message.content : await sign(message.content) };
+  const without = new Set<bigint>();
+  for (let channel = first; ;) {
+    try {
+      return await sendThrough(ctx, channel, { customerId, message: signed });
+    } catch (error) {
+      // Certainly not taken, and the server is to blame: no later try of a job would choose another one by itself.
+      const isUnusable = error instanceof SendingError && error.kind === 'unavailable';
+      without.add(channel.serverId);
+      const next = isUnusable && (await drivers.channelBeside(ctx, { customerId, campaignId, without }));
+      if (!next) throw error;
+      channel = next;
+    }
+  }
+}
+
+async function sendThrough(
+  ctx: Context,
+  { permits: all, driver, gate }: SendingChannel,
+  { customerId, message }: { customerId: bigint; message: FilledMessage },
+): Promise<{ reply: string }> {
+  const { to } = message.envelope;
+  const domain = to.slice(to.lastIndexOf('@') + 1);
+  const permits = all.of(customerId);
   while (permits.tryTake(1) === 0) await permits.whenFree();
   try {
-    return await channel.driver.send({ ...message, content });
+    const answer = await driver.send(message);
+    gate.heard(ctx, domain, undefined);
+    return answer;
+  } catch (error) {
+    if (error instanceof SendingError) gate.heard(ctx, domain, error);
+    throw error;
   } finally {
     permits.give(1);
   }

@@ -31,6 +31,7 @@ interface Composer {
   readonly ctx: Context;
   readonly key: CampaignKey;
   readonly row: SourceRow;
+  readonly drivers: DriverPool;
   readonly channel: SendingChannel;
   readonly identity: SendingIdentity;
   readonly compiled: Map<boolean, Promise<CompiledMessage>>;
@@ -60,7 +61,7 @@ export async function sendTestMessages(
     const test = await takeTest(ctx.db, customerId, id);
     if (!test) continue;
     const outcome: Outcome = channel
-      ? await attempt({ ctx, key, row, channel, identity, compiled }, test)
+      ? await attempt({ ctx, key, row, drivers, channel, identity, compiled }, test)
       : { state: 'failed', reply: 'There is no sending server that can be used.' };
     const waits = outcome.state === 'queued' && !isLastTry;
     await settleTest(
@@ -75,7 +76,7 @@ export async function sendTestMessages(
 type DueTest = NonNullable<Awaited<ReturnType<typeof takeTest>>>;
 
 async function attempt(composer: Composer, test: DueTest): Promise<Outcome> {
-  const { ctx, key, channel, identity } = composer;
+  const { ctx, drivers, key, channel, identity } = composer;
   if (await isSuppressed(ctx.db, { customerId: key.customerId, emailKey: emailKey(test.email) }))
     return { state: 'suppressed', reply: 'The address is suppressed.' };
   let message;
@@ -85,7 +86,7 @@ async function attempt(composer: Composer, test: DueTest): Promise<Outcome> {
     return { state: 'failed', reply: faultSentence(error).slice(0, REPLY_LENGTH_MAX) };
   }
   try {
-    const { reply } = await handOver(message, { channel, customerId: key.customerId, identity });
+    const { reply } = await handOver(ctx, message, { drivers, channel, ...key, identity });
     return { state: 'sent', reply: reply.slice(0, REPLY_LENGTH_MAX) };
   } catch (error) {
     const reply = messageOf(error).slice(0, REPLY_LENGTH_MAX);

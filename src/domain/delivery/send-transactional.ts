@@ -77,7 +77,7 @@ export async function sendTransactional(
     signDkim: true,
     secret: ctx.installation.secret,
   });
-  await handOver(filled, { channel, customerId, identity });
+  await handOver(ctx, filled, { drivers, channel, customerId, identity });
 }
 
 function messageIdOf({ purpose, to, from }: TransactionalMessage): string {

@@ -40,6 +40,11 @@ export interface DriverPool {
    * which the log says. Without a campaign the customer's own choice counts.
    */
   channelFor(ctx: Context, customerId: bigint, campaignId?: bigint): Promise<SendingChannel | undefined>;
+  /** The next best one, when some cannot be used; undefined when there is none. */
+  channelBeside(
+    ctx: Context,
+    mail: { customerId: bigint; campaignId: bigint | undefined; without: ReadonlySet<bigint> },
+  ): Promise<SendingChannel | undefined>;
   /** Lets every driver finish and lets go of it. */
   close(): Promise<void>;
 }
@@ -126,31 +131,42 @@ export function createDriverPool(hooks: Hooks, { resolveMx }: DriverPoolOptions 
       { health: known, groups },
     );
   };
+  /** The open channel of a server that was chosen for the customer. */
+  const channelOf = (ctx: Context, customerId: bigint, server: ServerRow): SendingChannel | undefined => {
+    last = ctx;
+    if (sendsPerHour.size > CUSTOMERS_MAX) sendsPerHour.clear();
+    if (server.sends_per_hour === null) sendsPerHour.delete(customerId);
+    else sendsPerHour.set(customerId, server.sends_per_hour);
+    const known = channels.get(server.id);
+    if (known?.version === server.version) {
+      known.channel.driver.shareWith?.(server.processes);
+      return known.channel;
+    }
+    try {
+      const channel = openChannel(ctx, hooks, { server, gate: gateOf(server) });
+      channel.driver.shareWith?.(server.processes);
+      channels.set(server.id, { version: server.version, channel });
+      // Messages under way on the old one are finished there.
+      known?.channel.driver
+        .close()
+        .catch((error: unknown) => ctx.log.warn('sending.close_failed', { message: messageOf(error) }));
+      return channel;
+    } catch (error) {
+      return complain(ctx, customerId, `Sending server ${server.uid} cannot be opened: ${messageOf(error)}`);
+    }
+  };
   return {
     async channelFor(ctx, customerId, campaignId) {
-      last = ctx;
-      const server = await chooseServer(ctx, customerId, campaignId);
-      if (!server) return complain(ctx, customerId, 'There is no active sending server.');
-      if (sendsPerHour.size > CUSTOMERS_MAX) sendsPerHour.clear();
-      if (server.sends_per_hour === null) sendsPerHour.delete(customerId);
-      else sendsPerHour.set(customerId, server.sends_per_hour);
-      const known = channels.get(server.id);
-      if (known?.version === server.version) {
-        known.channel.driver.shareWith?.(server.processes);
-        return known.channel;
-      }
-      try {
-        const channel = openChannel(ctx, hooks, { server, gate: gateOf(server) });
-        channel.driver.shareWith?.(server.processes);
-        channels.set(server.id, { version: server.version, channel });
-        // Messages under way on the old one are finished there.
-        known?.channel.driver
-          .close()
-          .catch((error: unknown) => ctx.log.warn('sending.close_failed', { message: messageOf(error) }));
-        return channel;
-      } catch (error) {
-        return complain(ctx, customerId, `Sending server ${server.uid} cannot be opened: ${messageOf(error)}`);
-      }
+      const server = pickServer(await serversFor(ctx, customerId, campaignId), Math.random());
+      return server
+        ? channelOf(ctx, customerId, server)
+        : complain(ctx, customerId, 'There is no active sending server.');
+    },
+    async channelBeside(ctx, { customerId, campaignId, without }) {
+      const servers = await serversFor(ctx, customerId, campaignId);
+      const others = servers.filter(({ id }) => !without.has(id));
+      const server = pickServer(others, Math.random());
+      return server && channelOf(ctx, customerId, server);
     },
     async close() {
       const open = [...channels.values()];
@@ -172,17 +188,13 @@ function createComplaints(): (ctx: Context, customerId: bigint, message: string)
   };
 }
 
-async function chooseServer(
-  ctx: Context,
-  customerId: bigint,
-  campaignId: bigint | undefined,
-): Promise<ServerRow | undefined> {
+/** The servers that may carry the mail, and how they stand. */
+function serversFor(ctx: Context, customerId: bigint, campaignId: bigint | undefined): Promise<ServerRow[]> {
   const columns = sql`${SERVER_COLUMNS}, (SELECT w.sends_per_hour FROM customer w WHERE w.id = ${customerId}::bigint) AS sends_per_hour`;
-  const rows = await ctx.db.query<ServerRow & Record<string, unknown>>(
+  return ctx.db.query<ServerRow & Record<string, unknown>>(
     routedServers(columns, routeQuestion(customerId, campaignId ?? null), STANDING),
     'sending.choose-server',
   );
-  return pickServer(rows, Math.random());
 }
 
 function openChannel(

@@ -31,6 +31,8 @@ export interface SendingGate {
    * loop must stop. Cheap: news is gathered, not written one by one.
    */
   ended(ctx: Context, guest: GateGuest, error: SendingError | undefined): GateStop | undefined;
+  /** Tells what a server made of a message that never asked here (a notice, a test): its health is everybody's. */
+  heard(ctx: Context, domain: string, error: SendingError | undefined): void;
   /** Gives back places of guests that were not handed over after all. */
   withdraw(guests: readonly GateGuest[]): void;
 }
@@ -51,11 +53,7 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
   const pacing = new Pacing(server);
   const line = new Line();
   const { hold, release } = createTries(memory);
-  /**
-   * Replies that were about one message and ended a connection: a driver fails those behind it with the same error, and
-   * to them it says nothing. Replies come in order, so the first is the one that was meant.
-   */
-  const heard = new WeakSet<SendingError>();
+  const listen = createListener(memory);
 
   return {
     async obstacle(ctx, customerId) {
@@ -84,19 +82,7 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
 
     ended(ctx, guest, error) {
       release(guest);
-      const isEcho = error !== undefined && heard.has(error);
-      if (error) heard.add(error);
-      const { server: ofServer, mailboxes, isHardBounce } = isEcho ? NOTHING_SAID : verdictOn(error);
-      const group = groups.groupOf(guest.domain);
-      let stop: GateStop | undefined;
-      if (ofServer === 'well') health.taken(WHOLE_SERVER);
-      else if (ofServer) {
-        health.trouble(WHOLE_SERVER, ofServer);
-        if (restsAtOnce(ofServer)) stop = serverStop(health);
-      }
-      if (mailboxes === 'well') health.taken(group);
-      else if (mailboxes) health.trouble(group, mailboxes);
-      health.tell(ctx.database, ctx.log);
+      const { ofServer, isHardBounce, stop } = listen(ctx, guest.domain, error);
       if (error?.kind === 'unavailable') pacing.giveBack([guest], groups.groupOf);
       pacing.ended(ctx, { isSent: error === undefined, isHardBounce });
       // A message that the server would not even look at stops a loop, whoever is to blame: the next one asks again.
@@ -108,10 +94,39 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
       );
     },
 
+    heard(ctx, domain, error) {
+      listen(ctx, domain, error);
+    },
+
     withdraw(guests) {
       for (const guest of guests) release(guest);
       pacing.giveBack(guests, groups.groupOf);
     },
+  };
+}
+
+/** Learns from how messages end; answers what that says of the server. */
+function createListener({ health, groups }: GateMemory) {
+  /**
+   * Replies that were about one message and ended a connection: a driver fails those behind it with the same error, and
+   * to them it says nothing. Replies come in order, so the first is the one that was meant.
+   */
+  const heard = new WeakSet<SendingError>();
+  return (ctx: Context, domain: string, error: SendingError | undefined) => {
+    const isEcho = error !== undefined && heard.has(error);
+    if (error) heard.add(error);
+    const { server: ofServer, mailboxes, isHardBounce } = isEcho ? NOTHING_SAID : verdictOn(error);
+    const group = groups.groupOf(domain);
+    let stop: GateStop | undefined;
+    if (ofServer === 'well') health.taken(WHOLE_SERVER);
+    else if (ofServer) {
+      health.trouble(WHOLE_SERVER, ofServer);
+      if (restsAtOnce(ofServer)) stop = serverStop(health);
+    }
+    if (mailboxes === 'well') health.taken(group);
+    else if (mailboxes) health.trouble(group, mailboxes);
+    health.tell(ctx.database, ctx.log);
+    return { ofServer, isHardBounce, stop };
   };
 }
 

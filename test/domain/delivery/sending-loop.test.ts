@@ -52,6 +52,7 @@ describe('a gate that cannot be asked', () => {
         },
         ended: () => undefined,
         withdraw: () => undefined,
+        heard: () => undefined,
       },
     } satisfies SendingChannel;
     const recorder = recorderOf(ctx, dispatch, { serverId: 1n, holder });
