@@ -19,9 +19,14 @@ import { withInstallation } from './support/open-installation.ts';
 const USAGE = `npm run ledger -- <campaign uid>            does it balance?
 npm run ledger -- <campaign uid> <address>  what became of one recipient`;
 
-const [uid, address] = process.argv.slice(2);
-if (uid === undefined || uid.startsWith('-')) console.log(USAGE);
-else {
+const given = process.argv.slice(2);
+const [uid, address] = given;
+if (uid === '--help' || uid === '-h') console.log(USAGE);
+else if (uid === undefined || given.length > 2 || given.some((word) => word.startsWith('-'))) {
+  // Whoever lets a script watch a campaign must not read "all is well" out of a word that is missing.
+  console.error(USAGE);
+  process.exitCode = 1;
+} else {
   try {
     process.exitCode = (await withInstallation((database) => tell(database, uid))) ? 0 : 1;
   } catch (error) {
@@ -65,7 +70,7 @@ function balanceOf({ rows, counters, ambiguousRows, ambiguousMost, faults }: Led
     '',
     ambiguousRows === 0
       ? 'Nobody was ever in doubt: each accepted message is one copy.'
-      : `${ambiguousRows} recipients were in doubt after a crash or a lost connection, up to ${ambiguousMost} times: each time may be a second copy.`,
+      : `${counted(ambiguousRows, 'recipient was', 'recipients were')} in doubt after a crash or a lost connection, up to ${counted(ambiguousMost, 'time')}: each time may be a second copy.`,
     ...(faults.length === 0 ? ['It balances.'] : ['IT DOES NOT BALANCE:', ...faults.map((fault) => `  ${fault}`)]),
   ].join('\n');
 }
@@ -88,15 +93,21 @@ async function tellStory(database: Database, campaign: AuditedCampaign, recipien
 function storyOf(row: StoryRow): string[] {
   return [
     `${row.email}: ${row.state}${row.reason ? ` (${row.reason})` : ''}`,
-    `  since ${time(row.updatedAt)}, after ${row.attempts} ${row.attempts === 1 ? 'try' : 'tries'}, taken up ${row.epoch} ${row.epoch === 1 ? 'time' : 'times'}`,
+    `  since ${time(row.updatedAt)}, after ${counted(row.attempts, 'try', 'tries')}, taken up ${counted(row.epoch, 'time')}`,
     ...(row.server ? [`  through ${row.server}`] : []),
     ...(row.reply ? [`  the server said: ${row.reply}`] : []),
-    ...(row.ambiguousCount > 0 ? [`  in doubt ${row.ambiguousCount} times: as many second copies are possible`] : []),
+    ...(row.ambiguousCount > 0
+      ? [`  in doubt ${counted(row.ambiguousCount, 'time')}: as many second copies are possible`]
+      : []),
     ...(row.state === 'queued' && row.notBefore ? [`  is tried next at ${time(row.notBefore)}`] : []),
     ...(row.leaseExpiresAt && row.state !== 'sent'
       ? [`  a worker has it until ${time(row.leaseExpiresAt)} at least`]
       : []),
   ];
+}
+
+function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
 }
 
 function time(at: Date): string {

@@ -1,5 +1,8 @@
 /** `npm run ledger`: what an operator reads, and that it fails when the figures do. */
 import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { sql } from '../../src/db/database.ts';
@@ -9,13 +12,41 @@ import { createTestContext } from '../support/test-context.ts';
 const ctx = await createTestContext();
 const world = await campaignWorld(ctx, { recipients: 4, smtpPort: 1 });
 
-function ledger(...args: readonly string[]): { code: number | null; text: string } {
+const ledger = (...args: readonly string[]) => ledgerOf({ DATABASE_URL: ctx.database.url }, args);
+
+function ledgerOf(env: Record<string, string>, args: readonly string[]): { code: number | null; text: string } {
   const { status, stdout, stderr } = spawnSync(process.execPath, [path.resolve('scripts/ledger.ts'), ...args], {
-    env: { PATH: process.env['PATH'], DATABASE_URL: ctx.database.url },
+    env: { PATH: process.env['PATH'], ...env },
     encoding: 'utf8',
   });
   return { code: status, text: stdout + stderr };
 }
+
+it('says how it is called, and that all is well of nothing that was not asked', () => {
+  expect(ledger('--help')).toEqual({ code: 0, text: expect.stringContaining('npm run ledger') });
+  for (const args of [[], ['--all'], ['uid', 'ann@example.org', 'bob@example.org'], ['uid', '--json']])
+    expect(ledger(...args)).toEqual({ code: 1, text: expect.stringContaining('npm run ledger') });
+});
+
+it('makes no database where there is none, and says where to look', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'ledger-'));
+  const nowhere = ledgerOf({ DATA_DIR: folder }, ['uid']);
+  expect(nowhere).toEqual({
+    code: 1,
+    text: expect.stringContaining(`There is no installation in ${folder}. Set DATA_DIR`),
+  });
+  expect(await readdir(folder)).toEqual([]);
+  await rm(folder, { recursive: true });
+  const name = `empty_${randomUUID().replaceAll('-', '')}`;
+  await ctx.db.execute(sql([`CREATE DATABASE ${name} TEMPLATE template0`]));
+  const url = new URL(ctx.database.url);
+  url.pathname = `/${name}`;
+  expect(ledgerOf({ DATABASE_URL: url.href }, ['uid'])).toEqual({
+    code: 1,
+    text: expect.stringContaining('holds no installation'),
+  });
+  await ctx.db.execute(sql([`DROP DATABASE ${name}`]));
+});
 
 it('says whether a campaign balances, and what became of anybody', async () => {
   expect(ledger('nothing')).toEqual({ code: 1, text: 'There is no campaign nothing.\n' });
@@ -24,7 +55,7 @@ it('says whether a campaign balances, and what became of anybody', async () => {
   const balanced = ledger(world.campaignUid);
   expect(balanced.text).toContain('It balances.');
   expect(balanced.text).toMatch(/sent +2 +2\n/);
-  expect(balanced.text).toContain('1 recipients were in doubt');
+  expect(balanced.text).toContain('1 recipient was in doubt after a crash or a lost connection, up to 1 time:');
   expect(balanced.code).toBe(0);
 
   const story = ledger(world.campaignUid, 'P1@example.org').text;
