@@ -20,10 +20,14 @@ const CONNECTION_STATUS: ReadonlySet<string> = new Set(['5.7.8', '5.7.9', '5.7.1
 /** A status about an address or a mailbox wins over a code about the connection. */
 const ADDRESS_STATUS = /^5\.[12]\./;
 
+/** "Host takes no mail" (RFC 7504): said to RCPT it is what the recipient's host said to the server, which works on. */
+const NO_MAIL_HOST = 521;
+
 /** The error that a negative reply to MAIL, RCPT, DATA, BDAT or the final dot stands for. */
-export function refusalOf(reply: Reply): SendingError {
+export function refusalOf(reply: Reply, { isToRecipient }: { isToRecipient: boolean }): SendingError {
   const status = reply.enhancedStatus();
-  return new SendingError(kindOf(reply.code, status), reply.text(), { code: reply.code, enhancedStatus: status });
+  const kind = isToRecipient && reply.code === NO_MAIL_HOST ? 'refused' : kindOf(reply.code, status);
+  return new SendingError(kind, reply.text(), { code: reply.code, enhancedStatus: status });
 }
 
 /** The error for a server that could not be used at all. */
