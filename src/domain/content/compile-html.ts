@@ -14,6 +14,9 @@ interface Edit {
   readonly text: string;
 }
 
+/** Outlook for Windows draws buttons with VML, whose shapes are links: `v:roundrect` and the like. */
+const LINK_ELEMENT = /^(?:a|area|v:[a-z]+)$/;
+
 /** Compiles the html of a message. Throws ValidationError on `html` when its Liquid does not parse. */
 export async function compileHtml(
   marked: MarkedText,
@@ -32,7 +35,7 @@ export async function compileHtml(
 
 function attributeEdits(attribute: HtmlAttribute, marked: MarkedText, book: LinkBook | undefined): Edit[] {
   const { element, name, start, end, isQuoted, value } = attribute;
-  const isLink = name === 'href' && (element === 'a' || element === 'area');
+  const isLink = name === 'href' && LINK_ELEMENT.test(element);
   const raw = marked.text.slice(start, end);
   const tracked = isLink ? book?.track(value, marked) : undefined;
   const text = tracked ?? raw;

@@ -54,8 +54,35 @@ const ADDRESS_ATTRIBUTES = new Set([
   'xlink:href',
 ]);
 
-/** Finds the places of a marked html text. */
+/** `<!--[if mso]>` to `<![endif]-->`: a comment to all but Outlook for Windows, which reads what is in it as html. */
+const OUTLOOK_ONLY = /^(\[if [^\]]{1,100}\]>)(.*)<!\[endif\]$/s;
+
+/** Finds the places of a marked html text, those that Outlook alone sees included. */
 export function findHtmlPlaces(html: string): HtmlPlaces {
+  const hidden: Pick<HtmlPlaces, 'attributes' | 'names'>[] = [];
+  const { attributes, names, bodyEnd } = readHtml(html, (start, end) => {
+    const [, opening = '', content] = OUTLOOK_ONLY.exec(html.slice(start, end)) ?? [];
+    if (content !== undefined) hidden.push(movedBy(start + opening.length, readHtml(content)));
+  });
+  return {
+    attributes: [...attributes, ...hidden.flatMap((places) => places.attributes)],
+    names: [...names, ...hidden.flatMap((places) => places.names)],
+    bodyEnd,
+    closing: bodyEnd < html.length ? '' : closingOf(html),
+  };
+}
+
+function movedBy(by: number, { attributes, names }: Pick<HtmlPlaces, 'attributes' | 'names'>) {
+  const move = <Range extends { start: number; end: number }>(range: Range) => ({
+    ...range,
+    start: range.start + by,
+    end: range.end + by,
+  });
+  return { attributes: attributes.map(move), names: names.map(move) };
+}
+
+/** `onComment` hears of each comment where its text stands. */
+function readHtml(html: string, onComment?: (start: number, end: number) => void) {
   const attributes: HtmlAttribute[] = [];
   const names: { start: number; end: number }[] = [];
   const open = { element: '', name: '', nameEnd: 0, value: '' };
@@ -82,11 +109,12 @@ export function findHtmlPlaces(html: string): HtmlPlaces {
       const range = { start: valueStart(html, open.nameEnd), end: isQuoted ? end - 1 : end };
       attributes.push({ element: open.element, name: open.name, value: open.value, isQuoted, ...range });
     },
+    oncomment: (start, end, dashes) => onComment?.(start, end - dashes),
     onclosetag: (start, end) => {
       if (nameAt(html, start, end) === 'body') bodyEnd = html.lastIndexOf('<', start);
     },
   });
-  return { attributes, names, bodyEnd, closing: bodyEnd < html.length ? '' : closingOf(html) };
+  return { attributes, names, bodyEnd };
 }
 
 /** What makes text after this html visible; nothing where it is anyway, or where nothing helps. */

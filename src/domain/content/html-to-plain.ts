@@ -1,5 +1,6 @@
 /** Makes the plain text of a message that has only html. */
 import { compile, type FormatCallback } from 'html-to-text';
+import { cleanAddress } from './web-address.ts';
 
 /** Some editors nest a table for every box; deeper than this is no layout but an attack on the stack. */
 const DEPTH_MAX = 1_200;
@@ -17,7 +18,10 @@ const convert = compile({
   formatters: { alternativeText },
   limits: { maxDepth: DEPTH_MAX, maxInputLength: 1_500_000 },
   selectors: [
-    { selector: 'a', options: { hideLinkHrefIfSameAsText: true, ignoreHref: false, noAnchorUrl: true } },
+    {
+      selector: 'a',
+      options: { hideLinkHrefIfSameAsText: true, ignoreHref: false, noAnchorUrl: true, pathRewrite: cleanAddress },
+    },
     { selector: 'img', format: 'alternativeText' },
     // Cells are side by side, their words are not one word.
     ...['td', 'th'].map((selector) => ({ selector, format: 'inlineSurround', options: { suffix: ' ' } })),

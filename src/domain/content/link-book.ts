@@ -16,6 +16,7 @@ import {
   type MarkedText,
   type Piece,
 } from './template-marks.ts';
+import { asciiAddress, cleanAddress } from './web-address.ts';
 
 const TRACKABLE = /^https?:\/\/[^/?#]/i;
 /** Nothing in it that any text would have escaped. */
@@ -41,7 +42,7 @@ export class LinkBook {
    * mail, telephone, anchors, and addresses that begin with a merge tag.
    */
   track(address: string, marked: MarkedText): string | undefined {
-    const url = asciiUrl(cleanAddress(address));
+    const url = asciiAddress(cleanAddress(address));
     if (!TRACKABLE.test(url)) return undefined;
     const no = this.#number(unmark(url, marked.pieces), marked.part);
     for (const { piece } of piecesIn(url, marked.pieces)) {
@@ -114,17 +115,4 @@ class SignedLink {
     }
     return this.#address;
   }
-}
-
-/** As browsers read an address: no white space around it, no line breaks or tabs in it, spaces encoded. */
-function cleanAddress(address: string): string {
-  return address
-    .trim()
-    .replace(/[\t\r\n]/g, '')
-    .replaceAll(' ', '%20');
-}
-
-/** Letters beyond ASCII are encoded, so that the address can stand in any header; marks are kept. */
-function asciiUrl(url: string): string {
-  return url.toWellFormed().replace(/[^\x21-\x7e\ufdd0-\ufdef]+/g, (run) => encodeURIComponent(run));
 }

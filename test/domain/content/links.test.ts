@@ -25,6 +25,37 @@ test('tracks web links of a and area, decoded, and nothing else', async () => {
   ]);
 });
 
+test('tracks what Outlook alone sees, and leaves the rest of the comment alone', async () => {
+  const button = (href: string) =>
+    `<!--[if gte mso 9]><v:roundrect href="${href}" arcsize='8%'>Buy {CITY}</v:roundrect><a HREF=${href}>b</a><![endif]--><!--[if !mso]><!--><a href="${href}">c</a><!--<![endif]-->`;
+  const body = `<!--[if mso]><table><![endif]-->é${button('https://a.test/?x=1&amp;y={CITY}')}<!--[if mso]></table><![endif]-->`;
+  const click = 'https://t.example.net/c/0?u=https%3A%2F%2Fa.test%2F%3Fx%3D1%26y%3DA%2526B';
+  const expected = body
+    .replace('HREF=https://a.test/?x=1&amp;y={CITY}', `HREF="${click}"`)
+    .replaceAll('https://a.test/?x=1&amp;y={CITY}', click)
+    .replace('{CITY}', 'A&amp;B');
+  expect(await html(body, { CITY: 'A&B' })).toBe(expected);
+  const hostile = '<!--[if mso]><a href="{CITY}">1</a><![endif]-->';
+  expect(await html(hostile, { CITY: 'javascript:alert(1)' })).toBe('<!--[if mso]><a href="#">1</a><![endif]-->');
+  expect(await html(hostile, { CITY: '"--><script>' })).not.toContain('--><script>');
+});
+
+test('30,000 comments that Outlook would open in each other take one pass', async () => {
+  const nested = '<!--[if mso]>'.repeat(30_000);
+  expect((await compileMessage(messageSource({ html: `${END}${nested}<![endif]-->` }))).links).toEqual([]);
+});
+
+test('an address with signs that end it in a text is one link in both parts', async () => {
+  const { message, email } = await roundTrip({
+    html: `<a href="https://a.test/a b?tags[]=1&amp;q='x|y'&quot;">1</a> <a href="https://[::1]/{FOO}">2</a>${END}`,
+  });
+  expect(message.links.map(({ url }) => url)).toEqual([
+    'https://a.test/a%20b?tags%5B%5D=1&q=%27x%7Cy%27%22',
+    'https://[::1]/%7BFOO%7D',
+  ]);
+  expect(email.text).toContain(`1 [${links.click(0, message.links[0]?.url ?? '')}]`);
+});
+
 test('leaves every other byte of the html alone', async () => {
   const body =
     "<!DOCTYPE html>\n<P  Class=x  data-y='\"'>\t&nbsp;&copy;&unknown; <br/><unclosed <b>é</i>\n<![if mso]><style>a{b:c}</style>";
