@@ -154,9 +154,15 @@ function sentenceOf(issue: z.core.$ZodIssue): string {
     case 'invalid_type':
       return `The ${label} must be ${EXPECTED[issue.expected] ?? issue.expected}.`;
     case 'too_big':
+      if (issue.inclusive === false) return `The ${label} must be less than ${issue.maximum}.`;
       return `The ${label} may not be greater than ${issue.maximum}${UNITS[issue.origin] ?? ''}.`;
     case 'too_small':
+      if (issue.inclusive === false) return `The ${label} must be greater than ${issue.minimum}.`;
       return `The ${label} must be at least ${issue.minimum}${UNITS[issue.origin] ?? ''}.`;
+    case 'invalid_format':
+      return ownWords(label, issue.message);
+    case 'invalid_key':
+      return ownWords(label, issue.issues[0]?.message ?? '');
     case 'invalid_value':
       return `The ${label} must be one of: ${issue.values.map(String).join(', ')}.`;
     case 'custom':
@@ -164,6 +170,11 @@ function sentenceOf(issue: z.core.$ZodIssue): string {
     default:
       return `The ${label} is invalid.`;
   }
+}
+
+/** What our schemas say of a form begins so; the library's own words name patterns, which nobody wants to read. */
+function ownWords(label: string, message: string): string {
+  return message.startsWith('must ') ? `The ${label} ${message}.` : `The ${label} is invalid.`;
 }
 
 const EXPECTED: Readonly<Record<string, string>> = {

@@ -302,15 +302,18 @@ describe('tenants', () => {
     expect(await patch({ domain_limits: '', warm_up: null })).toMatchObject({
       body: { sending_server: { domain_limits: {}, warm_up: null } },
     });
-    for (const [name, wrong] of [
-      ['domain_limits', { 'not a domain': 5 }],
-      ['domain_limits', { 'gmail.com': 0 }],
-      ['warm_up', { kind: 'sudden' }],
-      ['warm_up', { ...warmUp, factor: 1 }],
+    for (const [name, wrong, words] of [
+      ['domain_limits', { 'not a domain': 5 }, 'must be named by domain, provider, or *'],
+      ['domain_limits', { 'gmail.com': 0 }, 'must be at least 1'],
+      ['warm_up', { kind: 'sudden' }, 'is invalid'],
+      ['warm_up', { ...warmUp, factor: 1 }, 'must be greater than 1'],
+      // A first day that reaches the goal would have no limit.
+      ['warm_up', { ...warmUp, start: 10_000, goal: 50 }, 'goal must be greater than the start'],
     ] as const) {
       const { status, body } = await patch({ [name]: wrong });
       expect(status, name).toBe(422);
-      expect(Object.keys((body as { errors: object }).errors)[0]).toContain(name);
+      const [first] = Object.entries((body as { errors: Record<string, string[]> }).errors);
+      expect(first).toEqual([expect.stringContaining(name), [expect.stringContaining(words)]]);
     }
   });
 
@@ -358,14 +361,16 @@ describe('tenants', () => {
     const theirs = await app.rest('/sending_servers', { token });
     expect(theirs.status).toBe(200);
     expect((await patch({ sending_servers: [{ uid: '0000000000000' }] })).status).toBe(404);
-    for (const wrong of [
-      { quiet_hours: { from: '25:00', to: '08:00' } },
-      { quiet_hours: { from: '08:00', to: '08:00' } },
-      { local_time: 'noon' },
-      { sending_servers: [{ uid, weight: 0 }] },
-      { sending_servers: 'x' },
-    ])
-      expect((await patch(wrong)).status, JSON.stringify(wrong)).toBe(422);
+    for (const [wrong, words] of [
+      [{ quiet_hours: { from: '25:00', to: '08:00' } }, 'The from must be a time of day such as 08:30.'],
+      [{ quiet_hours: { from: '08:00', to: '08:00' } }, 'at different times'],
+      [{ local_time: 'noon' }, 'The local time must be a time of day such as 08:30.'],
+      [{ sending_servers: [{ uid, weight: 0 }] }, 'at least 1'],
+      [{ sending_servers: 'x' }, 'list of {uid, weight}'],
+    ] as const) {
+      const { status, body } = await patch(wrong);
+      expect([status, JSON.stringify(body)]).toEqual([422, expect.stringContaining(words)]);
+    }
   });
 
   test('scopes of a token hold', async () => {

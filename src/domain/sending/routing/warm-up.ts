@@ -17,7 +17,7 @@ const common = {
   bounce_rate_max: z.number().min(0).max(100).default(5),
 };
 
-export const warmUpSchedule = z.discriminatedUnion('kind', [
+const growing = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('linear'), start: messages, step: messages, ...common }),
   z.strictObject({
     kind: z.literal('exponential'),
@@ -32,4 +32,9 @@ export const warmUpSchedule = z.discriminatedUnion('kind', [
     goal: messages.default(MESSAGES_MAX),
   }),
 ]);
+/** A goal that the first day reaches would be no warm-up at all: start and goal were mixed up. */
+export const warmUpSchedule = growing.refine((given) => given.kind === 'days' || given.goal > given.start, {
+  path: ['goal'],
+  message: 'must be greater than the start',
+});
 export type WarmUpSchedule = z.output<typeof warmUpSchedule>;
