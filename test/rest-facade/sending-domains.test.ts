@@ -152,6 +152,22 @@ describe('proving a domain', () => {
     expect(JSON.stringify(seen)).not.toMatch(/private/i);
   });
 
+  test('a name entered whole where the form adds the domain, and quotation marks, are told', async () => {
+    const made = await create();
+    for (const { type, name: whole, value } of made.records) dns.zone.set(`${type} ${whole}.${name}`, [value]);
+    const { status, records } = await verify(made.uid);
+    expect(status).toBe('pending');
+    for (const { kind, name: whole, status: found, problems } of records.filter((one) => !/spf|dmarc/.test(one.kind))) {
+      const label = whole.slice(0, -name.length - 1);
+      const hint = `It stands at ${whole}.${name}: enter the name as ${label}, the form adds ${name} by itself.`;
+      expect([kind, found, problems]).toEqual([kind, 'missing', [hint]]);
+    }
+    for (const { type, name: whole, value } of made.records) dns.zone.set(`${type} ${whole}`, [`"${value}"`]);
+    const quoted = (await verify(made.uid)).records.filter(({ kind }) => kind === 'ownership' || kind === 'dkim');
+    for (const { problems } of quoted)
+      expect(problems).toEqual([expect.stringMatching(/^Quotation marks stand in it/)]);
+  });
+
   test('asking again and again is refused', async () => {
     const { uid } = await create();
     expect((await call('POST', `/sending_domains/${uid}/verify`)).status).toBe(200);

@@ -1,5 +1,5 @@
 /** Asks the DNS for every record of a sending domain and says of each what was seen. Changes nothing. */
-import { askFor, type DnsAnswer } from '../../../lib/dns-records.ts';
+import { askFor, type DnsAnswer, type DnsAsk, type DnsType } from '../../../lib/dns-records.ts';
 import { checkDmarc, type DmarcReport } from './dmarc.ts';
 import { dkimName, ownershipName, ownershipValue } from './domain-records.ts';
 import type { DomainSite } from './domain-site.ts';
@@ -29,6 +29,7 @@ export type TrackingProbe = (host: string) => Promise<{ url: string } | { refusa
 const LOOK_MS_MAX = 20_000;
 const SEEN_MAX = 5;
 const SEEN_LENGTH_MAX = 1_000;
+const QUOTED = 'Quotation marks stand in it: they are no part of the value, leave them out.';
 
 export async function lookAtDomain(
   { site: { ask, ...names }, probe }: { site: DomainSite; probe: TrackingProbe },
@@ -36,8 +37,8 @@ export async function lookAtDomain(
   keys: readonly PublicDkimKey[],
 ): Promise<DomainLook> {
   const site: DomainSite = { ...names, ask: askFor(LOOK_MS_MAX, ask) };
-  const [proof, dkim, spf, dmarc, returnPath, tracking] = await Promise.all([
-    site.ask('TXT', ownershipName(domain.name)),
+  const [ownership, dkim, spf, dmarc, returnPath, tracking] = await Promise.all([
+    lookAtProof(site, domain),
     Promise.all(keys.filter(({ status }) => status !== 'retired').map((key) => lookAtKey(site, domain, key))),
     checkSpf(site.ask, domain.name, site.bounceDomain === null ? site.spfTerms : []),
     checkDmarc(site.ask, domain.name),
@@ -45,8 +46,7 @@ export async function lookAtDomain(
     lookAtTracking(site, domain, probe),
   ]);
   return {
-    ownership: lookAtProof(proof, domain),
-    proofs: proof.status === 'found' ? proof.values : [],
+    ...ownership,
     dkim: new Map(dkim),
     spf,
     dmarc,
@@ -55,11 +55,20 @@ export async function lookAtDomain(
   };
 }
 
-function lookAtProof(answer: DnsAnswer, domain: SendingDomain): RecordFinding {
+async function lookAtProof(
+  { ask }: DomainSite,
+  domain: SendingDomain,
+): Promise<Pick<DomainLook, 'ownership' | 'proofs'>> {
   const place = { kind: 'ownership', name: ownershipName(domain.name) } as const;
-  if (answer.status !== 'found') return finding(place, answer);
-  const isThere = answer.values.some((value) => value.trim() === ownershipValue(domain.token));
-  return finding(place, answer, isThere ? 'verified' : 'wrong', isThere ? [] : ['It is not the value of this domain.']);
+  const answer = await ask('TXT', place.name);
+  const wanted = ownershipValue(domain.token);
+  const isIn = (values: readonly string[]) => values.some((value) => value.trim() === wanted);
+  if (answer.status !== 'found')
+    return { ownership: await notThere(ask, { place, answer, type: 'TXT', domain: domain.name, isIn }), proofs: [] };
+  const { values } = answer;
+  if (isIn(values)) return { ownership: finding(place, answer, { status: 'verified' }), proofs: values };
+  const problem = values.includes(`"${wanted}"`) ? QUOTED : 'It is not the value of this domain.';
+  return { ownership: finding(place, answer, { status: 'wrong', problems: [problem] }), proofs: values };
 }
 
 async function lookAtKey(
@@ -69,13 +78,17 @@ async function lookAtKey(
 ): Promise<[string, RecordFinding]> {
   const place = { kind: 'dkim', name: dkimName(domain.name, key.selector) } as const;
   const answer = await site.ask('TXT', place.name);
-  if (answer.status !== 'found') return [key.selector, finding(place, answer)];
+  if (answer.status !== 'found') {
+    const isIn = (values: readonly string[]) => keyProblems(values, key).length === 0;
+    return [key.selector, await notThere(site.ask, { place, answer, type: 'TXT', domain: domain.name, isIn })];
+  }
   const problems = keyProblems(answer.values, key);
-  return [key.selector, finding(place, answer, problems.length === 0 ? 'verified' : 'wrong', problems)];
+  return [key.selector, finding(place, answer, { status: problems.length === 0 ? 'verified' : 'wrong', problems })];
 }
 
 function keyProblems(values: readonly string[], { publicKey, algorithm }: PublicDkimKey): string[] {
   if (values.length > 1) return ['There are several records; receivers then may take any of them.'];
+  if (values[0]?.includes('"')) return [QUOTED];
   const tags = new Map(
     (values[0] ?? '').split(';').map((tag) => {
       const equals = tag.indexOf('=');
@@ -92,59 +105,92 @@ function keyProblems(values: readonly string[], { publicKey, algorithm }: Public
 }
 
 /** Mail for it has to go where mail for the bounce domain goes: by CNAME, or by the same MX. */
-async function lookAtReturnPath(site: DomainSite, { returnPathHost }: SendingDomain): Promise<RecordFinding | null> {
+async function lookAtReturnPath(
+  site: DomainSite,
+  { name: domain, returnPathHost }: SendingDomain,
+): Promise<RecordFinding | null> {
   const { bounceDomain } = site;
   if (bounceDomain === null) return null;
   const place = { kind: 'return_path', name: returnPathHost } as const;
   const cname = await site.ask('CNAME', returnPathHost);
   if (cname.status === 'found') {
     const isRight = cname.values.includes(bounceDomain);
-    return finding(
-      place,
-      cname,
-      isRight ? 'verified' : 'wrong',
-      isRight ? [] : [`It does not lead to ${bounceDomain}.`],
-    );
+    if (isRight) return finding(place, cname, { status: 'verified' });
+    return finding(place, cname, { status: 'wrong', problems: [`It does not lead to ${bounceDomain}.`] });
   }
   const mx = await site.ask('MX', returnPathHost);
-  if (mx.status !== 'found') return finding(place, mx);
+  if (mx.status !== 'found') {
+    const isIn = (values: readonly string[]) => values.includes(bounceDomain);
+    return notThere(site.ask, { place, answer: mx, type: 'CNAME', domain, isIn });
+  }
   const ours = await site.ask('MX', bounceDomain);
   if (ours.status === 'failed') return finding(place, ours);
   const hosts = ours.status === 'found' ? ours.values : [bounceDomain];
   if (!mx.values.every((host) => hosts.includes(host)))
-    return finding(place, mx, 'wrong', [`Its mail does not go where that of ${bounceDomain} goes.`]);
+    return finding(place, mx, {
+      status: 'wrong',
+      problems: [`Its mail does not go where that of ${bounceDomain} goes.`],
+    });
   const { problems } = await checkSpf(site.ask, returnPathHost, site.spfTerms);
-  return finding(
-    place,
-    mx,
-    'verified',
-    problems.map(({ message }) => message),
-  );
+  return finding(place, mx, { status: 'verified', problems: problems.map(({ message }) => message) });
 }
 
 async function lookAtTracking(
   site: DomainSite,
-  { trackingHost }: SendingDomain,
+  { name: domain, trackingHost }: SendingDomain,
   probe: TrackingProbe,
 ): Promise<Pick<DomainLook, 'tracking' | 'trackingUrl'>> {
-  if (site.host === null) return { tracking: null, trackingUrl: '' };
+  const { host } = site;
+  if (host === null) return { tracking: null, trackingUrl: '' };
   const place = { kind: 'tracking', name: trackingHost } as const;
   const cname = await site.ask('CNAME', trackingHost);
   // A proxy or a flattened record has addresses only: what it leads to is asked in any case.
   const answer = cname.status === 'none' ? await site.ask('A', trackingHost) : cname;
   if (answer.status === 'failed') return { tracking: finding(place, answer), trackingUrl: undefined };
-  if (answer.status === 'none') return { tracking: finding(place, answer), trackingUrl: '' };
+  if (answer.status === 'none') {
+    const isIn = (values: readonly string[]) => values.includes(host);
+    return { tracking: await notThere(site.ask, { place, answer, type: 'CNAME', domain, isIn }), trackingUrl: '' };
+  }
   const found = await probe(trackingHost);
-  if ('url' in found) return { tracking: finding(place, answer, 'verified'), trackingUrl: found.url };
-  return { tracking: finding(place, answer, 'wrong', [found.refusal]), trackingUrl: '' };
+  if ('url' in found) return { tracking: finding(place, answer, { status: 'verified' }), trackingUrl: found.url };
+  return { tracking: finding(place, answer, { status: 'wrong', problems: [found.refusal] }), trackingUrl: '' };
+}
+
+interface Missed {
+  readonly place: { kind: RecordKind; name: string };
+  readonly answer: DnsAnswer;
+  readonly type: DnsType;
+  readonly domain: string;
+  /** Whether these values are what was looked for. */
+  isIn(values: readonly string[]): boolean;
+}
+
+/**
+ * Many a form adds the domain to whatever name is entered: a record that was entered with the whole name then stands
+ * below the domain twice, where nobody looks but us.
+ */
+async function notThere(ask: DnsAsk, { place, answer, type, domain, isIn }: Missed): Promise<RecordFinding> {
+  if (answer.status !== 'none') return finding(place, answer);
+  const twice = `${place.name}.${domain}`;
+  const there = await ask(type, twice);
+  if (there.status !== 'found' || !isIn(there.values)) return finding(place, answer);
+  const label = place.name.slice(0, -domain.length - 1);
+  return finding(place, answer, {
+    problems: [`It stands at ${twice}: enter the name as ${label}, the form adds ${domain} by itself.`],
+  });
 }
 
 function finding(
   place: { kind: RecordKind; name: string },
   answer: DnsAnswer,
-  status: RecordStatus = answer.status === 'failed' ? 'unknown' : 'missing',
-  problems: readonly string[] = answer.status === 'failed' ? [`Nobody could say: ${answer.reason}.`] : [],
+  { status, problems = [] }: { status?: RecordStatus; problems?: readonly string[] } = {},
 ): RecordFinding {
   const seen = answer.status === 'found' ? answer.values.slice(0, SEEN_MAX) : [];
-  return { ...place, status, seen: seen.map((value) => value.slice(0, SEEN_LENGTH_MAX)), problems: [...problems] };
+  const isUnanswered = answer.status === 'failed';
+  return {
+    ...place,
+    status: status ?? (isUnanswered ? 'unknown' : 'missing'),
+    seen: seen.map((value) => value.slice(0, SEEN_LENGTH_MAX)),
+    problems: isUnanswered ? [`Nobody could say: ${answer.reason}.`] : [...problems],
+  };
 }
