@@ -70,7 +70,11 @@ export async function compileMessage(source: MessageSource, clock: Clock = syste
   const message: CompiledMessage = {
     links: book.links,
     showsUnsubscribe,
-    warnings: [...unknownTagWarnings(Object.values(marked)), ...missingImageWarnings(missingImages)],
+    warnings: [
+      ...addressWarnings(addresses),
+      ...unknownTagWarnings(Object.values(marked)),
+      ...missingImageWarnings(missingImages),
+    ],
     staticBytes: staticBytesOf(layout.of(TRIAL_RECIPIENT.links).chunks, body.tail),
     fill: (recipient) => filled(recipient, true, (scope) => fillMessage(scope, parts)),
     webView: (recipient) => filled(recipient, false, (scope) => renderWebView({ html, plain }, scope)),
@@ -149,6 +153,18 @@ function unknownTagWarnings(parts: readonly MarkedText[]): string[] {
     unknownTags.map(
       (tag) => `"{${tag}}" in ${part} is neither a field of the list nor a merge tag; it is left as it is.`,
     ),
+  );
+}
+
+/** Letters beyond ASCII in a recipient's address are that recipient's fate; in these, everybody's. */
+function addressWarnings({ from, replyTo }: MessageAddresses): string[] {
+  const named = { from_email: from, reply_to: replyTo };
+  return Object.entries(named).flatMap(([name, address]) =>
+    address?.needsSmtpUtf8
+      ? [
+          `The address of ${name} has letters beyond ASCII before the @: only servers with SMTPUTF8 take such a message, whoever it is for.`,
+        ]
+      : [],
   );
 }
 

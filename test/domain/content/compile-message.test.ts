@@ -186,6 +186,10 @@ test('an address beyond ASCII says what server it needs', async () => {
   const local = await message.fill(recipient({}, { email: 'jürgen@example.com' }));
   expect(local.needsSmtpUtf8).toBe(true);
   expect(local.content.toString('utf8')).toContain('To: jürgen@example.com\r\n');
+  expect(message.warnings).toEqual([]);
+  const house = await compileMessage(messageSource({ replyTo: 'grüße@example.com' }));
+  expect(house.warnings).toEqual([expect.stringMatching(/reply_to .* SMTPUTF8/)]);
+  expect(await house.fill(recipient())).toMatchObject({ needsSmtpUtf8: true });
 });
 
 function expectSoundLines(content: Buffer): void {
