@@ -105,29 +105,37 @@ export async function renewHold(
   return renewed > 0;
 }
 
+/** Counts a message that was read. */
+export async function countFound(
+  db: Queryable,
+  { customerId, id }: BounceHandlerKey,
+  found: 'bounce' | 'complaint' | 'other',
+): Promise<void> {
+  await db.execute(
+    sql`UPDATE bounce_handler SET bounce_count = bounce_count + ${found === 'bounce' ? 1 : 0}::int,
+               complaint_count = complaint_count + ${found === 'complaint' ? 1 : 0}::int, other_count = other_count + ${found === 'other' ? 1 : 0}::int
+         WHERE customer_id = ${customerId} AND id = ${id}`,
+    'bounces.count_found',
+  );
+}
+
 export interface PollResult {
-  readonly bounces: number;
-  readonly complaints: number;
-  readonly others: number;
   readonly error: string | null;
   readonly nextSeconds: number;
 }
 
-/** Lets go of it, with what was found. */
+/** Lets go of it, until it is read again. */
 export async function letGoOfHandler(
   db: Queryable,
   { customerId, id }: BounceHandlerKey,
-  poll: PollResult,
+  { error, nextSeconds }: PollResult,
 ): Promise<void> {
-  const { bounces, complaints, others, error, nextSeconds } = poll;
   await db.execute(
     sql`UPDATE bounce_handler SET held_until = NULL, polled_at = now(), last_error = ${error},
                failures = CASE WHEN ${error}::text IS NULL THEN 0 ELSE failures + 1 END,
                -- Twice as long after each failure, up to an hour.
                next_poll_at = now() + make_interval(secs => CASE WHEN ${error}::text IS NULL THEN ${nextSeconds}::float8
-                 ELSE least(3600, ${nextSeconds}::float8 * 2 ^ least(failures, 10)) END),
-               bounce_count = bounce_count + ${bounces}::bigint, complaint_count = complaint_count + ${complaints}::bigint,
-               other_count = other_count + ${others}::bigint
+                 ELSE least(3600, ${nextSeconds}::float8 * 2 ^ least(failures, 10)) END)
          WHERE customer_id = ${customerId} AND id = ${id}`,
   );
 }

@@ -1,13 +1,13 @@
 /**
- * Reads a bounce handler's mailbox. What a message says and that it was dealt with are one commit; only then is it
- * deleted. A message that makes the program fail, or die, is set aside after some tries, and the others go on.
+ * Reads a bounce handler's mailbox. What a message says, that it was dealt with and counted are one commit; only then is
+ * it deleted. A message that makes the program fail, or die, is set aside after some tries, and the others go on.
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import { sha256 } from '../../lib/crypto.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { makeThisMonth, mayLackPartition } from '../tracking/partitions.ts';
-import { holdHandler, letGoOfHandler, mailboxAddressOf, renewHold } from './bounce-handler-store.ts';
+import { countFound, holdHandler, letGoOfHandler, mailboxAddressOf, renewHold } from './bounce-handler-store.ts';
 import type { BounceHandler, BounceHandlerKey } from './bounce-handler.ts';
 import type { Mailbox } from './mailbox.ts';
 import { openMailbox } from './open-mailbox.ts';
@@ -32,30 +32,23 @@ const DEALT_WITH = new Set(['recorded', 'known', 'too old', 'not sent', 'not fou
 const SET_ASIDE = 'set aside';
 const ERROR_LENGTH_MAX = 500;
 
-interface Tally {
-  bounces: number;
-  complaints: number;
-  others: number;
-}
-
 /** Reads what is new, unless another process does. Does not throw for what a mailbox does: the handler says so. */
 export async function pollBounceHandler(ctx: Context, key: BounceHandlerKey, abortSignal: AbortSignal): Promise<void> {
   const handler = await holdHandler(ctx.db, key, HOLD_SECONDS);
   if (!handler) return;
-  const tally: Tally = { bounces: 0, complaints: 0, others: 0 };
   try {
     const address = mailboxAddressOf(ctx.installation.secret, handler);
     const mailbox = await openMailbox(ctx, { address, isSystem: handler.isSystem });
     try {
-      const isMore = await readMailbox({ ctx, handler, mailbox, tally, abortSignal });
-      await letGoOfHandler(ctx.db, key, { ...tally, error: null, nextSeconds: isMore ? AGAIN_SECONDS : POLL_SECONDS });
+      const isMore = await readMailbox({ ctx, handler, mailbox, abortSignal });
+      await letGoOfHandler(ctx.db, key, { error: null, nextSeconds: isMore ? AGAIN_SECONDS : POLL_SECONDS });
     } finally {
       await mailbox.close();
     }
   } catch (error) {
     const reason = messageOf(error).slice(0, ERROR_LENGTH_MAX);
     ctx.log.warn('bounces.mailbox_failed', { handlerId: handler.id, message: reason });
-    await letGoOfHandler(ctx.db, key, { ...tally, error: reason, nextSeconds: POLL_SECONDS });
+    await letGoOfHandler(ctx.db, key, { error: reason, nextSeconds: POLL_SECONDS });
   }
 }
 
@@ -63,7 +56,6 @@ interface Reading {
   readonly ctx: Context;
   readonly handler: BounceHandler;
   readonly mailbox: Mailbox;
-  readonly tally: Tally;
   readonly abortSignal: AbortSignal;
 }
 
@@ -100,30 +92,30 @@ async function readMailbox(reading: Reading): Promise<boolean> {
 }
 
 /** Whether the message may be deleted. */
-async function take({ ctx, handler, mailbox, tally }: Reading, name: string): Promise<boolean> {
+async function take({ ctx, handler, mailbox }: Reading, name: string): Promise<boolean> {
   // Counted before it is read: a message that kills the process is counted, too.
   if ((await noteAttempt(ctx.db, handler, name)) > ATTEMPTS_MAX) {
     ctx.log.warn('bounces.message_set_aside', { handlerId: handler.id });
-    tally.others += 1;
-    await noteOutcome(ctx.db, handler, { name, outcome: SET_ASIDE });
+    await inTransaction(ctx, async ({ db }) => {
+      await countFound(db, handler, 'other');
+      await noteOutcome(db, handler, { name, outcome: SET_ASIDE });
+    });
     return false;
   }
   const raw = await mailbox.read(name);
   if (!raw) return false;
   try {
-    const report = await receive(ctx, handler, { name, raw });
-    return count(tally, report);
+    const { outcome } = await receive(ctx, handler, { name, raw });
+    return DEALT_WITH.has(outcome);
   } catch (error) {
     ctx.log.error('bounces.message_failed', { handlerId: handler.id, message: messageOf(error) });
     return false;
   }
 }
 
-function count(tally: Tally, { verdict, outcome }: ReceivedReport): boolean {
-  if (!DEALT_WITH.has(outcome)) tally.others += 1;
-  else if (verdict === 'complaint') tally.complaints += 1;
-  else tally.bounces += 1;
-  return DEALT_WITH.has(outcome);
+function foundIn({ verdict, outcome }: ReceivedReport): 'bounce' | 'complaint' | 'other' {
+  if (!DEALT_WITH.has(outcome)) return 'other';
+  return verdict === 'complaint' ? 'complaint' : 'bounce';
 }
 
 async function receive(
@@ -137,6 +129,8 @@ async function receive(
         raw,
         ...(handler.isSystem ? {} : { customerId: handler.customerId }),
       });
+      // The handler before its message: the order in which both are deleted.
+      await countFound(inner.db, handler, foundIn(report));
       await noteOutcome(inner.db, handler, { name, outcome: report.outcome });
       return report;
     });

@@ -98,6 +98,20 @@ describe.each(['imap', 'pop3'])('%s', (protocol) => {
     expect(await rowOf(handler)).toMatchObject({ failures: 0, last_error: null });
   });
 
+  test('what was read is counted, also when its reader dies before the end', async () => {
+    const handler = await createBounceHandler(await admin(), settings(protocol));
+    servers.put(hardBounce((await reportedWorld(root)).original));
+    servers.put('Subject: hello');
+    await root.db.execute(
+      sql`CREATE OR REPLACE FUNCTION dead_reader() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'dead'; END $$`,
+    );
+    await root.db.execute(sql`CREATE OR REPLACE TRIGGER dead_reader BEFORE UPDATE ON bounce_handler FOR EACH ROW
+      WHEN (NEW.held_until IS NULL) EXECUTE FUNCTION dead_reader()`);
+    await expect(poll(handler)).rejects.toThrow('dead');
+    await root.db.execute(sql`DROP TRIGGER dead_reader ON bounce_handler`);
+    expect(await rowOf(handler)).toMatchObject({ bounces: 1, complaints: 0, others: 1, held_until: expect.any(Date) });
+  });
+
   test('a message that kills its reader is set aside after three tries, and the others go on', async () => {
     const handler = await createBounceHandler(await admin(), settings(protocol));
     const [poison, fine] = [await reportedWorld(root), await reportedWorld(root)];
