@@ -7,6 +7,7 @@ import { sendWaveJob } from '../../jobs/campaign-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { waveBatches } from '../delivery/ledger-plan-store.ts';
+import { peopleTimesOf } from '../delivery/people-times.ts';
 import { nextWaveIfIdle, passWaves } from '../delivery/waves.ts';
 import { enqueueBatches } from './enqueue-batches.ts';
 import { findCampaignById } from './campaign-store.ts';
@@ -49,7 +50,12 @@ export async function sendWave(ctx: Context, key: CampaignKey): Promise<void> {
 export async function waitForWave(ctx: Context, key: CampaignKey): Promise<boolean> {
   const at = await nextWaveIfIdle(ctx.db, key);
   if (at === null) return false;
-  const reason = `Everybody who is left is written to at their own time: sending goes on at ${utc(at)} UTC.`;
+  const times = await peopleTimesOf(ctx.db, key);
+  const why =
+    times === null || times.localTime === null
+      ? 'It is quiet hours for everybody who is left'
+      : 'Everybody who is left is written to at their own time';
+  const reason = `${why}: sending goes on at ${utc(at)} UTC.`;
   const waits = await ctx.db.execute(
     sql`UPDATE campaign SET waits_until = ${at}, status_reason = ${reason}
          WHERE customer_id = ${key.customerId} AND id = ${key.campaignId} AND status = 'sending' AND planned_at IS NOT NULL

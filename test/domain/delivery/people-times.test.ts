@@ -205,6 +205,19 @@ describe('quiet hours', () => {
     expect(await send(world)).toBe('not sending');
   });
 
+  it('in which a campaign starts are what it says it waits for', async () => {
+    const world = await campaignWorld(ctx, { recipients: 5, smtpPort: 9 });
+    const quiet = { ...(await around(60, 120)), timezone: 'UTC' };
+    await ctx.db.execute(
+      sql`UPDATE campaign SET quiet_hours = ${JSON.stringify(quiet)}::jsonb WHERE id = ${world.campaignId}`,
+    );
+    await plan(world);
+    const [row] = await ctx.db.query<{ reason: string }>(
+      sql`SELECT status_reason AS reason FROM campaign WHERE id = ${world.campaignId}`,
+    );
+    expect(row?.reason).toMatch(/^It is quiet hours for everybody who is left: sending goes on at .* UTC\.$/);
+  });
+
   it('by the clocks of people hold those for whom it is quiet, and no others', async () => {
     const world = await zonedWorld(80, { isOwnTime: false });
     await plan(world);
