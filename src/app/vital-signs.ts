@@ -7,6 +7,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../config/settings.ts';
 import { isDiskFull } from '../db/full-disk.ts';
 import { probeDisk } from '../db/probe-disk.ts';
@@ -32,7 +33,8 @@ export interface VitalSigns {
   watch(worker: Pausable): void;
   /** Throws when the disk has no room. */
   checkDisk(): Promise<void>;
-  close(): void;
+  /** Says that it is leaving, so that nobody counts on this worker any more. */
+  close(): Promise<void>;
 }
 
 interface VitalOptions {
@@ -44,6 +46,8 @@ interface VitalOptions {
 
 const INTERVAL_MS = 3_000;
 const WATCH_INTERVAL_MS = 30_000;
+/** Good manners: without the word of it the others take this process for alive a few seconds longer. */
+const LEAVING_MS_MAX = 1_000;
 /** PostgreSQL stops itself when its log finds no room; two of its files are kept free, and as much for tables. */
 const FREE_BYTES_MIN = 64 * 1_024 * 1_024;
 export const HELD = 'installation held';
@@ -88,9 +92,12 @@ class Signs implements VitalSigns {
     if (await this.#hasNoRoom()) throw new Error('The disk is full: sending waits until there is room.');
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
+    const { ctx } = this.#options;
+    const leaving = signOfLife(ctx.database, { ...this.#state(), isWorking: false }).catch(() => undefined);
+    await Promise.race([leaving, sleep(LEAVING_MS_MAX, undefined, { ref: false })]);
   }
 
   async #beat(): Promise<void> {

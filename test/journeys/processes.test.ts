@@ -94,7 +94,7 @@ describe('three processes', () => {
     await using smtp = await scriptedSmtpServer({ extensions: ['PIPELINING'] });
     const settings = { DATABASE_URL: url, SEND_BATCH_SIZE: '100', WORKER_CONCURRENCY: '2' };
     const web = await startProgram({ ...settings, ROLES: 'web' });
-    await Promise.all([
+    const [leaver] = await Promise.all([
       startProgram({ ...settings, ROLES: 'worker' }),
       startProgram({ ...settings, ROLES: 'worker,cron' }),
     ]);
@@ -118,5 +118,11 @@ describe('three processes', () => {
     // One at once, then at most four a second, whatever the campaign does.
     expect(seen.length).toBeLessThanOrEqual(1 + Math.ceil((performance.now() - startedAt) / 250));
     expect(await rest(web, 'GET', `/campaigns/${uid}`)).toMatchObject({ statistics: { delivered_count: RECIPIENTS } });
+
+    // Who leaves in order is no worker any more: the other has all connections of the servers at once.
+    const workers = () => database.query(sql`SELECT 1 FROM hot.process WHERE is_working AND 'worker' = ANY (roles)`);
+    await expect.poll(async () => (await workers()).length).toBe(2);
+    await leaver?.stop();
+    expect(await workers()).toHaveLength(1);
   });
 });
