@@ -11,17 +11,8 @@ import type { Row } from '../../src/rest-facade/row.ts';
 import { parametersOf, type ParameterKind, type RowParameter } from '../../src/rest-facade/row-parameters.ts';
 import { rows } from '../../src/rest-facade/rows.ts';
 import { startRestApp, type RestAnswer, type RestRequest } from '../support/rest-app.ts';
-import {
-  askRow,
-  changedSince,
-  newWorld,
-  pathIn,
-  rightValue,
-  stateOf,
-  tablesOf,
-  type RowRequest,
-  type World,
-} from '../support/rest-world.ts';
+import { askRow, newWorld, pathIn, rightValue, type RowRequest, type World } from '../support/rest-world.ts';
+import { changedSince, stateOf, tablesOf } from '../support/table-states.ts';
 
 const TABLE_OF_STATUSES = new Set([200, 201, 401, 403, 404, 413, 415, 422, 429, 503]);
 const MILLION = 'x'.repeat(1_000_000);

@@ -15,7 +15,8 @@ import type { Row } from '../../src/rest-facade/row.ts';
 import { rows } from '../../src/rest-facade/rows.ts';
 import { buildSchema } from '../../src/schema/build-schema.ts';
 import { startRestApp } from '../support/rest-app.ts';
-import { askRow, bodyOf, newWorld, pathIn, rightValue, tablesOf, type World } from '../support/rest-world.ts';
+import { askRow, bodyOf, newWorld, pathIn, rightValue, type World } from '../support/rest-world.ts';
+import { tablesOf } from '../support/table-states.ts';
 import { comparable, storedBy } from '../support/stored-rows.ts';
 
 const app = await startRestApp({ OUTBOUND_ALLOW_HOSTS: '127.0.0.1' });

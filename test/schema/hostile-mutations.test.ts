@@ -9,7 +9,8 @@ import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mutations, NEEDS_STATE, rightArguments, runMutation, type Values } from '../support/mutation-world.ts';
 import { startRestApp } from '../support/rest-app.ts';
-import { changedSince, newWorld, stateOf, tablesOf, type TableStates, type World } from '../support/rest-world.ts';
+import { newWorld, type World } from '../support/rest-world.ts';
+import { changedSince, stateOf, tablesOf, type TableStates } from '../support/table-states.ts';
 
 interface Place {
   readonly path: readonly string[];

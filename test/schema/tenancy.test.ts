@@ -6,7 +6,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { badCredentials, disable, plantCanary, type BadCredential } from '../support/credentials.ts';
 import { startRestApp } from '../support/rest-app.ts';
-import { changedSince, newWorld, stateOf, tablesOf, type TableStates, type World } from '../support/rest-world.ts';
+import { newWorld, type World } from '../support/rest-world.ts';
+import { changedSince, stateOf, tablesOf, type TableStates } from '../support/table-states.ts';
 import { argumentsIn, rootFields, runRootField } from '../support/root-fields.ts';
 
 const app = await startRestApp({ OUTBOUND_ALLOW_HOSTS: '127.0.0.1' });

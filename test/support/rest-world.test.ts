@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { sql } from '../../src/db/database.ts';
 import { watchProgress } from '../../src/domain/campaigns/watch-progress.ts';
 import { startRestApp } from './rest-app.ts';
-import { changedSince, newWorld, stateOf, tablesOf } from './rest-world.ts';
+import { newWorld } from './rest-world.ts';
+import { changedSince, stateOf, tablesOf } from './table-states.ts';
 
 const app = await startRestApp();
 const { campaignUid, customerId } = await newWorld(app, { host: '127.0.0.1', port: 25, encryption: 'none' });
