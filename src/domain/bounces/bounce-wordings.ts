@@ -10,6 +10,15 @@ export interface Wording {
   readonly words: RegExp;
 }
 
+/**
+ * It is the sender who is not found, by a server that looks him up: asked before all else, because the words for it are
+ * those for a recipient. A domain of ours that is missing from the DNS for an hour must not cost a customer the list.
+ */
+export const ABOUT_SENDER =
+  /\bsender(?:'s)? (?:e-?mail )?(?:address|domain|mailbox)(?: name)?(?!:) .{0,60}?(?:reject|refus|invalid|not |n't |null|unknown|fail)|\bsender address rejected|\b(?:invalid|unknown) sender\b|\bsender (?:verify|verification|callback|callout)\b|\bdomain (?:of|for|not found for) sender\b|\bmail from:? ?(?:address|domain)(?!:) .{0,20}?(?:reject|refus|not |unknown|invalid)|\breturn[- ]path(?!:) .{0,30}?(?:reject|refus|not |unknown|invalid)|\bverification failed for <|\bwhile verifying </;
+/** RFC 3463 3.2 and RFC 7505 4.2: bad sender's address, its domain, its null MX. */
+export const STATUS_ABOUT_SENDER = /^[45]\.(?:1\.[78]|7\.27)$/;
+
 /** What a program says that gave up itself; asked before the reply's own classification. */
 export const ownWordings: readonly Wording[] = [
   // Names that did not resolve now may resolve later.

@@ -4,7 +4,7 @@
  */
 import { classifyReply } from '../sending/replies/classify-reply.ts';
 import type { ReplyMeaning } from '../sending/replies/reply.ts';
-import { ownWordings, summaries } from './bounce-wordings.ts';
+import { ABOUT_SENDER, ownWordings, STATUS_ABOUT_SENDER, summaries } from './bounce-wordings.ts';
 import type { BounceClass } from './mail-report.ts';
 
 /** Longer ones repeat themselves, or quote the message. */
@@ -25,8 +25,9 @@ export interface FailedDelivery {
 export function classifyBounce(failure: FailedDelivery): BounceClass {
   const text = failure.text.slice(0, TEXT_LENGTH_MAX);
   const words = text.toLowerCase().replace(/\s+/g, ' ').replaceAll('’', "'");
-  const own = ownWordings.find((wording) => wording.words.test(words));
   const status = statusOf(failure);
+  if (ABOUT_SENDER.test(words) || STATUS_ABOUT_SENDER.test(status ?? '')) return 'blocked';
+  const own = ownWordings.find((wording) => wording.words.test(words));
   // Words of permanence beside a temporary status: the server has said that it may work later.
   if (own)
     return own.class === 'hard' && status?.startsWith('4') && !/nxdomain|not exist/.test(words) ? 'soft' : own.class;

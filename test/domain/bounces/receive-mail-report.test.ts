@@ -226,6 +226,10 @@ test('a server that refuses because nobody is there is a bounce; the message sta
     ['550 5.1.1 user unknown', { bounces: 1, counted: [0, 0, 1, 0], suppressed: true }],
     ['552 5.2.2 mailbox full', { bounces: 1, counted: [0, 0, 1, 0], suppressed: false }],
     ['550 5.7.1 blocked as spam', { bounces: 0, counted: [0, 0, 0, 0], suppressed: false }],
+    [
+      '550 5.1.8 <a@b.example>: Sender address rejected: Domain not found',
+      { bounces: 0, counted: [0, 0, 0, 0], suppressed: false },
+    ],
     ['not composed', { bounces: 0, counted: [0, 0, 0, 0], suppressed: false }],
   ] as const;
   for (const [reply, expected] of replies) {

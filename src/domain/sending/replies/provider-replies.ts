@@ -125,7 +125,8 @@ const outlook: readonly ReplyRule[] = [
     what: 'mailbox unknown',
     words: /requested action not taken: mailbox unavailable/,
     codes: ['550'],
-    status: ['.5.0', '.1.1', ''],
+    // Programs that report it and were given no status say .0.0.
+    status: ['.5.0', '.1.1', '.0.0', ''],
     class: 'permanent',
     scope: 'recipient',
     isMailboxGone: true,
@@ -233,9 +234,17 @@ const others: readonly ReplyRule[] = [
     scope: 'recipient',
   },
   {
+    what: 'mailbox unknown',
+    words: /invalid recipient - https?:\/\/[\w.]{0,40}mimecast/,
+    codes: ['5'],
+    class: 'permanent',
+    scope: 'recipient',
+    isMailboxGone: true,
+  },
+  {
     what: 'refused by Mimecast',
     words:
-      /mimecast\.(?:com|org)(?!.{0,80}invalid recipient)|anti-?spoofing policy|email rejected due to security policies/,
+      /mimecast\.(?:com|org)(?!.{0,80}invalid recipient)|anti-?spoofing policy|header based manually blocked senders|email rejected due to security policies/,
     codes: ['5'],
     class: 'policy',
     scope: 'message',
