@@ -15,7 +15,7 @@ export interface Wording {
  * those for a recipient. A domain of ours that is missing from the DNS for an hour must not cost a customer the list.
  */
 export const ABOUT_SENDER =
-  /\bsender(?:'s)? (?:e-?mail )?(?:address|domain|mailbox)(?: name)?(?!:) .{0,60}?(?:reject|refus|invalid|not |n't |null|unknown|fail)|\bsender address rejected|\b(?:invalid|unknown) sender\b|\bsender (?:verify|verification|callback|callout)\b|\bdomain (?:of|for|not found for) sender\b|\bmail from:? ?(?:address|domain)(?!:) .{0,20}?(?:reject|refus|not |unknown|invalid)|\breturn[- ]path(?!:) .{0,30}?(?:reject|refus|not |unknown|invalid)|\bverification failed for <|\bwhile verifying </;
+  /\bsender(?:'s)? (?:e-?mail )?(?:address|domain|mailbox)(?: name)?(?!:) .{0,60}?(?:reject|refus|invalid|not |n't |null|unknown|fail)|\bsender address rejected|\b(?:invalid|unknown) sender\b|\bsender (?:verify|verification|callback|callout)\b|\bdomain (?:of|for|not found for) sender\b|\bmail from:? ?(?:address|domain)(?!:) .{0,20}?(?:reject|refus|not |unknown|invalid)|\breturn[- ]path(?!:) .{0,30}?(?:reject|refus|not |unknown|invalid)|\bverification failed for <|\bwhile verifying <|\bfrom:? (?:domain|header)\b|\bfrom:? address is |\bin from: |\b(?:spf|dkim|dmarc|ptr|rdns|reverse dns|helo|ehlo)\b.{0,60}?(?:not |no |invalid|fail|unknown)/;
 /** RFC 3463 3.2 and RFC 7505 4.2: bad sender's address, its domain, its null MX. */
 export const STATUS_ABOUT_SENDER = /^[45]\.(?:1\.[78]|7\.27)$/;
 

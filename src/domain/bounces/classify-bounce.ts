@@ -15,6 +15,9 @@ const STATUS = /(?<![\d.])[45]\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/;
 /** Says that it failed and nothing else. */
 const EMPTY_STATUS = /^[45]\.0\.0$/;
 
+/** Security and policy (RFC 3463 3.8): what is not found then is hardly ever the recipient. */
+const POLICY_STATUS = /^[45]\.7\.\d/;
+
 export interface FailedDelivery {
   /** From the report's own field, if it had one. */
   readonly status: string | null;
@@ -27,7 +30,7 @@ export function classifyBounce(failure: FailedDelivery): BounceClass {
   const words = text.toLowerCase().replace(/\s+/g, ' ').replaceAll('’', "'");
   const status = statusOf(failure);
   if (ABOUT_SENDER.test(words) || STATUS_ABOUT_SENDER.test(status ?? '')) return 'blocked';
-  const own = ownWordings.find((wording) => wording.words.test(words));
+  const own = POLICY_STATUS.test(status ?? '') ? undefined : ownWordings.find((wording) => wording.words.test(words));
   // Words of permanence beside a temporary status: the server has said that it may work later.
   if (own)
     return own.class === 'hard' && status?.startsWith('4') && !/nxdomain|not exist/.test(words) ? 'soft' : own.class;

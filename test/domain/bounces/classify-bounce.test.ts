@@ -21,6 +21,11 @@ describe('a server that cannot find the sender says nothing about the recipient'
     ['550 MAIL FROM domain not found'],
     ['550 The return path does not exist: domain not found'],
     ["550 Your sender's address couldn't be found"],
+    ['550 HELO domain does not exist'],
+    ['550 Reverse DNS lookup failed: domain name not found'],
+    ['550 This message was not accepted: the From: domain does not exist'],
+    ['550 5.7.24 SPF validation error: domain does not exist'],
+    ['550 5.7.1 A domain in the message does not exist: domain not found'],
   ])('%s', (text) => expect(classifyBounce({ status: null, text })).toBe('blocked'));
 
   test('also where only the status says so', () => {
