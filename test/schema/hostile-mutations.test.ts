@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mutations, NEEDS_STATE, rightArguments, runMutation, type Values } from '../support/mutation-world.ts';
 import { startRestApp } from '../support/rest-app.ts';
 import { newWorld, type World } from '../support/rest-world.ts';
-import { changedSince, stateOf, tablesOf, type TableStates } from '../support/table-states.ts';
+import { changedSince, stateOf, tablesOf } from '../support/table-states.ts';
 
 interface Place {
   readonly path: readonly string[];
