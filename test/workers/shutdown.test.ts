@@ -18,7 +18,7 @@ const settings = { DATABASE_URL: ctx.database.url, ROLES: 'worker' };
 
 /** Fifty by hand: ROLLING_RESTARTS=50 npx vitest run test/workers/shutdown.test.ts */
 const RESTARTS = Number(process.env['ROLLING_RESTARTS'] ?? 2);
-const RECIPIENTS_PER_RESTART = 120;
+const RECIPIENTS_PER_RESTART = 40;
 const REPLY_MS = 60;
 
 it('stops in its time although a server never answers', async () => {
