@@ -30,6 +30,20 @@ export interface MessageContact {
   readonly url: string;
 }
 
+/** Of mails that no list stands behind. */
+export const NO_CONTACT: MessageContact = {
+  company: '',
+  address1: '',
+  address2: '',
+  city: '',
+  state: '',
+  zip: '',
+  country: '',
+  phone: '',
+  email: '',
+  url: '',
+};
+
 /** What the customer's plan adds to its marketing mails; an empty text adds nothing. */
 export interface MessageFooter {
   readonly html: string;

@@ -3,7 +3,7 @@
  * server, in plain words. The caller is a job: a failure is thrown, and the queue tries again.
  */
 import { sql } from '../../db/database.ts';
-import type { MessageContact } from '../content/message.ts';
+import { NO_CONTACT } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import type { DriverPool } from '../sending/driver-pool.ts';
 import { sendTransactional } from './send-transactional.ts';
@@ -18,18 +18,6 @@ export interface HouseMail {
 }
 
 const NAME = 'Mailwright';
-const nobody: MessageContact = {
-  company: '',
-  address1: '',
-  address2: '',
-  city: '',
-  state: '',
-  zip: '',
-  country: '',
-  phone: '',
-  email: '',
-  url: '',
-};
 
 /** Sends the mail. Throws when there is no server or it was not taken. */
 export async function sendHouseMail(ctx: Context, drivers: DriverPool, mail: HouseMail): Promise<void> {
@@ -41,7 +29,7 @@ export async function sendHouseMail(ctx: Context, drivers: DriverPool, mail: Hou
   await sendTransactional(ctx, drivers, {
     customerId: house.id,
     customerUid: house.uid,
-    list: { uid: house.uid, name: NAME, contact: nobody },
+    list: { uid: house.uid, name: NAME, contact: NO_CONTACT },
     from: { name: NAME, email: senderOf(ctx) },
     subject: mail.subject,
     // Values of tags, so that nothing in them is taken for a template.

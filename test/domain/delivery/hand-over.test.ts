@@ -4,6 +4,7 @@ import { afterAll, expect, it } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { sendTestCampaign } from '../../../src/domain/campaigns/send-test-campaign.ts';
 import { updateCampaign } from '../../../src/domain/campaigns/update-campaign.ts';
+import { NO_CONTACT } from '../../../src/domain/content/message.ts';
 import { sendTestMessages } from '../../../src/domain/delivery/send-test-messages.ts';
 import { sendTransactional } from '../../../src/domain/delivery/send-transactional.ts';
 import { createDriverPool } from '../../../src/domain/sending/driver-pool.ts';
@@ -19,18 +20,6 @@ const drivers = createDriverPool(ctx.hooks);
 afterAll(() => drivers.close());
 
 const NOBODY_LISTENS = 1;
-const contact = {
-  company: '',
-  address1: '',
-  address2: '',
-  city: '',
-  state: '',
-  zip: '',
-  country: '',
-  phone: '',
-  email: '',
-  url: '',
-};
 
 /** A tenant whose first server is down; `addSecond` gives it another. */
 async function brokenWorld() {
@@ -51,7 +40,7 @@ async function brokenWorld() {
   };
   const notice = (purpose: string) =>
     sendTransactional(world.ctx, drivers, {
-      ...{ customerId, customerUid: 'c', list: { uid: 'l', name: 'L', contact }, purpose },
+      ...{ customerId, customerUid: 'c', list: { uid: 'l', name: 'L', contact: NO_CONTACT }, purpose },
       ...{ from: { name: 'A', email: 'a@sender.example' }, subject: 'Confirm', html: '<p>x</p>' },
       to: { email: 'new@example.org', uid: 's', fields: {} },
     });
