@@ -8,13 +8,19 @@ const BLOCK = 12;
 
 const rotated = (value: number, bits: number): number => (value << bits) | (value >>> (32 - bits));
 
+/** A stretch of bytes: `stop` is behind the last. */
+export interface Span {
+  readonly start: number;
+  readonly stop: number;
+}
+
 /**
  * Writes the hash of these bytes as two numbers of 32 bits, the low one first, to `into[at]` and `into[at + 1]`. What
  * stood there is the seed.
  */
 export function hashBytes(
   bytes: Uint8Array,
-  { start, stop }: { start: number; stop: number },
+  { start, stop }: Span,
   { into, at }: { into: Uint32Array; at: number },
 ): void {
   const word = (from: number): number =>

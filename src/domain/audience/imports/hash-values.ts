@@ -1,16 +1,10 @@
 /** What a row's values are, in eight bytes, as the database says it of the same values (known-members.ts). */
-import { hashBytes } from '../../../lib/hash-bytes.ts';
+import { hashBytes, type Span } from '../../../lib/hash-bytes.ts';
 
 const COMMA = 0x2c;
 const QUOTE = 0x22;
 const CLOSE = 0x7d;
 const BACKSLASH = 0x5c;
-
-/** A stretch of bytes. */
-interface Span {
-  readonly start: number;
-  readonly stop: number;
-}
 
 /**
  * Hashes the values of a row's JSON in the order of `names` (`"TAG":"` each), each with the hash of those before it as
