@@ -121,7 +121,7 @@ export interface SendingDriverRegistration {
   readonly type: string;
   readonly name: string;
   readonly description: string;
-  /** Keys of the server's settings, in the order of the form. */
+  /** Keys of the server's settings, in the order of the form; the host refuses others. */
   readonly configKeys: readonly string[];
   /** Those of them that are credentials: stored encrypted, never answered. */
   readonly secretKeys: readonly string[];

@@ -138,6 +138,11 @@ describe('creating', () => {
       { name: 'a', type: 'smtp', settings: { port: 99_999, encryption: 'rot13' } },
       ['settings.host', 'settings.port', 'settings.encryption'],
     ],
+    [
+      'a setting that the driver does not know, beside one that is wrong',
+      { name: 'a', type: 'smtp', settings: { host: 'mail.example', user: 'me', port: 0 } },
+      ['settings.user', 'settings.port'],
+    ],
     ['settings that are a text', { name: 'a', type: 'smtp', settings: 'x' }, ['settings']],
     ['nested settings', { name: 'a', type: 'smtp', settings: { host: { a: 1 } } }, ['settings.host']],
     ['a line break in the name', { name: 'a\r\nBcc: x@y.example', type: 'smtp', settings: {} }, ['name']],
@@ -183,6 +188,15 @@ describe('changing', () => {
     expect(unsealSecrets(app.ctx.installation.secret, uid, after?.sealed_settings ?? null)).toEqual({
       password: PASSWORD,
     });
+  });
+
+  test('a setting that the driver does not know is refused, with those it knows', async () => {
+    const uid = await newServer();
+    const before = await storedServer(uid);
+    const wrong = await app.rest(`/sending_servers/${uid}`, { method: 'PATCH', body: { settings: { user: 'you' } } });
+    expect(wrong.status).toBe(422);
+    expect(wrong.body).toMatchObject({ errors: { 'settings.user': [expect.stringContaining('host, port,')] } });
+    expect(await storedServer(uid)).toEqual(before);
   });
 
   test('settings that do not work are not stored', async () => {

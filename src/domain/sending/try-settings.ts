@@ -4,7 +4,7 @@
  */
 import { hostname } from 'node:os';
 import { addressGuard, type AddressGuard } from '../../lib/public-address.ts';
-import { messageOf } from '../../lib/errors.ts';
+import { messageOf, type FieldErrors } from '../../lib/errors.ts';
 import type {
   DriverOptions,
   DriverSettings,
@@ -24,6 +24,8 @@ const HOST = 'host';
 export interface TrySettings {
   readonly type: string;
   readonly settings: SettingsInput;
+  /** Names of those that somebody wrote just now; absent: all of them. */
+  readonly given?: readonly string[];
   /** A system server may be anywhere; a customer's only at public addresses (decision D44). */
   readonly isSystem: boolean;
 }
@@ -37,8 +39,10 @@ export interface TriedSettings {
 /** Checks and tries the settings. Throws ValidationError on `type`, `settings.<key>` or `connection`. */
 export async function trySettings(ctx: Context, input: TrySettings): Promise<TriedSettings> {
   const driver = driverOf(ctx, input.type);
+  const unknown = unknownSettings(driver, input.given ?? Object.keys(input.settings));
   const checked = driver.validate(input.settings);
-  if (!checked.ok) throw wrongSettings(settingsErrors(checked.errors));
+  const errors = { ...unknown, ...(checked.ok ? {} : checked.errors) };
+  if (!checked.ok || Object.keys(errors).length > 0) throw wrongSettings(settingsErrors(errors));
   const guard = input.isSystem ? undefined : addressGuard(ctx.installation.outboundAllowHosts);
   if (guard) await checkHost(guard, checked.settings);
   await tryConnection(driver, checked.settings, { guard, postForm: formPoster(ctx) });
@@ -51,6 +55,12 @@ export function driverOf(ctx: Context, type: string): SendingDriverRegistration 
   const driver = drivers.find((entry) => entry.type === type);
   if (!driver) throw unknownType(drivers.map((entry) => entry.type));
   return driver;
+}
+
+/** A misspelt name would leave a setting at its default, and nobody would know why the server behaves as it does. */
+function unknownSettings({ type, configKeys }: SendingDriverRegistration, names: readonly string[]): FieldErrors {
+  const message = `There is no such setting for servers of type ${type}. Known are: ${configKeys.join(', ')}.`;
+  return Object.fromEntries(names.filter((name) => !configKeys.includes(name)).map((name) => [name, [message]]));
 }
 
 async function checkHost(guard: AddressGuard, settings: DriverSettings): Promise<void> {

@@ -55,6 +55,7 @@ async function triedSettings(
   const tried = await trySettings(ctx, {
     type: server.type,
     settings: { ...present, ...settings },
+    given: Object.keys(settings),
     isSystem: server.isSystem && administers(ctx),
   });
   return {
