@@ -9,13 +9,9 @@ import { inTransaction, type Context, type TransactionContext } from '../context
 import { waveBatches } from '../delivery/ledger-plan-store.ts';
 import { peopleTimesOf } from '../delivery/people-times.ts';
 import { nextWaveIfIdle, passWaves } from '../delivery/waves.ts';
+import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { enqueueBatches } from './enqueue-batches.ts';
 import { findCampaignById } from './campaign-store.ts';
-
-interface CampaignKey {
-  readonly customerId: bigint;
-  readonly campaignId: bigint;
-}
 
 /** Batches cut in one statement; more come in the next. */
 const BATCHES_PER_STATEMENT = 1_000;

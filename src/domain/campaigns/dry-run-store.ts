@@ -1,6 +1,6 @@
 /** Reads and writes of dry runs. One at a time per campaign; a repeated job finds what the one before has done. */
 import { sql, type Queryable } from '../../db/database.ts';
-import type { CampaignKey } from '../delivery/campaign-files.ts';
+import type { CampaignKey } from '../statistics/campaign-key.ts';
 
 export const dryRunStatuses = ['queued', 'running', 'done', 'cancelled', 'failed'] as const;
 export type DryRunStatus = (typeof dryRunStatuses)[number];

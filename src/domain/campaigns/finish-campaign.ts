@@ -2,12 +2,8 @@
 import { sql } from '../../db/database.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { countLedger, type LedgerBalance } from '../delivery/ledger-read-model.ts';
+import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { findCampaignById, moveCampaign } from './campaign-store.ts';
-
-interface CampaignKey {
-  readonly customerId: bigint;
-  readonly campaignId: bigint;
-}
 
 /**
  * Finishes the campaign if it is finished; true when it now is `done`. May be called at any time, by anybody. Counts

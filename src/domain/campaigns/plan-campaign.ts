@@ -8,6 +8,7 @@ import { planSegmentSlice, planSlice } from '../delivery/ledger-plan-store.ts';
 import { refreshStatistics } from '../delivery/refresh-statistics.ts';
 import { assert } from '../../lib/errors.ts';
 import { peopleTimesOf } from '../delivery/people-times.ts';
+import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { enqueueWaves } from './campaign-waves.ts';
 import { enqueueBatches } from './enqueue-batches.ts';
 import { findCampaignById, moveCampaign, movePlanCursor } from './campaign-store.ts';
@@ -18,7 +19,7 @@ const FIRST_SLICE_ROWS = 1_000;
 /** Plans until the audience is complete, or the campaign is no longer under way, or the process stops. */
 export async function planCampaign(
   ctx: Context,
-  key: { customerId: bigint; campaignId: bigint },
+  key: CampaignKey,
   abortSignal: AbortSignal,
 ): Promise<'planned' | 'stopped'> {
   for (;;) {
@@ -30,7 +31,7 @@ export async function planCampaign(
 
 async function planNextSlice(
   ctx: Context,
-  { customerId, campaignId }: { customerId: bigint; campaignId: bigint },
+  { customerId, campaignId }: CampaignKey,
 ): Promise<'more' | 'planned' | 'stopped'> {
   return inTransaction(ctx, async (tx) => {
     const campaign = await findCampaignById(tx.db, customerId, campaignId, { lock: true });

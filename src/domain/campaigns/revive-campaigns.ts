@@ -6,19 +6,15 @@ import { sql } from '../../db/database.ts';
 import { planCampaignJob, sendBatchJob, sendWaveJob } from '../../jobs/campaign-jobs.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
+import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { enqueueOpenWork } from './continue-campaign.ts';
 import { findCampaignById } from './campaign-store.ts';
 import { finishCampaign } from './finish-campaign.ts';
 
-interface CampaignKey {
-  readonly customerId: bigint;
-  readonly campaignId: bigint;
-}
-
 /** Revives what stands still; answers how many campaigns got new jobs. Trouble with one is logged and stops no other. */
 export async function reviveCampaigns(ctx: Context): Promise<number> {
   // The queue's public view has no payload, hence its private tables.
-  const idle = await ctx.db.query<{ customerId: bigint; campaignId: bigint }>(
+  const idle = await ctx.db.query<CampaignKey & Record<string, unknown>>(
     sql`SELECT c.customer_id AS "customerId", c.id AS "campaignId" FROM campaign c
          WHERE c.status IN ('queued', 'sending') AND c.waits_until IS NULL
            AND NOT EXISTS (SELECT 1 FROM graphile_worker._private_jobs j JOIN graphile_worker._private_tasks t ON t.id = j.task_id

@@ -6,6 +6,7 @@ import { requireRunningPlan } from '../billing/require-allowed.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { hasServerToSendThrough } from '../sending/choose-server.ts';
+import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { registerCampaignLinks } from '../statistics/campaign-toplists.ts';
 import { appoint, isAhead } from './campaign-appointment.ts';
 import { campaignNotReady, wrongCampaignState } from './campaign-errors.ts';
@@ -29,10 +30,7 @@ export async function startCampaign(ctx: Context, uid: string): Promise<{ uid: s
 }
 
 /** Starts a scheduled campaign when its time has come; one that was moved, paused or started meanwhile is left alone. */
-export async function startScheduledCampaign(
-  ctx: Context,
-  key: { customerId: bigint; campaignId: bigint },
-): Promise<void> {
+export async function startScheduledCampaign(ctx: Context, key: CampaignKey): Promise<void> {
   await inTransaction(ctx, async (tx) => {
     const campaign = await findCampaignById(tx.db, key.customerId, key.campaignId, { lock: true });
     if (campaign?.status !== 'scheduled' || (await isAhead(tx.db, campaign.deliveryAt))) return;

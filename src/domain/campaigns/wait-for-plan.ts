@@ -12,13 +12,9 @@ import { inTransaction, type Context } from '../context.ts';
 import type { PlanLimit } from '../delivery/send-batch.ts';
 import { roomIn, sendUsage } from '../sending/send-budget.ts';
 import { keepMoment } from '../delivery/waves.ts';
+import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { findCampaignById, moveCampaign } from './campaign-store.ts';
 import { enqueueOpenWork } from './continue-campaign.ts';
-
-interface CampaignKey {
-  readonly customerId: bigint;
-  readonly campaignId: bigint;
-}
 
 /** A period may be over and its renewal late by some seconds: nobody asks more often than this. */
 const WAIT_SECONDS_MIN = 30;

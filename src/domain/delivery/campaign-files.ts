@@ -14,11 +14,7 @@ import {
   type MessageFile,
   type MessageFiles,
 } from '../content/message-files.ts';
-
-export interface CampaignKey {
-  readonly customerId: bigint;
-  readonly campaignId: bigint;
-}
+import type { CampaignKey } from '../statistics/campaign-key.ts';
 
 export type FilesWanted = 'none' | 'whole';
 

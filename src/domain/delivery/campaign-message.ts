@@ -7,7 +7,8 @@ import { countryOf } from '../audience/countries.ts';
 import { allowanceOf } from '../billing/allowance.ts';
 import { compileMessage } from '../content/compile-message.ts';
 import type { CompiledMessage, MessageFooter, MessageSource } from '../content/message.ts';
-import { filesOfMessage, type CampaignKey, type FilesWanted } from './campaign-files.ts';
+import type { CampaignKey } from '../statistics/campaign-key.ts';
+import { filesOfMessage, type FilesWanted } from './campaign-files.ts';
 import type { UnknownPolicy } from './delivery.ts';
 
 export interface SourceRow {

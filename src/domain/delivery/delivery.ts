@@ -5,6 +5,7 @@
  */
 import { unreachable } from '../../lib/errors.ts';
 import type { SendingError } from '../../plugin-api/index.ts';
+import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { classifyReply, reasonOf } from '../sending/replies/classify-reply.ts';
 
 /**
@@ -27,10 +28,8 @@ export type DeliveryState = (typeof deliveryStates)[number];
 export type UnknownPolicy = 'park' | 'retry';
 
 /** Names one campaign's part of the ledger; `plannedOn` (YYYY-MM-DD) picks the partition. */
-export interface LedgerKey {
+export interface LedgerKey extends CampaignKey {
   readonly plannedOn: string;
-  readonly customerId: bigint;
-  readonly campaignId: bigint;
 }
 
 /** A run of subscriber ids within it, both ends included. */

@@ -4,7 +4,7 @@
  */
 import { sql, type Queryable, type Sql } from '../../db/database.ts';
 import { parseQuietHours, type QuietHours } from '../audience/quiet-hours.ts';
-import type { LedgerKey } from './delivery.ts';
+import type { CampaignKey } from '../statistics/campaign-key.ts';
 
 export interface PeopleTimes {
   /** Nobody is written to before. */
@@ -21,7 +21,7 @@ export interface PeopleTimes {
 /** What the campaign and its list say of times; null: everybody is written to at once. */
 export async function peopleTimesOf(
   db: Queryable,
-  { customerId, campaignId }: Omit<LedgerKey, 'plannedOn'>,
+  { customerId, campaignId }: CampaignKey,
 ): Promise<PeopleTimes | null> {
   const [row] = await db.query<Omit<PeopleTimes, 'quiet'> & { quietHours: unknown }>(
     sql`SELECT greatest(coalesce(c.delivery_at, c.started_at), c.started_at) AS base, coalesce(l.timezone, u.timezone) AS zone, l.timezone_tag AS "zoneTag",

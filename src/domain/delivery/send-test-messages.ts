@@ -13,7 +13,7 @@ import { SUBJECT_LENGTH_MAX, type CompiledMessage } from '../content/message.ts'
 import type { Context } from '../context.ts';
 import type { DriverPool, SendingChannel } from '../sending/driver-pool.ts';
 import { identityFor, type SendingIdentity } from '../sending/identity.ts';
-import type { CampaignKey } from './campaign-files.ts';
+import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { compileSource, readSource, type SourceRow } from './campaign-message.ts';
 import { REPLY_LENGTH_MAX } from './delivery.ts';
 import { handOver } from './hand-over.ts';

@@ -1,7 +1,7 @@
 /** Reads and writes of tests of a campaign's message: one row for each address that was asked for. */
 import { sql, type Queryable, type Transaction } from '../../db/database.ts';
 import { countAskedMails } from '../sending/asked-mails.ts';
-import type { CampaignKey } from './campaign-files.ts';
+import type { CampaignKey } from '../statistics/campaign-key.ts';
 
 /** One that stays `sending` may have left: the process died, or the server never answered. */
 export type TestMessageState = 'queued' | 'sending' | 'sent' | 'failed' | 'suppressed';

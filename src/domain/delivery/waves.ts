@@ -4,7 +4,7 @@
  * are in no batch, so a million people in all zones of the world make as many jobs as there are moments.
  */
 import { sql, type Queryable } from '../../db/database.ts';
-import type { LedgerKey } from './delivery.ts';
+import type { CampaignKey } from '../statistics/campaign-key.ts';
 
 export interface Wave {
   readonly campaignId: bigint;
@@ -28,21 +28,14 @@ export async function wavesOf(db: Queryable, customerId: bigint, campaignIds: re
 }
 
 /** Keeps a moment for which nobody in particular waits: the end of quiet hours. `at` in whole milliseconds. */
-export async function keepMoment(
-  db: Queryable,
-  { customerId, campaignId }: Omit<LedgerKey, 'plannedOn'>,
-  at: Date,
-): Promise<void> {
+export async function keepMoment(db: Queryable, { customerId, campaignId }: CampaignKey, at: Date): Promise<void> {
   await db.execute(
     sql`INSERT INTO hot.campaign_wave (customer_id, campaign_id, at, people) VALUES (${customerId}, ${campaignId}, ${at}, 0) ON CONFLICT DO NOTHING`,
   );
 }
 
 /** Forgets the moments that have come; answers those still to come. */
-export async function passWaves(
-  db: Queryable,
-  { customerId, campaignId }: Omit<LedgerKey, 'plannedOn'>,
-): Promise<Date[]> {
+export async function passWaves(db: Queryable, { customerId, campaignId }: CampaignKey): Promise<Date[]> {
   await db.execute(
     sql`DELETE FROM hot.campaign_wave WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} AND at <= now()`,
   );
@@ -56,10 +49,7 @@ export async function passWaves(
  * The next moment, when everybody who is still open waits for one: nothing is to be done until then. Null: somebody is
  * due, or being sent to, or nobody is open.
  */
-export async function nextWaveIfIdle(
-  db: Queryable,
-  { customerId, campaignId }: Omit<LedgerKey, 'plannedOn'>,
-): Promise<Date | null> {
+export async function nextWaveIfIdle(db: Queryable, { customerId, campaignId }: CampaignKey): Promise<Date | null> {
   const [row] = await db.query<{ at: Date | null }>(
     sql`SELECT CASE WHEN sum(w.people) >= max(c.open) THEN min(w.at) END AS at
           FROM hot.campaign_wave w JOIN hot.delivery_counter c USING (customer_id, campaign_id)

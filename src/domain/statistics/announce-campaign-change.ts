@@ -7,15 +7,11 @@ import { notify } from '../../db/listen.ts';
 import type { Database } from '../../db/database.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
-
-export interface CampaignKey {
-  readonly customerId: bigint;
-  readonly campaignId: bigint;
-}
+import type { CampaignKey } from './campaign-key.ts';
 
 /** The channel; a payload is `<customer id>:<campaign id>`. */
 export const STATISTICS_CHANNEL = 'campaign_statistics';
-/** Four a second is as fast as a person can read; the issue sets it. */
+/** Four a second is as fast as a person can read. */
 export const STATISTICS_INTERVAL_MS = 250;
 
 /** What is being held back: a key is there for one interval after each notification. */

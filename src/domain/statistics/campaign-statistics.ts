@@ -4,7 +4,7 @@
  */
 import type { Context } from '../context.ts';
 import { sql } from '../../db/database.ts';
-import type { CampaignKey } from './announce-campaign-change.ts';
+import type { CampaignKey } from './campaign-key.ts';
 import { rate } from './rate.ts';
 
 /** One campaign's figures. Rates are fractions 0..1 of what was delivered, rounded to four places. */

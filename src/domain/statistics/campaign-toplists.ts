@@ -2,7 +2,7 @@
 import type { Context } from '../context.ts';
 import { sql, type Sql } from '../../db/database.ts';
 import { subscriberUid } from '../../lib/ids.ts';
-import type { CampaignKey } from './announce-campaign-change.ts';
+import type { CampaignKey } from './campaign-key.ts';
 
 /** Both top lists hold ten (decision D23). */
 export const TOP_LIST_LENGTH = 10;

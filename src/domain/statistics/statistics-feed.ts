@@ -6,7 +6,8 @@
 import type { Context } from '../context.ts';
 import type { Notifications } from '../../db/listen.ts';
 import { messageOf } from '../../lib/errors.ts';
-import { STATISTICS_CHANNEL, STATISTICS_INTERVAL_MS, type CampaignKey } from './announce-campaign-change.ts';
+import { STATISTICS_CHANNEL, STATISTICS_INTERVAL_MS } from './announce-campaign-change.ts';
+import type { CampaignKey } from './campaign-key.ts';
 import { readCampaignStatistics, type CampaignStatistics } from './campaign-statistics.ts';
 
 export interface StatisticsFeed {

@@ -1,0 +1,5 @@
+/** Names one campaign: what every room needs that counts for it, sends it or closes it. */
+export interface CampaignKey {
+  readonly customerId: bigint;
+  readonly campaignId: bigint;
+}
