@@ -14,6 +14,7 @@ import {
   type StoryRow,
 } from '../src/domain/delivery/ledger-audit-read-model.ts';
 import { messageOf } from '../src/lib/errors.ts';
+import { readableTime } from '../src/lib/units.ts';
 import { withInstallation } from './support/open-installation.ts';
 
 const USAGE = `npm run ledger -- <campaign uid>            does it balance?
@@ -84,7 +85,8 @@ async function tellStory(database: Database, campaign: AuditedCampaign, recipien
   for (const row of rows) {
     console.log(`\n${storyOf(row).join('\n')}`);
     const events = await storyEvents(database, campaign, row.subscriberId);
-    for (const { at, kind, detail } of events) console.log(`  ${time(at)}  ${kind}${detail ? `: ${detail}` : ''}`);
+    for (const { at, kind, detail } of events)
+      console.log(`  ${readableTime(at)}  ${kind}${detail ? `: ${detail}` : ''}`);
     if (events.length === 0 && row.state === 'sent') console.log('  Nothing has come back yet.');
   }
   return true;
@@ -93,23 +95,19 @@ async function tellStory(database: Database, campaign: AuditedCampaign, recipien
 function storyOf(row: StoryRow): string[] {
   return [
     `${row.email}: ${row.state}${row.reason ? ` (${row.reason})` : ''}`,
-    `  since ${time(row.updatedAt)}, after ${counted(row.attempts, 'try', 'tries')}, taken up ${counted(row.epoch, 'time')}`,
+    `  since ${readableTime(row.updatedAt)}, after ${counted(row.attempts, 'try', 'tries')}, taken up ${counted(row.epoch, 'time')}`,
     ...(row.server ? [`  through ${row.server}`] : []),
     ...(row.reply ? [`  the server said: ${row.reply}`] : []),
     ...(row.ambiguousCount > 0
       ? [`  in doubt ${counted(row.ambiguousCount, 'time')}: as many second copies are possible`]
       : []),
-    ...(row.state === 'queued' && row.notBefore ? [`  is tried next at ${time(row.notBefore)}`] : []),
+    ...(row.state === 'queued' && row.notBefore ? [`  is tried next at ${readableTime(row.notBefore)}`] : []),
     ...(row.leaseExpiresAt && row.state !== 'sent'
-      ? [`  a worker has it until ${time(row.leaseExpiresAt)} at least`]
+      ? [`  a worker has it until ${readableTime(row.leaseExpiresAt)} at least`]
       : []),
   ];
 }
 
 function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
-}
-
-function time(at: Date): string {
-  return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }

@@ -5,6 +5,7 @@
 import { sql, type Queryable } from '../../db/database.ts';
 import { sendWaveJob } from '../../jobs/campaign-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
+import { readableTime } from '../../lib/units.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { waveBatches } from '../delivery/ledger-plan-store.ts';
 import { peopleTimesOf } from '../delivery/people-times.ts';
@@ -51,7 +52,7 @@ export async function waitForWave(ctx: Context, key: CampaignKey): Promise<boole
     times === null || times.localTime === null
       ? 'It is quiet hours for everybody who is left'
       : 'Everybody who is left is written to at their own time';
-  const reason = `${why}: sending goes on at ${utc(at)} UTC.`;
+  const reason = `${why}: sending goes on at ${readableTime(at)}.`;
   const waits = await ctx.db.execute(
     sql`UPDATE campaign SET waits_until = ${at}, status_reason = ${reason}
          WHERE customer_id = ${key.customerId} AND id = ${key.campaignId} AND status = 'sending' AND planned_at IS NOT NULL
@@ -65,8 +66,4 @@ async function endWaiting({ db }: TransactionContext, { customerId, campaignId }
     sql`UPDATE campaign SET waits_until = NULL, status_reason = NULL
          WHERE customer_id = ${customerId} AND id = ${campaignId} AND waits_until <= now()`,
   );
-}
-
-function utc(at: Date): string {
-  return at.toISOString().slice(0, 19).replace('T', ' ');
 }

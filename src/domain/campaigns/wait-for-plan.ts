@@ -7,6 +7,7 @@ import { sql, type Queryable } from '../../db/database.ts';
 import { wakeCampaignJob } from '../../jobs/campaign-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { assert } from '../../lib/errors.ts';
+import { readableTime } from '../../lib/units.ts';
 import { allowanceOf } from '../billing/allowance.ts';
 import { inTransaction, type Context } from '../context.ts';
 import type { PlanLimit } from '../delivery/send-batch.ts';
@@ -65,7 +66,7 @@ async function endOfWaiting(db: Queryable, { limit, until }: PlanLimit): Promise
 
 function reasonFor({ limit, allowance, until }: PlanLimit, waitsUntil: Date): string | null {
   if (limit === 'held') return null;
-  if (limit === 'hours') return `These are quiet hours: sending goes on at ${utc(waitsUntil)} UTC.`;
+  if (limit === 'hours') return `These are quiet hours: sending goes on at ${readableTime(waitsUntil)}.`;
   const { email_max, sending_quota, sending_quota_time, sending_quota_time_unit } = allowance.options;
   const plural = sending_quota_time === '1' ? '' : 's';
   const what =
@@ -73,11 +74,7 @@ function reasonFor({ limit, allowance, until }: PlanLimit, waitsUntil: Date): st
       ? `The ${email_max} emails of the plan's billing period are used up`
       : `The plan's sending quota of ${sending_quota} emails in ${sending_quota_time} ${sending_quota_time_unit}${plural} is used up`;
   if (until === null) return `${what}: sending goes on when the plan allows more.`;
-  return `${what}: sending goes on at ${utc(waitsUntil)} UTC.`;
-}
-
-function utc(at: Date): string {
-  return at.toISOString().slice(0, 19).replace('T', ' ');
+  return `${what}: sending goes on at ${readableTime(waitsUntil)}.`;
 }
 
 /** When a waiting campaign goes on; null: it does not wait, or nobody knows. */

@@ -4,6 +4,7 @@
  * that only serve too: when all workers are dead nobody else would notice.
  */
 import { sql, type Queryable } from '../../db/database.ts';
+import { readableTime } from '../../lib/units.ts';
 import { inTransaction, type Context } from '../context.ts';
 
 /** Nothing is expected sooner: servers wait, retries wait, workers are replaced. */
@@ -116,7 +117,7 @@ async function alarm(db: Queryable, { customerId, campaignId, since }: Stall, ob
   await db.execute(
     sql`UPDATE hot.campaign_watch SET alarmed_at = now() WHERE customer_id = ${customerId} AND campaign_id = ${campaignId}`,
   );
-  const reason = `${REASON}${since.toISOString().slice(0, 19).replace('T', ' ')} UTC: ${obstacle}.`;
+  const reason = `${REASON}${readableTime(since)}: ${obstacle}.`;
   await db.execute(
     sql`UPDATE campaign SET status_reason = ${reason}
          WHERE customer_id = ${customerId} AND id = ${campaignId} AND status IN ('queued', 'sending')
