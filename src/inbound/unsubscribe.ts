@@ -6,6 +6,7 @@ import type { Context } from '../domain/context.ts';
 import { linkSignerOf } from '../domain/tracking/link-signer.ts';
 import { readRecipient, type RecipientCard } from '../domain/tracking/recipient-read-model.ts';
 import { recordUnsubscribe } from '../domain/tracking/record-unsubscribe.ts';
+import { sameAddressNow } from '../domain/tracking/same-address.ts';
 import type { TrackedRecipient } from '../domain/tracking/tracking.ts';
 import { html } from '../lib/html.ts';
 import { linkMount, type InboundMount, type LinkRequest } from './link-request.ts';
@@ -35,7 +36,7 @@ export function unsubscribeMount(ctx: Context): InboundMount {
       if (!recipient) return sendUnknownLink(request.res);
       if (recipient.subscriberId === NOBODY) return sendPage(request.res, 200, TEST_PAGE);
       if (request.method === 'POST') return unsubscribe(request, recipient);
-      const person = await readRecipient(request.ctx, recipient);
+      const person = await readerOf(request.ctx, recipient);
       if (!person) return sendNotOnList(request.res);
       sendPage(request.res, 200, person.status === 'unsubscribed' ? donePage(person) : askPage(person));
     },
@@ -47,10 +48,22 @@ async function unsubscribe({ ctx, req, res, visitor }: LinkRequest, recipient: T
   if (!form) return sendBodyTooLarge(res);
   const isOneClick = form.get('List-Unsubscribe') === 'One-Click';
   const reason = REASONS.find((known) => known === form.get('reason')) ?? null;
-  await recordUnsubscribe(ctx, { recipient, visitor, source: isOneClick ? 'one-click' : 'link', reason });
-  const person = await readRecipient(ctx, recipient);
+  const leaving = { visitor, source: isOneClick ? 'one-click' : 'link', reason } as const;
+  if (!(await recordUnsubscribe(ctx, { recipient, ...leaving }))) {
+    const now = await sameAddressNow(ctx, recipient);
+    if (now) await recordUnsubscribe(ctx, { recipient: now, ...leaving });
+  }
+  const person = await readerOf(ctx, recipient);
   if (!person) return sendNotOnList(res);
   sendPage(res, 200, donePage(person));
+}
+
+/** The person behind the link: by the row it names, or else by the address that its mail went to. */
+async function readerOf(ctx: Context, recipient: TrackedRecipient): Promise<RecipientCard | undefined> {
+  const person = await readRecipient(ctx, recipient);
+  if (person) return person;
+  const now = await sameAddressNow(ctx, recipient);
+  return now && readRecipient(ctx, now);
 }
 
 function askPage({ listName, email }: RecipientCard): Page {

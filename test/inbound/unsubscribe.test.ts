@@ -181,3 +181,60 @@ describe('posting to the link', () => {
     expect(await response.text()).toContain('not on this list');
   });
 });
+
+describe('somebody who was deleted and added again', () => {
+  /** The campaign's ledger knows where its mail went. */
+  const sentTo = async (who: number, email: string) => {
+    const { customerId, campaignId, subscriberIds } = seeded;
+    await ctx.db.execute(sql`UPDATE campaign SET planned_on = current_date WHERE id = ${campaignId}`);
+    await ctx.db.execute(sql`
+      INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, state)
+      VALUES (current_date, ${customerId}, ${campaignId}, ${subscriberIds[who]}, ${email}, 'sent')`);
+    await ctx.db.execute(sql`DELETE FROM subscriber WHERE id = ${subscriberIds[who]}`);
+  };
+  const add = async (email: string) => {
+    const [row] = await ctx.db.query<{ id: bigint }>(sql`
+      INSERT INTO subscriber (customer_id, list_id, email, email_key, status, tags)
+      VALUES (${seeded.customerId}, ${seeded.listId}, ${email}, lower(${email}), 'subscribed', '{}') RETURNING id`);
+    return row?.id;
+  };
+  const statusOf = async (id: bigint | undefined) =>
+    (await ctx.db.query<{ status: string }>(sql`SELECT status FROM subscriber WHERE id = ${id}`))[0]?.status;
+
+  test('leaves by the link of a mail of before, by the page and by one click', async () => {
+    for (const [who, body] of [
+      [2, new URLSearchParams({ reason: 'Another reason' })],
+      [3, new URLSearchParams({ 'List-Unsubscribe': 'One-Click' })],
+    ] as const) {
+      await sentTo(who, `Back${who}@Example.org`);
+      expect(await (await fetch(here(links(who).unsubscribe()))).text()).toContain('not on this list');
+      const id = await add(`back${who}@example.org`);
+      const page = await (await fetch(here(links(who).unsubscribe()))).text();
+      expect(page).toContain('<form method="post">');
+      expect(page).toContain('b…@example.org');
+      const answer = await post(who, body);
+      expect([answer.status, await statusOf(id)]).toEqual([200, 'unsubscribed']);
+      expect(await answer.text()).toContain('You are unsubscribed');
+      const before = await unsubscribes();
+      await post(who, body);
+      expect(await unsubscribes()).toEqual(before);
+    }
+  });
+
+  test('is not found by the mail of an erased person, nor by an address on another list', async () => {
+    await sentTo(1, 'other-list@example.org');
+    const [list] = await ctx.db.query<{ id: bigint }>(sql`
+      INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
+      VALUES (${seeded.customerId}, 'fedcba9876543', 'Others', 'News', 'news@sender.example', 'Sender') RETURNING id`);
+    const id = await add('other-list@example.org');
+    await ctx.db.execute(sql`UPDATE subscriber SET list_id = ${list?.id} WHERE id = ${id}`);
+    expect(await (await post(1, 'List-Unsubscribe=One-Click')).text()).toContain('not on this list');
+    expect(await statusOf(id)).toBe('subscribed');
+    await ctx.db.execute(
+      sql`UPDATE hot.delivery SET subscriber_id = 0, email = '' WHERE email = 'other-list@example.org'`,
+    );
+    await ctx.db.execute(sql`UPDATE subscriber SET list_id = ${seeded.listId} WHERE id = ${id}`);
+    expect(await (await post(1, 'List-Unsubscribe=One-Click')).text()).toContain('not on this list');
+    expect(await statusOf(id)).toBe('subscribed');
+  });
+});

@@ -1,0 +1,39 @@
+/**
+ * Somebody who was deleted from a list and added again is another row there, and the links of mails sent before name
+ * the old one. The ledger knows to which address those mails went: whoever has one may still leave the list by it.
+ */
+import type { Context } from '../context.ts';
+import { sql } from '../../db/database.ts';
+import { emailKey } from '../../lib/text.ts';
+import type { TrackedRecipient } from './tracking.ts';
+
+/** Looked through for the address, the link's own campaign first; a list with more has rows of everybody in these. */
+const CAMPAIGNS_MAX = 1_000;
+
+/**
+ * Whoever is on the link's list with the address that its mail went to; undefined: nobody, or nobody knows where it went
+ * (the ledger does not say where an erased person was).
+ */
+export async function sameAddressNow(
+  { db }: Pick<Context, 'db'>,
+  recipient: TrackedRecipient,
+): Promise<TrackedRecipient | undefined> {
+  const { customerId, listId, campaignId, subscriberId } = recipient;
+  const [sent] = await db.query<{ email: string }>(
+    sql`SELECT d.email FROM (
+          SELECT id, planned_on FROM campaign WHERE customer_id = ${customerId} AND list_id = ${listId} AND planned_on IS NOT NULL
+           ORDER BY (id = ${campaignId}) DESC, id DESC LIMIT ${CAMPAIGNS_MAX}) c
+         CROSS JOIN LATERAL (
+          SELECT email FROM hot.delivery l
+           WHERE l.customer_id = ${customerId} AND l.campaign_id = c.id AND l.subscriber_id = ${subscriberId} AND l.planned_on = c.planned_on
+          OFFSET 0) d
+         LIMIT 1`,
+    'tracking.address-of-mail',
+  );
+  if (!sent) return undefined;
+  const [now] = await db.query<{ id: bigint }>(
+    sql`SELECT id FROM subscriber WHERE customer_id = ${customerId} AND email_key = ${emailKey(sent.email)} AND list_id = ${listId}`,
+    'tracking.same-address',
+  );
+  return now && { ...recipient, subscriberId: now.id };
+}
