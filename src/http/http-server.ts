@@ -12,6 +12,7 @@ import { clientAddressReader } from './client-address.ts';
 import { beginExchange, safetyHeaders, type Exchange } from './exchange.ts';
 import { openExpressDoor, type ExpressDoor } from './express-door.ts';
 import { openExpressLane, type ExpressHandler } from './express-lane.ts';
+import { takeAbsoluteForm, wantsSocket } from './request-target.ts';
 import { sendJson } from './send-json.ts';
 import { BODY_PACE, watchBody, type BodyPace } from './slow-body.ts';
 
@@ -77,6 +78,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     headersTimeout: HEADERS_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    shouldUpgradeCallback: (req) => wantsSocket(req) && upgraderOf(options.mounts, req) !== undefined,
   });
   server.setTimeout(STALLED_SOCKET_TIMEOUT_MS);
   const express = openExpressLane({
@@ -88,6 +90,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const door = openExpressDoor(server, express);
   server.on('request', (req, res) => {
     if (state.closing) res.setHeader('Connection', 'close');
+    takeAbsoluteForm(req);
     if (express.take(req, res)) return;
     watchBody(req, options.bodyPace ?? BODY_PACE);
     const around = { log: options.log, ipAddress: addressOf(req), isHttps: options.isHttps === true };
@@ -101,11 +104,11 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     state.upgraded.add(socket);
     socket.on('error', () => socket.destroy());
     socket.on('close', () => state.upgraded.delete(socket));
-    const mount = mountFor(options.mounts, pathOf(req));
-    if (!mount?.upgrade || state.closing) return refuseUpgrade(socket);
+    const upgrade = upgraderOf(options.mounts, req);
+    if (!upgrade || state.closing) return refuseUpgrade(socket);
     // Long-lived by design: the handler watches over it from here.
     if ('setTimeout' in socket && typeof socket.setTimeout === 'function') socket.setTimeout(0);
-    mount.upgrade(req, socket, head, addressOf(req));
+    upgrade(req, socket, head, addressOf(req));
   });
   server.on('clientError', (error, socket) => answerUnreadable(error, socket, options.isHttps === true));
   await listen(server, options);
@@ -154,6 +157,11 @@ function mountFor(mounts: readonly Mount[], path: string): Mount | undefined {
   return mounts.find(
     ({ prefix, exact }) => path === prefix || (!exact && path.startsWith(prefix.endsWith('/') ? prefix : `${prefix}/`)),
   );
+}
+
+function upgraderOf(mounts: readonly Mount[], req: IncomingMessage): Mount['upgrade'] {
+  takeAbsoluteForm(req);
+  return mountFor(mounts, pathOf(req))?.upgrade;
 }
 
 function pathOf(req: IncomingMessage): string {

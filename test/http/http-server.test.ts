@@ -6,6 +6,7 @@ import { startHttpServer, type HttpServer, type Mount } from '../../src/http/htt
 import { landingMount } from '../../src/http/landing-page.ts';
 import { createLog, type Log } from '../../src/lib/log.ts';
 import { onBusyMachine } from '../support/busy-machine.ts';
+import { rawRequest } from '../support/raw-request.ts';
 
 const servers: HttpServer[] = [];
 afterAll(() => Promise.all(servers.map((server) => server.close(0))));
@@ -27,6 +28,31 @@ test('the first mount that fits serves; nothing else is a 404 in JSON', async ()
   expect(await (await fetch(`${url}/whole/x?y=/who`)).text()).toBe('whole');
   const missing = await fetch(`${url}/whose`);
   expect([missing.status, await missing.json()]).toEqual([404, { message: 'There is nothing at this address.' }]);
+});
+
+test('a whole address in the request line is its path, under its host', async () => {
+  const handle: Mount['handle'] = (req, res) => void res.end(`${req.headers.host} ${req.url}`);
+  const { url } = await start([
+    { prefix: '/c', handle },
+    { ...whoAmI, express: () => false },
+  ]);
+  const ask = async (line: string) => (await rawRequest(url, { line })).body;
+  expect(await ask('GET http://links.test/c/x?y=/z')).toBe('links.test /c/x?y=/z');
+  expect(await ask('GET HTTPS://links.test:8443/c')).toBe('links.test:8443 /c');
+  expect(await ask('GET http://links.test?x')).toEqual({ message: 'There is nothing at this address.' });
+});
+
+test('an offer of another protocol is not taken, and the request is answered as if it were not there', async () => {
+  const echo: Mount['handle'] = async (req, res) => void res.end(`${req.method} ${(await req.toArray()).join('')}`);
+  const upgrade: Mount['upgrade'] = (_req, socket) => void socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n');
+  const { url } = await start([{ prefix: '/api', handle: echo, upgrade }, whoAmI]);
+  const offer = (protocol: string) => ['Connection: Upgrade, HTTP2-Settings', `Upgrade: ${protocol}`];
+  const ask = (line: string, protocol: string, body = '') =>
+    rawRequest(url, { line, headers: [...offer(protocol), 'HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA'], body });
+  expect(await ask('GET /api', 'h2c')).toMatchObject({ status: 200, body: 'GET ' });
+  expect(await ask('POST /api', 'h2c', 'name=x')).toMatchObject({ status: 200, body: 'POST name=x' });
+  expect(await ask('GET /who', 'websocket')).toMatchObject({ status: 200 });
+  expect(await ask('GET /api', 'WebSocket')).toMatchObject({ status: 101 });
 });
 
 test('a request number is taken over when it is harmless, and logged with the route, never with the path', async () => {
