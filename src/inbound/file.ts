@@ -20,7 +20,7 @@ export function fileMount(ctx: Context): InboundMount {
     prefix: '/files',
     methods: ['GET', 'HEAD'],
     async serve({ ctx: publicCtx, req, res, method, token }) {
-      const file = await readFileByToken(publicCtx, token.split('/', 1)[0] ?? '');
+      const file = await readFileByToken(publicCtx, token);
       if (!file) return sendUnknownLink(res);
       setFileHeaders(res, file);
       if (req.headers['if-none-match'] === etagOf(file)) return void res.writeHead(304).end();

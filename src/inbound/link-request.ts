@@ -63,7 +63,7 @@ export function linkMount(
       }
       const visitor = visitorOf(req, caller.ipAddress, places);
       const publicCtx: Context = { ...ctx, log: caller.log, viewer: null, ipAddress: visitor.ip };
-      await serve({ ctx: publicCtx, req, res, method, token: tokenOf(req, prefix), visitor });
+      await serve({ ctx: publicCtx, req, res, method, token: tokenAtStart(tokenOf(req, prefix)), visitor });
     },
   };
 }
@@ -73,6 +73,15 @@ export function tokenOf(req: ExpressRequest, prefix: string): string {
   const url = req.url ?? '';
   const end = url.indexOf('?');
   return url.slice(prefix.length + 1, end === -1 ? undefined : end);
+}
+
+/**
+ * The token that `text` begins with. Programs that find addresses in texts take the bracket or full stop behind them
+ * along, others append `&utm_source=...`, `=3D` or a slash, or encode more than they must.
+ */
+function tokenAtStart(text: string): string {
+  const plain = text.replace(/%(2d|2e|5f)/gi, (code) => decodeURIComponent(code));
+  return /^[\w-]+(?:\.[\w-]+)?/.exec(plain)?.[0] ?? '';
 }
 
 const PURPOSES = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'];

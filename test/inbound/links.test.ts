@@ -74,6 +74,21 @@ describe('a tracked link', () => {
     expect(response.headers.get('location')).toBe('https://example.org/');
   });
 
+  test('is found in front of what was taken along from the text around it', async () => {
+    const addresses = {
+      [here(links(1).click(2, 'https://example.org/'))]: 302,
+      [here(links(1).unsubscribe())]: 200,
+      [here(links(1).open())]: 200,
+    };
+    for (const [address, expected] of Object.entries(addresses))
+      for (const tail of ['.', ')', ']', '>', ',', '%3E', '…', "'", '/', '=', '=3D', '&utm_source=x', ';a=b', ').'])
+        expect([tail, (await fetch(address + tail, { redirect: 'manual' })).status]).toEqual([tail, expected]);
+    const [address = ''] = Object.keys(addresses);
+    const encoded = address.replaceAll('_', '%5F').replaceAll('-', '%2D').replaceAll('.', '%2e');
+    const answer = await fetch(encoded.replace(/^[^/]+\/\/[^/]+/, origin), { redirect: 'manual' });
+    expect(answer.headers.get('location')).toBe('https://example.org/');
+  });
+
   test('is no open redirect', async () => {
     const good = here(links(1).click(2, 'https://example.org/'));
     const token = good.slice(good.lastIndexOf('/') + 1);
