@@ -2,6 +2,7 @@
  * Hands one message that no ledger knows to a server: a notice, a test. Signed as its sender's other mail is, and
  * under a permit of the server like everything that leaves. What a server cannot be used for, the next one carries.
  */
+import { domainOf } from '../../lib/mail-domain.ts';
 import { SendingError } from '../../plugin-api/index.ts';
 import type { FilledMessage } from '../content/message.ts';
 import type { Context } from '../context.ts';
@@ -46,8 +47,7 @@ async function sendThrough(
   { permits: all, driver, gate }: SendingChannel,
   { customerId, message }: { customerId: bigint; message: FilledMessage },
 ): Promise<{ reply: string }> {
-  const { to } = message.envelope;
-  const domain = to.slice(to.lastIndexOf('@') + 1);
+  const domain = domainOf(message.envelope.to);
   const permits = all.of(customerId);
   while (permits.tryTake(1) === 0) await permits.whenFree();
   try {

@@ -3,9 +3,9 @@
  * that belong to nobody. No ledger, no counter and no credit knows of them. Each goes at most once.
  */
 import { randomBytes } from 'node:crypto';
-import { domainToASCII } from 'node:url';
 import { SendingError } from '../../plugin-api/index.ts';
 import { messageOf } from '../../lib/errors.ts';
+import { asciiDomainOf } from '../../lib/mail-domain.ts';
 import { emailKey } from '../../lib/text.ts';
 import { isSuppressed } from '../audience/suppression.ts';
 import { faultSentence } from '../content/template-fault.ts';
@@ -104,9 +104,8 @@ async function compose({ ctx, key, row, identity, compiled }: Composer, test: Du
   const message = await compiling;
   const campaign = { ...key, listId: row.list_id };
   const { uid, fields } = await sampleValues(ctx, campaign, subscriberId);
-  const domain = domainToASCII(row.from_email.slice(row.from_email.lastIndexOf('@') + 1));
   return message.fill({
-    ...{ email, uid, fields, messageId: `<${randomBytes(16).toString('hex')}@${domain}>` },
+    ...{ email, uid, fields, messageId: `<${randomBytes(16).toString('hex')}@${asciiDomainOf(row.from_email)}>` },
     links: sampleLinks(ctx.installation, campaign, identity.trackingBaseUrl ?? undefined),
   });
 }

@@ -3,7 +3,7 @@
  * through. The caller is a job: a failure is thrown, and the queue tries again.
  */
 import { createHash } from 'node:crypto';
-import { domainToASCII } from 'node:url';
+import { asciiDomainOf } from '../../lib/mail-domain.ts';
 import type { Context } from '../context.ts';
 import { compileMessage } from '../content/compile-message.ts';
 import type { LinkSigner, MessageContact, MessageRecipient } from '../content/message.ts';
@@ -82,5 +82,5 @@ export async function sendTransactional(
 
 function messageIdOf({ purpose, to, from }: TransactionalMessage): string {
   const digest = createHash('sha256').update(`${purpose}\n${to.uid}`).digest('hex').slice(0, 32);
-  return `<${digest}@${domainToASCII(from.email.slice(from.email.lastIndexOf('@') + 1))}>`;
+  return `<${digest}@${asciiDomainOf(from.email)}>`;
 }

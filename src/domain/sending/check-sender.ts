@@ -1,6 +1,6 @@
 /** What receivers will see of mail from an address: who signs it, where bounces go, and whether DMARC counts either. */
-import { domainToASCII } from 'node:url';
 import { sql, type Queryable } from '../../db/database.ts';
+import { asciiDomainOf, isAtOrBelow } from '../../lib/mail-domain.ts';
 import { parseInput } from '../../lib/text.ts';
 import { viewerOf, type Context } from '../context.ts';
 import { fromAddressInput } from './addresses/from-address.ts';
@@ -28,7 +28,7 @@ export async function checkSender(ctx: Context, input: { email: string }): Promi
   const { email } = parseInput(fromAddressInput, input);
   const { secret, bounceDomain } = ctx.installation;
   const identity = await identityFor(ctx.db, { customerId, fromEmail: email, signDkim: true, secret });
-  const from = domainToASCII(email.slice(email.lastIndexOf('@') + 1)).toLowerCase();
+  const from = asciiDomainOf(email);
   const dmarc = await dmarcOf(ctx.db, email);
   const { signingDomain, trackingBaseUrl } = identity;
   const returnPathDomain = identity.returnPathDomain ?? (bounceDomain || from);
@@ -70,12 +70,8 @@ interface Pair {
 function isAligned({ from, other, organization, mode }: Pair): boolean {
   if (from === other) return true;
   if (mode === 'strict') return false;
-  if (organization !== undefined) return isBelow(from, organization) && isBelow(other, organization);
-  return isBelow(from, other) || isBelow(other, from);
-}
-
-function isBelow(name: string, parent: string): boolean {
-  return name === parent || name.endsWith(`.${parent}`);
+  if (organization !== undefined) return isAtOrBelow(from, organization) && isAtOrBelow(other, organization);
+  return isAtOrBelow(from, other) || isAtOrBelow(other, from);
 }
 
 async function dmarcOf(db: Queryable, email: string): Promise<DomainChecks['dmarc'] | undefined> {

@@ -1,6 +1,6 @@
 /** The tracking log of a campaign: what became of the message to each recipient, from the ledger. */
-import { domainToASCII } from 'node:url';
 import { sql, type Queryable } from '../../db/database.ts';
+import { asciiDomainOf } from '../../lib/mail-domain.ts';
 import type { Installation } from '../context.ts';
 import { deliveryMessageId } from './delivery-message-id.ts';
 import type { LogCell, LoggedCampaign } from './logged-campaign.ts';
@@ -42,7 +42,7 @@ export async function trackingLogPage(
     // Not prepared: a plan for any month cannot take its order from the key, and would sort the whole ledger a page.
   );
   const servers = await namesOfServers(ctx.db, { customerId, rows });
-  const domain = domainToASCII(fromEmail.slice(fromEmail.lastIndexOf('@') + 1));
+  const domain = asciiDomainOf(fromEmail);
   return rows.map((row) => {
     const { time, subscriberId, email, state, wasHandedOver, runtimeMessageId, serverId } = row;
     const messageId = wasHandedOver

@@ -2,8 +2,8 @@
  * Whose domain an address belongs to: the nearest verified domain at or above it, of whichever customer. What decides
  * who signs, and who may use an address as sender.
  */
-import { domainToASCII } from 'node:url';
 import { sql, type Queryable } from '../../../db/database.ts';
+import { asciiDomainOf } from '../../../lib/mail-domain.ts';
 
 export interface HoldingDomain {
   readonly customerId: bigint;
@@ -22,11 +22,6 @@ export async function domainOfAddress(db: Queryable, email: string): Promise<Hol
     'sending.domain-of-address',
   );
   return row;
-}
-
-/** The domain of an address as it is compared: lower case, IDNA in ASCII. */
-export function asciiDomainOf(email: string): string {
-  return domainToASCII(email.slice(email.lastIndexOf('@') + 1)).toLowerCase();
 }
 
 /** The domain of an address and all that lies above it, down to two labels; however deep it lies, its owner is asked. */

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { sql, type Queryable } from '../../../db/database.ts';
-import { asciiDomainOf } from './domain-of-address.ts';
+import { asciiDomainOf, isAtOrBelow } from '../../../lib/mail-domain.ts';
 import { domainChecks } from './sending-domain.ts';
 
 /** The name of that domain, or undefined. */
@@ -20,7 +20,7 @@ export async function houseDomainNear(
   );
   if (!row) return undefined;
   const organization = checkedOrganization.parse(row.checks) ?? row.name;
-  return isNear(from, row.name) || isBelow(from, organization) ? row.name : undefined;
+  return isNear(from, row.name) || isAtOrBelow(from, organization) ? row.name : undefined;
 }
 
 /** RFC 9989 4.10.2, as the last look found it. One label is nobody's organization. */
@@ -31,9 +31,5 @@ const checkedOrganization = z
 
 /** Above it, too: many a receiver knows the organization of a domain without asking the DNS. */
 function isNear(name: string, other: string): boolean {
-  return isBelow(name, other) || isBelow(other, name);
-}
-
-function isBelow(name: string, parent: string): boolean {
-  return name === parent || name.endsWith(`.${parent}`);
+  return isAtOrBelow(name, other) || isAtOrBelow(other, name);
 }
