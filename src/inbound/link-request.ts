@@ -81,7 +81,7 @@ export function tokenOf(req: ExpressRequest, prefix: string): string {
  */
 function tokenAtStart(text: string): string {
   const plain = text.replace(/%(2d|2e|5f)/gi, (code) => decodeURIComponent(code));
-  return /^[\w-]+(?:\.[\w-]+)?/.exec(plain)?.[0] ?? '';
+  return /^[\w-]+(?:\.[\w-]+)*/.exec(plain)?.[0] ?? '';
 }
 
 const PURPOSES = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'];
