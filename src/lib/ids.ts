@@ -25,6 +25,11 @@ export function newApiToken(): string {
   return token;
 }
 
+/** The number that `toString(36)` wrote, of any length. */
+export function fromBase36(digits: string): bigint {
+  return [...digits].reduce((value, digit) => value * 36n + BigInt(Number.parseInt(digit, 36)), 0n);
+}
+
 // A subscriber's uid is its id, written differently: a fixed bijection of 52-bit numbers (an odd multiplier and
 // an offset modulo 2^52). It costs no column and no index on the largest table. It is not a secret: nothing is
 // allowed because somebody knows a uid.

@@ -2,9 +2,10 @@
  * The Message-ID of a delivery: the same for every attempt at one recipient, readable by us alone. A report that
  * quotes it can be filed without a look-up; one that we did not make says nothing (a MAC of 96 bits).
  */
-import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { Installation } from '../context.ts';
-import { deriveKey, hexMac, sameBytes } from '../../lib/crypto.ts';
+import { hexMac, sameBytes } from '../../lib/crypto.ts';
+import { fromBase36 } from '../../lib/ids.ts';
+import { installationKey } from './installation-key.ts';
 
 /** Which row of the ledger a message belongs to. */
 export interface DeliveryKey {
@@ -18,7 +19,7 @@ const CODE_LENGTH = 24;
 // Lower case only: some relays change the case of what stands before the @.
 const PATTERN = /^<?([0-9a-z]{1,11})\.([0-9a-z]{1,11})\.([0-9a-z]{1,11})\.([0-9a-f]{24})@[^@<>\s]+>?$/;
 
-const keys = new WeakMap<Installation, KeyObject>();
+const keyOf = installationKey('message-id');
 
 /** The Message-ID with its angle brackets; `domain` is that of the sender, in ASCII. */
 export function deliveryMessageId(installation: Installation, delivery: DeliveryKey, domain: string): string {
@@ -47,17 +48,4 @@ function idsOf({ customerId, campaignId, subscriberId }: DeliveryKey): string {
 
 function codeOf(installation: Installation, ids: string): string {
   return hexMac(keyOf(installation), ids).slice(0, CODE_LENGTH);
-}
-
-/** Eleven digits stay below 2^57, so the two halves are exact. */
-function fromBase36(text: string): bigint {
-  return BigInt(parseInt(text.slice(0, -5) || '0', 36)) * 36n ** 5n + BigInt(parseInt(text.slice(-5), 36));
-}
-
-function keyOf(installation: Installation): KeyObject {
-  const known = keys.get(installation);
-  if (known) return known;
-  const key = createSecretKey(deriveKey(installation.secret, 'message-id'));
-  keys.set(installation, key);
-  return key;
 }

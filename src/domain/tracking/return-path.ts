@@ -4,16 +4,15 @@
  * be filed, and one that we did not make leads nowhere. In base32 of lower case, because relays fold the case of what
  * stands before the @; with the prefix at most 63 octets of the 64 that RFC 5321 (4.5.3.1.1) allows.
  */
-import { createSecretKey, type KeyObject } from 'node:crypto';
-import { deriveKey, mac, sameBytes } from '../../lib/crypto.ts';
-import { assert } from '../../lib/errors.ts';
+import { mac, sameBytes } from '../../lib/crypto.ts';
 import type { Installation } from '../context.ts';
 import type { DeliveryKey } from './delivery-message-id.ts';
+import { installationKey } from './installation-key.ts';
+import { readVarints, VARINT_BYTES_MAX, writeVarint } from './varint.ts';
 
 const PREFIX = 'bounce+';
 const MAC_BYTES = 10;
 const VERSION = 1;
-const ID_BYTES_MAX = 8;
 /** RFC 4648, 6, in lower case. */
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 const LETTERS = Buffer.from(ALPHABET);
@@ -23,10 +22,10 @@ const ANYWHERE = /\bbounce[+-][a-z2-7]{20,56}@[a-z0-9.-]{1,253}/gi;
 /** An address more often in one text is somebody's game. */
 const FOUND_MAX = 20;
 
-const keys = new WeakMap<Installation, KeyObject>();
+const keyOf = installationKey('return-path');
 
 // Filled and read within one call, so one of each is enough for the process.
-const token = Buffer.alloc(MAC_BYTES + 1 + 3 * ID_BYTES_MAX);
+const token = Buffer.alloc(MAC_BYTES + 1 + 3 * VARINT_BYTES_MAX);
 const letters = Buffer.alloc(Math.ceil((token.length * 8) / 5));
 
 /** The return-path of a delivery; `domain` in ASCII. */
@@ -47,38 +46,13 @@ export function parseReturnPath(installation: Installation, address: string): De
   const signed = bytes.subarray(MAC_BYTES);
   if (signed[0] !== VERSION) return undefined;
   if (!sameBytes(bytes.subarray(0, MAC_BYTES), mac(keyOf(installation), signed, MAC_BYTES))) return undefined;
-  const [customerId = 0, campaignId = 0, subscriberId = 0] = readVarints(signed.subarray(1));
+  const [customerId = 0, campaignId = 0, subscriberId = 0] = readVarints(signed, 1, 3).values;
   return { customerId: BigInt(customerId), campaignId: BigInt(campaignId), subscriberId: BigInt(subscriberId) };
 }
 
 /** What looks like such addresses in a text. */
 export function returnPathsIn(text: string): readonly string[] {
   return [...text.matchAll(ANYWHERE)].slice(0, FOUND_MAX).map(([address]) => address);
-}
-
-/** Seven bits a byte, lowest first; arithmetic instead of shifts, because ids outgrow 32 bits. */
-function writeVarint(bytes: Buffer, value: number, start: number): number {
-  assert(Number.isSafeInteger(value) && value >= 0, 'ids are whole numbers below 2^53');
-  let rest = value;
-  let at = start;
-  for (; rest > 127; rest = Math.floor(rest / 128)) bytes[at++] = (rest % 128) | 128;
-  bytes[at++] = rest;
-  return at;
-}
-
-/** What we signed, so it is well-formed. */
-function readVarints(bytes: Buffer): number[] {
-  const values: number[] = [];
-  let value = 0;
-  let scale = 1;
-  for (const byte of bytes) {
-    value += (byte & 127) * scale;
-    scale *= 128;
-    if (byte > 127) continue;
-    values.push(value);
-    [value, scale] = [0, 1];
-  }
-  return values;
 }
 
 /** The first bytes of the token. */
@@ -109,12 +83,4 @@ function fromBase32(text: string): Buffer | undefined {
     held &= (1 << bits) - 1;
   }
   return held === 0 && bits < 5 ? bytes : undefined;
-}
-
-function keyOf(installation: Installation): KeyObject {
-  const known = keys.get(installation);
-  if (known) return known;
-  const key = createSecretKey(deriveKey(installation.secret, 'return-path'));
-  keys.set(installation, key);
-  return key;
 }

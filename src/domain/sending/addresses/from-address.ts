@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { deriveKey, mac, sameBytes } from '../../../lib/crypto.ts';
 import { ForeignResourceError, NotFoundError, RateLimitedError, ValidationError } from '../../../lib/errors.ts';
+import { fromBase36 } from '../../../lib/ids.ts';
 import { emailAddress } from '../../../lib/text.ts';
 import type { Installation } from '../../context.ts';
 
@@ -69,8 +70,4 @@ export function readAddressToken({ secret }: Installation, token: string): Addre
 
 function signature(secret: string, content: string): string {
   return mac(deriveKey(secret, KEY_PURPOSE), content).toString('base64url');
-}
-
-function fromBase36(text: string): bigint {
-  return [...text].reduce((value, digit) => value * 36n + BigInt(Number.parseInt(digit, 36)), 0n);
 }
