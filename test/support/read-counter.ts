@@ -16,6 +16,19 @@ export function readCounter<Table extends string>(database: Database, tables: re
     });
 }
 
+/** The database, and how many rows of the tables of this name the transactions on it have read so far. */
+export function countingReads(database: Database, table: string): { database: Database; rowsRead: () => number } {
+  let sum = 0;
+  const transaction: Database['transaction'] = (work) =>
+    database.transaction(async (tx) => {
+      const before = await rowsRead(tx, table);
+      const result = await work(tx);
+      sum += (await rowsRead(tx, table)) - before;
+      return result;
+    });
+  return { database: { ...database, transaction }, rowsRead: () => sum };
+}
+
 /** Rows of the tables of this name, partitions included, that the connection has read and not told of yet. */
 async function rowsRead(tx: Queryable, table: string): Promise<number> {
   const [row] = await tx.query<{ n: number }>(

@@ -1,5 +1,5 @@
 /** Finds out who of a batch is on the list already and what the file changes for them, and writes that. */
-import { sql, type Queryable } from '../../../db/database.ts';
+import { sql, type Queryable, type Sql } from '../../../db/database.ts';
 import { tagKey } from '../subscriber.ts';
 import type { ImportRun } from './import-run.ts';
 import type { PackedPeople } from './packed-people.ts';
@@ -21,6 +21,18 @@ export interface KnownPeople {
   readonly changed: readonly ChangedPerson[];
 }
 
+/**
+ * The one person of this address. Who asks for more than one writes it as a look-up for each (LATERAL), in a batch's
+ * transaction: sorting is off there, and only the index of addresses answers in their order without it. Left to choose,
+ * the planner takes the index of the list's members for as good wherever it believes the list to be empty (a new list, a
+ * table that was vacuumed after a large deletion), and reads all of them for everybody.
+ */
+export function onList({ list }: ImportRun, key: Sql): Sql {
+  return sql`FROM subscriber
+            WHERE customer_id = ${list.customerId} AND list_id = ${list.id} AND email_key BETWEEN ${key} AND ${key}
+            ORDER BY email_key LIMIT 1`;
+}
+
 interface Match {
   readonly position: number;
   readonly id: string;
@@ -39,7 +51,7 @@ export async function findKnownPeople(
   { people, rows }: { people: PackedPeople; rows: readonly number[] },
 ): Promise<KnownPeople> {
   if (rows.length === 0) return { rows: new Set(), changed: [] };
-  const { found, reader, list } = run;
+  const { found, reader } = run;
   const updates = found.updateExisting;
   const givesStatus = updates && reader.statusAt !== -1;
   const givesTags = updates && (reader.tagsAt !== -1 || reader.commonTags.length > 0);
@@ -53,11 +65,7 @@ export async function findKnownPeople(
                       string_to_array(${updates ? people.fieldsText(rows) : null}::text, E'\n'),
                       string_to_array(${givesStatus ? rows.map((row) => people.status(row) ?? '').join('\n') : null}::text, E'\n', ''))
                WITH ORDINALITY AS g (key, fields, status, position)
-         -- The limit keeps this a look-up for each, and the sum keeps it one by address: on a new table the planner
-         -- takes the index of the list's members for as good, and would read the whole list for everybody.
-         CROSS JOIN LATERAL (
-           SELECT id, fields, status, tags FROM subscriber
-            WHERE customer_id = ${list.customerId} AND email_key = g.key AND list_id + 0 = ${list.id} LIMIT 1) s`,
+         CROSS JOIN LATERAL (SELECT id, fields, status, tags ${onList(run, sql`g.key`)}) s`,
   );
   const known = new Set<number>();
   const changed: ChangedPerson[] = [];

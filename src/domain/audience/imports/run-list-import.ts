@@ -15,6 +15,7 @@ import { readImportFile } from './import-file.ts';
 import { beginRun, type ImportRun } from './import-run.ts';
 import { endImport, markRunning } from './list-import-store.ts';
 import type { ImportKey, ListImport } from './list-import.ts';
+import { tellPlanner } from './tell-planner.ts';
 import { writeImportBatch } from './write-import-batch.ts';
 
 /** Batches written at the same time: one more keeps a second core of the database busy, a third gains nothing. */
@@ -34,7 +35,10 @@ export async function runListImport(ctx: Context, key: ImportKey, abortSignal: A
   const found = await markRunning(ctx.db, key);
   if (!found) return 'over';
   const outcome = await writeUnlessRefused(ctx, found, abortSignal);
-  if (outcome === 'done') await inTransaction(ctx, ({ db }) => endImport(db, found, { status: 'done' }));
+  if (outcome === 'done') {
+    await inTransaction(ctx, ({ db }) => endImport(db, found, { status: 'done' }));
+    await tellPlanner(ctx.db, found);
+  }
   if (outcome === 'stopped') {
     await enqueue(
       ctx.db,
@@ -73,10 +77,13 @@ async function writeBatches(ctx: Context, run: ImportRun, abortSignal: AbortSign
   };
   const idle = Array.from({ length: WRITERS + 1 }, () => new ImportBatch(options));
   const writing = new Map<ImportBatch, Promise<boolean>>();
+  let batches = 0;
   const settled = async (promises: Iterable<Promise<boolean>>): Promise<boolean> =>
     (await Promise.all(promises)).every(Boolean);
   try {
     for await (const batch of readBatches(ctx, run, idle)) {
+      // Before the first, second, fourth, eighth ..: the list grows.
+      if ((batches & ++batches) === 0) await tellPlanner(ctx.db, found);
       // Somebody in both batches: what the later line says must find what the earlier one wrote.
       const isShared = [...writing.keys()].some(({ people }) => people.sharesSomebodyWith(batch.people));
       const mustEnd = isShared || abortSignal.aborted;

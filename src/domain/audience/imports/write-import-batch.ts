@@ -11,7 +11,7 @@ import { EVERY_CUSTOMER } from '../suppression.ts';
 import type { ImportBatch } from './import-batch.ts';
 import { checkRoom, NoRoom, surplusOf } from './import-room.ts';
 import type { ImportRun } from './import-run.ts';
-import { findKnownPeople, updateKnownPeople } from './known-people.ts';
+import { findKnownPeople, onList, updateKnownPeople } from './known-people.ts';
 import { IMPORT_CHANNEL } from './list-import.ts';
 import { COPY_PEOPLE, type PackedPeople } from './packed-people.ts';
 import { COPY_REJECTIONS, copyRejections, type Rejection } from './rejections.ts';
@@ -116,6 +116,7 @@ async function openBatch(
   const { customerId, listId, id } = found;
   const [row] = await tx.query<{ status: string; hasSuppressions: boolean; hasErased: boolean }>(
     sql`SELECT i.status, set_config('work_mem', ${WORK_MEM}, true), set_config('synchronous_commit', 'off', true),
+               set_config('enable_sort', 'off', true), -- onList builds on it
                EXISTS (SELECT 1 FROM suppression WHERE customer_id IN (${customerId}, ${EVERY_CUSTOMER})) AS "hasSuppressions",
                EXISTS (SELECT 1 FROM erased_person WHERE customer_id IN (${customerId}, ${EVERY_CUSTOMER})) AS "hasErased"
           FROM mail_list l JOIN mail_list_import i ON i.customer_id = l.customer_id AND i.list_id = l.id
@@ -189,9 +190,9 @@ async function logOtherStatuses(
   if (rows.length === 0) return;
   await tx.execute(
     sql`INSERT INTO consent_event (customer_id, list_id, subscriber_id, status, source)
-        SELECT customer_id, list_id, id, status, ${source} FROM subscriber
-         WHERE customer_id = ${list.customerId} AND list_id + 0 = ${list.id}
-           AND email_key = ANY(string_to_array(${people.keysText(rows)}::text, E'\n')) ORDER BY id`,
+        SELECT ${list.customerId}, ${list.id}, s.id, s.status, ${source}
+          FROM unnest(string_to_array(${people.keysText(rows)}::text, E'\n')) WITH ORDINALITY AS g (key, position)
+         CROSS JOIN LATERAL (SELECT id, status ${onList(run, sql`g.key`)}) s`,
   );
 }
 
