@@ -3,7 +3,7 @@
  * user must be able to enter the data folder: better to say so at once than to fail inside initdb.
  */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { makeFolder } from '../lib/make-folder.ts';
 
@@ -15,13 +15,21 @@ export interface DatabaseUser {
 
 const PREFERRED_USERS = ['postgres', 'mailwright', 'nobody'];
 
-/** The user the database runs as: undefined is the program's own. Throws when it may not enter `folder` (in the data folder). */
-export function databaseUserFor(folder: string): DatabaseUser | undefined {
-  if (process.getuid?.() !== 0) return undefined;
-  const user = unprivilegedUser();
+/**
+ * The user the database runs as: undefined is the program's own. A database that is there stays with its owner: PostgreSQL
+ * opens no other's files. Throws when that user may not enter `folder` (in the data folder), or is not ours to run as.
+ */
+export function databaseUserFor(folder: string, data: string): DatabaseUser | undefined {
+  const owner = existsSync(data) ? statSync(data).uid : undefined;
+  if (process.getuid?.() !== 0) {
+    const own = process.getuid?.();
+    if (own !== undefined && owner !== undefined && owner !== own) throw anothersDatabase(data, owner, own);
+    return undefined;
+  }
+  const user = owner ? userWith(owner, data) : unprivilegedUser();
   makeFolder(folder);
   // The data folder is the program's own: the database's user may pass through it, what lies in it stays closed.
-  for (const own of [folder, path.dirname(folder)]) chmodSync(own, statSync(own).mode | 0o011);
+  for (const own of [folder, path.dirname(folder)]) openTheWay(own);
   const closed = firstClosedFolder(path.resolve(folder), user);
   if (closed === undefined) return user;
   throw new Error(
@@ -36,11 +44,36 @@ export function spawnIdentity(user: DatabaseUser | undefined): { uid?: number; g
   return user ? { uid: user.uid, gid: user.gid } : {};
 }
 
-function unprivilegedUser(): DatabaseUser {
-  const users = readFileSync('/etc/passwd', 'utf8')
+function openTheWay(folder: string): void {
+  const { mode } = statSync(folder);
+  if ((mode & 0o011) !== 0o011) chmodSync(folder, mode | 0o011);
+}
+
+function anothersDatabase(data: string, owner: number, own: number): Error {
+  return new Error(
+    `The embedded database in ${data} belongs to the user "${nameOf(owner)}", and this program runs as "${nameOf(own)}". ` +
+      `Start it as root or as "${nameOf(owner)}", as before, or stop it and give the whole DATA_DIR to this user: ` +
+      `chown -R ${nameOf(own)} ${path.resolve(data, '../..')}`,
+  );
+}
+
+function nameOf(uid: number): string {
+  return knownUsers().find((user) => user.uid === uid)?.name ?? String(uid);
+}
+
+function userWith(uid: number, data: string): DatabaseUser {
+  return { name: nameOf(uid), uid, gid: statSync(data).gid };
+}
+
+function knownUsers(): readonly DatabaseUser[] {
+  return readFileSync('/etc/passwd', 'utf8')
     .split('\n')
     .map((line) => line.split(':'))
     .map(([name = '', , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid) }));
+}
+
+function unprivilegedUser(): DatabaseUser {
+  const users = knownUsers();
   for (const name of PREFERRED_USERS) {
     const user = users.find((candidate) => candidate.name === name && candidate.uid > 0);
     if (user) return user;

@@ -1,30 +1,20 @@
 /**
  * The embedded database: a real PostgreSQL from npm under the data directory, started and stopped with the program.
  * It runs in a session of its own, so that Ctrl-C on the terminal reaches the program first and the database last.
- * A server that a killed program left behind is taken over.
+ * A server that a killed program left behind is taken over, one that another process starts at the same moment is shared.
  */
-import { spawn, spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  closeSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { spawn } from 'node:child_process';
+import { closeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import path from 'node:path';
 import pg from 'pg';
 import { messageOf } from '../lib/errors.ts';
-import { isAlive } from '../lib/is-alive.ts';
-import { databaseUserFor, spawnIdentity, type DatabaseUser } from './embedded-user.ts';
-import { loadBinaries, type Binaries } from './embedded-binaries.ts';
+import { databaseUserFor, spawnIdentity } from './embedded-user.ts';
+import { loadBinaries } from './embedded-binaries.ts';
+import { makeCluster, SUPERUSER, type Place } from './embedded-cluster.ts';
+import { answerForServer, answersForServer, disownPidFile, runningServer, stopServer } from './embedded-server.ts';
+import { lastWordIn, openLog } from './embedded-log.ts';
 import { freePort } from './free-port.ts';
-import { makeFolder } from '../lib/make-folder.ts';
 
 export interface EmbeddedDatabase {
   readonly url: string;
@@ -39,93 +29,63 @@ export interface EmbeddedOptions {
   readonly settings?: readonly string[];
 }
 
-const SUPERUSER = 'mailwright';
 const DATABASE = 'mailwright';
 const START_TIMEOUT_MS = 60_000;
-const STOP_TIMEOUT_MS = 8_000;
 const POLL_MS = 25;
+/** What is left of a server that was killed may keep the next one out for a moment. */
+const LAUNCHES_MAX = 2;
+const RELAUNCH_DELAY_MS = 500;
 /** How long a database that died stays down; also longer than a start takes to write its pid file. */
 const GUARD_INTERVAL_MS = 2_000;
 
+type Server = Place & { readonly settings: readonly string[] };
+
 /** Starts (first: makes) the database in `folder` and answers where it listens: loopback, a free port. */
 export async function startEmbeddedDatabase({ folder, settings = [] }: EmbeddedOptions): Promise<EmbeddedDatabase> {
-  const user = databaseUserFor(folder);
-  const binaries = await loadBinaries(user, folder);
   const data = path.join(folder, 'data');
-  if (!existsSync(path.join(data, 'PG_VERSION'))) initialise({ folder, data, user, binaries });
-  const password = readFileSync(passwordFile(folder), 'utf8').trim();
-  const running = runningServer(data);
-  const port = running?.port ?? (await freePort());
-  const hasDied = running
-    ? () => runningServer(data) === undefined
-    : launch({ folder, data, port, user, binaries, settings });
-  const adminUrl = urlOf(password, port, 'postgres');
-  await untilReady(adminUrl, folder, hasDied);
-  await ensureDatabase(adminUrl);
-  const url = urlOf(password, port, DATABASE);
-  if (!becomeOwner(folder, running !== undefined)) return { url, stop: () => Promise.resolve() };
-  const guard = keepRunning(data, () => launch({ folder, data, port, user, binaries, settings }));
+  const user = databaseUserFor(folder, data);
+  const server = { folder, data, user, settings, binaries: await loadBinaries(user, folder) };
+  const password = makeCluster(server);
+  const port = await bringUp(server, (candidate) => urlOf(password, candidate, 'postgres'));
+  await ensureDatabase(urlOf(password, port, 'postgres'));
+  const guard = keepRunning(server, port);
   return {
-    url,
+    url: urlOf(password, port, DATABASE),
     async stop() {
       guard.end();
-      await stop(data);
+      if (answersForServer(folder)) await stopServer(data);
     },
   };
 }
 
-interface Place {
-  readonly folder: string;
-  readonly data: string;
-  readonly user: DatabaseUser | undefined;
-  readonly binaries: Binaries;
-}
-
-/** Makes the cluster beside its place and moves it there when it is whole: initdb that is killed leaves a half one. */
-function initialise({ folder, data, user, binaries }: Place): void {
-  const made = `${data}.new`;
-  makeFolder(folder);
-  // What a set-up that was cut short left is not worth keeping.
-  for (const left of [data, made]) rmSync(left, { recursive: true, force: true });
-  if (user) {
-    chmodSync(folder, 0o755);
-    mkdirSync(made, { mode: 0o700 });
-    chownSync(made, user.uid, user.gid);
+/**
+ * Waits until a server answers, and tells its port. One that runs already may be about to end, and one of our own ends at
+ * once when another process was faster: then it begins anew with what is there now.
+ */
+async function bringUp(server: Server, adminUrl: (port: number) => string): Promise<number> {
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  const log = openLog(server.folder);
+  closeSync(log.fd);
+  for (let launches = 0; ;) {
+    const running = runningServer(server.data);
+    const port = running?.port ?? (await freePort());
+    if (!running && launches++ > 0) await sleep(RELAUNCH_DELAY_MS);
+    const hasEnded = running ? () => runningServer(server.data)?.pid !== running.pid : launch(server, port);
+    const failure = await untilReady(adminUrl(port), deadline, hasEnded);
+    if (failure === undefined) {
+      if (!running) answerForServer(server.folder);
+      return port;
+    }
+    const isHopeless = launches >= LAUNCHES_MAX && runningServer(server.data) === undefined;
+    if (isHopeless || performance.now() > deadline)
+      throw new Error(`The embedded database does not start (${lastWordIn(log) ?? failure}). See ${log.file}.`);
   }
-  const password = crypto.randomUUID().replaceAll('-', '');
-  const file = passwordFile(folder);
-  writeFileSync(file, `${password}\n`, { mode: 0o600 });
-  if (user) chownSync(file, user.uid, user.gid);
-  const result = spawnSync(
-    binaries.initdb,
-    [
-      '-D',
-      made,
-      '-U',
-      SUPERUSER,
-      '-A',
-      'scram-sha-256',
-      `--pwfile=${file}`,
-      '-E',
-      'UTF8',
-      '--locale=C.UTF-8',
-      '--no-instructions',
-    ],
-    { ...spawnIdentity(user), encoding: 'utf8', cwd: '/' },
-  );
-  if (result.status !== 0) {
-    rmSync(made, { recursive: true, force: true });
-    throw new Error(
-      `The embedded database could not be made in ${data}: ${result.error?.message ?? result.stderr.trim()}`,
-    );
-  }
-  renameSync(made, data);
 }
 
 /** Starts the server; the answer tells whether it has ended. */
-function launch(place: Place & { port: number; settings: readonly string[] }): () => boolean {
-  const { folder, data, port, user, binaries, settings } = place;
-  const log = openSync(path.join(folder, 'postgres.log'), 'a');
+function launch({ folder, data, user, binaries, settings }: Server, port: number): () => boolean {
+  const log = openLog(folder).fd;
+  disownPidFile(data);
   const flags = [
     'listen_addresses=127.0.0.1',
     'unix_socket_directories=',
@@ -149,14 +109,11 @@ function launch(place: Place & { port: number; settings: readonly string[] }): (
   return () => hasEnded;
 }
 
-async function untilReady(url: string, folder: string, hasDied: () => boolean): Promise<void> {
-  const deadline = performance.now() + START_TIMEOUT_MS;
+/** Answers why not, when the server ends or the time is over. */
+async function untilReady(url: string, deadline: number, hasEnded: () => boolean): Promise<string | undefined> {
   for (;;) {
     const failure = await tryConnect(url);
-    if (failure === undefined) return;
-    if (hasDied() || performance.now() > deadline) {
-      throw new Error(`The embedded database does not start (${failure}). See ${path.join(folder, 'postgres.log')}.`);
-    }
+    if (failure === undefined || hasEnded() || performance.now() > deadline) return failure;
     await sleep(POLL_MS);
   }
 }
@@ -174,10 +131,12 @@ async function tryConnect(url: string): Promise<string | undefined> {
   }
 }
 
+/** Of several processes that make it at the same moment one does. */
 async function ensureDatabase(adminUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: adminUrl });
   await client.connect();
   try {
+    await client.query(`SELECT pg_advisory_lock(0)`);
     const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [DATABASE]);
     if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`);
   } finally {
@@ -186,51 +145,16 @@ async function ensureDatabase(adminUrl: string): Promise<void> {
 }
 
 /** A server that was killed, or ran out of memory, is started again on the same port; it recovers from its own log. */
-function keepRunning(data: string, relaunch: () => void): { end(): void } {
+function keepRunning(server: Server, port: number): { end(): void } {
   const timer = setInterval(() => {
-    if (runningServer(data) === undefined) relaunch();
+    try {
+      if (runningServer(server.data) === undefined && answersForServer(server.folder)) launch(server, port);
+    } catch {
+      // The disk cannot be written to, say: health tells that there is no database, and here it is tried again.
+    }
   }, GUARD_INTERVAL_MS);
   timer.unref();
   return { end: () => clearInterval(timer) };
-}
-
-/** Several processes may share the server of one folder; the one that started it, or found it orphaned, stops it. */
-function becomeOwner(folder: string, isRunning: boolean): boolean {
-  const file = path.join(folder, 'owner.pid');
-  const owner = isRunning && existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
-  if (owner > 0 && owner !== process.pid && isAlive(owner)) return false;
-  writeFileSync(file, String(process.pid));
-  return true;
-}
-
-/** The postmaster that owns `data` now, by its pid file: line 1 the process, line 4 the port. */
-function runningServer(data: string): { pid: number; port: number } | undefined {
-  const file = path.join(data, 'postmaster.pid');
-  if (!existsSync(file)) return undefined;
-  const lines = readFileSync(file, 'utf8').split('\n');
-  const pid = Number(lines[0]);
-  const port = Number(lines[3]);
-  return pid > 0 && port > 0 && isAlive(pid) && isPostgres(pid) ? { pid, port } : undefined;
-}
-
-/** After a reboot the number may belong to another program. Where there is no /proc the number is believed. */
-function isPostgres(pid: number): boolean {
-  const name = `/proc/${pid}/comm`;
-  return !existsSync(name) || readFileSync(name, 'utf8').startsWith('postgres');
-}
-
-async function stop(data: string): Promise<void> {
-  const server = runningServer(data);
-  if (!server) return;
-  process.kill(server.pid, 'SIGINT');
-  const deadline = performance.now() + STOP_TIMEOUT_MS;
-  while (isAlive(server.pid) && performance.now() < deadline) await sleep(POLL_MS);
-  // Its own immediate mode: it recovers from the write-ahead log at the next start, nothing committed is lost.
-  if (isAlive(server.pid)) process.kill(server.pid, 'SIGQUIT');
-}
-
-function passwordFile(folder: string): string {
-  return path.join(folder, 'password');
 }
 
 function urlOf(password: string, port: number, database: string): string {

@@ -1,0 +1,111 @@
+/**
+ * The files of the embedded database. They are made once, whole or not at all, however many processes start at the
+ * same moment; what is there is never deleted, whatever it is.
+ */
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { isAlive } from '../lib/is-alive.ts';
+import { makeFolder } from '../lib/make-folder.ts';
+import type { Binaries } from './embedded-binaries.ts';
+import { spawnIdentity, type DatabaseUser } from './embedded-user.ts';
+
+export const SUPERUSER = 'mailwright';
+
+export interface Place {
+  readonly folder: string;
+  readonly data: string;
+  readonly user: DatabaseUser | undefined;
+  readonly binaries: Binaries;
+}
+
+/** Makes the cluster where there is none, and answers its password. */
+export function makeCluster(place: Place): string {
+  if (!isCluster(place.data)) initialise(place);
+  return readFileSync(passwordFile(place.folder), 'utf8').trim();
+}
+
+/** Throws when something lies there that is no database: a faulty disk must not look like a first start. */
+function isCluster(data: string): boolean {
+  const files = existsSync(data) ? readdirSync(data) : [];
+  if (files.includes('PG_VERSION')) return true;
+  if (files.length === 0) return false;
+  throw new Error(
+    `The folder ${data} holds files, but no whole database (PG_VERSION is missing). Nothing was changed. ` +
+      `Put it back from a backup, or move it away to begin with an empty database.`,
+  );
+}
+
+/** Beside its place, and moved there when it is whole: initdb that is killed leaves a half one. */
+function initialise({ folder, data, user, binaries }: Place): void {
+  makeFolder(folder);
+  removeLeftovers(folder);
+  const made = `${data}.new.${process.pid}`;
+  mkdirSync(made, { mode: 0o700 });
+  if (user) {
+    chmodSync(folder, 0o755);
+    chownSync(made, user.uid, user.gid);
+  }
+  makePassword(folder, user);
+  const settings = ['-A', 'scram-sha-256', '-E', 'UTF8', '--locale=C.UTF-8', '--no-instructions'];
+  const result = spawnSync(
+    binaries.initdb,
+    ['-D', made, '-U', SUPERUSER, `--pwfile=${passwordFile(folder)}`, ...settings],
+    { ...spawnIdentity(user), encoding: 'utf8', cwd: '/' },
+  );
+  if (result.status !== 0) {
+    rmSync(made, { recursive: true, force: true });
+    throw new Error(
+      `The embedded database could not be made in ${data}: ${result.error?.message ?? result.stderr.trim()}`,
+    );
+  }
+  moveInto(data, made);
+}
+
+/** What set-ups that were killed have left; those of living processes are theirs. */
+function removeLeftovers(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const [, pid] = /^data\.new(?:\.(\d+))?$/.exec(name) ?? [];
+    const isLeft = name === 'data.new' || (pid !== undefined && (Number(pid) === process.pid || !isAlive(Number(pid))));
+    if (isLeft) rmSync(path.join(folder, name), { recursive: true, force: true });
+  }
+}
+
+/** One password for all who make a cluster at the same moment, in its place whole: the first one's. */
+function makePassword(folder: string, user: DatabaseUser | undefined): void {
+  const mine = `${passwordFile(folder)}.${process.pid}`;
+  writeFileSync(mine, `${crypto.randomUUID().replaceAll('-', '')}\n`, { mode: 0o600 });
+  if (user) chownSync(mine, user.uid, user.gid);
+  try {
+    linkSync(mine, passwordFile(folder));
+  } catch (error) {
+    if (!existsSync(passwordFile(folder))) throw error;
+  } finally {
+    rmSync(mine, { force: true });
+  }
+}
+
+/** Where another process was faster, its cluster is the one: a folder that holds something is not replaced. */
+function moveInto(data: string, made: string): void {
+  try {
+    renameSync(made, data);
+  } catch (error) {
+    rmSync(made, { recursive: true, force: true });
+    if (!isCluster(data)) throw error;
+  }
+}
+
+function passwordFile(folder: string): string {
+  return path.join(folder, 'password');
+}
