@@ -53,7 +53,8 @@ async function mailable(
     if (obstacle === null) found.push({ subscriberId, epoch, attempts, email: email ?? '', fields: fields ?? {} });
     else outcomes.push(closedFor(row, obstacle));
   }
-  if (outcomes.length > 0) await settle(db, { key: range, listId, holder, serverId: null, outcomes, next: [] });
+  if (outcomes.length > 0)
+    await settle(db, { key: range, listId, holder, serverId: null, outcomes, next: [], campaignAsOf: null });
   return found;
 }
 

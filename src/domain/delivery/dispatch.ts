@@ -2,9 +2,9 @@
  * A campaign as the sending loop needs it: its part of the ledger, its policy, its message compiled once per
  * process and version.
  */
-import { domainToASCII } from 'node:url';
 import { sql, type Queryable } from '../../db/database.ts';
 import { assert } from '../../lib/errors.ts';
+import { asciiDomainOf } from '../../lib/mail-domain.ts';
 import type { CompiledMessage } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import { peopleTimesOf, type PeopleTimes } from './people-times.ts';
@@ -15,6 +15,8 @@ import type { LedgerKey, UnknownPolicy } from './delivery.ts';
 export interface Dispatch {
   readonly key: LedgerKey;
   readonly listId: bigint;
+  /** The campaign's `updated_at` when it was read. */
+  readonly campaignAsOf: string;
   readonly policy: UnknownPolicy;
   /** Whom no message can be composed for is left out; otherwise the campaign is paused. */
   readonly skipsFailed: boolean;
@@ -91,9 +93,10 @@ async function loadDispatch(
   return {
     key: { plannedOn: row.planned_on, customerId, campaignId },
     listId: row.list_id,
+    campaignAsOf: row.updated_at,
     policy: row.unknown_policy,
     skipsFailed: row.skip_failed_messages,
-    fromDomain: domainToASCII(row.from_email.slice(row.from_email.lastIndexOf('@') + 1)),
+    fromDomain: asciiDomainOf(row.from_email),
     message: await compileSource(db, { key, row, files: 'whole' }),
     identity: await identityFor(db, {
       customerId,

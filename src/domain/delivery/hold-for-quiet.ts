@@ -20,6 +20,14 @@ export async function holdForQuiet(
   const outcomes = held.map(({ subscriberId, epoch, fields: of }) => {
     return { ...nothing, subscriberId, epoch, reason: 'held back: quiet hours', delaySeconds: secondsFor(of) };
   });
-  await settle(db, { key: dispatch.key, listId: dispatch.listId, holder, serverId: null, outcomes, next: [] });
+  await settle(db, {
+    key: dispatch.key,
+    listId: dispatch.listId,
+    holder,
+    serverId: null,
+    outcomes,
+    next: [],
+    campaignAsOf: null,
+  });
   return claimed.filter((delivery) => secondsFor(delivery.fields) <= 0);
 }

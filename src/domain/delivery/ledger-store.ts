@@ -84,6 +84,8 @@ export interface SettleInput {
   readonly outcomes: readonly DeliveryOutcome[];
   /** Rows that are about to be handed over: leased to the holder, or as `dueInRange` gave them. */
   readonly next: readonly Handover[];
+  /** The campaign's `updated_at` when its message was read: once it has changed, nobody is marked for that message. Null: `next` is empty. */
+  readonly campaignAsOf: string | null;
 }
 
 export interface Settled {
@@ -91,12 +93,13 @@ export interface Settled {
   readonly turnedAway: ReadonlySet<bigint>;
   /** Outcomes that found their row as expected. */
   readonly recorded: number;
-  readonly isSending: boolean;
+  /** The campaign is being sent, as it was read. */
+  readonly goesOn: boolean;
 }
 
 /**
  * Records outcomes and marks the next rows as `sending`, in one statement and one commit. Turned away is everybody when
- * the campaign is no longer sending, and who unsubscribed, was suppressed or was taken by another meanwhile. May be
+ * the campaign is no longer sending or was changed, and who unsubscribed, was suppressed or was taken by another meanwhile. May be
  * repeated after a lost connection.
  */
 export async function settle(db: Queryable, input: SettleInput): Promise<Settled> {
@@ -109,14 +112,14 @@ export async function settle(db: Queryable, input: SettleInput): Promise<Settled
           ${list(outcomes, (o) => o.subscriberId)}::bigint[], ${list(outcomes, (o) => o.epoch)}::int[], ${list(outcomes, (o) => o.state)}::hot.delivery_state[],
           ${list(outcomes, (o) => o.isTry)}::boolean[], ${textList(outcomes, (o) => o.reply)}::text[], ${textList(outcomes, (o) => o.reason)}::text[],
           ${textList(outcomes, (o) => o.runtimeMessageId)}::text[], ${list(outcomes, (o) => o.delaySeconds)}::float8[],
-          ${list(next, (n) => n.subscriberId)}::bigint[], ${list(next, (n) => n.epoch)}::int[])`,
+          ${list(next, (n) => n.subscriberId)}::bigint[], ${list(next, (n) => n.epoch)}::int[], ${input.campaignAsOf}::timestamptz)`,
     named.length > 0 ? 'delivery.settle-named' : 'delivery.settle',
   );
   assert(answer !== undefined, 'the ledger answers every write in one row');
   return {
     turnedAway: answer.turned_away === null ? NOBODY : new Set(answer.turned_away.match(/\d+/g)?.map(BigInt)),
     recorded: answer.recorded,
-    isSending: answer.goes_on,
+    goesOn: answer.goes_on,
   };
 }
 

@@ -52,7 +52,12 @@ export function recorderOf(
   recorders.set(dispatch, ofDispatch);
   const known = ofDispatch.get(by.serverId);
   if (known) return known;
-  const recorder = createOutcomeRecorder(ctx.database, ctx.log, { key: dispatch.key, listId: dispatch.listId, ...by });
+  const recorder = createOutcomeRecorder(ctx.database, ctx.log, {
+    key: dispatch.key,
+    listId: dispatch.listId,
+    campaignAsOf: dispatch.campaignAsOf,
+    ...by,
+  });
   ofDispatch.set(by.serverId, recorder);
   return recorder;
 }

@@ -93,7 +93,6 @@ export async function sendBatch(ctx: Context, batch: Batch, worker: BatchWorker)
 }
 
 async function sendWhatIsDue(ctx: Context, batch: Batch, worker: BatchWorker): Promise<BatchEnd> {
-  const readAt = performance.now();
   const dispatch = await worker.dispatches.dispatchOf(ctx, batch.customerId, batch.campaignId);
   if (!dispatch) return 'not sending';
   const allowance = await allowanceOf(ctx.db, batch.customerId);
@@ -103,7 +102,7 @@ async function sendWhatIsDue(ctx: Context, batch: Batch, worker: BatchWorker): P
   const range: LedgerRange = { ...dispatch.key, fromId: batch.fromId, toId: batch.toId };
   const channel = await worker.drivers.channelFor(ctx, batch.customerId, batch.campaignId);
   if (!channel) return followUp(ctx, batch, range, { reason: 'unavailable', waitSeconds: NO_SERVER_DELAY_SECONDS });
-  const work = { ctx, dispatch, readAt, range, channel, worker, allowance };
+  const work = { ctx, dispatch, range, channel, worker, allowance };
   // Asked before anybody is leased: to lease a batch and put it back is the dearest way to find out.
   const obstacle = await channel.gate.obstacle(ctx, batch.customerId);
   const end = obstacle ? await unlessElsewhere(work, obstacle) : await workAlone(work);
@@ -124,7 +123,6 @@ async function sendWhatIsDue(ctx: Context, batch: Batch, worker: BatchWorker): P
 interface Work {
   readonly ctx: Context;
   readonly dispatch: Dispatch;
-  readonly readAt: number;
   readonly range: LedgerRange;
   readonly channel: SendingChannel;
   readonly worker: BatchWorker;
@@ -201,7 +199,7 @@ function turnsOf(customerId: bigint): Turns {
 
 /** Sends at most `sendsMax` of what is due. */
 async function sendWithin(work: Work, sendsMax: number, sliceId: SendLease['sliceId'] = null): Promise<LoopEnd> {
-  const { ctx, dispatch, readAt, range, channel, worker } = work;
+  const { ctx, dispatch, range, channel, worker } = work;
   const holder = { owner: worker.workerId, leaseSeconds: ctx.installation.limits.sendLeaseSeconds };
   // A slice of a budget must be able to take back what was not begun, so its rows are leased; others need not be.
   const find = sliceId === null ? findRecipients : claimRecipients;
@@ -229,8 +227,6 @@ async function sendWithin(work: Work, sendsMax: number, sliceId: SendLease['slic
       sendsMax,
       abortSignal: worker.abortSignal,
       announce: worker.announce,
-      readAt,
-      isCurrent: async () => (await worker.dispatches.dispatchOf(ctx, range.customerId, range.campaignId)) === dispatch,
     });
   } finally {
     clearInterval(renewal);

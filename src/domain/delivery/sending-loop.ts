@@ -42,16 +42,7 @@ export interface LoopInput {
   readonly sendsMax: number;
   readonly abortSignal: AbortSignal;
   readonly announce: (customerId: bigint, campaignId: bigint) => void;
-  /** When `dispatch` was read (`performance.now`), and whether it is what would be read now. */
-  readonly readAt: number;
-  readonly isCurrent: () => Promise<boolean>;
 }
-
-/**
- * A loop that has marked nobody for so long asks whether its campaign is still the one that it knows: meanwhile it may have
- * been paused, changed and resumed. Shorter than that takes (campaigns/change-late.ts).
- */
-const TRUST_MS = 500;
 
 /** Copies of a message that one loop holds at once, in bytes: a process has several loops, and 250 MB for everything. */
 const OPEN_BYTES_MAX = 33_554_432;
@@ -83,7 +74,6 @@ class SendingLoop {
   /** Outcomes of this turn, on their way to the recorder. */
   #ended: DeliveryOutcome[] = [];
   #sendsLeft: number;
-  #markedAt: number;
   #end: LoopEnd | undefined;
   #failure: Error | undefined;
   #wake: (() => void) | undefined;
@@ -93,7 +83,6 @@ class SendingLoop {
     this.#permits = input.channel.permits.of(input.dispatch.key.customerId);
     this.#waiting = [...input.claimed].reverse();
     this.#sendsLeft = input.sendsMax;
-    this.#markedAt = input.readAt;
   }
 
   async run(): Promise<LoopEnd> {
@@ -118,10 +107,6 @@ class SendingLoop {
     if (room === 0) return this.#somethingHappens();
     const taken = permits.tryTake(Math.min(this.#waiting.length, this.#sendsLeft, room));
     if (taken === 0) return Promise.race([permits.whenFree(), this.#somethingHappens()]);
-    if (!(await this.#isStillRight())) {
-      permits.give(taken);
-      return this.#finishWith({ reason: 'stopped' });
-    }
     const { go, later, stop } = await this.#admitted(taken).catch((error: unknown) => this.#nobody(error));
     if (stop) this.#finishWith(stop);
     permits.give(taken - go.length);
@@ -130,23 +115,10 @@ class SendingLoop {
     this.#sendsLeft -= go.length;
     const outcomes = later.map(({ guest, delaySeconds, reason }) => heldBack(guest.delivery, delaySeconds, reason));
     const settled = await this.#record({ outcomes, next: go.map(({ delivery }) => delivery) });
-    if (!settled?.isSending) this.#finishWith({ reason: 'stopped' });
+    if (!settled?.goesOn) this.#finishWith({ reason: 'stopped' });
     for (const guest of go) {
       if (!settled || settled.turnedAway.has(guest.delivery.subscriberId)) this.#turnAway(guest);
       else if (this.#marked.push(guest) === 1) setImmediate(() => this.#handOverSome());
-    }
-  }
-
-  /** Whether the campaign is what it was when this loop last marked somebody. */
-  async #isStillRight(): Promise<boolean> {
-    const isTrusted = performance.now() - this.#markedAt < TRUST_MS;
-    this.#markedAt = performance.now();
-    if (isTrusted) return true;
-    try {
-      return await this.#input.isCurrent();
-    } catch (error) {
-      this.#fail(error);
-      return false;
     }
   }
 

@@ -59,6 +59,7 @@ describe('the ledger', () => {
     await settle(ctx.db, {
       key: dispatch.key,
       listId: dispatch.listId,
+      campaignAsOf: dispatch.campaignAsOf,
       holder,
       serverId: 1n,
       outcomes: [],
@@ -102,6 +103,7 @@ describe('the ledger', () => {
     await settle(ctx.db, {
       key: dispatch.key,
       listId: dispatch.listId,
+      campaignAsOf: dispatch.campaignAsOf,
       holder,
       serverId: 1n,
       outcomes: [],
@@ -123,6 +125,7 @@ describe('the ledger', () => {
     const { turnedAway } = await settle(ctx.db, {
       key: dispatch.key,
       listId: dispatch.listId,
+      campaignAsOf: dispatch.campaignAsOf,
       holder,
       serverId: 1n,
       outcomes: [],

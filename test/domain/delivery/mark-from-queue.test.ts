@@ -22,12 +22,12 @@ async function openWorld(recipients: number) {
   await planCampaign(world.ctx, { customerId, campaignId: world.campaignId }, new AbortController().signal);
   const dispatch = await createDispatchCache().dispatchOf(ctx, customerId, world.campaignId);
   if (!dispatch) throw new Error('The campaign is not being sent.');
-  const { key, listId } = dispatch;
+  const { key, listId, campaignAsOf } = dispatch;
   const range = { ...key, fromId: 0n, toId: 2n ** 62n };
   const worker = () => {
     const holder = { owner: randomUUID(), leaseSeconds: 45 };
     const write = (outcomes: readonly DeliveryOutcome[], next: readonly ClaimedDelivery[]) =>
-      settle(ctx.db, { key, listId, holder, serverId: 1n, outcomes, next });
+      settle(ctx.db, { key, listId, holder, serverId: 1n, outcomes, next, campaignAsOf });
     return {
       late: (rows: readonly ClaimedDelivery[]) =>
         resolveUnknownAsSent(ctx.db, key, {
@@ -100,6 +100,17 @@ describe('rows taken from the queue', () => {
     expect(await one.mark(found)).toHaveLength(2);
     expect(await one.find()).toEqual([]);
     expect(await balanceOf(world)).toMatchObject({ audience: 3, sending: 2, skipped: 1, queued: 0 });
+  });
+
+  it('are marked for nothing but the message that is there now', async () => {
+    const { world, worker } = await openWorld(2);
+    const one = worker();
+    const found = await one.find();
+    await ctx.db.execute(
+      sql`UPDATE campaign SET subject = 'Mended', updated_at = updated_at + interval '1 millisecond' WHERE id = ${world.campaignId}`,
+    );
+    expect(await one.mark(found)).toEqual([]);
+    expect(await balanceOf(world)).toMatchObject({ audience: 2, queued: 2 });
   });
 
   it('come back from a worker that died before it began with what it had leased', async () => {

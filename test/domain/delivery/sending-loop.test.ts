@@ -57,7 +57,6 @@ describe('a gate that cannot be asked', () => {
     } satisfies SendingChannel;
     const recorder = recorderOf(ctx, dispatch, { serverId: 1n, holder });
     const { signal } = new AbortController();
-    const known = { readAt: performance.now(), isCurrent: async () => true };
     const input = {
       ctx,
       dispatch,
@@ -66,7 +65,6 @@ describe('a gate that cannot be asked', () => {
       claimed,
       sendsMax: Infinity,
       announce: () => undefined,
-      ...known,
     };
     await expect(runSendingLoop({ ...input, abortSignal: signal })).rejects.toThrow('Connection terminated');
     expect(underWay).toBe(0);

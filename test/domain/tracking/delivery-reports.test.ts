@@ -121,7 +121,7 @@ test("a driver's own id leads to the delivery, with or without brackets, since i
   } as const;
   const settled = await settle(ctx.db, {
     key: { customerId, campaignId, plannedOn: day?.day ?? '' },
-    ...{ listId: 0n, holder: { owner, leaseSeconds: 60 }, serverId: null, next: [] },
+    ...{ listId: 0n, holder: { owner, leaseSeconds: 60 }, serverId: null, next: [], campaignAsOf: null },
     outcomes: [{ ...outcome, runtimeMessageId }],
   });
   expect(settled.recorded).toBe(1);
@@ -149,7 +149,13 @@ test('our own Message-IDs leave no row to find them by', async () => {
   } as const;
   await settle(at.ctx.db, {
     key,
-    ...{ listId: 0n, holder: { owner: crypto.randomUUID(), leaseSeconds: 60 }, serverId: null, next: [] },
+    ...{
+      listId: 0n,
+      holder: { owner: crypto.randomUUID(), leaseSeconds: 60 },
+      serverId: null,
+      next: [],
+      campaignAsOf: null,
+    },
     outcomes: [{ ...outcome, runtimeMessageId: at.messageId }],
   });
   expect(await at.ctx.db.query(sql`SELECT 1 FROM hot.runtime_message WHERE campaign_id = ${at.campaignId}`)).toEqual(

@@ -50,9 +50,9 @@ describe('somebody who is erased', () => {
     await ctx.db.query(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
     const { customerId } = viewerOf(ctx);
     const list = await newList(ctx);
-    const [campaign] = await ctx.db.query<{ id: bigint; day: string }>(sql`
+    const [campaign] = await ctx.db.query<{ id: bigint; day: string; asOf: string }>(sql`
       INSERT INTO campaign (customer_id, uid, list_id, name, status, planned_on)
-      VALUES (${customerId}, ${newUid()}, ${list.id}, 'News', 'sending', current_date) RETURNING id, planned_on::text AS day`);
+      VALUES (${customerId}, ${newUid()}, ${list.id}, 'News', 'sending', current_date) RETURNING id, planned_on::text AS day, updated_at::text AS "asOf"`);
     const people: { id: bigint }[] = [];
     for (const email of ['bob@person.example', 'cat@person.example']) {
       const person = await addSubscriber(ctx, { listUid: list.uid, email });
@@ -77,6 +77,7 @@ describe('somebody who is erased', () => {
         ...{ key, listId: list.id, serverId: 1n, outcomes: [] },
         holder: { owner: randomUUID(), leaseSeconds: 45 },
         next: [bob, cat].map((subscriberId = 0n) => ({ subscriberId, epoch: 1 })),
+        campaignAsOf: campaign?.asOf ?? null,
       });
       await expect.poll(() => waiters(ctx), { interval: 20 }).toBe(1);
       ({ uid } = await erasePerson(ctx, { email: 'cat@person.example' }));
