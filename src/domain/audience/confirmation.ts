@@ -1,5 +1,6 @@
 /** Asking a pending person to confirm: the request for a mail, and what the mail needs to know. */
 import { sql, type Queryable } from '../../db/database.ts';
+import { lockUntilCommit } from '../../db/lock.ts';
 import { sendConfirmationJob } from '../../jobs/audience-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { emailKey } from '../../lib/text.ts';
@@ -32,9 +33,7 @@ export async function askForConfirmation(
 ): Promise<void> {
   const { customerId, listId, id } = person;
   // One asking of an address after the other: whoever counts those before it must see them all.
-  await db.query(
-    sql`SELECT pg_advisory_xact_lock(hashtextextended(${`asking:${customerId}:${emailKey(person.email)}`}, 0))`,
-  );
+  await lockUntilCommit(db, `asking:${customerId}:${emailKey(person.email)}`);
   const eventId = await insertConsentEvent(db, person, { ...by, status: 'pending' });
   const payload = {
     customerId: String(customerId),

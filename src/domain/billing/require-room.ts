@@ -13,6 +13,7 @@
  * it and makes no more.
  */
 import { sql, type Queryable, type Transaction } from '../../db/database.ts';
+import { lockUntilCommit } from '../../db/lock.ts';
 import { fileTooLarge, limitReached, subscriptionEnded, uploadsFull } from './allowance-errors.ts';
 import { allowanceOf, limitOf, type Allowance } from './allowance.ts';
 import { countUsage, holdUsage, type CountedLimit } from './usage-store.ts';
@@ -129,8 +130,7 @@ export async function requireUploadRoom(
   const { fileBytesMax, totalBytesMax } = await uploadLimitsOf(tx, customerId);
   if (fileBytesMax !== null && bytes > fileBytesMax) throw fileTooLarge(field, fileBytesMax / BYTES_PER_MEGABYTE);
   if (totalBytesMax === null) return;
-  const lock = `mailwright:usage:uploads:${customerId}`;
-  await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`, 'billing.hold-usage');
+  await lockUntilCommit(tx, `mailwright:usage:uploads:${customerId}`);
   if ((await uploadedBytes(tx, customerId)) + bytes > totalBytesMax)
     throw uploadsFull(field, totalBytesMax / BYTES_PER_MEGABYTE);
 }

@@ -3,6 +3,7 @@
  * that triggers keep. Whoever must not be overtaken asks under `holdUsage`.
  */
 import { sql, type Queryable, type Sql, type Transaction } from '../../db/database.ts';
+import { lockUntilCommit } from '../../db/lock.ts';
 
 /** The limits of a plan that count things which exist. Automations join when there are any. */
 export type CountedLimit =
@@ -26,8 +27,7 @@ const PEOPLE = sql`coalesce(sum(subscribed + unsubscribed + unconfirmed + pendin
 
 /** Lets nobody else make one of these for this customer until the transaction ends: what is counted then stays true. */
 export async function holdUsage(tx: Transaction, { customerId, limit }: UsageKey): Promise<void> {
-  const lock = `mailwright:usage:${limit}:${customerId}`;
-  await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`, 'billing.hold-usage');
+  await lockUntilCommit(tx, `mailwright:usage:${limit}:${customerId}`);
 }
 
 /** How many there are now. */

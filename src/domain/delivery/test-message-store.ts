@@ -1,5 +1,6 @@
 /** Reads and writes of tests of a campaign's message: one row for each address that was asked for. */
 import { sql, type Queryable, type Transaction } from '../../db/database.ts';
+import { lockUntilCommit } from '../../db/lock.ts';
 import { countAskedMails } from '../sending/asked-mails.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 
@@ -34,10 +35,7 @@ const COLUMNS = sql`id, email, state, reply, created_at AS "createdAt"`;
 
 /** Tests that the customer asked for in the last hour; nobody else asks for it until the transaction ends. */
 export async function testsInLastHour(tx: Transaction, customerId: bigint): Promise<number> {
-  await tx.query(
-    sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mailwright:test-messages:${customerId}`}, 0))`,
-    'campaigns.hold_tests',
-  );
+  await lockUntilCommit(tx, `mailwright:test-messages:${customerId}`);
   return countAskedMails(tx, { customerId, kind: 'test' }, HOUR_SECONDS);
 }
 

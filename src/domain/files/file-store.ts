@@ -1,5 +1,6 @@
 /** Reads and writes of files and their pieces. */
 import { sql, type Queryable, type Transaction } from '../../db/database.ts';
+import { lockUntilCommit } from '../../db/lock.ts';
 import { isUid } from '../../lib/ids.ts';
 import { viewerOf, type Context, type TransactionContext } from '../context.ts';
 import { fileNotFound, foreignFile } from './file-errors.ts';
@@ -90,10 +91,7 @@ export async function deleteFileRow(db: Queryable, { customerId, id }: FileKey):
 
 /** Uploads of the customer under way; nobody else begins one for it until the transaction ends. */
 export async function countOpenUploads(tx: Transaction, customerId: bigint): Promise<number> {
-  await tx.query(
-    sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mailwright:open-uploads:${customerId}`}, 0))`,
-    'files.hold_open_uploads',
-  );
+  await lockUntilCommit(tx, `mailwright:open-uploads:${customerId}`);
   const [row] = await tx.query<{ open: number }>(
     sql`SELECT count(*)::int AS open FROM uploaded_file WHERE customer_id = ${customerId} AND status = 'uploading'`,
   );

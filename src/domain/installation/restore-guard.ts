@@ -3,6 +3,7 @@
  * row of the database: every process sees it within seconds, and it outlasts restarts.
  */
 import { sql, type Queryable } from '../../db/database.ts';
+import { lockUntilCommit } from '../../db/lock.ts';
 import { notifyUnsubscribesJob, sendConfirmationJob, sendListMailJob } from '../../jobs/audience-jobs.ts';
 import { sendTestMessagesJob } from '../../jobs/campaign-jobs.ts';
 import { addressMailJob, domainMailJob } from '../../jobs/sending-jobs.ts';
@@ -32,7 +33,7 @@ const MAILING_JOBS = [
   domainMailJob,
 ].map(({ name }) => name);
 
-const LOCK = sql`SELECT pg_advisory_xact_lock(hashtextextended('mailwright:place', 0))`;
+const LOCK = 'mailwright:place';
 const HOLD_KEY = 'installation.hold';
 const PLACE_KEY = 'installation.place';
 
@@ -40,7 +41,7 @@ const PLACE_KEY = 'installation.place';
 export async function guardRestoredBackup(ctx: Context, arriving: Arriving): Promise<Hold | null> {
   const timeline = await timelineOf(ctx.db);
   return inTransaction(ctx, async ({ db, log }) => {
-    await db.query(LOCK);
+    await lockUntilCommit(db, LOCK);
     const held = await holdOf(db);
     if (held) return held;
     const known = await read<KnownPlace>(db, PLACE_KEY);
@@ -90,7 +91,7 @@ export async function releaseInstallation(
   underWay: AfterHold,
 ): Promise<{ campaignsPaused: number }> {
   return database.transaction(async (db) => {
-    await db.query(LOCK);
+    await lockUntilCommit(db, LOCK);
     if (!(await holdOf(db))) throw notHeld();
     const campaignsPaused = underWay === 'pause' ? await pauseAll(db) : 0;
     // The place is remembered anew by whichever process next gives a sign of life there.

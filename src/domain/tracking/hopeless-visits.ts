@@ -1,7 +1,9 @@
 /** What becomes of visits that can never be moved on, because a value in them fits nowhere: nothing waits behind them. */
 import type { Context } from '../context.ts';
 import { sql } from '../../db/database.ts';
+import { lockUntilCommit } from '../../db/lock.ts';
 import { messageOf } from '../../lib/errors.ts';
+import { MOVING_LOCK } from './visit.ts';
 
 /** PostgreSQL's classes for values that cannot be stored: a try with the same values ends the same way. */
 const DATA_EXCEPTION = '22';
@@ -19,7 +21,7 @@ export function isFaultOfData(error: unknown): boolean {
  */
 export async function takeApart(ctx: Context, error: unknown): Promise<void> {
   const [dropped] = await ctx.database.transaction(async (tx) => {
-    await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended('mailwright:visits', 0))`);
+    await lockUntilCommit(tx, MOVING_LOCK);
     return tx.query<{ id: bigint; size: number }>(sql`
       WITH bad AS (
         DELETE FROM hot.visit WHERE id = (SELECT min(id) FROM hot.visit) RETURNING *

@@ -17,6 +17,7 @@ import { sql, type Sql, type Transaction } from '../../db/database.ts';
 import { announceCampaignChange } from '../statistics/announce-campaign-change.ts';
 import { COUNTERS } from './activity-counters-sql.ts';
 import { CHANGE, EVENTS, SEEN } from './activity-sql.ts';
+import { MOVING_LOCK } from './visit.ts';
 import { sliceOf, type VisitRow } from './visit-slice.ts';
 
 /** The name of the statement that an idle process asks again and again. */
@@ -83,7 +84,7 @@ export async function visitsWait({ db }: Pick<Context, 'db'>, fromId: bigint): P
  */
 async function begin(tx: Transaction): Promise<boolean> {
   const [row] = await tx.query<{ isOurs: boolean }>(
-    sql`SELECT pg_try_advisory_xact_lock(hashtextextended('mailwright:visits', 0)) AS "isOurs",
+    sql`SELECT pg_try_advisory_xact_lock(hashtextextended(${MOVING_LOCK}, 0)) AS "isOurs",
                set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
                set_config('enable_mergejoin', 'off', true), set_config('enable_memoize', 'off', true),
                set_config('jit', 'off', true),

@@ -13,3 +13,6 @@ export interface Visit {
 
 /** Clicks of one recipient further apart than this are no run. */
 export const RUN_GAP_MS = 1_000;
+
+/** Held by whoever moves visits on: one at a time (db/lock.ts). */
+export const MOVING_LOCK = 'mailwright:visits';

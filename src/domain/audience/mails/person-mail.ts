@@ -1,5 +1,6 @@
 /** Mails to one person that follow from what became of its subscription: the asking for them, and what they need. */
 import { sql, type Queryable } from '../../../db/database.ts';
+import { lockUntilCommit } from '../../../db/lock.ts';
 import { enqueue } from '../../../jobs/define-job.ts';
 import { sendListMailJob } from '../../../jobs/audience-jobs.ts';
 import { emailKey } from '../../../lib/text.ts';
@@ -103,9 +104,7 @@ async function mayAsk(ctx: Context, cause: PersonMailCause, email: string): Prom
   if (!(await confirmationRequest(ctx, cause))) return false;
   const digest = addressDigest(ctx.installation, emailKey(email));
   return ctx.database.transaction(async (tx) => {
-    await tx.query(
-      sql`SELECT pg_advisory_xact_lock(hashtextextended(${`confirmations:${digest.toString('hex')}`}, 0))`,
-    );
+    await lockUntilCommit(tx, `confirmations:${digest.toString('hex')}`);
     const [others] = await tx.query<{ count: number }>(sql`
       SELECT count(*)::int AS count FROM hot.confirmation_mail
        WHERE address_digest = ${digest} AND event_id <> ${cause.eventId} AND at > now() - interval '1 day'`);

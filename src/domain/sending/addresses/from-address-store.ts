@@ -1,5 +1,6 @@
 /** Rows of senders' addresses. */
 import { sql, type Queryable, type Sql } from '../../../db/database.ts';
+import { lockUntilCommit } from '../../../db/lock.ts';
 import { emailKey, isEmailAddress } from '../../../lib/text.ts';
 import type { FromAddress } from './from-address.ts';
 
@@ -43,7 +44,7 @@ export async function noteMail(db: Queryable, { customerId, id }: AddressId): Pr
 
 /** How many it has; nobody else of the customer counts until the transaction ends. */
 export async function countAddresses(db: Queryable, customerId: bigint): Promise<number> {
-  await db.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mailwright:from-addresses:${customerId}`}, 0))`);
+  await lockUntilCommit(db, `mailwright:from-addresses:${customerId}`);
   const [row] = await db.query<{ total: number }>(
     sql`SELECT count(*)::int AS total FROM from_address WHERE customer_id = ${customerId}`,
   );

@@ -1,5 +1,6 @@
 /** Writes of sending domains and their keys, and the reads that the verbs need. */
 import { join, sql, type Queryable, type Sql } from '../../../db/database.ts';
+import { lockUntilCommit } from '../../../db/lock.ts';
 import type { NewDkimKey } from '../signing/dkim-keys.ts';
 import type { DkimAlgorithm } from '../signing/dkim-identity.ts';
 import type { DkimKeyStatus, PublicDkimKey, SendingDomain } from './sending-domain.ts';
@@ -105,7 +106,7 @@ export async function updateDomainRow(db: Queryable, domain: DomainKey, changes:
 /** There is one default domain at most. */
 export async function unsetDefault(db: Queryable): Promise<void> {
   // Two administrators at once: the second must see what the first chose.
-  await db.query(sql`SELECT pg_advisory_xact_lock(hashtextextended('mailwright:default-domain', 0))`);
+  await lockUntilCommit(db, 'mailwright:default-domain');
   await db.execute(sql`UPDATE sending_domain SET is_default = false, updated_at = clock_timestamp() WHERE is_default`);
 }
 

@@ -3,6 +3,7 @@
  * failed changes nothing; a record that is gone costs the signature only after a time of grace.
  */
 import { sql, type Sql, type Transaction } from '../../../db/database.ts';
+import { lockUntilCommit } from '../../../db/lock.ts';
 import { ownershipValue } from './domain-records.ts';
 import type { DomainLook } from './look-at-domain.ts';
 import { lockDomain, keysOf, moveKey, type DomainKey, type StoredKey } from './sending-domain-store.ts';
@@ -33,7 +34,7 @@ export async function settleLook(
   look: DomainLook,
 ): Promise<Settled | undefined> {
   // Whoever claims the same name waits here, so that two looks never lock each other's domain.
-  await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mailwright:sending-domain:${key.name}`}, 0))`);
+  await lockUntilCommit(tx, `mailwright:sending-domain:${key.name}`);
   const domain = await lockDomain(tx, key);
   if (!domain) return undefined;
   const proved = proofOf(look);
