@@ -10,6 +10,6 @@ export async function pauseRunaway(
   { customerId, campaignId }: CampaignKey,
   { runaway }: TemplateStop,
 ): Promise<boolean> {
-  const reason = `${runaway} Sending was stopped; nobody who is left has lost anything. See to what is named there and to the fields that it reads, then resume.`;
+  const reason = `${runaway} Sending was stopped; nobody who is left has lost anything. See to what is named there, and to the fields that a template reads, then resume.`;
   return moveCampaign(ctx.db, { campaign: { customerId, id: campaignId }, from: ['sending'], to: 'paused', reason });
 }

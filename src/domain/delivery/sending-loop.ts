@@ -5,6 +5,7 @@
 import { giveBack } from '../../lib/blocks.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { subscriberUid } from '../../lib/ids.ts';
+import { domainOf } from '../../lib/mail-domain.ts';
 import { SendingError } from '../../plugin-api/index.ts';
 import { faultSentence, isRunaway } from '../content/template-fault.ts';
 import type { FilledMessage } from '../content/message.ts';
@@ -20,6 +21,7 @@ import { outcomeOfFailure, REPLY_LENGTH_MAX, type ClaimedDelivery, type Delivery
 import type { Dispatch } from './dispatch.ts';
 import { fieldValues } from './field-values.ts';
 import type { Settled } from './ledger-store.ts';
+import { asDeferred, senderRefusalsOf, type SenderRefusals } from './sender-refusals.ts';
 import type { OutcomeRecorder, RecordRequest } from './outcome-recorder.ts';
 
 /**
@@ -67,6 +69,7 @@ class SendingLoop {
   readonly #input: LoopInput;
   readonly #permits: Permits;
   readonly #waiting: ClaimedDelivery[];
+  readonly #senderRefusals: SenderRefusals;
   /** Messages marked as sending whose outcome is not recorded yet; each holds a permit. */
   #open = 0;
   /** Those that the ledger lets go, in order. */
@@ -82,6 +85,7 @@ class SendingLoop {
     this.#input = input;
     this.#permits = input.channel.permits.of(input.dispatch.key.customerId);
     this.#waiting = [...input.claimed].reverse();
+    this.#senderRefusals = senderRefusalsOf(input.dispatch);
     this.#sendsLeft = input.sendsMax;
   }
 
@@ -255,6 +259,7 @@ class SendingLoop {
       const { reply, runtimeMessageId } = await channel.driver.send(filled);
       giveBack(filled.content);
       channel.gate.ended(ctx, guest, undefined);
+      this.#senderRefusals.taken();
       const kept = reply.slice(0, REPLY_LENGTH_MAX);
       return {
         subscriberId,
@@ -274,8 +279,13 @@ class SendingLoop {
   #failed(guest: Guest, thrown: unknown): DeliveryOutcome {
     const { ctx, channel, dispatch } = this.#input;
     // A driver that throws anything else broke its contract; the message may have left.
-    const error = thrown instanceof SendingError ? thrown : new SendingError('unknown', messageOf(thrown));
+    const said = thrown instanceof SendingError ? thrown : new SendingError('unknown', messageOf(thrown));
+    const { attempts } = guest.delivery;
+    const ofSender = this.#senderRefusals.verdictOn(said, attempts);
+    const error = ofSender === 'again' ? asDeferred(said) : channel.gate.read(guest, attempts, said);
     const stop = channel.gate.ended(ctx, guest, error);
+    if (ofSender === 'stop')
+      return this.#stoppedBy(guest.delivery, `The sending server does not take mail of this sender: ${said.message}.`);
     if (stop) this.#finishWith({ ...stop, message: error.message });
     const { sendAttemptsMax, sendRetryDelaySeconds } = ctx.installation.limits;
     const { keySeconds } = channel;
@@ -313,10 +323,6 @@ class SendingLoop {
     giveBack(content);
     return { content: signed, ...rest };
   }
-}
-
-function domainOf(email: string): string {
-  return email.slice(email.lastIndexOf('@') + 1);
 }
 
 /** Its turn comes later; that is no try. */

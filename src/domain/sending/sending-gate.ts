@@ -10,6 +10,7 @@ import { Line } from './routing/line.ts';
 import type { MailboxGroups } from './routing/mailbox-group.ts';
 import { Pacing, type PacedServer } from './routing/pacing.ts';
 import { WHOLE_SERVER, type ServerHealth } from './routing/server-health.ts';
+import { SetUpRefusals } from './routing/set-up-refusals.ts';
 import type { GateGuest, GateStop, Held } from './routing/waiting.ts';
 
 /** Each guest is in `go`, in `later`, or behind a `stop`: whoever is in neither list stays with the loop, which ends. */
@@ -26,6 +27,8 @@ export interface SendingGate {
   obstacle(ctx: Context, customerId: bigint): Promise<GateStop | undefined>;
   /** Takes places for as many of a customer's guests as may go now. */
   admit<Guest extends GateGuest>(ctx: Context, customerId: bigint, guests: readonly Guest[]): Promise<Admission<Guest>>;
+  /** Whose fault an error is: what speaks of the server's set-up is hardly the recipient's (set-up-refusals.ts). */
+  read(guest: GateGuest, attempts: number, error: SendingError): SendingError;
   /**
    * Tells how one that went has ended; `error` is undefined when the server took the message. Answers whether the
    * loop must stop. Cheap: news is gathered, not written one by one.
@@ -53,7 +56,8 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
   const pacing = new Pacing(server);
   const line = new Line();
   const { hold, release } = createTries(memory);
-  const listen = createListener(memory);
+  const refusals = new SetUpRefusals();
+  const listen = createListener(memory, refusals);
 
   return {
     async obstacle(ctx, customerId) {
@@ -78,6 +82,12 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
       for (const guest of healthy.tried) if (!went.has(guest)) release(guest);
       health.tell(ctx.database, ctx.log);
       return { go: paced.go, later: [...healthy.later, ...paced.later], stop: paced.stop ?? healthy.stop };
+    },
+
+    read(guest, attempts, error) {
+      const { restSeconds, slots } = health.standing(WHOLE_SERVER);
+      const isUnwell = restSeconds > 0 || slots < Infinity;
+      return refusals.read(error, { group: groups.groupOf(guest.domain), attempts, isUnwell });
     },
 
     ended(ctx, guest, error) {
@@ -106,7 +116,7 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
 }
 
 /** Learns from how messages end; answers what that says of the server. */
-function createListener({ health, groups }: GateMemory) {
+function createListener({ health, groups }: GateMemory, refusals: SetUpRefusals) {
   /**
    * Replies that were about one message and ended a connection: a driver fails those behind it with the same error, and
    * to them it says nothing. Replies come in order, so the first is the one that was meant.
@@ -117,6 +127,7 @@ function createListener({ health, groups }: GateMemory) {
     if (error) heard.add(error);
     const { server: ofServer, mailboxes, isHardBounce } = isEcho ? NOTHING_SAID : verdictOn(error);
     const group = groups.groupOf(domain);
+    if (error === undefined) refusals.taken(group);
     let stop: GateStop | undefined;
     if (ofServer === 'well') health.taken(WHOLE_SERVER);
     else if (ofServer) {

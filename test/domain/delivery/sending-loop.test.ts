@@ -50,6 +50,7 @@ describe('a gate that cannot be asked', () => {
           if (asked > 1) throw new Error('Connection terminated unexpectedly');
           return { go: guests.slice(0, 2), later: [], stop: undefined };
         },
+        read: (_guest, _attempts, error) => error,
         ended: () => undefined,
         withdraw: () => undefined,
         heard: () => undefined,

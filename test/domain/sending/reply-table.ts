@@ -190,7 +190,7 @@ export const providerReplyTable: readonly ReplyRow[] = [
   [
     '550 5.7.60 SMTP; Client does not have permissions to send as this sender',
     'policy',
-    'message',
+    'sender',
     'account may not send as this sender',
   ],
   ['554 5.4.14 Hop count exceeded - possible mail loop ATTR34', 'permanent', 'recipient', 'mail runs in circles'],

@@ -140,9 +140,10 @@ const outlook: readonly ReplyRule[] = [
   },
   {
     what: 'account may not send as this sender',
-    words: /(?:permissions?|authori[sz]ed|allowed) to send as (?:this|the|that)|sendasdenied|send ?as denied/,
+    words:
+      /(?:permissions?|authori[sz]ed|allowed|permitted) to send (?:mail |e-?mail |messages )?(?:as|from|for) (?:this|the|that|your) (?!ip\b|host|server|network|address of)|sendasdenied|send ?as denied/,
     class: 'policy',
-    scope: 'message',
+    scope: 'sender',
   },
 ];
 
@@ -300,9 +301,9 @@ const others: readonly ReplyRule[] = [
   {
     what: 'sender not verified with the relay',
     words:
-      /email address is not verified|verified sender identity|identities failed the check|unauthenticated senders not allowed|sender signature/,
+      /email address is not verified|verified sender identity|identities failed the check|unauthenticated senders not allowed|sender signature|(?:sender|sending|from) domain .{0,60}(?:not (?:been )?verified|unverified|not registered)/,
     class: 'policy',
-    scope: 'message',
+    scope: 'sender',
   },
   { what: 'our address not known to the relay', words: /unauthorized ip address/, class: 'policy', scope: 'server' },
   {

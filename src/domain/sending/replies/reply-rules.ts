@@ -76,11 +76,32 @@ const pace: readonly ReplyRule[] = [
 
 const mailbox: readonly ReplyRule[] = [
   {
+    what: 'host of the domain does not take its mail',
+    words: /(?:\bsaid: |undeliverable address|in reply to ).{0,200}\brelay(?:ing)?\b/,
+    class: 'permanent',
+    scope: 'recipient',
+  },
+  {
+    what: 'account may not send as this sender',
+    words:
+      /not owned by (?:the )?(?:user|auth)|(?:from|sender) address (?:.{0,60} )?(?:is )?not (?:owned|verified|authori[sz]ed|permitted)|not (?:authori[sz]ed|allowed|permitted) to (?:send|use) (?:.{0,40} )?(?:from|sender|as sender)(?! (?:this |your |the )?(?:ip|host|server|network)\b)/,
+    codes: ['5'],
+    class: 'policy',
+    scope: 'sender',
+  },
+  {
+    what: 'account may not send as this sender',
+    // Exchange
+    status: ['.7.60'],
+    class: 'policy',
+    scope: 'sender',
+  },
+  {
     what: 'sender address refused',
     words:
       /sender (?:address |domain )?(?:.{0,60} )?(?:rejected|refused|invalid|not allowed|does not exist|not found|verify failed|unknown)|envelope sender|badmailfrom|return ?path|null sender|mail from .{0,30}(?:rejected|denied|not)/,
     class: 'policy',
-    scope: 'message',
+    scope: 'sender',
   },
   {
     what: 'mailbox full',
@@ -153,6 +174,12 @@ const rules: readonly ReplyRule[] = [
     scope: 'message',
   },
   {
+    what: 'login needed',
+    words: /client was not authenticated|anonymous (?:mail|clients?)/,
+    class: 'policy',
+    scope: 'server',
+  },
+  {
     what: 'not authenticated',
     words:
       /\bdmarc\b|\bspf\b|\bdkim\b|unauthenticated|not authenticated|sender policy|authentication (?:checks?|results?)|domain owner/,
@@ -170,19 +197,19 @@ const rules: readonly ReplyRule[] = [
   {
     what: 'login needed',
     words:
-      /authentication (?:is )?required|must (?:first )?(?:auth|log ?in|issue)|please (?:auth|log ?in)|not logged in|smtp auth/,
-    codes: ['5'],
+      /authentication (?:is )?(?:required|needed)|requires? (?:smtp )?authentication|must (?:first )?(?:auth|log ?in|issue)|please (?:auth|log ?in)|not logged in|smtp auth/,
     class: 'policy',
     scope: 'server',
   },
   {
     what: 'server does not relay',
     words:
-      /relay(?:ing)? (?:access )?(?:denied|not (?:permitted|allowed)|prohibited)|unable to relay|not (?:permitted|allowed|authori[sz]ed) to relay|we do not relay|rcpthosts|relaying denied|no relay/,
-    codes: ['5'],
+      /relay(?:ing)? (?:access )?(?:denied|not (?:permitted|allowed)|prohibited)|unable to relay|not (?:permitted|allowed|authori[sz]ed) to relay|we do not relay|rcpthosts|(?:denied|deny|refus\w{1,3}|reject\w{0,3}|temporarily) (?:to )?relay|relaying (?:temporarily )?denied|no relay|relay ?client/,
     class: 'policy',
     scope: 'server',
   },
+  // Exchange
+  { what: 'server does not relay', status: ['.7.54'], class: 'policy', scope: 'server' },
   {
     what: 'name given in EHLO refused',
     words:

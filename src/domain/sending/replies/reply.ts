@@ -21,9 +21,9 @@ export type ReplyClass = 'permanent' | 'transient' | 'block' | 'rateLimit' | 'po
 
 /**
  * Whom else it concerns: only this `recipient`, everybody at the recipient's `domain` (or its provider), everything
- * that goes through our `server`, or every copy of this `message`.
+ * that goes through our `server`, everything of this `sender` that does, or every copy of this `message`.
  */
-export type ReplyScope = 'recipient' | 'domain' | 'server' | 'message';
+export type ReplyScope = 'recipient' | 'domain' | 'server' | 'sender' | 'message';
 
 export interface ReplyMeaning {
   readonly class: ReplyClass;

@@ -81,6 +81,8 @@ export function verdictOn(error: SendingError | undefined): Verdict {
   const trouble = meaning && troubleOf(meaning, message);
   if (trouble) return { ...trouble, isHardBounce: false };
   if (error.kind === 'unavailable') return { ...NOTHING_SAID, server: { rule: CONNECTION, message } };
+  // A server that relays for nobody answers, and is not well for that.
+  if (meaning?.class === 'policy' && meaning.scope === 'server') return NOTHING_SAID;
   if (error.kind === 'deferred') return LIVES;
   return { ...WELL, isHardBounce: meaning?.isMailboxGone === true };
 }

@@ -1,0 +1,130 @@
+/** Campaigns through a server that is set up wrongly, or does not let the sender in: nobody's address is to blame. */
+import { afterAll, expect, it } from 'vitest';
+import path from 'node:path';
+import { sql } from '../../src/db/database.ts';
+import { resumeCampaign } from '../../src/domain/campaigns/resume-campaign.ts';
+import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
+import { createDispatchCache } from '../../src/domain/delivery/dispatch.ts';
+import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
+import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
+import { newUid } from '../../src/lib/ids.ts';
+import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
+import { runWorker } from '../../src/workers/run-worker.ts';
+import { planCampaignTask } from '../../src/workers/tasks/plan-campaign.ts';
+import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
+import { balanceOf, campaignWorld, untilStatus, type CampaignWorld } from '../support/campaign-world.ts';
+import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
+import { createTestContext, testInstallation } from '../support/test-context.ts';
+
+const limits = { ...testInstallation.limits, sendBatchSize: 50, sendAttemptsMax: 20, sendRetryDelaySeconds: 0.1 };
+const ctx = await createTestContext({ installation: { ...testInstallation, limits } });
+await loadPlugins(path.resolve('plugins'), ctx.hooks);
+await makePartitions(ctx);
+const drivers = createDriverPool(ctx.hooks);
+const tools = { drivers, dispatches: createDispatchCache(), announce: () => undefined };
+const worker = await runWorker({ ctx, tasks: [planCampaignTask, sendBatchTask(tools)], concurrency: 2, crontab: [] });
+afterAll(async () => {
+  await worker.stop(5_000);
+  await drivers.close();
+});
+
+const RELAY_DENIED = (line: string) => `554 5.7.1 ${/<\S*>/.exec(line)?.[0] ?? ''}: Relay access denied`;
+const NOT_OWNED = '553 5.7.1 <news@sender.example>: Sender address rejected: not owned by user garden';
+
+async function rowsOf({ campaignId }: CampaignWorld) {
+  const [row] = await ctx.db.query<{ tries: number; reason: string | null; reply: string | null }>(
+    sql`SELECT max(attempts)::int AS tries, max(reason) AS reason, max(reply) AS reply FROM hot.delivery WHERE campaign_id = ${campaignId}`,
+  );
+  return row;
+}
+
+async function campaignRow({ campaignId }: CampaignWorld) {
+  const [row] = await ctx.db.query<{ status: string; reason: string | null }>(
+    sql`SELECT status, status_reason AS reason FROM campaign WHERE id = ${campaignId}`,
+  );
+  return row;
+}
+
+it('keeps everybody while a server relays for nobody, and goes on when it does', async () => {
+  let isMended = false;
+  let asked = 0;
+  await using server = await scriptedSmtpServer({
+    extensions: ['PIPELINING'],
+    answer: ({ verb, line }) => {
+      if (verb !== 'RCPT' || isMended) return undefined;
+      asked += 1;
+      return RELAY_DENIED(line);
+    },
+  });
+  const world = await campaignWorld(ctx, { recipients: 120, smtpPort: server.port });
+  await startCampaign(world.ctx, world.campaignUid);
+  await expect
+    .poll(async () => (await ctx.db.query(sql`SELECT 1 FROM hot.server_health WHERE state <> 'closed'`)).length)
+    .toBe(1);
+  expect(await balanceOf(world)).toMatchObject({ queued: 120, failed: 0, sent: 0 });
+  expect(await rowsOf(world)).toMatchObject({ tries: 0, reason: 'policy: server does not relay' });
+  expect(asked).toBeLessThanOrEqual(60);
+  isMended = true;
+  await ctx.db.execute(sql`DELETE FROM hot.server_health`);
+  await untilStatus(world, 'done');
+  expect(await balanceOf(world)).toMatchObject({ sent: 120, failed: 0 });
+});
+
+it('goes through the other server when one does not relay', async () => {
+  await using first = await scriptedSmtpServer({
+    answer: ({ verb }) => (verb === 'RCPT' ? '550 5.7.1 Relaying denied. Proper authentication required.' : undefined),
+  });
+  await using second = await scriptedSmtpServer();
+  const world = await campaignWorld(ctx, { recipients: 60, smtpPort: first.port });
+  const settings = { host: '127.0.0.1', port: second.port, encryption: 'none' };
+  await ctx.db.execute(
+    sql`INSERT INTO sending_server (customer_id, uid, name, type, settings)
+        VALUES (${world.ctx.viewer?.customerId}, ${newUid()}, 'Another', 'smtp', ${JSON.stringify(settings)}::jsonb)`,
+  );
+  await startCampaign(world.ctx, world.campaignUid);
+  await untilStatus(world, 'done');
+  expect(await balanceOf(world)).toMatchObject({ sent: 60, failed: 0 });
+  expect(second.accepted).toHaveLength(60);
+});
+
+it('lets a domain fail whose own host does not take its mail, and keeps the server in use for everybody else', async () => {
+  let asked = 0;
+  await using server = await scriptedSmtpServer({
+    answer: ({ verb, line }) => {
+      if (verb !== 'RCPT' || !line.includes('@moved.example')) return undefined;
+      asked += 1;
+      return RELAY_DENIED(line);
+    },
+  });
+  const world = await campaignWorld(ctx, { recipients: 200, smtpPort: server.port });
+  await ctx.db.execute(
+    sql`UPDATE subscriber SET email = 'p' || id || '@moved.example', email_key = 'p' || id || '@moved.example'
+         WHERE list_id = ${world.listId} AND id IN (SELECT id FROM subscriber WHERE list_id = ${world.listId} ORDER BY id OFFSET 150)`,
+  );
+  await startCampaign(world.ctx, world.campaignUid);
+  await untilStatus(world, 'done');
+  expect(await balanceOf(world)).toMatchObject({ sent: 150, failed: 50 });
+  expect(asked).toBe(250);
+  expect(
+    await ctx.db.query(sql`SELECT 1 FROM subscriber WHERE list_id = ${world.listId} AND status <> 'subscribed'`),
+  ).toEqual([]);
+  expect(await ctx.db.query(sql`SELECT 1 FROM suppression`)).toEqual([]);
+});
+
+it('pauses a campaign whose sender the server does not take, loses nobody and goes on when it does', async () => {
+  let isMended = false;
+  await using server = await scriptedSmtpServer({
+    extensions: ['PIPELINING'],
+    answer: ({ verb }) => (verb === 'RCPT' && !isMended ? NOT_OWNED : undefined),
+  });
+  const world = await campaignWorld(ctx, { recipients: 120, smtpPort: server.port });
+  await startCampaign(world.ctx, world.campaignUid);
+  await untilStatus(world, 'paused');
+  expect((await campaignRow(world))?.reason).toContain(NOT_OWNED);
+  await expect.poll(async () => await balanceOf(world)).toMatchObject({ queued: 120, failed: 0, sent: 0 });
+  expect(await ctx.db.query(sql`SELECT 1 FROM hot.server_health WHERE state <> 'closed'`)).toEqual([]);
+  isMended = true;
+  await resumeCampaign(world.ctx, world.campaignUid);
+  await untilStatus(world, 'done');
+  expect(await balanceOf(world)).toMatchObject({ sent: 120, failed: 0 });
+});
