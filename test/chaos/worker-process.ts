@@ -25,7 +25,8 @@ export async function startWorkerProcess(
     env: {
       ...{ PATH: process.env['PATH'], HOME: process.env['HOME'], DATABASE_URL: databaseUrl, DATA_DIR: dataDir },
       ...{
-        MALLOC_ARENA_MAX: '2',
+        MALLOC_ARENA_MAX: '1',
+        MALLOC_TRIM_THRESHOLD_: '131072',
         ROLES: 'worker,cron',
         APP_SECRET: 'bench'.repeat(10),
         INBOX: 'off',
