@@ -92,18 +92,27 @@ function stalls(db: Queryable): Promise<Stall[]> {
 /** What is in the way of one who is due, in words; undefined: nobody is due, and then there is nothing to wait for. */
 async function obstacleOf(db: Queryable, { customerId, campaignId, plannedOn }: Stall): Promise<string | undefined> {
   if (plannedOn === null) return 'its audience is not planned';
-  const [row] = await db.query<{ due: { reason: string | null; reply: string | null } | null; rows: boolean }>(
+  interface Rows extends Record<string, unknown> {
+    due: { reason: string | null; reply: string | null } | null;
+    isUnderWay: boolean;
+    isPlanned: boolean;
+  }
+  const [row] = await db.query<Rows>(
     sql`SELECT (SELECT json_build_object('reason', reason, 'reply', left(reply, 200)) FROM hot.delivery
                  WHERE planned_on = ${plannedOn}::date AND customer_id = ${customerId} AND campaign_id = ${campaignId}
                    AND ((state = 'queued' AND (not_before IS NULL OR not_before <= now()))
                      OR (state IN ('leased', 'sending') AND lease_expires_at < now())) LIMIT 1) AS due,
                EXISTS (SELECT 1 FROM hot.delivery WHERE planned_on = ${plannedOn}::date AND customer_id = ${customerId}
-                          AND campaign_id = ${campaignId}) AS rows`,
+                          AND campaign_id = ${campaignId} AND state IN ('leased', 'sending') AND lease_expires_at >= now()) AS "isUnderWay",
+               EXISTS (SELECT 1 FROM hot.delivery WHERE planned_on = ${plannedOn}::date AND customer_id = ${customerId}
+                          AND campaign_id = ${campaignId}) AS "isPlanned"`,
   );
-  if (!row?.rows) return 'its audience is not planned';
+  if (!row?.isPlanned) return 'its audience is not planned';
   if (!row.due) return undefined;
   const { reason, reply } = row.due;
-  return [reason ?? 'nobody takes it up', reply].filter(Boolean).join(': ');
+  return [reason ?? (row.isUnderWay ? 'its server does not answer' : 'nobody takes it up'), reply]
+    .filter(Boolean)
+    .join(': ');
 }
 
 /** Retries and hours that are still to come: looked at again after as long. */
