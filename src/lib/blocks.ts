@@ -3,22 +3,25 @@
  * were each of them fresh memory, the garbage collector would look through the whole heap again every second.
  */
 
-/** Blocks are powers of two, so that one fits many messages; larger ones are rare, and fresh memory each. */
+/** Of few sizes, so that one fits many messages; larger ones are rare, and fresh memory each. */
 const BLOCK_BYTES_MIN = 4_096;
 const BLOCK_BYTES_MAX = 262_144;
 /** What is kept of each size for those to come. */
 const KEPT_BYTES_MAX = 8_388_608;
 
-const free = new Map<number, ArrayBuffer[]>();
-/** Blocks in somebody's hands: what is not among them, or was given back already, is not taken. */
-const lent = new WeakSet<ArrayBufferLike>();
+/** What is not in somebody's hands, or was given back already, is not taken. */
+class Block extends ArrayBuffer {
+  isLent = true;
+}
+
+const free = new Map<number, Block[]>();
 
 /** Memory with room for `count` bytes at least; what stands in it is anything. */
 export function takeBlock(count: number): Buffer {
   if (count > BLOCK_BYTES_MAX) return Buffer.allocUnsafeSlow(count);
   const size = blockSize(count);
-  const block = free.get(size)?.pop() ?? new ArrayBuffer(size);
-  lent.add(block);
+  const block = free.get(size)?.pop() ?? new Block(size);
+  block.isLent = true;
   return Buffer.from(block);
 }
 
@@ -27,13 +30,17 @@ export function takeBlock(count: number): Buffer {
  * from `takeBlock` are left alone, and what nobody gives back is garbage like all else.
  */
 export function giveBack({ buffer }: Uint8Array): void {
-  if (!(buffer instanceof ArrayBuffer) || !lent.delete(buffer)) return;
+  if (!(buffer instanceof Block) || !buffer.isLent) return;
+  buffer.isLent = false;
   const size = buffer.byteLength;
   const blocks = free.get(size);
   if (!blocks) free.set(size, [buffer]);
   else if (blocks.length * size < KEPT_BYTES_MAX) blocks.push(buffer);
 }
 
+/** A power of two, or three quarters of one: at most a third of a block is empty. */
 function blockSize(count: number): number {
-  return count <= BLOCK_BYTES_MIN ? BLOCK_BYTES_MIN : 2 ** (32 - Math.clz32(count - 1));
+  if (count <= BLOCK_BYTES_MIN) return BLOCK_BYTES_MIN;
+  const power = 2 ** (32 - Math.clz32(count - 1));
+  return count <= 0.75 * power ? 0.75 * power : power;
 }

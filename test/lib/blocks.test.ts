@@ -3,6 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { giveBack, takeBlock } from '../../src/lib/blocks.ts';
 
 describe('blocks', () => {
+  test('are empty by a third at most', () => {
+    for (const count of [4_097, 6_144, 6_145, 8_193, 12_288, 12_289, 131_073, 200_000])
+      expect(takeBlock(count).buffer.byteLength).toBeLessThan(1.5 * count);
+  });
+
   test('have room for what was asked', () => {
     for (const count of [0, 1, 4_095, 4_096, 4_097, 11_000, 262_144, 262_145, 1_000_000])
       expect(takeBlock(count).length).toBeGreaterThanOrEqual(count);
