@@ -13,15 +13,49 @@ const alternativeText: FormatCallback = (element, _walk, builder) => {
   if (typeof text === 'string') builder.addInline(text);
 };
 
+/** Around an address that stands bare: its neighbours must not become part of it. Noncharacters, so no text has them. */
+const BARE_BEGINS = '\ufffe';
+const BARE_ENDS = '\uffff';
+const NEEDS_SPACE = /(?<=[^\s\uffff])\ufffe|\uffff(?=[^\s.,;:!?)\]])/g;
+const BARE_MARKS = /[\ufffe\uffff]/g;
+
+/** The words of a link, and where it leads in brackets. A picture without words is its address, apart from its neighbours. */
+const link: FormatCallback = (element, walk, builder) => {
+  const href: unknown = element.attribs?.href;
+  const target = typeof href === 'string' ? shownTarget(cleanAddress(href)) : '';
+  let words = '';
+  builder.pushWordTransform((word) => {
+    words += word;
+    return word;
+  });
+  walk(element.children, builder);
+  builder.popWordTransform();
+  if (target === '') return;
+  if (words === '') builder.addInline(BARE_BEGINS + target + BARE_ENDS, { noWordTransform: true });
+  else if (saysTarget(words, target)) builder.addInline(BARE_ENDS, { noWordTransform: true });
+  else builder.addInline(` [${target}]`, { noWordTransform: true });
+};
+
+/** Of a link to a mailbox its address; nothing of a place in the page, or of what only a browser can do. */
+function shownTarget(href: string): string {
+  const mailbox = /^mailto:([^?]*)/i.exec(href)?.[1];
+  return mailbox ?? (/^(?:#|javascript:)/i.test(href) ? '' : href);
+}
+
+function saysTarget(words: string, target: string): boolean {
+  return words === target || (/^tel:/i.test(target) && digitsOf(words) === digitsOf(target));
+}
+
+function digitsOf(text: string): string {
+  return text.replace(/\D/g, '');
+}
+
 const convert = compile({
   wordwrap: false,
-  formatters: { alternativeText },
+  formatters: { alternativeText, link },
   limits: { maxDepth: DEPTH_MAX, maxInputLength: 1_500_000 },
   selectors: [
-    {
-      selector: 'a',
-      options: { hideLinkHrefIfSameAsText: true, ignoreHref: false, noAnchorUrl: true, pathRewrite: cleanAddress },
-    },
+    { selector: 'a', format: 'link' },
     { selector: 'img', format: 'alternativeText' },
     // Cells are side by side, their words are not one word.
     ...['td', 'th'].map((selector) => ({ selector, format: 'inlineSurround', options: { suffix: ' ' } })),
@@ -32,6 +66,8 @@ const convert = compile({
 /** The text of a marked html; marks survive, so merge tags work in it as they did in the html. */
 export function htmlToPlain(html: string): string {
   return convert(html)
+    .replace(NEEDS_SPACE, ' ')
+    .replace(BARE_MARKS, '')
     .replace(FILLER, (filler) => (/[^ ]/.test(filler) ? ' ' : filler))
     .replaceAll('\u00a0', ' ')
     .replace(/ +$/gm, '')

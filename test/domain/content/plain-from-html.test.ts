@@ -24,6 +24,26 @@ test.each([
   ['a link with text', '<a href="https://a.example/x">Read <b>more</b></a>', 'Read more [https://a.example/x]'],
   ['a link that is its text', '<a href="https://b.example/">https://b.example/</a>', 'https://b.example/'],
   ['a link on a picture', '<a href="https://c.example"><img src="x" alt="Logo"></a>', 'Logo [https://c.example]'],
+  [
+    'links on pictures without words, side by side',
+    'Us<a href="https://a.example/x"><img src="f.png"></a><a href="https://b.example/y"><img alt=""></a>: here',
+    'Us https://a.example/x https://b.example/y: here',
+  ],
+  [
+    'links that are their text, side by side',
+    '<a href="https://a.example/x">https://a.example/x</a><a href="https://b.example/y">https://b.example/y</a>.',
+    'https://a.example/x https://b.example/y.',
+  ],
+  [
+    'mailboxes and telephones',
+    '<a href="mailto:a@b.example?subject=Hi">Write</a>, <a href="MAILTO:a@b.example">a@b.example</a>, <a href="tel:+431">+43 1</a>, <a href="tel:+432">call</a>',
+    'Write [a@b.example], a@b.example, +43 1, call [tel:+432]',
+  ],
+  [
+    'what only a page can do',
+    '<a href="#top">Up</a> <a href="javascript:x()">Click</a> <a href="mailto:?subject=x">Share</a>',
+    'Up Click Share',
+  ],
   ['breaks and rules', 'a<br>b<hr>c', /^a\nb\n+-+\n+c$/],
   ['a joined emoji', '<p>👩‍👩‍👧‍👦</p>', '👩‍👩‍👧‍👦'],
   ['1,000 boxes in each other', `${'<div>'.repeat(1_000)}deep${'</div>'.repeat(1_000)}`, 'deep'],
