@@ -28,9 +28,11 @@ export function hashBytes(
     ((bytes[from + 1] ?? 0) << 8) |
     ((bytes[from + 2] ?? 0) << 16) |
     ((bytes[from + 3] ?? 0) << 24);
-  let [a, b, c] = [0, 0, 0];
-  a = b = c = (0x9e3779b9 + (stop - start) + 3_923_095) | 0;
-  const [low = 0, high = 0] = [into[at], into[at + 1]];
+  let a = (0x9e3779b9 + (stop - start) + 3_923_095) | 0;
+  let b = a;
+  let c = a;
+  const low = into[at] ?? 0;
+  const high = into[at + 1] ?? 0;
   let from = low === 0 && high === 0 ? start : start - BLOCK;
   for (; stop - from >= BLOCK; from += BLOCK) {
     // A seed is mixed in before the text.

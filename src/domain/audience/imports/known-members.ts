@@ -6,6 +6,7 @@
  */
 import { sql, type Queryable, type Sql } from '../../../db/database.ts';
 import { assert } from '../../../lib/errors.ts';
+import { EVERY_CUSTOMER } from '../suppression.ts';
 import type { ListImport } from './list-import.ts';
 import type { PackedPeople } from './packed-people.ts';
 import type { PersonReader } from './person.ts';
@@ -18,20 +19,21 @@ const MEMBERS_MAX = 2_000_000;
 const BYTES_PER_MEMBER_MIN = 20;
 const PAGE = 20_000;
 const DIGEST_BYTES = 16;
-const WORDS = 4;
+/** Of 32 bits: low and high of the address, low and high of the values. */
+export const DIGEST_WORDS = 4;
 
 export class KnownMembers {
   /** Open slots of four words: the address's hash, low and high, then that of the values; zeros where nobody is known. */
   readonly #slots: Uint32Array;
   readonly #mask: number;
-  readonly #probe = new Uint32Array(WORDS);
+  readonly #probe = new Uint32Array(DIGEST_WORDS);
   readonly #names: readonly Buffer[];
 
   /** `tags` of the fields that are compared, in the order in which their values are hashed. */
   constructor(membersMax: number, tags: readonly string[]) {
     this.#names = tags.map((tag) => Buffer.from(`${JSON.stringify(tag)}:"`));
     const slots = 2 ** Math.ceil(Math.log2(Math.max(16, membersMax * 1.5)));
-    this.#slots = new Uint32Array(slots * WORDS);
+    this.#slots = new Uint32Array(slots * DIGEST_WORDS);
     this.#mask = slots - 1;
   }
 
@@ -48,16 +50,28 @@ export class KnownMembers {
     }
   }
 
-  /**
-   * Compares a row of the file. Somebody who differs is going to be looked up, and maybe changed: nothing is known of
-   * them from then on.
-   */
+  /** Nobody with these addresses (a number of 64 bits each) is the same from now on. */
+  forget(addresses: Buffer): void {
+    for (let at = 0; at < addresses.length; at += DIGEST_BYTES / 2) {
+      const slot = this.#slotOf(addresses.readUInt32BE(at + 4), addresses.readUInt32BE(at));
+      this.#slots.fill(0, slot + 2, slot + DIGEST_WORDS);
+    }
+  }
+
+  /** Compares a row of a batch. */
   compare(people: PackedPeople, row: number): Comparison {
-    const probe = this.#probe;
-    const isSaid = people.digest(row, this.#names, probe);
-    const slot = this.#slotOf(probe[0] ?? 0, probe[1] ?? 0);
+    const isSaid = people.digest(row, this.#names, this.#probe);
+    return this.compareDigest(this.#probe, isSaid);
+  }
+
+  /**
+   * Compares what a line says; `isSaid`: the hash of the values is one. Somebody who differs is going to be looked up, and
+   * maybe changed: nothing is known of them from then on, so lines are compared in the order in which they come.
+   */
+  compareDigest(digest: Uint32Array, isSaid = true): Comparison {
+    const slot = this.#slotOf(digest[0] ?? 0, digest[1] ?? 0);
     if (this.#slots[slot] === 0 && this.#slots[slot + 1] === 0) return 'absent';
-    if (isSaid && this.#slots[slot + 2] === probe[2] && this.#slots[slot + 3] === probe[3]) return 'same';
+    if (isSaid && this.#slots[slot + 2] === digest[2] && this.#slots[slot + 3] === digest[3]) return 'same';
     this.#slots[slot + 2] = 0;
     this.#slots[slot + 3] = 0;
     return 'other';
@@ -66,7 +80,7 @@ export class KnownMembers {
   /** Where this address is, or the free slot where it belongs. */
   #slotOf(low: number, high: number): number {
     for (let slot = low & this.#mask; ; slot = (slot + 1) & this.#mask) {
-      const at = slot * WORDS;
+      const at = slot * DIGEST_WORDS;
       const isFree = this.#slots[at] === 0 && this.#slots[at + 1] === 0;
       if (isFree || (this.#slots[at] === low && this.#slots[at + 1] === high)) return at;
     }
@@ -94,7 +108,25 @@ export async function readKnownMembers(
   const isWhole = await Promise.all(
     (await halvesOf(db, found)).map((half) => readHalf(db, found, { ...half, values, known, left: count })),
   );
-  return isWhole.every(Boolean) ? known : undefined;
+  return isWhole.every(Boolean) && (await forgetSuppressed(db, found, known)) ? known : undefined;
+}
+
+/** Whoever is suppressed is to be rejected, on the list or not. False when they are too many to be read. */
+async function forgetSuppressed(db: Queryable, { customerId }: ListImport, known: KnownMembers): Promise<boolean> {
+  for (const keeper of [customerId, EVERY_CUSTOMER]) {
+    let read = 0;
+    for (let after = ''; ;) {
+      const [page] = await db.query<{ last: string | null; addresses: Buffer | null }>(sql`
+        SELECT max(email_key) AS last, string_agg(int8send(hashtextextended(email_key, 0)), '') AS addresses
+          FROM (SELECT email_key FROM suppression WHERE customer_id = ${keeper} AND email_key > ${after} ORDER BY email_key LIMIT ${PAGE}) p`);
+      if (!page || page.last === null || page.addresses === null) break;
+      read += PAGE;
+      if (read > MEMBERS_MAX) return false;
+      known.forget(page.addresses);
+      after = page.last;
+    }
+  }
+  return true;
 }
 
 /** Ids from `from` to `to`. */

@@ -86,6 +86,11 @@ export class PackedPeople {
     return this.#rows - this.#replaced;
   }
 
+  /** The row that was taken in last. */
+  get last(): number {
+    return this.#rows - 1;
+  }
+
   /** Makes sure that `more` bytes fit behind `size`. */
   reserve(more: number): void {
     if (this.size + more <= this.bytes.length) return;

@@ -10,7 +10,7 @@ import { isUsualDateTime, isUsualNumber, isUsualText } from './usual-values.ts';
 import { copyUsualAddress } from './usual-address.ts';
 
 /** The limits of text.ts and list-field.ts, in bytes: never looser than theirs. */
-const ADDRESS_BYTES_MAX = 254;
+export const ADDRESS_BYTES_MAX = 254;
 const VALUE_BYTES_MAX = 4_000;
 const QUOTE = 0x22;
 const CLOSE = 0x7d;
@@ -82,8 +82,7 @@ export class RecordPacker {
       const from = record.starts[index] ?? 0;
       const to = record.stops[index] ?? 0;
       if (from === to) continue;
-      if ((record.kinds[index] ?? PLAIN) > QUOTED || to - from > VALUE_BYTES_MAX || !isUsual(type, source, from, to))
-        return 0;
+      if (!isUsualCell(record, index, type)) return 0;
       at += (at === begin ? first : further).copy(target, at);
       for (let byte = from; byte < to; byte++) target[at++] = source[byte] ?? 0;
       target[at++] = QUOTE;
@@ -92,7 +91,12 @@ export class RecordPacker {
   }
 }
 
-function isUsual(type: FieldColumn['type'], bytes: Uint8Array, start: number, stop: number): boolean {
+/** Whether the cell is a value of this type just as it stands. */
+export function isUsualCell(record: CsvScanner, index: number, type: FieldColumn['type']): boolean {
+  const start = record.starts[index] ?? 0;
+  const stop = record.stops[index] ?? 0;
+  const { bytes } = record;
+  if ((record.kinds[index] ?? PLAIN) > QUOTED || stop - start > VALUE_BYTES_MAX) return false;
   switch (type) {
     case 'text':
       return isUsualText(bytes, start, stop);

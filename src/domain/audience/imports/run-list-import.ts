@@ -73,6 +73,7 @@ async function writeBatches(ctx: Context, run: ImportRun, abortSignal: AbortSign
     reader,
     frame,
     updateExisting: found.updateExisting,
+    members: run.members,
     linesMax: ctx.installation.limits.importBatchSize,
   };
   const idle = Array.from({ length: WRITERS + 1 }, () => new ImportBatch(options));

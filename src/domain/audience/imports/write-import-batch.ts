@@ -63,7 +63,7 @@ async function write(tx: Transaction, run: ImportRun, batch: ImportBatch): Promi
     // Last: of somebody who is erased, nothing is kept, whatever else is known.
     ...(hasErased ? await findErased(tx, run, people) : []),
   ]);
-  const { same, unsure } = sortOut(run, people, suppressed);
+  const { same, unsure } = sortOut(run, batch, suppressed);
   const known = await findKnownPeople(tx, run, { people, rows: unsure });
   const updated = await updateKnownPeople(tx, run, { people, changed: known.changed });
   const isKnown = (row: number) => suppressed.has(row) || same.has(row) || known.rows.has(row);
@@ -85,7 +85,7 @@ async function write(tx: Transaction, run: ImportRun, batch: ImportBatch): Promi
   await moveOn(tx, run, batch, {
     added,
     updated: updated + batch.repeatsChanged,
-    unchanged: same.size + known.rows.size - updated + batch.repeatsSame,
+    unchanged: batch.same + same.size + known.rows.size - updated + batch.repeatsSame,
     rejected: rejections.length,
   });
   await tell(tx, run);
@@ -94,14 +94,15 @@ async function write(tx: Transaction, run: ImportRun, batch: ImportBatch): Promi
 /** Who is known to be on the list already, just as the file says, and who has to be looked up; the others are new. */
 function sortOut(
   { seen, members }: ImportRun,
-  people: PackedPeople,
+  batch: ImportBatch,
   suppressed: Barred,
 ): { same: ReadonlySet<number>; unsure: readonly number[] } {
   const same = new Set<number>();
   const unsure: number[] = [];
+  const { people } = batch;
   for (const row of people.rows()) {
     if (suppressed.has(row)) continue;
-    const compared = members?.compare(people, row) ?? 'absent';
+    const compared = members ? batch.comparison(row) : 'absent';
     if (compared === 'same') same.add(row);
     else if (compared === 'other' || !seen || seen.mayHave(people.hash(row))) unsure.push(row);
   }

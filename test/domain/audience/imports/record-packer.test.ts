@@ -176,7 +176,7 @@ test('a batch keeps of every person what all lines together said', () => {
   });
   fc.assert(
     fc.property(fc.array(line, { maxLength: 20 }), (lines) => {
-      const batch = new ImportBatch({ reader, frame, updateExisting: true, linesMax: 20 });
+      const batch = new ImportBatch({ reader, frame, updateExisting: true, members: undefined, linesMax: 20 });
       batch.begin(0);
       const wanted = new Map<string, { text: string | undefined; status: string | undefined }>();
       for (const { n, text, upper, status } of lines) {

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { addListField } from '../../../../src/domain/audience/add-list-field.ts';
+import { suppress } from '../../../../src/domain/audience/suppression.ts';
 import type { MailList } from '../../../../src/domain/audience/list.ts';
 import { sql } from '../../../../src/db/database.ts';
 import type { Context } from '../../../../src/domain/context.ts';
@@ -58,6 +59,37 @@ test('what differs is found: new people, other values, a value that says less, p
     CITY: 'Town, 1',
   });
   expect(people.size).toBe(110);
+});
+
+test('who is suppressed is refused, also as the list has them', async () => {
+  const list = await cityList();
+  const others = (n: number) => usual(n).replace('p', 'other');
+  await importFile(ctx, list, lines(60, others));
+  await suppress(ctx.db, { customerId: list.customerId, emailKey: 'other3@example.org', reason: 'complaint' });
+  await suppress(ctx.db, { customerId: 0n, emailKey: 'other50@example.org', reason: 'spam trap' });
+  await suppress(ctx.db, { customerId: list.customerId, emailKey: 'nobody@example.org', reason: 'complaint' });
+  const again = await importFile(ctx, list, lines(60, others));
+  expect(again).toMatchObject({ added: 0, updated: 0, unchanged: 58, rejected: 2 });
+});
+
+test('addresses in capitals are the same people, an apostrophe that exports put before one is none of it', async () => {
+  const list = await cityList();
+  await importFile(ctx, list, lines(40, usual));
+  const { result, statements } = await countStatements(() =>
+    importFile(
+      ctx,
+      list,
+      lines(40, (n) => usual(n).replace('p', 'P').replace('.org', '.ORG')),
+    ),
+  );
+  expect(result).toMatchObject({ unchanged: 40 });
+  expect(statements.filter((text) => LOOK_UP.test(text))).toEqual([]);
+  // With and without it two people; the guarded line is the second.
+  await importFile(ctx, list, `${HEAD}'-x@example.org,One,,\n''-x@example.org,Two,,\n`);
+  const before = (await peopleOf(ctx, list)).size;
+  await importFile(ctx, list, `${HEAD}${'p1@example.org,,,\n'.repeat(20)}'-x@example.org,Three,,\n`);
+  expect((await peopleOf(ctx, list)).get('-x@example.org')?.fields).toMatchObject({ FIRST_NAME: 'Three' });
+  expect((await peopleOf(ctx, list)).size).toBe(before);
 });
 
 test('somebody who comes twice, changed and changed back, is as the last line says', async () => {
