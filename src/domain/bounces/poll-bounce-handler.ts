@@ -6,7 +6,7 @@ import { sql, type Queryable } from '../../db/database.ts';
 import { sha256 } from '../../lib/crypto.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { inTransaction, type Context } from '../context.ts';
-import { makeThisMonth, mayLackPartition } from '../tracking/partitions.ts';
+import { withPartitions } from '../tracking/partitions.ts';
 import { countFound, holdHandler, letGoOfHandler, mailboxAddressOf, renewHold } from './bounce-handler-store.ts';
 import type { BounceHandler, BounceHandlerKey } from './bounce-handler.ts';
 import type { Mailbox } from './mailbox.ts';
@@ -118,29 +118,21 @@ function foundIn({ verdict, outcome }: ReceivedReport): 'bounce' | 'complaint' |
   return verdict === 'complaint' ? 'complaint' : 'bounce';
 }
 
-async function receive(
+function receive(
   ctx: Context,
   handler: BounceHandler,
   { name, raw }: { name: string; raw: Buffer },
 ): Promise<ReceivedReport> {
-  const once = () =>
+  const owner = handler.isSystem ? {} : { customerId: handler.customerId };
+  return withPartitions(ctx, () =>
     inTransaction(ctx, async (inner) => {
-      const report = await receiveMailReport(inner, {
-        raw,
-        ...(handler.isSystem ? {} : { customerId: handler.customerId }),
-      });
+      const report = await receiveMailReport(inner, { raw, ...owner });
       // The handler before its message: the order in which both are deleted.
       await countFound(inner.db, handler, foundIn(report));
       await noteOutcome(inner.db, handler, { name, outcome: report.outcome });
       return report;
-    });
-  try {
-    return await once();
-  } catch (error) {
-    if (!mayLackPartition(error)) throw error;
-    await makeThisMonth(ctx);
-    return once();
-  }
+    }),
+  );
 }
 
 function keyOf(name: string): Buffer {

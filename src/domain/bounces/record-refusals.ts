@@ -7,7 +7,7 @@ import { sql, type Queryable } from '../../db/database.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { announceCampaignChange } from '../statistics/announce-campaign-change.ts';
 import { DESCRIPTION_LENGTH_KEPT, statusCodeIn } from '../tracking/delivery-report.ts';
-import { makeThisMonth, mayLackPartition } from '../tracking/partitions.ts';
+import { withPartitions } from '../tracking/partitions.ts';
 import { actOnBounce } from '../tracking/report-on-delivery.ts';
 import { classifyBounce } from './classify-bounce.ts';
 
@@ -34,14 +34,7 @@ export async function recordRefusals(ctx: Context, refusals: Refusals): Promise<
     const type = classifyBounce({ status: null, text: row.reply });
     return type === 'blocked' ? [] : [{ ...row, type }];
   });
-  if (bounces.length === 0) return;
-  try {
-    await record(ctx, refusals, bounces);
-  } catch (error) {
-    if (ctx.tx || !mayLackPartition(error)) throw error;
-    await makeThisMonth(ctx);
-    await record(ctx, refusals, bounces);
-  }
+  if (bounces.length > 0) await withPartitions(ctx, () => record(ctx, refusals, bounces));
 }
 
 /** Only what the ledger still calls failed, and only people who are still there. */

@@ -10,6 +10,20 @@ export function mayLackPartition(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === CHECK_VIOLATION;
 }
 
+/**
+ * Answers as `work` does, which is tried again once this month has partitions if it lacked them. Within a transaction there is
+ * no second try: that one is lost, and its owner's to repeat.
+ */
+export async function withPartitions<T>(ctx: Context, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (ctx.tx || !mayLackPartition(error)) throw error;
+    await makeThisMonth(ctx);
+    return work();
+  }
+}
+
 /** Makes the partitions of this month; those that exist stay. */
 export async function makeThisMonth(ctx: Context): Promise<void> {
   await ctx.database.execute(sql`SELECT hot.ensure_partitions(current_date, current_date)`);

@@ -6,7 +6,7 @@ import { inTransaction, type Context } from '../context.ts';
 import { sql } from '../../db/database.ts';
 import { unsubscribePerson } from '../audience/unsubscribe-subscriber.ts';
 import { announceCampaignChange } from '../statistics/announce-campaign-change.ts';
-import { makeThisMonth, mayLackPartition } from './partitions.ts';
+import { withPartitions } from './partitions.ts';
 import type { TrackedRecipient, Visitor } from './tracking.ts';
 
 export interface Unsubscribe {
@@ -19,14 +19,8 @@ export interface Unsubscribe {
 }
 
 /** Unsubscribes at once; repeating it changes nothing. False when the person is no longer on the list. */
-export async function recordUnsubscribe(ctx: Context, unsubscribe: Unsubscribe): Promise<boolean> {
-  try {
-    return await record(ctx, unsubscribe);
-  } catch (error) {
-    if (ctx.tx || !mayLackPartition(error)) throw error;
-    await makeThisMonth(ctx);
-    return record(ctx, unsubscribe);
-  }
+export function recordUnsubscribe(ctx: Context, unsubscribe: Unsubscribe): Promise<boolean> {
+  return withPartitions(ctx, () => record(ctx, unsubscribe));
 }
 
 async function record(ctx: Context, unsubscribe: Unsubscribe): Promise<boolean> {

@@ -16,7 +16,7 @@ import {
   writeComplaint,
   type ReportedDelivery,
 } from './delivery-report-store.ts';
-import { makeThisMonth, mayLackPartition } from './partitions.ts';
+import { withPartitions } from './partitions.ts';
 
 /** Nothing can be reported about what never left the house. */
 const HANDED_OVER = new Set(['sending', 'sent', 'unknown']);
@@ -30,13 +30,7 @@ export async function reportOnDelivery(ctx: Context, key: DeliveryKey, news: Del
   if (!delivery) return 'not found';
   if (delivery.isTooOld) return 'too old';
   if (!HANDED_OVER.has(delivery.state)) return 'not sent';
-  try {
-    return await record(ctx, delivery, news);
-  } catch (error) {
-    if (ctx.tx || !mayLackPartition(error)) throw error;
-    await makeThisMonth(ctx);
-    return record(ctx, delivery, news);
-  }
+  return withPartitions(ctx, () => record(ctx, delivery, news));
 }
 
 function record(ctx: Context, delivery: ReportedDelivery, news: DeliveryNews): Promise<ReportOutcome> {
