@@ -34,6 +34,15 @@ export async function missingForSending(
   return { [field]: [`The plan asks for an unsubscribe link in the ${field}: {UNSUBSCRIBE_URL}.`] };
 }
 
+/** What the campaign itself lacks, else what its sender or the plan do: field to sentences; undefined: it may be sent. */
+export async function lackingForSending(
+  tx: TransactionContext,
+  campaign: Campaign,
+): Promise<Record<string, string[]> | undefined> {
+  const faults = await campaignFaults(tx.db, campaign);
+  return Object.keys(faults).length > 0 ? faults : missingForSending(tx, campaign);
+}
+
 /** Once rows are in the ledger its audience is fixed, and soon its content is, too (change-late.ts). */
 export function isEditable(campaign: Campaign): boolean {
   return EDITABLE.includes(campaign.status) && !hasBegun(campaign);

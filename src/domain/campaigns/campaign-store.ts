@@ -1,7 +1,8 @@
 /** Writes of campaigns. State changes are conditional on the state before, so that repeating one is harmless. */
 import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
 import { assert } from '../../lib/errors.ts';
-import type { Campaign, CampaignStatus, UnknownPolicy } from './campaign.ts';
+import type { UnknownPolicy } from '../delivery/delivery.ts';
+import type { Campaign, CampaignStatus } from './campaign.ts';
 
 const COLUMNS = sql`id, uid, customer_id AS "customerId", list_id AS "listId", segment_id AS "segmentId",
   segment_snapshot AS "segmentSnapshot", name, subject, from_email AS "fromEmail", from_name AS "fromName",

@@ -18,8 +18,6 @@ export const PAUSABLE: readonly CampaignStatus[] = ['scheduled', 'queued', 'send
 /** Statuses in which content may still change; a paused one only while nothing was sent (decision D22). */
 export const EDITABLE: readonly CampaignStatus[] = ['new', 'ready', 'scheduled', 'paused', 'error'];
 
-export type UnknownPolicy = 'park' | 'retry';
-
 /** A campaign's row as the verbs of this room see it. */
 export interface Campaign {
   readonly id: bigint;

@@ -9,7 +9,7 @@ import { isUnsent } from '../delivery/ledger-read-model.ts';
 import { registerCampaignLinks } from '../statistics/campaign-toplists.ts';
 import { campaignNotReady } from './campaign-errors.ts';
 import type { UpdateCampaignInput } from './campaign-input.ts';
-import { campaignFaults, isEditable, missingForSending } from './campaign-readiness.ts';
+import { isEditable, lackingForSending } from './campaign-readiness.ts';
 import { findCampaignById } from './campaign-store.ts';
 import type { Campaign, CampaignStatus } from './campaign.ts';
 
@@ -66,8 +66,7 @@ export async function takeLateContent(
 ): Promise<void> {
   const campaign = await findCampaignById(tx.db, customerId, campaignId);
   if (!campaign || status !== 'paused') return;
-  const faults = await campaignFaults(tx.db, campaign);
-  const lacking = Object.keys(faults).length > 0 ? faults : await missingForSending(tx, campaign);
+  const lacking = await lackingForSending(tx, campaign);
   if (lacking) throw campaignNotReady(lacking);
   const message = await compileCampaign(tx.db, { customerId, campaignId });
   if (message) await registerCampaignLinks(tx, { customerId, campaignId, links: message.links });

@@ -62,19 +62,11 @@ export async function sendTestCampaign(
     if ((await testsInLastHour(inner.tx, customerId)) + emails.length > TESTS_PER_HOUR_MAX) throw tooManyTests();
     const { secret } = inner.installation;
     await noteAskedMails(inner.db, { secret, customerId, kind: 'test', emails });
-    const messages: TestMessage[] = [];
-    for (const email of emails) {
-      const subscriberId = reader ?? (await subscriberWith(inner, campaign, email));
-      const isMarked = parsed.mark_subject ?? true;
-      messages.push(
-        ...(await insertTests(inner.db, {
-          campaign: { customerId, campaignId },
-          emails: [email],
-          subscriberId,
-          isMarked,
-        })),
-      );
-    }
+    const readers: { email: string; subscriberId: bigint | null }[] = [];
+    for (const email of emails)
+      readers.push({ email, subscriberId: reader ?? (await subscriberWith(inner, campaign, email)) });
+    const isMarked = parsed.mark_subject ?? true;
+    const messages = await insertTests(inner.db, { campaign: { customerId, campaignId }, readers, isMarked });
     const testIds = messages.map(({ id }) => String(id));
     await enqueue(inner.db, sendTestMessagesJob, {
       customerId: String(customerId),

@@ -10,7 +10,7 @@ import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { registerCampaignLinks } from '../statistics/campaign-toplists.ts';
 import { appoint, isAhead } from './campaign-appointment.ts';
 import { campaignNotReady, wrongCampaignState } from './campaign-errors.ts';
-import { campaignFaults, missingForSending } from './campaign-readiness.ts';
+import { campaignFaults, lackingForSending, missingForSending } from './campaign-readiness.ts';
 import { findCampaignById, keepSegment, moveCampaign } from './campaign-store.ts';
 import { hasBegun, type Campaign } from './campaign.ts';
 import { ownCampaign } from './own-campaign.ts';
@@ -35,8 +35,7 @@ export async function startScheduledCampaign(ctx: Context, key: CampaignKey): Pr
     const campaign = await findCampaignById(tx.db, key.customerId, key.campaignId, { lock: true });
     if (campaign?.status !== 'scheduled' || (await isAhead(tx.db, campaign.deliveryAt))) return;
     if ((await allowanceOf(tx.db, key.customerId)).source === 'ended') return pauseWithoutPlan(tx, key);
-    const faults = await campaignFaults(tx.db, campaign);
-    const lacking = Object.keys(faults).length > 0 ? faults : await missingForSending(tx, campaign);
+    const lacking = await lackingForSending(tx, campaign);
     if (!lacking) return launch(tx, campaign);
     const reason = Object.values(lacking).flat().join(' ');
     await moveCampaign(tx.db, { campaign, from: ['scheduled'], to: 'paused', reason });

@@ -23,8 +23,8 @@ interface DueTest extends TestMessage {
 
 interface NewTests {
   readonly campaign: CampaignKey;
-  readonly emails: readonly string[];
-  readonly subscriberId: bigint | null;
+  /** Who gets one, and whose values it is filled with; null: nobody's. */
+  readonly readers: readonly { readonly email: string; readonly subscriberId: bigint | null }[];
   readonly isMarked: boolean;
 }
 
@@ -40,14 +40,15 @@ export async function testsInLastHour(tx: Transaction, customerId: bigint): Prom
 }
 
 /** Writes them, and forgets the customer's old ones. */
-export async function insertTests(db: Queryable, { campaign, ...tests }: NewTests): Promise<TestMessage[]> {
+export async function insertTests(db: Queryable, { campaign, readers, isMarked }: NewTests): Promise<TestMessage[]> {
   await db.execute(
     sql`DELETE FROM test_message WHERE customer_id = ${campaign.customerId} AND created_at < now() - make_interval(days => ${KEPT_DAYS})`,
   );
   return db.query<TestMessage & Record<string, unknown>>(sql`
     INSERT INTO test_message (customer_id, campaign_id, email, subscriber_id, is_marked)
-    SELECT ${campaign.customerId}, ${campaign.campaignId}, email, ${tests.subscriberId}::bigint, ${tests.isMarked}
-      FROM unnest(${[...tests.emails]}::text[]) WITH ORDINALITY AS e(email, no) ORDER BY no
+    SELECT ${campaign.customerId}, ${campaign.campaignId}, email, subscriber_id, ${isMarked}
+      FROM unnest(${readers.map(({ email }) => email)}::text[], ${readers.map(({ subscriberId }) => subscriberId)}::bigint[])
+             WITH ORDINALITY AS r (email, subscriber_id, no) ORDER BY no
     RETURNING ${COLUMNS}`);
 }
 

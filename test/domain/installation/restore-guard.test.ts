@@ -130,7 +130,8 @@ it.each([
   await ctx.db.execute(sql`DELETE FROM test_message`);
   const campaign = { customerId: viewerOf(world.ctx).customerId, campaignId: world.campaignId };
   const emails = ['queued', 'sending', 'sent', 'suppressed'];
-  await insertTests(ctx.db, { campaign, emails, subscriberId: null, isMarked: true });
+  const readers = emails.map((email) => ({ email, subscriberId: null }));
+  await insertTests(ctx.db, { campaign, readers, isMarked: true });
   await ctx.db.execute(sql`UPDATE test_message SET state = email`);
   await hold(ctx.db, 'by hand');
   await releaseInstallation(ctx, choice);
