@@ -6,7 +6,6 @@ import type { MailboxAddress } from './bounce-handler.ts';
 import { MAIL_BYTES_READ } from './mail-report.ts';
 import { LISTED_MAX, MAILBOX_TIMEOUTS, type Mailbox, type MailboxVisit } from './mailbox.ts';
 
-/** Somebody waits for the answer when a mailbox is set up. */
 const { connectMs, idleMs, visitMs } = MAILBOX_TIMEOUTS;
 const CLOSED = 'The connection to the mailbox is closed.';
 /** The uids of a million messages stand on one line; the library would take a gigabyte. */

@@ -19,7 +19,7 @@ export interface LinkContent extends TrackedRecipient {
 
 const KIND_CODES = { open: 1, click: 2, unsubscribe: 3, webView: 4, updateProfile: 5, confirm: 6 } as const;
 const VERSION = 2 << 4;
-/** Before, a MAC of 16 bytes stood in front of the content, both in base64url as one. Links live as long as mails. */
+/** Of links in old mails: a MAC of 16 bytes stands in front of the content, both in base64url as one. */
 const FIRST_VERSION = 1 << 4;
 const MAC_BYTES = 16;
 const HEAD_BYTES_MAX = 1 + 5 * VARINT_BYTES_MAX;

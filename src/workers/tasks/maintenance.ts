@@ -5,7 +5,7 @@ import { dropPartitions, type Retention } from '../../domain/delivery/drop-parti
 import { makePartitions } from '../../domain/delivery/make-partitions.ts';
 import { decideDoubts } from '../../domain/campaigns/decide-doubts.ts';
 import { reviveCampaigns } from '../../domain/campaigns/revive-campaigns.ts';
-import { forgetOldStandings } from '../../domain/sending/routing/forget-old.ts';
+import { forgetOldStandings } from '../../domain/sending/routing/forget-old-standings.ts';
 import { wakeCampaign, wakeCampaigns } from '../../domain/campaigns/wait-for-plan.ts';
 import { defineTask, type Task } from '../task.ts';
 

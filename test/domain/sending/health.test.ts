@@ -1,7 +1,7 @@
 /** The health of servers and providers over several processes: each has a view of its own, the state is one. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { forgetOldStandings } from '../../../src/domain/sending/routing/forget-old.ts';
+import { forgetOldStandings } from '../../../src/domain/sending/routing/forget-old-standings.ts';
 import { createMailboxGroups } from '../../../src/domain/sending/routing/mailbox-group.ts';
 import { ServerHealth } from '../../../src/domain/sending/routing/server-health.ts';
 import type { GateGuest } from '../../../src/domain/sending/routing/waiting.ts';

@@ -1,4 +1,4 @@
-/** One DMARC record, read as RFC 9989 4.7 and 4.10.1 say: what it asks for, and what in it is wrong or of yesterday. */
+/** One DMARC record, read as RFC 9989 4.7 and 4.10.1 say: what it asks for, and what in it is wrong or obsolete. */
 export type DmarcProblem =
   | 'LOOKUP_FAILED'
   | 'NO_RECORD'
@@ -54,7 +54,7 @@ const VALUES: Readonly<Record<string, RegExp>> = {
   fo: /^[01ds](\s*:\s*[01ds])*$/i,
 };
 const REPORT_TAGS = new Set(['rua', 'ruf']);
-/** `mailto:` with an address, and the size limit of before. */
+/** `mailto:` with an address, and the size limit that RFC 7489 had. */
 const REPORT_ADDRESS = /^mailto:[^\s@,;!]+@[^\s@,;!]+\.[^\s@,;!]+(!\d+[kmgt]?)?$/i;
 
 /** Whether a text is meant to be a record: only those are looked at. */
