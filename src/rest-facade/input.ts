@@ -5,6 +5,7 @@
 import type { Bag, BagValue } from './bag.ts';
 import { invalid } from './errors.ts';
 import { flagOf } from './flags.ts';
+import { fromJsonText } from './json-text.ts';
 import { isoTime } from './timestamps.ts';
 
 const INT32_MAX = 2_147_483_647;
@@ -27,7 +28,7 @@ export interface Input {
   flag(...names: readonly string[]): boolean | undefined;
   /** A time (`YYYY-MM-DD HH:MM:SS` in UTC, or ISO 8601) as ISO text; empty or null clears. */
   time(...names: readonly string[]): string | null | undefined;
-  /** A nested object's own reader. */
+  /** A nested object's own reader; JSON text in its place is read. */
   object(name: string): Input | undefined;
   /** A nested object as it is. */
   plainObject(name: string): Bag | undefined;
@@ -86,6 +87,7 @@ function reader(bag: Bag, scope: Scope): Input {
       ? undefined
       : read(names, convert, expected);
   };
+  const readObject = (name: string) => read([name], (value) => objectOf(fromJsonText(name, value)), 'an object');
   return {
     param: (name) => scope.params[name] ?? '',
     has: (name) => bag[name] !== undefined,
@@ -103,10 +105,10 @@ function reader(bag: Bag, scope: Scope): Input {
       return value === null || value === '' ? null : read(names, timeOf, 'a time such as 2030-01-31 08:00:00 (UTC)');
     },
     object: (name) => {
-      const object = read([name], objectOf, 'an object');
+      const object = readObject(name);
       return object && reader(object, { ...scope, prefix: `${scope.prefix}${name}.` });
     },
-    plainObject: (name) => read([name], objectOf, 'an object'),
+    plainObject: readObject,
     raw: (name) => bag[name],
     refuse,
     check: () => {

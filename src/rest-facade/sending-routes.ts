@@ -1,6 +1,7 @@
 /** Maps and lists of maps as parameters: JSON has numbers in them, a form has texts that look like numbers. */
 import type { Bag, BagValue } from './bag.ts';
 import type { Input } from './input.ts';
+import { fromJsonText } from './json-text.ts';
 
 /** A map; null or an empty text in its place clears. */
 export function clearableMap(input: Input, name: string): Record<string, unknown> | null | undefined {
@@ -15,7 +16,8 @@ export function routesParameter(input: Input, name: string): { uid: string; weig
   const given = input.raw(name);
   if (given === undefined) return undefined;
   if (given === null || given === '') return null;
-  const routes = Array.isArray(given) ? given.map(routeOf) : [undefined];
+  const list = fromJsonText(name, given);
+  const routes = Array.isArray(list) ? list.map(routeOf) : [undefined];
   const known = routes.filter((route) => route !== undefined);
   if (known.length < routes.length) input.refuse(name, `The ${name} must be a list of {uid, weight}.`);
   return known;

@@ -126,6 +126,7 @@ describe('3 nesting', () => {
     ['a multipart body', '/lists', { body: multipart }],
     ['a JSON object', '/lists', { body: list }],
     ['JSON keys with brackets', '/lists', { body: Object.fromEntries(bracketed) }],
+    ['JSON text of a form', '/lists', { body: new URLSearchParams({ ...plain, contact: JSON.stringify(contact) }) }],
   ];
 
   test.each(ways)('contact in %s', async (_name, path, request) => {
@@ -134,6 +135,22 @@ describe('3 nesting', () => {
     expect((await ask(`/lists/${textAt(made.body, 'list_uid')}`)).body).toMatchObject({
       contact: { company: 'Acme', city: 'Springfield', email: 'office@acme.example' },
     });
+  });
+
+  test('trees of a campaign as JSON text of a form', async () => {
+    const words = { name: 'N', subject: 'S', from_email: 'n@s.example', from_name: 'S', html: '<p>Hi</p>' };
+    const make = (more: Record<string, string>) =>
+      ask('/campaigns', { method: 'POST', body: new URLSearchParams({ list_uid: listUid, ...words, ...more }) });
+    expect(await make({ quiet_hours: '{"from": "21:00", "to": "08:00"}', sending_servers: '[]' })).toMatchObject({
+      status: 200,
+      body: { campaign: { quiet_hours: { from: '21:00', to: '08:00' }, sending_servers: [] } },
+    });
+    expect((await make({ sending_servers: '[{"uid": "0000000000000", "weight": 2}]' })).status).toBe(404);
+    for (const wrong of ['{"from": "21:00"', '[1]', '{"from":'.repeat(20) + '1' + '}'.repeat(20)])
+      expect(await make({ quiet_hours: wrong })).toMatchObject({
+        status: 422,
+        body: { errors: { quiet_hours: [expect.any(String)] } },
+      });
   });
 
   test('options of a plan as JSON keys with brackets', async () => {
