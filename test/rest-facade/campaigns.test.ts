@@ -160,6 +160,33 @@ describe('reading', () => {
     });
   });
 
+  test('one that waits for its server says so, over both doors, until the server is well again', async () => {
+    const uid = await newCampaign({ name: 'Waiting' });
+    const reasons = async () => {
+      const query = `query { campaign(uid: "${uid}") { ... on Campaign { statistics { statusReason } } } }`;
+      const response = await fetch(`${app.baseUrl}/graphql`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${tenant.token}` },
+        body: JSON.stringify({ query }),
+      });
+      const told = (await response.json()) as { data: { campaign: { statistics: { statusReason: string | null } } } };
+      const { campaign } = (await ask(`/campaigns/${uid}`)).body as { campaign: { status_reason: string | null } };
+      return [campaign.status_reason, told.data.campaign.statistics.statusReason];
+    };
+    await app.ctx.db.execute(sql`UPDATE campaign SET status = 'sending', planned_on = current_date WHERE uid = ${uid}`);
+    await app.ctx.db.execute(sql`
+      INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open) SELECT customer_id, id, 1, 1 FROM campaign WHERE uid = ${uid}`);
+    await app.ctx.db.execute(sql`
+      INSERT INTO hot.server_health (server_id, mailbox_group, state, failures, opened_at, open_until, last_error)
+      SELECT id, '', 'open', 3, '2026-01-02 03:04:05Z', '2096-01-02 03:04:05Z', 'refused' FROM sending_server WHERE customer_id = ${tenant.customerId}`);
+    const said =
+      'Sending server "Server" cannot be used since 2026-01-02 03:04:05 UTC (refused): it is tried again at 2096-01-02 03:04:05 UTC.';
+    expect(await reasons()).toEqual([said, said]);
+    await app.ctx.db.execute(sql`DELETE FROM hot.server_health`);
+    expect(await reasons()).toEqual([null, null]);
+    await app.ctx.db.execute(sql`UPDATE campaign SET status = 'paused' WHERE uid = ${uid}`);
+  });
+
   test('an index is a paginator in one dialect and an array in the other', async () => {
     const standard = await ask('/campaigns?per_page=2&page=1');
     expect(standard.body).toMatchObject({ data: [{ type: 'regular' }, {}], meta: { current_page: 1, per_page: 2 } });

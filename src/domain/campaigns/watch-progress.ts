@@ -1,11 +1,13 @@
 /**
  * Watches campaigns that are under way: one that has something to send and does not get on for three times as long as
- * it usually takes to the next step is an alarm, in the log and in its `status_reason`. Every process watches, those
- * that only serve too: when all workers are dead nobody else would notice.
+ * it usually takes to the next step, and waits for nothing that comes by itself (campaign-wait.ts), is an alarm, in the
+ * log and in its `status_reason`. Every process watches, those that only serve too: when all workers are dead nobody
+ * else would notice.
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import { readableTime } from '../../lib/units.ts';
 import { inTransaction, type Context } from '../context.ts';
+import { campaignWait } from './campaign-wait.ts';
 
 /** Nothing is expected sooner: servers wait, retries wait, workers are replaced. */
 const EXPECTED_SECONDS_MIN = 60;
@@ -34,7 +36,8 @@ export async function watchProgress(ctx: Context): Promise<string[]> {
     await note(db);
     const alarms: string[] = [];
     for (const stall of await stalls(db)) {
-      const obstacle = await obstacleOf(db, stall);
+      const wait = await campaignWait(db, stall);
+      const obstacle = wait?.isInOrder ? undefined : (wait?.text ?? (await obstacleOf(db, stall)));
       if (obstacle === undefined) {
         await excuse(db, stall);
         continue;
@@ -126,7 +129,7 @@ async function alarm(db: Queryable, { customerId, campaignId, since }: Stall, ob
   await db.execute(
     sql`UPDATE hot.campaign_watch SET alarmed_at = now() WHERE customer_id = ${customerId} AND campaign_id = ${campaignId}`,
   );
-  const reason = `${REASON}${readableTime(since)}: ${obstacle}.`;
+  const reason = `${REASON}${readableTime(since)}: ${obstacle.replace(/\.$/, '')}.`;
   await db.execute(
     sql`UPDATE campaign SET status_reason = ${reason}
          WHERE customer_id = ${customerId} AND id = ${campaignId} AND status IN ('queued', 'sending')

@@ -14,7 +14,7 @@ import { FairPermits } from './fair-permits.ts';
 import { formPoster } from './form-poster.ts';
 import { parseDomainLimits } from './routing/domain-limits.ts';
 import { createMailboxGroups, type ResolveMx } from './routing/mailbox-group.ts';
-import type { Pace } from './routing/paces.ts';
+import { quotaOf } from './routing/paces.ts';
 import { pickServer } from './routing/pick-server.ts';
 import { ServerHealth } from './routing/server-health.ts';
 import { createSendingGate, type SendingGate } from './sending-gate.ts';
@@ -97,14 +97,6 @@ const REPLY_TIMEOUT_MS = 600_000;
 /** However many wait for a pace, a newcomer is not sent to the end of a line longer than this. */
 const TURN_WAIT_SECONDS_MAX = 60;
 const COMPLAINT_INTERVAL_MS = 60_000;
-
-const SECONDS_PER_UNIT = new Map([
-  ['second', 1],
-  ['minute', 60],
-  ['hour', 3_600],
-  ['day', 86_400],
-  ['month', 2_592_000],
-]);
 
 /** What a pool may be told besides its drivers. */
 export interface DriverPoolOptions {
@@ -239,14 +231,6 @@ function pacedServer(server: ServerRow) {
       warm_up !== null && warm_up_started_at !== null
         ? { serverId: id, schedule: warm_up, startedAt: warm_up_started_at, isStopped: warm_up_stopped_at !== null }
         : undefined,
-  };
-}
-
-function quotaOf({ quota_value, quota_base, quota_unit }: ServerRow): Pace | null {
-  if (quota_value === null || quota_value < 0) return null;
-  return {
-    value: quota_value,
-    periodSeconds: (quota_base ?? 1) * (SECONDS_PER_UNIT.get(quota_unit ?? 'hour') ?? 3_600),
   };
 }
 

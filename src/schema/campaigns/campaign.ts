@@ -1,6 +1,7 @@
 /** Campaigns as they are read: content, state, and figures from counters through one loader. */
 import { segmentNames, type SegmentName } from '../../domain/audience/segments/segment-store.ts';
 import { viewerOf } from '../../domain/context.ts';
+import { statusReasonsOf } from '../../domain/campaigns/campaign-wait.ts';
 import { waitsUntilKnown } from '../../domain/campaigns/wait-for-plan.ts';
 import { readCampaignStatistics } from '../../domain/statistics/campaign-statistics.ts';
 import { builder } from '../builder.ts';
@@ -54,7 +55,16 @@ export const Campaign = builder.prismaObject('Campaign', {
     embedImages: t.exposeBoolean('embedImages'),
     unknownPolicy: t.exposeString('unknownPolicy'),
     status: t.exposeString('status'),
-    statusReason: t.exposeString('statusReason', { nullable: true }),
+    statusReason: t.string({
+      nullable: true,
+      description:
+        'Why it stands where it stands: the last trouble, in words; while it is sent, what it waits for now and until when.',
+      select: { status: true, statusReason: true, waitsUntil: true },
+      resolve: (row, _args, ctx) =>
+        row.status === 'sending' && row.waitsUntil === null
+          ? loadBy(ctx, statusReasonsOf).load({ customerId: row.customerId, campaignId: row.id })
+          : row.statusReason,
+    }),
     waitsUntil: t.field({
       type: 'DateTime',
       nullable: true,

@@ -1,4 +1,5 @@
 /** A campaign's figures in GraphQL. */
+import { statusReasonsOf } from '../../domain/campaigns/campaign-wait.ts';
 import type { CampaignStatistics as Figures } from '../../domain/statistics/campaign-statistics.ts';
 import {
   readCampaignLinks,
@@ -46,6 +47,11 @@ export const CampaignStatistics = builder.objectRef<Figures>('CampaignStatistics
   authScopes: { scope: 'campaigns:read' },
   fields: (t) => ({
     status: t.exposeString('status', { nullable: true, description: 'Where the campaign stands: for who watches.' }),
+    statusReason: t.string({
+      nullable: true,
+      description: 'As of the campaign: what it waits for, and until when.',
+      resolve: (figures, _args, ctx) => loadBy(ctx, statusReasonsOf).load(figures),
+    }),
     subscriberCount: t.exposeInt('subscriberCount', { description: 'Everybody it was planned for.' }),
     deliveredCount: t.exposeInt('deliveredCount', {
       description: 'Accepted by a receiving server and not bounced since.',

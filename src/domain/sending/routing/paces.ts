@@ -12,6 +12,30 @@ export interface Pace {
   readonly periodSeconds: number;
 }
 
+/** A server's quota as its row has it. */
+export interface QuotaRow {
+  readonly quota_value: number | null;
+  readonly quota_base: number | null;
+  readonly quota_unit: string | null;
+}
+
+const SECONDS_PER_UNIT = new Map([
+  ['second', 1],
+  ['minute', 60],
+  ['hour', 3_600],
+  ['day', 86_400],
+  ['month', 2_592_000],
+]);
+
+/** The pace that a quota is; null: any. */
+export function quotaOf({ quota_value, quota_base, quota_unit }: QuotaRow): Pace | null {
+  if (quota_value === null || quota_value < 0) return null;
+  return {
+    value: quota_value,
+    periodSeconds: (quota_base ?? 1) * (SECONDS_PER_UNIT.get(quota_unit ?? 'hour') ?? 3_600),
+  };
+}
+
 export interface Bucket {
   readonly key: string;
   readonly pace: Pace;

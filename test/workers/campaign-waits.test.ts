@@ -1,0 +1,125 @@
+/** A campaign that waits says within seconds for what and until when, and no more once it gets on; only trouble is an alarm. */
+import { afterAll, expect, it } from 'vitest';
+import path from 'node:path';
+import { sql } from '../../src/db/database.ts';
+import { statusReasonsOf } from '../../src/domain/campaigns/campaign-wait.ts';
+import { pauseCampaign } from '../../src/domain/campaigns/pause-campaign.ts';
+import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
+import { watchProgress } from '../../src/domain/campaigns/watch-progress.ts';
+import { createDispatchCache } from '../../src/domain/delivery/dispatch.ts';
+import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
+import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
+import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
+import { runWorker } from '../../src/workers/run-worker.ts';
+import { planCampaignTask } from '../../src/workers/tasks/plan-campaign.ts';
+import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
+import { balanceOf, campaignWorld, untilStatus, type CampaignWorld } from '../support/campaign-world.ts';
+import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
+import { createTestContext, testInstallation } from '../support/test-context.ts';
+
+const limits = { ...testInstallation.limits, sendBatchSize: 50 };
+const ctx = await createTestContext({ installation: { ...testInstallation, limits } });
+await loadPlugins(path.resolve('plugins'), ctx.hooks);
+await makePartitions(ctx);
+const drivers = createDriverPool(ctx.hooks);
+const tools = { drivers, dispatches: createDispatchCache(), announce: () => undefined };
+const worker = await runWorker({ ctx, tasks: [planCampaignTask, sendBatchTask(tools)], concurrency: 2, crontab: [] });
+afterAll(async () => {
+  await worker.stop(5_000);
+  await drivers.close();
+});
+
+async function reasonOf({ ctx: own, campaignId }: CampaignWorld): Promise<string | null> {
+  const customerId = own.viewer?.customerId ?? 0n;
+  return (await statusReasonsOf(ctx, [{ customerId, campaignId }]))[0] ?? null;
+}
+
+/** What the watch says of a campaign that has stood still for an hour. */
+async function alarmOf({ campaignUid, campaignId }: CampaignWorld): Promise<string | null | undefined> {
+  await watchProgress(ctx);
+  await ctx.db.execute(sql`UPDATE hot.campaign_watch SET changed_at = changed_at - interval '1 hour'`);
+  const alarms = await watchProgress(ctx);
+  const [row] = await ctx.db.query<{ reason: string | null }>(
+    sql`SELECT status_reason AS reason FROM campaign WHERE id = ${campaignId}`,
+  );
+  return alarms.includes(campaignUid) ? row?.reason : undefined;
+}
+
+it('a server that is down: since when, why, until when; an alarm says the same', async () => {
+  let isDown = true;
+  await using server = await scriptedSmtpServer({
+    answer: ({ verb }) => (isDown && verb === 'CONNECT' ? '554 no service today' : undefined),
+  });
+  const world = await campaignWorld(ctx, { recipients: 20, smtpPort: server.port });
+  expect(await reasonOf(world)).toBeNull();
+  await startCampaign(world.ctx, world.campaignUid);
+  const said = /Sending server "Test" cannot be used since [-0-9]+ [:0-9]+ UTC \(.*no service today\): it is /;
+  await expect.poll(() => reasonOf(world)).toMatch(said);
+  expect(await alarmOf(world)).toMatch(/^No progress since .*: Sending server "Test" cannot be used since .*[^.]\.$/);
+  isDown = false;
+  await ctx.db.execute(sql`DELETE FROM hot.server_health`);
+  await untilStatus(world, 'done');
+  expect(await reasonOf(world)).toBeNull();
+});
+
+it('a provider that asked to wait, when nobody else is left', async () => {
+  await using server = await scriptedSmtpServer({
+    answer: ({ verb, line }) =>
+      verb === 'RCPT' && line.includes('@gmail.com') ? '421 4.7.28 an unusual rate of mail' : undefined,
+  });
+  const world = await campaignWorld(ctx, { recipients: 30, smtpPort: server.port });
+  await ctx.db.execute(
+    sql`UPDATE subscriber SET email = 'p' || id || '@gmail.com', email_key = 'p' || id || '@gmail.com' WHERE list_id = ${world.listId} AND id % 2 = 0`,
+  );
+  await startCampaign(world.ctx, world.campaignUid);
+  await expect
+    .poll(() => reasonOf(world))
+    .toMatch(
+      /^Nobody who is left can be sent to before .* UTC \(held back: the provider asked to wait; google: 421 4\.7\.28/,
+    );
+  expect((await balanceOf(world)).sent).toBe(15);
+  expect(await alarmOf(world)).toBeUndefined();
+  await pauseCampaign(world.ctx, world.campaignUid);
+  expect(await reasonOf(world)).toBeNull();
+});
+
+it.each([
+  [
+    'a slow quota',
+    { quotaValue: 10, quotaBase: 1, quotaUnit: 'hour' },
+    null,
+    /^Sending server "Test" sends at most 10 per hour: the next message goes at .* UTC\.$/,
+  ],
+  [
+    'the day of a warm-up',
+    {},
+    '{"kind": "days", "days": [2], "goal": 1000}',
+    /^Sending server "Test" warms up and has sent its 2 messages of the day: it goes on at .* UTC\.$/,
+  ],
+])('%s, which is no alarm', async (_what, quota, warmUp, said) => {
+  await using server = await scriptedSmtpServer();
+  const world = await campaignWorld(ctx, { recipients: 20, smtpPort: server.port, server: quota });
+  await ctx.db.execute(
+    sql`UPDATE sending_server SET warm_up = ${warmUp}::jsonb, warm_up_started_at = now() WHERE customer_id = ${world.ctx.viewer?.customerId} AND ${warmUp}::jsonb IS NOT NULL`,
+  );
+  await startCampaign(world.ctx, world.campaignUid);
+  await expect.poll(() => reasonOf(world)).toMatch(said);
+  expect(await alarmOf(world)).toBeUndefined();
+  await pauseCampaign(world.ctx, world.campaignUid);
+});
+
+it('no server at all', async () => {
+  await using server = await scriptedSmtpServer();
+  const world = await campaignWorld(ctx, {
+    recipients: 20,
+    smtpPort: server.port,
+    server: { quotaValue: 1, quotaUnit: 'hour' },
+  });
+  await startCampaign(world.ctx, world.campaignUid);
+  await untilStatus(world, 'sending');
+  await ctx.db.execute(
+    sql`UPDATE sending_server SET status = 'inactive' WHERE customer_id = ${world.ctx.viewer?.customerId}`,
+  );
+  await expect.poll(() => reasonOf(world)).toBe('There is no active sending server that it may be sent through.');
+  await pauseCampaign(world.ctx, world.campaignUid);
+});
