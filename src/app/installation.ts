@@ -1,12 +1,16 @@
 /** What this installation is: its secret, its address, its limits. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import { sql, type Database } from '../db/database.ts';
 import type { Installation } from '../domain/context.ts';
 import { deriveKey } from '../lib/crypto.ts';
 import { makeFolder } from '../lib/make-folder.ts';
+import { makeOnce } from '../lib/make-once.ts';
+
+/** As for APP_SECRET. */
+const SECRET_CHARS_MIN = 32;
 
 /** Reads or makes the secret, and refuses one that is not the database's. */
 export async function loadInstallation(settings: Settings, port: number, database: Database): Promise<Installation> {
@@ -43,18 +47,16 @@ export function limitsOf(settings: Settings): Installation['limits'] {
   };
 }
 
-/** The secret in its file; made on first use, readable by the program's user only. */
+/** The secret in its file; made on first use. */
 function keptSecret(file: string): string {
-  if (!existsSync(file)) {
-    makeFolder(path.dirname(file));
-    try {
-      // "wx": when two processes start at once, the second reads what the first wrote.
-      writeFileSync(file, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flag: 'wx' });
-    } catch (error) {
-      if (!existsSync(file)) throw error;
-    }
-  }
-  return readFileSync(file, 'utf8').trim();
+  makeFolder(path.dirname(file));
+  makeOnce(file, `${randomBytes(32).toString('hex')}\n`);
+  const secret = readFileSync(file, 'utf8').trim();
+  if (secret.length >= SECRET_CHARS_MIN) return secret;
+  throw new Error(
+    `The file ${file} is ${secret === '' ? 'empty' : 'cut short'}: keys that everybody can guess would be made of it. ` +
+      `Put it back from a backup. Only where nothing has been sent or stored yet, delete it.`,
+  );
 }
 
 /**

@@ -3,21 +3,11 @@
  * same moment; what is there is never deleted, whatever it is.
  */
 import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  linkSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { isAlive } from '../lib/is-alive.ts';
 import { makeFolder } from '../lib/make-folder.ts';
+import { makeOnce } from '../lib/make-once.ts';
 import type { Binaries } from './embedded-binaries.ts';
 import { spawnIdentity, type DatabaseUser } from './embedded-user.ts';
 
@@ -57,7 +47,8 @@ function initialise({ folder, data, user, binaries }: Place): void {
     chmodSync(folder, 0o755);
     chownSync(made, user.uid, user.gid);
   }
-  makePassword(folder, user);
+  // One for all who make a cluster at the same moment.
+  makeOnce(passwordFile(folder), `${crypto.randomUUID().replaceAll('-', '')}\n`, user);
   const settings = ['-A', 'scram-sha-256', '-E', 'UTF8', '--locale=C.UTF-8', '--no-instructions'];
   const result = spawnSync(
     binaries.initdb,
@@ -79,20 +70,6 @@ function removeLeftovers(folder: string): void {
     const [, pid] = /^data\.new(?:\.(\d+))?$/.exec(name) ?? [];
     const isLeft = name === 'data.new' || (pid !== undefined && (Number(pid) === process.pid || !isAlive(Number(pid))));
     if (isLeft) rmSync(path.join(folder, name), { recursive: true, force: true });
-  }
-}
-
-/** One password for all who make a cluster at the same moment, in its place whole: the first one's. */
-function makePassword(folder: string, user: DatabaseUser | undefined): void {
-  const mine = `${passwordFile(folder)}.${process.pid}`;
-  writeFileSync(mine, `${crypto.randomUUID().replaceAll('-', '')}\n`, { mode: 0o600 });
-  if (user) chownSync(mine, user.uid, user.gid);
-  try {
-    linkSync(mine, passwordFile(folder));
-  } catch (error) {
-    if (!existsSync(passwordFile(folder))) throw error;
-  } finally {
-    rmSync(mine, { force: true });
   }
 }
 

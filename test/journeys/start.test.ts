@@ -1,7 +1,7 @@
 /** What an operator sees: the first start on embedded defaults, the second, faults in the settings, kill and Ctrl-C. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
@@ -158,6 +158,19 @@ describe('npm start', () => {
     expect(status).toBe(1);
     expect(stderr).toMatch(/DATABASE_URL cannot be used.*leave DATABASE_URL empty/s);
     expect(stderr).not.toContain('secret@');
+  });
+
+  it('makes no keys of a secret that a full disk or a power cut left empty', async () => {
+    const { url } = await createTestDatabase();
+    const folder = mkdtempSync(path.join(dataDir, 'cut-short-'));
+    writeFileSync(path.join(folder, 'secret'), '');
+    const { status, stderr } = spawnSync(process.execPath, [MAIN], {
+      env: { ...environment, DATABASE_URL: url, DATA_DIR: folder, PORT: '0', INBOX: 'off' },
+      encoding: 'utf8',
+      timeout: 30_000,
+    });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/secret is empty.*backup/s);
   });
 
   it('shows the secrets even when the first start fails afterwards', async () => {
