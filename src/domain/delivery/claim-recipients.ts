@@ -3,7 +3,14 @@
  * the plan is closed at once, the others are ready to be sent to.
  */
 import { sql, type Queryable } from '../../db/database.ts';
-import type { Claim, ClaimedDelivery, DeliveryOutcome, DueDelivery, LedgerRange } from './delivery.ts';
+import {
+  untried,
+  type Claim,
+  type ClaimedDelivery,
+  type DeliveryOutcome,
+  type DueDelivery,
+  type LedgerRange,
+} from './delivery.ts';
 import { claimRange, dueInRange, settle, type Leaseholder } from './ledger-store.ts';
 
 interface Person extends Pick<DueDelivery, 'email' | 'fields' | 'obstacle'> {
@@ -51,7 +58,7 @@ async function mailable(
   for (const row of due) {
     const { subscriberId, epoch, attempts, email, fields, obstacle } = row;
     if (obstacle === null) found.push({ subscriberId, epoch, attempts, email: email ?? '', fields: fields ?? {} });
-    else outcomes.push(closedFor(row, obstacle));
+    else outcomes.push(untried(row, { state: obstacle === 'suppressed' ? 'suppressed' : 'skipped', reason: obstacle }));
   }
   if (outcomes.length > 0)
     await settle(db, { key: range, listId, holder, serverId: null, outcomes, next: [], campaignAsOf: null });
@@ -74,18 +81,4 @@ function peopleBehind(
                               WHERE x.customer_id IN (0, ${customerId}) AND x.email_key = s.email_key LIMIT 1) x ON true`,
     'delivery.people',
   );
-}
-
-function closedFor({ subscriberId, epoch }: Claim, obstacle: string): DeliveryOutcome {
-  const state = obstacle === 'suppressed' ? 'suppressed' : 'skipped';
-  return {
-    subscriberId,
-    epoch,
-    state,
-    isTry: false,
-    reply: null,
-    reason: obstacle,
-    runtimeMessageId: null,
-    delaySeconds: 0,
-  };
 }

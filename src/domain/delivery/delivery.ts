@@ -9,8 +9,8 @@ import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { classifyReply, reasonOf } from '../sending/replies/classify-reply.ts';
 
 /**
- * queued -> leased (a worker has it) -> sending (about to be handed over) -> sent | failed | unknown,
- * and back to queued for a deferral. skipped and suppressed never leave the house.
+ * queued -> sending (about to be handed over) -> sent | failed | unknown, and back to queued for a deferral; by way of
+ * leased (a worker has it) where a plan's budget is counted. skipped and suppressed never leave the house.
  */
 export const deliveryStates = [
   'queued',
@@ -71,6 +71,17 @@ export interface DeliveryOutcome {
   readonly runtimeMessageId: string | null;
   /** For `queued`: how long to wait before the next try. */
   readonly delaySeconds: number;
+}
+
+/** Why a message failed that never left: it cannot be made from what stands in it. */
+export const NOT_COMPOSED = 'not composed';
+
+/** The outcome for somebody whom nothing was handed over for: closed, or back in the queue. */
+export function untried(
+  { subscriberId, epoch }: Pick<Claim, 'subscriberId' | 'epoch'>,
+  end: Pick<DeliveryOutcome, 'state' | 'reason'> & { delaySeconds?: number },
+): DeliveryOutcome {
+  return { subscriberId, epoch, isTry: false, reply: null, runtimeMessageId: null, delaySeconds: 0, ...end };
 }
 
 /** A lease is renewed this often within its time: two renewals may fail before it runs out. */

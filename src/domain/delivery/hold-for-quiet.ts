@@ -1,6 +1,6 @@
 /** People by whose own clocks it is quiet now: they go back into the ledger until it is not. */
 import type { Queryable } from '../../db/database.ts';
-import type { ClaimedDelivery } from './delivery.ts';
+import { untried, type ClaimedDelivery } from './delivery.ts';
 import type { Dispatch } from './dispatch.ts';
 import { settle, type Leaseholder } from './ledger-store.ts';
 import { quietZones } from './people-times.ts';
@@ -16,10 +16,13 @@ export async function holdForQuiet(
   const secondsFor = await quietZones(db, dispatch.times, fields);
   const held = claimed.filter((delivery) => secondsFor(delivery.fields) > 0);
   if (held.length === 0) return claimed;
-  const nothing = { reply: null, runtimeMessageId: null, isTry: false, state: 'queued' } as const;
-  const outcomes = held.map(({ subscriberId, epoch, fields: of }) => {
-    return { ...nothing, subscriberId, epoch, reason: 'held back: quiet hours', delaySeconds: secondsFor(of) };
-  });
+  const outcomes = held.map((delivery) =>
+    untried(delivery, {
+      state: 'queued',
+      reason: 'held back: quiet hours',
+      delaySeconds: secondsFor(delivery.fields),
+    }),
+  );
   await settle(db, {
     key: dispatch.key,
     listId: dispatch.listId,

@@ -9,6 +9,7 @@ import { enqueue } from '../../jobs/define-job.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Context } from '../context.ts';
+import { NOT_COMPOSED } from './delivery.ts';
 import type { Dispatch } from './dispatch.ts';
 import { resolveUnknownAsSent, settle, type Leaseholder, type Settled, type SettleInput } from './ledger-store.ts';
 
@@ -28,8 +29,6 @@ interface Waiting extends RecordRequest {
   reject(error: unknown): void;
 }
 
-/** The ledger's word for a message that never left because of what stands in it. */
-const NOT_COMPOSED = 'not composed';
 /** The database may be away for a moment; outcomes are kept and tried again until it is back. */
 const DATABASE_RETRY_MS = 500;
 /**

@@ -1,6 +1,6 @@
 /**
- * Sends what is due in one range of a campaign's ledger: leases it, hands messages over with as many in flight as
- * the server takes, and records outcomes while the next ones are marked. It never decides who is in the audience
+ * Sends what is due in one range of a campaign's ledger: finds it, hands messages over with as many in flight as the
+ * server takes, and records outcomes while the next ones are marked. It never decides who is in the audience
  * and never closes a campaign.
  */
 import { enqueue } from '../../jobs/define-job.ts';
@@ -56,14 +56,14 @@ const HELD_BY_OTHERS_SECONDS = 1;
  * Why a batch ended; `settled` means that nothing of it is open any more. At a limit of the plan the batch is left
  * without a job: the whole campaign waits, or is paused, and whoever lets it go on makes new ones.
  */
-export type BatchEnd = 'settled' | 'open' | 'not sending' | PlanLimit | TemplateStop;
+export type BatchEnd = 'settled' | 'open' | 'not sending' | PlanLimit | CampaignStop;
 
 /**
- * A template took too long or too much memory for somebody, or the message cannot be composed; nobody else gets it
- * before its author has seen to it.
+ * What the campaign is to be paused for, as a sentence: its template ran away for somebody, its message cannot be composed,
+ * its sender is refused by the server. Nobody else gets it before its author has seen to that.
  */
-export interface TemplateStop {
-  readonly runaway: string;
+export interface CampaignStop {
+  readonly pauseFor: string;
 }
 
 /**
@@ -86,8 +86,8 @@ export async function sendBatch(ctx: Context, batch: Batch, worker: BatchWorker)
     return await sendWhatIsDue(ctx, batch, worker);
   } catch (error) {
     // It may run away while it is compiled: a field of the list has another default by now. Or one of its files is gone.
-    if (isRunaway(error)) return { runaway: error.message };
-    if (error instanceof ValidationError) return { runaway: faultSentence(error) };
+    if (isRunaway(error)) return { pauseFor: error.message };
+    if (error instanceof ValidationError) return { pauseFor: faultSentence(error) };
     throw error;
   }
 }
@@ -108,7 +108,7 @@ async function sendWhatIsDue(ctx: Context, batch: Batch, worker: BatchWorker): P
   const end = obstacle ? await unlessElsewhere(work, obstacle) : await workAlone(work);
   if (end === 'covered') return 'open';
   if ('limit' in end) return end;
-  if (end.reason === 'runaway') return { runaway: end.message };
+  if (end.reason === 'pause') return { pauseFor: end.message };
   // Resumed in the meantime, its new jobs may have found the rows still leased here.
   if (end.reason === 'stopped' && !(await worker.dispatches.dispatchOf(ctx, batch.customerId, batch.campaignId)))
     return 'not sending';

@@ -17,7 +17,14 @@ import type { Admission } from '../sending/sending-gate.ts';
 import { deliveryMessageId } from '../tracking/delivery-message-id.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
 import { returnPathOf } from '../tracking/return-path.ts';
-import { outcomeOfFailure, REPLY_LENGTH_MAX, type ClaimedDelivery, type DeliveryOutcome } from './delivery.ts';
+import {
+  NOT_COMPOSED,
+  outcomeOfFailure,
+  REPLY_LENGTH_MAX,
+  untried,
+  type ClaimedDelivery,
+  type DeliveryOutcome,
+} from './delivery.ts';
 import type { Dispatch } from './dispatch.ts';
 import { fieldValues } from './field-values.ts';
 import type { Settled } from './ledger-store.ts';
@@ -26,12 +33,12 @@ import type { OutcomeRecorder, RecordRequest } from './outcome-recorder.ts';
 
 /**
  * Why the loop ended: nothing left, campaign or process stopping, server down, its pace or the plan's limit reached, or
- * a template that had to be stopped.
+ * something that the campaign has to be paused for.
  */
 export type LoopEnd =
   | { readonly reason: 'finished' | 'stopped' | 'aborted' }
   | { readonly reason: 'paced' | 'limited'; readonly waitSeconds: number; readonly message?: string }
-  | { readonly reason: 'runaway'; readonly message: string }
+  | { readonly reason: 'pause'; readonly message: string }
   | { readonly reason: 'unavailable'; readonly waitSeconds: number; readonly message?: string };
 
 export interface LoopInput {
@@ -61,6 +68,9 @@ export async function runSendingLoop(input: LoopInput): Promise<LoopEnd> {
 interface Guest extends GateGuest {
   readonly delivery: ClaimedDelivery;
 }
+
+/** Why a row waits whose template had to be stopped. */
+const TEMPLATE_STOPPED = 'template stopped';
 
 /** A key that cannot sign, or a process that cannot. */
 class NotSignedError extends Error {}
@@ -117,7 +127,9 @@ class SendingLoop {
     if (go.length + later.length === 0) return;
     this.#open += go.length;
     this.#sendsLeft -= go.length;
-    const outcomes = later.map(({ guest, delaySeconds, reason }) => heldBack(guest.delivery, delaySeconds, reason));
+    const outcomes = later.map(({ guest, delaySeconds, reason }) =>
+      untried(guest.delivery, { state: 'queued', reason, delaySeconds }),
+    );
     const settled = await this.#record({ outcomes, next: go.map(({ delivery }) => delivery) });
     if (!settled?.goesOn) this.#finishWith({ reason: 'stopped' });
     for (const guest of go) {
@@ -236,12 +248,13 @@ class SendingLoop {
       filled = await this.#fill(delivery);
     } catch (error) {
       channel.gate.withdraw([guest]);
-      if (isRunaway(error)) return this.#stoppedBy(delivery, error.message);
+      if (isRunaway(error)) return this.#stoppedBy(delivery, { reason: TEMPLATE_STOPPED, message: error.message });
       const fault = faultSentence(error);
       // What cannot be signed is no fault of the recipient's: nobody is skipped for it.
       if (!this.#input.dispatch.skipsFailed || error instanceof NotSignedError) {
         const who = subscriberUid(subscriberId);
-        return this.#stoppedBy(delivery, `The message to subscriber ${who} could not be composed. ${fault}`);
+        const message = `The message to subscriber ${who} could not be composed. ${fault}`;
+        return this.#stoppedBy(delivery, { reason: TEMPLATE_STOPPED, message });
       }
       const reply = fault.slice(0, REPLY_LENGTH_MAX);
       return {
@@ -250,7 +263,7 @@ class SendingLoop {
         state: 'failed',
         isTry: true,
         reply,
-        reason: 'not composed',
+        reason: NOT_COMPOSED,
         runtimeMessageId: null,
         delaySeconds: 0,
       };
@@ -285,7 +298,10 @@ class SendingLoop {
     const error = ofSender === 'again' ? asDeferred(said) : channel.gate.read(guest, attempts, said);
     const stop = channel.gate.ended(ctx, guest, error);
     if (ofSender === 'stop')
-      return this.#stoppedBy(guest.delivery, `The sending server does not take mail of this sender: ${said.message}.`);
+      return this.#stoppedBy(guest.delivery, {
+        reason: 'sender refused',
+        message: `The sending server does not take mail of this sender: ${said.message}.`,
+      });
     if (stop) this.#finishWith({ ...stop, message: error.message });
     const { sendAttemptsMax, sendRetryDelaySeconds } = ctx.installation.limits;
     const { keySeconds } = channel;
@@ -293,11 +309,10 @@ class SendingLoop {
     return outcomeOfFailure({ delivery: guest.delivery, error, policy: dispatch.policy, rule });
   }
 
-  /** The template is to blame, not the recipient: whoever is left stays open, for the day when it is mended. */
-  #stoppedBy({ subscriberId, epoch }: ClaimedDelivery, message: string): DeliveryOutcome {
-    this.#finishWith({ reason: 'runaway', message });
-    const nothing = { reply: null, runtimeMessageId: null, delaySeconds: 0 };
-    return { ...nothing, subscriberId, epoch, state: 'queued', isTry: false, reason: 'template stopped' };
+  /** The campaign is to blame, not the recipient: whoever is left stays open, for the day when it is mended. */
+  #stoppedBy(delivery: ClaimedDelivery, { reason, message }: { reason: string; message: string }): DeliveryOutcome {
+    this.#finishWith({ reason: 'pause', message });
+    return untried(delivery, { state: 'queued', reason });
   }
 
   /** The message of one recipient, signed where its sender's domain signs. */
@@ -323,10 +338,4 @@ class SendingLoop {
     giveBack(content);
     return { content: signed, ...rest };
   }
-}
-
-/** Its turn comes later; that is no try. */
-function heldBack({ subscriberId, epoch }: ClaimedDelivery, delaySeconds: number, reason: string): DeliveryOutcome {
-  const nothing = { reply: null, runtimeMessageId: null, isTry: false };
-  return { ...nothing, subscriberId, epoch, state: 'queued', reason, delaySeconds };
 }

@@ -1,7 +1,7 @@
 /** Job `delivery.send-batch`: one range of a campaign's ledger is sent. */
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { finishCampaign } from '../../domain/campaigns/finish-campaign.ts';
-import { pauseRunaway } from '../../domain/campaigns/pause-runaway.ts';
+import { pauseStoppedCampaign } from '../../domain/campaigns/pause-stopped-campaign.ts';
 import { waitForWave } from '../../domain/campaigns/campaign-waves.ts';
 import { waitForPlan } from '../../domain/campaigns/wait-for-plan.ts';
 import { sendBatch, type SendingTools } from '../../domain/delivery/send-batch.ts';
@@ -11,8 +11,8 @@ import { defineTask, type Task } from '../task.ts';
 export function sendBatchTask(tools: SendingTools): Task {
   return defineTask(sendBatchJob, async (ctx, batch, worker) => {
     const end = await sendBatch(ctx, batch, { ...tools, ...worker });
-    if (typeof end === 'object' && 'runaway' in end) {
-      if (await pauseRunaway(ctx, batch, end)) tools.announce(batch.customerId, batch.campaignId);
+    if (typeof end === 'object' && 'pauseFor' in end) {
+      if (await pauseStoppedCampaign(ctx, batch, end)) tools.announce(batch.customerId, batch.campaignId);
       return;
     }
     if (typeof end === 'object') await waitForPlan(ctx, batch, end);
