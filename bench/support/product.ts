@@ -8,6 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../src/db/free-port.ts';
 
 export const BENCH_TOKEN = 'B'.repeat(60);
+/** What secrets of this installation are encrypted with. */
+export const BENCH_SECRET = 'bench'.repeat(10);
 const MAIN = path.resolve(import.meta.dirname, '../../src/main.ts');
 
 /** Three minutes: a bench may be the last in line on its machine. */
@@ -45,7 +47,7 @@ export async function startProduct(
         MALLOC_ARENA_MAX: '1',
         MALLOC_TRIM_THRESHOLD_: '131072',
       },
-      ...{ ADMIN_API_TOKEN: BENCH_TOKEN, APP_SECRET: 'bench'.repeat(10), INBOX: 'off', LOG_LEVEL: 'warn', ...settings },
+      ...{ ADMIN_API_TOKEN: BENCH_TOKEN, APP_SECRET: BENCH_SECRET, INBOX: 'off', LOG_LEVEL: 'warn', ...settings },
     },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
