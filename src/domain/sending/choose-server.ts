@@ -25,7 +25,7 @@ interface RouteQuestion {
 export function routedServers(columns: Sql, { customerId, campaignRoutes }: RouteQuestion, more: Sql = empty): Sql {
   return sql`
     WITH permitted AS MATERIALIZED (
-      SELECT s.*, o.plan_routes, row_number() OVER (ORDER BY ${orderFor(customerId)}) AS place,
+      SELECT s.*, o.plan_routes, (row_number() OVER (ORDER BY ${orderFor(customerId)}))::int AS place,
              dense_rank() OVER (ORDER BY s.is_development, (s.customer_id = ${customerId}) DESC) AS tier
         FROM sending_server s ${planOf(customerId)}
        WHERE s.status = 'active' AND ${isPermitted(customerId)}

@@ -1,4 +1,5 @@
 /** Servers by weight: who may name which, who carries a campaign, who stands in; and a warm-up that stops by itself. */
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { createCampaign } from '../../../src/domain/campaigns/create-campaign.ts';
@@ -7,10 +8,12 @@ import { updateCampaign } from '../../../src/domain/campaigns/update-campaign.ts
 import { viewerOf, type Context } from '../../../src/domain/context.ts';
 import { routedServers, routeQuestion } from '../../../src/domain/sending/choose-server.ts';
 import { deleteSendingServer } from '../../../src/domain/sending/delete-sending-server.ts';
+import { createDriverPool } from '../../../src/domain/sending/driver-pool.ts';
 import { noteWarmUp, takePaces, type WarmUpState } from '../../../src/domain/sending/routing/paces.ts';
 import { pickServer, type Candidate } from '../../../src/domain/sending/routing/pick-server.ts';
 import { setSendingRoutes } from '../../../src/domain/sending/set-routes.ts';
 import { newUid } from '../../../src/lib/ids.ts';
+import { loadPlugins } from '../../../src/plugin-host/load-plugins.ts';
 import { givePlan } from '../../support/plans.ts';
 import { createTenant, newList } from '../../support/tenant.ts';
 import { createTestContext } from '../../support/test-context.ts';
@@ -146,6 +149,20 @@ describe('of several servers', () => {
     ['where none may send, the one that may first', servers({ restSeconds: 9 }, { restSeconds: 3 }), [0, 1_000]],
   ])('%s', (_what, candidates, expected) => {
     expect(shares(candidates)).toEqual(expected);
+  });
+
+  it('where all are equally in trouble, it is the first of them', async () => {
+    const ctx = await createTenant(root);
+    const { customerId } = viewerOf(ctx);
+    for (const name of ['one', 'two', 'three']) await server(customerId, name);
+    await root.db.execute(sql`
+      UPDATE sending_server SET settings = '{"host": "127.0.0.1", "port": 1, "encryption": "none"}',
+             warm_up = ${JSON.stringify({ kind: 'days', days: [1], goal: 10 })}::jsonb, warm_up_started_at = now(), warm_up_stopped_at = now()
+       WHERE customer_id = ${customerId}`);
+    await loadPlugins(path.resolve('plugins'), ctx.hooks);
+    const drivers = createDriverPool(ctx.hooks);
+    expect(await drivers.channelFor(ctx, customerId)).toMatchObject({ serverName: 'one' });
+    await drivers.close();
   });
 });
 
