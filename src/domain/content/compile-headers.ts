@@ -37,6 +37,8 @@ export interface CompiledHeaders {
   readonly rest: readonly Chunk[];
 }
 
+/** RFC 3834: nobody's holiday program answers to it. `Precedence` says so for campaigns. */
+const AUTO_SUBMITTED = 'Auto-Submitted: auto-generated\r\n';
 const LAST_HEADER = 'MIME-Version: 1.0\r\n';
 
 export function compileHeaders(parts: HeaderParts, shared: SharedLinks | undefined): CompiledHeaders {
@@ -53,7 +55,7 @@ export function compileHeaders(parts: HeaderParts, shared: SharedLinks | undefin
     return `${start}${dateHeader(scope.now)}${tokenHeader('Message-ID', messageId)}`;
   };
   if (source.kind === 'transactional') {
-    const end = replyTo + LAST_HEADER;
+    const end = replyTo + AUTO_SUBMITTED + LAST_HEADER;
     return { write: (scope, to) => ownHeaders(scope, to) + end, rest: [] };
   }
   const end = marketingHeaders(source, from.domain) + LAST_HEADER;

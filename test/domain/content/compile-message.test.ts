@@ -103,10 +103,11 @@ test('carries every header once, in one order', async () => {
   expect(email.messageId).toBe('<a.d.mac@example.org>');
 });
 
-test('a transactional message says nothing of lists', async () => {
+test('a transactional message says nothing of lists, and that a program wrote it', async () => {
   const { raw } = await roundTrip({ kind: 'transactional', html: '<p>Confirm</p>' });
   expect(raw).not.toMatch(/^(List-|Precedence|Feedback)/m);
   expect(raw).not.toContain('Unsubscribe');
+  expect(raw).toContain('\r\nAuto-Submitted: auto-generated\r\n');
 });
 
 test('shows a way out and an address when the author forgot', async () => {
@@ -141,6 +142,16 @@ test('fills tags of every kind, and leaves what is none', async () => {
   );
   expect(message.warnings).toEqual([
     '"{NOPE}" in html is neither a field of the list nor a merge tag; it is left as it is.',
+  ]);
+});
+
+test('leaves an address that is none as it is written, and warns of it', async () => {
+  const { message, email } = await roundTrip({ html: '<a href="https:// /offer">a</a> <a href="http://[x/">b</a>' });
+  expect(email.html).toContain('href="http://[x/"');
+  expect(message.links).toEqual([]);
+  expect(message.warnings).toEqual([
+    'The address "https://%20/offer" is no web address: its link leads nowhere.',
+    'The address "http://[x/" is no web address: its link leads nowhere.',
   ]);
 });
 
