@@ -2,7 +2,7 @@
 import { sql } from '../../../db/database.ts';
 import type { Context, Installation } from '../../context.ts';
 import { fieldsOfList } from '../list-field-store.ts';
-import { readKnownMembers, type KnownMembers } from './known-members.ts';
+import { hasMembers, readKnownMembers, type KnownMembers } from './known-members.ts';
 import type { ListImport } from './list-import.ts';
 import type { RowFrame } from './packed-people.ts';
 import { createPersonReader, type PersonReader } from './person.ts';
@@ -45,10 +45,8 @@ export async function beginRun(ctx: Context, found: ListImport): Promise<ImportR
   const list = { customerId: found.customerId, id: found.listId };
   const fields = await fieldsOfList(ctx.db, list);
   const reader = createPersonReader({ columns: found.columns, fields, tag: found.tag });
-  const [somebody] = await ctx.db.query(
-    sql`SELECT 1 FROM subscriber WHERE customer_id = ${list.customerId} AND list_id = ${list.id} LIMIT 1`,
-  );
-  const members = somebody && (await readKnownMembers(ctx.db, found, reader));
+  const somebody = await hasMembers(ctx.database, found);
+  const members = somebody ? await readKnownMembers(ctx.database, found, reader) : undefined;
   const done = await ctx.db.query<{ start: bigint; end: bigint }>(sql`
     SELECT lower(r) AS start, upper(r) AS end FROM mail_list_import i, unnest(i.done) r
      WHERE customer_id = ${found.customerId} AND id = ${found.id} ORDER BY 1`);

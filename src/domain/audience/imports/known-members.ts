@@ -4,7 +4,7 @@
  * hash can only say "the same": whoever is not is looked up as ever, and somebody who was changed meanwhile keeps that
  * change, as if the line had come before it.
  */
-import { sql, type Queryable, type Sql } from '../../../db/database.ts';
+import { sql, type Database, type Queryable, type Sql } from '../../../db/database.ts';
 import { assert } from '../../../lib/errors.ts';
 import { EVERY_CUSTOMER } from '../suppression.ts';
 import type { ListImport } from './list-import.ts';
@@ -89,7 +89,7 @@ export class KnownMembers {
 
 /** Everybody on the list, where that is worth it: undefined where the file is small beside it, or gives more than values. */
 export async function readKnownMembers(
-  db: Queryable,
+  db: Database,
   found: ListImport,
   reader: PersonReader,
 ): Promise<KnownMembers | undefined> {
@@ -105,8 +105,9 @@ export async function readKnownMembers(
   const tags = reader.fieldColumns.map(({ tag }) => tag);
   const known = new KnownMembers(count, tags);
   const values = hashOfValues(tags);
+  const halves = await inOrderOfIds(db, (tx) => halvesOf(tx, found));
   const isWhole = await Promise.all(
-    (await halvesOf(db, found)).map((half) => readHalf(db, found, { ...half, values, known, left: count })),
+    halves.map((half) => inOrderOfIds(db, (tx) => readHalf(tx, found, { ...half, values, known, left: count }))),
   );
   return isWhole.every(Boolean) && (await forgetSuppressed(db, found, known)) ? known : undefined;
 }
@@ -129,6 +130,26 @@ async function forgetSuppressed(db: Queryable, { customerId }: ListImport, known
   return true;
 }
 
+/** Whether there is anybody. */
+export async function hasMembers(db: Database, { customerId, listId }: ListImport): Promise<boolean> {
+  const rows = await inOrderOfIds(db, (tx) =>
+    tx.query(sql`
+      SELECT 1 FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId} ORDER BY id LIMIT 1`),
+  );
+  return rows.length > 0;
+}
+
+/**
+ * Statements that read a list in the order of ids. Without sorting only the key answers in it: a planner that takes the list
+ * for empty would as soon collect and sort all of it for every page, or look for the first among a million that are deleted.
+ */
+function inOrderOfIds<Answer>(db: Database, read: (tx: Queryable) => Promise<Answer>): Promise<Answer> {
+  return db.transaction(async (tx) => {
+    await tx.query(sql`SELECT set_config('enable_sort', 'off', true)`);
+    return read(tx);
+  });
+}
+
 /** Ids from `from` to `to`. */
 interface Half {
   readonly from: bigint;
@@ -137,8 +158,10 @@ interface Half {
 
 /** Two, for two cores of the database. */
 async function halvesOf(db: Queryable, { customerId, listId }: ListImport): Promise<readonly Half[]> {
-  const [ids] = await db.query<{ first: bigint | null; last: bigint | null }>(sql`
-    SELECT min(id) AS first, max(id) AS last FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId}`);
+  const members = sql`SELECT id FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId}`;
+  const [ids] = await db.query<{ first: bigint | null; last: bigint | null }>(
+    sql`SELECT (${members} ORDER BY id LIMIT 1) AS first, (${members} ORDER BY id DESC LIMIT 1) AS last`,
+  );
   if (!ids || ids.first === null || ids.last === null) return [];
   const middle = (ids.first + ids.last) / 2n;
   return [
