@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Context } from '../domain/context.ts';
 import { linkSignerOf } from '../domain/tracking/link-signer.ts';
 import { linkMount, tokenOf, visitorOf, type InboundMount } from './link-request.ts';
-import { sendUnknownLink } from './notices.ts';
+import { sendNowhere, sendUnknownLink } from './notices.ts';
 import { PUBLIC_HEADERS, setPublicHeaders } from './page.ts';
 import type { VisitMeans } from './visit-means.ts';
 
@@ -18,7 +18,7 @@ export function clickMount(ctx: Context, { recorder, patience, places }: VisitMe
     places,
     async serve({ res, token, visitor }) {
       const click = signer.readClick(token);
-      if (!click) return sendUnknownLink(res);
+      if (!click) return signer.leadsNowhere(token) ? sendNowhere(res) : sendUnknownLink(res);
       setPublicHeaders(res);
       patience.wait(recorder.click(click, visitor), (more) => redirect(res, click.url, more));
     },

@@ -12,6 +12,15 @@ the whole of it into your browser.</p>`,
   });
 }
 
+/** The link is ours, and what its author and the reader's fields made of it is no web address. */
+export function sendNowhere(res: ServerResponse): void {
+  sendPage(res, 404, {
+    title: 'This link leads nowhere',
+    body: html`<p>Whoever wrote the message made a mistake in its address; nothing is wrong with your browser. Answer the message to ask
+for what should be here.</p>`,
+  });
+}
+
 /** The person or the list behind the link is gone. For a robot that unsubscribes this is a success. */
 export function sendNotOnList(res: ServerResponse): void {
   sendPage(res, 200, {

@@ -212,3 +212,14 @@ describe('the profile page', () => {
     expect(await fieldsOf(4)).toMatchObject({ FIRST_NAME: 'Žofie', AGE: '41' });
   });
 });
+
+test('a link whose host a field should have filled leads to a page that says whose mistake it is', async () => {
+  for (const address of ['https:///offer', 'https://not a host/', 'http://%/x']) {
+    const response = await fetch(here(links(0).click(3, address)), { redirect: 'manual' });
+    expect([address, response.status, await response.text()]).toEqual([
+      address,
+      404,
+      expect.stringContaining('This link leads nowhere'),
+    ]);
+  }
+});

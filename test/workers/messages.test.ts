@@ -332,15 +332,15 @@ test('a preview shows the message to a subscriber of the list, and to nobody els
   const dora = await add(list, 'dora@preview.example', { FIRST_NAME: 'Dora <b>' });
   const stranger = await add(other, 'eve@preview.example');
   const campaign = await newCampaign(list, {
-    html: '<p>{FIRST_NAME} {UNSUBSCRIBE_URL} <a href="https://shop.example/">go</a> {NO_SUCH_TAG}</p>',
+    html: '<p>{FIRST_NAME} {UNSUBSCRIBE_URL} <a href="https://shop.example/">go</a> {NO_SUCH_TAG} <a href="https://{FIRST_NAME}/">x</a></p>',
   });
   const { preview: shown } = (await call('GET', `/campaigns/${campaign}/preview?subscriber=${dora}`)).body as {
     preview: Record<string, unknown>;
   };
   expect(shown).toMatchObject({
     subject: 'Hi Dora <b>',
-    links: ['https://shop.example/'],
-    warnings: [expect.stringContaining('NO_SUCH_TAG')],
+    links: ['https://shop.example/', 'https://{FIRST_NAME}/'],
+    warnings: [expect.stringContaining('NO_SUCH_TAG'), expect.stringContaining('"https://Dora%20%3Cb%3E/" is no web')],
   });
   expect(shown['html']).toContain('Dora &lt;b&gt;');
   expect(shown['html']).not.toContain('.gif');

@@ -4,8 +4,10 @@ import { ValidationError } from '../../lib/errors.ts';
 import { findSubscriber } from '../audience/find-subscriber.ts';
 import { sql } from '../../db/database.ts';
 import { createGate } from '../../lib/gate.ts';
+import { httpAddress } from '../../lib/http-address.ts';
 import { viewerOf, type Context } from '../context.ts';
-import type { TrackedLink } from '../content/message.ts';
+import { brokenLinkWarning } from '../content/compile-message.ts';
+import type { RecipientLinks, TrackedLink } from '../content/message.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { sampleLinks, sampleValues } from '../delivery/sample-recipient.ts';
 import { linkAddressFor } from '../sending/identity.ts';
@@ -54,15 +56,26 @@ async function preview(ctx: Context, { uid, subscriber }: PreviewWish): Promise<
   const sample = { customerId, listId, campaignId };
   const values = await sampleValues(ctx, sample, subscriberId);
   const at = await linkAddressFor(ctx.db, { customerId, fromEmail: campaign.fromEmail });
-  const links = sampleLinks(ctx.installation, sample, at);
+  const { links, broken } = watchedLinks(sampleLinks(ctx.installation, sample, at));
   const recipient = { ...values, messageId: `<${randomBytes(12).toString('hex')}@preview.invalid>`, links };
   const { subject, html = null, plain } = await message.texts(recipient);
   const { content } = await message.fill(recipient);
   return {
-    ...{ subject, html, plain, links: message.links, warnings: message.warnings },
+    ...{ subject, html, plain, links: message.links },
+    warnings: [...message.warnings, ...[...broken].map(brokenLinkWarning)],
     headers: headersOf(content),
     sizeBytes: content.length,
   };
+}
+
+/** Links that tell which addresses are none as this reader's fields fill them: a merge tag in the place of the host. */
+function watchedLinks(links: RecipientLinks): { links: RecipientLinks; broken: ReadonlySet<string> } {
+  const broken = new Set<string>();
+  const click = (no: number, url: string): string => {
+    if (httpAddress(url) === '') broken.add(url);
+    return links.click(no, url);
+  };
+  return { links: { ...links, click }, broken };
 }
 
 /** The id of a subscriber of the campaign's list; null: nobody in particular. */

@@ -74,6 +74,7 @@ export async function compileMessage(source: MessageSource, clock: Clock = syste
       ...addressWarnings(addresses),
       ...unknownTagWarnings(Object.values(marked)),
       ...missingImageWarnings(missingImages),
+      ...[...book.broken].slice(0, BROKEN_LINKS_TOLD_MAX).map(brokenLinkWarning),
     ],
     staticBytes: staticBytesOf(layout.of(TRIAL_RECIPIENT.links).chunks, body.tail),
     fill: (recipient) => filled(recipient, true, (scope) => fillMessage(scope, parts)),
@@ -166,6 +167,14 @@ function addressWarnings({ from, replyTo }: MessageAddresses): string[] {
         ]
       : [],
   );
+}
+
+/** More of one kind are found when these are mended. */
+const BROKEN_LINKS_TOLD_MAX = 20;
+
+/** A link that leads nowhere, as it was written or as somebody's fields fill it. */
+export function brokenLinkWarning(address: string): string {
+  return `The address "${address.slice(0, 200)}" is no web address: its link leads nowhere.`;
 }
 
 function missingImageWarnings(references: readonly string[]): string[] {

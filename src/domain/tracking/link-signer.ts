@@ -2,6 +2,7 @@
  * Makes and checks the addresses that stand in mails: one signer per installation, one set of links per recipient.
  * A link that leads somewhere carries where under its tag, so no redirect goes anywhere an author did not write.
  */
+import { httpAddress } from '../../lib/http-address.ts';
 import type { Installation } from '../context.ts';
 import { LinkCodes, type LinkTarget } from './link-codes.ts';
 import { LinkTokens, type LinkKind } from './link-token.ts';
@@ -20,6 +21,8 @@ export interface LinkSigner {
   read(kind: PlainLinkKind, token: string): TrackedRecipient | undefined;
   /** Where the click leads; undefined when we did not sign it or it leads to nothing that is http. Never throws. */
   readClick(token: string): TrackedClick | undefined;
+  /** Whether it is a click that we signed and that leads to no web address: somebody's field stood in its host. Never throws. */
+  leadsNowhere(token: string): boolean;
   /** The confirmation asked for, expired or not; undefined when we did not sign it. Never throws. */
   readConfirmation(token: string): TrackedConfirmation | undefined;
 }
@@ -58,17 +61,15 @@ function createLinkSigner({ secret, baseUrl }: Installation): LinkSigner {
       const { customerId, listId, campaignId, subscriberId, number } = content;
       return { customerId, listId, campaignId, subscriberId, linkNo: number, url };
     },
+    leadsNowhere(token) {
+      const content = codes.read('click', token) ?? tokens.read('click', token);
+      return content !== undefined && httpAddress(content.url) === '';
+    },
     readConfirmation(token) {
       const content = tokens.read('confirm', token);
       return content && { ...recipientOf(content), expiresAt: new Date(content.number * 1_000) };
     },
   };
-}
-
-/** As it stands in a header, or empty when it is none. */
-function httpAddress(text: string): string {
-  const url = URL.parse(text);
-  return url && (url.protocol === 'https:' || url.protocol === 'http:') ? url.href : '';
 }
 
 interface Means {
