@@ -1,5 +1,6 @@
 /** What a browser sees at `/`: where everything is. */
-import { escapeHtml, htmlPage } from '../lib/html-page.ts';
+import { escapeHtml } from '../lib/html.ts';
+import { htmlPage } from '../lib/html-page.ts';
 import type { Mount } from './http-server.ts';
 import { pageMount } from './page-mount.ts';
 

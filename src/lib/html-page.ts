@@ -1,4 +1,5 @@
 /** The frame of a plain HTML page: landing page, reference. Whoever fills it escapes. */
+import { escapeHtml } from './html.ts';
 
 /** A whole page. `title` is text; `main` is HTML, and so is what else its head has. */
 export function htmlPage(title: string, main: string, head = ''): string {
@@ -23,9 +24,4 @@ ${main}
 </body>
 </html>
 `;
-}
-
-/** Text as it may stand in HTML, attributes included. */
-export function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

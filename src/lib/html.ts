@@ -19,6 +19,16 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
+const SPECIAL = /[&<>"']/g;
+/** To ask costs a tenth of replacing nothing. */
+const SPECIAL_ONE = /[&<>"']/;
+
+/** Safe as text and inside a quoted attribute. */
+export function escapeHtml(text: string): string {
+  if (!SPECIAL_ONE.test(text)) return text;
+  return text.replace(SPECIAL, (character) => ENTITIES[character] ?? '');
+}
+
 /** Html from a template; values are escaped for text and quoted attributes. */
 export function html(parts: TemplateStringsArray, ...values: HtmlValue[]): Html {
   let text = parts[0] ?? '';
@@ -32,5 +42,5 @@ function render(value: HtmlValue): string {
   if (value === undefined) return '';
   if (value instanceof Html) return value.text;
   if (typeof value === 'object') return value.map(({ text }) => text).join('\n');
-  return String(value).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+  return escapeHtml(String(value));
 }

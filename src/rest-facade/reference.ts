@@ -2,7 +2,8 @@
  * The REST reference as a page, made from the rows themselves: a plain table, which needs no script, and in its place the
  * viewer of the OpenAPI document where scripts run.
  */
-import { escapeHtml, htmlPage } from '../lib/html-page.ts';
+import { escapeHtml } from '../lib/html.ts';
+import { htmlPage } from '../lib/html-page.ts';
 import { parametersOf, type RowParameter } from './row-parameters.ts';
 import { viewerHead } from './reference-viewer.ts';
 import type { Row, View } from './row.ts';

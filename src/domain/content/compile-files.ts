@@ -1,6 +1,7 @@
 /** Encodes a message's files: once per compiled message, as bytes that every copy shares until it is put together. */
 import { ValidationError } from '../../lib/errors.ts';
-import { escapeHtml, headerText } from './escape.ts';
+import { escapeHtml } from '../../lib/html.ts';
+import { headerText } from './escape.ts';
 import { mailOrPage } from './fill-scope.ts';
 import {
   isRefusedFile,

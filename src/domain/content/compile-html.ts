@@ -1,5 +1,5 @@
 /** The html part: merge tags by their place, tracked links, footer and pixel; all else stays byte for byte. */
-import { escapeHtml } from './escape.ts';
+import { escapeHtml } from '../../lib/html.ts';
 import { compileText, type TextCompiler } from './compile-text.ts';
 import { addressSlot, mailOrPage, type Segment } from './fill-scope.ts';
 import { htmlFooter } from './footer.ts';

@@ -3,7 +3,8 @@
  * template that can vary are run for a recipient, in a thread of their own; what the library calls plain html stays
  * static.
  */
-import { escapeHtml, type Escape } from './escape.ts';
+import { escapeHtml } from '../../lib/html.ts';
+import { type Escape } from './escape.ts';
 import { mergeStatic, type FillScope, type Segment } from './fill-scope.ts';
 import { compileLiquidData } from './liquid-data.ts';
 import type { LiquidData } from './liquid-messages.ts';

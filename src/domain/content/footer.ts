@@ -2,7 +2,7 @@
  * What a marketing mail must show when its author forgot it: who writes, where from, and how to stop it (CAN-SPAM,
  * and the bulk sender rules of the big mailbox providers ask for a visible link).
  */
-import { escapeHtml } from './escape.ts';
+import { escapeHtml } from '../../lib/html.ts';
 import type { MessageContact, MessageSource } from './message.ts';
 import { addPiece, piecesIn, type MarkedText } from './template-marks.ts';
 

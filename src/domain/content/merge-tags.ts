@@ -2,7 +2,8 @@
  * The upper-case merge tags (`{FIRST_NAME}`): what each name stands for. Names that are neither built in nor a
  * field of the list are no tags and stay as they are, so that CSS in braces survives.
  */
-import { cleanText, escapeFor, escapeHtml, type Escape } from './escape.ts';
+import { escapeHtml } from '../../lib/html.ts';
+import { cleanText, escapeFor, type Escape } from './escape.ts';
 import { addressSlot, type FillScope, type Segment } from './fill-scope.ts';
 import type { FieldValue, MessageSource } from './message.ts';
 

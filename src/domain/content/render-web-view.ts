@@ -2,7 +2,7 @@
  * The message as a page in the browser, for the recipient whose link was followed. There is no pixel in it. The html
  * is the customer's: whoever serves it puts it in a cage (Content-Security-Policy: sandbox).
  */
-import { escapeHtml } from './escape.ts';
+import { escapeHtml } from '../../lib/html.ts';
 import { fillText, type FillScope, type Segment } from './fill-scope.ts';
 
 /** The page of one recipient: the html part, or the plain text in a bare page. */
