@@ -3,7 +3,7 @@
  * anew when a recipient's links are shared with others than those of the one before, which is once for a campaign.
  */
 import type { CompiledHeaders } from './compile-headers.ts';
-import type { LinkSigner, SharedLinks, TrackedLink } from './message.ts';
+import type { RecipientLinks, SharedLinks, TrackedLink } from './message.ts';
 import type { Chunk } from './quoted-printable.ts';
 
 interface Layout {
@@ -23,7 +23,7 @@ export class CopyLayout {
   }
 
   /** For the copy whose links these are. */
-  of(links: LinkSigner): Layout {
+  of(links: RecipientLinks): Layout {
     const shared = links.share?.(this.#targets, this.#shared);
     if (!this.#layout || shared !== this.#shared) this.#layout = this.#layOut(shared);
     this.#shared = shared;

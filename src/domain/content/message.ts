@@ -76,8 +76,8 @@ export interface MessageSource {
   readonly fieldDefaults: Readonly<Record<string, string>>;
 }
 
-/** Makes the addresses that carry a recipient's identity; one per recipient, from the room that signs links. */
-export interface LinkSigner {
+/** The addresses in one recipient's message that say whose it is; from the room that signs links (tracking). */
+export interface RecipientLinks {
   /** The tracked address of link `no`, leading to `url` (merge tags already filled in). */
   click(no: number, url: string): string;
   /** Address of the pixel. */
@@ -132,7 +132,7 @@ export interface MessageRecipient {
   readonly fields: Readonly<Record<string, FieldValue>>;
   /** The Message-ID header with its angle brackets, the same for all attempts at this recipient. */
   readonly messageId: string;
-  readonly links: LinkSigner;
+  readonly links: RecipientLinks;
 }
 
 export interface FilledMessage {

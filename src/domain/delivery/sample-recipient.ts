@@ -5,7 +5,7 @@
 import { sql } from '../../db/database.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import type { Context, Installation } from '../context.ts';
-import type { FieldValue, LinkSigner } from '../content/message.ts';
+import type { FieldValue, RecipientLinks } from '../content/message.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
 import { fieldValues } from './field-values.ts';
 
@@ -42,7 +42,7 @@ export async function sampleValues(
 }
 
 /** Links that lead where they should and belong to nobody: clicks and opens count for no campaign. */
-export function sampleLinks(installation: Installation, campaign: SampleCampaign, at?: string): LinkSigner {
+export function sampleLinks(installation: Installation, campaign: SampleCampaign, at?: string): RecipientLinks {
   const signer = linkSignerOf(installation);
   const nobody = { ...campaign, subscriberId: NOBODY };
   const links = signer.forRecipient({ ...nobody, campaignId: 0n }, at);

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { asciiDomainOf } from '../../lib/mail-domain.ts';
 import type { Context } from '../context.ts';
 import { compileMessage } from '../content/compile-message.ts';
-import type { LinkSigner, MessageContact, MessageRecipient } from '../content/message.ts';
+import type { RecipientLinks, MessageContact, MessageRecipient } from '../content/message.ts';
 import { senderFault } from '../sending/addresses/usable-sender.ts';
 import type { DriverPool } from '../sending/driver-pool.ts';
 import { identityFor } from '../sending/identity.ts';
@@ -24,14 +24,14 @@ export interface TransactionalMessage {
   /** The tags that the message may name besides the built-in ones, with what stands for no value. */
   readonly fieldDefaults?: Readonly<Record<string, string>>;
   /** Addresses of ours; those not given are empty. */
-  readonly links?: Partial<LinkSigner>;
+  readonly links?: Partial<RecipientLinks>;
   readonly to: Pick<MessageRecipient, 'email' | 'uid' | 'fields'>;
   /** Tells this message from every other to the same person: a repeated job sends the same Message-ID. */
   readonly purpose: string;
 }
 
 /** Links of a message that carries none of a campaign's. */
-const noLinks: LinkSigner = {
+const noLinks: RecipientLinks = {
   click: (_no, url) => url,
   open: () => '',
   unsubscribe: () => '',

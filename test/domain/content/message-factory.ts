@@ -1,11 +1,16 @@
 /** A message and a reader to start from; tests change what they are about. */
 import { parseEmail } from './parse-email.ts';
 import { compileMessage } from '../../../src/domain/content/compile-message.ts';
-import type { FieldValue, LinkSigner, MessageRecipient, MessageSource } from '../../../src/domain/content/message.ts';
+import type {
+  FieldValue,
+  RecipientLinks,
+  MessageRecipient,
+  MessageSource,
+} from '../../../src/domain/content/message.ts';
 
 export const NOW = new Date('2026-03-04T05:06:07Z');
 
-export const links: LinkSigner = {
+export const links: RecipientLinks = {
   click: (no, url) => `https://t.example.net/c/${no}?u=${encodeURIComponent(url)}`,
   open: () => 'https://t.example.net/o/abc',
   unsubscribe: () => 'https://t.example.net/u/abc',

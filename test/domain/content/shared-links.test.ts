@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compileMessage } from '../../../src/domain/content/compile-message.ts';
-import type { CompiledMessage, LinkSigner } from '../../../src/domain/content/message.ts';
+import type { CompiledMessage, RecipientLinks } from '../../../src/domain/content/message.ts';
 import { linkSignerOf } from '../../../src/domain/tracking/link-signer.ts';
 import { testInstallation } from '../../support/test-context.ts';
 import { messageSource, NOW, recipient } from './message-factory.ts';
@@ -28,7 +28,7 @@ const PLACES = [
 ];
 
 /** The same links, each asked for by itself. */
-function alone(links: LinkSigner): LinkSigner {
+function alone(links: RecipientLinks): RecipientLinks {
   return {
     click: (no, url) => links.click(no, url),
     open: () => links.open(),
@@ -54,7 +54,7 @@ function read(text = ''): string {
   );
 }
 
-async function filledBy(message: CompiledMessage, links: LinkSigner) {
+async function filledBy(message: CompiledMessage, links: RecipientLinks) {
   const { content } = await message.fill(recipient({ FIRST_NAME: 'Zoë', CITY: 'Łódź & more' }, { links }));
   const raw = content.toString('latin1');
   // Behind a code no line begins with a dot, which would have to be stuffed.
@@ -94,7 +94,7 @@ test('an address to reply to with letters beyond ASCII stays one header of its o
   const replyTo = 'ji\u{159}\u{10d}\u{10a}Bcc\u{13a}\u{120}x@example.org';
   const message = await compileMessage(messageSource({ replyTo }), { now: () => NOW });
   const links = signer.forRecipient({ customerId: 1n, listId: 2n, campaignId: 3n, subscriberId: 5n });
-  const head = async (of: LinkSigner): Promise<string[]> => {
+  const head = async (of: RecipientLinks): Promise<string[]> => {
     const { content } = await message.fill(recipient({}, { links: of }));
     return (
       content
