@@ -1,6 +1,7 @@
 /** The tracked links of one message: numbers them, and makes the segment that stands in an address's place. */
 import { ValidationError } from '../../lib/errors.ts';
 import { escapeHtml } from '../../lib/html.ts';
+import { httpAddress } from '../../lib/http-address.ts';
 import { cleanText } from './escape.ts';
 import { addressSlot, fillText, mergeStatic, type FillScope, type Segment, type Slot } from './fill-scope.ts';
 import { tagSegment, type TagValues } from './merge-tags.ts';
@@ -25,6 +26,8 @@ const HARMLESS = /^[!#-%(-;=?-~]*$/;
 
 export class LinkBook {
   readonly links: TrackedLink[] = [];
+  /** Addresses that are none for anybody: they stay as they were written. */
+  readonly broken = new Set<string>();
   readonly #numbers = new Map<string, number>();
   readonly #signed: (SignedLink | undefined)[] = [];
   readonly #tags: TagValues;
@@ -45,6 +48,10 @@ export class LinkBook {
   track(address: string, marked: MarkedText): string | undefined {
     const url = asciiAddress(cleanAddress(address));
     if (!TRACKABLE.test(url)) return undefined;
+    if (httpAddress(url) === '' && piecesIn(url, marked.pieces).length === 0) {
+      this.broken.add(url);
+      return undefined;
+    }
     const no = this.#number(unmark(url, marked.pieces), marked.part);
     for (const { piece } of piecesIn(url, marked.pieces)) {
       if (piece.kind !== 'insert') piece.escape = 'urlPart';
