@@ -151,6 +151,18 @@ test('signed by the sender, its links under its host, and nothing else served th
   expect(page.body).not.toContain('mail.test');
 });
 
+test('a host that was given up goes on serving links, and nothing else', async () => {
+  const [renamed, deleted] = [await newDomain('renamed.example'), await newDomain('deleted.example')];
+  const patched = await call('PATCH', `/sending_domains/${renamed.uid}`, { tracking_subdomain: 'go' });
+  expect(patched.status).toBe(200);
+  expect((await call('DELETE', `/sending_domains/${deleted.uid}`)).status).toBe(200);
+  for (const host of ['links.renamed.example', 'links.deleted.example']) {
+    expect([host, (await ask(`${host}:${port}`, '/api/v1')).status]).toEqual([host, 404]);
+    expect((await ask(`${host}:${port}`, '/u/none')).body).toContain('This link does not work');
+  }
+  expect((await ask(`never.example:${port}`, '/api/v1')).status).toBe(200);
+});
+
 test('the web view, a preview and the mails of a list lead to its host, too', async () => {
   const from = 'news@pages.example';
   await newDomain('pages.example');

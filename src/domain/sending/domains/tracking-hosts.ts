@@ -1,6 +1,7 @@
 /**
- * Which hosts are tracking hosts of customers: under those only the links of mails are served, never the API or a
- * login. Asked for every request that is none of a link, so what was found is kept for a while.
+ * Which hosts are or were tracking hosts of customers: under those only the links of mails are served, never the API or
+ * a login. A host that was given up is kept by triggers (hot.keep_tracking_host): its DNS often stays as it was. Asked for
+ * every request that is none of a link, so what was found is kept for a while.
  */
 import { sql, type Queryable } from '../../../db/database.ts';
 
@@ -9,7 +10,7 @@ const KEPT_MS = 60_000;
 const KEPT_MAX = 1_000;
 const HOST = /^[a-z0-9.-]{1,253}$/;
 
-/** Answers whether a host is somebody's tracking host. `own` is the installation's, which is none. */
+/** Answers whether a host is or was somebody's tracking host. `own` is the installation's, which is none. */
 export function createTrackingHosts(db: Queryable, own: string): (host: string) => Promise<boolean> {
   const kept = new Map<string, { isTracking: boolean; until: number }>();
   return async (host) => {
@@ -17,7 +18,8 @@ export function createTrackingHosts(db: Queryable, own: string): (host: string) 
     const known = kept.get(host);
     if (known && known.until > performance.now()) return known.isTracking;
     const rows = await db.query(
-      sql`SELECT 1 FROM sending_domain WHERE tracking_host = ${host} AND tracking_url <> '' LIMIT 1`,
+      sql`SELECT 1 FROM sending_domain WHERE tracking_host = ${host} AND tracking_url <> ''
+          UNION ALL SELECT 1 FROM hot.former_tracking_host WHERE host = ${host} LIMIT 1`,
       'sending.is-tracking-host',
     );
     if (kept.size >= KEPT_MAX) kept.clear();
