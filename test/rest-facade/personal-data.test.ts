@@ -1,25 +1,14 @@
 /** The rights of a person over REST: export as a stream, erase, and how far it is. */
 import { expect, test } from 'vitest';
 import { sql } from '../../src/db/database.ts';
+import { LIST_BODY } from '../support/list-body.ts';
 import { startRestApp } from '../support/rest-app.ts';
 
 const app = await startRestApp({ ROLES: 'web,worker' });
 const owner = await app.newTenant();
 const other = await app.newTenant();
-const contact = {
-  company: 'Acme',
-  address_1: '1',
-  city: 'Bath',
-  state: 'BA',
-  zip: '1',
-  phone: '1',
-  country_id: 1,
-  email: 'o@x.co',
-};
-
 async function newPerson(email: string): Promise<string> {
-  const body = { name: 'L', from_email: 'n@s.example', from_name: 'N', default_subject: 'H', contact };
-  const made = await app.rest('/lists', { method: 'POST', token: owner.token, body });
+  const made = await app.rest('/lists', { method: 'POST', token: owner.token, body: LIST_BODY });
   const { list_uid } = made.body as { list_uid: string };
   await app.rest('/subscribers', {
     method: 'POST',

@@ -1,58 +1,8 @@
 /** Subscribers over REST: strangers and hostile input. Every slot, every parameter; never a 500, nothing changes. */
 import { expect, test } from 'vitest';
-import { startRestApp } from '../support/rest-app.ts';
+import { startSubscriberWorld } from '../support/subscriber-world.ts';
 
-const app = await startRestApp();
-const owner = await app.newTenant();
-const stranger = await app.newTenant();
-const list = await newList();
-
-const as = (method = 'GET', body?: unknown, token = owner.token) => ({
-  token,
-  method,
-  ...(body === undefined ? {} : { body }),
-});
-
-async function newList(changes: object = {}, token = owner.token): Promise<string> {
-  const contact = {
-    company: 'Acme',
-    address_1: '1',
-    city: 'Bath',
-    state: 'BA',
-    zip: '1',
-    phone: '1',
-    country_id: 1,
-    email: 'o@x.co',
-  };
-  const body = {
-    name: 'Friends',
-    from_email: 'news@x.co',
-    from_name: 'News',
-    default_subject: 'Hello',
-    contact,
-    ...changes,
-  };
-  return ((await app.rest('/lists', { method: 'POST', body, token })).body as { list_uid: string }).list_uid;
-}
-
-let count = 0;
-const address = () => `p${(count += 1)}@example.org`;
-const add = async (changes: object = {}) => {
-  const { body } = await app.rest('/subscribers', as('POST', { list_uid: list, EMAIL: address(), ...changes }));
-  const { subscriber_uid: uid, subscriber_id: id } = body as { subscriber_uid: string; subscriber_id: string };
-  return { uid, id };
-};
-const twin = async (uid: string) => {
-  const query =
-    'query ($uid: String!) { subscriber(subscriber: $uid) { ... on Subscriber { email status tags fieldValues consentEvents { status source } } } }';
-  const headers = { 'content-type': 'application/json', authorization: `Bearer ${owner.token}` };
-  const answer = await fetch(`${app.baseUrl}/graphql`, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify({ query, variables: { uid } }),
-  });
-  return ((await answer.json()) as { data: { subscriber: Record<string, unknown> } }).data.subscriber;
-};
+const { app, stranger, list, as, newList, address, add, twin } = await startSubscriberWorld();
 
 const SLOTTED = [
   ['GET', '/subscribers/:id'],

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import PostalMime from 'postal-mime';
 import { expect } from 'vitest';
 import { sql } from '../../src/db/database.ts';
+import { CONTACT, LIST_BODY } from './list-body.ts';
 import type { RestAnswer, RestApp, RestTenant } from './rest-app.ts';
 
 const DEADLINE_MS = 60_000;
@@ -39,23 +40,7 @@ export function mailWorld(app: RestApp, owner: RestTenant) {
   const mailTo = (address: string) => until(async () => (await mailsTo(address)).at(-1));
 
   async function newList(tenant: RestTenant = owner): Promise<{ uid: string; id: bigint }> {
-    const contact = {
-      company: 'Acme',
-      address_1: '1',
-      city: 'Bath',
-      state: 'BA',
-      zip: '1',
-      phone: '1',
-      country_id: 1,
-      email: 'owner@owner.example',
-    };
-    const body = {
-      name: 'Friends',
-      from_email: 'news@sender.example',
-      from_name: 'News',
-      default_subject: 'Hello',
-      contact,
-    };
+    const body = { ...LIST_BODY, contact: { ...CONTACT, email: 'owner@owner.example' } };
     const uid = String(field(await call('POST', '/lists', body, tenant.token), 'list_uid'));
     const [row] = await db.query<{ id: bigint }>(sql`SELECT id FROM mail_list WHERE uid = ${uid}`);
     return { uid, id: row?.id ?? 0n };

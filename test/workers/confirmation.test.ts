@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { sql } from '../../src/db/database.ts';
+import { CONTACT, LIST_BODY } from '../support/list-body.ts';
 import { startRestApp } from '../support/rest-app.ts';
 
 const app = await startRestApp({ ROLES: 'web,worker,cron', INBOX: 'on', INBOX_SMTP_PORT: '0' });
@@ -26,24 +27,8 @@ async function mailsTo(address: string, count: number): Promise<Mail[]> {
 }
 
 async function newDoubleList(name: string): Promise<string> {
-  const contact = {
-    company: 'Acme & <Sons>',
-    address_1: '1',
-    city: 'Bath',
-    state: 'BA',
-    zip: '1',
-    phone: '1',
-    country_id: 1,
-    email: 'o@x.co',
-  };
-  const list = {
-    name,
-    from_email: 'news@sender.example',
-    from_name: 'News',
-    default_subject: 'Hello',
-    subscribe_confirmation: 1,
-    contact,
-  };
+  const contact = { ...CONTACT, company: 'Acme & <Sons>' };
+  const list = { ...LIST_BODY, name, contact, subscribe_confirmation: 1 };
   return ((await app.rest('/lists', { method: 'POST', body: list, token: owner.token })).body as { list_uid: string })
     .list_uid;
 }
