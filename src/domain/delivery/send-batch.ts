@@ -9,7 +9,8 @@ import { messageOf, ValidationError } from '../../lib/errors.ts';
 import { allowanceOf, type Allowance } from '../billing/allowance.ts';
 import { faultSentence, isRunaway } from '../content/template-fault.ts';
 import type { Context } from '../context.ts';
-import { Turns, type DriverPool, type SendingChannel } from '../sending/driver-pool.ts';
+import type { DriverPool, SendingChannel } from '../sending/driver-pool.ts';
+import { JobLine } from '../sending/routing/job-line.ts';
 import type { GateStop } from '../sending/routing/waiting.ts';
 import { leaseSends, returnLease, shrinkLease, type SendLease } from '../sending/send-budget.ts';
 import { claimRecipients, findRecipients } from './claim-recipients.ts';
@@ -116,7 +117,7 @@ async function sendWhatIsDue(ctx: Context, batch: Batch, worker: BatchWorker): P
     ctx,
     batch,
     range,
-    end.reason === 'paced' ? { ...end, waitSeconds: channel.turns.nextInSeconds(end.waitSeconds) } : end,
+    end.reason === 'paced' ? { ...end, waitSeconds: channel.line.placeInSeconds(end.waitSeconds) } : end,
   );
 }
 
@@ -173,7 +174,7 @@ async function workThrough(work: Work): Promise<LoopEnd | PlanLimit> {
   if (refusal === 'credits') return { limit: 'credits', allowance, until: allowance.periodEndsAt };
   if (refusal === 'quota') return { limit: 'quota', allowance, until: quotaEndsAt };
   if (refusal === 'held') return { limit: 'held', allowance, until: null };
-  if (refusal === 'processes') return { reason: 'limited', waitSeconds: turnsOf(range.customerId).nextInSeconds(1) };
+  if (refusal === 'processes') return { reason: 'limited', waitSeconds: lineOf(range.customerId).placeInSeconds(1) };
   if (sliceId === null) return sendWithin(work, Infinity);
   let isBroken = true;
   try {
@@ -185,16 +186,16 @@ async function workThrough(work: Work): Promise<LoopEnd | PlanLimit> {
   }
 }
 
-const turnsByCustomer = new Map<bigint, Turns>();
+const linesByCustomer = new Map<bigint, JobLine>();
 /** Lines of more customers than this are forgotten: their jobs ask a little sooner. */
-const TURNS_MAX = 10_000;
+const LINES_MAX = 10_000;
 
 /** Jobs that wait until others of their customer are through come back one after the other. */
-function turnsOf(customerId: bigint): Turns {
-  if (turnsByCustomer.size > TURNS_MAX) turnsByCustomer.clear();
-  const turns = turnsByCustomer.get(customerId) ?? new Turns();
-  turnsByCustomer.set(customerId, turns);
-  return turns;
+function lineOf(customerId: bigint): JobLine {
+  if (linesByCustomer.size > LINES_MAX) linesByCustomer.clear();
+  const line = linesByCustomer.get(customerId) ?? new JobLine();
+  linesByCustomer.set(customerId, line);
+  return line;
 }
 
 /** Sends at most `sendsMax` of what is due. */

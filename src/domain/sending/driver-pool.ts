@@ -12,6 +12,7 @@ import type { Context } from '../context.ts';
 import { routedServers, routeQuestion } from './choose-server.ts';
 import { FairPermits } from './fair-permits.ts';
 import { formPoster } from './form-poster.ts';
+import { JobLine } from './routing/job-line.ts';
 import { parseDomainLimits } from './routing/domain-limits.ts';
 import { createMailboxGroups, type ResolveMx } from './routing/mailbox-group.ts';
 import { quotaOf } from './routing/paces.ts';
@@ -30,7 +31,8 @@ export interface SendingChannel {
   readonly keySeconds: number | undefined;
   readonly permits: FairPermits;
   readonly gate: SendingGate;
-  readonly turns: Turns;
+  /** Of jobs that wait for its pace. */
+  readonly line: JobLine;
 }
 
 export interface DriverPool {
@@ -94,8 +96,6 @@ const STANDING = sql`
 /** RFC 5321 4.5.3.2.6: the answer to the final dot may take ten minutes. */
 const REPLY_TIMEOUT_MS = 600_000;
 
-/** However many wait for a pace, a newcomer is not sent to the end of a line longer than this. */
-const TURN_WAIT_SECONDS_MAX = 60;
 const COMPLAINT_INTERVAL_MS = 60_000;
 
 /** What a pool may be told besides its drivers. */
@@ -216,7 +216,7 @@ function openChannel(
     keySeconds: registration.idempotencyKeySeconds,
     permits: new FairPermits(driver.capacity),
     gate,
-    turns: new Turns(),
+    line: new JobLine(),
   };
 }
 
@@ -237,21 +237,4 @@ function pacedServer(server: ServerRow) {
 function clientName(baseUrl: string): string {
   const name = new URL(baseUrl).hostname;
   return name === 'localhost' || /^[\d.]+$|^\[/.test(name) ? hostname() : name;
-}
-
-/**
- * Spreads the jobs that wait for one server's pace: were they all to come back when there is a little to take, a
- * thousand jobs would ask, once a second, for the ten messages of that second.
- */
-export class Turns {
-  #lastAt = 0;
-
-  /** Seconds until a turn of one's own, given after how many there is something to take: two turns in that time. */
-  nextInSeconds(waitSeconds: number): number {
-    const now = performance.now() / 1_000;
-    const soonest = now + waitSeconds;
-    const inLine = Math.max(soonest, this.#lastAt + waitSeconds / 2);
-    this.#lastAt = inLine - soonest > TURN_WAIT_SECONDS_MAX ? soonest : inLine;
-    return this.#lastAt - now;
-  }
 }

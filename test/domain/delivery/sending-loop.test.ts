@@ -7,7 +7,8 @@ import { findRecipients } from '../../../src/domain/delivery/claim-recipients.ts
 import { createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
 import { recorderOf } from '../../../src/domain/delivery/outcome-recorder.ts';
 import { runSendingLoop } from '../../../src/domain/delivery/sending-loop.ts';
-import { Turns, type SendingChannel } from '../../../src/domain/sending/driver-pool.ts';
+import type { SendingChannel } from '../../../src/domain/sending/driver-pool.ts';
+import { JobLine } from '../../../src/domain/sending/routing/job-line.ts';
 import { FairPermits } from '../../../src/domain/sending/fair-permits.ts';
 import { balanceOf, campaignWorld } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
@@ -30,7 +31,7 @@ describe('a gate that cannot be asked', () => {
     let underWay = 0;
     const permits = new FairPermits(CAPACITY);
     const channel = {
-      ...{ serverId: 1n, serverUid: 'x', serverName: 'x', keySeconds: undefined, permits, turns: new Turns() },
+      ...{ serverId: 1n, serverUid: 'x', serverName: 'x', keySeconds: undefined, permits, line: new JobLine() },
       driver: {
         capacity: CAPACITY,
         send: async () => {
