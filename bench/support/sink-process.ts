@@ -14,6 +14,8 @@ export interface SinkReport {
   readonly doubled: number;
   /** Those that begin with a signature; counted where they come in chunks. */
   readonly signed: number;
+  /** Messages to the provider. */
+  readonly atProvider: number;
   /** When the first message was taken, in milliseconds since 1970. */
   readonly firstAt: number | null;
 }
@@ -21,7 +23,7 @@ export interface SinkReport {
 export interface BenchSink {
   readonly port: number;
   /** What came since the last reset; `reset` begins anew after it. */
-  report(then?: 'reset'): Promise<SinkReport>;
+  report(then?: 'reset' | 'provider is full' | 'provider has room'): Promise<SinkReport>;
   cpuSeconds(): number;
   close(): void;
 }

@@ -2,7 +2,7 @@
  * An SMTP receiver as a program of its own, made to cost as little as can be: it looks at bytes, keeps no message, and
  * counts who got how many. `sink-process.ts` starts it. It offers what `--mode` says (chunking, pipelining, neither) and
  * answers `--delay` milliseconds late, as a server far away does: every command waits that long, many in flight wait
- * together.
+ * together. A provider (a domain that begins with "p") may say that it gets too much, as `sink-process.ts` tells it.
  */
 import { createServer, type Socket } from 'node:net';
 import { parseArgs } from 'node:util';
@@ -21,13 +21,16 @@ const EHLO = EXTENSIONS[values.mode] ?? '';
 const OK = '250 2.0.0 Ok\r\n';
 const GO_ON = '354 End data with <CR><LF>.<CR><LF>\r\n';
 const BYE = '221 2.0.0 Bye\r\n';
+const TOO_MUCH = '421 4.7.28 Gmail has detected an unusual rate of mail\r\n';
+const NOBODY = '503 5.5.1 No valid recipients\r\n';
 const END_OF_DATA = Buffer.from('\r\n.\r\n');
-const [LF, ZERO] = [10, 48];
+const [LF, ZERO, AT, SMALL_P] = [10, 48, 64, 112];
 /** The first letters of the commands, in capitals, as all senders here write them. */
 const [B, C, D, E, Q, R] = [66, 67, 68, 69, 81, 82];
 
 /** Copies by the number in `person<number>@`; the array grows with the largest number seen. */
 let copies = new Uint32Array(1_048_576);
+let isProviderFull = false;
 const report: { -readonly [Key in keyof SinkReport]: SinkReport[Key] } = emptyReport();
 
 class Dialogue {
@@ -38,6 +41,8 @@ class Dialogue {
   #isAtChunk = false;
   #isInData = false;
   #person = -1;
+  #isAtProvider = false;
+  #isRefused = false;
   #replies = '';
 
   constructor(socket: Socket) {
@@ -100,16 +105,29 @@ class Dialogue {
     } else if (first === E) this.#replies += EHLO;
     else if (first === Q) this.#replies += BYE;
     else {
-      // RCPT TO:<person123@…>: the number begins at the fifteenth byte. RSET begins with the same letter.
-      if (first === R && bytes[at + 1] === C) this.#person = numberIn(bytes, at + 15);
-      this.#replies += OK;
+      // RSET begins with the same letter.
+      const isRecipient = first === R && bytes[at + 1] === C;
+      if (isRecipient) this.#takeRecipient(bytes, at);
+      this.#replies += isRecipient && this.#isRefused ? TOO_MUCH : OK;
     }
     return end + 1;
   }
 
+  /** RCPT TO:<person123@…>: the number begins at the fifteenth byte. */
+  #takeRecipient(bytes: Buffer, at: number): void {
+    this.#person = numberIn(bytes, at + 15);
+    this.#isAtProvider = bytes[bytes.indexOf(AT, at) + 1] === SMALL_P;
+    this.#isRefused = this.#isAtProvider && isProviderFull;
+  }
+
   #accept(): void {
+    if (this.#isRefused) {
+      this.#replies += NOBODY;
+      return;
+    }
     this.#replies += OK;
     report.messages += 1;
+    if (this.#isAtProvider) report.atProvider += 1;
     report.firstAt ??= Date.now();
     if (this.#person >= copies.length) grow(this.#person);
     const before = copies[this.#person] ?? 0;
@@ -142,11 +160,13 @@ function grow(number: number): void {
 }
 
 function emptyReport(): SinkReport {
-  return { messages: 0, people: 0, doubled: 0, signed: 0, firstAt: null };
+  return { messages: 0, people: 0, doubled: 0, signed: 0, firstAt: null, atProvider: 0 };
 }
 
 process.on('message', (question) => {
   process.send?.(report);
+  if (question === 'provider is full' || question === 'provider has room')
+    isProviderFull = question === 'provider is full';
   if (question !== 'reset') return;
   copies.fill(0);
   Object.assign(report, emptyReport());
