@@ -77,6 +77,9 @@ test('the owner’s words are sent, in both merge languages, and confirming brin
   expect(mails.map(({ subject }) => subject)).toEqual(['Hello Ann, ANN', 'Welcome to Friends']);
   // The links of the welcome work.
   const unsubscribe = /href="([^"]+\/u\/[^"]+)"/.exec(mails[1]?.html || '')?.[1];
+  // Programs find it in the header; who has not confirmed yet is on no list.
+  const leave = mails.map(({ headers }) => headers.find(({ key }) => key === 'list-unsubscribe')?.value);
+  expect(leave).toEqual([undefined, `<${unsubscribe}>`]);
   expect((await fetch(here(unsubscribe), { method: 'POST' })).status).toBe(200);
   await sleep(500);
   expect(await mailsTo('ann@person.example', 2)).toHaveLength(2);

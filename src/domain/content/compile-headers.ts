@@ -55,8 +55,14 @@ export function compileHeaders(parts: HeaderParts, shared: SharedLinks | undefin
     return `${start}${dateHeader(scope.now)}${tokenHeader('Message-ID', messageId)}`;
   };
   if (source.kind === 'transactional') {
-    const end = replyTo + AUTO_SUBMITTED + LAST_HEADER;
-    return { write: (scope, to) => ownHeaders(scope, to) + end, rest: [] };
+    const end = AUTO_SUBMITTED + LAST_HEADER;
+    if (!source.isToMember) return { write: (scope, to) => ownHeaders(scope, to) + replyTo + end, rest: [] };
+    const listEnd = listIdHeader(source, from.domain) + end;
+    return {
+      write: (scope, to) =>
+        ownHeaders(scope, to) + replyTo + unsubscribeHeaders(scope.recipient.links.unsubscribe()) + listEnd,
+      rest: [],
+    };
   }
   const end = marketingHeaders(source, from.domain) + LAST_HEADER;
   const unsubscribe = shared?.around({ kind: 'unsubscribe' });
@@ -94,16 +100,20 @@ function unsubscribeHeaders(url: string): string {
 }
 
 /**
- * RFC 2919 (List-Id), Gmail's Feedback-ID (three identifiers to break complaints down by, then the sender), and
- * Precedence, which keeps out-of-office replies away.
+ * List-Id, Gmail's Feedback-ID (three identifiers to break complaints down by, then the sender), and Precedence, which
+ * keeps out-of-office replies away.
  */
 function marketingHeaders(source: MessageSource, domain: string): string {
+  const feedbackId = [source.campaign.uid, source.customerUid, source.list.uid, FEEDBACK_SENDER].join(':');
+  return `${listIdHeader(source, domain)}${tokenHeader('Feedback-ID', feedbackId)}Precedence: bulk\r\n`;
+}
+
+/** RFC 2919. */
+function listIdHeader(source: MessageSource, domain: string): string {
   const id = `${source.list.uid}.${domain}`;
   const named = mailboxHeader('List-Id', cut(source.list.name, DISPLAY_NAME_LENGTH_MAX), id);
   // Without a name too, the identifier stands in angle brackets.
-  const listId = named.endsWith('>\r\n') ? named : tokenHeader('List-Id', `<${id}>`);
-  const feedbackId = [source.campaign.uid, source.customerUid, source.list.uid, FEEDBACK_SENDER].join(':');
-  return `${listId}${tokenHeader('Feedback-ID', feedbackId)}Precedence: bulk\r\n`;
+  return named.endsWith('>\r\n') ? named : tokenHeader('List-Id', `<${id}>`);
 }
 
 function cut(value: string, lengthMax: number): string {

@@ -57,6 +57,8 @@ export interface MessageSource {
    * (a confirmation, a notice) carries none of them.
    */
   readonly kind: 'marketing' | 'transactional';
+  /** Transactional only: its reader is on the list (a welcome), so it carries List-Unsubscribe and List-Id after all. */
+  readonly isToMember?: boolean;
   readonly customerUid: string;
   readonly campaign: { readonly uid: string; readonly name: string };
   readonly list: { readonly uid: string; readonly name: string; readonly contact: MessageContact };

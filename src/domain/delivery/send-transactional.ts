@@ -23,6 +23,8 @@ export interface TransactionalMessage {
   readonly plain?: string | null;
   /** The tags that the message may name besides the built-in ones, with what stands for no value. */
   readonly fieldDefaults?: Readonly<Record<string, string>>;
+  /** Its reader is on the list, and `links` say how to leave it. */
+  readonly isToMember?: boolean;
   /** Addresses of ours; those not given are empty. */
   readonly links?: Partial<RecipientLinks>;
   readonly to: Pick<MessageRecipient, 'email' | 'uid' | 'fields'>;
@@ -53,6 +55,7 @@ export async function sendTransactional(
   if (!channel) throw new Error('There is no active sending server.');
   const compiled = await compileMessage({
     kind: 'transactional',
+    isToMember: message.isToMember ?? false,
     customerUid: message.customerUid,
     campaign: { uid: '', name: '' },
     list: message.list,

@@ -48,6 +48,7 @@ async function sendPersonMail(ctx: Context, drivers: DriverPool, cause: PersonMa
     ...messageOf(found.sender, found.mail),
     to: { email: found.email, uid: subscriberUid(id), fields: found.fields },
     links: await linksOf(ctx, cause, found),
+    isToMember: kind === 'welcome',
     // Asked again is another mail; a job that is repeated is the same one.
     purpose: `${kind} ${eventId}`,
   });

@@ -110,6 +110,13 @@ test('a transactional message says nothing of lists, and that a program wrote it
   expect(raw).toContain('\r\nAuto-Submitted: auto-generated\r\n');
 });
 
+test('a transactional message to a member of the list says how to leave', async () => {
+  const { raw } = await roundTrip({ kind: 'transactional', isToMember: true, html: '<p>Welcome</p>' });
+  expect(raw).toMatch(/^List-Unsubscribe: <https:\/\/t\.example\.net\/u\/abc>\r\nList-Unsubscribe-Post: /m);
+  expect(raw).toMatch(/^List-Id: .*<[\w.]+>\r\nAuto-Submitted: auto-generated\r\n/m);
+  expect(raw).not.toMatch(/^(Feedback-ID|Precedence)/m);
+});
+
 test('shows a way out and an address when the author forgot', async () => {
   const { email } = await roundTrip({ html: '<html><body><p>Hi</p></body></html>' });
   expect(email.html).toContain('<a href="https://t.example.net/u/abc"');
