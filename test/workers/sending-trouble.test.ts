@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
 import { sql } from '../../src/db/database.ts';
 import { pauseCampaign } from '../../src/domain/campaigns/pause-campaign.ts';
 import { planCampaign } from '../../src/domain/campaigns/plan-campaign.ts';
@@ -12,6 +13,7 @@ import { createDispatchCache } from '../../src/domain/delivery/dispatch.ts';
 import { holdRange } from '../../src/domain/delivery/held-ranges.ts';
 import { sendBatch } from '../../src/domain/delivery/send-batch.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
+import { createLog } from '../../src/lib/log.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { runWorker } from '../../src/workers/run-worker.ts';
 import { planCampaignTask } from '../../src/workers/tasks/plan-campaign.ts';
@@ -23,7 +25,9 @@ import { createTestContext, testInstallation } from '../support/test-context.ts'
 
 const RECIPIENTS = 500;
 const limits = { ...testInstallation.limits, sendBatchSize: 50 };
-const ctx = await createTestContext({ installation: { ...testInstallation, limits } });
+const logged: string[] = [];
+const log = createLog({ level: 'warn', format: 'json', write: (line) => void logged.push(line) });
+const ctx = await createTestContext({ installation: { ...testInstallation, limits }, log });
 await loadPlugins(path.resolve('plugins'), ctx.hooks);
 
 function newTools() {
@@ -82,6 +86,14 @@ describe('many batches before one server', () => {
       await sleep(6_000);
       expect(await leasesOf(world)).toBeLessThan(RECIPIENTS);
     });
+    const [sick] = await ctx.db.query<{ server: string; name: string }>(
+      sql`SELECT uid AS server, name FROM sending_server ORDER BY id DESC LIMIT 1`,
+    );
+    const said = z
+      .looseObject({ event: z.string() })
+      .array()
+      .parse(logged.map((line): unknown => JSON.parse(line)));
+    expect(said.find(({ event }) => event === 'delivery.server_unavailable')).toMatchObject({ ...sick });
   });
 });
 

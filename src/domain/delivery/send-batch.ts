@@ -110,6 +110,10 @@ async function sendWhatIsDue(ctx: Context, batch: Batch, worker: BatchWorker): P
   if (end === 'covered') return 'open';
   if ('limit' in end) return end;
   if (end.reason === 'pause') return { pauseFor: end.message };
+  if (end.reason === 'unavailable' && 'message' in end && end.message !== undefined) {
+    const { serverUid: server, serverName: name } = channel;
+    ctx.log.warn('delivery.server_unavailable', { server, name, campaignId: batch.campaignId, message: end.message });
+  }
   // Resumed in the meantime, its new jobs may have found the rows still leased here.
   if (end.reason === 'stopped' && !(await worker.dispatches.dispatchOf(ctx, batch.customerId, batch.campaignId)))
     return 'not sending';
@@ -241,8 +245,6 @@ async function followUp(ctx: Context, batch: Batch, range: LedgerRange, end: Loo
   const { open, dueInSeconds } = await openWorkIn(ctx.db, range);
   if (open === 0) return 'settled';
   const delaySeconds = Math.max(dueInSeconds ?? 0, waitAfter(end));
-  if (end.reason === 'unavailable' && end.message !== undefined)
-    ctx.log.warn('delivery.server_unavailable', { campaignId: batch.campaignId, message: end.message });
   await enqueue(ctx.db, sendBatchJob, jobPayload(batch), { delaySeconds });
   return 'open';
 }
