@@ -17,8 +17,8 @@ export const UNAVAILABLE_MESSAGE = 'The service is not available for a moment. T
 
 /** A chain of causes is short; one that bites its tail must not hang us. */
 const CAUSES_MAX = 5;
-/** SQLSTATEs, Node's own codes for sockets, and Prisma's for a server that cannot be reached (P1001, P1002, P1008, P1017). */
-const CODES = /^(08...|53...|57P..|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|P10(01|02|08|17))$/;
+/** SQLSTATEs, Node's own codes for sockets, and Prisma's for a server that cannot be reached or takes no more connections. */
+const CODES = /^(08...|53...|57P..|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|P10(01|02|08|17)|P2037)$/;
 /** pg names no code for these. */
 const MESSAGES =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;

@@ -16,6 +16,13 @@ test.each([
       '\nInvalid `prisma.mailList.findMany()` invocation:\n\n\nDatabase error. Code: `57P01`. Message: `terminating connection`',
     ),
   ],
+  [
+    'full, in Prisma’s words',
+    coded(
+      'P2037',
+      '\nInvalid `prisma.mailList.count()` invocation:\n\n\nToo many database connections opened: sorry, too many clients already',
+    ),
+  ],
 ])('a database that is away: %s', (_name, error) => expect(isUnavailable(error)).toBe(true));
 
 test.each([
