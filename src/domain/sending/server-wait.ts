@@ -44,7 +44,8 @@ const LATE_SECONDS = 60;
 const ERROR_LENGTH_MAX = 300;
 
 const COLUMNS = sql`s.name, s.quota_value, s.quota_base, s.quota_unit,
-  coalesce(h.state <> 'closed', false) AS "isResting", h.opened_at AS "restsSince",
+  coalesce(h.state <> 'closed' OR h.open_until > now(), false) AS "isResting",
+  CASE WHEN h.state <> 'closed' THEN h.opened_at END AS "restsSince",
   CASE WHEN h.open_until > now() THEN h.open_until END AS "restsUntil", h.last_error AS error,
   s.warm_up IS NOT NULL AND s.warm_up_stopped_at IS NOT NULL AS "isStopped", hot.warm_up_limit(s.warm_up, d.day) AS "dayLimit",
   CASE WHEN d.taken >= hot.warm_up_limit(s.warm_up, d.day) THEN s.warm_up_started_at + make_interval(secs => 86400 * d.day) END AS "dayEndsAt",

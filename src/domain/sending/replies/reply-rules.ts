@@ -85,7 +85,6 @@ const mailbox: readonly ReplyRule[] = [
     what: 'account may not send as this sender',
     words:
       /not owned by (?:the )?(?:user|auth)|(?:from|sender) address (?:.{0,60} )?(?:is )?not (?:owned|verified|authori[sz]ed|permitted)|not (?:authori[sz]ed|allowed|permitted) to (?:send|use) (?:.{0,40} )?(?:from|sender|as sender)(?! (?:this |your |the )?(?:ip|host|server|network)\b)/,
-    codes: ['5'],
     class: 'policy',
     scope: 'sender',
   },
