@@ -3,25 +3,16 @@
  * epoch, and uses the database's clock; so repeating one is harmless and two workers never write over each other.
  */
 import { assert } from '../../lib/errors.ts';
+import { plainArray, textArray } from '../../db/array-text.ts';
 import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
 import { needsRuntimeMessage, runtimeMessageKey } from '../tracking/runtime-message.ts';
-import type {
-  Claim,
-  DeliveryOutcome,
-  DeliveryState,
-  DueDelivery,
-  LedgerKey,
-  LedgerRange,
-  UnknownPolicy,
-} from './delivery.ts';
+import type { Claim, DeliveryOutcome, DueDelivery, LedgerKey, LedgerRange, UnknownPolicy } from './delivery.ts';
 
 /** Who holds rows, and for how long without a renewal. */
 export interface Leaseholder {
   readonly owner: string;
   readonly leaseSeconds: number;
 }
-
-const NEEDS_ESCAPE = /["\\]/;
 
 function leaseEnd({ leaseSeconds }: Leaseholder) {
   return sql`now() + make_interval(secs => ${leaseSeconds})`;
@@ -109,10 +100,10 @@ export async function settle(db: Queryable, input: SettleInput): Promise<Settled
     sql`${runtimeMessages(key, named)}SELECT recorded, goes_on, turned_away::text FROM hot.settle_and_mark(
           ${key.plannedOn}::date, ${key.customerId}, ${key.campaignId}, ${input.listId}, ${holder.owner}::uuid, ${input.serverId},
           make_interval(secs => ${holder.leaseSeconds}),
-          ${list(outcomes, (o) => o.subscriberId)}::bigint[], ${list(outcomes, (o) => o.epoch)}::int[], ${list(outcomes, (o) => o.state)}::hot.delivery_state[],
-          ${list(outcomes, (o) => o.isTry)}::boolean[], ${textList(outcomes, (o) => o.reply)}::text[], ${textList(outcomes, (o) => o.reason)}::text[],
-          ${textList(outcomes, (o) => o.runtimeMessageId)}::text[], ${list(outcomes, (o) => o.delaySeconds)}::float8[],
-          ${list(next, (n) => n.subscriberId)}::bigint[], ${list(next, (n) => n.epoch)}::int[], ${input.campaignAsOf}::timestamptz)`,
+          ${plainArray(outcomes, (o) => o.subscriberId)}::bigint[], ${plainArray(outcomes, (o) => o.epoch)}::int[], ${plainArray(outcomes, (o) => o.state)}::hot.delivery_state[],
+          ${plainArray(outcomes, (o) => o.isTry)}::boolean[], ${textArray(outcomes, (o) => o.reply)}::text[], ${textArray(outcomes, (o) => o.reason)}::text[],
+          ${textArray(outcomes, (o) => o.runtimeMessageId)}::text[], ${plainArray(outcomes, (o) => o.delaySeconds)}::float8[],
+          ${plainArray(next, (n) => n.subscriberId)}::bigint[], ${plainArray(next, (n) => n.epoch)}::int[], ${input.campaignAsOf}::timestamptz)`,
     named.length > 0 ? 'delivery.settle-named' : 'delivery.settle',
   );
   assert(answer !== undefined, 'the ledger answers every write in one row');
@@ -124,25 +115,6 @@ export async function settle(db: Queryable, input: SettleInput): Promise<Settled
 }
 
 const NOBODY: ReadonlySet<bigint> = new Set();
-
-/** An array as PostgreSQL reads it, of values that need no quotes. The client's own way costs ten times as much. */
-function list<Row>(rows: readonly Row[], valueOf: (row: Row) => bigint | number | boolean | DeliveryState): string {
-  let text = '{';
-  for (const row of rows) text += text === '{' ? valueOf(row) : `,${valueOf(row)}`;
-  return `${text}}`;
-}
-
-/** The same of texts. */
-function textList<Row>(rows: readonly Row[], valueOf: (row: Row) => string | null): string {
-  let text = '{';
-  for (const row of rows) {
-    if (text !== '{') text += ',';
-    const value = valueOf(row);
-    if (value === null) text += 'NULL';
-    else text += NEEDS_ESCAPE.test(value) ? `"${value.replace(/["\\]/g, String.raw`\$&`)}"` : `"${value}"`;
-  }
-  return `${text}}`;
-}
 
 /** Keeps the ids that a vendor gave the messages; none are kept of what goes out under our own Message-ID. */
 function runtimeMessages({ customerId, campaignId }: LedgerKey, named: readonly DeliveryOutcome[]): Sql {

@@ -2,6 +2,7 @@
  * Writes visits down as they came, in one row of `hot.visit`: all that a request waits for. What they mean is found out
  * by whoever moves them on (move-visits.ts).
  */
+import { plainArray, textArray } from '../../db/array-text.ts';
 import { sql, type Queryable } from '../../db/database.ts';
 import type { Visit } from './visit.ts';
 
@@ -9,8 +10,8 @@ import type { Visit } from './visit.ts';
 export async function appendVisits(db: Queryable, visits: readonly Visit[]): Promise<void> {
   const now = performance.now();
   const ages = visits.map(({ cameAt }) => Math.max(Math.round(now - (cameAt ?? now)), 0));
-  const ids = (of: (visit: Visit) => bigint | number | null) => arrayOfNumbers(visits, of);
-  const texts = (of: (visit: Visit) => string | null | undefined) => arrayOfTexts(visits, of);
+  const ids = (of: (visit: Visit) => bigint | number | null) => plainArray(visits, of);
+  const texts = (of: (visit: Visit) => string | null | undefined) => textArray(visits, of);
   await db.execute(
     sql`INSERT INTO hot.visit (since, until, size, customer_ids, list_ids, campaign_ids, subscriber_ids, link_nos, urls,
                are_machines, look_ahead, ips, user_agents, countries, regions, cities, ages)
@@ -24,24 +25,4 @@ export async function appendVisits(db: Queryable, visits: readonly Visit[]): Pro
                 ${texts(({ visitor }) => visitor.place?.city)}, ${`{${ages.join(',')}}`})`,
     'tracking.append',
   );
-}
-
-/** The arrays are written out here: the driver's own way takes several times as long, and this is done for every visit. */
-function arrayOfNumbers(visits: readonly Visit[], of: (visit: Visit) => bigint | number | null): string {
-  let text = '{';
-  for (const visit of visits) text += `${text.length > 1 ? ',' : ''}${of(visit) ?? 'NULL'}`;
-  return `${text}}`;
-}
-
-const SPECIAL = /["\\]/;
-
-function arrayOfTexts(visits: readonly Visit[], of: (visit: Visit) => string | null | undefined): string {
-  let text = '{';
-  for (const visit of visits) {
-    const value = of(visit);
-    if (text.length > 1) text += ',';
-    if (value === null || value === undefined) text += 'NULL';
-    else text += `"${SPECIAL.test(value) ? value.replace(/["\\]/g, '\\$&') : value}"`;
-  }
-  return `${text}}`;
 }
