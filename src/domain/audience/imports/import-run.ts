@@ -7,6 +7,7 @@ import type { ListImport } from './list-import.ts';
 import type { RowFrame } from './packed-people.ts';
 import { createPersonReader, type PersonReader } from './person.ts';
 import { SeenAddresses } from './seen-addresses.ts';
+import { tellPlanner } from './tell-planner.ts';
 
 export interface ImportRun {
   readonly found: ListImport;
@@ -30,6 +31,8 @@ export interface ImportRun {
   readonly rememberedTags: Set<string>;
   /** The plan's limit of people is close: every batch asks how many more fit before it writes. */
   asksForRoom: boolean;
+  /** Members of the list when it was last seen to that the planner knows it. */
+  plannerKnows: number;
   /** When watchers were last told, by the monotonic clock. */
   toldAt: number;
 }
@@ -59,6 +62,7 @@ export async function beginRun(ctx: Context, found: ListImport): Promise<ImportR
     members,
     rememberedTags: new Set(),
     asksForRoom: false,
+    plannerKnows: somebody ? await tellPlanner(ctx.db, found) : 0,
     toldAt: 0,
   };
 }

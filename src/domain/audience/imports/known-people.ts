@@ -4,6 +4,7 @@ import { tagKey } from '../subscriber.ts';
 import type { ImportRun } from './import-run.ts';
 import type { PackedPeople } from './packed-people.ts';
 import type { ImportedStatus } from './person.ts';
+import { tellPlanner } from './tell-planner.ts';
 
 /** Somebody on the list for whom the file says something new. */
 export interface ChangedPerson {
@@ -92,6 +93,8 @@ export async function updateKnownPeople(
   { people, changed }: { people: PackedPeople; changed: readonly ChangedPerson[] },
 ): Promise<number> {
   if (changed.length === 0) return 0;
+  // Of a list that it takes for empty it would read everybody, and set each beside all who are changed.
+  run.plannerKnows = await tellPlanner(db, run.found, run.plannerKnows);
   const { customerId, id: listId } = run.list;
   const [answer] = await db.query<{ updated: number }>(
     sql`WITH changed AS (

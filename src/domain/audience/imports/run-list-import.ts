@@ -78,13 +78,10 @@ async function writeBatches(ctx: Context, run: ImportRun, abortSignal: AbortSign
   };
   const idle = Array.from({ length: WRITERS + 1 }, () => new ImportBatch(options));
   const writing = new Map<ImportBatch, Promise<boolean>>();
-  let batches = 0;
   const settled = async (promises: Iterable<Promise<boolean>>): Promise<boolean> =>
     (await Promise.all(promises)).every(Boolean);
   try {
     for await (const batch of readBatches(ctx, run, idle)) {
-      // Before the first, second, fourth, eighth ..: the list grows.
-      if ((batches & ++batches) === 0) await tellPlanner(ctx.db, found);
       // Somebody in both batches: what the later line says must find what the earlier one wrote.
       const isShared = [...writing.keys()].some(({ people }) => people.sharesSomebodyWith(batch.people));
       const mustEnd = isShared || abortSignal.aborted;

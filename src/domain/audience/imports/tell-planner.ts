@@ -12,17 +12,23 @@ const TIMES_TOO_FEW = 100;
 /** What people are looked up by; all other columns are left to the database's own round. */
 const COLUMNS = sql`(customer_id, list_id, id, email_key, status)`;
 
-/** Looks at the table of people if the planner expects less than a hundredth of the list. One that somebody else is looking at is left out. */
+/**
+ * Looks at the table of people if the planner expects less than a hundredth of the list, unless the list has not doubled since
+ * it had `before` members. Answers how many it has. A table that somebody else is looking at is left out.
+ */
 export async function tellPlanner(
   db: Queryable,
   { customerId, listId }: { readonly customerId: bigint; readonly listId: bigint },
-): Promise<void> {
+  before = 0,
+): Promise<number> {
   const [counted] = await db.query<{ members: number }>(sql`
     SELECT (subscribed + unsubscribed + unconfirmed + pending)::int AS members FROM hot.list_counter
      WHERE customer_id = ${customerId} AND list_id = ${listId}`);
   const members = counted?.members ?? 0;
-  if (members < MEMBERS_MIN || (await expectedRows(db, listId)) * TIMES_TOO_FEW >= members) return;
-  await db.execute(sql`ANALYZE (SKIP_LOCKED) subscriber ${COLUMNS}`);
+  if (members < MEMBERS_MIN || members < 2 * before) return before;
+  const expected = await expectedRows(db, listId);
+  if (expected * TIMES_TOO_FEW < members) await db.execute(sql`ANALYZE (SKIP_LOCKED) subscriber ${COLUMNS}`);
+  return members;
 }
 
 /** By the list alone: it says whose it is, which the planner does not know, and would count twice. */

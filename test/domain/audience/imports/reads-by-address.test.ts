@@ -66,3 +66,17 @@ test('looks people up by id, whose customer the database has never seen', async 
   await updateSubscriber(newcomer, { listUid: list.uid, subscriber: address(7), tags: ['other'] });
   expect(rowsRead() - beforeOne).toBeLessThanOrEqual(10);
 });
+
+test('changes people by id, whose list came by another way and the database has never seen', async () => {
+  await ctx.db.execute(sql`ANALYZE subscriber`);
+  const newcomer = { ...ctx, viewer: (await createTenant(root)).viewer };
+  const list = await newList(newcomer);
+  await ctx.db.execute(sql`
+    INSERT INTO subscriber (customer_id, list_id, email, email_key, status, tags)
+    SELECT ${list.customerId}, ${list.id}, 'p' || n || '@example.org', 'p' || n || '@example.org', 'subscribed', '{}'
+      FROM generate_series(1, ${PEOPLE}::int) n`);
+  const people = Array.from({ length: FEW }, (_, n) => `p${n + 1}@example.org`).join('\n');
+  const before = rowsRead();
+  expect(await importFile(newcomer, list, `email\n${people}`, { tag: 'vip' })).toMatchObject({ updated: FEW });
+  expect(rowsRead() - before).toBeLessThanOrEqual(3.5 * FEW);
+});
