@@ -1,6 +1,6 @@
 /**
- * Whose fault a refusal is that speaks of how a server is set up ("relay access denied", "authentication required"). As a
- * rule everybody meets it, and no address is to blame. But a server that asks ahead hands on what a recipient's own host
+ * Whose fault a refusal is that speaks of how a server is set up ("relay access denied", "authentication required", "client
+ * host rejected"). As a rule everybody meets it, and no address is to blame. But a server that asks ahead hands on what a recipient's own host
  * said, which may not serve its domain any more. Told apart by what this process saw the server do; nothing is asked.
  */
 import { SendingError } from '../../../plugin-api/index.ts';
@@ -46,7 +46,7 @@ export class SetUpRefusals {
 function speaksOfSetUp({ kind, code, enhancedStatus, message }: SendingError): boolean {
   if (code === undefined || (kind !== 'refused' && kind !== 'deferred')) return false;
   const meaning = classifyReply({ code, enhancedStatus, text: message });
-  return meaning.class === 'policy' && meaning.scope === 'server';
+  return (meaning.class === 'policy' || meaning.class === 'block') && meaning.scope === 'server';
 }
 
 function as(kind: 'unavailable' | 'deferred', { message, code, enhancedStatus }: SendingError): SendingError {
