@@ -1,4 +1,5 @@
 /** The SMTP driver after its connections were lost: how many it opens again, and when. */
+import type { Socket } from 'node:net';
 import { afterEach, expect, it, vi } from 'vitest';
 import { connectSmtp } from '../../plugins/mailwright/smtp/smtp-driver.ts';
 import { validateSettings } from '../../plugins/mailwright/smtp/settings.ts';
@@ -79,5 +80,27 @@ it('a server that greets and then drops every connection is asked on one at a ti
   expect(await crowd(driver)).toEqual(new Set(['unavailable']));
   expect(opened).toBeGreaterThan(1);
   expect(most).toBe(1);
+  await driver.close();
+});
+
+it('a server that closes without a word after each message is given one on a connection', async () => {
+  const served = new Set<Socket>();
+  await using server = await scriptedSmtpServer({
+    extensions: ['PIPELINING', 'CHUNKING'],
+    answer: ({ verb, session: { socket } }) => {
+      if (served.has(socket)) return null;
+      if (verb !== 'BDAT') return undefined;
+      served.add(socket);
+      // By then the next messages are on their way.
+      setTimeout(() => socket.end(), 20);
+      return undefined;
+    },
+  });
+  const driver = driverFor(server.port);
+  let learnedAfter = 0;
+  // Each round leaves some in doubt until the server is known; then none.
+  while ((await crowd(driver)).has('unknown') && learnedAfter < 10) learnedAfter++;
+  expect(learnedAfter).toBeLessThan(10);
+  for (let round = 0; round < 3; round++) expect(await crowd(driver)).toEqual(new Set(['sent']));
   await driver.close();
 });

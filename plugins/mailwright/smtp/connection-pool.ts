@@ -44,6 +44,9 @@ export class ConnectionPool {
   #heldUntil = 0;
   #lockstepUntil = 0;
   #dataUntil = 0;
+  /** The last connection that the server closed without a word, and how many messages it takes on one, as far as is known. */
+  #lastCut = { after: 0, at: 0 };
+  #limit = { messages: Infinity, until: 0 };
   #isClosing = false;
   #closed: PromiseWithResolvers<void> | undefined;
 
@@ -154,7 +157,9 @@ export class ConnectionPool {
     };
     const mode = this.#modeFor(session.capabilities);
     this.#failureCount = 0;
-    const { window, messages_per_connection: messagesMax, idle_seconds: idleSeconds } = this.#options.settings;
+    const { window, messages_per_connection: wanted, idle_seconds: idleSeconds } = this.#options.settings;
+    const known = performance.now() < this.#limit.until ? this.#limit.messages : undefined;
+    const messagesMax = known === undefined ? wanted : Math.min(wanted ?? known, known);
     this.#connections.add(new SmtpConnection({ session, mode, window, messagesMax, idleSeconds, listener }));
   }
 
@@ -168,9 +173,21 @@ export class ConnectionPool {
     this.#waiting.unshift(...end.returned);
     if (end.isChunkingSuspect) this.#dataUntil = performance.now() + DISTRUST_MS;
     if (end.isPipeliningSuspect) this.#lockstepUntil = performance.now() + DISTRUST_MS;
+    if (end.cutAfter !== undefined) this.#learnLimit(connection, end.cutAfter);
     if (end.farewell) this.#onTrouble(end.farewell);
     else if (end.isBarren) this.#hold();
     this.#pump();
+  }
+
+  /**
+   * A server with a limit of its own should say 421. One that just closes leaves in doubt what was on its way, so two in
+   * a row that took equally many are believed. Those that were open together are one: they may have been fed alike.
+   */
+  #learnLimit(connection: SmtpConnection, after: number): void {
+    const { after: before, at } = this.#lastCut;
+    if (after === before && connection.openedAt > at)
+      this.#limit = { messages: after, until: performance.now() + DISTRUST_MS };
+    if (after !== before || connection.openedAt > at) this.#lastCut = { after, at: performance.now() };
   }
 
   /** The server says that it cannot be used: with no connection left, nothing that waits has a way out. */

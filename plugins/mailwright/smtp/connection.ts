@@ -38,6 +38,8 @@ export interface ConnectionEnd {
   readonly returned: readonly Delivery[];
   /** Why the server cannot be used, when it said so. */
   readonly farewell: SendingError | undefined;
+  /** How many messages it had accepted when the server closed it without a word and left more of them in doubt. */
+  readonly cutAfter: number | undefined;
   /** Died without having accepted anything. */
   readonly isBarren: boolean;
   /** The server and we lost each other while several commands were in flight. */
@@ -62,6 +64,7 @@ export interface ConnectionOptions {
 }
 
 export class SmtpConnection {
+  readonly openedAt = performance.now();
   readonly #options: ConnectionOptions;
   readonly #channel: SmtpChannel;
   readonly #mode: Mode;
@@ -293,6 +296,8 @@ export class SmtpConnection {
     clearTimeout(this.#idleTimer);
     clearTimeout(this.#farewellTimer);
     const isOurs = cause instanceof SmtpTimeoutError || cause instanceof SmtpProtocolError;
+    const isCut = !isOurs && !this.#farewell && this.#acceptedCount > 0 && this.#transactions.length > 0;
+    const cutAfter = isCut ? this.#acceptedCount : undefined;
     const returned: Delivery[] = [];
     for (const transaction of this.#transactions) {
       if (this.#mayMove(transaction, isOurs)) returned.push(transaction.delivery);
@@ -303,7 +308,14 @@ export class SmtpConnection {
     const isBarren = this.#acceptedCount === 0 && !this.#isRetiring;
     const isChunkingSuspect = this.#isChunkingSuspect;
     const { listener } = this.#options;
-    listener.onEnd(this, { returned, farewell: this.#farewell, isBarren, isPipeliningSuspect, isChunkingSuspect });
+    listener.onEnd(this, {
+      returned,
+      farewell: this.#farewell,
+      cutAfter,
+      isBarren,
+      isPipeliningSuspect,
+      isChunkingSuspect,
+    });
   }
 
   /**
