@@ -117,6 +117,7 @@ export function createDriverPool(hooks: Hooks, { resolveMx }: DriverPoolOptions 
   let last: Pick<Context, 'database' | 'log'> | undefined;
   const gateOf = (server: ServerRow): SendingGate => {
     const known = health.get(server.id) ?? new ServerHealth(server.id);
+    known.lookAgain();
     health.set(server.id, known);
     return createSendingGate(
       { ...pacedServer(server), paceOfCustomer: (customerId) => sendsPerHour.get(customerId) },

@@ -1,10 +1,15 @@
 /** What an owner does when a server was mended: it is tried at once, instead of when its rest is over. */
+import { sql, type Queryable } from '../../db/database.ts';
+import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
+import { wakeJobs } from '../../jobs/wake-jobs.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { ownSendingServer } from './own-sending-server.ts';
 import { forgetHealth } from './routing/server-standing.ts';
 import { updateServerRow } from './sending-server-store.ts';
 import type { SendingServer } from './sending-server.ts';
-import { sql } from '../../db/database.ts';
+
+/** Batches that wait for a server are told to come back within so much (delivery/send-batch.ts). */
+const REST_SECONDS_MAX = 300;
 
 /**
  * Forgets the server's troubles and those of the providers behind it, and lets a warm-up that stopped go on. Throws
@@ -13,7 +18,7 @@ import { sql } from '../../db/database.ts';
 export async function resetServerHealth(ctx: Context, { uid }: { uid: string }): Promise<SendingServer> {
   return inTransaction(ctx, async (tx) => {
     const server = await ownSendingServer(tx, uid, { lock: true });
-    await forgetHealth(tx.db, server.id);
+    await tryAtOnce(tx.db, server);
     await tx.db.execute(
       sql`UPDATE sending_server SET warm_up_stopped_at = NULL, warm_up_stop_reason = NULL
            WHERE customer_id = ${server.customerId} AND id = ${server.id}`,
@@ -23,5 +28,17 @@ export async function resetServerHealth(ctx: Context, { uid }: { uid: string }):
     // A new version makes every process open it anew.
     await updateServerRow(tx.db, server, {});
     return server;
+  });
+}
+
+/** Forgets the server's troubles, and wakes the batches that may wait for it. */
+export async function tryAtOnce(
+  db: Queryable,
+  { id, customerId, isSystem }: Pick<SendingServer, 'id' | 'customerId' | 'isSystem'>,
+): Promise<void> {
+  await forgetHealth(db, id);
+  await wakeJobs(db, sendBatchJob, {
+    customerId: isSystem ? undefined : customerId,
+    dueWithinSeconds: REST_SECONDS_MAX,
   });
 }

@@ -4,6 +4,7 @@ import { administers } from '../billing/billing-rights.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { connectionsOf } from './create-sending-server.ts';
 import { ownSendingServer } from './own-sending-server.ts';
+import { tryAtOnce } from './reset-server-health.ts';
 import { typeFixed } from './sending-server-errors.ts';
 import { updateServerRow, type ServerChanges, type StoredSettings } from './sending-server-store.ts';
 import {
@@ -36,6 +37,8 @@ export async function updateSendingServer(
   return inTransaction(ctx, async (tx) => {
     const server = await ownSendingServer(tx, uid, { lock: true });
     await updateServerRow(tx.db, server, { ...plainChanges(server, wanted), ...settings });
+    // They have just been seen to work, or whoever waits may go through it now.
+    if (wanted.settings !== undefined || wanted.status === 'active') await tryAtOnce(tx.db, server);
     return { ...server, name: wanted.name ?? server.name, status: wanted.status ?? server.status };
   });
 }

@@ -90,6 +90,11 @@ export class ServerHealth {
     if (due.length > 0) await this.#sync(db, log, due);
   }
 
+  /** What was read is not to be trusted any more: the server was changed, and its troubles may be forgotten. */
+  lookAgain(): void {
+    this.#viewedAt = -Infinity;
+  }
+
   /** A group's messages were taken. */
   taken(group: string): void {
     // While all is well there is nothing that a success would change.
