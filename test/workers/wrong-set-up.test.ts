@@ -7,6 +7,7 @@ import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import { createDispatchCache } from '../../src/domain/delivery/dispatch.ts';
 import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
+import { resetServerHealth } from '../../src/domain/sending/reset-server-health.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { runWorker } from '../../src/workers/run-worker.ts';
@@ -47,6 +48,13 @@ async function restingServers({ ctx: own }: CampaignWorld): Promise<number> {
   return rows.length;
 }
 
+async function jobsAtWork(): Promise<number> {
+  const rows = await ctx.db.query(
+    sql`SELECT 1 FROM graphile_worker._private_jobs WHERE locked_at IS NOT NULL OR run_at <= now()`,
+  );
+  return rows.length;
+}
+
 async function campaignRow({ campaignId }: CampaignWorld) {
   const [row] = await ctx.db.query<{ status: string; reason: string | null }>(
     sql`SELECT status, status_reason AS reason FROM campaign WHERE id = ${campaignId}`,
@@ -74,8 +82,13 @@ it.each([
   expect(await balanceOf(world)).toMatchObject({ audience: 120, failed: 0, sent: 0 });
   expect(await rowsOf(world)).toMatchObject({ tries: 0, reason });
   expect(asked).toBeLessThanOrEqual(60);
+  // Whoever mends it finds the batches asleep.
+  await expect.poll(jobsAtWork).toBe(0);
   isMended = true;
-  await ctx.db.execute(sql`DELETE FROM hot.server_health`);
+  const [row] = await ctx.db.query<{ uid: string }>(
+    sql`SELECT uid FROM sending_server WHERE customer_id = ${world.ctx.viewer?.customerId}`,
+  );
+  await resetServerHealth(world.ctx, { uid: row?.uid ?? '' });
   await untilStatus(world, 'done');
   expect(await balanceOf(world)).toMatchObject({ sent: 120, failed: 0 });
 });
@@ -137,4 +150,13 @@ it('pauses a campaign whose sender the server does not take, loses nobody and go
   await resumeCampaign(world.ctx, world.campaignUid);
   await untilStatus(world, 'done');
   expect(await balanceOf(world)).toMatchObject({ sent: 120, failed: 0 });
+});
+
+it('pauses a campaign that is too large for the server, and fails nobody', async () => {
+  await using server = await scriptedSmtpServer({ extensions: ['PIPELINING', 'SIZE 500'] });
+  const world = await campaignWorld(ctx, { recipients: 60, smtpPort: server.port });
+  await startCampaign(world.ctx, world.campaignUid);
+  await untilStatus(world, 'paused');
+  expect((await campaignRow(world))?.reason).toContain('the server takes at most 500');
+  await expect.poll(async () => await balanceOf(world)).toMatchObject({ queued: 60, failed: 0, sent: 0 });
 });

@@ -28,7 +28,7 @@ import {
 import type { Dispatch } from './dispatch.ts';
 import { fieldValues } from './field-values.ts';
 import type { Settled } from './ledger-store.ts';
-import { asDeferred, senderRefusalsOf, type SenderRefusals } from './sender-refusals.ts';
+import { asDeferred, campaignRefusalsOf, type CampaignRefusals } from './campaign-refusals.ts';
 import type { OutcomeRecorder, RecordRequest } from './outcome-recorder.ts';
 
 /**
@@ -79,7 +79,7 @@ class SendingLoop {
   readonly #input: LoopInput;
   readonly #permits: Permits;
   readonly #waiting: ClaimedDelivery[];
-  readonly #senderRefusals: SenderRefusals;
+  readonly #refusals: CampaignRefusals;
   /** Messages marked as sending whose outcome is not recorded yet; each holds a permit. */
   #open = 0;
   /** Those that the ledger lets go, in order. */
@@ -95,7 +95,7 @@ class SendingLoop {
     this.#input = input;
     this.#permits = input.channel.permits.of(input.dispatch.key.customerId);
     this.#waiting = [...input.claimed].reverse();
-    this.#senderRefusals = senderRefusalsOf(input.dispatch);
+    this.#refusals = campaignRefusalsOf(input.dispatch);
     this.#sendsLeft = input.sendsMax;
   }
 
@@ -272,7 +272,7 @@ class SendingLoop {
       const { reply, runtimeMessageId } = await channel.driver.send(filled);
       giveBack(filled.content);
       channel.gate.ended(ctx, guest, undefined);
-      this.#senderRefusals.taken();
+      this.#refusals.taken();
       const kept = reply.slice(0, REPLY_LENGTH_MAX);
       return {
         subscriberId,
@@ -294,13 +294,13 @@ class SendingLoop {
     // A driver that throws anything else broke its contract; the message may have left.
     const said = thrown instanceof SendingError ? thrown : new SendingError('unknown', messageOf(thrown));
     const { attempts } = guest.delivery;
-    const ofSender = this.#senderRefusals.verdictOn(said, attempts);
-    const error = ofSender === 'again' ? asDeferred(said) : channel.gate.read(guest, attempts, said);
+    const ofCampaign = this.#refusals.verdictOn(said, attempts);
+    const error = ofCampaign === 'again' ? asDeferred(said) : channel.gate.read(guest, attempts, said);
     const stop = channel.gate.ended(ctx, guest, error);
-    if (ofSender === 'stop')
+    if (ofCampaign === 'stop')
       return this.#stoppedBy(guest.delivery, {
-        reason: 'sender refused',
-        message: `The sending server does not take mail of this sender: ${said.message}.`,
+        reason: 'campaign refused',
+        message: `The sending server does not take this campaign: ${said.message}.`,
       });
     if (stop) this.#finishWith({ ...stop, message: error.message });
     const { sendAttemptsMax, sendRetryDelaySeconds } = ctx.installation.limits;

@@ -1,7 +1,7 @@
 /**
- * Refusals of a campaign's sender ("not owned by user", "not authorized to send from this domain"): met by everybody, and
- * by this campaign only, so the server stays in use and the campaign is stopped. One recipient's host may say the same
- * of its own accord; what everybody before it met tells them apart.
+ * Refusals of what is the same for everybody: a campaign's sender ("not owned by user", "not authorized to send from this
+ * domain"), or its size. They are met by this campaign only, so the server stays in use and the campaign is stopped. One
+ * recipient's host may say the same of its own accord; what everybody before it met tells them apart.
  */
 import { SendingError } from '../../plugin-api/index.ts';
 import { classifyReply } from '../sending/replies/classify-reply.ts';
@@ -14,7 +14,7 @@ const REFUSALS_IN_A_ROW_MAX = 10;
 /** One who is refused among others who are not is tried so often. */
 const TRIES_MAX = 5;
 
-export class SenderRefusals {
+export class CampaignRefusals {
   #hasTaken = false;
   #inARow = 0;
 
@@ -23,9 +23,9 @@ export class SenderRefusals {
     this.#inARow = 0;
   }
 
-  /** What a final refusal of the sender leads to; undefined: it is none. */
+  /** What a final refusal of the campaign leads to; undefined: it is none. */
   verdictOn(error: SendingError, attempts: number): 'stop' | 'again' | undefined {
-    if (!isOfSender(error)) return undefined;
+    if (!isOfCampaign(error)) return undefined;
     // Whoever comes again was refused while others were not.
     if (attempts === 0 || !this.#hasTaken) this.#inARow += 1;
     if (this.#inARow >= (this.#hasTaken ? REFUSALS_IN_A_ROW_MAX : FIRST_REFUSALS_MAX)) return 'stop';
@@ -33,11 +33,11 @@ export class SenderRefusals {
   }
 }
 
-const refusals = new WeakMap<Dispatch, SenderRefusals>();
+const refusals = new WeakMap<Dispatch, CampaignRefusals>();
 
 /** Those of a campaign as it is being sent by this process. */
-export function senderRefusalsOf(dispatch: Dispatch): SenderRefusals {
-  const known = refusals.get(dispatch) ?? new SenderRefusals();
+export function campaignRefusalsOf(dispatch: Dispatch): CampaignRefusals {
+  const known = refusals.get(dispatch) ?? new CampaignRefusals();
   refusals.set(dispatch, known);
   return known;
 }
@@ -47,8 +47,11 @@ export function asDeferred({ message, code, enhancedStatus }: SendingError): Sen
   return new SendingError('deferred', message, { code, enhancedStatus });
 }
 
-function isOfSender({ kind, code, enhancedStatus, message }: SendingError): boolean {
-  if (kind !== 'refused' || code === undefined) return false;
+/** What is said of content is left out: one provider's filter speaks for itself. */
+function isOfCampaign({ kind, code, enhancedStatus, message }: SendingError): boolean {
+  if (kind !== 'refused') return false;
   const meaning = classifyReply({ code, enhancedStatus, text: message });
-  return meaning.class === 'policy' && meaning.scope === 'sender';
+  return meaning.class === 'policy'
+    ? meaning.scope === 'sender'
+    : meaning.class === 'permanent' && meaning.scope === 'message';
 }
