@@ -11,7 +11,7 @@ import { faultSentence, isRunaway } from '../content/template-fault.ts';
 import type { Context } from '../context.ts';
 import type { DriverPool, SendingChannel } from '../sending/driver-pool.ts';
 import { JobLine } from '../sending/routing/job-line.ts';
-import type { GateStop } from '../sending/routing/waiting.ts';
+import { BATCH_WAIT_SECONDS_MAX, type GateStop } from '../sending/routing/waiting.ts';
 import { leaseSends, returnLease, shrinkLease, type SendLease } from '../sending/send-budget.ts';
 import { claimRecipients, findRecipients } from './claim-recipients.ts';
 import { NO_SERVER_DELAY_SECONDS, RENEWALS_PER_LEASE, type LedgerRange } from './delivery.ts';
@@ -47,8 +47,6 @@ export interface BatchWorker extends SendingTools {
 
 /** The news of a server's trouble is in the database by then. */
 const HEALTH_KNOWN_SECONDS = 2;
-/** A server that rests may be mended, or another be added: nobody is told to come back later than this. */
-const REST_SECONDS_MAX = 300;
 
 /** Rows that are due and were not to be had are in another worker's hands for a moment. */
 const HELD_BY_OTHERS_SECONDS = 1;
@@ -250,7 +248,7 @@ async function followUp(ctx: Context, batch: Batch, range: LedgerRange, end: Loo
 }
 
 function waitAfter(end: LoopEnd): number {
-  if (end.reason === 'unavailable') return Math.min(end.waitSeconds, REST_SECONDS_MAX);
+  if (end.reason === 'unavailable') return Math.min(end.waitSeconds, BATCH_WAIT_SECONDS_MAX);
   if (end.reason === 'paced' || end.reason === 'limited') return end.waitSeconds;
   return end.reason === 'finished' ? HELD_BY_OTHERS_SECONDS : 0;
 }

@@ -5,11 +5,9 @@ import { wakeJobs } from '../../jobs/wake-jobs.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { ownSendingServer } from './own-sending-server.ts';
 import { forgetHealth } from './routing/server-standing.ts';
+import { BATCH_WAIT_SECONDS_MAX } from './routing/waiting.ts';
 import { updateServerRow } from './sending-server-store.ts';
 import type { SendingServer } from './sending-server.ts';
-
-/** Batches that wait for a server are told to come back within so much (delivery/send-batch.ts). */
-const REST_SECONDS_MAX = 300;
 
 /**
  * Forgets the server's troubles and those of the providers behind it, and lets a warm-up that stopped go on. Throws
@@ -39,6 +37,6 @@ export async function tryAtOnce(
   await forgetHealth(db, id);
   await wakeJobs(db, sendBatchJob, {
     customerId: isSystem ? undefined : customerId,
-    dueWithinSeconds: REST_SECONDS_MAX,
+    dueWithinSeconds: BATCH_WAIT_SECONDS_MAX,
   });
 }

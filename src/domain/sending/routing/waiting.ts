@@ -1,5 +1,8 @@
 /** The words of whoever waits before a sending server's gate. */
 
+/** A server that rests may be mended, or another be added: no batch is told to come back later than this. */
+export const BATCH_WAIT_SECONDS_MAX = 300;
+
 /** Somebody who waits for a place; `domain` is the part of the address behind the @, as it stands there. */
 export interface GateGuest {
   readonly domain: string;
