@@ -12,7 +12,7 @@ import { parametersOf, type ParameterKind, type RowParameter } from '../../src/r
 import { rows } from '../../src/rest-facade/rows.ts';
 import { startRestApp, type RestAnswer, type RestRequest } from '../support/rest-app.ts';
 import { askRow, newWorld, pathIn, rightValue, type RowRequest, type World } from '../support/rest-world.ts';
-import { changedSince, stateOf, tablesOf } from '../support/table-states.ts';
+import { changedSince, stateOf } from '../support/table-states.ts';
 
 const TABLE_OF_STATUSES = new Set([200, 201, 401, 403, 404, 413, 415, 422, 429, 503]);
 const MILLION = 'x'.repeat(1_000_000);
@@ -109,7 +109,6 @@ const brokenBodies: [string, RestRequest, number][] = [
 const app = await startRestApp({ OUTBOUND_ALLOW_HOSTS: '127.0.0.1' });
 const receiver = new SMTPServer({ authOptional: true, disabledCommands: ['STARTTLS'] });
 let smtp: World['smtp'] = {};
-let tables: readonly string[] = [];
 let foreign: World;
 
 beforeAll(async () => {
@@ -117,7 +116,6 @@ beforeAll(async () => {
   await once(server, 'listening');
   const address = server.address();
   smtp = { host: '127.0.0.1', port: typeof address === 'object' ? address?.port : 0, encryption: 'none' };
-  tables = await tablesOf(app);
   foreign = await newWorld(app, smtp);
 });
 afterAll(() => new Promise<void>((resolve) => receiver.close(() => resolve())));
@@ -167,7 +165,7 @@ describe.each(cases)('$name', ({ row, method }) => {
 
   test("needs an administrator's token, where it says so", async () => {
     if (row.access !== 'admin') return;
-    const before = await stateOf(app, tables);
+    const before = await stateOf(app);
     for (const values of [[], parameters.map((one) => [one.names[0] ?? '', rightValue(row, one, world)] as const)]) {
       const asCustomer = { ...row, access: 'token' as const };
       expect((await ask(asCustomer, method, { world, values })).status).toBe(403);
@@ -177,7 +175,7 @@ describe.each(cases)('$name', ({ row, method }) => {
 
   test('refuses a body that cannot be read', async () => {
     if (method === 'GET') return;
-    const before = await stateOf(app, tables);
+    const before = await stateOf(app);
     for (const [what, request, status] of brokenBodies) {
       const token = row.access === 'admin' ? app.adminToken : world.token;
       const answer = await app.rest(pathIn(world, row.path), { ...request, method, token });
@@ -191,12 +189,12 @@ describe.each(cases)('$name', ({ row, method }) => {
     let own = await newWorld(app, smtp);
     const right = () =>
       parameters.map((parameter) => [parameter.names[0] ?? '', rightValue(row, parameter, own)] as const);
-    let before = await stateOf(app, tables);
+    let before = await stateOf(app);
     const settle = async (answer: RestAnswer) => {
       if (answer.status >= 400) return;
       // It was taken: whatever it did is its right. Deleted things are made anew.
       if (method === 'DELETE') own = await newWorld(app, smtp);
-      before = await stateOf(app, tables);
+      before = await stateOf(app);
     };
     const nothing = await ask(row, method, { world: own, values: [] });
     expectInTable(nothing, 'nothing');
@@ -222,7 +220,7 @@ describe.each(cases)('$name', ({ row, method }) => {
   test("does not take another tenant's uid, in the path or in a parameter", async () => {
     // To an administrator no customer is foreign, and the public has none.
     if (row.access === 'admin' || row.access === 'public' || NOBODYS.has(row.path)) return;
-    const before = await stateOf(app, tables);
+    const before = await stateOf(app);
     if (row.path.includes(':')) {
       for (const path of mixedPaths(row.path, world, foreign)) {
         const answer = await ask(row, method, {
@@ -250,7 +248,7 @@ describe.each(cases)('$name', ({ row, method }) => {
 
   test('answers a path that names nothing with a 404 or a 422', async () => {
     if (!row.path.includes(':')) return;
-    const before = await stateOf(app, tables);
+    const before = await stateOf(app);
     const values = parameters.map(
       (parameter) => [parameter.names[0] ?? '', rightValue(row, parameter, world)] as const,
     );

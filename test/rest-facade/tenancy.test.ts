@@ -29,7 +29,6 @@ const EVERYBODYS = new Set(['GET /plans/:uid']);
 const app = await startRestApp({ OUTBOUND_ALLOW_HOSTS: '127.0.0.1' });
 // Nothing listens there: what is refused never gets that far.
 const smtp = { host: '127.0.0.1', port: 9, encryption: 'none' };
-let tables: readonly string[] = [];
 let own: World;
 let foreign: World;
 let disabled: World;
@@ -37,7 +36,6 @@ let bad: BadCredential[];
 let canary: string;
 
 beforeAll(async () => {
-  tables = await tablesOf(app);
   [own, foreign, disabled] = [await newWorld(app, smtp), await newWorld(app, smtp), await newWorld(app, smtp)];
   bad = await badCredentials(app, own);
   await disable(app, disabled);
@@ -68,7 +66,7 @@ describe.each(guarded)('$name', ({ name, row, method }) => {
   let before: TableStates = new Map();
   beforeAll(async () => {
     parameters = await parametersOf(row);
-    before = await stateOf(app, tables);
+    before = await stateOf(app);
   });
 
   test('no bad credential opens it', async () => {

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mutations, NEEDS_STATE, rightArguments, runMutation, type Values } from '../support/mutation-world.ts';
 import { startRestApp } from '../support/rest-app.ts';
 import { newWorld, type World } from '../support/rest-world.ts';
-import { changedSince, stateOf, tablesOf } from '../support/table-states.ts';
+import { changedSince, stateOf } from '../support/table-states.ts';
 
 interface Place {
   readonly path: readonly string[];
@@ -80,14 +80,12 @@ const hostile: Readonly<Record<string, readonly [string, unknown][]>> = {
 const app = await startRestApp({ OUTBOUND_ALLOW_HOSTS: '127.0.0.1' });
 const receiver = new SMTPServer({ authOptional: true, disabledCommands: ['STARTTLS'] });
 let smtp: World['smtp'] = {};
-let tables: readonly string[] = [];
 
 beforeAll(async () => {
   const server = receiver.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   smtp = { host: '127.0.0.1', port: typeof address === 'object' ? address?.port : 0, encryption: 'none' };
-  tables = await tablesOf(app);
 });
 afterAll(() => new Promise<void>((resolve) => receiver.close(() => resolve())));
 
@@ -105,7 +103,7 @@ describe.each(mutations.map((mutation) => ({ name: mutation.name, mutation })))(
   test('takes what is right, and stands what is not', { timeout: 600_000 }, async () => {
     let world = await newWorld(app, smtp);
     const right = () => rightArguments(mutation, world);
-    let before = await stateOf(app, tables);
+    let before = await stateOf(app);
     for (const place of placesOf(mutation.args)) {
       for (const [what, value] of hostile[place.type] ?? []) {
         const said = `${place.path.join('.')}: ${what}`;
@@ -119,7 +117,7 @@ describe.each(mutations.map((mutation) => ({ name: mutation.name, mutation })))(
         }
         expect(['NUL', 'half a surrogate pair', 'NUL inside', 'NUL in a key'], said).not.toContain(what);
         if (/^(delete|disable|logOut)|(ApiToken|Password)$/.test(mutation.name)) world = await newWorld(app, smtp);
-        before = await stateOf(app, tables);
+        before = await stateOf(app);
       }
       expect(
         await changedSince(app, before),

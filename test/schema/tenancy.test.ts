@@ -12,7 +12,6 @@ import { argumentsIn, rootFields, runRootField } from '../support/root-fields.ts
 
 const app = await startRestApp({ OUTBOUND_ALLOW_HOSTS: '127.0.0.1' });
 const smtp = { host: '127.0.0.1', port: 9, encryption: 'none' };
-let tables: readonly string[] = [];
 let own: World;
 let foreign: World;
 let disabled: World;
@@ -20,7 +19,6 @@ let bad: BadCredential[];
 let canary: string;
 
 beforeAll(async () => {
-  tables = await tablesOf(app);
   [own, foreign, disabled] = [await newWorld(app, smtp), await newWorld(app, smtp), await newWorld(app, smtp)];
   bad = await badCredentials(app, own);
   await disable(app, disabled);
@@ -38,7 +36,7 @@ const cases = rootFields.map((root) => ({ name: `${root.kind} ${root.field.name}
 describe.each(cases.filter(({ root }) => root.scopes !== PUBLIC))('$name', ({ root }) => {
   let before: TableStates = new Map();
   beforeAll(async () => {
-    before = await stateOf(app, tables);
+    before = await stateOf(app);
   });
 
   test('no bad credential opens it', async () => {

@@ -4,13 +4,13 @@ import { sql } from '../../src/db/database.ts';
 import { watchProgress } from '../../src/domain/campaigns/watch-progress.ts';
 import { startRestApp } from './rest-app.ts';
 import { newWorld } from './rest-world.ts';
-import { changedSince, stateOf, tablesOf } from './table-states.ts';
+import { changedSince, stateOf } from './table-states.ts';
 
 const app = await startRestApp();
 const { campaignUid, customerId } = await newWorld(app, { host: '127.0.0.1', port: 25, encryption: 'none' });
 
 test('what changes is told by the names of its tables', async () => {
-  const before = await stateOf(app, await tablesOf(app));
+  const before = await stateOf(app);
   expect(await changedSince(app, before)).toEqual([]);
   await app.ctx.db.execute(sql`UPDATE campaign SET status_reason = 'Another.' WHERE uid = ${campaignUid}`);
   await app.ctx.db.execute(sql`DELETE FROM suppression WHERE customer_id = ${customerId}`);
@@ -19,7 +19,7 @@ test('what changes is told by the names of its tables', async () => {
 
 test('the alarm about a campaign that nobody sends is no change by a request', async () => {
   await app.ctx.db.execute(sql`UPDATE campaign SET status = 'queued', status_reason = NULL WHERE uid = ${campaignUid}`);
-  const before = await stateOf(app, await tablesOf(app));
+  const before = await stateOf(app);
   await watchProgress(app.ctx);
   await app.ctx.db.execute(sql`UPDATE hot.campaign_watch SET changed_at = now() - interval '4 minutes'`);
   expect(await watchProgress(app.ctx)).toEqual([campaignUid]);

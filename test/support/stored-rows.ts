@@ -1,9 +1,16 @@
 /** What a request stored: every row that is new or changed, and how to compare it with what another request stored. */
 import { raw, sql } from '../../src/db/database.ts';
 import type { RestApp } from './rest-app.ts';
+import { PARTLY_WATCHED, stateOf } from './table-states.ts';
 
 export type Stored = Record<string, unknown>;
-type Snapshot = ReadonlyMap<string, Stored>;
+/** Rows by what identifies them. */
+type Rows = ReadonlyMap<string, Stored>;
+/** By table. What was not written between two snapshots is the same object in both. */
+type Snapshot = ReadonlyMap<string, Rows>;
+
+/** What was read of a table last, and its state then: the worlds of many requests stand in one database. */
+const lastRead = new WeakMap<RestApp, Map<string, { readonly state: string; readonly rows: Rows }>>();
 
 /** Runs `act` and answers its result with the rows it left, each with its table. */
 export async function storedBy<T>(
@@ -17,15 +24,23 @@ export async function storedBy<T>(
 }
 
 async function snapshot(app: RestApp, tables: readonly string[]): Promise<Snapshot> {
-  const all = new Map<string, Stored>();
+  const states = await stateOf(app);
+  const read = lastRead.get(app) ?? new Map<string, { readonly state: string; readonly rows: Rows }>();
+  lastRead.set(app, read);
+  const all = new Map<string, Rows>();
   for (const table of tables) {
-    for (const { row } of await app.ctx.db.query<{ row: Stored }>(
-      sql`SELECT to_jsonb(r) AS row FROM ${raw(table)} r`,
-    )) {
-      all.set(`${table} ${keyOf(row)}`, row);
-    }
+    const state = states.get(table) ?? '';
+    const known = PARTLY_WATCHED.has(table) ? undefined : read.get(table);
+    const rows = known?.state === state ? known.rows : await rowsOf(app, table);
+    read.set(table, { state, rows });
+    all.set(table, rows);
   }
   return all;
+}
+
+async function rowsOf(app: RestApp, table: string): Promise<Rows> {
+  const rows = await app.ctx.db.query<{ row: Stored }>(sql`SELECT to_jsonb(r) AS row FROM ${raw(table)} r`);
+  return new Map(rows.map(({ row }) => [keyOf(row), row]));
 }
 
 /** What identifies a row well enough to see whether it is new or changed. */
@@ -36,16 +51,16 @@ function keyOf(row: Stored): string {
 
 /** Rows that are new or other than before, and marks for those that are gone. */
 function changes(before: Snapshot, after: Snapshot): [string, Stored][] {
-  const written = [...after].flatMap(([key, row]): [string, Stored][] => {
-    const same = JSON.stringify(before.get(key)) === JSON.stringify(row);
-    return same ? [] : [[tableOf(key), row]];
+  return [...after].flatMap(([table, rows]): [string, Stored][] => {
+    const old: Rows = before.get(table) ?? new Map<string, Stored>();
+    if (old === rows) return [];
+    const written = [...rows].filter(([key, row]) => JSON.stringify(old.get(key)) !== JSON.stringify(row));
+    const gone = [...old.keys()].filter((key) => !rows.has(key));
+    return [
+      ...written.map(([, row]): [string, Stored] => [table, row]),
+      ...gone.map((): [string, Stored] => [table, {}]),
+    ];
   });
-  const gone = [...before.keys()].filter((key) => !after.has(key)).map((key): [string, Stored] => [tableOf(key), {}]);
-  return [...written, ...gone];
-}
-
-function tableOf(key: string): string {
-  return key.split(' ', 1)[0] ?? '';
 }
 
 const FRESH =

@@ -135,7 +135,7 @@ describe('a slow server', () => {
         return null;
       },
     });
-    const world = await newWorld(smtp, 'retry', 6);
+    const world = await newWorld(smtp, 'retry', 3);
     const worker = await startWorker({ SEND_LEASE_SECONDS: '3' });
     const other = await startWorker({ SEND_LEASE_SECONDS: '3' });
     await startCampaign(world.ctx, world.campaignUid);
@@ -144,7 +144,7 @@ describe('a slow server', () => {
       await sleep(7_000);
       for (const answer of held.splice(0)) answer();
     }
-    expect(await balanceOf(world)).toMatchObject({ audience: 6, sent: 6, unknown: 0 });
+    expect(await balanceOf(world)).toMatchObject({ audience: 3, sent: 3, unknown: 0 });
     const [row] = await ctx.db.query<{ attempts: number; ambiguous: number }>(
       sql`SELECT max(attempts) AS attempts, max(ambiguous_count) AS ambiguous FROM hot.delivery WHERE campaign_id = ${world.campaignId}`,
     );
