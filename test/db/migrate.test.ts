@@ -91,7 +91,7 @@ describe('migrations', () => {
       const count = statementsOf(migration.script).length;
       expect(count).toBeGreaterThan(0);
       // A process that is killed while it waits after statement n: the session ends with it, in the open transaction.
-      for (let n = 1; n <= count; n += Math.ceil(count / 3)) await killedAfter(url, index, n);
+      for (let n = 1; n <= count; n += Math.ceil(count / 2)) await killedAfter(url, index, n);
       await migrate({ url, migrations: migrations.slice(0, index + 1), log: silentLog });
     }
     expect(await schemaOf(url)).toBe(expected);

@@ -6,7 +6,7 @@ import { startRestApp } from '../support/rest-app.ts';
 import { startSmtpReceiver } from '../support/smtp-receiver.ts';
 import { fuzzRow } from './fuzz-row.ts';
 
-const RUNS = 30;
+const RUNS = 15;
 const receiver = await startSmtpReceiver();
 afterAll(() => receiver.close());
 const app = await startRestApp({ OUTBOUND_ALLOW_HOSTS: '127.0.0.1' });
