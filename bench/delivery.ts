@@ -4,7 +4,8 @@
  * neither) and how late it answers is varied.
  *
  *   node bench/delivery.ts [--smoke] [--recipients 100000] [--modes chunking,pipelining,neither] [--delays 0,10] [--repeat 3]
- *   node bench/delivery.ts --processes 2      two sending processes beside one
+ *   node bench/delivery.ts --processes 2      two sending processes beside one, over the same number of connections
+ *   node bench/delivery.ts --processes 2 --each    over as many connections each as the one has (a server shares its own)
  *   node bench/delivery.ts --first 20         from `run` to the first message at the receiver, so many times
  *
  * Without delay over `--connections` (10), with a delay over 50, as many as the yardstick has; `--window` (50) messages in
@@ -33,6 +34,7 @@ const { values } = parseArgs({
     connections: { type: 'string', default: '10' },
     window: { type: 'string', default: '50' },
     processes: { type: 'string', default: '1' },
+    each: { type: 'boolean', default: false },
     first: { type: 'string' },
     'no-reference': { type: 'boolean', default: false },
   },
@@ -104,8 +106,10 @@ async function compare(tenant: BenchTenant, setup: Setup): Promise<void> {
     await startProcesses(1);
     found.one.push(await measureCampaign(tenant, sink, setup));
     if (Number(values.processes) === 1) continue;
-    await startProcesses(Number(values.processes));
-    found.several.push(await measureCampaign(tenant, sink, setup));
+    const processes = Number(values.processes);
+    await startProcesses(processes);
+    const connections = setup.connections * (values.each ? processes : 1);
+    found.several.push(await measureCampaign(tenant, sink, { ...setup, connections }));
   }
   sink.close();
   say('one process', found.one, found.reference);
