@@ -155,7 +155,14 @@ async function openContext(db: Database): Promise<Context> {
   await loadPlugins('plugins', hooks);
   const limits = {
     ...{ sendBatchSize: BATCH, sendLeaseSeconds: 45, planBatchSize: 10_000, importBatchSize: 20_000 },
-    ...{ sendAttemptsMax: 12, sendRetryDelaySeconds: 60, importBytesMax: 0, fileBytesMax: 0, billingGraceDays: 7 },
+    ...{
+      sendAttemptsMax: 12,
+      sendRetryDelaySeconds: 60,
+      bouncePausePercent: 50,
+      importBytesMax: 0,
+      fileBytesMax: 0,
+      billingGraceDays: 7,
+    },
   };
   const installation = { baseUrl: 'http://mail.example', secret: BENCH_SECRET, limits };
   const nobody = { tx: undefined, viewer: null, ipAddress: null };

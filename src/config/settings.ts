@@ -275,6 +275,12 @@ export const settings = {
       'Soft bounces of different messages that suppress an address, unless a customer sets another number; 0: never.',
   },
   SOFT_BOUNCE_DAYS: { schema: count(1, 365), default: '30', about: 'Within how many days.' },
+  BOUNCE_PAUSE_PERCENT: {
+    schema: count(0, 100),
+    default: '50',
+    about:
+      'A campaign pauses when so many of its latest 100 recipients are refused as if nobody were there, or all of its first 20; 0: never.',
+  },
   DNS_SERVERS: {
     schema: dnsServers,
     default: '',

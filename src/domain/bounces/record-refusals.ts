@@ -8,6 +8,7 @@ import { inTransaction, type Context, type TransactionContext } from '../context
 import { announceCampaignChange } from '../statistics/announce-campaign-change.ts';
 import { DESCRIPTION_LENGTH_KEPT, statusCodeIn } from '../tracking/delivery-report.ts';
 import { withPartitions } from '../tracking/partitions.ts';
+import { queueRefusedAgain } from '../tracking/queue-refused-again.ts';
 import { actOnBounce } from '../tracking/report-on-delivery.ts';
 import { classifyBounce } from './classify-bounce.ts';
 
@@ -50,8 +51,9 @@ function refusedRows(db: Queryable, { customerId, campaignId, subscriberIds }: R
   );
 }
 
-function record(ctx: Context, refusals: Refusals, bounces: readonly Refusal[]): Promise<void> {
+function record(ctx: Context, refusals: Refusals, refused: readonly Refusal[]): Promise<void> {
   return inTransaction(ctx, async (inner) => {
+    const bounces = (await isOnHold(inner.db, refusals)) ? await withoutHard(inner.db, refusals, refused) : refused;
     const news = await write(inner, refusals, bounces);
     // In one order, so that two batches never wait for one another's rows.
     const people = bounces
@@ -61,6 +63,23 @@ function record(ctx: Context, refusals: Refusals, bounces: readonly Refusal[]): 
       await actOnBounce(inner, { customerId: refusals.customerId, emailKey, type });
     if (news.size > 0) inner.tx.afterCommit(() => announceCampaignChange(ctx, refusals));
   });
+}
+
+/** Paused, because too many were refused. Until this is written down nobody pauses the campaign, or resumes it. */
+async function isOnHold(db: Queryable, { customerId, campaignId }: Refusals): Promise<boolean> {
+  const [campaign] = await db.query<{ isOnHold: boolean }>(
+    sql`SELECT hard_refusals IS NOT DISTINCT FROM 'held' AS "isOnHold" FROM campaign
+         WHERE customer_id = ${customerId} AND id = ${campaignId} FOR SHARE`,
+    'bounces.on-hold',
+  );
+  return campaign?.isOnHold === true;
+}
+
+/** Those who are said not to be there are tried again. */
+async function withoutHard(db: Queryable, refusals: Refusals, refused: readonly Refusal[]): Promise<Refusal[]> {
+  const hard = refused.filter(({ type }) => type === 'hard');
+  await queueRefusedAgain(db, { ...refusals, subscriberIds: hard.map(({ subscriberId }) => subscriberId) });
+  return refused.filter(({ type }) => type !== 'hard');
 }
 
 /** Writes the bounces, their events and their counters in one statement, and answers whose were new. */

@@ -115,10 +115,22 @@ export async function moveCampaign(db: Queryable, { campaign, from, to, reason =
     sql`UPDATE campaign SET status = ${to}, status_reason = ${reason}, waits_until = NULL, updated_at = now(),
           started_at = CASE WHEN ${to} = 'queued' THEN coalesce(started_at, now()) ELSE started_at END,
           planned_on = CASE WHEN ${to} = 'queued' THEN coalesce(planned_on, (now() AT TIME ZONE 'UTC')::date) ELSE planned_on END,
-          finished_at = CASE WHEN ${to} = 'done' THEN now() END
+          finished_at = CASE WHEN ${to} = 'done' THEN now() END,
+          -- Whoever lets it go on believes what the server says.
+          hard_refusals = CASE WHEN ${to} IN ('queued', 'sending') AND hard_refusals = 'held' THEN 'believed' ELSE hard_refusals END
         WHERE customer_id = ${campaign.customerId} AND id = ${campaign.id} AND status = ANY(${from}::text[])`,
   );
   return moved > 0;
+}
+
+/** What its server says of people who are not there counts for nothing until somebody resumes it. */
+export async function holdRefusals(
+  db: Queryable,
+  { customerId, campaignId }: { customerId: bigint; campaignId: bigint },
+): Promise<void> {
+  await db.execute(
+    sql`UPDATE campaign SET hard_refusals = 'held' WHERE customer_id = ${customerId} AND id = ${campaignId}`,
+  );
 }
 
 /** Keeps the campaign's segment as it is now, or that it has none: the audience is planned by this and nothing later. */

@@ -7,6 +7,7 @@ import { assert } from '../../lib/errors.ts';
 import { asciiDomainOf } from '../../lib/mail-domain.ts';
 import type { CompiledMessage } from '../content/message.ts';
 import type { Context } from '../context.ts';
+import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { peopleTimesOf, type PeopleTimes } from './people-times.ts';
 import { identityFor, identityVersion, type SendingIdentity } from '../sending/identity.ts';
 import { compileSource, readSource } from './campaign-message.ts';
@@ -20,6 +21,8 @@ export interface Dispatch {
   readonly policy: UnknownPolicy;
   /** Whom no message can be composed for is left out; otherwise the campaign is paused. */
   readonly skipsFailed: boolean;
+  /** Somebody resumed it after too many were refused as if nobody were there. */
+  readonly believesRefusals: boolean;
   /** The sender's domain in ASCII, for Message-IDs. */
   readonly fromDomain: string;
   readonly message: CompiledMessage;
@@ -44,17 +47,30 @@ const CACHED_BYTES_MAX = 67_108_864;
 /** An empty cache. */
 export function createDispatchCache(): DispatchCache {
   const cache = new Map<bigint, { version: string; dispatch: Dispatch }>();
+  const loading = new Map<bigint, { version: string; dispatch: Promise<Dispatch | undefined> }>();
+  const load = async (ctx: DispatchContext, { customerId, campaignId }: CampaignKey, version: string) => {
+    try {
+      const dispatch = await loadDispatch(ctx, customerId, campaignId);
+      if (!dispatch) return undefined;
+      cache.delete(campaignId);
+      cache.set(campaignId, { version, dispatch });
+      for (const [oldest] of cache) if (isFull(cache) && oldest !== campaignId) cache.delete(oldest);
+      return dispatch;
+    } finally {
+      loading.delete(campaignId);
+    }
+  };
   return {
     async dispatchOf(ctx, customerId, campaignId) {
       const head = await readHead(ctx.db, customerId, campaignId);
       if (!head || head.status !== 'sending') return undefined;
       const known = cache.get(campaignId);
       if (known?.version === head.version) return known.dispatch;
-      const dispatch = await loadDispatch(ctx, customerId, campaignId);
-      if (!dispatch) return undefined;
-      cache.delete(campaignId);
-      cache.set(campaignId, { version: head.version, dispatch });
-      for (const [oldest] of cache) if (isFull(cache) && oldest !== campaignId) cache.delete(oldest);
+      // Jobs that begin at once share one: what hangs on it (writes, refusals) is the campaign's in this process.
+      const underWay = loading.get(campaignId);
+      if (underWay?.version === head.version) return underWay.dispatch;
+      const dispatch = load(ctx, { customerId, campaignId }, head.version);
+      loading.set(campaignId, { version: head.version, dispatch });
       return dispatch;
     },
   };
@@ -96,6 +112,7 @@ async function loadDispatch(
     campaignAsOf: row.updated_at,
     policy: row.unknown_policy,
     skipsFailed: row.skip_failed_messages,
+    believesRefusals: row.hard_refusals === 'believed',
     fromDomain: asciiDomainOf(row.from_email),
     message: await compileSource(db, { key, row, files: 'whole' }),
     identity: await identityFor(db, {

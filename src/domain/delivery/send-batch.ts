@@ -59,10 +59,12 @@ export type BatchEnd = 'settled' | 'open' | 'not sending' | PlanLimit | Campaign
 
 /**
  * What the campaign is to be paused for, as a sentence: its template ran away for somebody, its message cannot be composed,
- * its sender is refused by the server. Nobody else gets it before its author has seen to that.
+ * its sender is refused by the server, or nearly everybody. Nobody else gets it before its author has seen to that.
  */
 export interface CampaignStop {
   readonly pauseFor: string;
+  /** Since when its recipients have been refused as if nobody were there, by the clock of this process. */
+  readonly refusedSince?: Date | undefined;
 }
 
 /**
@@ -107,7 +109,7 @@ async function sendWhatIsDue(ctx: Context, batch: Batch, worker: BatchWorker): P
   const end = obstacle ? await unlessElsewhere(work, obstacle) : await workAlone(work);
   if (end === 'covered') return 'open';
   if ('limit' in end) return end;
-  if (end.reason === 'pause') return { pauseFor: end.message };
+  if (end.reason === 'pause') return { pauseFor: end.message, refusedSince: end.refusedSince };
   if (end.reason === 'unavailable' && 'message' in end && end.message !== undefined) {
     const { serverUid: server, serverName: name } = channel;
     ctx.log.warn('delivery.server_unavailable', { server, name, campaignId: batch.campaignId, message: end.message });

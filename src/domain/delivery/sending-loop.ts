@@ -16,6 +16,7 @@ import type { GateGuest } from '../sending/routing/waiting.ts';
 import type { Admission } from '../sending/sending-gate.ts';
 import { deliveryMessageId } from '../tracking/delivery-message-id.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
+import { REFUSED_WITH_MANY } from '../tracking/queue-refused-again.ts';
 import { returnPathOf } from '../tracking/return-path.ts';
 import {
   NOT_COMPOSED,
@@ -29,6 +30,7 @@ import type { Dispatch } from './dispatch.ts';
 import { fieldValues } from './field-values.ts';
 import type { Settled } from './ledger-store.ts';
 import { asDeferred, campaignRefusalsOf, type CampaignRefusals } from './campaign-refusals.ts';
+import { hardRefusalsOf, type HardRefusals } from './hard-refusals.ts';
 import type { OutcomeRecorder, RecordRequest } from './outcome-recorder.ts';
 
 /**
@@ -38,7 +40,7 @@ import type { OutcomeRecorder, RecordRequest } from './outcome-recorder.ts';
 export type LoopEnd =
   | { readonly reason: 'finished' | 'stopped' | 'aborted' }
   | { readonly reason: 'paced' | 'limited'; readonly waitSeconds: number; readonly message?: string }
-  | { readonly reason: 'pause'; readonly message: string }
+  | { readonly reason: 'pause'; readonly message: string; readonly refusedSince?: Date }
   | { readonly reason: 'unavailable'; readonly waitSeconds: number; readonly message?: string };
 
 export interface LoopInput {
@@ -80,6 +82,7 @@ class SendingLoop {
   readonly #permits: Permits;
   readonly #waiting: ClaimedDelivery[];
   readonly #refusals: CampaignRefusals;
+  readonly #hardRefusals: HardRefusals;
   /** Messages marked as sending whose outcome is not recorded yet; each holds a permit. */
   #open = 0;
   /** Those that the ledger lets go, in order. */
@@ -96,6 +99,7 @@ class SendingLoop {
     this.#permits = input.channel.permits.of(input.dispatch.key.customerId);
     this.#waiting = [...input.claimed].reverse();
     this.#refusals = campaignRefusalsOf(input.dispatch);
+    this.#hardRefusals = hardRefusalsOf(input.dispatch, input.ctx.installation.limits.bouncePausePercent);
     this.#sendsLeft = input.sendsMax;
   }
 
@@ -273,6 +277,7 @@ class SendingLoop {
       giveBack(filled.content);
       channel.gate.ended(ctx, guest, undefined);
       this.#refusals.taken();
+      this.#hardRefusals.taken();
       const kept = reply.slice(0, REPLY_LENGTH_MAX);
       return {
         subscriberId,
@@ -302,6 +307,11 @@ class SendingLoop {
         reason: 'campaign refused',
         message: `The sending server does not take this campaign: ${said.message}.`,
       });
+    const avalanche = error.kind === 'refused' && this.#hardRefusals.refused(error);
+    if (avalanche) {
+      const { message, since } = avalanche;
+      return this.#stoppedBy(guest.delivery, { reason: REFUSED_WITH_MANY, message, refusedSince: since });
+    }
     if (stop) this.#finishWith({ ...stop, message: error.message });
     const { sendAttemptsMax, sendRetryDelaySeconds } = ctx.installation.limits;
     const { keySeconds } = channel;
@@ -310,8 +320,11 @@ class SendingLoop {
   }
 
   /** The campaign is to blame, not the recipient: whoever is left stays open, for the day when it is mended. */
-  #stoppedBy(delivery: ClaimedDelivery, { reason, message }: { reason: string; message: string }): DeliveryOutcome {
-    this.#finishWith({ reason: 'pause', message });
+  #stoppedBy(
+    delivery: ClaimedDelivery,
+    { reason, ...why }: { reason: string; message: string; refusedSince?: Date },
+  ): DeliveryOutcome {
+    this.#finishWith({ reason: 'pause', ...why });
     return untried(delivery, { state: 'queued', reason });
   }
 

@@ -1,0 +1,106 @@
+/** A server that says of everybody that nobody is there: the campaign pauses, and nobody is lost by it (decision 0260). */
+import { afterAll, expect, it } from 'vitest';
+import path from 'node:path';
+import { sql } from '../../src/db/database.ts';
+import { resumeCampaign } from '../../src/domain/campaigns/resume-campaign.ts';
+import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
+import { createDispatchCache } from '../../src/domain/delivery/dispatch.ts';
+import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
+import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
+import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
+import { runWorker } from '../../src/workers/run-worker.ts';
+import { bounceTasks } from '../../src/workers/tasks/bounces.ts';
+import { planCampaignTask } from '../../src/workers/tasks/plan-campaign.ts';
+import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
+import { balanceOf, campaignWorld, untilStatus, type CampaignWorld } from '../support/campaign-world.ts';
+import { scriptedSmtpServer, type SmtpEvent } from '../support/scripted-smtp-server.ts';
+import { createTestContext, testInstallation } from '../support/test-context.ts';
+
+const limits = { ...testInstallation.limits, sendBatchSize: 50 };
+const ctx = await createTestContext({ installation: { ...testInstallation, limits } });
+await loadPlugins(path.resolve('plugins'), ctx.hooks);
+await makePartitions(ctx);
+const drivers = createDriverPool(ctx.hooks);
+const tools = () => ({ drivers, dispatches: createDispatchCache(), announce: () => undefined });
+/** Two that know nothing of one another, as processes do. */
+const workers = await Promise.all(
+  [tools(), tools()].map((own) =>
+    runWorker({ ctx, tasks: [planCampaignTask, sendBatchTask(own), ...bounceTasks], concurrency: 2, crontab: [] }),
+  ),
+);
+afterAll(async () => {
+  await Promise.all(workers.map((worker) => worker.stop(5_000)));
+  await drivers.close();
+});
+
+const GONE = '550 5.1.1 User unknown';
+const refusing = (isGone: (line: string) => boolean) => ({
+  extensions: ['PIPELINING'],
+  answer: ({ verb, line }: SmtpEvent) => (verb === 'RCPT' && isGone(line) ? GONE : undefined),
+});
+const numberIn = (line: string): number => Number(/<p(\d+)@/.exec(line)?.[1]);
+
+/** What is written about those who were refused; the queue of bounces is empty then. */
+async function marksOf({ ctx: own, campaignId }: CampaignWorld) {
+  const waiting = sql`SELECT 1 FROM graphile_worker.jobs WHERE task_identifier = 'bounces.record-refusals'`;
+  await expect.poll(async () => (await ctx.db.query(waiting)).length).toBe(0);
+  const [row] = await ctx.db.query<Record<string, unknown>>(
+    sql`SELECT (SELECT count(*)::int FROM suppression WHERE customer_id = ${own.viewer?.customerId}) AS suppressed,
+               (SELECT count(*)::int FROM hot.bounce_event WHERE campaign_id = ${campaignId}) AS events,
+               (SELECT count(*)::int FROM hot.recipient_activity WHERE campaign_id = ${campaignId} AND bounced_at IS NOT NULL) AS bounced,
+               (SELECT coalesce(sum(bounce_count), 0)::int FROM hot.tracking_counter WHERE campaign_id = ${campaignId}) AS counted,
+               (SELECT status_reason FROM campaign WHERE id = ${campaignId}) AS reason`,
+  );
+  return row;
+}
+
+const NOBODY = { suppressed: 0, events: 0, bounced: 0, counted: 0 };
+
+it('pauses, keeps everybody, and sends to all once the server is mended', async () => {
+  let isMended = false;
+  await using server = await scriptedSmtpServer(refusing((line) => numberIn(line) > 100 && !isMended));
+  const world = await campaignWorld(ctx, { recipients: 600, smtpPort: server.port });
+  await startCampaign(world.ctx, world.campaignUid);
+  await untilStatus(world, 'paused');
+  await expect.poll(async () => await balanceOf(world)).toMatchObject({ audience: 600, failed: 0, sending: 0 });
+  expect((await balanceOf(world)).queued).toBeGreaterThanOrEqual(500);
+  expect(await marksOf(world)).toMatchObject({
+    ...NOBODY,
+    reason: expect.stringMatching(/^The sending server says of \d+ of the latest \d+ .*550 5\.1\.1 User unknown/),
+  });
+  isMended = true;
+  await resumeCampaign(world.ctx, world.campaignUid);
+  await untilStatus(world, 'done');
+  expect(await balanceOf(world)).toMatchObject({ sent: 600, failed: 0 });
+  expect(await marksOf(world)).toMatchObject(NOBODY);
+});
+
+it('believes the server when somebody has resumed: does not pause again, and suppresses', async () => {
+  await using server = await scriptedSmtpServer(refusing((line) => numberIn(line) % 10 !== 0));
+  const world = await campaignWorld(ctx, { recipients: 200, smtpPort: server.port });
+  await startCampaign(world.ctx, world.campaignUid);
+  await untilStatus(world, 'paused');
+  await marksOf(world);
+  await resumeCampaign(world.ctx, world.campaignUid);
+  await untilStatus(world, 'done');
+  expect(await balanceOf(world)).toMatchObject({ sent: 20, failed: 180 });
+  expect(await marksOf(world)).toMatchObject({ suppressed: 180, events: 180, bounced: 180, counted: 180 });
+});
+
+it('pauses a small campaign of which nobody was taken', async () => {
+  await using server = await scriptedSmtpServer(refusing(() => true));
+  const world = await campaignWorld(ctx, { recipients: 45, smtpPort: server.port });
+  await startCampaign(world.ctx, world.campaignUid);
+  await untilStatus(world, 'paused');
+  await expect.poll(async () => await balanceOf(world)).toMatchObject({ queued: 45, failed: 0 });
+  expect(await marksOf(world)).toMatchObject(NOBODY);
+});
+
+it('does not pause a campaign for a bad third', async () => {
+  await using server = await scriptedSmtpServer(refusing((line) => numberIn(line) % 3 === 0));
+  const world = await campaignWorld(ctx, { recipients: 300, smtpPort: server.port });
+  await startCampaign(world.ctx, world.campaignUid);
+  await untilStatus(world, 'done');
+  expect(await balanceOf(world)).toMatchObject({ sent: 200, failed: 100 });
+  expect(await marksOf(world)).toMatchObject({ suppressed: 100, counted: 100 });
+});
