@@ -25,4 +25,5 @@ export type {
   WebhookRequest,
 } from './webhook.ts';
 export { connectionFaultInWords } from '../lib/connection-faults.ts';
+export { formsOfPassword, hideSecrets } from '../lib/hide-secrets.ts';
 export type { FieldErrors } from '../lib/errors.ts';

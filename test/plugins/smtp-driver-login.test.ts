@@ -217,6 +217,28 @@ describe('a general mail server', () => {
   });
 });
 
+describe('a server that repeats what it was told', () => {
+  it.each(['plain', 'login', 'xoauth2'])('has no secret of %s in the refusal', async (auth) => {
+    const secret = 'open sesame, '.repeat(40);
+    const asBase64 = (text: string) => Buffer.from(text).toString('base64');
+    await using server = await scriptedSmtpServer({
+      extensions: ['AUTH PLAIN LOGIN XOAUTH2'],
+      answer: ({ verb, line }) => {
+        if (verb === 'CONNECT' || verb === 'EHLO') return undefined;
+        return line === 'AUTH LOGIN' || line === asBase64('anna') ? '334 go on' : `535 5.7.8 not known: ${line}`;
+      },
+    });
+    const driver = driverFor(server.port, {
+      encryption: 'none',
+      username: 'anna',
+      auth,
+      ...(auth === 'xoauth2' ? { oauth_access_token: asBase64(secret) } : { password: secret }),
+    });
+    const { message } = (await driver.test()) as { message: string };
+    expect(message).toMatch(/refused the login: 535 5\.7\.8 not known: (AUTH \w+ )?\*\*\*$/);
+  });
+});
+
 describe('somebody on the way', () => {
   it('who strips STARTTLS gets nothing', async () => {
     await using server = await scriptedSmtpServer({ extensions: ['PIPELINING', 'AUTH PLAIN'] });

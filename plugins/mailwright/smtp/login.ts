@@ -1,5 +1,6 @@
 /** Logs in by the best mechanism that server and settings allow (RFC 4954, 4616, 2195, and XOAUTH2 of the large providers). */
 import { createHmac } from 'node:crypto';
+import { formsOfPassword, hideSecrets, SendingError } from '../../../src/plugin-api/index.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { SmtpChannel } from './channel.ts';
 import { unavailable } from './reply-meaning.ts';
@@ -19,14 +20,19 @@ interface Login {
   readonly tokens: AccessTokens;
 }
 
-/** Throws `unavailable` when there is no way to log in, or the server refuses. */
+/** Throws `unavailable` when there is no way to log in, or the server refuses; without what the server was told. */
 export async function logIn(channel: SmtpChannel, login: Login): Promise<void> {
   const mechanism = mechanismFor(login);
-  const answer = await authenticate(channel, mechanism, login);
+  const token = mechanism === 'XOAUTH2' ? await login.tokens.current() : '';
+  const secrets = [...formsOfPassword(login.settings), token, tokenResponse(login.settings.username, token)];
+  const answer = await authenticate(channel, mechanism, { ...login, token }).catch((error: unknown) => {
+    throw unavailable(hideSecrets(error instanceof Error ? error.message : String(error), secrets));
+  });
   if (answer.isPositive) return;
   // it may have been withdrawn before its time: the next connection asks for a new one
   if (mechanism === 'XOAUTH2') login.tokens.forget();
-  throw unavailable('The server refused the login', answer);
+  const { message, kind, ...said } = unavailable('The server refused the login', answer);
+  throw new SendingError(kind, hideSecrets(message, secrets), said);
 }
 
 function mechanismFor({ settings, offered, isSecure }: Login): Mechanism {
@@ -57,10 +63,14 @@ function mechanismsFor(
 }
 
 /** Answers the last reply. */
-async function authenticate(channel: SmtpChannel, mechanism: Mechanism, { settings, tokens }: Login): Promise<Reply> {
+async function authenticate(
+  channel: SmtpChannel,
+  mechanism: Mechanism,
+  { settings, token }: Login & { token: string },
+): Promise<Reply> {
   const { username, password } = settings;
   if (mechanism === 'PLAIN') return channel.request(`AUTH PLAIN ${base64(`\u0000${username}\u0000${password}`)}`);
-  if (mechanism === 'XOAUTH2') return authenticateByToken(channel, username, await tokens.current());
+  if (mechanism === 'XOAUTH2') return authenticateByToken(channel, username, token);
   const challenge = await channel.request(`AUTH ${mechanism}`);
   if (challenge.code !== GO_ON) return challenge;
   if (mechanism === 'CRAM-MD5') {
@@ -72,11 +82,13 @@ async function authenticate(channel: SmtpChannel, mechanism: Mechanism, { settin
 }
 
 async function authenticateByToken(channel: SmtpChannel, username: string, token: string): Promise<Reply> {
-  const answer = await channel.request(
-    `AUTH XOAUTH2 ${base64(`user=${username}\u0001auth=Bearer ${token}\u0001\u0001`)}`,
-  );
+  const answer = await channel.request(`AUTH XOAUTH2 ${tokenResponse(username, token)}`);
   // a refusal is told as a challenge with the reason in it; an empty answer fetches the refusal itself
   return answer.code === GO_ON ? channel.request('') : answer;
+}
+
+function tokenResponse(username: string, token: string): string {
+  return base64(`user=${username}\u0001auth=Bearer ${token}\u0001\u0001`);
 }
 
 function base64(text: string): string {

@@ -247,6 +247,20 @@ test.each([
   await mailbox.close();
 });
 
+test('a server that repeats the password is not quoted with it', async () => {
+  const ctx = await admin();
+  const said = Buffer.from(LOGIN.password).toString('base64');
+  for (const [protocol, command, refusal] of [
+    ['pop3', 'POP3 PASS', `-ERR unknown: PASS ${LOGIN.password}`],
+    ['imap', 'IMAP LOGIN', `BAD unknown: ${said}`],
+  ] as const) {
+    servers.answers.set(command, refusal);
+    await expect(createBounceHandler(ctx, settings(protocol))).rejects.toMatchObject({
+      fields: { connection: [expect.stringMatching(/unknown: (PASS )?\*\*\*$/)] },
+    });
+  }
+});
+
 test('POP3: answers in pieces, no TOP, dots, long lines, and a server that goes away', async () => {
   const ctx = await admin();
   const at = await reportedWorld(root);

@@ -1,0 +1,42 @@
+/**
+ * Other systems repeat what they did not understand, and what they say is shown and logged: a password that went out to
+ * them must not come back in it.
+ */
+
+const HIDDEN = '***';
+/** So few letters at the end of a text that was cut are a coincidence. */
+const REST_LENGTH_MIN = 4;
+
+/** `text` without these secrets; nor does it end in the beginning of one, where it was cut. */
+export function hideSecrets(text: string, secrets: readonly string[]): string {
+  let hidden = text;
+  // The longest first: what is part of another one must not break it up.
+  for (const secret of secrets.filter(Boolean).toSorted((a, b) => b.length - a.length)) {
+    hidden = hidden.replaceAll(secret, HIDDEN);
+    const rest = lengthOfRest(hidden, secret);
+    if (rest > 0) hidden = hidden.slice(0, -rest) + HIDDEN;
+  }
+  return hidden;
+}
+
+/** The forms in which a password is said when somebody logs in: as it is, quoted, in base64, and as AUTH PLAIN (RFC 4616). */
+export function formsOfPassword({ username, password }: { username: string; password: string }): string[] {
+  const plain = `\0${username}\0${password}`;
+  return [
+    password,
+    password.replace(/["\\]/g, String.raw`\$&`),
+    base64(password),
+    base64(plain),
+    base64(`${username}${plain}`),
+  ];
+}
+
+function lengthOfRest(text: string, secret: string): number {
+  for (let length = Math.min(text.length, secret.length - 1); length >= REST_LENGTH_MIN; length--)
+    if (text.endsWith(secret.slice(0, length))) return length;
+  return 0;
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
