@@ -139,6 +139,23 @@ describe('replies', () => {
     );
   });
 
+  it('are the same however long ones are cut', () => {
+    const replies = [
+      '550-x\r\n'.repeat(5_000) + '550 x\r\n',
+      `451 ${'y'.repeat(20_000)}\n`,
+      '250 ok\r\n',
+      '250 more\r\n',
+    ];
+    const bytes = Buffer.from(replies.join(''));
+    for (const size of [999, 4_096, 16_383, 16_384, 16_385, 16_391, 34_993, 65_536, bytes.length]) {
+      const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+        bytes.subarray(index * size, (index + 1) * size),
+      );
+      const texts = repliesOf(chunks).map((one) => one.text());
+      expect(texts).toEqual([`550${' x'.repeat(248)}`, `451 ${'y'.repeat(496)}`, '250 ok', '250 more']);
+    }
+  });
+
   /** As it was always written into the ledger: one line, printable, not longer than its column. */
   function textOf(code: number, lines: readonly string[]): string {
     const joined = lines

@@ -1,7 +1,9 @@
 /** One reply of an SMTP server, and the reader that cuts a byte stream into replies (RFC 5321 4.2). */
 
-/** A server that says more than this in one reply is broken or hostile; EHLO answers stay far below. */
-export const REPLY_BYTES_MAX = 16_384;
+/** So much of one reply is kept; EHLO answers stay far below. */
+const REPLY_BYTES_KEPT = 16_384;
+/** A server that says more than this in one reply is broken or hostile. */
+const REPLY_BYTES_MAX = 1_048_576;
 /** What the ledger keeps of a reply: enough for the longest refusals that large providers write. */
 const REPLY_TEXT_LENGTH_MAX = 500;
 
@@ -77,20 +79,34 @@ interface ReplyPlace {
   readonly end: number;
 }
 
+/** A reply of which more has come than is kept. */
+interface LongReply {
+  readonly kept: Reply;
+  size: number;
+  /** The first bytes of the line that is coming. */
+  readonly lineHead: Buffer;
+  lineLength: number;
+}
+
 /** Collects bytes, however they are cut, and hands out whole replies in their order. */
 export class ReplyReader {
   #pending: Buffer | undefined;
   /** Where in `#pending` the first line that has not been looked at starts. */
   #scanned = 0;
+  #long: LongReply | undefined;
 
   /** Bytes that do not make a whole reply yet. */
   get hasRest(): boolean {
-    return this.#pending !== undefined;
+    return this.#pending !== undefined || this.#long !== undefined;
   }
 
-  /** Throws `SmtpProtocolError` on anything that is not a reply. */
+  /**
+   * Throws `SmtpProtocolError` on anything that is not a reply. One that does not end is handed out before that: its
+   * code tells the fate of its message.
+   */
   push(chunk: Buffer, onReply: (reply: Reply) => void): void {
-    const bytes = this.#pending ? Buffer.concat([this.#pending, chunk]) : chunk;
+    const fresh = this.#long ? this.#skip(this.#long, chunk, onReply) : chunk;
+    const bytes = this.#pending ? Buffer.concat([this.#pending, fresh]) : fresh;
     let lineStart = this.#pending ? this.#scanned : 0;
     let start = 0;
     for (let lineEnd = lineEndIn(bytes, lineStart); lineEnd >= 0; lineEnd = lineEndIn(bytes, lineStart)) {
@@ -98,15 +114,48 @@ export class ReplyReader {
       if (lineStart > start) assertSameCode(code, codeOf(bytes, start));
       const isLast = bytes[lineStart + 3] !== HYPHEN;
       lineStart = lineEnd + 1;
-      assertSize(lineStart - start);
       if (!isLast) continue;
-      onReply(new Reply(bytes, { code, start, end: bytes[lineEnd - 1] === CR ? lineEnd - 1 : lineEnd }));
+      const end = bytes[lineEnd - 1] === CR ? lineEnd - 1 : lineEnd;
+      onReply(new Reply(bytes, { code, start, end: Math.min(end, start + REPLY_BYTES_KEPT) }));
       start = lineStart;
     }
-    assertSize(bytes.length - start);
-    this.#pending = start < bytes.length ? bytes.subarray(start) : undefined;
+    const isLong = bytes.length - start > REPLY_BYTES_KEPT;
+    if (isLong) this.#long = longReplyIn(bytes, start, lineStart);
+    this.#pending = start < bytes.length && !isLong ? bytes.subarray(start) : undefined;
     this.#scanned = lineStart - start;
   }
+
+  /** Lets go of what is not kept, up to the reply's end; answers what comes behind it. */
+  #skip(long: LongReply, chunk: Buffer, onReply: (reply: Reply) => void): Buffer {
+    for (let at = 0; at < chunk.length; at++) {
+      const byte = chunk[at] ?? 0;
+      if (long.lineLength < long.lineHead.length) long.lineHead[long.lineLength] = byte;
+      long.lineLength += 1;
+      if (byte !== LF) continue;
+      assertSameCode(codeOf(long.lineHead, 0), long.kept.code);
+      long.lineLength = 0;
+      if (long.lineHead[3] === HYPHEN) continue;
+      this.#long = undefined;
+      onReply(long.kept);
+      return chunk.subarray(at + 1);
+    }
+    long.size += chunk.length;
+    if (long.size <= REPLY_BYTES_MAX) return NOTHING;
+    onReply(long.kept);
+    throw new SmtpProtocolError(`A reply of the server is longer than ${REPLY_BYTES_MAX} bytes`);
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** The reply that begins at `start`; of its lines all but the one at `lineStart` were looked at. */
+function longReplyIn(bytes: Buffer, start: number, lineStart: number): LongReply {
+  const code = codeOf(bytes, start);
+  const head = Buffer.from(bytes.subarray(start, start + REPLY_BYTES_KEPT));
+  const lineHead = Buffer.alloc(4);
+  bytes.copy(lineHead, 0, lineStart);
+  const kept = new Reply(head, { code, start: 0, end: head.length });
+  return { kept, size: bytes.length - start, lineHead, lineLength: bytes.length - lineStart };
 }
 
 /** Replies are short: looking at each byte is quicker than a call out of JavaScript. */
@@ -136,9 +185,4 @@ function codeOf(bytes: Buffer, start: number): number {
 
 function assertSameCode(code: number, firstCode: number): void {
   if (code !== firstCode) throw new SmtpProtocolError('The server changed the code within one reply');
-}
-
-function assertSize(size: number): void {
-  if (size > REPLY_BYTES_MAX)
-    throw new SmtpProtocolError(`A reply of the server is longer than ${REPLY_BYTES_MAX} bytes`);
 }
