@@ -42,7 +42,7 @@ const installation: Context['installation'] = {
     sendAttemptsMax: 12,
     sendRetryDelaySeconds: 60,
     sendLeaseSeconds: 60,
-    bouncePausePercent: 50,
+    bouncePause: { percent: 95, recipients: 1_000 },
     importBytesMax: 1,
     fileBytesMax: 1,
     billingGraceDays: 7,

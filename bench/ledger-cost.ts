@@ -158,7 +158,7 @@ async function openContext(db: Database): Promise<Context> {
     ...{
       sendAttemptsMax: 12,
       sendRetryDelaySeconds: 60,
-      bouncePausePercent: 50,
+      bouncePause: { percent: 95, recipients: 1_000 },
       importBytesMax: 0,
       fileBytesMax: 0,
       billingGraceDays: 7,

@@ -39,7 +39,7 @@ export function limitsOf(settings: Settings): Installation['limits'] {
     sendLeaseSeconds: settings.SEND_LEASE_SECONDS,
     sendAttemptsMax: settings.SEND_ATTEMPTS_MAX,
     sendRetryDelaySeconds: settings.SEND_RETRY_DELAY_SECONDS,
-    bouncePausePercent: settings.BOUNCE_PAUSE_PERCENT,
+    bouncePause: { percent: settings.BOUNCE_PAUSE_PERCENT, recipients: settings.BOUNCE_PAUSE_RECIPIENTS },
     planBatchSize: settings.PLAN_BATCH_SIZE,
     importBatchSize: settings.IMPORT_BATCH_SIZE,
     importBytesMax: settings.IMPORT_SIZE_MAX_MB * 1_000_000,

@@ -277,9 +277,13 @@ export const settings = {
   SOFT_BOUNCE_DAYS: { schema: count(1, 365), default: '30', about: 'Within how many days.' },
   BOUNCE_PAUSE_PERCENT: {
     schema: count(0, 100),
-    default: '50',
-    about:
-      'A campaign pauses when so many of its latest 100 recipients are refused as if nobody were there, or all of its first 20; 0: never.',
+    default: '95',
+    about: 'A campaign pauses when so many of its latest recipients are refused as if nobody were there; 0: never.',
+  },
+  BOUNCE_PAUSE_RECIPIENTS: {
+    schema: count(20, 100_000),
+    default: '1000',
+    about: 'By how many of its latest recipients a campaign is judged so; one to fewer goes to its end.',
   },
   DNS_SERVERS: {
     schema: dnsServers,

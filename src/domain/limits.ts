@@ -12,8 +12,8 @@ export interface Limits {
   readonly sendAttemptsMax: number;
   /** Wait before the second try of a deferred recipient; doubles from there. */
   readonly sendRetryDelaySeconds: number;
-  /** Hard refusals among a campaign's latest hundred recipients that pause it; 0: none do. */
-  readonly bouncePausePercent: number;
+  /** A campaign pauses when such a share of its latest so many recipients were hard refusals; 0: never. */
+  readonly bouncePause: { readonly percent: number; readonly recipients: number };
   /** Largest import file, in bytes. */
   readonly importBytesMax: number;
   /** Largest uploaded file, in bytes; plans may allow less. */

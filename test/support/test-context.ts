@@ -14,7 +14,7 @@ const limits: Context['installation']['limits'] = {
   importBatchSize: 20_000,
   sendAttemptsMax: 12,
   sendRetryDelaySeconds: 60,
-  bouncePausePercent: 50,
+  bouncePause: { percent: 95, recipients: 1_000 },
   importBytesMax: 10_000_000,
   fileBytesMax: 10_485_760,
   billingGraceDays: 7,

@@ -8,6 +8,7 @@ import type { FilledMessage } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import type { DriverPool, SendingChannel } from '../sending/driver-pool.ts';
 import type { SendingIdentity } from '../sending/identity.ts';
+import { speaksOfSetUp } from '../sending/routing/set-up-refusals.ts';
 
 interface Handover {
   readonly drivers: DriverPool;
@@ -32,8 +33,9 @@ export async function handOver(
     try {
       return await sendThrough(ctx, channel, { customerId, message: signed });
     } catch (error) {
-      // Certainly not taken, and the server is to blame: no later try of a job would choose another one by itself.
-      const isUnusable = error instanceof SendingError && error.kind === 'unavailable';
+      // Certainly not taken, and the server is to blame: no later try of a job would choose another one by itself. What it
+      // says of its set-up may be about this recipient's own host; of one message another server is soon asked.
+      const isUnusable = error instanceof SendingError && (error.kind === 'unavailable' || speaksOfSetUp(error));
       without.add(channel.serverId);
       const next = isUnusable && (await drivers.channelBeside(ctx, { customerId, campaignId, without }));
       if (!next) throw error;
@@ -55,8 +57,10 @@ async function sendThrough(
     gate.heard(ctx, domain, undefined);
     return answer;
   } catch (error) {
-    if (error instanceof SendingError) gate.heard(ctx, domain, error);
-    throw error;
+    if (!(error instanceof SendingError)) throw error;
+    const read = gate.read({ domain }, 0, error);
+    gate.heard(ctx, domain, read);
+    throw read;
   } finally {
     permits.give(1);
   }

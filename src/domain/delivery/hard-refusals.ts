@@ -4,15 +4,10 @@
  * suppressed. Each process looks at what it has sent itself.
  */
 import type { SendingError } from '../../plugin-api/index.ts';
+import type { Limits } from '../limits.ts';
 import { classifyReply } from '../sending/replies/classify-reply.ts';
 import type { Dispatch } from './dispatch.ts';
 
-/** The latest outcomes that are looked at. */
-const WINDOW = 100;
-/** A low limit is not met by the first few. */
-const OUTCOMES_MIN = 50;
-/** When nobody at all was taken, so many are enough. */
-const FIRST_REFUSALS_MAX = 20;
 const REPLY_LENGTH_MAX = 300;
 
 export interface Avalanche {
@@ -21,14 +16,15 @@ export interface Avalanche {
   readonly since: Date;
 }
 
+type Rule = Limits['bouncePause'];
+
 export class HardRefusals {
-  readonly #percentMax: number;
+  readonly #rule: Rule;
   #outcomes = 0;
   #latest: { readonly no: number; readonly at: number }[] = [];
 
-  /** 0: it is never an avalanche. */
-  constructor(percentMax: number) {
-    this.#percentMax = percentMax;
+  constructor(rule: Rule) {
+    this.#rule = rule;
   }
 
   taken(): void {
@@ -38,32 +34,32 @@ export class HardRefusals {
   /** Counts a final refusal; answers when it is one of too many. */
   refused({ message, code, enhancedStatus }: SendingError): Avalanche | undefined {
     this.#outcomes += 1;
-    if (this.#percentMax === 0 || !classifyReply({ code, enhancedStatus, text: message }).isMailboxGone)
+    if (this.#rule.percent === 0 || !classifyReply({ code, enhancedStatus, text: message }).isMailboxGone)
       return undefined;
     this.#latest.push({ no: this.#outcomes, at: Date.now() });
-    this.#latest = this.#latest.filter(({ no }) => no > this.#outcomes - WINDOW);
+    const gone = this.#latest.findIndex(({ no }) => no > this.#outcomes - this.#rule.recipients);
+    this.#latest.splice(0, gone);
     const [first] = this.#latest;
     return first && this.#isTooMany() ? { since: new Date(first.at), message: this.#sentence(message) } : undefined;
   }
 
   #isTooMany(): boolean {
-    const refused = this.#latest.length;
-    if (refused === this.#outcomes) return refused >= FIRST_REFUSALS_MAX;
-    return this.#outcomes >= OUTCOMES_MIN && refused >= this.#percentMax;
+    const { percent, recipients } = this.#rule;
+    return this.#outcomes >= recipients && this.#latest.length >= (recipients * percent) / 100;
   }
 
   #sentence(reply: string): string {
-    const of = Math.min(this.#outcomes, WINDOW);
     const last = reply.slice(0, REPLY_LENGTH_MAX);
-    return `The sending server says of ${this.#latest.length} of the latest ${of} recipients that nobody is there, the last time: "${last}".`;
+    const [refused, of] = [this.#latest.length, this.#rule.recipients].map((count) => count.toLocaleString('en'));
+    return `The sending server says of ${refused} of the latest ${of} recipients that nobody is there, the last time: "${last}".`;
   }
 }
 
 const refusals = new WeakMap<Dispatch, HardRefusals>();
 
 /** Those of a campaign as it is being sent by this process. Once somebody has resumed it all the same, none is too many. */
-export function hardRefusalsOf(dispatch: Dispatch, percentMax: number): HardRefusals {
-  const known = refusals.get(dispatch) ?? new HardRefusals(dispatch.believesRefusals ? 0 : percentMax);
+export function hardRefusalsOf(dispatch: Dispatch, rule: Rule): HardRefusals {
+  const known = refusals.get(dispatch) ?? new HardRefusals(dispatch.believesRefusals ? { ...rule, percent: 0 } : rule);
   refusals.set(dispatch, known);
   return known;
 }

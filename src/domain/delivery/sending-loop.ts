@@ -99,7 +99,7 @@ class SendingLoop {
     this.#permits = input.channel.permits.of(input.dispatch.key.customerId);
     this.#waiting = [...input.claimed].reverse();
     this.#refusals = campaignRefusalsOf(input.dispatch);
-    this.#hardRefusals = hardRefusalsOf(input.dispatch, input.ctx.installation.limits.bouncePausePercent);
+    this.#hardRefusals = hardRefusalsOf(input.dispatch, input.ctx.installation.limits.bouncePause);
     this.#sendsLeft = input.sendsMax;
   }
 
