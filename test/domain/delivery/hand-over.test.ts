@@ -22,8 +22,8 @@ afterAll(() => drivers.close());
 const NOBODY_LISTENS = 1;
 
 /** A tenant whose first server is down; `addSecond` gives it another. */
-async function brokenWorld() {
-  const world = await campaignWorld(ctx, { recipients: 1, smtpPort: NOBODY_LISTENS });
+async function brokenWorld(smtpPort = NOBODY_LISTENS) {
+  const world = await campaignWorld(ctx, { recipients: 1, smtpPort });
   const customerId = world.ctx.viewer?.customerId ?? 0n;
   const [first] = await ctx.db.query<{ id: bigint; uid: string }>(
     sql`SELECT id, uid FROM sending_server WHERE customer_id = ${customerId}`,
@@ -44,7 +44,15 @@ async function brokenWorld() {
       ...{ from: { name: 'A', email: 'a@sender.example' }, subject: 'Confirm', html: '<p>x</p>' },
       to: { email: 'new@example.org', uid: 's', fields: {} },
     });
-  return { ...world, customerId, firstUid: first?.uid ?? '', addSecond, failures, notice };
+  const test = async () => {
+    await sendTestCampaign(world.ctx, { uid: world.campaignUid, emails: ['me@example.org'] });
+    const rows = await ctx.db.query<{ id: bigint }>(
+      sql`SELECT id FROM test_message WHERE campaign_id = ${world.campaignId} ORDER BY id DESC LIMIT 1`,
+    );
+    const key = { customerId, campaignId: world.campaignId };
+    return sendTestMessages(ctx, { ...key, testIds: rows.map(({ id }) => id) }, { drivers, isLastTry: false });
+  };
+  return { ...world, customerId, firstUid: first?.uid ?? '', addSecond, failures, notice, test };
 }
 
 it('a notice goes out through the next server, and the first one is known to be in trouble', async () => {
@@ -77,20 +85,27 @@ it('a message that the first server refuses or may have taken goes to no other',
   }
 });
 
+it.each([
+  ['does not relay', '550 5.7.1 Relaying denied'],
+  ['does not know us', '554 5.7.1 <unknown[192.0.2.1]>: Client host rejected: Access denied'],
+])('a notice and a test go through the next server when the first one %s', async (_what, refusal) => {
+  await using first = await scriptedSmtpServer({ answer: ({ verb }) => (verb === 'RCPT' ? refusal : undefined) });
+  await using second = await scriptedSmtpServer();
+  const world = await brokenWorld(first.port);
+  await expect(world.notice('alone')).rejects.toMatchObject({ kind: 'unavailable' });
+  await world.addSecond(second.port);
+  await world.notice('two');
+  await world.test();
+  expect(second.accepted.map(({ to }) => to)).toEqual(['new@example.org', 'me@example.org']);
+  await expect.poll(world.failures).toBeGreaterThan(0);
+});
+
 it('so does the test of a campaign, unless the campaign names the server', async () => {
   await using second = await scriptedSmtpServer();
   const world = await brokenWorld();
   await world.addSecond(second.port);
-  const test = async () => {
-    await sendTestCampaign(world.ctx, { uid: world.campaignUid, emails: ['me@example.org'] });
-    const rows = await ctx.db.query<{ id: bigint }>(
-      sql`SELECT id FROM test_message WHERE campaign_id = ${world.campaignId} ORDER BY id DESC LIMIT 1`,
-    );
-    const key = { customerId: world.customerId, campaignId: world.campaignId };
-    return sendTestMessages(ctx, { ...key, testIds: rows.map(({ id }) => id) }, { drivers, isLastTry: false });
-  };
-  await test();
+  await world.test();
   expect(second.accepted.map(({ to }) => to)).toEqual(['me@example.org']);
   await updateCampaign(world.ctx, world.campaignUid, { sending_servers: [{ uid: world.firstUid, weight: 1 }] });
-  await expect(test()).rejects.toThrow('could not be handed over');
+  await expect(world.test()).rejects.toThrow('could not be handed over');
 });

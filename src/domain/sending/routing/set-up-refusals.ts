@@ -43,7 +43,8 @@ export class SetUpRefusals {
   }
 }
 
-function speaksOfSetUp({ kind, code, enhancedStatus, message }: SendingError): boolean {
+/** Whether a refusal is about the server, or what it thinks of us, as far as its words go. */
+export function speaksOfSetUp({ kind, code, enhancedStatus, message }: SendingError): boolean {
   if (code === undefined || (kind !== 'refused' && kind !== 'deferred')) return false;
   const meaning = classifyReply({ code, enhancedStatus, text: message });
   return (meaning.class === 'policy' || meaning.class === 'block') && meaning.scope === 'server';
