@@ -69,7 +69,7 @@ function restoreLiquid(text: string, pieces: readonly Piece[]): string {
     if (piece?.kind === 'control') return piece.source;
     if (piece?.kind !== 'output') return mark;
     const filter = /\b(?:url_encode|cgi_escape)\b/.test(piece.source) ? '' : placeFilter(piece.escape);
-    return piece.source.replace(/(-?\}\})$/, (end) => `${filter}${filter === '' ? '' : ' '}${end}`);
+    return piece.source.replace(/(-?[}%]\})$/, (end) => `${filter}${filter === '' ? '' : ' '}${end}`);
   });
 }
 

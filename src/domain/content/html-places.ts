@@ -3,8 +3,9 @@
  * are replaced: every other byte of the author's html stays as it is.
  */
 import { QuoteType, Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
+import { placesInAddress } from './address-places.ts';
 import type { Escape } from './escape.ts';
-import { MARK_CLOSE, piecesIn, stripNoncharacters, type MarkedText } from './template-marks.ts';
+import { MARK_CLOSE, piecesIn, stripNoncharacters, type MarkedText, type Piece } from './template-marks.ts';
 
 /** One attribute of the html: where its raw value stands, and what it says. */
 export interface HtmlAttribute {
@@ -160,16 +161,15 @@ function tokenize(html: string, callbacks: Partial<TokenizerCallbacks>): void {
 
 /** Tells every piece what place it stands in, so that its value is escaped for that place. */
 export function placePieces(marked: MarkedText, places: HtmlPlaces): void {
-  const place = (from: number, to: number, escapeAt: (at: number) => Escape): void => {
-    for (const { piece, at } of piecesIn(marked.text.slice(from, to), marked.pieces)) {
-      if (piece.kind !== 'insert') piece.escape = escapeAt(at);
-    }
+  const place = (piece: Piece, escape: Escape): void => {
+    if (piece.kind !== 'insert') piece.escape = escape;
   };
-  for (const { start, end } of places.names) place(start, end, () => 'name');
+  for (const { start, end } of places.names)
+    for (const { piece } of piecesIn(marked.text.slice(start, end), marked.pieces)) place(piece, 'name');
   for (const { name, start, end } of places.attributes) {
     if (!ADDRESS_ATTRIBUTES.has(name)) continue;
-    const indent = marked.text.slice(start, end).search(/\S/);
-    place(start, end, (at) => (at <= indent ? 'urlStart' : 'urlPart'));
+    for (const { piece, isFirst } of placesInAddress(marked.text.slice(start, end), marked.pieces))
+      place(piece, isFirst ? 'urlStart' : 'urlPart');
   }
 }
 

@@ -36,6 +36,8 @@ export interface MarkedText {
   readonly unknownTags: readonly string[];
 }
 
+/** What writes a value: `{{ x }}`, and `{% echo x %}`, which is the same. */
+const OUTPUT = /^(?:\{\{|\{%-?\s*echo\b)/;
 /** How far a construct is read with its strings in mind; beyond, the nearest closing braces end it. */
 const CONSTRUCT_LENGTH_MAX = 2_000;
 /** More merge tags and Liquid than any honest mail has; each costs time per recipient. */
@@ -57,7 +59,7 @@ export function markTemplate(source: { part: PartName; text: string; escape: Esc
     if (pieces.length >= PIECES_MAX)
       throw templateFault(source.part, `A text may have at most ${PIECES_MAX} merge tags.`);
     const { escape } = source;
-    const kind = construct.startsWith('{{') ? 'output' : 'control';
+    const kind = OUTPUT.test(construct) ? 'output' : 'control';
     const piece: Piece = tag === undefined ? { kind, source: construct, escape } : { kind: 'tag', name: tag, escape };
     text += input.slice(from, start) + addPiece(pieces, piece);
     from = end;

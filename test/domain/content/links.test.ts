@@ -40,6 +40,30 @@ test('tracks what Outlook alone sees, and leaves the rest of the comment alone',
   expect(await html(hostile, { CITY: '"--><script>' })).not.toContain('--><script>');
 });
 
+test.each([
+  '{% if subscriber.city != "" %}{{ subscriber.city }}{% else %}https://d.test/{% endif %}',
+  '{% unless subscriber.city != "" %}https://d.test/{% else %} {{ subscriber.city }}{% endunless %}',
+  '{% case subscriber.city %}{% when "" %}https://d.test/{% else %}{{ subscriber.city }}{% endcase %}',
+  '{% assign to = subscriber.city | default: "https://d.test/" %}{{ to }}',
+  '{% echo subscriber.city | default: "https://d.test/" %}',
+])('a value that is the whole address in %s', async (address) => {
+  const linkFor = async (city: string) =>
+    (await html(`<a href="${address}">1</a>`, { CITY: city })).replace(/ (?=http)/, '');
+  expect(await linkFor('https://a.test/b?c=d&e=f')).toBe('<a href="https://a.test/b?c=d&amp;e=f">1</a>');
+  expect(await linkFor('')).toBe('<a href="https://d.test/">1</a>');
+  expect(await linkFor('javascript:alert(1)')).toMatch(/^<a href="\s*#">1<.a>$/);
+});
+
+test.each([
+  ['{% if true %}https://d.test/{% endif %}{{ subscriber.city }}', 'https://d.test/a%3Ab'],
+  ['/x/{% if false %}y{% else %}{{ subscriber.city }}{% endif %}', '/x/a%3Ab'],
+  ['{% if true %}{{ subscriber.city }}{% else %}{% endif %}{{ subscriber.city }}', '#a%3Ab'],
+  ['{% for n in (1..2) %}{{ subscriber.city }}{% endfor %}', 'a%3Aba%3Ab'],
+  ['x{% echo subscriber.city %}', 'xa%3Ab'],
+])('a value that is a part of the address in %s', async (address, expected) => {
+  expect(await html(`<a href="${address}">1</a>`, { CITY: 'a:b' })).toBe(`<a href="${expected}">1</a>`);
+});
+
 test('30,000 comments that Outlook would open in each other take one pass', async () => {
   const nested = '<!--[if mso]>'.repeat(30_000);
   expect((await compileMessage(messageSource({ html: `${END}${nested}<![endif]-->` }))).links).toEqual([]);
