@@ -7,13 +7,17 @@ import { pauseCampaign } from '../../src/domain/campaigns/pause-campaign.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import { watchProgress } from '../../src/domain/campaigns/watch-progress.ts';
 import { createDispatchCache } from '../../src/domain/delivery/dispatch.ts';
+import { jobPayload } from '../../src/domain/delivery/send-batch.ts';
 import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
+import { sendBatchJob } from '../../src/jobs/campaign-jobs.ts';
+import { enqueue } from '../../src/jobs/define-job.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { runWorker } from '../../src/workers/run-worker.ts';
 import { planCampaignTask } from '../../src/workers/tasks/plan-campaign.ts';
 import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
 import { balanceOf, campaignWorld, untilStatus, type CampaignWorld } from '../support/campaign-world.ts';
+import { countStatements } from '../support/count-statements.ts';
 import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
 import { createTestContext, testInstallation } from '../support/test-context.ts';
 
@@ -123,3 +127,46 @@ it('no server at all', async () => {
   await expect.poll(() => reasonOf(world)).toBe('There is no active sending server that it may be sent through.');
   await pauseCampaign(world.ctx, world.campaignUid);
 });
+
+it('all campaigns of a long page are told of, in as many statements as one', async () => {
+  await using server = await scriptedSmtpServer();
+  const [idle, late] = [
+    await campaignWorld(ctx, { recipients: 1, smtpPort: server.port }),
+    await campaignWorld(ctx, { recipients: 1, smtpPort: server.port }),
+  ];
+  await ctx.db.execute(
+    sql`UPDATE sending_server SET status = 'inactive' WHERE customer_id = ${idle.ctx.viewer?.customerId}`,
+  );
+  const keys = (await Promise.all([idle, late].map((world) => underWay(world, 30)))).flat();
+  const { result, statements } = await countStatements(() => statusReasonsOf(ctx, keys));
+  expect(result.slice(0, 30)).toEqual(Array(30).fill('There is no active sending server that it may be sent through.'));
+  expect(new Set(result.slice(30).map((reason) => reason?.replace(/before .* UTC/, '')))).toEqual(
+    new Set(keys.slice(30).map((_key, no) => `Nobody who is left can be sent to  (mailbox full; ${no + 1}).`)),
+  );
+  expect(statements.length).toBeLessThanOrEqual(5);
+  // The next file's worker would take them up.
+  await ctx.db.execute(sql`UPDATE campaign SET status = 'paused' WHERE status = 'sending'`);
+});
+
+/** Copies of the campaign, each with one person who comes again in an hour. */
+async function underWay({ ctx: own, campaignUid, listId }: CampaignWorld, count: number) {
+  const customerId = own.viewer?.customerId ?? 0n;
+  const rows = await ctx.db.query<{ campaignId: bigint }>(
+    sql`WITH made AS (
+          INSERT INTO campaign (customer_id, list_id, uid, name, status, planned_on, planned_at)
+          SELECT ${customerId}, ${listId}, ${campaignUid} || n, 'Copy', 'sending', current_date, now() FROM generate_series(1, ${count}::int) n
+          RETURNING id, uid
+        ), counted AS (
+          INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open) SELECT ${customerId}, id, 1, 1 FROM made
+        ), planned AS (
+          INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, reason, reply, not_before)
+          SELECT current_date, ${customerId}, id, 1, 'p1@example.org', 'mailbox full', substr(uid, length(${campaignUid}) + 1), now() + interval '1 hour' FROM made
+        )
+        SELECT id AS "campaignId" FROM made ORDER BY id`,
+  );
+  for (const { campaignId } of rows) {
+    const batch = { customerId, campaignId, fromId: 1n, toId: 1n };
+    await enqueue(ctx.db, sendBatchJob, jobPayload(batch), { delaySeconds: 3_600 });
+  }
+  return rows.map((row) => ({ customerId, ...row }));
+}

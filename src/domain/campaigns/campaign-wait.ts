@@ -3,32 +3,35 @@
  * looks, so it says what is true now and goes away by itself; waits that the campaign's row knows (a plan's limit, quiet
  * hours, people's own times) are there.
  */
-import { sql, type Queryable } from '../../db/database.ts';
+import { sql, type Queryable, type Sql } from '../../db/database.ts';
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { readableTime } from '../../lib/units.ts';
 import type { Context } from '../context.ts';
-import { serverWait, type Wait } from '../sending/server-wait.ts';
+import { serverWaits, type Wait } from '../sending/server-wait.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 
 /** Batches come and go in less. */
 const WAIT_SECONDS_MIN = 3;
-/** Rarely are more of one page under way; of the last ones only what is written down is told. */
-const LOOKS_MAX = 25;
+/** No page has more of them under way; of the last ones only what is written down is told. */
+const LOOKS_MAX = 1_000;
 const REPLY_LENGTH_MAX = 200;
 
-/** Undefined: it gets on, or is not being sent. */
-export async function campaignWait(db: Queryable, key: CampaignKey): Promise<Wait | undefined> {
-  const { customerId, campaignId } = key;
-  const [campaign] = await db.query<{ plannedOn: string | null; isPlanned: boolean }>(
-    sql`SELECT c.planned_on::text AS "plannedOn", c.planned_at IS NOT NULL AS "isPlanned" FROM campaign c
-          JOIN hot.delivery_counter d ON d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.open > 0
-         WHERE c.customer_id = ${customerId} AND c.id = ${campaignId} AND c.status = 'sending' AND c.waits_until IS NULL`,
+/** For each campaign, in their order; undefined: it gets on, or is not being sent. Four statements, however many they are. */
+export async function campaignWaits(
+  db: Queryable,
+  keys: readonly CampaignKey[],
+): Promise<readonly (Wait | undefined)[]> {
+  const underWay = await campaignsUnderWay(db, keys);
+  if (underWay.length === 0) return [];
+  const waits: (Wait | undefined)[] = [];
+  const ofServers = await serverWaits(db, underWay);
+  for (const [index, { no }] of underWay.entries()) waits[no] = ofServers[index];
+  const batches = await nextBatches(
+    db,
+    underWay.filter(({ no, isPlanned, plannedOn }) => waits[no] === undefined && isPlanned && plannedOn !== null),
   );
-  if (!campaign) return undefined;
-  const wait = await serverWait(db, key);
-  if (wait || !campaign.isPlanned || campaign.plannedOn === null) return wait;
-  const next = await nextBatch(db, campaignId);
-  return next && waitOfBatch(db, { ...key, plannedOn: campaign.plannedOn, ...next });
+  for (const { no, wait } of await waitsOfBatches(db, batches)) waits[no] = wait;
+  return waits;
 }
 
 /** What readers of these campaigns are told, in their order: what one waits for now, else what was written down. */
@@ -38,58 +41,95 @@ export async function statusReasonsOf(
 ): Promise<(string | null)[]> {
   const rows = await db.query<{ reason: string | null; isSending: boolean }>(
     sql`SELECT c.status_reason AS reason, coalesce(c.status = 'sending', false) AS "isSending"
-          FROM unnest(${keys.map(({ customerId }) => customerId)}::bigint[], ${keys.map(({ campaignId }) => campaignId)}::bigint[])
-               WITH ORDINALITY AS k (customer_id, campaign_id, no)
-          LEFT JOIN campaign c ON c.customer_id = k.customer_id AND c.id = k.campaign_id
+          FROM ${listed(keys)} LEFT JOIN campaign c ON c.customer_id = k.customer_id AND c.id = k.campaign_id
          ORDER BY k.no`,
     'campaigns.status-reasons',
   );
-  const reasons: (string | null)[] = [];
-  let looks = 0;
-  for (const [no, { reason, isSending }] of rows.entries()) {
-    const key = keys[no];
-    const wait = key && isSending && looks++ < LOOKS_MAX ? await campaignWait(db, key) : undefined;
-    reasons.push(wait?.text ?? reason);
-  }
+  const looks = keys.flatMap((key, no) => (rows[no]?.isSending ? [{ ...key, no }] : [])).slice(0, LOOKS_MAX);
+  const reasons = rows.map(({ reason }) => reason);
+  const waits = looks.length > 0 ? await campaignWaits(db, looks) : [];
+  for (const [index, { no }] of looks.entries()) reasons[no] = waits[index]?.text ?? reasons[no] ?? null;
   return reasons;
 }
 
-interface NextBatch {
+/** The campaigns as rows `k`, numbered from 1. */
+function listed(keys: readonly CampaignKey[]): Sql {
+  return sql`unnest(${keys.map(({ customerId }) => customerId)}::bigint[], ${keys.map(({ campaignId }) => campaignId)}::bigint[])
+    WITH ORDINALITY AS k (customer_id, campaign_id, no)`;
+}
+
+interface UnderWay extends CampaignKey {
+  /** Its place among those that were asked for, from 0. */
+  readonly no: number;
+  readonly plannedOn: string | null;
+  readonly isPlanned: boolean;
+}
+
+/** Those that have somebody left and know of no wait themselves. */
+function campaignsUnderWay(db: Queryable, keys: readonly CampaignKey[]): Promise<UnderWay[]> {
+  return db.query<UnderWay & Record<string, unknown>>(
+    sql`SELECT k.no::int - 1 AS no, k.customer_id AS "customerId", k.campaign_id AS "campaignId",
+               c.planned_on::text AS "plannedOn", c.planned_at IS NOT NULL AS "isPlanned"
+          FROM ${listed(keys)}
+          JOIN campaign c ON c.customer_id = k.customer_id AND c.id = k.campaign_id AND c.status = 'sending' AND c.waits_until IS NULL
+          JOIN hot.delivery_counter d ON d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.open > 0
+         ORDER BY k.no`,
+    'campaigns.under-way',
+  );
+}
+
+interface NextBatch extends UnderWay {
   readonly at: Date;
   readonly fromId: string;
   readonly toId: string;
 }
 
-/** The batch that comes first, when none is at work or due. The queue's public view has no payload. */
-async function nextBatch(db: Queryable, campaignId: bigint): Promise<NextBatch | undefined> {
-  const ofCampaign = sql`j.task_id = (SELECT t.id FROM graphile_worker._private_tasks t WHERE t.identifier = ${sendBatchJob.name})
-    AND j.payload ->> 'campaignId' = ${String(campaignId)} AND j.attempts < j.max_attempts`;
-  const [row] = await db.query<NextBatch & Record<string, unknown>>(
-    sql`SELECT j.run_at AS at, j.payload ->> 'fromId' AS "fromId", j.payload ->> 'toId' AS "toId" FROM graphile_worker._private_jobs j
-         WHERE ${ofCampaign} AND NOT EXISTS (
-           SELECT 1 FROM graphile_worker._private_jobs j WHERE ${ofCampaign}
-              AND (j.locked_at IS NOT NULL OR j.run_at < now() + make_interval(secs => ${WAIT_SECONDS_MIN})))
-         ORDER BY j.run_at LIMIT 1`,
-    'campaigns.next-batch',
+/** The batch that comes first, of each of which none is at work or due. The queue's public view has no payload. */
+async function nextBatches(db: Queryable, campaigns: readonly UnderWay[]): Promise<NextBatch[]> {
+  if (campaigns.length === 0) return [];
+  const rows = await db.query<{ campaignId: string; at: Date; fromId: string; toId: string }>(
+    sql`WITH job AS MATERIALIZED (
+          SELECT j.payload ->> 'campaignId' AS campaign, j.run_at, j.payload ->> 'fromId' AS from_id, j.payload ->> 'toId' AS to_id,
+                 j.locked_at IS NOT NULL OR j.run_at < now() + make_interval(secs => ${WAIT_SECONDS_MIN}) AS is_near
+            FROM graphile_worker._private_jobs j
+           WHERE j.task_id = (SELECT t.id FROM graphile_worker._private_tasks t WHERE t.identifier = ${sendBatchJob.name})
+             AND j.payload ->> 'campaignId' = ANY(${campaigns.map(({ campaignId }) => String(campaignId))}::text[]) AND j.attempts < j.max_attempts
+        ), waiting AS (
+          SELECT campaign, min(run_at) AS run_at FROM job GROUP BY campaign HAVING NOT bool_or(is_near)
+        )
+        SELECT DISTINCT ON (campaign) campaign AS "campaignId", run_at AS at, from_id AS "fromId", to_id AS "toId"
+          FROM waiting JOIN job USING (campaign, run_at) ORDER BY campaign`,
+    'campaigns.next-batches',
   );
-  return row;
+  const byCampaign = new Map(rows.map((row) => [row.campaignId, row]));
+  return campaigns.flatMap((campaign) => {
+    const next = byCampaign.get(String(campaign.campaignId));
+    return next ? [{ ...next, ...campaign }] : [];
+  });
 }
 
-/** Why the first of those in it waits: another try, a provider that asked to wait, the limit of a domain. */
-async function waitOfBatch(
-  db: Queryable,
-  { customerId, campaignId, plannedOn, at, fromId, toId }: CampaignKey & NextBatch & { plannedOn: string },
-): Promise<Wait | undefined> {
-  const [row] = await db.query<{ reason: string | null; said: string | null }>(
-    sql`SELECT d.reason, coalesce(d.reply, (
+/** Why the first of those in each waits: another try, a provider that asked to wait, the limit of a domain. */
+async function waitsOfBatches(db: Queryable, batches: readonly NextBatch[]): Promise<{ no: number; wait: Wait }[]> {
+  if (batches.length === 0) return [];
+  const rows = await db.query<{ index: number; reason: string | null; said: string | null }>(
+    sql`SELECT k.no::int - 1 AS index, d.reason, coalesce(d.reply, (
                  SELECT h.mailbox_group || ': ' || h.last_error FROM hot.server_health h
                   WHERE h.server_id = d.server_id AND h.mailbox_group <> '' AND h.open_until > now() ORDER BY h.open_until LIMIT 1)) AS said
-          FROM hot.delivery d
-         WHERE d.planned_on = ${plannedOn}::date AND d.customer_id = ${customerId} AND d.campaign_id = ${campaignId}
-           AND d.subscriber_id BETWEEN ${fromId}::bigint AND ${toId}::bigint AND d.state = 'queued' AND d.not_before > now()
-         ORDER BY d.not_before LIMIT 1`,
+          FROM unnest(${batches.map(({ plannedOn }) => plannedOn)}::date[], ${batches.map(({ customerId }) => customerId)}::bigint[],
+                      ${batches.map(({ campaignId }) => campaignId)}::bigint[], ${batches.map(({ fromId }) => fromId)}::bigint[],
+                      ${batches.map(({ toId }) => toId)}::bigint[]) WITH ORDINALITY AS k (planned_on, customer_id, campaign_id, from_id, to_id, no)
+         CROSS JOIN LATERAL (
+           SELECT d.reason, d.reply, d.server_id FROM hot.delivery d
+            WHERE d.planned_on = k.planned_on AND d.customer_id = k.customer_id AND d.campaign_id = k.campaign_id
+              AND d.subscriber_id BETWEEN k.from_id AND k.to_id AND d.state = 'queued' AND d.not_before > now()
+            ORDER BY d.not_before LIMIT 1) d`,
+    'campaigns.waits-of-batches',
   );
-  if (!row) return undefined;
-  const why = [row.reason, row.said?.slice(0, REPLY_LENGTH_MAX)].filter(Boolean).join('; ');
-  return { text: `Nobody who is left can be sent to before ${readableTime(at)} (${why}).`, isInOrder: true };
+  return rows.flatMap(({ index, reason, said }) => {
+    const batch = batches[index];
+    if (!batch) return [];
+    const why = [reason, said?.slice(0, REPLY_LENGTH_MAX)].filter(Boolean).join('; ');
+    const text = `Nobody who is left can be sent to before ${readableTime(batch.at)} (${why}).`;
+    return [{ no: batch.no, wait: { text, isInOrder: true } }];
+  });
 }

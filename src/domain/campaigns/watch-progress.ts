@@ -7,7 +7,7 @@
 import { sql, type Queryable } from '../../db/database.ts';
 import { readableTime } from '../../lib/units.ts';
 import { inTransaction, type Context } from '../context.ts';
-import { campaignWait } from './campaign-wait.ts';
+import { campaignWaits } from './campaign-wait.ts';
 
 /** Nothing is expected sooner: servers wait, retries wait, workers are replaced. */
 const EXPECTED_SECONDS_MIN = 60;
@@ -35,8 +35,10 @@ export async function watchProgress(ctx: Context): Promise<string[]> {
     if (!lock?.isMine) return [];
     await note(db);
     const alarms: string[] = [];
-    for (const stall of await stalls(db)) {
-      const wait = await campaignWait(db, stall);
+    const stalled = await stalls(db);
+    const waits = stalled.length > 0 ? await campaignWaits(db, stalled) : [];
+    for (const [index, stall] of stalled.entries()) {
+      const wait = waits[index];
       const obstacle = wait?.isInOrder ? undefined : (wait?.text ?? (await obstacleOf(db, stall)));
       if (obstacle === undefined) {
         await excuse(db, stall);

@@ -4,7 +4,7 @@
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import { readableTime } from '../../lib/units.ts';
-import { routedServers, routeQuestion } from './choose-server.ts';
+import { routedServers } from './choose-server.ts';
 import { quotaOf, type Pace, type QuotaRow } from './routing/paces.ts';
 
 /** Somebody or something waits. */
@@ -51,26 +51,40 @@ const COLUMNS = sql`s.name, s.quota_value, s.quota_base, s.quota_unit,
   CASE WHEN d.taken >= hot.warm_up_limit(s.warm_up, d.day) THEN s.warm_up_started_at + make_interval(secs => 86400 * d.day) END AS "dayEndsAt",
   b.tokens, b.refilled_at AS "refilledAt",
   w.sends_per_hour AS "sendsPerHour", wb.tokens AS "customerTokens", wb.refilled_at AS "customerRefilledAt"`;
-const standingFor = (customerId: bigint) => sql`
-  JOIN customer w ON w.id = ${customerId}::bigint
+const STANDING = sql`
+  JOIN customer w ON w.id = k.customer_id
   LEFT JOIN hot.rate_bucket wb ON wb.key = 'customer:' || w.id
   LEFT JOIN hot.server_health h ON h.server_id = s.id AND h.mailbox_group = ''
   LEFT JOIN hot.warm_up_day d ON s.warm_up IS NOT NULL AND d.server_id = s.id AND d.day = hot.warm_up_day_no(s.warm_up_started_at)
   LEFT JOIN hot.rate_bucket b ON b.key = 'server:' || s.id`;
+/** Asked for each campaign `k`. */
+const QUESTION = {
+  customerId: sql`k.customer_id`,
+  campaignRoutes: sql`(SELECT g.sending_servers FROM campaign g WHERE g.customer_id = k.customer_id AND g.id = k.campaign_id)`,
+};
 
-/** Undefined: one of the servers that its next batch may go through sends now. */
-export async function serverWait(
+/** For each campaign, in their order; undefined: one of the servers that its next batch may go through sends now. */
+export async function serverWaits(
   db: Queryable,
-  { customerId, campaignId }: { customerId: bigint; campaignId: bigint },
-): Promise<Wait | undefined> {
-  const servers = await db.query<ServerRow>(
-    routedServers(COLUMNS, routeQuestion(customerId, campaignId), standingFor(customerId)),
-    'sending.server-wait',
+  keys: readonly { customerId: bigint; campaignId: bigint }[],
+): Promise<(Wait | undefined)[]> {
+  const rows = await db.query<ServerRow & { no: number }>(
+    sql`SELECT k.no::int AS no, t.*
+          FROM unnest(${keys.map(({ customerId }) => customerId)}::bigint[], ${keys.map(({ campaignId }) => campaignId)}::bigint[])
+               WITH ORDINALITY AS k (customer_id, campaign_id, no)
+         CROSS JOIN LATERAL (${routedServers(COLUMNS, QUESTION, STANDING)}) t
+         ORDER BY k.no, t.place`,
+    'sending.server-waits',
   );
+  const byCampaign = Map.groupBy(rows, ({ no }) => no);
+  return keys.map((_key, index) => waitOf(byCampaign.get(index + 1) ?? []));
+}
+
+function waitOf(servers: readonly ServerRow[]): Wait | undefined {
   if (servers.length === 0)
     return { text: 'There is no active sending server that it may be sent through.', isInOrder: false };
   const able = servers.filter((server) => !unusable(server));
-  // Without weights the first one that can carries everything, as fast as it may.
+  // Without weights the first one that can carry everything, as fast as it may.
   const carrying = able[0]?.weight === null ? able.slice(0, 1) : able;
   const waits = carrying.length > 0 ? carrying.map(paced) : servers.toSorted(soonest).map(unusable);
   return waits.every((wait) => wait !== undefined) ? waits[0] : undefined;
