@@ -1,17 +1,9 @@
 /**
  * Reads what `test/support/progress-reporter.ts` wrote. `counts` prints the numbers of tests that passed and failed, a
  * file that never ended as one failure; `failures` prints each of them. Usage:
- * `node scripts/read-test-progress.ts <file> counts|failures`
+ * `node scripts/read-test-progress.mjs <file> counts|failures`. Plain JavaScript, for the Node that is there before setup.
  */
 import { readFileSync } from 'node:fs';
-
-interface Line {
-  readonly began?: string;
-  readonly ended?: string;
-  readonly passed?: number;
-  readonly failures?: readonly { readonly test: string; readonly errors: readonly string[] }[];
-  readonly errors?: readonly string[];
-}
 
 const TOLD_CHARS_MAX = 2_000;
 
@@ -19,7 +11,7 @@ const [file = '', what] = process.argv.slice(2);
 const lines = readFileSync(file, 'utf8')
   .split('\n')
   // The last line may be half, when the writer was killed.
-  .flatMap((line): Line[] => (line.endsWith('}') ? [JSON.parse(line)] : []));
+  .flatMap((line) => (line.endsWith('}') ? [JSON.parse(line)] : []));
 const ended = new Set(lines.flatMap((line) => line.ended ?? []));
 const failures = [
   ...lines.flatMap((line) =>
