@@ -2,6 +2,7 @@
 import { afterAll, expect, it } from 'vitest';
 import path from 'node:path';
 import { sql } from '../../src/db/database.ts';
+import { recordRefusals } from '../../src/domain/bounces/record-refusals.ts';
 import { resumeCampaign } from '../../src/domain/campaigns/resume-campaign.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import { createDispatchCache } from '../../src/domain/delivery/dispatch.ts';
@@ -102,4 +103,23 @@ it('goes to its end when everybody of a few is refused', async () => {
   await startCampaign(world.ctx, world.campaignUid);
   await untilStatus(world, 'done');
   expect(await balanceOf(world)).toMatchObject({ failed: 45 });
+});
+
+it('queues again whom another process was refused for while the campaign was being paused', async () => {
+  await using server = await scriptedSmtpServer(refusing((line) => numberIn(line) <= 3));
+  const world = await campaignWorld(ctx, { recipients: 5, smtpPort: server.port });
+  await startCampaign(world.ctx, world.campaignUid);
+  await untilStatus(world, 'done');
+  expect(await marksOf(world)).toMatchObject({ suppressed: 3, counted: 3 });
+  const hold = sql`UPDATE campaign SET status = 'paused', hard_refusals = 'held' WHERE id = ${world.campaignId}`;
+  await ctx.db.execute(hold);
+  const rows = await ctx.db.query<{ id: bigint }>(
+    sql`SELECT subscriber_id AS id FROM hot.delivery WHERE campaign_id = ${world.campaignId} AND state = 'failed'`,
+  );
+  const customerId = world.ctx.viewer?.customerId ?? 0n;
+  const refusals = { customerId, campaignId: world.campaignId, subscriberIds: rows.map(({ id }) => id) };
+  await recordRefusals(ctx, refusals);
+  await recordRefusals(ctx, refusals);
+  expect(await balanceOf(world)).toMatchObject({ sent: 2, queued: 3, failed: 0 });
+  expect(await marksOf(world)).toMatchObject(NOBODY);
 });
