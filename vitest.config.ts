@@ -1,4 +1,4 @@
-/** How the tests run: real files on a real PostgreSQL, two files at a time. */
+/** How the tests run: real files on a real PostgreSQL, three files at a time. */
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -9,8 +9,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts', 'plugins/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
-    // More would only wait for the one database server.
-    maxWorkers: 2,
+    // On two cores: a third of the time a file waits for what it has started. More would only wait for the one database server.
+    maxWorkers: 3,
     // Times at which something hangs, not promises: a machine that does other things too may need most of them.
     expect: { poll: { timeout: 30_000 } },
     testTimeout: 120_000,
