@@ -2,6 +2,7 @@
 export { definePlugin, type Plugin } from './define-plugin.ts';
 export type { AddedCustomer, Behavior, BehaviorHooks, EventHooks, FilterHooks, Hooks, RegistryHooks } from './hooks.ts';
 export {
+  SENDER_REFUSED,
   SendingError,
   type ConnectionTest,
   type DriverOptions,

@@ -48,6 +48,12 @@ export interface SendResult {
  */
 export type SendingErrorKind = 'refused' | 'deferred' | 'unavailable' | 'unknown';
 
+/**
+ * How the message of a `SendingError` begins when the server refused before a recipient was named (SMTP's MAIL): whatever its
+ * words read like, they are about the sender or the server, and nobody's mailbox.
+ */
+export const SENDER_REFUSED = 'Sender refused:';
+
 /** What the server said, where it said anything. */
 export interface SendingErrorDetails {
   /** SMTP reply code or HTTP status. */

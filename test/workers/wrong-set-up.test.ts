@@ -141,16 +141,22 @@ it('lets a domain fail whose own host does not take its mail, and keeps the serv
   expect(await ctx.db.query(sql`SELECT 1 FROM suppression`)).toEqual([]);
 });
 
-it('pauses a campaign whose sender the server does not take, loses nobody and goes on when it does', async () => {
+it.each([
+  ['RCPT', NOT_OWNED],
+  // Said before any recipient is named, whatever it reads like.
+  ['MAIL', '550 Verification failed for <news@sender.example>, no such user here'],
+  ['MAIL', '550 5.1.1 mailbox unavailable'],
+  ['MAIL', '500 5.3.0 Error: command failed'],
+])('pauses a campaign whose sender is refused at %s (%s), loses nobody and goes on', async (step, refusal) => {
   let isMended = false;
   await using server = await scriptedSmtpServer({
     extensions: ['PIPELINING'],
-    answer: ({ verb }) => (verb === 'RCPT' && !isMended ? NOT_OWNED : undefined),
+    answer: ({ verb }) => (verb === step && !isMended ? refusal : undefined),
   });
   const world = await campaignWorld(ctx, { recipients: 120, smtpPort: server.port });
   await startCampaign(world.ctx, world.campaignUid);
   await untilStatus(world, 'paused');
-  expect((await campaignRow(world))?.reason).toContain(NOT_OWNED);
+  expect((await campaignRow(world))?.reason).toContain(refusal);
   await expect.poll(async () => await balanceOf(world)).toMatchObject({ queued: 120, failed: 0, sent: 0 });
   expect(await restingServers(world)).toBe(0);
   isMended = true;

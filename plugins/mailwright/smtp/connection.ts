@@ -225,7 +225,7 @@ export class SmtpConnection {
       // what was said behind it has answers of its own: the server may yet take this message
       return this.#stopTaking(unavailable('The server refused RSET', reply), reply);
     }
-    const refusal = refusalOf(reply, { isToRecipient: step === 'rcpt' });
+    const refusal = refusalOf(reply, { step });
     // a refusal of content or of a lone dot only follows from the first one
     const isFirst = transaction.failure === undefined;
     transaction.failure ??= refusal;

@@ -1,5 +1,5 @@
 /** What a negative reply says about a message: the step from SMTP codes to the contract's kinds of error. */
-import { SendingError, type SendingErrorKind } from '../../../src/plugin-api/index.ts';
+import { SENDER_REFUSED, SendingError, type SendingErrorKind } from '../../../src/plugin-api/index.ts';
 import type { Reply } from './reply.ts';
 
 /** The server is closing the connection, whatever it was asked (RFC 5321 3.8). */
@@ -23,11 +23,21 @@ const ADDRESS_STATUS = /^5\.[12]\./;
 /** "Host takes no mail" (RFC 7504): said to RCPT it is what the recipient's host said to the server, which works on. */
 const NO_MAIL_HOST = 521;
 
+/** Size, and parameters of MAIL: said of this message, not of who sends it. */
+const MESSAGE_CODES: ReadonlySet<number> = new Set([523, 552, 555]);
+const MESSAGE_STATUS: ReadonlySet<string> = new Set(['5.2.3', '5.3.4', '5.6.7']);
+
 /** The error that a negative reply to MAIL, RCPT, DATA, BDAT or the final dot stands for. */
-export function refusalOf(reply: Reply, { isToRecipient }: { isToRecipient: boolean }): SendingError {
+export function refusalOf(reply: Reply, { step }: { step: string }): SendingError {
   const status = reply.enhancedStatus();
-  const kind = isToRecipient && reply.code === NO_MAIL_HOST ? 'refused' : kindOf(reply.code, status);
-  return new SendingError(kind, reply.text(), { code: reply.code, enhancedStatus: status });
+  const details = { code: reply.code, enhancedStatus: status };
+  const kind = step === 'rcpt' && reply.code === NO_MAIL_HOST ? 'refused' : kindOf(reply.code, status);
+  const isOfSender = step === 'mail' && kind === 'refused' && !isOfMessage(reply.code, status);
+  return new SendingError(kind, isOfSender ? `${SENDER_REFUSED} ${reply.text()}` : reply.text(), details);
+}
+
+function isOfMessage(code: number, status: string | undefined): boolean {
+  return MESSAGE_CODES.has(code) || (status !== undefined && MESSAGE_STATUS.has(status));
 }
 
 /** The error for a server that could not be used at all. */

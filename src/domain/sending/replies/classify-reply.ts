@@ -6,6 +6,7 @@
  * The knowledge is data (reply-rules.ts, provider-replies.ts, status-meanings.ts); this file only applies it. What
  * others write is hostile until shown otherwise: the text is cut first, and every gap in a rule has a bound.
  */
+import { SENDER_REFUSED } from '../../../plugin-api/index.ts';
 import { codeMeaning } from './code-meanings.ts';
 import { providerReplies } from './provider-replies.ts';
 import { replyRules } from './reply-rules.ts';
@@ -39,6 +40,10 @@ export function classifyReply(reply: ServerReply): ReplyMeaning {
   return rememberedMeaning({ code, status: status?.slice(1) ?? '', words: wordsOf(text) });
 }
 
+const SENDER_WORDS = SENDER_REFUSED.toLowerCase();
+/** "No such user", said before a recipient was named. */
+const SENDER_RULE: ReplyRule = { what: 'sender address refused', class: 'policy', scope: 'sender' };
+
 /** A server says the same to thousands: what a text means is looked up once. */
 const remembered = new Map<string, ReplyMeaning>();
 const REMEMBERED_MAX = 500;
@@ -47,7 +52,10 @@ function rememberedMeaning(subject: Subject): ReplyMeaning {
   const key = `${subject.code} ${subject.status} ${subject.words}`;
   const known = remembered.get(key);
   if (known) return known;
-  const rule = ruleFor(subject) ?? codeMeaning(subject.code);
+  const found = ruleFor(subject) ?? codeMeaning(subject.code);
+  const isOfNobody =
+    subject.words.startsWith(SENDER_WORDS) && (found.scope === 'recipient' || found.scope === 'domain');
+  const rule = isOfNobody ? SENDER_RULE : found;
   const meaning = meaningOf(rule, { isFinal: subject.code >= 500, asked: askedWait(subject.words) });
   if (remembered.size >= REMEMBERED_MAX) remembered.clear();
   remembered.set(key, meaning);
