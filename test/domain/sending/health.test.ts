@@ -264,9 +264,10 @@ it('what was said long ago and holds nobody back is forgotten', async () => {
 describe('paces', () => {
   it('are kept exactly by many processes at once, by server and by domain, and what is not used is given back', async () => {
     const processes = Array.from({ length: 4 }, () =>
-      newProcess({ quotaPerSecond: 50, domainLimits: { 'gmail.com': 600, '*': 6_000 } }),
+      newProcess({ quotaPerSecond: 50, domainLimits: { 'gmail.com': 600, '*': 600_000 } }),
     );
-    const crowd = [...guests('gmail.com', 20), ...guests('example.org', 20)];
+    // Far more than its pace lets go while they ask, however long that takes.
+    const crowd = [...guests('gmail.com', 20), ...guests('example.org', 200)];
     const startedAt = performance.now();
     const answers = await Promise.all(processes.map((process) => admit(process, crowd)));
     const seconds = (performance.now() - startedAt) / 1_000;
