@@ -10,7 +10,7 @@ import { rows } from '../../src/rest-facade/rows.ts';
 import { badCredentials, disable, plantCanary, type BadCredential } from '../support/credentials.ts';
 import { startRestApp, type RestAnswer } from '../support/rest-app.ts';
 import { askRow, newWorld, pathIn, rightValue, type World } from '../support/rest-world.ts';
-import { changedSince, stateOf, tablesOf, type TableStates } from '../support/table-states.ts';
+import { changedSince, stateOf, type TableStates } from '../support/table-states.ts';
 
 /** Whoever adds to this list opens a row to the whole world. */
 const PUBLIC_ROWS = ['POST /user/login', 'POST /public/subscribers', 'GET /'];

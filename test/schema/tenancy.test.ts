@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { badCredentials, disable, plantCanary, type BadCredential } from '../support/credentials.ts';
 import { startRestApp } from '../support/rest-app.ts';
 import { newWorld, type World } from '../support/rest-world.ts';
-import { changedSince, stateOf, tablesOf, type TableStates } from '../support/table-states.ts';
+import { changedSince, stateOf, type TableStates } from '../support/table-states.ts';
 import { argumentsIn, rootFields, runRootField } from '../support/root-fields.ts';
 
 const app = await startRestApp({ OUTBOUND_ALLOW_HOSTS: '127.0.0.1' });
