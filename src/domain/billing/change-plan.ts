@@ -3,13 +3,15 @@
  * the new one; the plan changes when the invoice is paid, at once when nothing is due.
  */
 import type { Context } from '../context.ts';
+import { billRenewal } from './bill-renewal.ts';
 import { planUnchanged, tooManyChanges } from './billing-errors.ts';
 import { administers } from './billing-rights.ts';
 import { customerFor, recordEvent, workOnCustomer, type BillingWork } from './billing-work.ts';
 import { dropPending, planForNew, subscribe, type Wished } from './create-subscription.ts';
-import { countInvoicesSince, findPendingInvoice } from './invoice-store.ts';
+import { countInvoicesSince, findPendingInvoice, type Invoice } from './invoice-store.ts';
 import type { Money } from './money.ts';
 import type { Plan } from './plan.ts';
+import { planById } from './plan-store.ts';
 import { unusedPart } from './proration.ts';
 import { settleInvoice } from './settle-invoice.ts';
 import { findPending, findRunning, findSubscription } from './subscription-store.ts';
@@ -60,7 +62,16 @@ async function withdraw(work: BillingWork, running: Subscription): Promise<Wishe
   if (invoice?.kind !== 'change') throw planUnchanged();
   await voidInvoice(work, invoice);
   await recordEvent(work, running, { event: 'change_withdrawn', invoiceUid: invoice.uid });
-  return { subscription: running, due: null };
+  if (!running.graceEndsAt) return { subscription: running, due: null };
+  // Its period is over: the wish had taken the place of the renewal, which is due again.
+  const plan = await planById(work.ctx.db, running.planId);
+  const renewal = await billRenewal(work, running, { plan, dueAt: running.graceEndsAt });
+  return renewal.totalMinor > 0n ? { subscription: running, due: renewal } : settle(work, running, renewal);
+}
+
+async function settle(work: BillingWork, running: Subscription, invoice: Invoice): Promise<Wished> {
+  await settleInvoice(work, invoice);
+  return { subscription: (await findSubscription(work.ctx.db, running)) ?? running, due: null };
 }
 
 async function move(work: BillingWork, running: Subscription, plan: Plan): Promise<Wished> {
@@ -87,8 +98,7 @@ async function move(work: BillingWork, running: Subscription, plan: Plan): Promi
     });
     return { subscription: running, due: invoice };
   }
-  await settleInvoice(work, invoice);
-  return { subscription: (await findSubscription(db, running)) ?? running, due: null };
+  return settle(work, running, invoice);
 }
 
 function unusedOf(subscription: Subscription, at: Date): Money | null {

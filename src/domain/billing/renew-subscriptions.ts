@@ -5,6 +5,7 @@
  */
 import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
+import { billRenewal } from './bill-renewal.ts';
 import { recordEvent, workOnCustomer, type BillingWork } from './billing-work.ts';
 import { endSubscription } from './end-subscription.ts';
 import { findPendingInvoice } from './invoice-store.ts';
@@ -13,7 +14,7 @@ import { planById } from './plan-store.ts';
 import { settleInvoice } from './settle-invoice.ts';
 import { findDue, findSubscription, saveSubscription } from './subscription-store.ts';
 import { nextStepAt, renewed, type Subscription } from './subscription.ts';
-import { totalOf, voidInvoice, writeInvoice } from './write-invoice.ts';
+import { voidInvoice } from './write-invoice.ts';
 
 const DUE_AT_ONCE_MAX = 100;
 /** Periods caught up in one transaction: more than a year of days. The next run goes on. */
@@ -98,10 +99,8 @@ async function renew(work: BillingWork, subscription: Subscription): Promise<boo
   }
   // Counted from now: while nobody wrote the invoice, nobody could pay it.
   const graceEndsAt = new Date(at.getTime() + ctx.installation.limits.billingGraceDays * DAY_MS);
-  const wish = { kind: 'renewal', plan, unused: null, periodStartsAt: subscription.currentPeriodEndsAt } as const;
-  const invoice = await writeInvoice(work, subscription, { ...wish, dueAt: graceEndsAt });
+  const invoice = await billRenewal(work, subscription, { plan, dueAt: graceEndsAt });
   if (invoice.totalMinor === 0n) return settleInvoice(work, invoice);
-  const waiting = await saveSubscription(ctx.db, { ...subscription, graceEndsAt }, at);
-  await recordEvent(work, waiting, { event: 'renewal_due', amount: totalOf(invoice), invoiceUid: invoice.uid });
+  await saveSubscription(ctx.db, { ...subscription, graceEndsAt }, at);
   return true;
 }

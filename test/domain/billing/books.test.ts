@@ -105,6 +105,18 @@ function faultsOf({ id }: Customer) {
         WHERE i.customer_id = ${id} AND i.status = 'paid' AND i.currency_code = b.currency_code)`);
 }
 
+/** Whoever asked for another plan while his renewal was due, and took that back, had nothing to pay until he was ended. */
+const FOUND: Act[] = (
+  [
+    ['change', 1, 0],
+    ['pay', 0, 0],
+    ['tick', 0, 672],
+    ['change', 2, 0],
+    ['change', 1, 0],
+    ['pay', 0, 0],
+  ] as const
+).map(([kind, plan, hours]) => ({ kind, plan, hours }));
+
 /** Changing and paying most of the time: they move the money. */
 const kinds = Object.keys(acts) as (keyof typeof acts)[];
 const act = fc.record<Act>({
@@ -136,6 +148,7 @@ test('the books are right after anything', async () => {
       // What this story left behind is not the next one's.
       await admin.db.execute(sql`UPDATE subscription SET next_step_at = NULL WHERE customer_id = ${customer.id}`);
     }),
-    { numRuns: 30 },
+    // The same stories each time; others by FUZZ_SEED.
+    { numRuns: 30, seed: Number(process.env['FUZZ_SEED'] ?? 20_261_122), examples: [[FOUND]] },
   );
 });
