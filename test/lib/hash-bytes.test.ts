@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '../support/property.ts';
 import { expect, test } from 'vitest';
 import { sql } from '../../src/db/database.ts';
 import { hashBytes } from '../../src/lib/hash-bytes.ts';

@@ -1,5 +1,5 @@
 /** What the SMTP driver makes of bytes: content into transfers, transfers into writes, a server's bytes into replies. */
-import fc from 'fast-check';
+import { fc } from '../support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { chunkTransfer, dataTransfer, type Transfer } from '../../plugins/mailwright/smtp/content.ts';
 import { Outbox } from '../../plugins/mailwright/smtp/outbox.ts';

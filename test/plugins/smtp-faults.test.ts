@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import fc from 'fast-check';
+import { fc } from '../support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { connectSmtp } from '../../plugins/mailwright/smtp/smtp-driver.ts';
 import { validateSettings } from '../../plugins/mailwright/smtp/settings.ts';

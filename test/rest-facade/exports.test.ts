@@ -1,5 +1,5 @@
 /** A list as a download (decision D47): everything comes back by an import, and nothing runs in a spreadsheet (F8). */
-import fc from 'fast-check';
+import { fc } from '../support/property.ts';
 import { expect, test } from 'vitest';
 import { sql } from '../../src/db/database.ts';
 import { ownList } from '../../src/domain/audience/own-list.ts';

@@ -1,5 +1,5 @@
 /** 5,000 answers to nonsense tell nothing of the inside (hard case D5): no stack, no SQL, no path, and no defect. */
-import fc from 'fast-check';
+import { fc } from '../support/property.ts';
 import {
   getNamedType,
   isEnumType,

@@ -1,5 +1,5 @@
 /** Arithmetic of money and time: exact, and nothing is made or lost. */
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { describe, expect, test } from 'vitest';
 import { CURRENCIES, currencyByCode, currencyById, storedCurrency } from '../../../src/domain/billing/currencies.ts';
 import { formatAmount, parseAmount } from '../../../src/domain/billing/money.ts';

@@ -1,5 +1,5 @@
 /** The compiled message against what a well-known composer makes of the same parts, both read by a well-known parser. */
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import { expect, test } from 'vitest';
 import { compileMessage } from '../../../src/domain/content/compile-message.ts';

@@ -1,5 +1,5 @@
 /** B9: no value, of a recipient or of the author, can add a header, a recipient or a line. */
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { expect, test } from 'vitest';
 import { ValidationError } from '../../../src/lib/errors.ts';
 import { compileMessage } from '../../../src/domain/content/compile-message.ts';

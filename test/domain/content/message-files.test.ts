@@ -1,5 +1,5 @@
 /** Attachments and pictures, against what a well-known composer makes of them, both read by a well-known parser. */
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import { expect, test } from 'vitest';
 import { ValidationError } from '../../../src/lib/errors.ts';

@@ -1,5 +1,5 @@
 /** What is filled between static bytes: nothing of it is lost, no line grows too long, no message runs into another. */
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { expect, test } from 'vitest';
 import { mergeStatic, type FillScope, type Segment } from '../../../src/domain/content/fill-scope.ts';
 import { MessageBytes } from '../../../src/domain/content/message-bytes.ts';

@@ -1,5 +1,5 @@
 /** Copies that share their links but for a code say what copies with links of their own say, in lines as good. */
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { expect, test } from 'vitest';
 import { compileMessage } from '../../../src/domain/content/compile-message.ts';
 import type { CompiledMessage, RecipientLinks } from '../../../src/domain/content/message.ts';

@@ -1,5 +1,5 @@
 /** B1: 2,000 marketing mails of every make, judged by rules that know nothing of the product. */
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { expect, test } from 'vitest';
 import { compileMessage } from '../../../src/domain/content/compile-message.ts';
 import type { MessageSource } from '../../../src/domain/content/message.ts';

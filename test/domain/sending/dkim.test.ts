@@ -1,5 +1,5 @@
 /** Signatures as another library verifies them: messages of the composer, and messages that nobody would compose. */
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { compileMessage } from '../../../src/domain/content/compile-message.ts';

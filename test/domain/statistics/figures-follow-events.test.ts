@@ -1,5 +1,5 @@
 /** Every figure of a campaign and a list equals what its event rows and its ledger say, whatever happened in which order. */
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { listCounters, listStatistics } from '../../../src/domain/audience/list-counters.ts';

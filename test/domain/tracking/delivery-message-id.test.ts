@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { expect, test } from 'vitest';
 import { deliveryMessageId, parseDeliveryMessageId } from '../../../src/domain/tracking/delivery-message-id.ts';
 import { testInstallation } from '../../support/test-context.ts';

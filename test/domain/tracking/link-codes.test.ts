@@ -1,5 +1,5 @@
 /** Links that all recipients of a message share but for a code: each says what it did, and nobody can make another. */
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { describe, expect, test } from 'vitest';
 import { CODE_LENGTH_MAX } from '../../../src/domain/content/message.ts';
 import { linkSignerOf } from '../../../src/domain/tracking/link-signer.ts';

@@ -1,5 +1,5 @@
 /** Links with a token of their own: each says what it was made for, and nobody can make another. */
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { describe, expect, test } from 'vitest';
 import { linkSignerOf } from '../../../src/domain/tracking/link-signer.ts';
 import { LINK_URL_BYTES_MAX, type TrackedRecipient } from '../../../src/domain/tracking/tracking.ts';

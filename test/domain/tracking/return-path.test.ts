@@ -1,5 +1,5 @@
 /** Return-paths that say whose bounce it is (VERP). */
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import { expect, test } from 'vitest';
 import { parseReturnPath, returnPathOf, returnPathsIn } from '../../../src/domain/tracking/return-path.ts';
 import { isEmailAddress } from '../../../src/lib/text.ts';

@@ -1,5 +1,5 @@
 /** The CSV scanner beside a well-known parser, in every cut of the bytes, and on what people really upload. */
-import fc from 'fast-check';
+import { fc } from '../../../support/property.ts';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import { CsvScanner, RECORD_BYTES_MAX, type CsvRecord } from '../../../../src/domain/audience/imports/csv-scanner.ts';

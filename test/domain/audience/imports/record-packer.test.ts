@@ -1,5 +1,5 @@
 /** The short way of a record and the long one say the same of everybody; and a batch finds whom it has. */
-import fc from 'fast-check';
+import { fc } from '../../../support/property.ts';
 import { describe, expect, test } from 'vitest';
 import { CsvScanner } from '../../../../src/domain/audience/imports/csv-scanner.ts';
 import { ImportBatch } from '../../../../src/domain/audience/imports/import-batch.ts';

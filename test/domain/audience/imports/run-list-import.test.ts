@@ -1,5 +1,5 @@
 /** Imports from upload to report on a real database: who is added, changed, refused, and that the numbers add up. */
-import fc from 'fast-check';
+import { fc } from '../../../support/property.ts';
 import { describe, expect, test } from 'vitest';
 import { addListField } from '../../../../src/domain/audience/add-list-field.ts';
 import { addSubscriber } from '../../../../src/domain/audience/add-subscriber.ts';

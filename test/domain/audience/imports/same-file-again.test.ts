@@ -1,5 +1,5 @@
 /** A file that comes again: nobody is asked for who is as it says, and nobody is taken for the same who is not. */
-import fc from 'fast-check';
+import { fc } from '../../../support/property.ts';
 import { expect, test } from 'vitest';
 import { addListField } from '../../../../src/domain/audience/add-list-field.ts';
 import { suppress } from '../../../../src/domain/audience/suppression.ts';

@@ -3,7 +3,7 @@
  * operators, missing values, odd letters, times at their very limits. What the database answers must be what the plain
  * reading of the rule says, for everybody, and nobody else's rows may count.
  */
-import fc from 'fast-check';
+import { fc } from '../../../support/property.ts';
 import { expect, test } from 'vitest';
 import { sql } from '../../../../src/db/database.ts';
 import { peopleOf } from '../../../../src/domain/audience/segments/compile-rule.ts';
