@@ -2,6 +2,7 @@
 import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
 import { assert } from '../../lib/errors.ts';
 import type { UnknownPolicy } from '../delivery/delivery.ts';
+import type { CampaignKey } from '../statistics/campaign-key.ts';
 import type { Campaign, CampaignStatus } from './campaign.ts';
 
 const COLUMNS = sql`id, uid, customer_id AS "customerId", list_id AS "listId", segment_id AS "segmentId",
@@ -124,10 +125,7 @@ export async function moveCampaign(db: Queryable, { campaign, from, to, reason =
 }
 
 /** What its server says of people who are not there counts for nothing until somebody resumes it. */
-export async function holdRefusals(
-  db: Queryable,
-  { customerId, campaignId }: { customerId: bigint; campaignId: bigint },
-): Promise<void> {
+export async function holdRefusals(db: Queryable, { customerId, campaignId }: CampaignKey): Promise<void> {
   await db.execute(
     sql`UPDATE campaign SET hard_refusals = 'held' WHERE customer_id = ${customerId} AND id = ${campaignId}`,
   );

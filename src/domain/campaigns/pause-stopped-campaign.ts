@@ -13,16 +13,16 @@ const TO_DECIDE =
 /** Answers whether it was being sent until now. Whoever is left stays in the ledger: resumed, it goes on with them. */
 export async function pauseStoppedCampaign(
   ctx: Context,
-  { customerId, campaignId }: CampaignKey,
+  key: CampaignKey,
   { pauseFor, refusedSince }: CampaignStop,
 ): Promise<boolean> {
-  const campaign = { customerId, id: campaignId };
+  const campaign = { customerId: key.customerId, id: key.campaignId };
   const reason = `${pauseFor} ${refusedSince ? TO_DECIDE : TO_MEND}`;
   return inTransaction(ctx, async ({ db }) => {
     const isPaused = await moveCampaign(db, { campaign, from: ['sending'], to: 'paused', reason });
     if (!isPaused || !refusedSince) return isPaused;
-    await holdRefusals(db, { customerId, campaignId });
-    await takeBackRefusals(db, { customerId, campaignId }, refusedSince);
+    await holdRefusals(db, key);
+    await takeBackRefusals(db, key, refusedSince);
     return true;
   });
 }
