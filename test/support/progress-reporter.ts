@@ -20,20 +20,24 @@ export default class ProgressReporter implements Reporter {
   onTestModuleEnd(module: TestModule): void {
     const tests = [...module.children.allTests()];
     const failed = tests.filter((test) => test.result().state === 'failed');
-    const errors = module.errors().map(({ message }) => message);
+    const errors = module.errors().flatMap(sentencesOf);
     write({
       ended: module.relativeModuleId,
       passed: tests.filter((test) => test.result().state === 'passed').length,
       failures: failed.map((test) => ({
         test: test.fullName,
-        errors: (test.result().errors ?? []).map(({ message, stack }) => stack ?? message),
+        errors: (test.result().errors ?? []).flatMap(sentencesOf),
       })),
       // A file that cannot be loaded, or whose hooks fail, fails without a failed test.
       ...(failed.length === 0 && !module.ok() ? { errors } : {}),
     });
   }
   onTestRunEnd(_modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
-    if (unhandled.length > 0)
-      write({ ended: 'outside of any test', errors: unhandled.map(({ message, stack }) => stack ?? message) });
+    if (unhandled.length > 0) write({ ended: 'outside of any test', errors: unhandled.flatMap(sentencesOf) });
   }
+}
+
+/** The error's stack, and before it what has caused it: of a drawn value that is what is wrong. */
+function sentencesOf({ message, stack, cause }: SerializedError): string[] {
+  return [...(cause ? [`Caused by: ${cause.message}`] : []), stack ?? message];
 }
