@@ -4,8 +4,9 @@
  */
 import fc from 'fast-check';
 
-const SEED = 20_261_122;
+/** What the suite draws by. */
+export const SEED = Number(process.env['FUZZ_SEED'] ?? 20_261_122);
 
-fc.configureGlobal({ seed: Number(process.env['FUZZ_SEED'] ?? SEED) });
+fc.configureGlobal({ seed: SEED });
 
 export { fc };
