@@ -5,6 +5,7 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { parseRateLimit } from '../lib/rate-limit.ts';
+import { withoutTrailing } from '../lib/without-trailing.ts';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const count = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
@@ -79,7 +80,7 @@ const spfTerms = z
 
 const url = z
   .url({ protocol: /^https?$/, error: 'must be an address that begins with http:// or https://' })
-  .transform((text) => text.replace(/\/+$/, ''));
+  .transform((text) => withoutTrailing(text, /\//));
 
 export const settings = {
   PORT: { schema: port, default: '3000', about: 'TCP port of the web server; 0 takes a free one.' },

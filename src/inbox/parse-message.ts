@@ -2,6 +2,7 @@
 import { Parser } from 'htmlparser2';
 import PostalMime, { decodeWords, type Address } from 'postal-mime';
 import { messageOf } from '../lib/errors.ts';
+import { withoutTrailing } from '../lib/without-trailing.ts';
 
 /** The subject lies in the header, and a header beyond this is none. */
 const HEADER_BYTES_MAX = 65_536;
@@ -67,7 +68,7 @@ function linksOf(html: string, text: string): string[] {
   });
   parser.write(html);
   parser.end();
-  for (const [url] of text.matchAll(URL_IN_TEXT)) links.add(url.replace(/[.,;:!?)\]]+$/, ''));
+  for (const [url] of text.matchAll(URL_IN_TEXT)) links.add(withoutTrailing(url, /[.,;:!?)\]]/));
   return [...links].slice(0, LINKS_MAX);
 }
 

@@ -13,7 +13,7 @@ const REFERENCE_BYTES = 6;
 const MESSAGE_LENGTH_MAX = 500;
 
 /** Names that nearly fit would tell a stranger the schema, one guess at a time. */
-const SUGGESTION = / Did you mean [^?]*\?/g;
+const SUGGESTION = ' Did you mean ';
 
 /** The error as the client gets it. */
 export function maskError(error: unknown, log: Log): GraphQLError {
@@ -58,7 +58,7 @@ function expected(cause: ExpectedError, error: unknown): GraphQLError {
 function mistake(cause: GraphQLError, error: unknown): GraphQLError {
   const extensions = { code: 'BAD_REQUEST', ...cause.extensions };
   const { message } = error instanceof GraphQLError ? error : cause;
-  return new GraphQLError(shortened(message.replace(SUGGESTION, '')), { ...placeOf(error), extensions });
+  return new GraphQLError(shortened(withoutSuggestions(message)), { ...placeOf(error), extensions });
 }
 
 function shortened(message: string): string {
@@ -86,4 +86,9 @@ export function unavailableError(path?: GraphQLError['path']): GraphQLError {
   const headers = { 'retry-after': String(UNAVAILABLE_RETRY_SECONDS) };
   const extensions = { code: 'SERVICE_UNAVAILABLE', http: { status: 503, headers } };
   return new GraphQLError(UNAVAILABLE_MESSAGE, { path, extensions });
+}
+
+function withoutSuggestions(message: string): string {
+  const [start = '', ...rest] = message.split(SUGGESTION);
+  return start + rest.map((text) => text.slice(text.indexOf('?') + 1)).join('');
 }

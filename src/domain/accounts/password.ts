@@ -121,7 +121,7 @@ function parsePhc(phc: string): PhcParts | undefined {
 }
 
 function base64(bytes: Buffer): string {
-  return bytes.toString('base64').replace(/=+$/, '');
+  return bytes.toString('base64').replaceAll('=', '');
 }
 
 /** Ten seconds of hashing: who comes later is better told so than kept. */

@@ -20,7 +20,7 @@ const ORIGINALS = new Set([
 ]);
 /** Before the quoted message begins; what stands in that was written by its author. */
 const QUOTE_BEGINS =
-  /\n[-_=*> ]{0,40}(?:(?:this is a copy of the (?:message|body)|below this line is a copy|original (?:message|e-?mail) (?:headers?|follows|text)?|message header|included is a copy|the header of the original|message contents follow|ursprüngliche nachricht|message d'origine|mensaje original|unsent message (?:below|follows)|received:|-+ ?original message|return-path:)|content-type: message\/rfc822)/i;
+  /\n[-_=*> ]{0,40}(?:(?:this is a copy of the (?:message|body)|below this line is a copy|original (?:message|e-?mail) (?:headers?|follows|text)?|message header|included is a copy|the header of the original|message contents follow|ursprüngliche nachricht|message d'origine|mensaje original|unsent message (?:below|follows)|received:|-{1,40} ?original message|return-path:)|content-type: message\/rfc822)/i;
 const TEXT_LOOKED_AT = 6_000;
 /** A name and an address. */
 const SENDER_LENGTH_MAX = 1_000;
@@ -133,9 +133,9 @@ function oldBounceIn(mail: MailParts): Finding | undefined {
 }
 
 function looksReturned(mail: MailParts, subject: string): boolean {
-  // From each of 60,000 letters the pattern would look for an @ behind them.
   const sender = mail.header('from').slice(0, SENDER_LENGTH_MAX).toLowerCase();
-  const from = /([^\s<"]+)@[^\s>"]*/.exec(sender)?.[1] ?? sender;
+  const address = sender.split(/[\s<"]/).find((word) => word.lastIndexOf('@') > 0);
+  const from = address?.slice(0, address.lastIndexOf('@')) ?? sender;
   const isProgram = BOUNCE_SENDER.test(from) || /^<? *>?$/.test(mail.header('return-path') || 'x');
   if (mail.header('x-failed-recipients') !== '') return true;
   return (

@@ -13,7 +13,7 @@ import { openLiquid, type LiquidTemplate } from './liquid-thread.ts';
 import { tagSegment, type TagValues } from './merge-tags.ts';
 import { MARK_PATTERN, stripNoncharacters, usesLiquid, type MarkedText, type Piece } from './template-marks.ts';
 
-const ANY_MARK = /\ufdd0(\d+)\ufdd1|\ufdd2(\d+)\ufdd1([^\ufdd3]*)\ufdd3/g;
+const ANY_MARK = /\ufdd0(\d+)\ufdd1|\ufdd2(\d+)\ufdd1([^\ufdd2\ufdd3]*)\ufdd3/g;
 
 /** A text with Liquid in it: what it is run with, and where its results are found. */
 export interface LiquidPart {

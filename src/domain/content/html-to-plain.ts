@@ -1,5 +1,6 @@
 /** Makes the plain text of a message that has only html. */
 import { compile, type FormatCallback } from 'html-to-text';
+import { withoutTrailing } from '../../lib/without-trailing.ts';
 import { cleanAddress } from './web-address.ts';
 
 /** Some editors nest a table for every box; deeper than this is no layout but an attack on the stack. */
@@ -70,6 +71,8 @@ export function htmlToPlain(html: string): string {
     .replace(BARE_MARKS, '')
     .replace(FILLER, (filler) => (/[^ ]/.test(filler) ? ' ' : filler))
     .replaceAll('\u00a0', ' ')
-    .replace(/ +$/gm, '')
+    .split('\n')
+    .map((line) => withoutTrailing(line, / /))
+    .join('\n')
     .trim();
 }

@@ -21,7 +21,7 @@ const OBJECTS: readonly (readonly [prefix: string, object: string])[] = [
  */
 export function compileLiquidData(tags: TagValues, source: string): (scope: FillScope) => LiquidData {
   const text = source.toUpperCase();
-  const looksUp = /\{[{%][^}]*\[/.test(source);
+  const looksUp = source.split('}').some(hasBracketInConstruct);
   const needed = [...tags].filter(([tag]) => text.includes(shortName(tag)) || (looksUp && !isSystemUrl(tag)));
   return (scope) => {
     const data = emptyTree();
@@ -33,6 +33,12 @@ export function compileLiquidData(tags: TagValues, source: string): (scope: Fill
     }
     return data;
   };
+}
+
+/** A part of a template up to the next `}`: a construct is open in it, and something is looked up there. */
+function hasBracketInConstruct(text: string): boolean {
+  const at = text.search(/\{[{%]/);
+  return at !== -1 && text.includes('[', at);
 }
 
 /** The part of a tag by which a template may name it: `LIST_NAME` is `NAME` in `list.name`. */

@@ -6,6 +6,7 @@
  */
 import { Context, filters, Liquid, LiquidError, RenderError, toValueSync, type Template } from 'liquidjs';
 import { messageOf, type ValidationError } from '../../lib/errors.ts';
+import { withoutTrailing } from '../../lib/without-trailing.ts';
 import { escapeFor, safeUrl } from './escape.ts';
 import { templateFault } from './template-fault.ts';
 import { escapeOutput, openHtml, textOf, type FilterThis } from './liquid-html.ts';
@@ -27,6 +28,7 @@ const OUTPUT_LENGTH_MAX = 1_048_576;
 /** Tags that read other templates; without them no template can name a file. */
 const CLOSED_TAGS = ['include', 'render', 'layout', 'block'];
 
+const PLACE = /^line:\d+, col:\d+$/;
 const DECODERS = ['url_decode', 'base64_decode'];
 
 const htmlEngine = createEngine(true);
@@ -151,9 +153,15 @@ function faultOf(part: PartName, error: unknown): ValidationError {
 }
 
 function faultText(error: unknown): string {
-  const text = messageOf(error).replace(/,?\s*(?:file:[^,]*, )?line:\d+, col:\d+$/, '');
+  const text = withoutPlace(messageOf(error));
   const line = LiquidError.is(error) ? lineOf(error) : undefined;
   return line === undefined ? `${text}.` : `Line ${line}: ${text}.`;
+}
+
+/** The library's message without the line and column at its end. */
+function withoutPlace(message: string): string {
+  const at = message.lastIndexOf('line:');
+  return at !== -1 && PLACE.test(message.slice(at)) ? withoutTrailing(message.slice(0, at), /[,\s]/) : message;
 }
 
 function lineOf(error: object): number | undefined {

@@ -3,6 +3,7 @@
  * database; whoever compiles a message brings them.
  */
 import { extname } from 'node:path';
+import { withoutTrailing } from '../../lib/without-trailing.ts';
 
 /** Attachments and pictures of one message together; more is what nobody opens. */
 export const MESSAGE_FILES_MAX = 30;
@@ -80,7 +81,7 @@ const TYPES_BY_EXTENSION: Readonly<Record<string, string>> = {
   json: 'application/json',
 };
 
-const ENDS_IN_DOTS = /[.\s]+$/;
+const DOT_OR_SPACE = /[.\s]/;
 
 /** Whether mailbox providers refuse mail with such a file. Dots and spaces at the end are what Windows drops. */
 export function isRefusedFile({ name, type }: Pick<MessageFile, 'name' | 'type'>): boolean {
@@ -99,5 +100,5 @@ export function typeToSend({ name, type }: Pick<MessageFile, 'name' | 'type'>): 
 }
 
 function extensionOf(name: string): string {
-  return extname(name.replace(ENDS_IN_DOTS, '')).slice(1).toLowerCase();
+  return extname(withoutTrailing(name, DOT_OR_SPACE)).slice(1).toLowerCase();
 }

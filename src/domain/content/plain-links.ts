@@ -1,10 +1,11 @@
 /** Finds bare web addresses in plain text and has them tracked. */
+import { withoutTrailing } from '../../lib/without-trailing.ts';
 import type { LinkBook } from './link-book.ts';
 import { piecesIn, type MarkedText } from './template-marks.ts';
 
 const BARE_URL = /https?:\/\/[^\s<>"'[\]{}|\\^`]+/gi;
 /** What a sentence puts right behind an address is not part of it. */
-const TRAILING = /[.,;:!?)*]+$/;
+const TRAILING = /[.,;:!?)*]/;
 const BLOCK = /^(?:if|unless|case|for|tablerow|capture|comment|raw)$/;
 const BELONGS_TO_BLOCK = /^(?:end\w*|else|elsif|when)$/;
 
@@ -37,7 +38,6 @@ function beforeControl(url: string, marked: MarkedText): string {
 
 /** Cuts what trails, but keeps a closing bracket that the address itself opened. */
 function balanced(url: string): string {
-  const trailing = TRAILING.exec(url)?.[0] ?? '';
-  const bare = url.slice(0, url.length - trailing.length);
-  return trailing.startsWith(')') && bare.split('(').length > bare.split(')').length ? `${bare})` : bare;
+  const bare = withoutTrailing(url, TRAILING);
+  return url.charAt(bare.length) === ')' && bare.split('(').length > bare.split(')').length ? `${bare})` : bare;
 }

@@ -55,7 +55,7 @@ const VALUES: Readonly<Record<string, RegExp>> = {
 };
 const REPORT_TAGS = new Set(['rua', 'ruf']);
 /** `mailto:` with an address, and the size limit that RFC 7489 had. */
-const REPORT_ADDRESS = /^mailto:[^\s@,;!]+@[^\s@,;!]+\.[^\s@,;!]+(!\d+[kmgt]?)?$/i;
+const REPORT_ADDRESS = /^mailto:[^\s@,;!]+@[^\s@,;!.]+(?:\.[^\s@,;!.]+)+(!\d+[kmgt]?)?$/i;
 
 /** Whether a text is meant to be a record: only those are looked at. */
 export function isDmarc(text: string): boolean {

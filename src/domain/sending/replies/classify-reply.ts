@@ -21,7 +21,7 @@ const WAIT_SECONDS_MAX = 21_600;
 
 const CODE = /^\s*([2-5]\d\d)(?=[ -]|$)/;
 /** What stands in front of every further line of a reply. */
-const LINE_PREFIX = /[\r\n]+[2-5]\d\d[ -]/g;
+const LINE_PREFIX = /[\r\n][2-5]\d\d[ -]/g;
 const STATUS = /(?<![\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.]*\d)/;
 const LOCAL_PART = /[^\s<>@,;:()]{1,64}@/g;
 const IPV4 = /\b\d{1,3}(?:\.\d{1,3}){3}\b/g;

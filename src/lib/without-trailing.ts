@@ -1,0 +1,9 @@
+/**
+ * `text` without the characters at its end that `dropped` matches one by one. A pattern such as `/[.,]+$/` starts anew at every
+ * dot of a text of dots, which takes time by the square of its length.
+ */
+export function withoutTrailing(text: string, dropped: RegExp): string {
+  let length = text.length;
+  while (length > 0 && dropped.test(text.charAt(length - 1))) length -= 1;
+  return text.slice(0, length);
+}
