@@ -8,7 +8,7 @@
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { startScratchPostgres } from '../scripts/scratch-postgres.ts';
+import { startBenchDatabase } from './support/bench-database.ts';
 import { OPENS_A_PERSON, fillCampaign, type FilledCampaign } from './support/fill-campaign.ts';
 import { BENCH_TOKEN, startProduct } from './support/product.ts';
 
@@ -26,8 +26,6 @@ const ROUNDS = Number(values.rounds ?? (values.smoke ? 5 : 60));
 const WARM_UP_ROUNDS = 5;
 const PER_PAGE = 25;
 const RATIO_MAX = 2;
-/** As the product's own embedded server runs. */
-const DURABLE = ['fsync=on', 'synchronous_commit=on', 'full_page_writes=on', 'autovacuum=on', 'shared_buffers=256MB'];
 
 interface Read {
   readonly name: string;
@@ -61,7 +59,7 @@ const reads: readonly Read[] = [
   { name: 'tracking log, last 100', ask: log('tracking', ({ lastPeople }) => lastPeople), isBarred: true },
 ];
 
-const server = await startScratchPostgres(DURABLE);
+const server = await startBenchDatabase(values.smoke);
 const product = await startProduct(server.url, { ROLES: 'web' });
 try {
   const startedAt = performance.now();

@@ -15,7 +15,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { startScratchPostgres } from '../scripts/scratch-postgres.ts';
+import { startBenchDatabase } from './support/bench-database.ts';
 import { givePlan } from './support/give-plan.ts';
 import { startProduct, type Product } from './support/product.ts';
 import { postfixFolder, startSmtpSink, type Sink } from './support/smtp-sink.ts';
@@ -33,8 +33,6 @@ const { values } = parseArgs({
 });
 const RECIPIENTS = Number(values.recipients ?? (values.smoke ? 200 : 20_000));
 const MESSAGE_BYTES = 11_000;
-/** As the product's own embedded server runs. */
-const DURABLE = ['fsync=on', 'synchronous_commit=on', 'full_page_writes=on', 'autovacuum=on', 'shared_buffers=256MB'];
 const PARAGRAPH = 'Our new collection is here, made of linen and wool, in six colours. '.repeat(12);
 const HTML = `<html><body><h1>Hello {FIRST_NAME}</h1>${[1, 2, 3, 4, 5]
   .map((n) => `<p>${PARAGRAPH} <a href="https://shop.example/offer/${n}?for={EMAIL}">Offer ${n}</a></p>`)
@@ -51,7 +49,7 @@ async function main(folder: string): Promise<void> {
   const dump = values.verify ? mkdtempSync(path.join(tmpdir(), 'mailwright-dump-')) : undefined;
   if (dump) chmodSync(dump, 0o777);
   const [server, sink] = await Promise.all([
-    startScratchPostgres(DURABLE),
+    startBenchDatabase(values.smoke),
     startSmtpSink(folder, dump && path.join(dump, 'm.')),
   ]);
   try {
@@ -78,7 +76,7 @@ async function measure(databaseUrl: string, sink: Sink, dump: string | undefined
   const seconds = (performance.now() - startedAt) / 1_000;
   const rate = RECIPIENTS / seconds;
   const { rows } = await client.query(
-    'SELECT audience, open, sent, failed, skipped, suppressed, unknown FROM hot.delivery_counter',
+    'SELECT audience, open, sent, failed, skipped, suppressed, unknown FROM hot.delivery_counter ORDER BY campaign_id DESC LIMIT 1',
   );
   console.log(
     `campaign to ${RECIPIENTS}: ${seconds.toFixed(1)} s, ${Math.round(rate)} messages/s, peak ${Math.round(product.peakMegabytes())} MB`,
@@ -121,10 +119,10 @@ async function prepare(product: Product, client: pg.Client, sink: Sink): Promise
     `INSERT INTO subscriber (customer_id, list_id, email, email_key, status, fields)
      SELECT l.customer_id, l.id, 'person' || n || '@example.org', 'person' || n || '@example.org', 'subscribed',
             jsonb_build_object('FIRST_NAME', 'Name' || n, 'CITY', 'City' || n % 100)
-       FROM mail_list l, generate_series(1, $1::int) n`,
-    [RECIPIENTS],
+       FROM mail_list l, generate_series(1, $1::int) n WHERE l.uid = $2`,
+    [RECIPIENTS, list_uid],
   );
-  await client.query('VACUUM ANALYZE');
+  await client.query('VACUUM ANALYZE subscriber');
   const settings = {
     host: '127.0.0.1',
     port: sink.port,
@@ -171,7 +169,9 @@ async function killInTheMiddle(product: Product, client: pg.Client, databaseUrl:
 }
 
 async function sentCount(client: pg.Client): Promise<number> {
-  const { rows } = await client.query<{ sent: number }>('SELECT sent FROM hot.delivery_counter');
+  const { rows } = await client.query<{ sent: number }>(
+    'SELECT sent FROM hot.delivery_counter ORDER BY campaign_id DESC LIMIT 1',
+  );
   return rows[0]?.sent ?? 0;
 }
 

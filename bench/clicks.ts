@@ -15,7 +15,6 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { startScratchPostgres } from '../scripts/scratch-postgres.ts';
 import { openDatabase, sql, type Database } from '../src/db/database.ts';
 import { migrate, readMigrations } from '../src/db/migrate.ts';
 import type { Context } from '../src/domain/context.ts';
@@ -27,6 +26,7 @@ import { createInbound } from '../src/inbound/inbound-mounts.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { silentLog } from '../src/lib/log.ts';
 import { createHookBus } from '../src/plugin-host/hook-bus.ts';
+import { startBenchDatabase } from './support/bench-database.ts';
 import { askLinks } from './support/link-load.ts';
 import { cpuMsOf, cpuMsOfAll, postmasterOf } from './support/processor-time.ts';
 
@@ -79,13 +79,7 @@ interface World {
 }
 
 async function main(): Promise<void> {
-  const postgres = await startScratchPostgres([
-    'fsync=on',
-    'synchronous_commit=on',
-    'full_page_writes=on',
-    'autovacuum=on',
-    'shared_buffers=256MB',
-  ]);
+  const postgres = await startBenchDatabase(values.smoke);
   const database = openDatabase({ url: postgres.url, poolSize: 2, log: silentLog });
   try {
     const world = { url: postgres.url, database, paths: await seed(database, postgres.url) };
@@ -126,7 +120,7 @@ async function seed(database: Database, url: string): Promise<World['paths']> {
     SELECT ${customerId}, ${listId}, n || '@bench.invalid', n || '@bench.invalid', 'subscribed', '{}'
       FROM generate_series(1, ${people}::int) n RETURNING id`);
   await database.execute(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
-  await database.pool.query('ANALYZE');
+  await database.pool.query('ANALYZE subscriber');
   const signer = linkSignerOf(installation);
   const everybody = ids.map(({ id }) => ({ customerId, listId, campaignId, subscriberId: id }));
   const targets = Array.from({ length: LINKS }, (_, no) => ({
@@ -245,9 +239,12 @@ async function proveCounted(database: Database): Promise<void> {
     opens: number;
     openEvents: number;
   }>(sql`
-    SELECT (SELECT click_count FROM hot.tracking_counter) AS counted, (SELECT count(*)::int FROM hot.click_event) AS events,
-           (SELECT sum(click_count)::int FROM hot.link_counter) AS links, (SELECT open_count FROM hot.tracking_counter) AS opens,
-           (SELECT count(*)::int FROM hot.open_event WHERE NOT by_click) AS "openEvents"`);
+    WITH c AS (SELECT customer_id, id AS campaign_id FROM campaign WHERE uid = 'k')
+    SELECT (SELECT click_count FROM c JOIN hot.tracking_counter USING (customer_id, campaign_id)) AS counted,
+           (SELECT count(*)::int FROM c JOIN hot.click_event USING (customer_id, campaign_id)) AS events,
+           (SELECT sum(click_count)::int FROM c JOIN hot.link_counter USING (customer_id, campaign_id)) AS links,
+           (SELECT open_count FROM c JOIN hot.tracking_counter USING (customer_id, campaign_id)) AS opens,
+           (SELECT count(*)::int FROM c JOIN hot.open_event USING (customer_id, campaign_id) WHERE NOT by_click) AS "openEvents"`);
   const { clicks, opens } = answered;
   console.log(`answered ${clicks} clicks, counted ${row?.counted}, by link ${row?.links}, events ${row?.events}`);
   console.log(`answered ${opens} opens, counted ${row?.opens} with those known by a click, events ${row?.openEvents}`);

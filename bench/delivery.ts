@@ -18,7 +18,7 @@ import { loadavg } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs, promisify } from 'node:util';
-import { startScratchPostgres } from '../scripts/scratch-postgres.ts';
+import { startBenchDatabase } from './support/bench-database.ts';
 import { openBenchTenant, type BenchTenant } from './support/bench-tenant.ts';
 import { startProduct, type Product } from './support/product.ts';
 import { cpuSecondsOfTree } from './support/process-tree.ts';
@@ -44,15 +44,6 @@ const REPEAT = Number(values.repeat ?? (values.smoke ? 1 : 3));
 /** The yardstick's rate does not depend on how many it sends to. */
 const REFERENCE_RECIPIENTS = Math.min(RECIPIENTS, 20_000);
 const DELAYED_CONNECTIONS = 50;
-/** As the product's own embedded server runs. */
-const DURABLE = [
-  'fsync=on',
-  'synchronous_commit=on',
-  'full_page_writes=on',
-  'autovacuum=on',
-  'shared_buffers=256MB',
-  'max_wal_size=4GB',
-];
 const run = promisify(execFile);
 
 interface Measured {
@@ -66,7 +57,7 @@ interface Setup {
   readonly connections: number;
 }
 
-const postgres = await startScratchPostgres(DURABLE);
+const postgres = await startBenchDatabase(values.smoke, ['max_wal_size=4GB']);
 const products = [await startProduct(postgres.url)];
 try {
   const [first] = products;

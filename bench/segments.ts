@@ -8,7 +8,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { startScratchPostgres } from '../scripts/scratch-postgres.ts';
 import { openDatabase, sql, type Database, type Queryable } from '../src/db/database.ts';
 import { migrate, readMigrations } from '../src/db/migrate.ts';
 import { runMigrations } from 'graphile-worker';
@@ -24,14 +23,13 @@ import { systemClock } from '../src/lib/clock.ts';
 import { messageOf } from '../src/lib/errors.ts';
 import { silentLog } from '../src/lib/log.ts';
 import { createHookBus } from '../src/plugin-host/hook-bus.ts';
+import { startBenchDatabase } from './support/bench-database.ts';
 
 const { values } = parseArgs({ options: { smoke: { type: 'boolean', default: false }, people: { type: 'string' } } });
 const PEOPLE = Number(values.people ?? (values.smoke ? 5_000 : 1_000_000));
 const CAMPAIGNS = 5;
 const ROUNDS = values.smoke ? 1 : 3;
 const SLICE_ROWS = 10_000;
-/** As the product's own embedded server runs. */
-const DURABLE = ['fsync=on', 'synchronous_commit=on', 'full_page_writes=on', 'autovacuum=on', 'shared_buffers=256MB'];
 /** Of /proc. */
 const MS_PER_TICK = 10;
 const MIGRATIONS = path.resolve(import.meta.dirname, '../prisma/migrations');
@@ -64,7 +62,7 @@ const RULES: Readonly<Record<string, unknown>> = {
 };
 
 // One process of the server works: its processor time can be told, also on a machine that is busy with other things.
-const server = await startScratchPostgres([...DURABLE, 'max_parallel_workers_per_gather=0']);
+const server = await startBenchDatabase(values.smoke, ['max_parallel_workers_per_gather=0']);
 const log = silentLog;
 await migrate({
   url: server.url,
@@ -168,7 +166,7 @@ async function fill(db: Database): Promise<{ customerId: bigint; listId: bigint 
       FROM generate_series(1, ${PEOPLE}::int) n`);
   await db.execute(sql`
     INSERT INTO hot.subscriber_activity (customer_id, list_id, subscriber_id, opened_at, clicked_at)
-    SELECT customer_id, list_id, id, now(), CASE WHEN id % 20 = 0 THEN now() END FROM subscriber WHERE id % 2 = 0`);
+    SELECT customer_id, list_id, id, now(), CASE WHEN id % 20 = 0 THEN now() END FROM subscriber WHERE customer_id = ${customerId} AND id % 2 = 0`);
   await db.execute(sql`
     INSERT INTO campaign (customer_id, uid, list_id, name, status, started_at, planned_on)
     SELECT ${customerId}, 'c' || no, ${listId}, 'Campaign', 'done', now() - make_interval(days => no * 30), (now() - make_interval(days => no * 30))::date
@@ -176,17 +174,17 @@ async function fill(db: Database): Promise<{ customerId: bigint; listId: bigint 
   await db.execute(sql`
     INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, state)
     SELECT c.planned_on, c.customer_id, c.id, s.id, s.email, CASE WHEN s.id % 50 = 0 THEN 'failed' ELSE 'sent' END::hot.delivery_state
-      FROM campaign c JOIN subscriber s ON s.list_id = c.list_id ORDER BY c.id, s.id`);
+      FROM campaign c JOIN subscriber s ON s.list_id = c.list_id WHERE c.customer_id = ${customerId} ORDER BY c.id, s.id`);
   await db.execute(sql`
     INSERT INTO hot.recipient_activity (customer_id, campaign_id, subscriber_id, open_count, click_count, last_open_at, last_click_at, human_opens)
     SELECT c.customer_id, c.id, s.id, 1 + s.id % 3, (s.id % 20 = 0)::int, c.started_at, CASE WHEN s.id % 20 = 0 THEN c.started_at END, s.id % 3
-      FROM campaign c JOIN subscriber s ON s.list_id = c.list_id WHERE (s.id + c.id) % 2 = 0 ORDER BY c.id, s.id`);
+      FROM campaign c JOIN subscriber s ON s.list_id = c.list_id WHERE c.customer_id = ${customerId} AND (s.id + c.id) % 2 = 0 ORDER BY c.id, s.id`);
   await db.execute(sql`
     INSERT INTO hot.link_counter (customer_id, campaign_id, link_no, url)
-    SELECT customer_id, id, no, CASE WHEN no = 2 THEN 'https://shop.example/Sale' ELSE 'https://shop.example/' || no END FROM campaign, generate_series(0, 9) no`);
+    SELECT customer_id, id, no, CASE WHEN no = 2 THEN 'https://shop.example/Sale' ELSE 'https://shop.example/' || no END FROM campaign, generate_series(0, 9) no WHERE customer_id = ${customerId}`);
   await db.execute(sql`
     INSERT INTO hot.recipient_link (customer_id, campaign_id, link_no, subscriber_id)
-    SELECT customer_id, campaign_id, subscriber_id / 20 % 10, subscriber_id FROM hot.recipient_activity WHERE click_count > 0 ORDER BY 1, 2, 3, 4`);
+    SELECT customer_id, campaign_id, subscriber_id / 20 % 10, subscriber_id FROM hot.recipient_activity WHERE customer_id = ${customerId} AND click_count > 0 ORDER BY 1, 2, 3, 4`);
   await db.execute(sql`VACUUM ANALYZE`);
   return { customerId, listId };
 }

@@ -6,7 +6,7 @@
  */
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { startScratchPostgres } from '../scripts/scratch-postgres.ts';
+import { startBenchDatabase } from './support/bench-database.ts';
 import { startProduct, type Product } from './support/product.ts';
 
 const { values } = parseArgs({
@@ -17,8 +17,6 @@ const LONG = Number(values.long ?? (values.smoke ? 20_000 : 200_000));
 const ROUNDS = Number(values.rounds ?? (values.smoke ? 10 : 200));
 const PER_PAGE = 25;
 const RATIO_MAX = 2;
-/** As the product's own embedded server runs. */
-const DURABLE = ['fsync=on', 'synchronous_commit=on', 'full_page_writes=on', 'autovacuum=on', 'shared_buffers=256MB'];
 
 /** Every second person opened, every twentieth clicked. */
 const OPENERS = 2;
@@ -48,7 +46,7 @@ const kinds: readonly Kind[] = [
   { name: 'open=no, last', query: '&open=no', rows: (size) => size - size / OPENERS, place: 1, isBarred: false },
 ];
 
-const server = await startScratchPostgres(DURABLE);
+const server = await startBenchDatabase(values.smoke);
 const product = await startProduct(server.url, { ROLES: 'web' });
 try {
   const [short, long] = [await makeList(product, SHORT), await makeList(product, LONG)];
@@ -96,7 +94,7 @@ async function makeList({ rest }: Product, size: number): Promise<string> {
        FROM (SELECT list_id, count(opened_at) AS openers, count(clicked_at) AS clickers FROM hot.subscriber_activity GROUP BY list_id) a
       WHERE a.list_id = c.list_id`,
   );
-  await client.query('VACUUM ANALYZE');
+  await client.query('VACUUM ANALYZE subscriber, hot.subscriber_activity, hot.subscriber_block, hot.list_counter');
   await client.end();
   return list_uid;
 }

@@ -49,10 +49,10 @@ export async function openBenchTenant(product: Product, databaseUrl: string, peo
     `INSERT INTO subscriber (customer_id, list_id, email, email_key, status, fields)
      SELECT l.customer_id, l.id, 'person' || n || '@example.org', 'person' || n || '@example.org', 'subscribed',
             jsonb_build_object('FIRST_NAME', 'Name' || n, 'CITY', 'City' || n % 100)
-       FROM mail_list l, generate_series(1, $1::int) n`,
-    [people],
+       FROM mail_list l, generate_series(1, $1::int) n WHERE l.uid = $2`,
+    [people, list_uid],
   );
-  await client.query('VACUUM ANALYZE');
+  await client.query('VACUUM ANALYZE subscriber');
   const { rows: places } = await client.query<{ data_directory: string }>('SHOW data_directory');
   const databasePid = Number.parseInt(readFileSync(`${places[0]?.data_directory}/postmaster.pid`, 'utf8'), 10);
   let serverUid: string | undefined;
