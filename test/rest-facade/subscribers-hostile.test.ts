@@ -33,18 +33,11 @@ test.each(SLOTTED)('%s %s: 401, 403 and 404 as the table says, and nothing chang
   expect((await app.rest(path(EMAIL), as(method, body, stranger.token))).status).toBe(
     pattern.includes(':list') ? 403 : 404,
   );
-  for (const slot of [
-    '0123456789abc',
-    '0',
-    '99999999999',
-    'nobody@x.co',
-    '%00',
-    'x'.repeat(3_000),
-    '%27%20OR%201%3D1',
-    '..%2f..',
-  ]) {
+  for (const slot of ['0123456789abc', 'nobody@x.co', '%00', 'x'.repeat(3_000), '%27%20OR%201%3D1', '..%2f..']) {
     expect([404, 422]).toContain((await app.rest(path(slot), as(method, body))).status);
   }
+  // Decision D95: which integers are in use is nobody's business.
+  for (const slot of ['0', '99999999999']) expect((await app.rest(path(slot), as(method, body))).status).toBe(403);
   expect(await twin(uid)).toMatchObject({
     email: EMAIL,
     status: 'subscribed',

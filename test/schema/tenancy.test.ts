@@ -4,6 +4,8 @@
  * the walk over the REST rows; a new field is walked by being in the schema.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
+import { subscriberIdOf } from '../../src/lib/ids.ts';
+import type { Values } from '../support/mutation-world.ts';
 import { badCredentials, disable, plantCanary, type BadCredential } from '../support/credentials.ts';
 import { startRestApp } from '../support/rest-app.ts';
 import { newWorld, type World } from '../support/rest-world.ts';
@@ -17,12 +19,14 @@ let foreign: World;
 let disabled: World;
 let bad: BadCredential[];
 let canary: string;
+let foreignId: string;
 
 beforeAll(async () => {
   [own, foreign, disabled] = [await newWorld(app, smtp), await newWorld(app, smtp), await newWorld(app, smtp)];
   bad = await badCredentials(app, own);
   await disable(app, disabled);
   canary = await plantCanary(app, foreign);
+  foreignId = String(subscriberIdOf(foreign.subscriberUid));
 });
 
 const PUBLIC = '{"public":true}';
@@ -30,6 +34,8 @@ const ANY_TOKEN = '{"authenticated":true}';
 const REFUSED = /^(UNAUTHENTICATED|FORBIDDEN|ACCOUNT_DISABLED)$/;
 /** Names that say whose thing is meant. */
 const NAMES_A_THING = /^(uid|[a-z]\w*Uid|subscriber)$/;
+const UNKNOWN_ID = '987654321';
+const UNKNOWN_UID = 'fedcba9876543';
 
 const cases = rootFields.map((root) => ({ name: `${root.kind} ${root.field.name}`, root }));
 
@@ -72,6 +78,33 @@ describe.each(cases.filter(({ root }) => root.scopes !== PUBLIC))('$name', ({ ro
     if (!isNamed) return;
     expect(answer.codes.length, `not refused: ${answer.text.slice(0, 400)}`).toBeGreaterThan(0);
     expect(await changedSince(app, before)).toEqual([]);
+  });
+});
+
+/** Every uid and integer id replaced by one that nobody has. */
+function unknownInstead(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(unknownInstead);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([key, inner]: [string, unknown]) => {
+    if (!NAMES_A_THING.test(key) || typeof inner !== 'string') return [key, unknownInstead(inner)];
+    return [key, /^\d{1,9}$/.test(inner) ? UNKNOWN_ID : /^[0-9a-f]{13}$/.test(inner) ? UNKNOWN_UID : inner];
+  });
+  return Object.fromEntries(entries);
+}
+
+describe.each(
+  cases.filter(({ root }) => !root.scopes.includes('"admin"') && root.field.args.length > 0 && root.scopes !== PUBLIC),
+)('$name', ({ root }) => {
+  test("another's thing is answered to the letter like one that nobody has, by uid and by integer id", async () => {
+    const byUid = argumentsIn(foreign, root);
+    if (JSON.stringify(byUid) === JSON.stringify(unknownInstead(byUid))) return;
+    const byId = JSON.parse(JSON.stringify(byUid).replaceAll(foreign.subscriberUid, foreignId));
+    const isByPerson = JSON.stringify(byUid).includes(foreign.subscriberUid);
+    for (const values of isByPerson ? [byUid, byId] : [byUid]) {
+      const theirs = await runRootField(app, root, { values, token: own.token });
+      const nobodys = await runRootField(app, root, { values: unknownInstead(values) as Values, token: own.token });
+      expect(theirs.text).toBe(nobodys.text);
+    }
   });
 });
 

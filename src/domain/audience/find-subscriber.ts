@@ -14,6 +14,7 @@ import type { Subscriber, SubscriberRef } from './subscriber.ts';
 
 /** Ids are below 2^52 (src/lib/ids.ts): 16 digits. */
 const ID = /^[1-9]\d{0,15}$/;
+const INTEGER = /^\d+$/;
 /** More lists than anybody has one person on; bounds the answer. */
 const LISTS_PER_ADDRESS_MAX = 1_000;
 
@@ -27,7 +28,8 @@ export async function findSubscriber(ctx: Context, { subscriber, listUid }: Subs
   if (slot.includes('@')) return findByAddress(ctx, slot, list);
   const byUid = isUid(slot) ? await findById(ctx, subscriberIdOf(slot)) : undefined;
   const found = byUid ?? (ID.test(slot) ? await findById(ctx, BigInt(slot)) : undefined);
-  if (!found) throw subscriberNotFound();
+  // An integer that is not the caller's own is answered alike whether somebody has it or not (decision D95).
+  if (!found) throw INTEGER.test(slot) ? foreignSubscriber() : subscriberNotFound();
   if (found.customerId !== viewerOf(ctx).customerId) throw foreignSubscriber();
   if (list && found.listId !== list.id) throw subscriberNotFound();
   return found;

@@ -2,9 +2,9 @@
 import { ForeignResourceError, NotFoundError, ValidationError, WrongStateError } from '../../../lib/errors.ts';
 import type { ImportStatus } from './list-import.ts';
 
-export const importNotFound = () => new NotFoundError('IMPORT_NOT_FOUND', 'No import has this uid.');
-export const foreignImport = () =>
-  new ForeignResourceError('FOREIGN_RESOURCE', 'This import belongs to somebody else.');
+const NO_IMPORT = ['IMPORT_NOT_FOUND', 'No import has this uid.'] as const;
+export const importNotFound = () => new NotFoundError(...NO_IMPORT);
+export const foreignImport = () => new ForeignResourceError(...NO_IMPORT);
 
 export const uploadOver = (status: ImportStatus) =>
   new WrongStateError('IMPORT_NOT_UPLOADING', `The upload of this import is over: it is ${status}.`);

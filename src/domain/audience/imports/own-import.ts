@@ -6,7 +6,7 @@ import { foreignImport, importNotFound } from './list-import-errors.ts';
 import { IMPORT_COLUMNS } from './list-import-store.ts';
 import type { ListImport } from './list-import.ts';
 
-/** The caller's import. Throws NotFoundError `IMPORT_NOT_FOUND`, ForeignResourceError `FOREIGN_RESOURCE`. */
+/** The caller's import. Throws NotFoundError `IMPORT_NOT_FOUND`, ForeignResourceError of the same code. */
 export async function ownImport(ctx: Context, uid: string): Promise<ListImport> {
   return (await find(ctx, uid, empty)) ?? refuse(ctx, uid);
 }
