@@ -49,7 +49,7 @@ export async function createCustomer(ctx: Context, input: CreateCustomerInput): 
 
 async function checkedPerson(input: CreateCustomerInput) {
   const { data, errors } = checkInput(newCustomerInput, input);
-  const names = [input.firstName, input.lastName];
+  const names = [input.firstName, input.lastName, `${input.firstName ?? ''}${input.lastName ?? ''}`];
   const password = await faultsOfNewPassword(input.password, { email: input.email, names });
   if (errors || password.length > 0)
     throw new ValidationError({ ...errors, ...(password.length > 0 ? { password } : {}) });

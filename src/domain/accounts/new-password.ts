@@ -2,17 +2,41 @@
  * What a new password must be, wherever one is set: long enough and not one that everybody tries first. No rules
  * about kinds of characters: they make passwords worse (NIST SP 800-63B, 3.1.1.2).
  */
+import { sql, type Queryable } from '../../db/database.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { isOneLine } from '../../lib/text.ts';
 import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from './account-limits.ts';
+import type { UserKey } from './api-token-store.ts';
+import { verifyPassword } from './password.ts';
 
 /** Whose password it is going to be: what names the person is the second thing that is tried. */
 export interface PasswordOwner {
   readonly email?: string | undefined;
+  /** Of the person, and of the customer. */
   readonly names?: readonly (string | null | undefined)[];
+  /** The password of now, where it was typed. */
+  readonly oldPassword?: string | undefined;
+  /** The hash of the password of now. */
+  readonly oldHash?: string | undefined;
 }
 
 const COMMON_MAX = 10_000;
+const PRODUCT_NAME = 'mailwright';
+/** A name shorter than this with something around it is no longer the name: `ann` and eight further characters. */
+const CORE_LENGTH_MIN = 4;
+
+/** What a new password of this user is held against. */
+export async function ownerOfPassword(
+  db: Queryable,
+  { customerId, userId }: UserKey,
+): Promise<PasswordOwner & { readonly email: string; readonly names: readonly string[] }> {
+  const [row] = await db.query<{ email: string; names: string[]; oldHash: string }>(sql`
+    SELECT u.email, ARRAY[u.first_name, u.last_name, u.first_name || u.last_name, c.name] AS names,
+           u.password_hash AS "oldHash"
+      FROM app_user u JOIN customer c ON c.id = u.customer_id
+     WHERE u.customer_id = ${customerId} AND u.id = ${userId}`);
+  return row ?? { email: '', names: [] };
+}
 
 /** Throws ValidationError on `field` when this must not become a password. */
 export async function checkNewPassword(password: string, owner: PasswordOwner = {}, field = 'password'): Promise<void> {
@@ -32,14 +56,45 @@ export async function faultsOfNewPassword(
   if (length < PASSWORD_LENGTH_MIN) return [`The ${label} must be at least ${PASSWORD_LENGTH_MIN} characters.`];
   if (length > PASSWORD_LENGTH_MAX) return [`The ${label} may not be greater than ${PASSWORD_LENGTH_MAX} characters.`];
   if (!isOneLine(password)) return [`The ${label} must not contain control characters.`];
-  if (isOwnName(password, owner)) return [`The ${label} must not be the email address or the name.`];
+  if (/^\s*$/u.test(password)) return [`The ${label} must not consist of spaces only.`];
+  if (isName(password, owner))
+    return [`The ${label} must not be a name, the email address or the name of the product.`];
+  if (await isOld(password, owner)) return [`The ${label} must differ from the old one by more than case or digits.`];
   if (await isCommon(password)) return [`The ${label} is one of the most used ones, which are tried first.`];
   return [];
 }
 
-function isOwnName(password: string, { email, names = [] }: PasswordOwner): boolean {
-  const typed = password.toLowerCase();
-  return [email, email?.split('@', 1)[0], ...names].some((name) => name?.trim().toLowerCase() === typed);
+function isName(password: string, { email, names = [] }: PasswordOwner): boolean {
+  const all = [PRODUCT_NAME, email, email?.split('@', 1)[0], ...names];
+  return all.some((name) => typeof name === 'string' && isVariantOf(password, name));
+}
+
+/** Whether it is the same but for case, spaces, dots and hyphens, and digits and signs at its ends. */
+function isVariantOf(password: string, word: string): boolean {
+  const [plain, same] = [plainOf(password), plainOf(word)];
+  if (same === '') return false;
+  const core = coreOf(same);
+  return plain === same || (core.length >= CORE_LENGTH_MIN && coreOf(plain) === core);
+}
+
+function plainOf(text: string): string {
+  return text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[\s._-]/gu, '');
+}
+
+/** Without what people append when they are asked for another one. */
+function coreOf(plain: string): string {
+  const letters = plain.match(/\p{L}/gu) ?? [];
+  const [first, last] = [letters[0], letters.at(-1)];
+  return first && last ? plain.slice(plain.indexOf(first), plain.lastIndexOf(last) + last.length) : '';
+}
+
+/** Only a hash is kept of the old one: where it was not typed, the very same is refused. */
+async function isOld(password: string, { oldPassword, oldHash }: PasswordOwner): Promise<boolean> {
+  if (oldPassword !== undefined) return password === oldPassword || isVariantOf(password, oldPassword);
+  return oldHash !== undefined && (await verifyPassword(password, oldHash));
 }
 
 /** Loaded with the first password that is set (2 MB): most processes never set one. */

@@ -1,4 +1,5 @@
 /** What an administrator changes of a customer: its first user's address, names and password, time zone, language. */
+import type { Queryable } from '../../db/database.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { checkInput, emailKey } from '../../lib/text.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
@@ -7,7 +8,7 @@ import { isEmailConflict, writeCustomer, writeUser } from './customer-store.ts';
 import { changedCustomerInput, customerName, type Customer } from './customer.ts';
 import { endOtherLogins } from './end-other-logins.ts';
 import { knownCustomer, requireFullTokenFor } from './known-customer.ts';
-import { faultsOfNewPassword } from './new-password.ts';
+import { faultsOfNewPassword, ownerOfPassword } from './new-password.ts';
 import { hashPassword } from './password.ts';
 
 export interface UpdateCustomerInput {
@@ -26,7 +27,7 @@ export interface UpdateCustomerInput {
  */
 export async function updateCustomer(ctx: Context, input: UpdateCustomerInput): Promise<{ id: bigint; uid: string }> {
   const customer = await knownCustomer(ctx, input.uid);
-  const values = await checkedValues(input, customer);
+  const values = await checkedValues(ctx, input, customer);
   if (values.email !== undefined || values.passwordHash !== undefined) requireFullTokenFor(viewerOf(ctx), customer);
   const { id, uid, userId } = customer;
   await inTransaction(ctx, async ({ db }) => {
@@ -41,12 +42,11 @@ export async function updateCustomer(ctx: Context, input: UpdateCustomerInput): 
   return { id, uid };
 }
 
-async function checkedValues(input: UpdateCustomerInput, customer: Customer) {
+async function checkedValues({ db }: Context, input: UpdateCustomerInput, customer: Customer) {
   const { uid: _, email, password, ...others } = input;
   // A form sends every field; an address or a password cannot be taken away, so nothing there changes nothing.
   const { data, errors } = checkInput(changedCustomerInput, { ...others, ...(email ? { email } : {}) });
-  const owner = { email: email ?? customer.email, names: [input.firstName, input.lastName] };
-  const faults = password ? await faultsOfNewPassword(password, owner) : [];
+  const faults = password ? await faultsOfNewPassword(password, await newOwner(db, input, customer)) : [];
   if (errors || faults.length > 0)
     throw new ValidationError({ ...errors, ...(faults.length > 0 ? { password: faults } : {}) });
   return {
@@ -56,6 +56,13 @@ async function checkedValues(input: UpdateCustomerInput, customer: Customer) {
     languageId: data.languageId,
     passwordHash: password ? await hashPassword(password) : undefined,
   };
+}
+
+/** The person as he is, and as he is going to be called. */
+async function newOwner(db: Queryable, { email, firstName, lastName }: UpdateCustomerInput, customer: Customer) {
+  const owner = await ownerOfPassword(db, { customerId: customer.id, userId: customer.userId });
+  const names = [...owner.names, firstName, lastName, `${firstName ?? ''}${lastName ?? ''}`];
+  return { ...owner, email: email ?? owner.email, names };
 }
 
 /** undefined leaves alone, null clears. */

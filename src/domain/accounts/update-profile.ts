@@ -1,5 +1,4 @@
 /** What a user changes of himself: names, time zone, address and password. The last two need the password of now. */
-import { sql, type Queryable } from '../../db/database.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { checkInput, emailKey } from '../../lib/text.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
@@ -8,7 +7,7 @@ import { confirmPassword } from './confirm-password.ts';
 import { isEmailConflict, writeUser } from './customer-store.ts';
 import { changedCustomerInput } from './customer.ts';
 import { endOtherLogins } from './end-other-logins.ts';
-import { checkNewPassword, type PasswordOwner } from './new-password.ts';
+import { checkNewPassword, ownerOfPassword } from './new-password.ts';
 import { hashPassword } from './password.ts';
 import { profileValues } from './update-customer.ts';
 
@@ -51,7 +50,8 @@ export async function changePassword(
   { currentPassword, newPassword }: { currentPassword: string; newPassword: string },
 ): Promise<UserKey> {
   const { customerId, userId, tokenId } = viewerOf(ctx);
-  await checkNewPassword(newPassword, await ownerOfPassword(ctx.db, { customerId, userId }), 'newPassword');
+  const owner = await ownerOfPassword(ctx.db, { customerId, userId });
+  await checkNewPassword(newPassword, { ...owner, oldPassword: currentPassword }, 'newPassword');
   await confirmPassword(ctx, currentPassword, 'currentPassword');
   const passwordHash = await hashPassword(newPassword);
   await inTransaction(ctx, async ({ db }) => {
@@ -59,11 +59,4 @@ export async function changePassword(
     await endOtherLogins(db, { customerId, userId, tokenId });
   });
   return { customerId, userId };
-}
-
-async function ownerOfPassword(db: Queryable, { customerId, userId }: UserKey): Promise<PasswordOwner> {
-  const [row] = await db.query<{ email: string; names: string[] }>(
-    sql`SELECT email, ARRAY[first_name, last_name] AS names FROM app_user WHERE customer_id = ${customerId} AND id = ${userId}`,
-  );
-  return row ?? {};
 }

@@ -1,9 +1,10 @@
 /** What may become a password (NIST SP 800-63B): its length, and that it is not what is tried first. */
 import { dictionary } from '@zxcvbn-ts/language-common';
 import { expect, test } from 'vitest';
+import { hashPassword } from '../../../src/domain/accounts/password.ts';
 import { checkNewPassword, faultsOfNewPassword } from '../../../src/domain/accounts/new-password.ts';
 
-const owner = { email: 'Margaret.Hale@example.com', names: ['Margaret', 'Hale', null] };
+const owner = { email: 'Margaret.Hale@example.com', names: ['Margaret', 'Hale', 'MargaretHale', 'Hale & Sons', null] };
 
 test.each([
   ['eight characters', 'xq7mvf2p'],
@@ -27,6 +28,13 @@ test.each([
   ['half a surrogate pair', 'heron-sings-\ud83d', /control characters/],
   ['a common one', 'Password1', /most used/],
   ['a common one in capitals', 'SUNSHINE1', /most used/],
+  ['nothing but spaces', ' '.repeat(12), /spaces only/],
+  ['nothing but wide spaces', '\u3000\u2003'.repeat(6), /spaces only/],
+  ['the name of the product', 'Mailwright', /name of the product/],
+  ['the same with a year and a sign', 'mail-WRIGHT2026!', /name of the product/],
+  ["the customer's name", 'hale & sons', /a name/],
+  ['a name with digits', 'margaret1', /a name/],
+  ['first and last name', 'Margaret Hale', /a name/],
   ['the address', 'margaret.hale@example.com', /email address/],
   ['its first part', 'Margaret.Hale', /email address/],
   ['the name', 'MARGARET', /email address/],
@@ -45,4 +53,19 @@ test('the fault is told on the field that was asked for', async () => {
   await expect(checkNewPassword('short', {}, 'newPassword')).rejects.toMatchObject({
     fields: { newPassword: ['The new password must be at least 8 characters.'] },
   });
+});
+
+test.each(['kettle-and-heron', 'Kettle-and-Heron', 'kettle-and-heron1', '2027 kettle and heron!', 'KETTLEANDHERON'])(
+  'the old one is no new one, nor with other case, digits or signs at its ends: %s',
+  async (password) => {
+    expect(await faultsOfNewPassword(password, { oldPassword: 'kettle-and-heron' })).toEqual([
+      expect.stringMatching(/differ from the old one/),
+    ]);
+  },
+);
+
+test('where the old one was not typed the very same is refused', async () => {
+  const oldHash = await hashPassword('kettle-and-heron');
+  expect(await faultsOfNewPassword('kettle-and-heron', { oldHash })).toEqual([expect.stringMatching(/old one/)]);
+  expect(await faultsOfNewPassword('wandering heron sings', { oldHash })).toEqual([]);
 });
