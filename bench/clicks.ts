@@ -46,6 +46,7 @@ const installation: Context['installation'] = {
     importBytesMax: 1,
     fileBytesMax: 1,
     billingGraceDays: 7,
+    sessionDays: { idle: 30, inAll: 90 },
   },
 };
 

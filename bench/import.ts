@@ -181,6 +181,7 @@ async function contextFor(database: Context['database']): Promise<Context> {
     importBytesMax: 1e9,
     fileBytesMax: 1,
     billingGraceDays: 7,
+    sessionDays: { idle: 30, inAll: 90 },
   };
   return {
     db: database,

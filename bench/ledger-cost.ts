@@ -162,6 +162,7 @@ async function openContext(db: Database): Promise<Context> {
       importBytesMax: 0,
       fileBytesMax: 0,
       billingGraceDays: 7,
+      sessionDays: { idle: 30, inAll: 90 },
     },
   };
   const installation = { baseUrl: 'http://mail.example', secret: BENCH_SECRET, limits };

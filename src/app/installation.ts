@@ -45,6 +45,7 @@ export function limitsOf(settings: Settings): Installation['limits'] {
     importBytesMax: settings.IMPORT_SIZE_MAX_MB * 1_000_000,
     fileBytesMax: settings.FILE_SIZE_MAX_MB * 1_048_576,
     billingGraceDays: settings.BILLING_GRACE_DAYS,
+    sessionDays: { idle: settings.SESSION_IDLE_DAYS, inAll: settings.SESSION_DAYS_MAX },
   };
 }
 

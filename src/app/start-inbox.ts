@@ -78,6 +78,6 @@ async function isAdministrator(ctx: Context, req: IncomingMessage): Promise<bool
           .replace(/^[^:]*:/, '')
       : credentials;
   if (token === '') return false;
-  const found = await authenticateToken(ctx.db, { text: token, isSession: false, ipAddress: null });
+  const found = await authenticateToken(ctx, { text: token, isSession: false, ipAddress: null });
   return found?.viewer.isAdmin === true;
 }

@@ -152,6 +152,16 @@ export const settings = {
     about:
       'Root of all keys (sealed credentials, signed links); the same for all processes. Empty: made once and kept in DATA_DIR.',
   },
+  SESSION_IDLE_DAYS: {
+    schema: count(1, 3_650),
+    default: '30',
+    about: 'Days without use after which a login ends: the session of a browser, and a token that logging in gave.',
+  },
+  SESSION_DAYS_MAX: {
+    schema: count(1, 3_650),
+    default: '90',
+    about: 'Days after which a login ends in any case, counted from logging in.',
+  },
   REST_DIALECT: {
     schema: z.enum(['standard', 'classic']),
     default: 'standard',

@@ -20,4 +20,11 @@ export interface Limits {
   readonly fileBytesMax: number;
   /** Days a renewal may be paid after its period has begun. */
   readonly billingGraceDays: number;
+  /** When a login ends: after so many days without use, and after so many in all (decision D96). */
+  readonly sessionDays: SessionDays;
+}
+
+export interface SessionDays {
+  readonly idle: number;
+  readonly inAll: number;
 }

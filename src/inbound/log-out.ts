@@ -55,7 +55,7 @@ async function end(ctx: Context, { req, res, caller }: LogOutRequest): Promise<v
   const { baseUrl } = ctx.installation;
   const text = sessionOf(req.headers, baseUrl);
   const ipAddress = caller.ipAddress === '' ? null : caller.ipAddress;
-  const found = text ? await authenticateToken(ctx.database, { text, isSession: true, ipAddress }) : null;
+  const found = text ? await authenticateToken(ctx, { text, isSession: true, ipAddress }) : null;
   // Nobody is told to be out who is not.
   if (text === undefined && req.headers.cookie?.includes('mailwright_session='))
     return sendPage(res, 403, NOT_FROM_HERE);

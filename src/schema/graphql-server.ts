@@ -51,7 +51,7 @@ export interface GraphqlServer {
 export function createGraphqlServer({ means: given, explorer, countRequest }: GraphqlServerOptions): GraphqlServer {
   const means = { ...given, audit: createAuditTrail(given.database, given.log) };
   const schema = buildSchema();
-  const connections = new LiveConnections(means.database, means.log);
+  const connections = new LiveConnections(means);
   const door: DoorOptions = {
     schema,
     means,

@@ -4,10 +4,8 @@
  * the program.
  */
 import { standingOfTokens } from '../domain/accounts/authenticate-token.ts';
-import type { Viewer } from '../domain/context.ts';
-import type { Database } from '../db/database.ts';
+import type { Context, Viewer } from '../domain/context.ts';
 import { messageOf } from '../lib/errors.ts';
-import type { Log } from '../lib/log.ts';
 import { CONNECTIONS_SWEPT_EVERY_MS } from './limits.ts';
 
 export type EndReason = 'token-ended' | 'shutdown';
@@ -19,14 +17,12 @@ export interface LiveConnection {
 
 export class LiveConnections {
   readonly #open = new Set<LiveConnection>();
-  readonly #database: Database;
-  readonly #log: Log;
+  readonly #means: Pick<Context, 'database' | 'installation' | 'log'>;
   readonly #timer: NodeJS.Timeout;
   #sweeping = false;
 
-  constructor(database: Database, log: Log) {
-    this.#database = database;
-    this.#log = log;
+  constructor(means: Pick<Context, 'database' | 'installation' | 'log'>) {
+    this.#means = means;
     this.#timer = setInterval(() => void this.#sweep(), CONNECTIONS_SWEPT_EVERY_MS);
     this.#timer.unref();
   }
@@ -53,14 +49,15 @@ export class LiveConnections {
   async #sweep(): Promise<void> {
     if (this.#sweeping || this.#open.size === 0) return;
     this.#sweeping = true;
+    const { database, installation, log } = this.#means;
     try {
       const asked = new Set(this.#open);
       const viewers = new Map([...asked].map(({ viewer }) => [viewer.tokenId, viewer]));
-      const standing = await standingOfTokens(this.#database, [...viewers.values()]);
+      const standing = await standingOfTokens(database, [...viewers.values()], installation.limits.sessionDays);
       const hasEnded = ({ viewer }: LiveConnection) => standing.get(viewer.tokenId) !== viewer.isAdmin;
       this.#endAll((connection) => asked.has(connection) && hasEnded(connection), 'token-ended');
     } catch (error) {
-      this.#log.warn('graphql.connections_not_checked', { message: messageOf(error) });
+      log.warn('graphql.connections_not_checked', { message: messageOf(error) });
     } finally {
       this.#sweeping = false;
     }

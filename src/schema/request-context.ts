@@ -26,9 +26,7 @@ export interface Credentials {
 export async function makeContext(means: Means, credentials: Credentials): Promise<GraphqlContext> {
   const { token, session, ipAddress, door } = credentials;
   const text = token ?? session;
-  const found = text
-    ? await authenticateToken(means.database, { text, isSession: token === undefined, ipAddress })
-    : null;
+  const found = text ? await authenticateToken(means, { text, isSession: token === undefined, ipAddress }) : null;
   return {
     ...means,
     db: means.database,

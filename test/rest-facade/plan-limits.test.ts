@@ -121,6 +121,7 @@ describe('api_access no', () => {
     );
     const login = await insertApiToken(app.ctx.db, {
       ...{ customerId: tenant.customerId, userId: user?.id ?? 0n, kind: 'login', name: 'Login', scopes: ['*'] },
+      sessionDays: app.ctx.installation.limits.sessionDays,
     });
     expect((await graphql('{ lists(first: 1) { nodes { uid } } }', login.token)).data).toEqual({
       lists: { nodes: [] },

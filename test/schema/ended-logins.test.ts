@@ -4,6 +4,7 @@
  * open under them ends within two seconds (D10).
  */
 import { once } from 'node:events';
+import { Secret, TOTP } from 'otpauth';
 import { describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { sql } from '../../src/db/database.ts';
@@ -11,6 +12,7 @@ import { setAdministrator } from '../../src/domain/accounts/set-administrator.ts
 import { browse, cookieOf } from '../support/browser.ts';
 import { onBusyMachine } from '../support/busy-machine.ts';
 import { startRestApp, type RestTenant } from '../support/rest-app.ts';
+import { newWorld } from '../support/rest-world.ts';
 
 const app = await startRestApp();
 const URL_ = `${app.baseUrl}/graphql`;
@@ -157,6 +159,68 @@ describe('every other login ends', () => {
     expect(await set(false, data.me.uid)).toMatchObject({ code: 'CUSTOMER_IS_YOURS' });
     expect((await app.rest('/customers')).status).toBe(200);
   });
+});
+
+/** An event stream under a login; resolves when the server has ended it. */
+async function watch(login: string, campaignUid: string) {
+  const query = `subscription { campaignStatistics(uid: "${campaignUid}") { __typename } }`;
+  const response = await fetch(URL_, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream', authorization: `Bearer ${login}` },
+    body: JSON.stringify({ query }),
+  });
+  const reader = response.body?.getReader();
+  let first = '';
+  while (reader && !first.includes('CampaignStatistics'))
+    first += new TextDecoder().decode((await reader.read()).value);
+  const ended = (async () => {
+    while (reader && !(await reader.read().catch(() => ({ done: true }))).done);
+  })();
+  return { ended };
+}
+
+test('with the second factor switched on, switched off and taken away by an administrator, event streams included', async () => {
+  const world = await newWorld(app, {});
+  const { token, userUid } = world;
+  const run = async (who: string, call: string) =>
+    (await ask({ token: who }, `mutation { result: ${call} }`)).data.result;
+  const codes = async () => {
+    const { secret } = await run(
+      token,
+      `beginTwoFactor(input: { password: "${world.password}" }) { ... on TwoFactorSecret { secret } }`,
+    );
+    const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
+    return run(
+      token,
+      `confirmTwoFactor(input: { code: "${code}" }) { __typename ... on RecoveryCodes { recoveryCodes } }`,
+    );
+  };
+  const logIn = async (code?: string): Promise<string> => {
+    const body = { email: world.email, password: world.password, code };
+    const answer = await app.rest('/user/login', { method: 'POST', token: null, body });
+    return (answer.body as { token: string }).token;
+  };
+  const expectToEnd = async (login: string, change: () => Promise<{ __typename: string }>, changed: string) => {
+    const socket = await openSocket({ token: login });
+    const stream = await watch(login, world.campaignUid);
+    const since = performance.now();
+    expect((await change()).__typename).toBe(changed);
+    expect(await isIn({ token: login })).toBe(false);
+    await Promise.all([socket.closed, stream.ended]);
+    expect(performance.now() - since).toBeLessThan(onBusyMachine(CLOSED_WITHIN_MS));
+  };
+  let recovery: string[] = [];
+  const on = async () => {
+    const confirmed = await codes();
+    recovery = confirmed.recoveryCodes;
+    return confirmed;
+  };
+  await expectToEnd(await logIn(), on, 'RecoveryCodes');
+  const off = `disableTwoFactor(input: { password: "${world.password}", code: "${recovery[1]}" }) { __typename }`;
+  await expectToEnd(await logIn(recovery[0]), () => run(token, off), 'TwoFactorDisabled');
+  await on();
+  const reset = `resetTwoFactor(userUid: "${userUid}") { __typename }`;
+  await expectToEnd(await logIn(recovery[0]), () => run(app.adminToken, reset), 'TwoFactorDisabled');
 });
 
 test('the own profile: names and zone freely, the address only with the password', async () => {

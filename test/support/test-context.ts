@@ -18,6 +18,7 @@ const limits: Context['installation']['limits'] = {
   importBytesMax: 10_000_000,
   fileBytesMax: 10_485_760,
   billingGraceDays: 7,
+  sessionDays: { idle: 30, inAll: 90 },
 };
 
 export const testInstallation: Context['installation'] = {

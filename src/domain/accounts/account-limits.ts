@@ -19,9 +19,6 @@ export const RECOVERY_CODES = 10;
 /** A device that logged in is known for so long: its tries are counted apart from those of strangers. */
 export const KNOWN_DEVICE_DAYS = 180;
 
-/** Decision D11: a login token that nobody used for so long has expired. */
-export const LOGIN_TOKEN_IDLE_DAYS = 30;
-
 /** Enough for every device and script of a person; without a bound a looping script would fill the table. */
 export const LOGIN_TOKENS_MAX = 100;
 export const NAMED_TOKENS_MAX = 100;

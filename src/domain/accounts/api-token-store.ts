@@ -3,21 +3,34 @@ import { sql, type Queryable } from '../../db/database.ts';
 import { sha256 } from '../../lib/crypto.ts';
 import { newApiToken, newUid } from '../../lib/ids.ts';
 import type { TokenKind } from '../context.ts';
-import { LOGIN_TOKEN_IDLE_DAYS, LOGIN_TOKENS_MAX } from './account-limits.ts';
+import type { SessionDays } from '../limits.ts';
+import { LOGIN_TOKENS_MAX } from './account-limits.ts';
 
 export type RestDialect = 'standard' | 'classic';
 
-export interface NewApiToken {
+interface AnyNewToken {
   readonly customerId: bigint;
   readonly userId: bigint;
-  readonly kind: TokenKind;
   readonly name: string;
   readonly scopes: readonly string[];
+}
+
+/** A credential of a program: ends when it is told to. */
+interface NewProgramToken extends AnyNewToken {
+  readonly kind: Exclude<TokenKind, 'login' | 'session'>;
   readonly restDialect?: RestDialect | null | undefined;
   readonly expiresAt?: Date | null | undefined;
   /** A token chosen by the operator; absent: a fresh one. */
   readonly token?: string | undefined;
 }
+
+/** A login: ends by itself. */
+interface NewLoginToken extends AnyNewToken {
+  readonly kind: 'login' | 'session';
+  readonly sessionDays: SessionDays;
+}
+
+export type NewApiToken = NewProgramToken | NewLoginToken;
 
 export interface IssuedToken {
   readonly uid: string;
@@ -28,13 +41,16 @@ export interface IssuedToken {
 /** Inserts a token and gives it in clear, this once. */
 export async function insertApiToken(db: Queryable, input: NewApiToken): Promise<IssuedToken> {
   const uid = newUid();
-  const token = input.token ?? newApiToken();
+  const isLogin = 'sessionDays' in input;
+  const token = (isLogin ? undefined : input.token) ?? newApiToken();
+  const restDialect = (isLogin ? undefined : input.restDialect) ?? null;
+  const days = isLogin ? Math.min(input.sessionDays.idle, input.sessionDays.inAll) : null;
+  const expiresAt = (isLogin ? undefined : input.expiresAt) ?? null;
   await db.execute(sql`
     INSERT INTO api_token (customer_id, uid, user_id, kind, name, digest, scopes, rest_dialect, expires_at)
     VALUES (${input.customerId}, ${uid}, ${input.userId}, ${input.kind}, ${input.name}, ${sha256(token)},
-            ${input.scopes}, ${input.restDialect ?? null},
-            CASE WHEN ${input.kind} IN ('login', 'session') THEN now() + make_interval(days => ${LOGIN_TOKEN_IDLE_DAYS})
-                 ELSE ${input.expiresAt ?? null}::timestamptz END)`);
+            ${input.scopes}, ${restDialect},
+            coalesce(now() + make_interval(days => ${days}::int), ${expiresAt}::timestamptz))`);
   return { uid, token };
 }
 

@@ -4,8 +4,8 @@
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import { sha256 } from '../../lib/crypto.ts';
-import type { TokenKind, Viewer } from '../context.ts';
-import { LOGIN_TOKEN_IDLE_DAYS } from './account-limits.ts';
+import { viewerOf, type Context, type TokenKind, type Viewer } from '../context.ts';
+import type { SessionDays } from '../limits.ts';
 import type { RestDialect } from './api-token-store.ts';
 
 export interface Authentication {
@@ -48,10 +48,14 @@ interface Row {
  * Who this credential speaks for, or null when it is unknown, expired, revoked, of the other kind, or its user or
  * customer is disabled.
  */
-export async function authenticateToken(db: Queryable, credential: Credential): Promise<Authentication | null> {
+export async function authenticateToken(
+  { database, installation }: Pick<Context, 'database' | 'installation'>,
+  credential: Credential,
+): Promise<Authentication | null> {
   const { text } = credential;
   if (text === '' || text.length > TOKEN_LENGTH_MAX) return null;
-  const [row] = await db.query<Row>(findAndNoteUse(sha256(text), credential), 'accounts.authenticate');
+  const asked = { digest: sha256(text), sessionDays: installation.limits.sessionDays, ...credential };
+  const [row] = await database.query<Row>(findAndNoteUse(asked), 'accounts.authenticate');
   if (!row) return null;
   return {
     viewer: {
@@ -79,6 +83,11 @@ const planOptions = sql`
    WHERE s.customer_id = c.id AND s.status <> 'pending'
      AND (s.status <> 'ended' OR s.current_period_started_at IS NOT NULL)
    ORDER BY (s.status = 'ended'), s.id DESC LIMIT 1`;
+/** Of the token `t`, by the database's clock. A shorter time in all counts at once, whatever was promised before. */
+const isCurrent = ({
+  inAll,
+}: SessionDays) => sql`t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
+   AND (t.kind NOT IN ('login', 'session') OR t.created_at > now() - make_interval(days => ${inAll}::int))`;
 const mayUseApi = sql`(c.is_house OR coalesce(o.options ->> 'api_access', 'yes') = 'yes')`;
 
 /**
@@ -88,6 +97,7 @@ const mayUseApi = sql`(c.is_house OR coalesce(o.options ->> 'api_access', 'yes')
 export async function standingOfTokens(
   db: Queryable,
   tokens: readonly Pick<Viewer, 'customerId' | 'tokenId'>[],
+  sessionDays: SessionDays,
 ): Promise<ReadonlyMap<bigint, boolean>> {
   const rows = await db.query<{ id: bigint; is_admin: boolean }>(
     sql`SELECT t.id, u.is_admin
@@ -98,14 +108,27 @@ export async function standingOfTokens(
          WHERE (t.kind IN ('session', 'login') OR ${mayUseApi})
            AND (t.customer_id, t.id) IN (SELECT * FROM unnest(
                  ${tokens.map(({ customerId }) => customerId)}::bigint[], ${tokens.map(({ tokenId }) => tokenId)}::bigint[]))
-           AND t.revoked_at IS NULL
-           AND (t.expires_at IS NULL OR t.expires_at > now()) AND u.status = 'active' AND c.status = 'active'`,
+           AND ${isCurrent(sessionDays)} AND u.status = 'active' AND c.status = 'active'`,
     'accounts.standing',
   );
   return new Map(rows.map((row) => [row.id, row.is_admin]));
 }
 
-function findAndNoteUse(digest: Buffer, { isSession, ipAddress }: Credential) {
+/** The ids of the caller's tokens that have not ended. A user has a few hundred at most. */
+export async function currentTokensOf(ctx: Context): Promise<bigint[]> {
+  const { customerId, userId } = viewerOf(ctx);
+  const rows = await ctx.db.query<{ id: bigint }>(sql`
+    SELECT t.id FROM api_token t
+     WHERE t.customer_id = ${customerId} AND t.user_id = ${userId} AND ${isCurrent(ctx.installation.limits.sessionDays)}`);
+  return rows.map(({ id }) => id);
+}
+
+interface Asked extends Pick<Credential, 'isSession' | 'ipAddress'> {
+  readonly digest: Buffer;
+  readonly sessionDays: SessionDays;
+}
+
+function findAndNoteUse({ digest, isSession, ipAddress, sessionDays }: Asked) {
   return sql`
     WITH found AS (
       SELECT t.customer_id, t.id AS token_id, t.uid AS token_uid, t.kind AS token_kind, t.user_id, u.uid AS user_uid, u.is_admin, t.scopes, t.rest_dialect,
@@ -115,12 +138,14 @@ function findAndNoteUse(digest: Buffer, { isSession, ipAddress }: Credential) {
         JOIN app_user u ON u.customer_id = t.customer_id AND u.id = t.user_id
         JOIN customer c ON c.id = t.customer_id
         LEFT JOIN LATERAL (${planOptions}) o ON true
-       WHERE t.digest = ${digest} AND (t.kind = 'session') = ${isSession}::boolean AND t.revoked_at IS NULL
-         AND (t.expires_at IS NULL OR t.expires_at > now()) AND u.status = 'active' AND c.status = 'active'
+       WHERE t.digest = ${digest} AND (t.kind = 'session') = ${isSession}::boolean AND ${isCurrent(sessionDays)}
+         AND u.status = 'active' AND c.status = 'active'
     ), noted AS (
       UPDATE api_token t SET
         last_used_at = now(), last_used_ip = ${ipAddress}::text,
-        expires_at = CASE WHEN t.kind IN ('login', 'session') THEN now() + make_interval(days => ${LOGIN_TOKEN_IDLE_DAYS}::int)
+        expires_at = CASE WHEN t.kind IN ('login', 'session')
+                          THEN least(now() + make_interval(days => ${sessionDays.idle}::int),
+                                     t.created_at + make_interval(days => ${sessionDays.inAll}::int))
                           ELSE t.expires_at END
       FROM found f
       WHERE t.customer_id = f.customer_id AND t.id = f.token_id

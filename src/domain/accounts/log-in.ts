@@ -60,7 +60,7 @@ interface User extends UserKey, DeviceOwner {
 }
 
 /**
- * Gives a login token (expires after 30 days of no use). Throws UnauthenticatedError `WRONG_CREDENTIALS`,
+ * Gives a login token (ends as `sessionDays` says). Throws UnauthenticatedError `WRONG_CREDENTIALS`,
  * `TWO_FACTOR_CODE_REQUIRED`, `TWO_FACTOR_CODE_WRONG`; ForbiddenError `ACCOUNT_DISABLED`; RateLimitedError
  * `LOGIN_RATE_LIMITED`. An unknown address takes the same work as a wrong password.
  */
@@ -146,7 +146,8 @@ async function issueLoginToken(ctx: Context, user: User): Promise<{ token: strin
        WHERE customer_id = ${customerId} AND user_id = ${userId} AND confirmed_at IS NOT NULL`);
     if (factor && !(user.secondFactor && factor.secret.equals(user.secondFactor))) throw codeRequired();
     await pruneLoginTokens(db, { customerId, userId });
+    const { sessionDays } = ctx.installation.limits;
     const name = `Login ${ctx.clock.now().toISOString().slice(0, 16).replace('T', ' ')}`;
-    return insertApiToken(db, { customerId, userId, kind: 'login', name, scopes: [EVERY_SCOPE] });
+    return insertApiToken(db, { customerId, userId, kind: 'login', name, scopes: [EVERY_SCOPE], sessionDays });
   });
 }

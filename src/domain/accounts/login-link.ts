@@ -62,7 +62,9 @@ export async function useLoginLink(ctx: Context, token: string): Promise<{ sessi
     const { customerId, userId, scopes } = link;
     await pruneLoginTokens(inner.db, link);
     const name = `Session ${ctx.clock.now().toISOString().slice(0, 16).replace('T', ' ')}`;
-    const session = await insertApiToken(inner.db, { customerId, userId, kind: 'session', name, scopes });
+    const session = await insertApiToken(inner.db, {
+      ...{ customerId, userId, kind: 'session', name, scopes, sessionDays: ctx.installation.limits.sessionDays },
+    });
     await insertAuditEntries(inner.db, [
       {
         ...{ customerId, operation: 'useLoginLink', targetUid: session.uid, fields: [] },

@@ -7,7 +7,7 @@ import { CreatedApiToken, RestDialect } from './api-token.ts';
 import { OWN_USER, User } from './user.ts';
 
 const LoggedInType = builder.objectRef<LoggedIn>('LoggedIn').implement({
-  description: 'A fresh token, shown this once. It expires after 30 days of no use.',
+  description: 'A fresh token, shown this once. By default it ends after 30 days without use, and 90 days in all.',
   authScopes: { public: true },
   fields: (t) => ({
     token: t.exposeString('token'),

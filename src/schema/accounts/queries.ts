@@ -1,4 +1,5 @@
 /** Reading accounts. */
+import { currentTokensOf } from '../../domain/accounts/authenticate-token.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
 import { ApiToken } from './api-token.ts';
@@ -23,14 +24,10 @@ builder.queryField('apiTokens', (t) =>
       cursor: 'customerId_id',
       description: "The user's tokens that still work, the newest first.",
       authScopes: { scope: 'account:read' },
-      resolve: (query, _root, _args, ctx) => {
-        const { customerId, userId } = viewerOf(ctx);
-        const notExpired = [{ expiresAt: null }, { expiresAt: { gt: ctx.clock.now() } }];
-        return ctx.prisma.apiToken.findMany({
-          ...query,
-          where: { customerId, userId, revokedAt: null, OR: notExpired },
-          orderBy: { id: 'desc' },
-        });
+      resolve: async (query, _root, _args, ctx) => {
+        const { customerId } = viewerOf(ctx);
+        const id = { in: await currentTokensOf(ctx) };
+        return ctx.prisma.apiToken.findMany({ ...query, where: { customerId, id }, orderBy: { id: 'desc' } });
       },
     },
     { name: 'ApiTokenConnection' },

@@ -17,7 +17,7 @@ test('ten at once make one installation, and show its secrets once', async () =>
   const [rows] = await ctx.db.query(sql`
     SELECT (SELECT count(*) FROM customer) AS customers, (SELECT count(*) FROM app_user) AS users, (SELECT count(*) FROM api_token) AS tokens`);
   expect(rows).toEqual({ customers: 1n, users: 1n, tokens: 1n });
-  const found = await authenticateToken(ctx.database, {
+  const found = await authenticateToken(ctx, {
     text: shown?.apiToken ?? '',
     isSession: false,
     ipAddress: '127.0.0.1',
@@ -34,9 +34,7 @@ test('what the operator chose is used and not shown; nothing readable is stored'
     password: null,
     apiToken: null,
   });
-  expect(
-    await authenticateToken(ctx.database, { text: input.apiToken, isSession: false, ipAddress: null }),
-  ).not.toBeNull();
+  expect(await authenticateToken(ctx, { text: input.apiToken, isSession: false, ipAddress: null })).not.toBeNull();
   const stored = await ctx.db.query<{ text: string }>(sql`
     SELECT u::text || k::text || s::text AS text FROM app_user u, api_token k, setting s`);
   expect(stored[0]?.text).toMatch(/\$argon2id\$v=19\$m=19456,t=2,p=1\$/);

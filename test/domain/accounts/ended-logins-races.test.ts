@@ -71,7 +71,10 @@ test('a customer is disabled while one of its users logs in, and neither fails',
     );
     disabling.catch(() => undefined);
     await untilOneWaits();
-    await insertApiToken(tx, { customerId, userId, kind: 'login', name: 'Login', scopes: ['*'] });
+    await insertApiToken(tx, {
+      ...{ customerId, userId, kind: 'login', name: 'Login', scopes: ['*'] },
+      sessionDays: ctx.installation.limits.sessionDays,
+    });
   });
   await disabling;
   const left = await base.db.query(

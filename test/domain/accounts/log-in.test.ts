@@ -89,13 +89,13 @@ describe('a login token', () => {
     await ctx.db.execute(
       sql`UPDATE api_token SET expires_at = now() + interval '1 day', last_used_at = now() - interval '1 hour' WHERE kind = 'login'`,
     );
-    expect(await authenticateToken(ctx.database, { text: token, isSession: false, ipAddress: null })).not.toBeNull();
+    expect(await authenticateToken(ctx, { text: token, isSession: false, ipAddress: null })).not.toBeNull();
     const [row] = await ctx.db.query<{ days: number }>(
       sql`SELECT extract(day FROM max(expires_at) - now())::int AS days FROM api_token WHERE kind = 'login'`,
     );
     expect(row?.days).toBeGreaterThanOrEqual(29);
     await ctx.db.execute(sql`UPDATE api_token SET expires_at = now() - interval '1 second' WHERE kind = 'login'`);
-    expect(await authenticateToken(ctx.database, { text: token, isSession: false, ipAddress: null })).toBeNull();
+    expect(await authenticateToken(ctx, { text: token, isSession: false, ipAddress: null })).toBeNull();
   });
 
   test('does not crowd the table: a hundred are kept', async () => {

@@ -47,7 +47,10 @@ test('whether the tokens of open connections still work is found by their keys',
     SELECT customer_id, 't' || id, id, 'login', 'x', sha256(id::text::bytea), '{*}' FROM u`);
   await ctx.db.execute(sql`ANALYZE api_token`);
   await ctx.database.transaction(async (tx) => {
-    const standing = await standingOfTokens(tx, [{ customerId, tokenId: mine?.id ?? 0n }]);
+    const standing = await standingOfTokens(tx, [{ customerId, tokenId: mine?.id ?? 0n }], {
+      idle: 30,
+      inAll: 90,
+    });
     expect(standing).toEqual(new Map([[mine?.id, false]]));
     expect(await rowsRead(tx, 'api_token')).toBeLessThan(10);
   });

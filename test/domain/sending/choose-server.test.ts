@@ -77,7 +77,7 @@ describe('a customer sends through', () => {
     expect(await chosen(ctx)).toBe('first');
     const { token } = await insertApiToken(ctx.db, { ...viewerOf(ctx), kind: 'named', name: 'Mine', scopes: ['*'] });
     const credential = { text: token, isSession: false, ipAddress: null };
-    expect(await authenticateToken(ctx.db, credential)).toMatchObject({ mayUseApi: true });
+    expect(await authenticateToken(ctx, credential)).toMatchObject({ mayUseApi: true });
   });
 
   test('the system server that the plan names, and no other where it does not give all', async () => {
