@@ -4,6 +4,7 @@
  */
 import { sql, type Database } from '../src/db/database.ts';
 import { hold, holdOf, releaseInstallation } from '../src/domain/installation/restore-guard.ts';
+import { waitingMails, type WaitingMails } from '../src/domain/installation/waiting-mails.ts';
 import { messageOf } from '../src/lib/errors.ts';
 import { silentLog } from '../src/lib/log.ts';
 import { withInstallation } from './support/open-installation.ts';
@@ -24,8 +25,10 @@ async function act(database: Database): Promise<void> {
   if (word === undefined) return tell(database);
   if (word !== 'pause' && word !== 'continue')
     throw new Error('Say one of: pause, continue, hold; or nothing, to look.');
-  const { campaignsPaused } = await releaseInstallation({ database, log: silentLog }, word);
+  const { campaignsPaused, mailsDropped } = await releaseInstallation({ database, log: silentLog }, word);
   console.log(`The installation works again within seconds. Campaigns paused: ${campaignsPaused}.`);
+  if (mailsDropped.length > 0) console.log('These mails are not sent:');
+  mailsDropped.forEach(printMails);
 }
 
 async function tell(database: Database): Promise<void> {
@@ -39,6 +42,16 @@ async function tell(database: Database): Promise<void> {
   );
   for (const { uid, status, name, open } of campaigns)
     console.log(`  ${uid}  ${status.padEnd(9)}  ${String(open).padStart(9)} still to be sent  ${name}`);
-  console.log('\nnpm run release -- pause     works again; these campaigns are paused');
+  const mails = await waitingMails(database, held.since);
+  if (mails.length > 0) console.log('\nMails that were asked for before the hold began:');
+  mails.forEach(printMails);
+  console.log('\nnpm run release -- pause     works again; these campaigns are paused, these mails are not sent');
   console.log('npm run release -- continue  works again; these campaigns go on where the backup left them');
+}
+
+function printMails({ kind, count, customerUid, listUid, firstAskedAt, lastAskedAt }: WaitingMails): void {
+  const whose = [customerUid ? `customer ${customerUid}` : '', listUid ? `list ${listUid}` : ''].join('  ');
+  console.log(
+    `  ${String(count).padStart(9)}  ${kind}  ${whose}  ${firstAskedAt.toISOString()} to ${lastAskedAt.toISOString()}`,
+  );
 }

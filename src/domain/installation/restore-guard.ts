@@ -4,12 +4,10 @@
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import { lockUntilCommit } from '../../db/lock.ts';
-import { notifyUnsubscribesJob, sendConfirmationJob, sendListMailJob } from '../../jobs/audience-jobs.ts';
-import { sendTestMessagesJob } from '../../jobs/campaign-jobs.ts';
-import { addressMailJob, domainMailJob } from '../../jobs/sending-jobs.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { notHeld } from './installation-errors.ts';
 import { remembered, suspicionOf, type KnownPlace, type Place } from './place.ts';
+import { dropWaitingMails, type WaitingMails } from './waiting-mails.ts';
 
 export interface Hold {
   readonly since: Date;
@@ -22,16 +20,6 @@ export interface Arriving {
   /** The latest sign of life this machine has seen; null: it remembers none. */
   readonly seenAt: Date | null;
 }
-
-/** Jobs that mail somebody by themselves; campaigns are paused as such. */
-const MAILING_JOBS = [
-  sendConfirmationJob,
-  sendListMailJob,
-  notifyUnsubscribesJob,
-  sendTestMessagesJob,
-  addressMailJob,
-  domainMailJob,
-].map(({ name }) => name);
 
 const LOCK = 'mailwright:place';
 const HOLD_KEY = 'installation.hold';
@@ -82,39 +70,40 @@ export async function holdOf(db: Queryable): Promise<Hold | null> {
   return held ? { since: new Date(held.since), reason: held.reason } : null;
 }
 
-/** `pause`: campaigns under way stay where they are, mails of lists that wait are dropped. `continue`: all goes on. */
+/** `pause`: campaigns under way stay where they are, mails that waited before the hold are dropped. `continue`: all goes on. */
 export type AfterHold = 'pause' | 'continue';
 
-/** Ends the hold: an administrator has seen what would be sent. Answers how many campaigns were paused. */
+export interface Released {
+  readonly campaignsPaused: number;
+  /** What was asked for before the hold and is not sent any more. */
+  readonly mailsDropped: readonly WaitingMails[];
+}
+
+/** Ends the hold: an administrator has seen what would be sent. Answers what is not sent. */
 export async function releaseInstallation(
   { database, log }: Pick<Context, 'database' | 'log'>,
   underWay: AfterHold,
-): Promise<{ campaignsPaused: number }> {
+): Promise<Released> {
   return database.transaction(async (db) => {
     await lockUntilCommit(db, LOCK);
-    if (!(await holdOf(db))) throw notHeld();
-    const campaignsPaused = underWay === 'pause' ? await pauseAll(db) : 0;
+    const held = await holdOf(db);
+    if (!held) throw notHeld();
+    const released = underWay === 'pause' ? await pauseAll(db, held) : { campaignsPaused: 0, mailsDropped: [] };
     // The place is remembered anew by whichever process next gives a sign of life there.
     await db.execute(sql`DELETE FROM setting WHERE key IN (${HOLD_KEY}, ${PLACE_KEY})`);
-    log.warn('installation.released', { underWay, campaignsPaused });
-    return { campaignsPaused };
+    log.warn('installation.released', { underWay, ...released });
+    return released;
   });
 }
 
-async function pauseAll(db: Queryable): Promise<number> {
-  await db.execute(
-    sql`DELETE FROM graphile_worker._private_jobs j USING graphile_worker._private_tasks t
-         WHERE t.id = j.task_id AND t.identifier = ANY(${MAILING_JOBS}) AND j.locked_at IS NULL`,
-  );
-  await db.execute(
-    sql`UPDATE test_message SET state = 'failed', reply = 'The installation was restored from a backup: try it again.', updated_at = now()
-         WHERE state = 'queued'`,
-  );
+async function pauseAll(db: Queryable, { since }: Hold): Promise<Released> {
+  const mailsDropped = await dropWaitingMails(db, since);
   const reason = 'The installation was restored from a backup. Resume this campaign only if it was not sent meanwhile.';
-  return db.execute(
+  const campaignsPaused = await db.execute(
     sql`UPDATE campaign SET status = 'paused', status_reason = ${reason}, waits_until = NULL, updated_at = now()
          WHERE status IN ('scheduled', 'queued', 'sending')`,
   );
+  return { campaignsPaused, mailsDropped };
 }
 
 async function hasSomethingToSend(db: Queryable): Promise<boolean> {

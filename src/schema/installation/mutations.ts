@@ -1,5 +1,6 @@
 /** Letting a restored backup go on. */
-import { releaseInstallation, type AfterHold } from '../../domain/installation/restore-guard.ts';
+import { releaseInstallation, type AfterHold, type Released } from '../../domain/installation/restore-guard.ts';
+import type { WaitingMails } from '../../domain/installation/waiting-mails.ts';
 import { builder } from '../builder.ts';
 
 const AfterHoldChoice = builder.enumType('AfterHold', {
@@ -7,15 +8,32 @@ const AfterHoldChoice = builder.enumType('AfterHold', {
   values: {
     PAUSE: {
       value: 'pause',
-      description: 'Campaigns under way and scheduled ones are paused; mails of lists that waited are dropped.',
+      description:
+        'Campaigns under way and scheduled ones are paused; mails of lists that waited before the hold began are dropped.',
     },
     CONTINUE: { value: 'continue', description: 'Everything goes on where the backup left it: some get mail twice.' },
   } satisfies Record<string, { value: AfterHold; description: string }>,
 });
 
-const ReleasedInstallation = builder.objectRef<{ campaignsPaused: number }>('ReleasedInstallation').implement({
+const DroppedMails = builder.objectRef<WaitingMails>('DroppedMails').implement({
+  description: 'Mails of one kind and one list that were asked for before the hold began and are not sent.',
   authScopes: { admin: true },
-  fields: (t) => ({ campaignsPaused: t.exposeInt('campaignsPaused') }),
+  fields: (t) => ({
+    kind: t.exposeString('kind', { description: 'Name of the job, such as `audience.send-confirmation`.' }),
+    customerUid: t.exposeString('customerUid', { nullable: true }),
+    listUid: t.exposeString('listUid', { nullable: true }),
+    count: t.exposeInt('count'),
+    firstAskedAt: t.expose('firstAskedAt', { type: 'DateTime' }),
+    lastAskedAt: t.expose('lastAskedAt', { type: 'DateTime' }),
+  }),
+});
+
+const ReleasedInstallation = builder.objectRef<Released>('ReleasedInstallation').implement({
+  authScopes: { admin: true },
+  fields: (t) => ({
+    campaignsPaused: t.exposeInt('campaignsPaused'),
+    mailsDropped: t.field({ type: [DroppedMails], resolve: ({ mailsDropped }) => [...mailsDropped] }),
+  }),
 });
 
 builder.mutationField('releaseInstallation', (t) =>

@@ -123,6 +123,35 @@ it('drops what would mail somebody by itself when all is paused, and nothing els
   expect(left.map(({ name }) => name)).toEqual(['imports.run']);
 });
 
+it('keeps what was asked for while it was held, and lists what goes', async () => {
+  const { customerId } = viewerOf(world.ctx);
+  const [list] = await ctx.db.query<{ id: bigint; uid: string }>(sql`SELECT id, uid FROM mail_list LIMIT 1`);
+  const askFor = (subscriberId: number, key: string | null = null) =>
+    ctx.db.query(
+      sql`SELECT graphile_worker.add_job('audience.send-confirmation', ${JSON.stringify({
+        customerId: String(customerId),
+        listId: String(list?.id),
+        subscriberId,
+      })}::json, job_key => ${key}::text)`,
+    );
+  await ctx.db.execute(sql`DELETE FROM graphile_worker._private_jobs`);
+  await ctx.db.execute(sql`DELETE FROM test_message`);
+  for (const person of [1, 2]) await askFor(person);
+  await askFor(3, 'asked for again');
+  await hold(ctx.db, 'by hand');
+  await askFor(3, 'asked for again');
+  await askFor(4);
+  const campaign = { customerId, campaignId: world.campaignId };
+  await insertTests(ctx.db, { campaign, readers: [{ email: 'later@x.test', subscriberId: null }], isMarked: true });
+  const { mailsDropped } = await releaseInstallation(ctx, 'pause');
+  expect(mailsDropped).toMatchObject([{ kind: 'audience.send-confirmation', listUid: list?.uid, count: 2 }]);
+  const left = await ctx.db.query<{ person: string }>(
+    sql`SELECT payload ->> 'subscriberId' AS person FROM graphile_worker._private_jobs ORDER BY 1`,
+  );
+  expect(left.map(({ person }) => person)).toEqual(['3', '4']);
+  expect(await ctx.db.query(sql`SELECT state FROM test_message`)).toEqual([{ state: 'queued' }]);
+});
+
 it.each([
   ['pause', 'failed', 'The installation was restored from a backup: try it again.'],
   ['continue', 'queued', null],

@@ -1,0 +1,61 @@
+/**
+ * Mails that jobs send by themselves and that waited when the installation was held: the backup's installation has sent them
+ * since. What was asked for after the hold began is not among them: nobody else will send it.
+ */
+import { sql, type Queryable, type Sql } from '../../db/database.ts';
+import { notifyUnsubscribesJob, sendConfirmationJob, sendListMailJob } from '../../jobs/audience-jobs.ts';
+import { sendTestMessagesJob } from '../../jobs/campaign-jobs.ts';
+import { addressMailJob, domainMailJob } from '../../jobs/sending-jobs.ts';
+
+/** Mails of one kind and one list; those that belong to no list have none. */
+export interface WaitingMails {
+  /** The job's name, such as `audience.send-confirmation`. */
+  readonly kind: string;
+  readonly customerUid: string | null;
+  readonly listUid: string | null;
+  readonly count: number;
+  readonly firstAskedAt: Date;
+  readonly lastAskedAt: Date;
+}
+
+/** Jobs that mail somebody by themselves; campaigns are paused as such. */
+const MAILING_JOBS = [
+  sendConfirmationJob,
+  sendListMailJob,
+  notifyUnsubscribesJob,
+  sendTestMessagesJob,
+  addressMailJob,
+  domainMailJob,
+].map(({ name }) => name);
+
+/** A job with a key that is asked for again keeps its row, and `updated_at` tells. */
+const olderThan = (
+  since: Date,
+): Sql => sql`t.id = j.task_id AND t.identifier = ANY(${MAILING_JOBS}) AND j.locked_at IS NULL
+  AND j.created_at < ${since} AND (j.key IS NULL OR j.updated_at < ${since})`;
+
+/** What was asked for before `since` and has not been sent. */
+export async function waitingMails(db: Queryable, since: Date): Promise<WaitingMails[]> {
+  return db.query<WaitingMails & Record<string, unknown>>(sql`
+    SELECT t.identifier AS kind, c.uid AS "customerUid", l.uid AS "listUid", count(*)::int AS count,
+           min(j.created_at) AS "firstAskedAt", max(j.created_at) AS "lastAskedAt"
+      FROM graphile_worker._private_tasks t
+      JOIN graphile_worker._private_jobs j ON ${olderThan(since)}
+      LEFT JOIN customer c ON c.id = (j.payload ->> 'customerId')::bigint
+      LEFT JOIN mail_list l ON l.customer_id = c.id AND l.id = (j.payload ->> 'listId')::bigint
+     GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`);
+}
+
+/** Drops what was asked for before `since`, and answers what that was. */
+export async function dropWaitingMails(db: Queryable, since: Date): Promise<WaitingMails[]> {
+  const dropped = await waitingMails(db, since);
+  await db.execute(
+    sql`DELETE FROM graphile_worker._private_jobs j USING graphile_worker._private_tasks t WHERE ${olderThan(since)}`,
+  );
+  await db.execute(sql`DELETE FROM hot.unsubscribe_notice WHERE at < ${since}`);
+  await db.execute(
+    sql`UPDATE test_message SET state = 'failed', reply = 'The installation was restored from a backup: try it again.', updated_at = now()
+         WHERE state = 'queued' AND created_at < ${since}`,
+  );
+  return dropped;
+}
