@@ -8,6 +8,7 @@ import { startEmbeddedDatabase } from '../db/embedded.ts';
 import { migrate, readMigrations } from '../db/migrate.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
+import { isDenied, missingRights } from './missing-rights.ts';
 
 export interface OpenDatabase {
   readonly database: Database;
@@ -31,7 +32,7 @@ export async function openMigratedDatabase(settings: Settings, log: Log): Promis
     await migrate({ url, migrations: await readMigrations(MIGRATIONS), log, afterwards: () => migrateQueue(url) });
   } catch (error) {
     await embedded?.stop();
-    throw error;
+    throw (await deniedError(error, url)) ?? error;
   }
   const database = openDatabase({ url, poolSize: settings.DB_POOL_SIZE, log });
   return {
@@ -42,6 +43,13 @@ export async function openMigratedDatabase(settings: Settings, log: Log): Promis
       await embedded?.stop();
     },
   };
+}
+
+/** What to grant, when that is what is wrong. */
+async function deniedError(error: unknown, url: string): Promise<Error | undefined> {
+  const sentence = isDenied(error) ? await missingRights(url) : undefined;
+  if (sentence === undefined) return undefined;
+  return new Error(`The database of DATABASE_URL cannot be used (${messageOf(error)}). ${sentence}`, { cause: error });
 }
 
 async function checkServer(url: string): Promise<void> {
