@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { Sql } from 'sql-template-tag';
+import { DatabaseClient } from './client.ts';
 import { noteDiskFull } from './full-disk.ts';
 import type { Log } from '../lib/log.ts';
 import { messageOf } from '../lib/errors.ts';
@@ -34,6 +35,10 @@ export interface Transaction extends Queryable {
 export interface Database extends Queryable {
   readonly pool: pg.Pool;
   readonly url: string;
+  /** Another pool on the same database, for a library that wants one; whoever opens it ends it. */
+  openPool(options: { readonly size: number; readonly applicationName: string }): pg.Pool;
+  /** A connection of its own on the same database, not connected yet; whoever opens it ends it. */
+  openClient(applicationName: string): pg.Client;
   /** One transaction: commits when `work` resolves, rolls back when it throws. */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -61,6 +66,7 @@ const types: pg.CustomTypesConfig = {
 /** Opens a pool on the database at `url`. Nothing is connected until the first statement. */
 export function openDatabase({ url, poolSize, log, applicationName = 'mailwright' }: DatabaseOptions): Database {
   const pool = new pg.Pool({
+    Client: DatabaseClient,
     connectionString: url,
     max: poolSize,
     types,
@@ -77,6 +83,14 @@ export function openDatabase({ url, poolSize, log, applicationName = 'mailwright
   return {
     pool,
     url,
+    openPool: (options) =>
+      new pg.Pool({
+        Client: DatabaseClient,
+        connectionString: url,
+        max: options.size,
+        application_name: options.applicationName,
+      }),
+    openClient: (name) => new DatabaseClient({ connectionString: url, keepAlive: true, application_name: name }),
     ...statementsOf(pool),
     transaction: (work) => runTransaction(pool, log, work),
     async close() {

@@ -4,6 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import path from 'node:path';
 import { isAlive } from '../lib/is-alive.ts';
 import { makeFolder } from '../lib/make-folder.ts';
@@ -20,9 +21,14 @@ export interface Place {
   readonly binaries: Binaries;
 }
 
+/** Nobody else may list the folder; the database's user, when it is another one, may pass through it. */
+const CLOSED = 0o700;
+const PASSABLE = 0o711;
+
 /** Makes the cluster where there is none, and answers its password. */
 export function makeCluster(place: Place): string {
   if (!isCluster(place.data)) initialise(place);
+  closeFolder(place);
   return readFileSync(passwordFile(place.folder), 'utf8').trim();
 }
 
@@ -44,7 +50,7 @@ function initialise({ folder, data, user, binaries }: Place): void {
   const made = `${data}.new.${process.pid}`;
   mkdirSync(made, { mode: 0o700 });
   if (user) {
-    chmodSync(folder, 0o755);
+    chmodSync(folder, PASSABLE);
     chownSync(made, user.uid, user.gid);
   }
   // One for all who make a cluster at the same moment.
@@ -62,6 +68,16 @@ function initialise({ folder, data, user, binaries }: Place): void {
     );
   }
   moveInto(data, made);
+}
+
+/** Also one that an earlier version has made. Where it is another user's, opening the log says what to do. */
+function closeFolder({ folder, user }: Place): void {
+  const mode = user ? PASSABLE : CLOSED;
+  try {
+    if ((statSync(folder).mode & 0o777) !== mode) chmodSync(folder, mode);
+  } catch {
+    // Not ours to change.
+  }
 }
 
 /** What set-ups that were killed have left; those of living processes are theirs. */

@@ -1,5 +1,9 @@
-/** What the embedded database writes on its standard error: one file beside its data. */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+/**
+ * What the embedded database writes on its standard error: one file beside its data, which holds no values, can be read by
+ * its owner only, and is limited in size.
+ */
+import { chmodSync, closeSync, copyFileSync, existsSync, fchmodSync, fstatSync, openSync, readSync } from 'node:fs';
+import { rmSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { messageOf } from '../lib/errors.ts';
 
@@ -10,14 +14,35 @@ export interface ServerLog {
   readonly size: number;
 }
 
+/**
+ * Errors of statements quote what people have entered, in any part of their text, so none of them is written here: the
+ * statement's program hears of them, and its log has them without values (client.ts). Starts, stops, crashes, recovery,
+ * checkpoints and refused connections are written, without the statement that was running.
+ */
+export const LOG_SETTINGS = [
+  'log_min_messages=log',
+  'log_min_error_statement=panic',
+  'log_error_verbosity=terse',
+  'log_statement=none',
+  'log_min_duration_statement=-1',
+  'log_parameter_max_length=0',
+  'log_parameter_max_length_on_error=0',
+] as const;
+
+/** Months of an ordinary server; twice as much is on the disk, with the file before. */
+export const LOG_BYTES_MAX = 10 * 1_024 * 1_024;
 /** Enough for all that a start writes. */
 const WORDS_BYTES_MAX = 65_536;
+const OWNER_ONLY = 0o600;
 
 /** Opens it to write at its end. Throws with what to do when this user may not. */
 export function openLog(folder: string): ServerLog {
-  const file = path.join(folder, 'postgres.log');
+  const file = logFile(folder);
   try {
-    const fd = openSync(file, 'a');
+    // Earlier versions wrote values of rows into this one.
+    rmSync(path.join(folder, 'postgres.log'), { force: true });
+    const fd = openSync(file, 'a', OWNER_ONLY);
+    fchmodSync(fd, OWNER_ONLY);
     return { file, fd, size: fstatSync(fd).size };
   } catch (error) {
     throw new Error(
@@ -26,6 +51,21 @@ export function openLog(folder: string): ServerLog {
       { cause: error },
     );
   }
+}
+
+/** Moves what is in it to `server.log.1` when it is too large. The server has it open and writes on at the new end. */
+export function rotateLog(folder: string): void {
+  const file = logFile(folder);
+  if (!existsSync(file) || statSync(file).size <= LOG_BYTES_MAX) return;
+  const old = `${file}.1`;
+  rmSync(old, { force: true });
+  copyFileSync(file, old);
+  chmodSync(old, OWNER_ONLY);
+  truncateSync(file);
+}
+
+function logFile(folder: string): string {
+  return path.join(folder, 'server.log');
 }
 
 /** Why the server ended, in its own words, if it said so since the log was opened. */

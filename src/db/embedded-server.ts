@@ -27,6 +27,13 @@ export function disownPidFile(data: string): void {
     writeFileSync(pidFile(data), [process.pid, ...lines.slice(1)].join('\n'));
 }
 
+/** Whether the server of `data` was started with these settings, `name=value`. */
+export function hasSettings(data: string, settings: readonly string[]): boolean {
+  const file = path.join(data, 'postmaster.opts');
+  const line = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  return settings.every((setting) => line.includes(`"${setting}"`));
+}
+
 /** Fast mode; then its own immediate mode: it recovers from its log, nothing committed is lost. */
 export async function stopServer(data: string): Promise<void> {
   const server = runningServer(data);

@@ -12,8 +12,15 @@ import { messageOf } from '../lib/errors.ts';
 import { databaseUserFor, spawnIdentity } from './embedded-user.ts';
 import { loadBinaries } from './embedded-binaries.ts';
 import { makeCluster, SUPERUSER, type Place } from './embedded-cluster.ts';
-import { answerForServer, answersForServer, disownPidFile, runningServer, stopServer } from './embedded-server.ts';
-import { lastWordIn, openLog } from './embedded-log.ts';
+import {
+  answerForServer,
+  answersForServer,
+  disownPidFile,
+  hasSettings,
+  runningServer,
+  stopServer,
+} from './embedded-server.ts';
+import { lastWordIn, LOG_SETTINGS, openLog, rotateLog } from './embedded-log.ts';
 import { freePort } from './free-port.ts';
 
 export interface EmbeddedDatabase {
@@ -46,6 +53,7 @@ export async function startEmbeddedDatabase({ folder, settings = [] }: EmbeddedO
   const user = databaseUserFor(folder, data);
   const server = { folder, data, user, settings, binaries: await loadBinaries(user, folder) };
   const password = makeCluster(server);
+  await endOlderServer(server);
   const port = await bringUp(server, (candidate) => urlOf(password, candidate, 'postgres'));
   await ensureDatabase(urlOf(password, port, 'postgres'));
   const guard = keepRunning(server, port);
@@ -56,6 +64,11 @@ export async function startEmbeddedDatabase({ folder, settings = [] }: EmbeddedO
       if (answersForServer(folder)) await stopServer(data);
     },
   };
+}
+
+/** One that an earlier version has left behind runs with that version's settings. */
+async function endOlderServer({ folder, data }: Server): Promise<void> {
+  if (runningServer(data) && !hasSettings(data, LOG_SETTINGS) && answersForServer(folder)) await stopServer(data);
 }
 
 /**
@@ -94,6 +107,7 @@ function launch({ folder, data, user, binaries, settings }: Server, port: number
     'max_wal_size=2GB',
     'wal_compression=on',
     'timezone=UTC',
+    ...LOG_SETTINGS,
     ...settings,
   ].flatMap((setting) => ['-c', setting]);
   const server = spawn(binaries.postgres, ['-D', data, '-p', String(port), ...flags], {
@@ -148,7 +162,9 @@ async function ensureDatabase(adminUrl: string): Promise<void> {
 function keepRunning(server: Server, port: number): { end(): void } {
   const timer = setInterval(() => {
     try {
-      if (runningServer(server.data) === undefined && answersForServer(server.folder)) launch(server, port);
+      if (!answersForServer(server.folder)) return;
+      rotateLog(server.folder);
+      if (runningServer(server.data) === undefined) launch(server, port);
     } catch {
       // The disk cannot be written to, say: health tells that there is no database, and here it is tried again.
     }

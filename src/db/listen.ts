@@ -4,6 +4,7 @@
  */
 import pg from 'pg';
 import type { Log } from '../lib/log.ts';
+import { DatabaseClient } from './client.ts';
 import type { Queryable } from './database.ts';
 import sql from 'sql-template-tag';
 
@@ -69,7 +70,7 @@ class PgNotifications implements Notifications {
 
   async #connect(afterGap: boolean): Promise<void> {
     if (this.#closed || this.#client) return;
-    const client = new pg.Client({
+    const client = new DatabaseClient({
       connectionString: this.#url,
       keepAlive: true,
       application_name: 'mailwright-listen',

@@ -6,9 +6,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
 import { messageOf } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
+import { DatabaseClient } from './client.ts';
 
 export interface Migration {
   readonly name: string;
@@ -54,7 +55,7 @@ export async function readMigrations(folder: string): Promise<Migration[]> {
  * turns under an advisory lock. Throws with the migration's name when one fails; nothing of that one stays.
  */
 export async function migrate({ url, migrations, log, afterwards }: MigrateOptions): Promise<string[]> {
-  const client = new pg.Client({
+  const client = new DatabaseClient({
     connectionString: url,
     application_name: 'mailwright-migrate',
     options: '-c timezone=UTC',

@@ -1,4 +1,7 @@
-/** Logs: one JSON line per event, or a readable line on a terminal. Never hand it a secret. */
+/**
+ * Logs: one JSON line per event, or a readable line on a terminal. Never hand it a secret. Email addresses are left out of
+ * every text: those of recipients come in replies of servers and in errors of libraries.
+ */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 export type LogFormat = 'json' | 'pretty';
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -40,9 +43,23 @@ export function createLog(options: LogOptions, bound: LogFields = {}): Log {
 export const silentLog: Log = createLog({ level: 'silent', format: 'json' });
 
 function plain(_key: string, value: unknown): unknown {
+  if (typeof value === 'string') return withoutAddresses(value);
   if (typeof value === 'bigint') return value.toString();
-  if (value instanceof Error) return { name: value.name, message: value.message, stack: value.stack };
+  if (value instanceof Error) return factsOf(value);
   return value;
+}
+
+/** Not its other properties: those of a library's error may hold what somebody sent. */
+function factsOf(error: Error): Record<string, unknown> {
+  const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {};
+  return { name: error.name, ...code, message: error.message, stack: error.stack };
+}
+
+/** A local part has at most 64 characters (RFC 5321, 4.5.3.1.1); the limits also keep this linear. */
+const ADDRESS = /[^\s@<>"'(),;:/\\[\]]{1,64}@[^\s@<>"'(),;:/\\[\]]{1,255}/g;
+
+function withoutAddresses(text: string): string {
+  return text.includes('@') ? text.replace(ADDRESS, '<address>') : text;
 }
 
 function pretty(entry: { time: string; level: string; event: string }): string {
@@ -52,6 +69,6 @@ function pretty(entry: { time: string; level: string; event: string }): string {
 }
 
 function readable(value: unknown): string {
-  if (value instanceof Error) return value.stack ?? value.message;
-  return typeof value === 'string' ? value : JSON.stringify(value, plain);
+  if (value instanceof Error) return withoutAddresses(value.stack ?? value.message);
+  return typeof value === 'string' ? withoutAddresses(value) : JSON.stringify(value, plain);
 }

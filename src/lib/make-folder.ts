@@ -20,10 +20,13 @@ export function makeFolder(folder: string): void {
   }
 }
 
+/** What the program keeps is nobody else's. */
+const OWNER_ONLY = 0o700;
+
 /** Another process that starts at the same moment may have made it just now. */
 function makeOne(folder: string): void {
   try {
-    mkdirSync(folder);
+    mkdirSync(folder, { mode: OWNER_ONLY });
   } catch (error) {
     if (!existsSync(folder)) throw error;
   }

@@ -3,7 +3,7 @@
  * does. When the process is killed the database lets go of them at once, and others may take over what it held,
  * long before any lease runs out.
  */
-import pg from 'pg';
+import type pg from 'pg';
 import type { Context } from '../domain/context.ts';
 import type { Log } from '../lib/log.ts';
 
@@ -20,13 +20,13 @@ export interface Liveness {
 const RECONNECT_DELAY_MS = 500;
 
 /** Connects and holds; when the connection breaks it comes back by itself and holds the same names again. */
-export async function proveLiveness(url: string, log: Log): Promise<Liveness> {
+export async function proveLiveness(database: Context['database'], log: Log): Promise<Liveness> {
   const names = new Set<string>();
   let client: pg.Client | undefined;
   let released = false;
 
   const connect = async (): Promise<void> => {
-    const next = new pg.Client({ connectionString: url, keepAlive: true, application_name: 'mailwright-liveness' });
+    const next = database.openClient('mailwright-liveness');
     const lost = (): void => {
       if (client !== next || released) return;
       client = undefined;

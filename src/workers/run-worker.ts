@@ -6,7 +6,7 @@ import type { EventEmitter } from 'node:events';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger, parseCronItems, run, type TaskList, type WorkerPool } from 'graphile-worker';
-import pg from 'pg';
+import type pg from 'pg';
 import type { Context } from '../domain/context.ts';
 import { doOthersWait } from '../jobs/turns.ts';
 import { messageOf } from '../lib/errors.ts';
@@ -73,7 +73,7 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
   if (options.pausedFor !== undefined) queue.pause(options.pausedFor);
   // One signal a job: it ends for the job alone when it makes room, for all when the process stops or pauses.
   const ends = new Set<AbortController>();
-  const liveness = await proveLiveness(ctx.database.url, log);
+  const liveness = await proveLiveness(ctx.database, log);
   await liveness.hold(workerId);
   const pool = queuePool(ctx, { size: shares.places + 2, stopping: stopping.signal, log });
   await freeJobsOfDeadPools(ctx.database);
@@ -137,7 +137,7 @@ function queuePool(
   { database }: Context,
   { size, stopping, log }: { size: number; stopping: AbortSignal; log: Log },
 ): pg.Pool {
-  const pool = new pg.Pool({ connectionString: database.url, max: size, application_name: 'mailwright-queue' });
+  const pool = database.openPool({ size, applicationName: 'mailwright-queue' });
   pool.on('error', (error) => {
     if (!stopping.aborted) log.warn('queue.connection_lost', { message: error.message });
   });

@@ -31,7 +31,7 @@ await loadPlugins(path.resolve('plugins'), ctx.hooks);
 await makePartitions(ctx);
 // The last of a budget is shared out in looks of two seconds, and machines that test are busy.
 vi.setConfig({ testTimeout: 90_000 });
-const liveness = await proveLiveness(ctx.database.url, ctx.log);
+const liveness = await proveLiveness(ctx.database, ctx.log);
 const worksHere = await Promise.all(
   [1, 2, 3].map(async () => {
     const drivers = createDriverPool(ctx.hooks);

@@ -18,7 +18,7 @@ const START = '2026-01-01T00:00:00.000Z';
 const world = await openBillingWorld(START);
 const { db, database, log } = world.admin;
 await db.query(sql`SELECT hot.ensure_partitions('2026-01-01', '2026-01-31')`);
-const liveness = await proveLiveness(database.url, log);
+const liveness = await proveLiveness(database, log);
 afterAll(() => liveness.release());
 const living = randomUUID();
 await liveness.hold(living);
