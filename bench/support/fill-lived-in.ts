@@ -20,14 +20,27 @@ export async function fillLivedIn(url: string, sizes: LivedInSizes, say: (line: 
     }
   };
   try {
+    // What a transaction has emptied it fills without a write-ahead log: half the time.
+    await client.query('BEGIN');
+    // It knows nothing of tables that are being filled, and takes them for small.
+    await client.query('SET LOCAL enable_nestloop = off');
+    await client.query('SET LOCAL jit = off');
+    await client.query(`TRUNCATE ${FILLED.join()}`);
     await run([...HELPERS, ...accountSteps(sizes), ...peopleSteps(sizes), ...campaignSteps(sizes)]);
     await fillCampaigns(client, told);
+    await client.query('COMMIT');
     await analyze(client);
     told('statistics');
   } finally {
     await client.end();
   }
 }
+
+/** The largest. */
+const FILLED = [
+  ...['subscriber', 'consent_event', 'hot.subscriber_activity', 'hot.delivery', 'hot.open_event', 'hot.click_event'],
+  ...['hot.recipient_activity', 'hot.recipient_link', 'hot.location_counter', 'hot.audit_event'],
+];
 
 const SMALL_LIST = 'People';
 

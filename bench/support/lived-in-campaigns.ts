@@ -34,6 +34,7 @@ export function campaignSteps({ largeCampaigns, secondCampaigns, smallCampaigns 
       'partitions',
       `SELECT hot.ensure_partitions(min(planned_on), (current_date + interval '1 month')::date) FROM sent_campaign`,
     ],
+    ['sizes for the planner', 'ANALYZE subscriber, suppression, sent_campaign'],
   ];
 }
 
@@ -57,9 +58,9 @@ function ledger(campaign: string): string[] {
             CASE d.state WHEN 'suppressed' THEN NULL ELSE 1 END, c.started_at + make_interval(secs => (s.id % 1200)::integer), s.email, CASE d.state WHEN 'suppressed' THEN 'suppressed' END,
             CASE d.state WHEN 'sent' THEN '250 2.0.0 Ok: queued as ' || upper(to_hex(s.id * 65536 + c.campaign_id)) WHEN 'failed' THEN '550 5.1.1 The email account does not exist' END
        FROM sent_campaign c JOIN subscriber s ON s.customer_id = c.customer_id AND s.list_id = c.list_id
-       LEFT JOIN LATERAL (
-         SELECT min(x.created_at) AS at, min(x.created_at) FILTER (WHERE x.reason = 'bounce') AS bounced_at FROM suppression x
-          WHERE x.customer_id IN (0, c.customer_id) AND x.email_key = s.email_key OFFSET 0) x ON true,
+       LEFT JOIN (
+         SELECT x.email_key, min(x.created_at) AS at, min(x.created_at) FILTER (WHERE x.reason = 'bounce') AS bounced_at
+           FROM suppression x WHERE x.customer_id IN (0, (SELECT customer_id FROM sent_campaign WHERE campaign_id = ${campaign})) GROUP BY 1) x USING (email_key),
        LATERAL (SELECT CASE WHEN x.at < c.started_at THEN 'suppressed' WHEN x.bounced_at < c.started_at + interval '${DAYS_APART} days' THEN 'failed' ELSE 'sent' END AS state) d
       WHERE c.campaign_id = ${campaign} AND (s.status = 'subscribed' OR (s.status = 'unsubscribed' AND pg_temp.pick(s.id, 7, c.of) + 1 >= c.seq))
       ORDER BY s.id`,
