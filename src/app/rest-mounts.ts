@@ -23,9 +23,7 @@ export async function restMounts(
   const shared = { rows, prefix: REST_PREFIX, product };
   const page = await restReference({ ...shared, folder: REFERENCE_PATH.slice(1) });
   // Made when somebody asks: most processes are never asked.
-  let document: Promise<string> | undefined;
-  const read = () =>
-    (document ??= openApiOf({ ...shared, examples: readExamples() }).then((made) => JSON.stringify(made)));
+  const read = () => openApiOf({ ...shared, examples: readExamples() }).then((made) => JSON.stringify(made));
   return [
     assetMount({ path: `${REST_PREFIX}/openapi.json`, contentType: 'application/json; charset=utf-8', read }),
     { prefix: REST_PREFIX, handle: createRestHandler({ ...shared, ...options }) },

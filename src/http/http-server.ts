@@ -12,6 +12,7 @@ import { clientAddressReader } from './client-address.ts';
 import { beginExchange, safetyHeaders, type Exchange } from './exchange.ts';
 import { openExpressDoor, type ExpressDoor } from './express-door.ts';
 import { openExpressLane, type ExpressHandler } from './express-lane.ts';
+import { ANSWER_PACE, paceConnections, type AnswerPace } from './paced-connection.ts';
 import { takeAbsoluteForm, wantsSocket } from './request-target.ts';
 import { sendJson } from './send-json.ts';
 import { BODY_PACE, watchBody, type BodyPace } from './slow-body.ts';
@@ -53,6 +54,8 @@ export interface HttpServerOptions {
   readonly isHttps?: boolean;
   /** How fast bodies have to come. */
   readonly bodyPace?: BodyPace;
+  /** How fast answers have to be taken. */
+  readonly answerPace?: AnswerPace;
 }
 
 export interface HttpServer {
@@ -78,6 +81,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     headersTimeout: HEADERS_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    // Done below: what Node answers by itself nobody counts.
+    requireHostHeader: false,
     shouldUpgradeCallback: (req) => wantsSocket(req) && upgraderOf(options.mounts, req) !== undefined,
   });
   server.setTimeout(STALLED_SOCKET_TIMEOUT_MS);
@@ -87,8 +92,16 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     isHttps: options.isHttps === true,
     addressOf,
   });
+  const paced = paceConnections(server, options.answerPace ?? ANSWER_PACE);
   const door = openExpressDoor(server, express);
+  server.on('checkExpectation', (req, res) => {
+    paced.begin(req, res);
+    res.writeHead(417).end();
+  });
   server.on('request', (req, res) => {
+    paced.begin(req, res);
+    // RFC 9112 3.2.
+    if (req.headers.host === undefined && req.httpVersion === '1.1') return refuseHostless(res);
     if (state.closing) res.setHeader('Connection', 'close');
     takeAbsoluteForm(req);
     if (express.take(req, res)) return;
@@ -101,6 +114,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     });
   });
   server.on('upgrade', (req, socket, head) => {
+    paced.release(req.socket);
     state.upgraded.add(socket);
     socket.on('error', () => socket.destroy());
     socket.on('close', () => state.upgraded.delete(socket));
@@ -110,7 +124,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     if ('setTimeout' in socket && typeof socket.setTimeout === 'function') socket.setTimeout(0);
     upgrade(req, socket, head, addressOf(req));
   });
-  server.on('clientError', (error, socket) => answerUnreadable(error, socket, options.isHttps === true));
+  server.on('clientError', (error, socket) => {
+    paced.end(socket);
+    answerUnreadable(error, socket, options.isHttps === true);
+  });
   await listen(server, options);
   const address = server.address();
   return {
@@ -120,6 +137,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       await closeServer({ server, door, upgraded: state.upgraded }, waitMsMax);
       await handlersEnd(state);
       express.close();
+      paced.close();
     },
   };
 }
@@ -166,6 +184,10 @@ function upgraderOf(mounts: readonly Mount[], req: IncomingMessage): Mount['upgr
 
 function pathOf(req: IncomingMessage): string {
   return (req.url ?? '/').split('?', 1)[0] ?? '/';
+}
+
+function refuseHostless(res: ServerResponse): void {
+  res.writeHead(400, { Connection: 'close', 'Content-Length': '0' }).end();
 }
 
 function refuseUpgrade(socket: Duplex): void {

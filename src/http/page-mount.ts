@@ -8,6 +8,7 @@ const PLAIN_POLICY =
 
 /** Serves the page at exactly this path, to GET and HEAD. A page with scripts brings a policy that allows them. */
 export function pageMount(prefix: string, page: string, policy: string = PLAIN_POLICY): Mount {
+  const bytes = Buffer.from(page);
   return {
     prefix,
     exact: true,
@@ -17,8 +18,8 @@ export function pageMount(prefix: string, page: string, policy: string = PLAIN_P
         return sendJson(res, 405, { message: 'Only GET is answered here.' });
       }
       res.setHeader('Content-Security-Policy', policy);
-      res.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Content-Length': Buffer.byteLength(page) });
-      res.end(page);
+      res.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Content-Length': bytes.length });
+      res.end(bytes);
     },
   };
 }

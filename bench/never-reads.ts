@@ -1,0 +1,123 @@
+/**
+ * A stranger sends 1,100 requests on each of 20 connections and never reads an answer, against one public address after
+ * the other: how much the process grows over what it has when idle, and how long `/readyz` takes meanwhile. No limit of
+ * requests is set, as by default. Fails beyond 100 MB or one second.
+ *
+ *   node bench/never-reads.ts [--smoke] [--sockets 20] [--requests 1100] [--seconds 6] [--only /graphql]
+ *
+ * At the end it waits until the server has closed the connections whose client does not read (not with --smoke).
+ */
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { startScratchPostgres } from '../scripts/scratch-postgres.ts';
+import { ANSWER_PACE } from '../src/http/paced-connection.ts';
+import { startProduct, type Product } from './support/product.ts';
+import { publicRequests, type PublicRequest } from './support/public-requests.ts';
+import { sendUnread } from './support/unread-load.ts';
+
+const { values } = parseArgs({
+  options: {
+    smoke: { type: 'boolean', default: false },
+    sockets: { type: 'string', default: '20' },
+    requests: { type: 'string', default: '1100' },
+    seconds: { type: 'string' },
+    only: { type: 'string', default: '' },
+  },
+});
+const load = { sockets: Number(values.sockets), requests: Number(values.requests) };
+const seconds = Number(values.seconds ?? (values.smoke ? 1 : 6));
+const GROWTH_MB_MAX = 100;
+const READY_MS_MAX = 1_000;
+const PROBE_EVERY_MS = 100;
+/** Until what a client that went away has left is collected. */
+const REST_MS = 500;
+/** Beside the window itself: when a sweep looks, and when the bench hears of it. */
+const CLOSING_SLACK_MS = 25_000;
+
+interface Figures {
+  readonly name: string;
+  readonly peakMb: number;
+  readonly readyMs: number;
+}
+
+const faults: string[] = [];
+const database = await startScratchPostgres();
+const product = await startProduct(database.url, { INBOX: 'on', INBOX_SMTP_PORT: '0', LOG_LEVEL: 'silent' });
+try {
+  await run();
+} finally {
+  await product.kill();
+  await database.stop();
+}
+if (faults.length > 0) {
+  console.error(`\n${faults.join('\n')}`);
+  process.exitCode = 1;
+}
+
+async function run(): Promise<void> {
+  const requests = (await publicRequests(product)).filter(({ name }) => name.includes(values.only));
+  // What is made at the first request is part of the idle process.
+  for (const { request } of requests) await playOnce(request);
+  await sleep(REST_MS);
+  const idleMb = residentMb(product);
+  console.log(`${load.sockets} connections, ${load.requests} requests on each; idle ${idleMb.toFixed(0)} MB`);
+  console.log('address                              over idle, MB   slowest /readyz, ms');
+  for (const one of requests) judge(await attack(one), idleMb);
+  const [first] = requests;
+  if (first && !values.smoke) await untilClosed(first);
+}
+
+async function playOnce(request: string): Promise<void> {
+  const load = { sockets: 1, requests: 1 };
+  const unread = sendUnread(product.url, request, load);
+  await sleep(REST_MS);
+  unread.end();
+}
+
+async function attack({ name, request }: PublicRequest): Promise<Figures> {
+  product.forgetPeak();
+  const unread = sendUnread(product.url, request, load);
+  const until = performance.now() + seconds * 1_000;
+  let readyMs = 0;
+  while (performance.now() < until) {
+    readyMs = Math.max(readyMs, await askReady());
+    await sleep(PROBE_EVERY_MS);
+  }
+  const peakMb = product.peakMegabytes();
+  unread.end();
+  await sleep(REST_MS);
+  return { name, peakMb, readyMs };
+}
+
+async function askReady(): Promise<number> {
+  const startedAt = performance.now();
+  const answer = await fetch(`${product.url}/readyz`);
+  await answer.arrayBuffer();
+  if (!answer.ok) faults.push(`/readyz answered ${answer.status}.`);
+  return performance.now() - startedAt;
+}
+
+function judge({ name, peakMb, readyMs }: Figures, idleMb: number): void {
+  const growth = peakMb - idleMb;
+  console.log(`${name.padEnd(36)} ${growth.toFixed(0).padStart(14)}   ${readyMs.toFixed(0).padStart(19)}`);
+  if (growth > GROWTH_MB_MAX) faults.push(`${name}: ${growth.toFixed(0)} MB over idle; the limit is ${GROWTH_MB_MAX}.`);
+  if (readyMs > READY_MS_MAX)
+    faults.push(`${name}: /readyz took ${readyMs.toFixed(0)} ms; the limit is ${READY_MS_MAX}.`);
+}
+
+/** The client still does not read when its window is over. */
+async function untilClosed({ name, request }: PublicRequest): Promise<void> {
+  const unread = sendUnread(product.url, request, load);
+  const startedAt = performance.now();
+  const late = startedAt + ANSWER_PACE.windowMs + CLOSING_SLACK_MS;
+  while (unread.closed() < load.sockets && performance.now() < late) await sleep(PROBE_EVERY_MS);
+  const tookSeconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
+  console.log(`${name}: ${unread.closed()} of ${load.sockets} connections were closed after ${tookSeconds} s`);
+  if (unread.closed() < load.sockets) faults.push(`${name}: connections stayed open whose client does not read.`);
+  unread.end();
+}
+
+function residentMb({ pid }: Product): number {
+  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
+}

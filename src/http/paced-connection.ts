@@ -1,0 +1,183 @@
+/**
+ * Lets `node:http` read one request of a connection at a time. Its parser takes every request that one read of the socket
+ * holds, which is up to 2,000 of 64 KiB, and all of them are then at work at once, however little their client reads.
+ * Here the parser gets the bytes up to the end of one head, and the next ones when that request is answered and its answer
+ * has left the process; until then they wait in a socket that is not read (decision record 0301).
+ */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+/** How fast a client has to take its answers. */
+export interface AnswerPace {
+  readonly windowMs: number;
+  /** So much has to be taken in each window, or all that waits. */
+  readonly bytesMin: number;
+}
+
+/** 1 KiB a second. The kernel holds some hundred kilobytes for a slow line, and takes more only when a third of it has gone. */
+export const ANSWER_PACE: AnswerPace = { windowMs: 60_000, bytesMin: 1_024 * 60 };
+/**
+ * Requests of one connection that are at work. Clients that send several without waiting for the answers are rare, and
+ * answers go out in order anyway: a second one at work would only make us keep its answer.
+ */
+export const REQUESTS_AT_WORK_MAX = 1;
+
+/** Where one head ends. Bytes of a body may look like it: then they come to the parser in two pieces. */
+const END_OF_HEAD = Buffer.from('\n\r\n');
+
+export interface PacedConnections {
+  /** To be called for each request that the server reads, before it is served. */
+  begin(req: IncomingMessage, res: ServerResponse): void;
+  /** The connection belongs to another protocol from now on. */
+  release(socket: Socket): void;
+  /** No further request of this connection is read. */
+  end(socket: Duplex): void;
+  close(): void;
+}
+
+/** Paces every connection that `server` gets from now on. */
+export function paceConnections(server: Server, pace: AnswerPace): PacedConnections {
+  const connections = new Map<Duplex, PacedConnection>();
+  server.on('connection', (socket: Socket) => {
+    connections.set(socket, new PacedConnection(socket));
+    socket.once('close', () => connections.delete(socket));
+  });
+  const sweep = setInterval(() => {
+    for (const connection of connections.values()) connection.cutIfStalled(pace);
+  }, pace.windowMs / SWEEPS_PER_WINDOW).unref();
+  const leave = (socket: Duplex, leaving: (connection: PacedConnection) => void): void => {
+    const connection = connections.get(socket);
+    connections.delete(socket);
+    if (connection) leaving(connection);
+  };
+  return {
+    begin: (req, res) => connections.get(req.socket)?.begin(req, res),
+    release: (socket) => leave(socket, (connection) => connection.release()),
+    end: (socket) => leave(socket, (connection) => connection.end()),
+    close: () => clearInterval(sweep),
+  };
+}
+
+const SWEEPS_PER_WINDOW = 6;
+/** How long what follows an unreadable request is read and thrown away: long enough for the answer to arrive. */
+const READ_PAST_MS = 2_000;
+const NOTHING = Buffer.alloc(0);
+
+class PacedConnection {
+  readonly #socket: Socket;
+  /** Gives bytes to the parser of `node:http`. */
+  readonly #parse: (bytes: Buffer) => void;
+  #waiting: Buffer = NOTHING;
+  #atWork = 0;
+  #latest: IncomingMessage | undefined;
+  /** Bytes of the body under way that are still to come, as far as its length was said. */
+  #bodyBytes = 0;
+  #isFeeding = false;
+  #hasEnded = false;
+  /** Whether it was we who stopped the reading. */
+  #isPaused = false;
+  #takenBytes = 0;
+  #takenAt = performance.now();
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    const [parse] = socket.listeners('data');
+    if (!parse) throw new Error('node:http does not listen to its connection.');
+    this.#parse = (bytes) => void Reflect.apply(parse, socket, [bytes]);
+    socket.removeAllListeners('data');
+    // Node reads a socket beside its stream as long as nobody listens: from here on the bytes come by events.
+    socket.on('data', this.#read);
+  }
+
+  begin(req: IncomingMessage, res: ServerResponse): void {
+    this.#atWork += 1;
+    this.#latest = req;
+    this.#bodyBytes = req.headers['transfer-encoding'] === undefined ? Number(req.headers['content-length'] ?? 0) : 0;
+    res.once('close', () => {
+      this.#atWork -= 1;
+      this.#feed();
+    });
+  }
+
+  release(): void {
+    this.#leave();
+    if (this.#waiting.length > 0) this.#socket.unshift(this.#waiting);
+    this.#waiting = NOTHING;
+  }
+
+  end(): void {
+    this.#leave();
+    this.#waiting = NOTHING;
+    // Bytes that nobody reads would make the system reset the connection before the answer has arrived.
+    this.#socket.on('data', () => undefined).resume();
+    const cut = setTimeout(() => this.#socket.destroy(), READ_PAST_MS).unref();
+    this.#socket.once('close', () => clearTimeout(cut));
+  }
+
+  /** Bytes wait for the client, and it took too few of them in the last window. */
+  cutIfStalled({ windowMs, bytesMin }: AnswerPace): void {
+    const now = performance.now();
+    const taken = takenBytesOf(this.#socket);
+    const isTaking = this.#socket.writableLength === 0 || taken >= this.#takenBytes + bytesMin;
+    if (isTaking) [this.#takenBytes, this.#takenAt] = [taken, now];
+    else if (now - this.#takenAt > windowMs) this.#socket.destroy();
+  }
+
+  readonly #read = (bytes: Buffer): void => {
+    this.#waiting = this.#waiting.length === 0 ? bytes : Buffer.concat([this.#waiting, bytes]);
+    this.#feed();
+  };
+
+  #feed(): void {
+    if (this.#isFeeding) return;
+    this.#isFeeding = true;
+    while (this.#waiting.length > 0 && this.#takesMore() && !this.#hasEnded) {
+      const length = this.#nextLength();
+      const bytes = this.#waiting.subarray(0, length);
+      this.#waiting = this.#waiting.subarray(length);
+      this.#parse(bytes);
+    }
+    this.#isFeeding = false;
+    if (!this.#hasEnded) this.#pauseOrResume();
+  }
+
+  /** A request at work still gets the rest of its body. */
+  #takesMore(): boolean {
+    // After the last answer of a connection nothing more is served.
+    if (!this.#socket.writable) return false;
+    return this.#atWork < REQUESTS_AT_WORK_MAX || this.#latest?.complete === false;
+  }
+
+  #nextLength(): number {
+    if (this.#bodyBytes > 0) {
+      const length = Math.min(this.#bodyBytes, this.#waiting.length);
+      this.#bodyBytes -= length;
+      return length;
+    }
+    const at = this.#waiting.indexOf(END_OF_HEAD);
+    return at === -1 ? this.#waiting.length : at + END_OF_HEAD.length;
+  }
+
+  #pauseOrResume(): void {
+    if (this.#waiting.length > 0) {
+      this.#isPaused = true;
+      this.#socket.pause();
+    } else if (this.#isPaused) {
+      this.#isPaused = false;
+      this.#socket.resume();
+    }
+  }
+
+  #leave(): void {
+    this.#hasEnded = true;
+    this.#socket.off('data', this.#read);
+  }
+}
+
+/** What the system has taken of all that was written; `net.Socket` itself counts a piece only when all of it has gone. */
+function takenBytesOf(socket: Socket): number {
+  const handle: unknown = Reflect.get(socket, '_handle');
+  if (typeof handle !== 'object' || handle === null) return 0;
+  return Number(Reflect.get(handle, 'bytesWritten')) - Number(Reflect.get(handle, 'writeQueueSize'));
+}
