@@ -7,6 +7,8 @@
  *   node bench/delivery.ts --processes 2      two sending processes beside one, over the same number of connections
  *   node bench/delivery.ts --processes 2 --each    over as many connections each as the one has (a server shares its own)
  *   node bench/delivery.ts --first 20         from `run` to the first message at the receiver, so many times
+ *   node bench/delivery.ts --suppressed 50000   with so many suppressed addresses beside none, in turns
+ *   node bench/delivery.ts --database postgres://...   on an empty database of that server, which you have started
  *
  * Without delay over `--connections` (10), with a delay over 50, as many as the yardstick has; `--window` (50) messages in
  * flight on each. The database is a
@@ -36,10 +38,13 @@ const { values } = parseArgs({
     processes: { type: 'string', default: '1' },
     each: { type: 'boolean', default: false },
     first: { type: 'string' },
+    suppressed: { type: 'string' },
+    database: { type: 'string' },
     'no-reference': { type: 'boolean', default: false },
   },
 });
 const RECIPIENTS = Number(values.recipients ?? (values.smoke ? 500 : 100_000));
+const SUPPRESSED = Number(values.suppressed ?? (values.smoke ? 1_000 : 0));
 const REPEAT = Number(values.repeat ?? (values.smoke ? 1 : 3));
 /** The yardstick's rate does not depend on how many it sends to. */
 const REFERENCE_RECIPIENTS = Math.min(RECIPIENTS, 20_000);
@@ -57,7 +62,10 @@ interface Setup {
   readonly connections: number;
 }
 
-const postgres = await startBenchDatabase(values.smoke, ['max_wal_size=4GB']);
+const postgres =
+  values.database === undefined
+    ? await startBenchDatabase(values.smoke, ['max_wal_size=4GB'])
+    : { url: values.database, stop: () => Promise.resolve() };
 const products = [await startProduct(postgres.url)];
 try {
   const [first] = products;
@@ -87,15 +95,18 @@ async function compare(tenant: BenchTenant, setup: Setup): Promise<void> {
     `\n${setup.mode}, replies after ${setup.delayMs} ms, ${setup.connections} connections, ${RECIPIENTS} recipients; load ${load()}`,
   );
   const sink = await startBenchSink(setup.mode, setup.delayMs);
-  const found: { reference: Measured[]; one: Measured[]; several: Measured[] } = {
-    reference: [],
-    one: [],
-    several: [],
+  const found: Record<'reference' | 'one' | 'several' | 'suppressed', Measured[]> = {
+    ...{ reference: [], one: [], several: [], suppressed: [] },
   };
   for (let round = 0; round < REPEAT; round++) {
     if (!values['no-reference']) found.reference.push(await measureReference(sink, setup));
     await startProcesses(1);
+    if (SUPPRESSED > 0) await tenant.suppress(0);
     found.one.push(await measureCampaign(tenant, sink, setup));
+    if (SUPPRESSED > 0) {
+      await tenant.suppress(SUPPRESSED);
+      found.suppressed.push(await measureCampaign(tenant, sink, setup));
+    }
     if (Number(values.processes) === 1) continue;
     const processes = Number(values.processes);
     await startProcesses(processes);
@@ -104,6 +115,7 @@ async function compare(tenant: BenchTenant, setup: Setup): Promise<void> {
   }
   sink.close();
   say('one process', found.one, found.reference);
+  if (found.suppressed.length > 0) say(`with ${SUPPRESSED} suppressed`, found.suppressed, found.one);
   if (found.several.length > 0) say(`${values.processes} processes`, found.several, found.one);
 }
 

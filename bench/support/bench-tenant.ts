@@ -19,6 +19,8 @@ export interface BenchTenant {
   createCampaign(): Promise<string>;
   run(campaignUid: string): Promise<void>;
   untilDone(campaignUid: string): Promise<void>;
+  /** Only so many addresses are suppressed from now on, half of them for the whole installation; nobody on the list has one. */
+  suppress(addresses: number): Promise<void>;
   /** Processor seconds of the database server with all its processes. */
   databaseSeconds(): number;
   close(): Promise<void>;
@@ -78,6 +80,16 @@ export async function openBenchTenant(product: Product, databaseUrl: string, peo
         if (rows[0]?.status === 'done') return;
         await sleep(20);
       }
+    },
+    async suppress(addresses) {
+      await client.query('DELETE FROM suppression');
+      await client.query(
+        `INSERT INTO suppression (customer_id, email_key, reason)
+         SELECT n % 2 * l.customer_id, 'gone' || n || '@example.org', 'bounce' FROM mail_list l, generate_series(1, $1::int) n
+          WHERE l.uid = $2`,
+        [addresses, list_uid],
+      );
+      await client.query('VACUUM ANALYZE suppression');
     },
     databaseSeconds: () => cpuSecondsOfTree(databasePid),
     close: () => client.end(),

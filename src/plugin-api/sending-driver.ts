@@ -28,6 +28,12 @@ export interface OutgoingMessage {
    * may get it. A driver that cannot hand it over like that refuses it with the status 5.6.7.
    */
   readonly needsSmtpUtf8: boolean;
+  /**
+   * Whether the message may still leave: while it waits in the driver, its recipient may unsubscribe or change the
+   * address. Asked before the driver begins with a message, and again before it sends the content; `true` mostly. When
+   * the answer is false, nothing is sent and `send` throws `unavailable`. Absent: it may leave whenever it can.
+   */
+  readonly mayStillLeave?: (() => boolean | Promise<boolean>) | undefined;
 }
 
 /** The server has taken responsibility for the message. */

@@ -40,6 +40,8 @@ export class ConnectionPool {
   #share: number;
   #waiting: Delivery[] = [];
   #openingCount = 0;
+  /** Messages that the host is asked about: they waited here for long. */
+  #askingCount = 0;
   #failureCount = 0;
   #heldUntil = 0;
   #lockstepUntil = 0;
@@ -96,23 +98,43 @@ export class ConnectionPool {
 
   /** This one has room again. */
   #feed(connection: SmtpConnection): void {
-    for (let room = connection.room; room > 0 && this.#waiting.length > 0; room = connection.room) {
-      const delivery = this.#waiting.shift();
-      if (delivery) connection.take(delivery);
-    }
+    while (connection.room > 0 && this.#hasNext) this.#giveNext(connection);
     this.#openMore();
     if (this.#isClosing) this.#retireWhenDrained();
   }
 
   #pump(): void {
-    while (this.#waiting.length > 0) {
+    while (this.#hasNext) {
       const connection = this.#emptiestConnection();
       if (!connection) break;
-      const delivery = this.#waiting.shift();
-      if (delivery) connection.take(delivery);
+      this.#giveNext(connection);
     }
     this.#openMore();
     if (this.#isClosing) this.#retireWhenDrained();
+  }
+
+  /** No more are asked about at once than there are connections: who is asked about too early is asked about again. */
+  get #hasNext(): boolean {
+    return this.#waiting.length > 0 && this.#askingCount < this.#share;
+  }
+
+  #giveNext(connection: SmtpConnection): void {
+    const delivery = this.#waiting.shift();
+    if (!delivery) return;
+    const may = delivery.message.mayStillLeave?.() ?? true;
+    if (may === true) connection.take(delivery);
+    else void this.#askAbout(delivery, may);
+  }
+
+  /** It goes to the next connection with room, or back to the host. */
+  async #askAbout(delivery: Delivery, answer: boolean | Promise<boolean>): Promise<void> {
+    this.#askingCount++;
+    const may = await Promise.resolve(answer).catch(() => false);
+    this.#askingCount--;
+    if (!may) delivery.reject(unavailable('The message may not leave any more'));
+    else if (this.#abort.signal.aborted) delivery.reject(unavailable('The driver is closed'));
+    else this.#waiting.unshift(delivery);
+    this.#pump();
   }
 
   #emptiestConnection(): SmtpConnection | undefined {
@@ -213,7 +235,7 @@ export class ConnectionPool {
   }
 
   #retireWhenDrained(): void {
-    if (this.#waiting.length > 0) return;
+    if (this.#waiting.length + this.#askingCount > 0) return;
     for (const connection of this.#connections) connection.retire();
     if (this.#openingCount > 0) this.#abort.abort();
     if (this.#connections.size === 0 && this.#openingCount === 0) this.#closed?.resolve();

@@ -22,6 +22,13 @@ const MESSAGES_PER_CONNECTION = 1_000;
 const IDLE_SECONDS = 10;
 /** After such a pause the server may have gone; the next message asks first before it sends its content. */
 const TRUST_MS = 1_000;
+/**
+ * Behind one another on the wire are only so many messages as the server answers in about this time, however large the
+ * window: what was written can no longer be held back, whatever becomes of its recipient.
+ */
+const ON_THE_WIRE_MS = 500;
+/** How much the latest answer counts in the time that one takes. */
+const LATEST_SHARE = 0.2;
 /** A server that said 421 has this long to close before we do. */
 const FAREWELL_MS_MAX = 2_000;
 
@@ -86,6 +93,9 @@ export class SmtpConnection {
   #isOutOfStep = false;
   #isChunkingSuspect = false;
   #lastReplyAt = performance.now();
+  /** When the last message came to its end, and how long one takes the server, by the latest ones. */
+  #lastEndAt = performance.now();
+  #answerMs = 0;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -134,7 +144,8 @@ export class SmtpConnection {
   #limit(): number {
     if (this.#mode === 'lockstep') return 1;
     if (this.#mode === 'pipelined') return 2;
-    return this.#isCareful ? 1 : Math.min(this.#options.window, 1 + this.#acceptedCount);
+    if (this.#isCareful) return 1;
+    return Math.min(this.#options.window, 1 + this.#acceptedCount, 1 + Math.floor(ON_THE_WIRE_MS / this.#answerMs));
   }
 
   #shouldBeCareful(): boolean {
@@ -151,6 +162,7 @@ export class SmtpConnection {
 
   #start(transaction: Transaction, isBehindAnother: boolean): void {
     const isChunked = this.#mode === 'chunked';
+    transaction.startedAt = performance.now();
     // an unanswered chunk may yet be refused, and leave a transaction that only RSET clears (RFC 3030 2)
     const mustReset = this.#mustReset || (isChunked && isBehindAnother);
     this.#mustReset = false;
@@ -212,6 +224,22 @@ export class SmtpConnection {
       transaction.steps = [...transaction.steps.slice(0, -1), 'discard'];
       this.#mustReset = true;
     }
+    const may = transaction.failure ? true : (transaction.delivery.message.mayStillLeave?.() ?? true);
+    if (may === true) this.#sendContent(transaction);
+    else void this.#askBefore(transaction, may);
+  }
+
+  /** Nothing was sent of the content. Once the server waits for it, only the end of the connection takes the message back. */
+  async #askBefore(transaction: Transaction, answer: boolean | Promise<boolean>): Promise<void> {
+    const may = await Promise.resolve(answer).catch(() => false);
+    if (this.#hasEnded) return;
+    if (may) return this.#sendContent(transaction);
+    this.#isRetiring = true;
+    transaction.failure = unavailable('The message may not leave any more');
+    this.#channel.destroy(transaction.failure);
+  }
+
+  #sendContent(transaction: Transaction): void {
     this.#say(transaction, 1);
     if (this.#mode === 'lockstep') return;
     this.#dialogue = undefined;
@@ -264,6 +292,7 @@ export class SmtpConnection {
   #finish(transaction: Transaction): void {
     this.#transactions.shift();
     this.#startedCount--;
+    this.#learnPace(transaction);
     if (this.#dialogue === transaction) this.#dialogue = undefined;
     this.#isCareful = false;
     if (transaction.failure) {
@@ -277,6 +306,13 @@ export class SmtpConnection {
     if (this.#isRetiring) return void this.#leave();
     this.#idleTimer.refresh();
     this.#options.listener.onRoom(this);
+  }
+
+  /** The time of one answer: since the last one, or since it was begun. */
+  #learnPace({ startedAt }: Transaction): void {
+    const now = performance.now();
+    this.#answerMs += LATEST_SHARE * (now - Math.max(startedAt, this.#lastEndAt) - this.#answerMs);
+    this.#lastEndAt = now;
   }
 
   #onIdle(): void {
@@ -296,7 +332,8 @@ export class SmtpConnection {
     clearTimeout(this.#idleTimer);
     clearTimeout(this.#farewellTimer);
     const isOurs = cause instanceof SmtpTimeoutError || cause instanceof SmtpProtocolError;
-    const isCut = !isOurs && !this.#farewell && this.#acceptedCount > 0 && this.#transactions.length > 0;
+    const isDecided = isOurs || cause instanceof SendingError || this.#farewell !== undefined;
+    const isCut = !isDecided && this.#acceptedCount > 0 && this.#transactions.length > 0;
     const cutAfter = isCut ? this.#acceptedCount : undefined;
     const returned: Delivery[] = [];
     for (const transaction of this.#transactions) {

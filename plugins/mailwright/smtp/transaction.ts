@@ -22,6 +22,7 @@ export class Transaction {
   /** All that is to be said, in order: first `saidCount` of them have been, and `answeredCount` of those are answered. */
   steps: readonly Step[] = [];
   saidCount = 0;
+  startedAt = 0;
   answeredCount = 0;
   /** The last byte of the content was given to the socket: the server may have the whole message. */
   wasHandedOver = false;

@@ -4,6 +4,7 @@
  * has failed in the ledger already; nothing of it changes here.
  */
 import { sql, type Queryable } from '../../db/database.ts';
+import { emailKey } from '../../lib/text.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { announceCampaignChange } from '../statistics/announce-campaign-change.ts';
 import { DESCRIPTION_LENGTH_KEPT, statusCodeIn } from '../tracking/delivery-report.ts';
@@ -20,6 +21,7 @@ export interface Refusals {
 
 interface RefusedRow {
   subscriberId: bigint;
+  /** The address that was refused, as it is compared. */
   emailKey: string;
   reply: string;
 }
@@ -39,16 +41,17 @@ export async function recordRefusals(ctx: Context, refusals: Refusals): Promise<
 }
 
 /** Only what the ledger still calls failed, and only people who are still there. */
-function refusedRows(db: Queryable, { customerId, campaignId, subscriberIds }: Refusals): Promise<RefusedRow[]> {
-  return db.query<RefusedRow & Record<string, unknown>>(
-    sql`SELECT d.subscriber_id AS "subscriberId", s.email_key AS "emailKey", d.reply
+async function refusedRows(db: Queryable, { customerId, campaignId, subscriberIds }: Refusals): Promise<RefusedRow[]> {
+  const rows = await db.query<{ subscriberId: bigint; email: string; reply: string }>(
+    sql`SELECT d.subscriber_id AS "subscriberId", d.email, d.reply
           FROM campaign c
           CROSS JOIN unnest(${[...subscriberIds]}::bigint[]) AS i (id)
           JOIN hot.delivery d ON d.planned_on = c.planned_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.subscriber_id = i.id
           JOIN subscriber s ON s.customer_id = c.customer_id AND s.list_id = c.list_id AND s.id = d.subscriber_id
-         WHERE c.customer_id = ${customerId} AND c.id = ${campaignId} AND d.state = 'failed' AND d.reply ~ '^\\s*[45]\\d\\d'`,
+         WHERE c.customer_id = ${customerId} AND c.id = ${campaignId} AND d.state = 'failed' AND d.email <> '' AND d.reply ~ '^\\s*[45]\\d\\d'`,
     'bounces.refused',
   );
+  return rows.map(({ subscriberId, email, reply }) => ({ subscriberId, emailKey: emailKey(email), reply }));
 }
 
 function record(ctx: Context, refusals: Refusals, refused: readonly Refusal[]): Promise<void> {

@@ -63,6 +63,8 @@ export async function dueInRange(db: Queryable, range: LedgerRange, listId: bigi
 export interface Handover {
   readonly subscriberId: bigint;
   readonly epoch: number;
+  /** The address that was read, and that the message goes to. */
+  readonly email: string;
 }
 
 export interface SettleInput {
@@ -90,8 +92,8 @@ export interface Settled {
 
 /**
  * Records outcomes and marks the next rows as `sending`, in one statement and one commit. Turned away is everybody when
- * the campaign is no longer sending or was changed, and who unsubscribed, was suppressed or was taken by another meanwhile. May be
- * repeated after a lost connection.
+ * the campaign is no longer sending or was changed, and who unsubscribed, was suppressed, was erased, has another address or was
+ * taken by another meanwhile. May be repeated after a lost connection.
  */
 export async function settle(db: Queryable, input: SettleInput): Promise<Settled> {
   const { key, holder, outcomes, next } = input;
@@ -103,7 +105,8 @@ export async function settle(db: Queryable, input: SettleInput): Promise<Settled
           ${plainArray(outcomes, (o) => o.subscriberId)}::bigint[], ${plainArray(outcomes, (o) => o.epoch)}::int[], ${plainArray(outcomes, (o) => o.state)}::hot.delivery_state[],
           ${plainArray(outcomes, (o) => o.isTry)}::boolean[], ${textArray(outcomes, (o) => o.reply)}::text[], ${textArray(outcomes, (o) => o.reason)}::text[],
           ${textArray(outcomes, (o) => o.runtimeMessageId)}::text[], ${plainArray(outcomes, (o) => o.delaySeconds)}::float8[],
-          ${plainArray(next, (n) => n.subscriberId)}::bigint[], ${plainArray(next, (n) => n.epoch)}::int[], ${input.campaignAsOf}::timestamptz)`,
+          ${plainArray(next, (n) => n.subscriberId)}::bigint[], ${plainArray(next, (n) => n.epoch)}::int[], ${input.campaignAsOf}::timestamptz,
+          ${textArray(next, (n) => n.email)}::text[])`,
     named.length > 0 ? 'delivery.settle-named' : 'delivery.settle',
   );
   assert(answer !== undefined, 'the ledger answers every write in one row');

@@ -32,6 +32,7 @@ import type { Settled } from './ledger-store.ts';
 import { asDeferred, campaignRefusalsOf, type CampaignRefusals } from './campaign-refusals.ts';
 import { hardRefusalsOf, type HardRefusals } from './hard-refusals.ts';
 import type { OutcomeRecorder, RecordRequest } from './outcome-recorder.ts';
+import { PermissionToSend } from './permission-to-send.ts';
 
 /**
  * Why the loop ended: nothing left, campaign or process stopping, server down, its pace or the plan's limit reached, or
@@ -71,11 +72,24 @@ interface Guest extends GateGuest {
   readonly delivery: ClaimedDelivery;
 }
 
+/** One that the ledger lets go. */
+interface MarkedGuest extends Guest {
+  readonly permission: PermissionToSend;
+}
+
+/** Why a row waits that was about to leave: its recipient is read again. */
+const WITHDRAWN = 'recipient changed';
+
 /** Why a row waits whose template had to be stopped. */
 const TEMPLATE_STOPPED = 'template stopped';
 
 /** A key that cannot sign, or a process that cannot. */
 class NotSignedError extends Error {}
+
+/** The message may have left. */
+function isInDoubt(error: unknown): boolean {
+  return !(error instanceof SendingError) || error.kind === 'unknown';
+}
 
 class SendingLoop {
   readonly #input: LoopInput;
@@ -86,7 +100,7 @@ class SendingLoop {
   /** Messages marked as sending whose outcome is not recorded yet; each holds a permit. */
   #open = 0;
   /** Those that the ledger lets go, in order. */
-  readonly #marked: Guest[] = [];
+  readonly #marked: MarkedGuest[] = [];
   /** Outcomes of this turn, on their way to the recorder. */
   #ended: DeliveryOutcome[] = [];
   #sendsLeft: number;
@@ -138,8 +152,19 @@ class SendingLoop {
     if (!settled?.goesOn) this.#finishWith({ reason: 'stopped' });
     for (const guest of go) {
       if (!settled || settled.turnedAway.has(guest.delivery.subscriberId)) this.#turnAway(guest);
-      else if (this.#marked.push(guest) === 1) setImmediate(() => this.#handOverSome());
+      else if (this.#marked.push(this.#permitted(guest)) === 1) setImmediate(() => this.#handOverSome());
     }
+  }
+
+  #permitted(guest: Guest): MarkedGuest {
+    return { ...guest, permission: new PermissionToSend(() => this.#markAgain(guest)) };
+  }
+
+  /** Marks a row that is marked already, which asks everything anew. */
+  async #markAgain({ delivery }: Guest): Promise<boolean> {
+    const settled = await this.#record({ outcomes: [], next: [delivery] });
+    if (!settled?.goesOn) this.#finishWith({ reason: 'stopped' });
+    return settled !== undefined && !settled.turnedAway.has(delivery.subscriberId);
   }
 
   /** After the next write was begun, so that the database works meanwhile; and never so many that replies wait for long. */
@@ -193,7 +218,7 @@ class SendingLoop {
     return this.#waiting.splice(this.#waiting.length - count, count).reverse();
   }
 
-  async #handOver(guest: Guest): Promise<void> {
+  async #handOver(guest: MarkedGuest): Promise<void> {
     const outcome = await this.#attempt(guest);
     // What ends in one turn is recorded, closed and told of together: most replies come by the dozen.
     if (this.#ended.push(outcome) === 1) queueMicrotask(() => void this.#recordEnded());
@@ -243,10 +268,9 @@ class SendingLoop {
     });
   }
 
-  async #attempt(guest: Guest): Promise<DeliveryOutcome> {
+  async #attempt(guest: MarkedGuest): Promise<DeliveryOutcome> {
     const { ctx, channel } = this.#input;
-    const { delivery } = guest;
-    const { subscriberId, epoch } = delivery;
+    const { delivery, permission } = guest;
     let filled: FilledMessage;
     try {
       filled = await this.#fill(delivery);
@@ -256,42 +280,33 @@ class SendingLoop {
       const fault = faultSentence(error);
       // What cannot be signed is no fault of the recipient's: nobody is skipped for it.
       if (!this.#input.dispatch.skipsFailed || error instanceof NotSignedError) {
-        const who = subscriberUid(subscriberId);
+        const who = subscriberUid(delivery.subscriberId);
         const message = `The message to subscriber ${who} could not be composed. ${fault}`;
         return this.#stoppedBy(delivery, { reason: TEMPLATE_STOPPED, message });
       }
       const reply = fault.slice(0, REPLY_LENGTH_MAX);
-      return {
-        subscriberId,
-        epoch,
-        state: 'failed',
-        isTry: true,
-        reply,
-        reason: NOT_COMPOSED,
-        runtimeMessageId: null,
-        delaySeconds: 0,
-      };
+      return { ...untried(delivery, { state: 'failed', reason: NOT_COMPOSED }), isTry: true, reply };
     }
     try {
-      const { reply, runtimeMessageId } = await channel.driver.send(filled);
+      const mayStillLeave = (): boolean | Promise<boolean> => permission.isGood();
+      const may = mayStillLeave();
+      if (may !== true && !(await may)) return this.#withdrawn(guest);
+      const { reply, runtimeMessageId } = await channel.driver.send({ ...filled, mayStillLeave });
       giveBack(filled.content);
       channel.gate.ended(ctx, guest, undefined);
       this.#refusals.taken();
       this.#hardRefusals.taken();
       const kept = reply.slice(0, REPLY_LENGTH_MAX);
-      return {
-        subscriberId,
-        epoch,
-        state: 'sent',
-        isTry: true,
-        reply: kept,
-        reason: null,
-        runtimeMessageId,
-        delaySeconds: 0,
-      };
+      return { ...untried(delivery, { state: 'sent', reason: null }), isTry: true, reply: kept, runtimeMessageId };
     } catch (error) {
-      return this.#failed(guest, error);
+      return permission.isWithdrawn && !isInDoubt(error) ? this.#withdrawn(guest) : this.#failed(guest, error);
     }
+  }
+
+  /** Back into the queue: whoever takes it up next reads the person, and the address, as they are then. */
+  #withdrawn(guest: Guest): DeliveryOutcome {
+    this.#input.channel.gate.withdraw([guest]);
+    return untried(guest.delivery, { state: 'queued', reason: WITHDRAWN });
   }
 
   #failed(guest: Guest, thrown: unknown): DeliveryOutcome {

@@ -1,5 +1,6 @@
 /** What reports about deliveries read and write: each write is one statement, and a repetition of it changes nothing. */
 import { sql, type Queryable } from '../../db/database.ts';
+import { emailKey } from '../../lib/text.ts';
 import type { DeliveryKey } from './delivery-message-id.ts';
 import { REPORT_AGE_DAYS_MAX, type Bounce } from './delivery-report.ts';
 
@@ -9,7 +10,7 @@ export interface ReportedDelivery extends DeliveryKey {
   readonly plannedOn: string;
   readonly state: string;
   readonly isTooOld: boolean;
-  /** The person as it is compared; null when it is gone. */
+  /** The address that the message went to, as it is compared; null when the person is gone. */
   readonly emailKey: string | null;
 }
 
@@ -25,9 +26,9 @@ export async function deliveriesByRuntimeMessage(db: Queryable, key: Buffer): Pr
 /** The ledger's row, or undefined when campaign or ledger are gone. */
 export async function findReportedDelivery(db: Queryable, key: DeliveryKey): Promise<ReportedDelivery | undefined> {
   const { customerId, campaignId, subscriberId } = key;
-  const [row] = await db.query<ReportedDelivery & Record<string, unknown>>(
+  const [row] = await db.query<Omit<ReportedDelivery, 'emailKey'> & { email: string; isThere: boolean }>(
     sql`SELECT d.customer_id AS "customerId", d.campaign_id AS "campaignId", d.subscriber_id AS "subscriberId", c.list_id AS "listId",
-               d.planned_on::text AS "plannedOn", d.state::text AS state, s.email_key AS "emailKey",
+               d.planned_on::text AS "plannedOn", d.state::text AS state, d.email, s.id IS NOT NULL AS "isThere",
                d.updated_at < now() - make_interval(days => ${REPORT_AGE_DAYS_MAX}) AS "isTooOld"
           FROM campaign c
           JOIN hot.delivery d ON d.planned_on = c.planned_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.subscriber_id = ${subscriberId}
@@ -35,7 +36,7 @@ export async function findReportedDelivery(db: Queryable, key: DeliveryKey): Pro
          WHERE c.customer_id = ${customerId} AND c.id = ${campaignId}`,
     'tracking.reported_delivery',
   );
-  return row;
+  return row && { ...row, emailKey: row.isThere && row.email !== '' ? emailKey(row.email) : null };
 }
 
 /** Closes a message of unknown fate: somebody has it, or has refused it, so the server took it. */

@@ -1,5 +1,6 @@
 /** Undoes refusals that nobody should have believed: they are tried again, and nothing is left of the bounce. */
 import { sql, type Queryable } from '../../db/database.ts';
+import { emailKey } from '../../lib/text.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 
 /** As the ledger's reader sees why they wait. */
@@ -13,14 +14,19 @@ export async function queueRefusedAgain(
   db: Queryable,
   { customerId, campaignId, subscriberIds }: CampaignKey & { subscriberIds: readonly bigint[] },
 ): Promise<void> {
+  // The addresses that were refused: their people may have others by now.
+  const refused = await db.query<{ plannedOn: string; id: bigint; email: string }>(
+    sql`SELECT d.planned_on::text AS "plannedOn", d.subscriber_id AS id, d.email
+          FROM campaign c
+          JOIN hot.delivery d ON d.planned_on = c.planned_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id
+           AND d.subscriber_id = ANY(${[...subscriberIds]}::bigint[]) AND d.state = 'failed'
+         WHERE c.customer_id = ${customerId} AND c.id = ${campaignId}`,
+    'tracking.refused',
+  );
   await db.execute(
     sql`WITH refused AS (
-          SELECT d.planned_on, d.subscriber_id AS id, s.email_key
-            FROM campaign c
-            JOIN hot.delivery d ON d.planned_on = c.planned_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id
-             AND d.subscriber_id = ANY(${[...subscriberIds]}::bigint[]) AND d.state = 'failed'
-            LEFT JOIN subscriber s ON s.customer_id = c.customer_id AND s.list_id = c.list_id AND s.id = d.subscriber_id
-           WHERE c.customer_id = ${customerId} AND c.id = ${campaignId}
+          SELECT * FROM unnest(${refused.map(({ plannedOn }) => plannedOn)}::date[], ${refused.map(({ id }) => id)}::bigint[],
+                               ${refused.map(({ email }) => (email === '' ? null : emailKey(email)))}::text[]) AS r (planned_on, id, email_key)
         ), queued AS (
           UPDATE hot.delivery d SET state = 'queued', reason = ${REFUSED_WITH_MANY}, owner = NULL, lease_expires_at = NULL, not_before = NULL, updated_at = now()
             FROM refused r

@@ -6,8 +6,9 @@ import { describe, expect, it } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
+import { claimRecipients } from '../../../src/domain/delivery/claim-recipients.ts';
 import { createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
-import { claimRange, recoverAmbiguous, renewLeases, settle } from '../../../src/domain/delivery/ledger-store.ts';
+import { recoverAmbiguous, renewLeases, settle } from '../../../src/domain/delivery/ledger-store.ts';
 import { recorderOf } from '../../../src/domain/delivery/outcome-recorder.ts';
 import { balanceOf, campaignWorld } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
@@ -24,7 +25,7 @@ async function claimedWorld(recipients: number) {
   if (!dispatch) throw new Error('The campaign is not being sent.');
   const holder = { owner: randomUUID(), leaseSeconds: 45 };
   const range = { ...dispatch.key, fromId: 0n, toId: 2n ** 62n };
-  const claimed = await claimRange(ctx.db, range, holder);
+  const claimed = await claimRecipients(ctx.db, range, { listId: dispatch.listId, holder });
   return { world, dispatch, holder, range, claimed };
 }
 

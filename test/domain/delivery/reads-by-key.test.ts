@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { raw, sql } from '../../../src/db/database.ts';
-import { settle } from '../../../src/domain/delivery/ledger-store.ts';
+import { dueInRange, settle } from '../../../src/domain/delivery/ledger-store.ts';
 import { readCampaignLog } from '../../../src/domain/tracking/campaign-log.ts';
 import { trackingLogPage } from '../../../src/domain/tracking/tracking-log.ts';
 import { newUid } from '../../../src/lib/ids.ts';
@@ -20,6 +20,8 @@ const large = await seedCampaign(db, { subscribers: PEOPLE });
 const plannedOn = new Date().toISOString().slice(0, 10);
 const key = { plannedOn, customerId: large.customerId, campaignId: large.campaignId };
 const owner = crypto.randomUUID();
+const SUPPRESSED = 20_000;
+const addresses = new Map(large.subscriberIds.map((id, index) => [id, `p${index + 1}@example.org`]));
 
 await db.execute(sql`SELECT hot.ensure_partitions(current_date - 60, current_date + 60)`);
 await db.execute(sql`
@@ -38,13 +40,16 @@ await db.execute(
 const [campaign] = await db.query<{ asOf: string }>(
   sql`UPDATE campaign SET status = 'sending' WHERE id = ${key.campaignId} RETURNING updated_at::text AS "asOf"`,
 );
+await db.execute(sql`
+  INSERT INTO suppression (customer_id, email_key, reason)
+  SELECT n % 2 * ${key.customerId}::bigint, 'gone' || n || '@example.org', 'bounce' FROM generate_series(1, ${SUPPRESSED}::int) n`);
 await db.execute(sql`ANALYZE`);
 
-const TABLES = ['subscriber', 'delivery_2', 'open_event_2'] as const;
+const TABLES = ['subscriber', 'delivery_2', 'open_event_2', 'suppression'] as const;
 const counted = readCounter(database, TABLES);
 
 const HOT_WRITE = `hot.settle_and_mark(date, bigint, bigint, bigint, uuid, bigint, interval, bigint[], integer[], hot.delivery_state[],
-  boolean[], text[], text[], text[], double precision[], bigint[], integer[], timestamptz)`;
+  boolean[], text[], text[], text[], double precision[], bigint[], integer[], timestamptz, text[])`;
 
 // The second is what a database before version 17 is told.
 test.each([
@@ -65,12 +70,27 @@ test.each([
         ...{ subscriberId, epoch: 1, state: 'sent' as const, isTry: true },
         ...{ reply: '250 ok', reason: null, runtimeMessageId: null, delaySeconds: 0 },
       })),
-      next: next.map((subscriberId) => ({ subscriberId, epoch: 1 })),
+      next: next.map((subscriberId) => ({ subscriberId, epoch: 1, email: addresses.get(subscriberId) ?? '' })),
       campaignAsOf: campaign?.asOf ?? null,
     });
     expect([settled.recorded, settled.turnedAway.size, settled.goesOn]).toEqual([50, 0, true]);
     expect(await read('subscriber')).toBeLessThanOrEqual(100);
     expect(await read('delivery_2')).toBeLessThanOrEqual(250);
+    expect(await read('suppression')).toBe(0);
+  });
+});
+
+test('finding who is due looks people and suppressions up by their keys', async () => {
+  const ids = large.subscriberIds.slice(200, 300);
+  await counted(async (tx, read) => {
+    await tx.execute(
+      sql`UPDATE hot.delivery SET state = 'queued' WHERE customer_id = ${key.customerId} AND campaign_id = ${key.campaignId} AND subscriber_id = ANY (${ids}::bigint[])`,
+    );
+    const before = await read('subscriber');
+    const range = { ...key, fromId: ids[0] ?? 0n, toId: ids.at(-1) ?? 0n };
+    expect(await dueInRange(tx, range, large.listId)).toHaveLength(ids.length);
+    expect((await read('subscriber')) - before).toBe(ids.length);
+    expect(await read('suppression')).toBe(0);
   });
 });
 

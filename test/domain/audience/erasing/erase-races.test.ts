@@ -76,7 +76,10 @@ describe('somebody who is erased', () => {
       marking = settle(ctx.database, {
         ...{ key, listId: list.id, serverId: 1n, outcomes: [] },
         holder: { owner: randomUUID(), leaseSeconds: 45 },
-        next: [bob, cat].map((subscriberId = 0n) => ({ subscriberId, epoch: 1 })),
+        next: [
+          { subscriberId: bob ?? 0n, epoch: 1, email: 'bob@person.example' },
+          { subscriberId: cat ?? 0n, epoch: 1, email: 'cat@person.example' },
+        ],
         campaignAsOf: campaign?.asOf ?? null,
       });
       await expect.poll(() => waiters(ctx), { interval: 20 }).toBe(1);
