@@ -11,6 +11,7 @@ import { DatabaseClient } from './client.ts';
 import { noteDiskFull } from './full-disk.ts';
 import type { Log } from '../lib/log.ts';
 import { messageOf } from '../lib/errors.ts';
+import { repeatOnCollision } from './repeat-on-collision.ts';
 
 export { default as sql, empty, join, raw, type Sql } from 'sql-template-tag';
 
@@ -39,7 +40,10 @@ export interface Database extends Queryable {
   openPool(options: { readonly size: number; readonly applicationName: string }): pg.Pool;
   /** A connection of its own on the same database, not connected yet; whoever opens it ends it. */
   openClient(applicationName: string): pg.Client;
-  /** One transaction: commits when `work` resolves, rolls back when it throws. */
+  /**
+   * One transaction: commits when `work` resolves, rolls back when it throws. After a deadlock `work` is run again from its
+   * beginning, so it must leave nothing behind but what the transaction holds: what else there is to do waits in `afterCommit`.
+   */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -75,6 +79,7 @@ export function openDatabase({ url, poolSize, log, applicationName = 'mailwright
     keepAlive: true,
     options: '-c timezone=UTC',
   });
+  const statements = statementsOf(pool);
   let isClosing = false;
   pool.on('error', (error) => {
     if (!isClosing) log.warn('database.connection_lost', { message: error.message });
@@ -91,8 +96,9 @@ export function openDatabase({ url, poolSize, log, applicationName = 'mailwright
         application_name: options.applicationName,
       }),
     openClient: (name) => new DatabaseClient({ connectionString: url, keepAlive: true, application_name: name }),
-    ...statementsOf(pool),
-    transaction: (work) => runTransaction(pool, log, work),
+    query: (statement, name) => repeatOnCollision(() => statements.query(statement, name), log),
+    execute: (statement, name) => repeatOnCollision(() => statements.execute(statement, name), log),
+    transaction: (work) => repeatOnCollision(() => runTransaction(pool, log, work), log),
     async close() {
       isClosing = true;
       const late = new AbortController();

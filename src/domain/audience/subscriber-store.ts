@@ -1,4 +1,14 @@
-/** Writes of subscribers, their history and the tags a list knows. One row at a time; bulk has its own ways. */
+/**
+ * Writes of subscribers, their history and the tags a list knows. One row at a time; bulk has its own ways.
+ *
+ * Everything that writes people takes its locks in this order (docs/decisions/0352), so that no two wait for each other:
+ *  1. the list (`mail_list`), by whoever adds or erases people or changes an address
+ *  2. the people there are (`subscriber`), by ascending id; also who has an address that somebody else is to get
+ *  3. new addresses: the unique index holds up whoever writes the same one
+ *  4. counters of the list (`hot.list_counter`, `hot.subscriber_block`), which triggers lock at the end of each statement
+ *     that adds, deletes or changes a status
+ *  5. tags of the list (`list_tag`), by key; then the import
+ */
 import { sql, type Queryable } from '../../db/database.ts';
 import { emailKey } from '../../lib/text.ts';
 import type { MailList } from './list.ts';
@@ -48,6 +58,26 @@ export async function lockSubscriber(
     'audience.lock_subscriber',
   );
   return row;
+}
+
+/**
+ * The same before the person's address is changed. Who has the new address now is locked, too: the unique index waits for
+ * whoever writes that row, and they must not wait for us.
+ */
+export async function lockForNewAddress(
+  db: Queryable,
+  key: SubscriberKey,
+  newEmailKey: string,
+): Promise<Subscriber | undefined> {
+  const [holder] = await db.query<{ id: bigint }>(
+    sql`SELECT id FROM subscriber
+         WHERE customer_id = ${key.customerId} AND email_key = ${newEmailKey} AND list_id = ${key.listId}`,
+  );
+  // The other one first, when its id is lower.
+  if (holder && holder.id < key.id) await lockSubscriber(db, { ...key, id: holder.id });
+  const locked = await lockSubscriber(db, key);
+  if (holder && holder.id > key.id) await lockSubscriber(db, { ...key, id: holder.id });
+  return locked;
 }
 
 export type SubscriberKey = Pick<Subscriber, 'customerId' | 'listId' | 'id'>;

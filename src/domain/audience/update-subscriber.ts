@@ -9,6 +9,7 @@ import { holdList } from './list-store.ts';
 import { emailSuppressed, emailTaken, subscriberNotFound, tooManyTags, wrongFields } from './subscriber-errors.ts';
 import {
   insertConsentEvent,
+  lockForNewAddress,
   lockSubscriber,
   rememberTags,
   writeSubscriber,
@@ -32,8 +33,11 @@ export async function updateSubscriber(ctx: Context, input: UpdateSubscriberInpu
   const found = await findSubscriber(ctx, input);
   return inTransaction(ctx, async (inner) => {
     // Whoever erases a person holds its lists: the address is looked up before or after that, never in the middle.
-    if (typeof input.email === 'string' && input.email !== found.email) await holdList(inner.db, found);
-    const subscriber = await lockSubscriber(inner.db, found);
+    const isNewAddress = typeof input.email === 'string' && input.email !== found.email;
+    if (isNewAddress) await holdList(inner.db, found);
+    const subscriber = isNewAddress
+      ? await lockForNewAddress(inner.db, found, emailKey(input.email.trim()))
+      : await lockSubscriber(inner.db, found);
     if (!subscriber) throw subscriberNotFound();
     const change = await checkChange(inner, subscriber, input);
     await refuseBarred(inner, subscriber, change.email);

@@ -55,22 +55,7 @@ export async function erasePerson(ctx: Context, input: ErasePersonInput): Promis
   if (input.everywhere && (!isAdmin || !holdsScope(scopes, 'admin')))
     throw new ForbiddenError('FORBIDDEN', 'Only administrators erase for every customer.');
   const whose = input.everywhere ? EVERY_CUSTOMER : customerId;
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await eraseFromLists(ctx, { whose, key, userId });
-    } catch (error) {
-      // Whoever is changing this very person may hold it and wait for its list, which is held here.
-      if (ctx.tx || !isDeadlock(error) || attempt >= TRIES_MAX) throw error;
-    }
-  }
-}
-
-const TRIES_MAX = 5;
-/** SQLSTATE, PostgreSQL's appendix A. */
-const DEADLOCK = '40P01';
-
-function isDeadlock(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === DEADLOCK;
+  return eraseFromLists(ctx, { whose, key, userId });
 }
 
 function eraseFromLists(

@@ -86,6 +86,19 @@ function tagsToAdd(given: readonly string[], present: readonly string[]): string
   return given.filter((tag) => !keys.has(tagKey(tag)));
 }
 
+/** Locks who is about to be changed, in the order of ids. */
+export async function lockKnownPeople(db: Queryable, run: ImportRun, changed: readonly ChangedPerson[]): Promise<void> {
+  if (changed.length === 0) return;
+  // Of a list that it takes for empty it would read everybody, and set each beside all who are changed.
+  run.plannerKnows = await tellPlanner(db, run.found, run.plannerKnows);
+  const { customerId, id: listId } = run.list;
+  await db.query(sql`
+    SELECT count(*) FROM (
+      SELECT 1 FROM subscriber
+       WHERE customer_id = ${customerId} AND list_id = ${listId} AND id = ANY (${changed.map(({ id }) => id)}::bigint[])
+       ORDER BY id FOR NO KEY UPDATE) AS locked`);
+}
+
 /** Writes what the file changes, with an entry in the history for every change of status. Answers how many were changed. */
 export async function updateKnownPeople(
   db: Queryable,
@@ -93,8 +106,6 @@ export async function updateKnownPeople(
   { people, changed }: { people: PackedPeople; changed: readonly ChangedPerson[] },
 ): Promise<number> {
   if (changed.length === 0) return 0;
-  // Of a list that it takes for empty it would read everybody, and set each beside all who are changed.
-  run.plannerKnows = await tellPlanner(db, run.found, run.plannerKnows);
   const { customerId, id: listId } = run.list;
   const [answer] = await db.query<{ updated: number }>(
     sql`WITH changed AS (

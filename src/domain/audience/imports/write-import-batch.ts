@@ -11,7 +11,7 @@ import { EVERY_CUSTOMER } from '../suppression.ts';
 import type { ImportBatch } from './import-batch.ts';
 import { checkRoom, NoRoom, surplusOf } from './import-room.ts';
 import type { ImportRun } from './import-run.ts';
-import { findKnownPeople, onList, updateKnownPeople } from './known-people.ts';
+import { findKnownPeople, lockKnownPeople, onList, updateKnownPeople } from './known-people.ts';
 import { IMPORT_CHANNEL } from './list-import.ts';
 import { COPY_PEOPLE, type PackedPeople } from './packed-people.ts';
 import { COPY_REJECTIONS, copyRejections, type Rejection } from './rejections.ts';
@@ -19,7 +19,6 @@ import { COPY_REJECTIONS, copyRejections, type Rejection } from './rejections.ts
 /** Somebody added the same address at the same moment; the second try sees them. More tries would show a defect. */
 const TRIES_MAX = 5;
 const UNIQUE_VIOLATION = '23505';
-const DEADLOCK = '40P01';
 /** At most four times a second: more is no livelier. */
 const TELL_INTERVAL_MS = 250;
 /** The triggers that keep a list's counters hold the new rows of a batch in memory. */
@@ -39,7 +38,7 @@ export async function writeImportBatch(ctx: Context, run: ImportRun, batch: Impo
         run.asksForRoom = true;
         continue;
       }
-      if (!isCollision(error) || attempt >= TRIES_MAX) throw error;
+      if (!isDuplicate(error) || attempt >= TRIES_MAX) throw error;
       // From now on everybody is looked up.
       run.seen = undefined;
       run.members = undefined;
@@ -51,8 +50,9 @@ export async function writeImportBatch(ctx: Context, run: ImportRun, batch: Impo
 class ImportOver extends Error {}
 
 /**
- * In the order in which everybody takes locks: list, people, counters, tags, import. Two batches of one import are
- * written at the same time; they have nobody in common.
+ * In the order of locks (subscriber-store.ts): so people who are changed are locked before new addresses are written,
+ * and changed after that, because a change of status locks the counters. Two batches of one import are written at the same
+ * time; they have nobody in common.
  */
 async function write(tx: Transaction, run: ImportRun, batch: ImportBatch): Promise<void> {
   const { found } = run;
@@ -65,7 +65,7 @@ async function write(tx: Transaction, run: ImportRun, batch: ImportBatch): Promi
   ]);
   const { same, unsure } = sortOut(run, batch, suppressed);
   const known = await findKnownPeople(tx, run, { people, rows: unsure });
-  const updated = await updateKnownPeople(tx, run, { people, changed: known.changed });
+  await lockKnownPeople(tx, run, known.changed);
   const isKnown = (row: number) => suppressed.has(row) || same.has(row) || known.rows.has(row);
   // The other batch that is being written may change its mind meanwhile, for all of the run; this one does not.
   const { asksForRoom } = run;
@@ -77,6 +77,7 @@ async function write(tx: Transaction, run: ImportRun, batch: ImportBatch): Promi
     await tx.copy(COPY_PEOPLE, people.copyPieces(isOld));
     if (!asksForRoom) await checkRoom(tx, run);
   }
+  const updated = await updateKnownPeople(tx, run, { people, changed: known.changed });
   await logOtherStatuses(tx, run, people, isOld);
   await rememberNewTags(tx, run, people, suppressed);
   const beyond = [...surplus.rows].map((row) => rejectedLine(run, people, { row, reason: surplus.reason }));
@@ -242,6 +243,6 @@ async function tell(tx: Transaction, run: ImportRun): Promise<void> {
   await notify(tx, IMPORT_CHANNEL, run.found.uid);
 }
 
-function isCollision(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === UNIQUE_VIOLATION || error.code === DEADLOCK);
+function isDuplicate(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION;
 }

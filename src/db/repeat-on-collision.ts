@@ -1,0 +1,31 @@
+/**
+ * Two transactions that wait for each other, or that cannot both be right: the server undoes one, as a whole, and expects
+ * that it is done again (SQLSTATE class 40). This is the one place where it is.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from '../lib/log.ts';
+
+/** Serialization failure, deadlock. */
+const COLLISIONS: ReadonlySet<unknown> = new Set(['40001', '40P01']);
+/** Each is rarer than the one before; whoever loses four times meets a defect, not chance. */
+const REPEATS_MAX = 3;
+/** Longer than most transactions of a request, so that the other one is over. */
+const WAIT_MS_MAX = 100;
+
+/** Runs `work`, which is one whole transaction and undone when it throws, and again when it collided with another. */
+export async function repeatOnCollision<T>(work: () => Promise<T>, log: Log): Promise<T> {
+  for (let repeats = 0; ; repeats += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (repeats >= REPEATS_MAX || !isCollision(error)) throw error;
+      log.info('database.repeated', { code: error.code, repeats: repeats + 1 });
+      // Not all at the same moment: they would collide again.
+      await sleep(Math.random() * WAIT_MS_MAX * 2 ** repeats);
+    }
+  }
+}
+
+function isCollision(error: unknown): error is Error & { code: unknown } {
+  return error instanceof Error && 'code' in error && COLLISIONS.has(error.code);
+}
