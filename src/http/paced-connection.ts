@@ -96,7 +96,9 @@ class PacedConnection {
     this.#bodyBytes = req.headers['transfer-encoding'] === undefined ? Number(req.headers['content-length'] ?? 0) : 0;
     res.once('close', () => {
       this.#atWork -= 1;
-      this.#feed();
+      // Not at once: answers that need nothing from outside would follow each other without end, before anything else.
+      if (this.#waiting.length > 0) setImmediate(() => this.#feed());
+      else this.#feed();
     });
   }
 

@@ -3,6 +3,8 @@ import type { ServerResponse } from 'node:http';
 import { html } from '../lib/html.ts';
 import { sendPage } from './page.ts';
 
+const BUSY_RETRY_SECONDS = 5;
+
 /** The link is not one of ours, or not to the letter. */
 export function sendUnknownLink(res: ServerResponse): void {
   sendPage(res, 404, {
@@ -44,4 +46,13 @@ do.</p>`,
 export function sendBodyTooLarge(res: ServerResponse): void {
   res.setHeader('Connection', 'close');
   sendPage(res, 413, { title: 'That was too much', body: html`<p>The form was larger than this page takes.</p>` });
+}
+
+/** Too many readers of one address wait for their message. */
+export function sendBusy(res: ServerResponse): void {
+  res.setHeader('Retry-After', String(BUSY_RETRY_SECONDS));
+  sendPage(res, 503, {
+    title: 'Please try again in a moment',
+    body: html`<p>Many people open their messages at this moment.</p>`,
+  });
 }

@@ -181,3 +181,26 @@ test('bytes behind an upgrade belong to its protocol', async () => {
   expect(answers).toMatch(/101 Switching Protocols\r\n\r\necho frame/);
   expect(answers).toMatch(/end$/);
 });
+
+test('answers that need nothing from outside let others have their turn between them', async () => {
+  let since = 0;
+  let most = 0;
+  const quick: Mount = {
+    prefix: '/quick',
+    handle(_req, res) {
+      most = Math.max(most, ++since);
+      res.end('.');
+    },
+  };
+  const socket = await open(await start([quick]));
+  let isOver = false;
+  const turn = (): void => {
+    since = 0;
+    if (!isOver) setImmediate(turn);
+  };
+  turn();
+  socket.write(get('/quick').repeat(500) + close('/quick'));
+  await whole(socket);
+  isOver = true;
+  expect(most).toBeLessThanOrEqual(2);
+});
