@@ -20,7 +20,7 @@ const cases: GrowthCase[] = [
     name: 'addresses in plain text',
     lengthMax: 524_288,
     parse: (text) =>
-      trackPlainLinks({ part: 'plain', field: 'plain', text, pieces: [], unknownTags: [] }, new LinkBook(new Map())),
+      trackPlainLinks({ part: 'plain', field: 'plain', text, pieces: [], unknownTags: [] }, new LinkBook()),
     shapes: { dots: nearMiss('http://a.b/', '.', 'a'), brackets: nearMiss('http://a.b/', ')', 'a') },
   },
 ];

@@ -6,7 +6,7 @@ import { sql } from '../../db/database.ts';
 import { createGate } from '../../lib/gate.ts';
 import { httpAddress } from '../../lib/http-address.ts';
 import { viewerOf, type Context } from '../context.ts';
-import { brokenLinkWarning } from '../content/compile-message.ts';
+import { brokenLinkWarning } from '../content/message-warnings.ts';
 import type { RecipientLinks, TrackedLink } from '../content/message.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { sampleLinks, sampleValues } from '../delivery/sample-recipient.ts';

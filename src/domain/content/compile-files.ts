@@ -2,7 +2,6 @@
 import { ValidationError } from '../../lib/errors.ts';
 import { escapeHtml } from '../../lib/html.ts';
 import { headerText } from './escape.ts';
-import { mailOrPage } from './fill-scope.ts';
 import {
   isRefusedFile,
   MESSAGE_FILE_BYTES_MAX,
@@ -12,6 +11,7 @@ import {
   type MessageFile,
   type MessageFiles,
 } from './message-files.ts';
+import type { PlannedImage } from './message-plan.ts';
 import { addPiece, type MarkedText } from './template-marks.ts';
 
 /** RFC 2045 6.8: at most 76 characters a line; 57 bytes make so many. */
@@ -37,7 +37,7 @@ export function checkFiles({ attachments, images }: MessageFiles): void {
  * Puts the addresses of pictures into the html: those of the message's own parts, or, where it is read as a page, of
  * the files. Answers the references to parts that there are not.
  */
-export function placeImages(html: MarkedText, images: readonly InlineImage[], domain: string): string[] {
+export function placeImages(html: MarkedText, images: readonly PlannedImage[], domain: string): string[] {
   const missing = new Set<string>();
   const known = new Map(images.flatMap((image) => spellings(image.reference).map((spelling) => [spelling, image])));
   const places = [...known.keys()].toSorted((a, b) => b.length - a.length).map(escapePattern);
@@ -49,8 +49,11 @@ export function placeImages(html: MarkedText, images: readonly InlineImage[], do
       if (/^cid:/i.test(found)) missing.add(found);
       return found;
     }
-    const segment = mailOrPage([`cid:${image.id}@${domain}`], escapeHtml(image.url));
-    return addPiece(html.pieces, { kind: 'insert', segment });
+    const inMail = `cid:${image.id}@${domain}`;
+    return addPiece(html.pieces, {
+      kind: 'insert',
+      segment: { kind: 'mailOrPage', inMail, onPage: escapeHtml(image.url) },
+    });
   });
   Object.assign(html, { text });
   return [...missing];

@@ -6,54 +6,36 @@ import type { Clock } from '../../lib/clock.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { Faults } from '../../lib/faults.ts';
-import { checkMessage, type MessageAddresses } from './check-message.ts';
+import type { MessageAddresses } from './check-message.ts';
 import { compileBody, staticBytesOf } from './compile-body.ts';
-import { placeImages } from './compile-files.ts';
 import { compileHeaders } from './compile-headers.ts';
-import { compileHtml } from './compile-html.ts';
-import { compilePlain } from './compile-plain.ts';
-import { compileText, runLiquid, type TextCompiler } from './compile-text.ts';
+import { compileSegments, compileText, runLiquid, type TextCompiler } from './compile-text.ts';
 import { CopyLayout } from './copy-layout.ts';
 import { fillText, type FillScope, type Segment } from './fill-scope.ts';
-import { hasUnsubscribeLink } from './footer.ts';
-import { LinkBook } from './link-book.ts';
 import { bareAddress } from './mail-address.ts';
 import { MessageBytes } from './message-bytes.ts';
-import { tagValues, type TagValues } from './merge-tags.ts';
+import { tagValues } from './merge-tags.ts';
 import type { CompiledMessage, FilledMessage, MessageRecipient, MessageSource, MessageTexts } from './message.ts';
-import { withHtmlFooter } from './plan-footer.ts';
+import type { MessagePlan } from './message-plan.ts';
+import { planInThread } from './plan-thread.ts';
 import { joinStatic, writeChunks } from './quoted-printable.ts';
 import { renderWebView } from './render-web-view.ts';
+import { SignedLink } from './signed-link.ts';
 import { FAULT_CODE } from './template-fault.ts';
-import { markTemplate, type MarkedText, type PartName } from './template-marks.ts';
 
 /**
- * Compiles a message and fills it once for a reader without values, so that a template's faults show now.
+ * Compiles a message and fills it once for a reader without values, so that a template's faults show now. What takes time by the
+ * length of its texts is done in a thread that can be stopped.
  * Throws ValidationError naming the field (`subject`, `from_name`, `from_email`, `reply_to`, `html`, `plain`) and,
- * for Liquid, the line.
+ * for Liquid, the line; RateLimitedError `TOO_MANY_MESSAGES`.
  */
 export async function compileMessage(source: MessageSource, clock: Clock = systemClock): Promise<CompiledMessage> {
-  const addresses = checkMessage(source);
-  const tags = tagValues(source);
-  const texts: TextCompiler = { tags, liquid: [] };
-  const book = new LinkBook(tags);
-  const faults = new Faults(FAULT_CODE);
-  const marked = await markParts(source, tags, faults);
-  const missingImages = placeImages(marked.html, source.files?.images ?? [], addresses.from.domain);
-  const showsUnsubscribe = hasUnsubscribeLink(source.html?.trim() ? marked.html : marked.plain);
-  const footer = source.kind === 'marketing' ? source.footer : undefined;
-  if (footer) marked.html = withHtmlFooter(marked.html, footer, tags);
-  const html = await faults.gather(() => compileHtmlPart(source, { marked: marked.html, texts, book }), undefined);
-  const plain = await faults.gather(
-    () => compilePlain(source, { plain: marked.plain, html: marked.html, texts, book }),
-    [],
-  );
-  const subject = await faults.gather(() => compileText(marked.subject, texts), []);
-  const fromName = await faults.gather(() => compileText(marked.fromName, texts), []);
-  faults.check();
+  const plan = await planInThread(source);
+  const { addresses } = plan;
+  const { liquid, subject, fromName, html, plain, targets } = await compileTexts(source, plan);
   const { domain } = addresses.from;
   const body = compileBody({ plain, html, files: source.files, seed: source.campaign.uid, domain });
-  const layout = new CopyLayout(book.targets, (shared) => {
+  const layout = new CopyLayout(targets, (shared) => {
     const headers = compileHeaders({ source, ...addresses, subject, fromName }, shared);
     return { headers, chunks: joinStatic([...headers.rest, ...body.chunksFor(shared)]) };
   });
@@ -65,17 +47,12 @@ export async function compileMessage(source: MessageSource, clock: Clock = syste
     fill: (scope: FillScope) => T,
   ): T | Promise<T> => {
     const scope = { recipient, withPixel, now: clock.now(), liquid: NO_LIQUID };
-    return texts.liquid.length === 0 ? fill(scope) : runLiquid(texts.liquid, scope).then(fill);
+    return liquid.length === 0 ? fill(scope) : runLiquid(liquid, scope).then(fill);
   };
   const message: CompiledMessage = {
-    links: book.links,
-    showsUnsubscribe,
-    warnings: [
-      ...addressWarnings(addresses),
-      ...unknownTagWarnings(Object.values(marked)),
-      ...missingImageWarnings(missingImages),
-      ...[...book.broken].slice(0, BROKEN_LINKS_TOLD_MAX).map(brokenLinkWarning),
-    ],
+    links: plan.links,
+    showsUnsubscribe: plan.showsUnsubscribe,
+    warnings: plan.warnings,
     staticBytes: staticBytesOf(layout.of(TRIAL_RECIPIENT.links).chunks, body.tail),
     fill: (recipient) => filled(recipient, true, (scope) => fillMessage(scope, parts)),
     webView: (recipient) => filled(recipient, false, (scope) => renderWebView({ html, plain }, scope)),
@@ -85,31 +62,28 @@ export async function compileMessage(source: MessageSource, clock: Clock = syste
   return message;
 }
 
-async function markParts(source: MessageSource, tags: TagValues, faults: Faults) {
-  const mark = (part: PartName, text: string | null, escape: 'header' | 'html' | 'plain'): Promise<MarkedText> => {
-    const template = { part, escape, tags };
-    return faults.gather(
-      () => markTemplate({ ...template, text: text ?? '' }),
-      markTemplate({ ...template, text: '' }),
-    );
+/** The texts of a plan, ready to be filled. Throws one ValidationError on all templates that have a fault. */
+async function compileTexts(source: MessageSource, plan: MessagePlan) {
+  const tags = tagValues(source);
+  const links = plan.linkAddresses.map(
+    (address, no) => address && new SignedLink(no, compileSegments(address, { tags, links: [] })),
+  );
+  const texts: TextCompiler = { tags, links, liquid: [] };
+  const faults = new Faults(FAULT_CODE);
+  for (const { fields, code, message } of plan.faults) {
+    await faults.gather(() => {
+      throw new ValidationError(fields, code, message);
+    }, undefined);
+  }
+  const part = (planned: MessagePlan['plain']) => faults.gather(() => compileText(planned, texts), []);
+  const compiled = {
+    html: plan.html && (await part(plan.html)),
+    plain: await part(plan.plain),
+    subject: await part(plan.subject),
+    fromName: await part(plan.fromName),
   };
-  return {
-    subject: await mark('subject', source.subject, 'header'),
-    fromName: await mark('from_name', source.from.name, 'header'),
-    html: await mark('html', source.html, 'html'),
-    plain: await mark('plain', source.plain, 'plain'),
-  };
-}
-
-async function compileHtmlPart(
-  source: MessageSource,
-  parts: { marked: MarkedText; texts: TextCompiler; book: LinkBook },
-): Promise<Segment[] | undefined> {
-  if (parts.marked.text.trim() === '') return undefined;
-  const withFooter = source.kind === 'marketing' && !hasUnsubscribeLink(parts.marked);
-  // The plain text is made from the same marks later, so the html works on its own copy of what they stand for.
-  const marked = { ...parts.marked, pieces: parts.marked.pieces.map((piece) => ({ ...piece })) };
-  return compileHtml(marked, { source, texts: parts.texts, book: parts.book, withFooter });
+  faults.check();
+  return { ...compiled, liquid: texts.liquid, targets: links.flatMap((link) => link?.target ?? []) };
 }
 
 const NO_LIQUID: FillScope['liquid'] = new Map();
@@ -147,38 +121,6 @@ function fillTexts(
     html: html && fillText(html, scope),
     plain: fillText(plain, scope),
   };
-}
-
-function unknownTagWarnings(parts: readonly MarkedText[]): string[] {
-  return parts.flatMap(({ part, unknownTags }) =>
-    unknownTags.map(
-      (tag) => `"{${tag}}" in ${part} is neither a field of the list nor a merge tag; it is left as it is.`,
-    ),
-  );
-}
-
-/** Letters beyond ASCII in a recipient's address are that recipient's fate; in these, everybody's. */
-function addressWarnings({ from, replyTo }: MessageAddresses): string[] {
-  const named = { from_email: from, reply_to: replyTo };
-  return Object.entries(named).flatMap(([name, address]) =>
-    address?.needsSmtpUtf8
-      ? [
-          `The address of ${name} has letters beyond ASCII before the @: only servers with SMTPUTF8 take such a message, whoever it is for.`,
-        ]
-      : [],
-  );
-}
-
-/** More of one kind are found when these are mended. */
-const BROKEN_LINKS_TOLD_MAX = 20;
-
-/** A link that leads nowhere, as it was written or as somebody's fields fill it. */
-export function brokenLinkWarning(address: string): string {
-  return `The address "${address.slice(0, 200)}" is no web address: its link leads nowhere.`;
-}
-
-function missingImageWarnings(references: readonly string[]): string[] {
-  return references.map((reference) => `"${reference}" in html names no picture of the message.`);
 }
 
 /** Who a message is filled for while it is compiled: somebody of whom nothing is known. */

@@ -25,6 +25,8 @@ interface HtmlPlaces {
   readonly names: readonly { readonly start: number; readonly end: number }[];
   /** Where something can be put at the end of the page: before the last `</body>`, or at the end. */
   readonly bodyEnd: number;
+  /** The text between the tags, entities decoded. */
+  readonly shownText: string;
   /** What has to stand before it there, so that it is seen: the end of a comment, say, that the author left open. */
   readonly closing: string;
 }
@@ -61,7 +63,7 @@ const OUTLOOK_ONLY = /^(\[if [^\]]{1,100}\]>)(.*)<!\[endif\]$/s;
 /** Finds the places of a marked html text, those that Outlook alone sees included. */
 export function findHtmlPlaces(html: string): HtmlPlaces {
   const hidden: Pick<HtmlPlaces, 'attributes' | 'names'>[] = [];
-  const { attributes, names, bodyEnd } = readHtml(html, (start, end) => {
+  const { attributes, names, bodyEnd, shownText } = readHtml(html, (start, end) => {
     const [, opening = '', content] = OUTLOOK_ONLY.exec(html.slice(start, end)) ?? [];
     if (content !== undefined) hidden.push(movedBy(start + opening.length, readHtml(content)));
   });
@@ -69,6 +71,7 @@ export function findHtmlPlaces(html: string): HtmlPlaces {
     attributes: [...attributes, ...hidden.flatMap((places) => places.attributes)],
     names: [...names, ...hidden.flatMap((places) => places.names)],
     bodyEnd,
+    shownText,
     closing: bodyEnd < html.length ? '' : closingOf(html),
   };
 }
@@ -88,6 +91,7 @@ function readHtml(html: string, onComment?: (start: number, end: number) => void
   const names: { start: number; end: number }[] = [];
   const open = { element: '', name: '', nameEnd: 0, value: '' };
   let bodyEnd = html.length;
+  let shownText = '';
   tokenize(html, {
     onopentagname: (start, end) => {
       open.element = nameAt(html, start, end);
@@ -110,12 +114,18 @@ function readHtml(html: string, onComment?: (start: number, end: number) => void
       const range = { start: valueStart(html, open.nameEnd), end: isQuoted ? end - 1 : end };
       attributes.push({ element: open.element, name: open.name, value: open.value, isQuoted, ...range });
     },
+    ontext: (start, end) => {
+      shownText += html.slice(start, end);
+    },
+    ontextentity: (codePoint) => {
+      shownText += String.fromCodePoint(codePoint);
+    },
     oncomment: (start, end, dashes) => onComment?.(start, end - dashes),
     onclosetag: (start, end) => {
       if (nameAt(html, start, end) === 'body') bodyEnd = html.lastIndexOf('<', start);
     },
   });
-  return { attributes, names, bodyEnd };
+  return { attributes, names, bodyEnd, shownText };
 }
 
 /** What makes text after this html visible; nothing where it is anyway, or where nothing helps. */

@@ -3,6 +3,10 @@ import { compile, type FormatCallback } from 'html-to-text';
 import { withoutTrailing } from '../../lib/without-trailing.ts';
 import { cleanAddress } from './web-address.ts';
 
+type Walk = Parameters<FormatCallback>[1];
+type Builder = Parameters<FormatCallback>[2];
+type Children = Parameters<Walk>[0];
+
 /** Some editors nest a table for every box; deeper than this is no layout but an attack on the stack. */
 const DEPTH_MAX = 1_200;
 /** What hides behind a preheader, so that no more of the message shows beside it in a list of mails: at least so much. */
@@ -24,13 +28,7 @@ const BARE_MARKS = /[\ufffe\uffff]/g;
 const link: FormatCallback = (element, walk, builder) => {
   const href: unknown = element.attribs?.href;
   const target = typeof href === 'string' ? shownTarget(cleanAddress(href)) : '';
-  let words = '';
-  builder.pushWordTransform((word) => {
-    words += word;
-    return word;
-  });
-  walk(element.children, builder);
-  builder.popWordTransform();
+  const words = wordsWhile(builder, () => walk(element.children, builder));
   if (target === '') return;
   if (words === '') builder.addInline(BARE_BEGINS + target + BARE_ENDS, { noWordTransform: true });
   else if (saysTarget(words, target)) builder.addInline(BARE_ENDS, { noWordTransform: true });
@@ -43,6 +41,39 @@ function shownTarget(href: string): string {
   return mailbox ?? (/^(?:#|javascript:)/i.test(href) ? '' : href);
 }
 
+/** Words of a link are compared with its address; longer ones are no address. */
+const HEARD_LENGTH_MAX = 4_096;
+let heard: string[] | undefined;
+
+/** The words that are written meanwhile, or as many of them as matter. */
+function wordsWhile(builder: Builder, write: () => void): string {
+  if (heard !== undefined) {
+    // A link inside a link, which browsers do not know. The outer one listens already, and each listener costs time per word.
+    const from = heard.length;
+    write();
+    return wordsFrom(heard, from);
+  }
+  const words: string[] = [];
+  heard = words;
+  builder.pushWordTransform((word) => {
+    words.push(word);
+    return word;
+  });
+  try {
+    write();
+  } finally {
+    builder.popWordTransform();
+    heard = undefined;
+  }
+  return wordsFrom(words, 0);
+}
+
+function wordsFrom(words: readonly string[], from: number): string {
+  let text = '';
+  for (let at = from; at < words.length && text.length <= HEARD_LENGTH_MAX; at += 1) text += words[at];
+  return text;
+}
+
 function saysTarget(words: string, target: string): boolean {
   return words === target || (/^tel:/i.test(target) && digitsOf(words) === digitsOf(target));
 }
@@ -51,13 +82,57 @@ function digitsOf(text: string): string {
   return text.replace(/\D/g, '');
 }
 
+/**
+ * Inside so many others, quotations and lists no longer indent what is in them: every level writes its sign before each line, so
+ * the text would be as long as depth times lines.
+ */
+const INDENTS_MAX = 12;
+let indents = 0;
+
+/** The library's format for the outer levels; for those inside them only what is in them. */
+function indented(format: 'blockquote' | 'unorderedList' | 'orderedList'): FormatCallback {
+  return (element, walk, builder, options) => {
+    indents += 1;
+    try {
+      const formatter = indents <= INDENTS_MAX ? builder.options.formatters?.[format] : undefined;
+      if (formatter) formatter(element, walk, builder, options);
+      else writeBlock(element.children, walk, builder);
+    } finally {
+      indents -= 1;
+    }
+  };
+}
+
+/** An item of a list that does not indent is a line of its own. */
+const listItem: FormatCallback = (element, walk, builder) => {
+  if (indents <= INDENTS_MAX) walk(element.children, builder);
+  else writeBlock(element.children, walk, builder);
+};
+
+function writeBlock(children: Children, walk: Walk, builder: Builder): void {
+  builder.openBlock();
+  walk(children, builder);
+  builder.closeBlock();
+}
+
 const convert = compile({
   wordwrap: false,
-  formatters: { alternativeText, link },
+  formatters: {
+    alternativeText,
+    link,
+    listItem,
+    quotation: indented('blockquote'),
+    bulletList: indented('unorderedList'),
+    numberedList: indented('orderedList'),
+  },
   limits: { maxDepth: DEPTH_MAX, maxInputLength: 1_500_000 },
   selectors: [
     { selector: 'a', format: 'link' },
     { selector: 'img', format: 'alternativeText' },
+    { selector: 'blockquote', format: 'quotation' },
+    { selector: 'ul', format: 'bulletList' },
+    { selector: 'ol', format: 'numberedList' },
+    { selector: 'li', format: 'listItem' },
     // Cells are side by side, their words are not one word.
     ...['td', 'th'].map((selector) => ({ selector, format: 'inlineSurround', options: { suffix: ' ' } })),
     ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({ selector, options: { uppercase: false } })),

@@ -16,13 +16,18 @@ const OBJECTS: readonly (readonly [prefix: string, object: string])[] = [
 ];
 
 /**
- * Makes the variables of one recipient, for one template. Values cost time and our addresses a signature each, so
- * only what the template names is made; all but the addresses when it looks names up by brackets.
+ * The tags whose values a template needs. Values cost time and our addresses a signature each, so only what the template names
+ * is made; all but the addresses when it looks names up by brackets.
  */
-export function compileLiquidData(tags: TagValues, source: string): (scope: FillScope) => LiquidData {
+export function neededTags(tags: TagValues, source: string): string[] {
   const text = source.toUpperCase();
   const looksUp = source.split('}').some(hasBracketInConstruct);
-  const needed = [...tags].filter(([tag]) => text.includes(shortName(tag)) || (looksUp && !isSystemUrl(tag)));
+  return [...tags.keys()].filter((tag) => text.includes(shortName(tag)) || (looksUp && !isSystemUrl(tag)));
+}
+
+/** Makes the variables of one recipient, for one template that needs these tags. */
+export function compileLiquidData(tags: TagValues, names: readonly string[]): (scope: FillScope) => LiquidData {
+  const needed = names.map((tag) => [tag, tags.get(tag) ?? ''] as const);
   return (scope) => {
     const data = emptyTree();
     for (const [, object] of OBJECTS) data[object] = emptyTree();

@@ -4,14 +4,15 @@
  * allocations and output. The library's limits are cooperative; the hard one is the thread that runs this and can be
  * killed (liquid-thread.ts).
  */
+import type { PartName } from './message.ts';
 import { Context, filters, Liquid, LiquidError, RenderError, toValueSync, type Template } from 'liquidjs';
 import { messageOf, type ValidationError } from '../../lib/errors.ts';
 import { withoutTrailing } from '../../lib/without-trailing.ts';
 import { escapeFor, safeUrl } from './escape.ts';
 import { templateFault } from './template-fault.ts';
 import { escapeOutput, openHtml, textOf, type FilterThis } from './liquid-html.ts';
-import { PROGRESS_AT } from './liquid-messages.ts';
-import { stripNoncharacters, type PartName } from './template-marks.ts';
+import { PROGRESS_AT } from './watched-thread.ts';
+import { stripNoncharacters } from './template-marks.ts';
 
 /** Longest text that may hold Liquid. Longer newsletters exist, but not with logic all over. */
 const LIQUID_SOURCE_LENGTH_MAX = 262_144;

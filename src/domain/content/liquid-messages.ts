@@ -1,5 +1,5 @@
 /** What the process and the thread that runs Liquid say to each other. */
-import type { PartName } from './template-marks.ts';
+import type { PartName } from './message.ts';
 
 /** A template as the thread gets it. */
 export interface LiquidSource {
@@ -38,10 +38,3 @@ export type LiquidAnswer = { readonly id: number } & (
   | { readonly texts: readonly string[] }
   | { readonly fault: { readonly field: PartName; readonly text: string; readonly isRunaway: boolean } }
 );
-
-/** Shared memory in which the thread notes what it is at: an id of a job (0: none), and a place in its template. */
-export const PROGRESS_JOB = 0;
-export const PROGRESS_AT = 1;
-export const PROGRESS_LENGTH = 2;
-/** The place is not known: the template is being parsed. */
-export const NOWHERE = -1;

@@ -4,36 +4,20 @@
  * is asked for in one tick travels in one message: a batch of recipients costs little more than its Liquid.
  */
 import { createHash } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
+import { Condemned } from './condemned.ts';
 import { templateFault } from './template-fault.ts';
-import {
-  NOWHERE,
-  PROGRESS_AT,
-  PROGRESS_JOB,
-  PROGRESS_LENGTH,
-  type LiquidAnswer,
-  type LiquidData,
-  type LiquidGroups,
-  type LiquidJob,
-  type LiquidSource,
-} from './liquid-messages.ts';
+import type { LiquidAnswer, LiquidData, LiquidGroups, LiquidJob, LiquidSource } from './liquid-messages.ts';
+import { NOWHERE, WatchedThread } from './watched-thread.ts';
 
 /** CPU time for one part of one message. An honest template takes well under 1 ms; half a second is never to pass. */
 const CPU_MS_MAX = 250;
-/** Where CPU time cannot be had: a thread that does not answer for so long is lost, however busy the machine. */
 const SILENCE_MS_MAX = 15_000;
-/** How often the thread is looked at while it works. */
-const WATCH_MS = 40;
 /** The heap of the thread, the library included: 64 MB together. */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 56, maxYoungGenerationSizeMb: 8, stackSizeMb: 4 };
 /** Parsed templates that the thread keeps. A message has at most four, and 20 messages are under way at once. */
 const TEMPLATES_MAX = 100;
 /** Characters of templates that the thread keeps, for the sake of its heap. */
 const TEMPLATE_LENGTH_SUM_MAX = 1_000_000;
-/** A template that had to be killed is not run again at once: who asks again and again is answered for free. */
-const CONDEMNED_MS = 60_000;
-const CONDEMNED_MAX = 1_000;
 
 /** A template that can be run for recipients. */
 export interface LiquidTemplate {
@@ -72,10 +56,10 @@ let lastJob = 0;
 const open = new Map<number, Task>();
 let unsent: Task[] = [];
 let thread: Thread | undefined;
-const condemned = new Map<string, { readonly until: number; readonly fault: string }>();
+const condemned = new Condemned();
 
 function ask(template: Template, data?: LiquidData): Promise<LiquidAnswer> {
-  const fault = condemnedFault(template, data);
+  const fault = condemned.faultOf(() => digestOf(template, data));
   if (fault !== undefined) return Promise.reject(runawayError(template, fault));
   const { promise, resolve, reject } = Promise.withResolvers<LiquidAnswer>();
   lastJob = (lastJob % 0x7fff_fffe) + 1;
@@ -118,7 +102,7 @@ function replaceThread(lost: Thread, why: string): void {
   const at = lost.placeAtWork();
   const line = at === NOWHERE ? '' : `Line ${guilty?.template.source.source.slice(0, at).split('\n').length}: `;
   const fault = `${line}${why}.`;
-  if (guilty) condemn(guilty, fault);
+  if (guilty) condemned.add(digestOf(guilty.template, guilty.job.data), fault);
   for (const task of open.values()) {
     if (task.template === guilty?.template) {
       open.delete(task.job.id);
@@ -134,55 +118,32 @@ function runawayError({ source }: Template, text: string) {
   return templateFault(source.field, text, { isRunaway: true });
 }
 
-function condemn({ template, job }: Task, fault: string): void {
-  condemned.set(digestOf(template, job.data), { until: Date.now() + CONDEMNED_MS, fault });
-  const [oldest] = condemned.keys();
-  if (condemned.size > CONDEMNED_MAX && oldest !== undefined) condemned.delete(oldest);
-}
-
-function condemnedFault(template: Template, data: LiquidData | undefined): string | undefined {
-  if (condemned.size === 0) return undefined;
-  const entry = condemned.get(digestOf(template, data));
-  return entry !== undefined && entry.until > Date.now() ? entry.fault : undefined;
-}
-
 /** Filled with other values, the same template may well end. */
 function digestOf({ source }: Template, data: LiquidData | undefined): string {
   const hash = createHash('sha256').update(`${source.isHtml}\n${source.source}\n`);
   return hash.update(JSON.stringify(data ?? null)).digest('base64');
 }
 
-/** One thread, its watch, and what it knows. */
+/** One thread, and what it knows. */
 class Thread {
-  readonly #progress = new Int32Array(new SharedArrayBuffer(PROGRESS_LENGTH * Int32Array.BYTES_PER_ELEMENT));
-  readonly #worker: Worker;
   readonly #known = new Map<number, number>();
-  #isWatched = false;
-  #isLost = false;
+  readonly #thread = new WatchedThread<readonly LiquidAnswer[]>({
+    program: new URL('./liquid-worker.ts', import.meta.url),
+    resourceLimits: RESOURCE_LIMITS,
+    cpuMsMax: CPU_MS_MAX,
+    silenceMsMax: SILENCE_MS_MAX,
+    hasWork: () => open.size > 0,
+    onAnswer: (answers) => answers.forEach(settle),
+    onLost: (why) => replaceThread(this, why),
+  });
   #knownLength = 0;
 
-  constructor() {
-    this.#worker = new Worker(new URL('./liquid-worker.ts', import.meta.url), {
-      workerData: { progress: this.#progress.buffer },
-      resourceLimits: RESOURCE_LIMITS,
-      env: {},
-      execArgv: [],
-    });
-    this.#worker.on('message', (answers: readonly LiquidAnswer[]) => answers.forEach(settle));
-    this.#worker.on('error', (error) => {
-      const isMemory = 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
-      this.#lose(isMemory ? 'it needs too much memory' : 'it could not be run');
-    });
-    this.#worker.on('exit', () => this.#lose('it could not be run'));
-    this.#worker.unref();
-  }
-
   jobAtWork(): number {
-    return Atomics.load(this.#progress, PROGRESS_JOB);
+    return this.#thread.jobAtWork();
   }
 
   placeAtWork(): number {
-    return Atomics.load(this.#progress, PROGRESS_AT);
+    return this.#thread.placeAtWork();
   }
 
   post(tasks: readonly Task[]): void {
@@ -192,9 +153,7 @@ class Thread {
       this.#remember(template);
     }
     const forget = this.#forget(new Set(tasks.map((task) => task.template.number)));
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread is no window
-    this.#worker.postMessage({ templates: [...templates], forget, jobs: tasks.map((task) => task.job) });
-    if (!this.#isWatched) void this.#watch();
+    this.#thread.post({ templates: [...templates], forget, jobs: tasks.map((task) => task.job) });
   }
 
   #remember({ number, source }: Template): void {
@@ -213,36 +172,5 @@ class Thread {
       forgotten.push(number);
     }
     return forgotten;
-  }
-
-  /** Looks at the thread as long as it has work; a job that takes too much CPU time ends it. */
-  async #watch(): Promise<void> {
-    this.#isWatched = true;
-    this.#worker.ref();
-    let seen = { job: 0, cpuMs: 0, at: Date.now() };
-    while (open.size > 0 && !this.#isLost) {
-      await sleep(WATCH_MS);
-      const job = this.jobAtWork();
-      if (job === 0 || job !== seen.job) {
-        seen = { job, cpuMs: job === 0 ? 0 : await this.#cpuMs(), at: Date.now() };
-      } else if ((await this.#cpuMs()) - seen.cpuMs > CPU_MS_MAX || Date.now() - seen.at > SILENCE_MS_MAX) {
-        if (this.jobAtWork() === job) this.#lose('it takes too long');
-      }
-    }
-    this.#isWatched = false;
-    if (!this.#isLost) this.#worker.unref();
-  }
-
-  /** CPU time of the thread so far; a thread that cannot even say that is judged by the clock. */
-  async #cpuMs(): Promise<number> {
-    const ask = this.#worker.cpuUsage().then(({ user, system }) => (user + system) / 1_000);
-    return Promise.race([ask.catch(() => 0), sleep(CPU_MS_MAX, 0, { ref: false })]);
-  }
-
-  #lose(why: string): void {
-    if (this.#isLost) return;
-    this.#isLost = true;
-    replaceThread(this, why);
-    void this.#worker.terminate();
   }
 }

@@ -8,17 +8,15 @@ import { messageOf, ValidationError } from '../../lib/errors.ts';
 import { liquidContext, liquidEngine, parseLiquid, renderLiquid, watchProgress } from './liquid-engine.ts';
 import { isRunaway } from './template-fault.ts';
 import { groupTemplates } from './liquid-groups.ts';
-import {
-  NOWHERE,
-  PROGRESS_AT,
-  PROGRESS_JOB,
-  type LiquidAnswer,
-  type LiquidData,
-  type LiquidGroups,
-  type LiquidJob,
-  type LiquidRequest,
-  type LiquidSource,
+import type {
+  LiquidAnswer,
+  LiquidData,
+  LiquidGroups,
+  LiquidJob,
+  LiquidRequest,
+  LiquidSource,
 } from './liquid-messages.ts';
+import { NOWHERE, PROGRESS_AT, PROGRESS_JOB } from './watched-thread.ts';
 
 /** Answers go out when they have come to so many characters, so that they do not pile up here. */
 const ANSWER_LENGTH_MAX = 1_000_000;

@@ -14,6 +14,11 @@ export const SUBJECT_LENGTH_MAX = 998;
 export const DISPLAY_NAME_LENGTH_MAX = 250;
 /** More links than any newsletter has; each costs a row of statistics. */
 export const LINKS_MAX = 1_000;
+/** Places of a message in which tracked links may stand: each costs time for each recipient. */
+export const LINK_PLACES_MAX = 10_000;
+
+/** Which part of the message a template is, in the words of the API's fields. */
+export type PartName = 'subject' | 'from_name' | 'html' | 'plain';
 
 /** The postal address and contact of the list's owner (specification 2.1); the law wants it in every mail. */
 export interface MessageContact {

@@ -12,12 +12,18 @@ const LINE_LENGTH = 75;
 /** So much of a line is left when it ends before an `=XX`. */
 const SHORTEST_LINE = LINE_LENGTH - 2;
 const SOFT_BREAK = Buffer.from('=\r\n');
-const LINE_BREAK = Buffer.from('\r\n');
-const [LF, CR, EQUALS] = [0x0a, 0x0d, 0x3d];
+const [TAB, LF, CR, SPACE, EQUALS, TILDE] = [0x09, 0x0a, 0x0d, 0x20, 0x3d, 0x7e];
 
 const NEEDS_NOTHING = /^[ -<>-~]*$/;
-const NEEDS_ENCODING = /[^ -<>-~\t]+/g;
-const LINE_END = /\r\n|\r|\n/;
+/** By byte: 1 where it may stand as it is. */
+const IS_PLAIN = Uint8Array.from({ length: 256 }, (_, byte) => {
+  return byte === TAB || (byte >= SPACE && byte <= TILDE && byte !== EQUALS) ? 1 : 0;
+});
+const HEX_DIGITS = '0123456789ABCDEF';
+/** Encoded at once, so that no more memory is asked for than is used. */
+const BYTES_AT_ONCE = 4_096;
+/** `=XX` behind a soft line break. */
+const BYTES_OF_ONE_MAX = 6;
 
 /** What stands in a message as it is. */
 interface StaticBytes {
@@ -124,38 +130,58 @@ function staticBytes(parts: readonly Uint8Array[], column: number): StaticBytes 
 /** Adds a text that begins at `startColumn`, and answers the column where it ends. */
 function writeText(out: MessageBytes, text: string, startColumn: number): number {
   // One line without anything to encode, such as an address or a name, needs breaking only.
-  if (NEEDS_NOTHING.test(text)) return writeLine(out, text, startColumn);
+  return NEEDS_NOTHING.test(text) ? writeLine(out, text, startColumn) : writeBytes(out, Buffer.from(text), startColumn);
+}
+
+/**
+ * Any text, byte by byte: those beyond printable ASCII become `=XX`, and so does white space before a hard line end, which relays
+ * drop.
+ */
+function writeBytes(out: MessageBytes, source: Uint8Array, startColumn: number): number {
   let column = startColumn;
-  const lines = text.split(LINE_END);
   // What was written before may end in a space, which no hard line end may follow.
-  if (lines[0] === '' && lines.length > 1 && column > 0) out.add(SOFT_BREAK);
-  for (const [index, line] of lines.entries()) {
-    const isLast = index === lines.length - 1;
-    column = writeLine(out, encodeLine(line, isLast), column);
-    if (isLast) break;
-    out.add(LINE_BREAK);
-    column = 0;
+  if (column > 0 && isLineEnd(source[0])) out.add(SOFT_BREAK);
+  for (let from = 0; from < source.length; from += BYTES_AT_ONCE) {
+    const to = Math.min(from + BYTES_AT_ONCE, source.length);
+    const bytes = out.room(BYTES_OF_ONE_MAX * (to - from));
+    let at = out.end;
+    for (let index = from; index < to; index += 1) {
+      const byte = source[index] ?? 0;
+      if (isLineEnd(byte)) {
+        // The line feed of a pair ends the line that its carriage return has ended.
+        if (byte === LF && index > 0 && source[index - 1] === CR) continue;
+        bytes[at++] = CR;
+        bytes[at++] = LF;
+        column = 0;
+        continue;
+      }
+      const isPlain = IS_PLAIN[byte] === 1 && !(isWhiteSpace(byte) && isLineEnd(source[index + 1]));
+      const width = isPlain ? 1 : 3;
+      if (column + width > LINE_LENGTH) {
+        bytes[at++] = EQUALS;
+        bytes[at++] = CR;
+        bytes[at++] = LF;
+        column = 0;
+      }
+      bytes[at++] = isPlain ? byte : EQUALS;
+      if (!isPlain) {
+        bytes[at++] = HEX_DIGITS.charCodeAt(byte >> 4);
+        bytes[at++] = HEX_DIGITS.charCodeAt(byte & 15);
+      }
+      column += width;
+    }
+    out.wrote(at);
   }
   return column;
 }
 
-/** Bytes beyond printable ASCII become `=XX`; so does white space before a hard line end, which relays drop. */
-function encodeLine(line: string, isLast: boolean): string {
-  const encoded = line.replace(NEEDS_ENCODING, encodeRun);
-  if (isLast) return encoded;
-  if (encoded.endsWith(' ')) return `${encoded.slice(0, -1)}=20`;
-  return encoded.endsWith('\t') ? `${encoded.slice(0, -1)}=09` : encoded;
+function isLineEnd(byte: number | undefined): boolean {
+  return byte === LF || byte === CR;
 }
 
-function encodeRun(run: string): string {
-  let encoded = '';
-  for (const byte of Buffer.from(run)) encoded += HEX[byte];
-  return encoded;
+function isWhiteSpace(byte: number): boolean {
+  return byte === SPACE || byte === TAB;
 }
-
-const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => {
-  return `=${byte.toString(16).toUpperCase().padStart(2, '0')}`;
-});
 
 /**
  * Writes one encoded line with soft breaks, none of them inside an `=XX`: at once, as far to the right as the breaks

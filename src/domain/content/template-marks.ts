@@ -4,8 +4,9 @@
  * interchanged text contains and which are removed from every text and value that comes in.
  */
 import type { Escape } from './escape.ts';
-import type { Segment } from './fill-scope.ts';
+import type { PartName } from './message.ts';
 import type { TagValues } from './merge-tags.ts';
+import type { PlannedSegment } from './message-plan.ts';
 import { templateFault } from './template-fault.ts';
 
 const MARK_OPEN = '\ufdd0';
@@ -21,10 +22,7 @@ const NONCHARACTERS = /[\ufdd0-\ufdef]/g;
 export type Piece =
   | { readonly kind: 'tag'; readonly name: string; escape: Escape }
   | { readonly kind: 'output' | 'control'; readonly source: string; escape: Escape }
-  | { readonly kind: 'insert'; readonly segment: Segment };
-
-/** Which part of the message a template is, in the words of the API's fields. */
-export type PartName = 'subject' | 'from_name' | 'html' | 'plain';
+  | { readonly kind: 'insert'; readonly segment: PlannedSegment };
 
 export interface MarkedText {
   readonly part: PartName;
@@ -123,6 +121,14 @@ export function piecesIn(text: string, pieces: readonly Piece[]): { piece: Piece
     piece: pieces[Number(match[1])],
     at: match.index,
   })).flatMap(({ piece, at }) => (piece ? [{ piece, at }] : []));
+}
+
+/** A marked text with what each of its marks stands for. */
+export function splitAtMarks<Segment>(text: string, resolved: readonly Segment[]): (Segment | string)[] {
+  return text.split(MARK_PATTERN).map((part, index) => {
+    // split gives text and captured number in turn.
+    return index % 2 === 1 ? (resolved[Number(part)] ?? '') : stripNoncharacters(part);
+  });
 }
 
 /** Marked text as its author wrote it. */

@@ -1,7 +1,7 @@
 /** The compiled message against what a well-known composer makes of the same parts, both read by a well-known parser. */
 import { fc } from '../../support/property.ts';
 import MailComposer from 'nodemailer/lib/mail-composer';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { compileMessage } from '../../../src/domain/content/compile-message.ts';
 import { messageSource, NOW, recipient, roundTrip } from './message-factory.ts';
 import { parseEmail } from './parse-email.ts';
@@ -124,12 +124,55 @@ test('shows a way out and an address when the author forgot', async () => {
   expect(email.text).toContain('Unsubscribe: https://t.example.net/u/abc\n\nAcme <GmbH>');
 });
 
-test('adds no second footer where there is a link', async () => {
-  for (const html of ['<a href="{UNSUBSCRIBE_URL}">x</a>', '<a href="{{ unsubscribe_url }}">x</a>']) {
-    const { email } = await roundTrip({ html });
-    expect(email.html).toBe('<a href="https://t.example.net/u/abc">x</a>');
-    expect(email.text).toBe('x [https://t.example.net/u/abc]');
-  }
+describe('the postal address of the list', () => {
+  const ADDRESS = 'Acme &lt;GmbH&gt;<br>Hauptstraße 1<br>10115 Berlin, Germany</div>';
+
+  test.each(['<a href="{UNSUBSCRIBE_URL}">x</a>', '<a href="{{ unsubscribe_url }}">x</a>'])(
+    'is added, and said, where the author wrote only %s',
+    async (html) => {
+      const { message, email } = await roundTrip({ html });
+      expect(email.html).toMatch(/^<a href="https:\/\/t.example.net\/u\/abc">x<\/a><div [^>]*>Acme/);
+      expect(email.html.endsWith(`${ADDRESS}\n`) || email.html.endsWith(ADDRESS)).toBe(true);
+      expect(email.html.match(/u\/abc/g)).toHaveLength(1);
+      expect(email.text).toMatch(
+        /^x \[https:\/\/t.example.net\/u\/abc\]\n\n--\nAcme <GmbH>\nHauptstraße 1\n10115 Berlin, Germany\s*$/,
+      );
+      expect(message.warnings).toEqual(['The postal address of the list is not in html; it is added at the end.']);
+    },
+  );
+
+  test.each([
+    ['as words', 'ACME, Hauptstra&szlig;e <b>1</b>,\n10115&nbsp;Berlin'],
+    ['as merge tags', '{CONTACT_NAME}, {CONTACT_ADDRESS_1}, {CONTACT_ZIP} {CONTACT_CITY}'],
+    ['as Liquid', '{{ contact.company }} {{ contact.address_1 }} {{ CONTACT_CITY }}'],
+  ])('is not added to a text that has it %s', async (_how, address) => {
+    const { message, email } = await roundTrip({ html: `<a href="{UNSUBSCRIBE_URL}">x</a> ${address}` });
+    expect(email.html).not.toContain('contentinfo');
+    expect(email.text).not.toContain('--');
+    expect(message.warnings).toEqual([]);
+  });
+
+  test('is added to the part that lacks it, and once to a text without a link', async () => {
+    const both = { html: '<p>{UNSUBSCRIBE_URL} Hauptstraße 1, Berlin</p>', plain: 'Leave: {UNSUBSCRIBE_URL}' };
+    const { message, email } = await roundTrip(both);
+    expect(email.html).not.toContain('contentinfo');
+    expect(email.text).toContain('\n\n--\nAcme <GmbH>\nHauptstraße 1\n');
+    expect(message.warnings).toEqual(['The postal address of the list is not in plain; it is added at the end.']);
+    const withoutLink = await roundTrip({ html: '<p>Visit us: Hauptstraße 1, Berlin</p>' });
+    expect(withoutLink.email.html.match(/Hauptstraße 1/g)).toHaveLength(1);
+    expect(withoutLink.email.html).toContain('>Unsubscribe</a>');
+    expect(withoutLink.message.warnings).toEqual([]);
+  });
+
+  test('is of nobody, where the list has none, and not in transactional mail', async () => {
+    const { list } = messageSource();
+    const contact = { ...list.contact, address1: '', city: '' };
+    const html = '<a href="{UNSUBSCRIBE_URL}">x</a>';
+    const none = await roundTrip({ html, list: { ...list, contact } });
+    expect(none.email.html).toBe('<a href="https://t.example.net/u/abc">x</a>');
+    const transactional = await roundTrip({ kind: 'transactional', html });
+    expect(transactional.email.html).toBe('<a href="https://t.example.net/u/abc">x</a>');
+  });
 });
 
 test('puts the pixel at the end of the body, and not into the web view', async () => {
@@ -141,11 +184,11 @@ test('puts the pixel at the end of the body, and not into the web view', async (
 test('fills tags of every kind, and leaves what is none', async () => {
   const html =
     '{EMAIL}|{SUBSCRIBER_EMAIL}|{SUBSCRIBER_UID}|{SUBSCRIBER_CITY}|{CAMPAIGN_NAME}|{LIST_NAME}|{CONTACT_NAME}|' +
-    '{CURRENT_YEAR}|{CURRENT_DATE}|{NOPE}|{city}|{UNSUBSCRIBE_URL}|{WEB_VIEW_URL}|{UPDATE_PROFILE_URL}';
+    '{CURRENT_YEAR}|{CURRENT_DATE}|{NOPE}|{city}|{UNSUBSCRIBE_URL}|{WEB_VIEW_URL}|{UPDATE_PROFILE_URL}|{CONTACT_ADDRESS_1}|{CONTACT_CITY}';
   const { message, email } = await roundTrip({ html }, { CITY: `"<b>'&` });
   expect(email.html).toBe(
     'ada@example.com|ada@example.com|d000000000001|&quot;&lt;b&gt;&#39;&amp;|Spring|Friends &amp; Family|Acme &lt;GmbH&gt;|' +
-      '2026|2026-03-04|{NOPE}|{city}|https://t.example.net/u/abc|https://t.example.net/v/abc|https://t.example.net/p/abc',
+      '2026|2026-03-04|{NOPE}|{city}|https://t.example.net/u/abc|https://t.example.net/v/abc|https://t.example.net/p/abc|Hauptstraße 1|Berlin',
   );
   expect(message.warnings).toEqual([
     '"{NOPE}" in html is neither a field of the list nor a merge tag; it is left as it is.',
@@ -170,7 +213,11 @@ test('a missing, empty or null value gives the default', async () => {
 });
 
 test('plain text alone needs no multipart', async () => {
-  const { raw, email, message } = await roundTrip({ html: null, plain: 'Hi {FIRST_NAME}\n.\n..\n{UNSUBSCRIBE_URL}' });
+  const { raw, email, message } = await roundTrip({
+    html: null,
+    plain: 'Hi {FIRST_NAME}\n.\n..\n{UNSUBSCRIBE_URL}',
+    kind: 'transactional',
+  });
   expect(raw).toContain('Content-Type: text/plain; charset=utf-8\r\n');
   expect(raw).not.toContain('multipart');
   expect(email.text).toBe('Hi friend\n.\n..\nhttps://t.example.net/u/abc');
@@ -198,14 +245,15 @@ test('names every fault of the source at once', async () => {
 });
 
 test('an address beyond ASCII says what server it needs', async () => {
-  const message = await compileMessage(messageSource());
+  const html = '<p>Hauptstraße 1, Berlin {UNSUBSCRIBE_URL}</p>';
+  const message = await compileMessage(messageSource({ html }));
   const idn = await message.fill(recipient({}, { email: 'ada@münchen.example' }));
   expect(idn).toMatchObject({ needsSmtpUtf8: false, envelope: { to: 'ada@xn--mnchen-3ya.example' } });
   const local = await message.fill(recipient({}, { email: 'jürgen@example.com' }));
   expect(local.needsSmtpUtf8).toBe(true);
   expect(local.content.toString('utf8')).toContain('To: jürgen@example.com\r\n');
   expect(message.warnings).toEqual([]);
-  const house = await compileMessage(messageSource({ replyTo: 'grüße@example.com' }));
+  const house = await compileMessage(messageSource({ html, replyTo: 'grüße@example.com' }));
   expect(house.warnings).toEqual([expect.stringMatching(/reply_to .* SMTPUTF8/)]);
   expect(await house.fill(recipient())).toMatchObject({ needsSmtpUtf8: true });
 });

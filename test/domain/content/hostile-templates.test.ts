@@ -177,7 +177,7 @@ test('tags that read other templates do not exist, and the fault names field and
 test('values do not become templates, and are escaped even by Liquid filters', async () => {
   const values = { FIRST_NAME: '{{ 7 | times: 7 }}{EMAIL}<img>', CITY: '%3Cimg%20onerror%3D1%3E\ufdd90' };
   const html =
-    '{FIRST_NAME}|{{ subscriber.first_name }}|{{ FIRST_NAME }}|{{ CITY | url_decode }}|{% echo FIRST_NAME %}|{% cycle FIRST_NAME %}|{UNSUBSCRIBE_URL}';
+    '{FIRST_NAME}|{{ subscriber.first_name }}|{{ FIRST_NAME }}|{{ CITY | url_decode }}|{% echo FIRST_NAME %}|{% cycle FIRST_NAME %}|{UNSUBSCRIBE_URL}{% # contact.address_1 contact.city %}';
   const text = await (await compileMessage(messageSource({ html }))).webView(recipient(values));
   const escaped = '{{ 7 | times: 7 }}{EMAIL}&lt;img&gt;';
   expect(text).toBe(

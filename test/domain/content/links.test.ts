@@ -3,11 +3,12 @@ import { expect, test } from 'vitest';
 import { compileMessage } from '../../../src/domain/content/compile-message.ts';
 import { links, messageSource, recipient, roundTrip } from './message-factory.ts';
 
-const END = '<a href="{UNSUBSCRIBE_URL}">x</a>';
+// With both, nothing is added at the end.
+const END = '<a href="{UNSUBSCRIBE_URL}">x</a> {CONTACT_ADDRESS_1}, {CONTACT_CITY}';
 
 async function html(body: string, fields = {}): Promise<string> {
   const { email } = await roundTrip({ html: body + END }, fields);
-  return email.html.replace('<a href="https://t.example.net/u/abc">x</a>', '');
+  return email.html.replace('<a href="https://t.example.net/u/abc">x</a> Hauptstraße 1, Berlin', '');
 }
 
 test('tracks web links of a and area, decoded, and nothing else', async () => {
@@ -114,7 +115,7 @@ test('a link inside a loop or condition is tracked when it is shown', async () =
 
 test('tracks bare addresses of plain text, without what trails', async () => {
   const plain =
-    'See https://a.test/x_(y), (https://b.test/z) or {% if true %}https://c.test{% endif %}. [https://d.test/]\n{UNSUBSCRIBE_URL}';
+    'See https://a.test/x_(y), (https://b.test/z) or {% if true %}https://c.test{% endif %}. [https://d.test/]\n{UNSUBSCRIBE_URL} Hauptstraße 1, Berlin';
   const { message, email } = await roundTrip({ html: null, plain });
   expect(message.links.map(({ url }) => url)).toEqual([
     'https://a.test/x_(y)',
@@ -124,7 +125,7 @@ test('tracks bare addresses of plain text, without what trails', async () => {
   ]);
   const plainClick = (no: number, url: string) => links.click(no, url);
   expect(email.text).toBe(
-    `See ${plainClick(0, 'https://a.test/x_(y)')}, (${plainClick(1, 'https://b.test/z')}) or ${plainClick(2, 'https://c.test')}. [${plainClick(3, 'https://d.test/')}]\nhttps://t.example.net/u/abc`,
+    `See ${plainClick(0, 'https://a.test/x_(y)')}, (${plainClick(1, 'https://b.test/z')}) or ${plainClick(2, 'https://c.test')}. [${plainClick(3, 'https://d.test/')}]\nhttps://t.example.net/u/abc Hauptstraße 1, Berlin`,
   );
 });
 

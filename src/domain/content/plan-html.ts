@@ -1,11 +1,10 @@
 /** The html part: merge tags by their place, tracked links, footer and pixel; all else stays byte for byte. */
-import { escapeHtml } from '../../lib/html.ts';
-import { compileText, type TextCompiler } from './compile-text.ts';
-import { addressSlot, mailOrPage, type Segment } from './fill-scope.ts';
-import { htmlFooter } from './footer.ts';
+import { footerNeeds, htmlFooter } from './footer.ts';
 import { findHtmlPlaces, placePieces, type HtmlAttribute } from './html-places.ts';
 import type { LinkBook } from './link-book.ts';
-import type { MessageSource } from './message.ts';
+import type { TagValues } from './merge-tags.ts';
+import type { PlannedText, PlanSource } from './message-plan.ts';
+import { planText } from './plan-text.ts';
 import { addPiece, piecesIn, type MarkedText } from './template-marks.ts';
 
 interface Edit {
@@ -17,20 +16,21 @@ interface Edit {
 /** Outlook for Windows draws buttons with VML, whose shapes are links: `v:roundrect` and the like. */
 const LINK_ELEMENT = /^(?:a|area|v:[a-z]+)$/;
 
-/** Compiles the html of a message. Throws ValidationError on `html` when its Liquid does not parse. */
-export async function compileHtml(
+/** The plan of a message's html, and whether only the postal address was added to it. */
+export function planHtml(
   marked: MarkedText,
-  options: { source: MessageSource; texts: TextCompiler; book: LinkBook; withFooter: boolean },
-): Promise<Segment[]> {
-  const { source, texts, book, withFooter } = options;
+  { source, tags, book }: { source: PlanSource; tags: TagValues; book: LinkBook },
+): { readonly text: PlannedText; readonly addsAddress: boolean } {
   const places = findHtmlPlaces(marked.text);
+  const needs = footerNeeds(source, marked, places.shownText);
   placePieces(marked, places);
   const edits = places.attributes.flatMap((attribute) =>
     attributeEdits(attribute, marked, source.trackClicks ? book : undefined),
   );
-  const ending = (withFooter ? htmlFooter(source, marked) : '') + (source.trackOpens ? pixel(marked) : '');
+  const ending = htmlFooter(source, marked, needs) + (source.trackOpens ? pixel(marked) : '');
   if (ending !== '') edits.push({ start: places.bodyEnd, end: places.bodyEnd, text: places.closing + ending });
-  return compileText({ ...marked, text: applyEdits(marked.text, edits) }, texts);
+  const text = planText({ ...marked, text: applyEdits(marked.text, edits) }, tags);
+  return { text, addsAddress: needs.address && !needs.link };
 }
 
 function attributeEdits(attribute: HtmlAttribute, marked: MarkedText, book: LinkBook | undefined): Edit[] {
@@ -56,7 +56,5 @@ function applyEdits(text: string, edits: readonly Edit[]): string {
 }
 
 function pixel(marked: MarkedText): string {
-  const address = addressSlot({ kind: 'open' }, escapeHtml, (scope) => scope.recipient.links.open());
-  const segment = mailOrPage(['<img src="', address, '" width="1" height="1" alt="" border="0">'], '');
-  return addPiece(marked.pieces, { kind: 'insert', segment });
+  return addPiece(marked.pieces, { kind: 'insert', segment: { kind: 'pixel' } });
 }

@@ -1,0 +1,39 @@
+/** What the author of a message should look at, one sentence each; nothing here stops sending. */
+import type { MessageAddresses } from './check-message.ts';
+import type { MarkedText } from './template-marks.ts';
+
+export function missingAddressWarning(part: string): string {
+  return `The postal address of the list is not in ${part}; it is added at the end.`;
+}
+
+export function unknownTagWarnings(parts: readonly MarkedText[]): string[] {
+  return parts.flatMap(({ part, unknownTags }) =>
+    unknownTags.map(
+      (tag) => `"{${tag}}" in ${part} is neither a field of the list nor a merge tag; it is left as it is.`,
+    ),
+  );
+}
+
+/** Letters beyond ASCII in a recipient's address are that recipient's fate; in these, everybody's. */
+export function addressWarnings({ from, replyTo }: MessageAddresses): string[] {
+  const named = { from_email: from, reply_to: replyTo };
+  return Object.entries(named).flatMap(([name, address]) =>
+    address?.needsSmtpUtf8
+      ? [
+          `The address of ${name} has letters beyond ASCII before the @: only servers with SMTPUTF8 take such a message, whoever it is for.`,
+        ]
+      : [],
+  );
+}
+
+/** More of one kind are found when these are mended. */
+export const BROKEN_LINKS_TOLD_MAX = 20;
+
+/** A link that leads nowhere, as it was written or as somebody's fields fill it. */
+export function brokenLinkWarning(address: string): string {
+  return `The address "${address.slice(0, 200)}" is no web address: its link leads nowhere.`;
+}
+
+export function missingImageWarnings(references: readonly string[]): string[] {
+  return references.map((reference) => `"${reference}" in html names no picture of the message.`);
+}

@@ -1,0 +1,157 @@
+/**
+ * Takes messages apart in a thread of their own, one after the other, customers in turn. One process serves everybody with one
+ * thread, so nothing that takes time by the length of what an author wrote may run there. The thread is ended when one message
+ * takes too much CPU time or memory, and when there was nothing to do for a while.
+ */
+import { createHash } from 'node:crypto';
+import { RateLimitedError, ValidationError } from '../../lib/errors.ts';
+import { Condemned } from './condemned.ts';
+import type { MessagePlan, PlanSource } from './message-plan.ts';
+import type { MessageSource } from './message.ts';
+import type { PlanAnswer } from './plan-messages.ts';
+import { templateFault } from './template-fault.ts';
+import { WatchedThread } from './watched-thread.ts';
+
+/** CPU time for one message. 1 MB of html, ten times what mailbox providers show, takes 0.1 to 1 s. */
+const CPU_MS_MAX = 3_000;
+const SILENCE_MS_MAX = 120_000;
+/** The heap of the thread: 1 MB of nothing but tags needs 150 MB. */
+const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
+/** A thread that waits costs 20 MB, a new one 0.1 s. */
+const IDLE_MS_MAX = 60_000;
+/** After a long message its heap has grown to some hundred MB, which only its end gives back. */
+const LONG_MESSAGE = 200_000;
+const IDLE_AFTER_LONG_MS_MAX = 1_000;
+/** Characters of the messages of one customer that wait, for the sake of memory: 32 of the longest, thousands of the usual. */
+const WAITING_LENGTH_MAX = 50_000_000;
+const COME_AGAIN_SECONDS = 5;
+
+interface Task {
+  readonly id: number;
+  readonly source: PlanSource;
+  readonly resolve: (plan: MessagePlan) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** The plans of the messages of all customers, in one thread. */
+export class MessagePlanner {
+  readonly #cpuMsMax: number;
+  /** By customer, the customer who waits longest first. */
+  readonly #waiting = new Map<string, Task[]>();
+  readonly #condemned = new Condemned();
+  #lastId = 0;
+  #atWork: Task | undefined;
+  #thread: WatchedThread<PlanAnswer> | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #idleMsMax = IDLE_MS_MAX;
+
+  constructor({ cpuMsMax }: { cpuMsMax: number }) {
+    this.#cpuMsMax = cpuMsMax;
+  }
+
+  /**
+   * The plan of a message. Throws ValidationError (`TEMPLATE_RUNAWAY`, when the thread had to be stopped), RateLimitedError
+   * `TOO_MANY_MESSAGES`.
+   */
+  async plan({ files, ...texts }: MessageSource): Promise<MessagePlan> {
+    const images = (files?.images ?? []).map(({ id, url, reference }) => ({ id, url, reference }));
+    const source: PlanSource = { ...texts, images };
+    const fault = this.#condemned.faultOf(() => digestOf(source));
+    if (fault !== undefined) throw stoppedError(source, fault);
+    const ofCustomer = this.#waiting.get(source.customerUid) ?? [];
+    const waitingLength = ofCustomer.reduce((sum, task) => sum + lengthOf(task.source), 0);
+    if (waitingLength > WAITING_LENGTH_MAX) throw tooManyMessages();
+    const { promise, resolve, reject } = Promise.withResolvers<MessagePlan>();
+    this.#lastId = (this.#lastId % 0x7fff_fffe) + 1;
+    ofCustomer.push({ id: this.#lastId, source, resolve, reject });
+    this.#waiting.set(source.customerUid, ofCustomer);
+    this.#startNext();
+    return promise;
+  }
+
+  #startNext(): void {
+    if (this.#atWork) return;
+    clearTimeout(this.#idle);
+    const [next] = this.#waiting;
+    if (!next) return this.#waitForWork();
+    const [customer, [task, ...rest]] = next;
+    // Behind all others, when more of this customer waits.
+    this.#waiting.delete(customer);
+    if (rest.length > 0) this.#waiting.set(customer, rest);
+    if (!task) return;
+    this.#atWork = task;
+    if (lengthOf(task.source) > LONG_MESSAGE) this.#idleMsMax = IDLE_AFTER_LONG_MS_MAX;
+    this.#thread ??= this.#startThread();
+    this.#thread.post({ id: task.id, source: task.source });
+  }
+
+  #waitForWork(): void {
+    this.#idle = setTimeout(() => {
+      this.#thread?.end();
+      this.#thread = undefined;
+      this.#idleMsMax = IDLE_MS_MAX;
+    }, this.#idleMsMax).unref();
+  }
+
+  #startThread(): WatchedThread<PlanAnswer> {
+    return new WatchedThread<PlanAnswer>({
+      program: new URL('./plan-worker.ts', import.meta.url),
+      resourceLimits: RESOURCE_LIMITS,
+      cpuMsMax: this.#cpuMsMax,
+      silenceMsMax: SILENCE_MS_MAX,
+      hasWork: () => this.#atWork !== undefined,
+      onAnswer: (answer) => this.#settle(answer),
+      onLost: (why) => this.#stopped(why),
+    });
+  }
+
+  #settle(answer: PlanAnswer): void {
+    const task = this.#atWork;
+    if (task?.id !== answer.id) return;
+    this.#atWork = undefined;
+    if ('plan' in answer) task.resolve(answer.plan);
+    else if ('fault' in answer)
+      task.reject(new ValidationError(answer.fault.fields, answer.fault.code, answer.fault.message));
+    else task.reject(new Error(answer.defect));
+    this.#startNext();
+  }
+
+  /** The thread is gone, and one message was in it: that one is to blame. */
+  #stopped(why: string): void {
+    this.#thread = undefined;
+    const task = this.#atWork;
+    this.#atWork = undefined;
+    if (task) {
+      const fault = `It cannot be prepared for sending: ${why}. Use fewer elements inside each other, or a shorter text.`;
+      this.#condemned.add(digestOf(task.source), fault);
+      task.reject(stoppedError(task.source, fault));
+    }
+    this.#startNext();
+  }
+}
+
+const planner = new MessagePlanner({ cpuMsMax: CPU_MS_MAX });
+
+/** The plan of a message, made in this process's thread. Throws what MessagePlanner.plan throws. */
+export function planInThread(source: MessageSource): Promise<MessagePlan> {
+  return planner.plan(source);
+}
+
+function lengthOf({ html, plain }: PlanSource): number {
+  return (html?.length ?? 0) + (plain?.length ?? 0);
+}
+
+function stoppedError({ html }: PlanSource, text: string): ValidationError {
+  return templateFault(html?.trim() ? 'html' : 'plain', text, { isRunaway: true });
+}
+
+function tooManyMessages(): RateLimitedError {
+  const message = 'Too many messages of yours are being prepared already. Try again in a few seconds.';
+  return new RateLimitedError('TOO_MANY_MESSAGES', message, COME_AGAIN_SECONDS);
+}
+
+function digestOf({ html, plain, subject }: PlanSource): string {
+  return createHash('sha256')
+    .update(JSON.stringify([html, plain, subject]))
+    .digest('base64');
+}

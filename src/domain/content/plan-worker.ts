@@ -1,0 +1,37 @@
+/**
+ * The thread that takes messages apart (plan-message.ts). It has no environment, knows no secret and no database, and can be
+ * killed at any moment: what authors write as html may take longer than anybody can foresee.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { ValidationError } from '../../lib/errors.ts';
+import { planMessage } from './plan-message.ts';
+import type { PlanFault } from './message-plan.ts';
+import type { PlanAnswer, PlanRequest } from './plan-messages.ts';
+import { PROGRESS_JOB } from './watched-thread.ts';
+
+const progress = new Int32Array(workerData.progress);
+
+parentPort?.on('message', (request: PlanRequest) => {
+  Atomics.store(progress, PROGRESS_JOB, request.id);
+  const answer = answerTo(request);
+  Atomics.store(progress, PROGRESS_JOB, 0);
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread is no window
+  parentPort?.postMessage(answer);
+});
+
+function answerTo({ id, source }: PlanRequest): PlanAnswer {
+  try {
+    return { id, plan: planMessage(source) };
+  } catch (error) {
+    if (error instanceof ValidationError)
+      return { id, fault: { fields: error.fields, code: error.code, message: error.message } };
+    if (error instanceof RangeError) return { id, fault: tooDeep() };
+    return { id, defect: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  }
+}
+
+/** The stack has an end, whatever the limits say. */
+function tooDeep(): PlanFault {
+  const message = 'The html has too many elements inside each other.';
+  return { fields: { html: [message] }, code: 'INVALID_INPUT', message };
+}

@@ -1,0 +1,107 @@
+/**
+ * A thread whose work can be stopped: it is watched while it has work, and ended when one job takes too much CPU time or memory.
+ * The thread notes in shared memory which job it is at (PROGRESS_JOB), so the job to blame is known.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker, type ResourceLimits } from 'node:worker_threads';
+
+/** What the thread notes in shared memory: the id of its job (0: none), and a place in the job's text. */
+export const PROGRESS_JOB = 0;
+export const PROGRESS_AT = 1;
+const PROGRESS_LENGTH = 2;
+/** The place is not known. */
+export const NOWHERE = -1;
+
+/** How often the thread is looked at while it works. */
+const WATCH_MS = 40;
+
+interface ThreadOptions<Answer> {
+  readonly program: URL;
+  readonly resourceLimits: ResourceLimits;
+  /** CPU time that one job may take. */
+  readonly cpuMsMax: number;
+  /** Where CPU time cannot be had: a thread at one job for so long is lost, however busy the machine. */
+  readonly silenceMsMax: number;
+  readonly hasWork: () => boolean;
+  readonly onAnswer: (answer: Answer) => void;
+  /** The thread is gone, with `why` in words; called once, and not after `end`. */
+  readonly onLost: (why: string) => void;
+}
+
+/** One thread and its watch. Its program is given `workerData.progress` and neither environment nor arguments. */
+export class WatchedThread<Answer> {
+  readonly #progress = new Int32Array(new SharedArrayBuffer(PROGRESS_LENGTH * Int32Array.BYTES_PER_ELEMENT));
+  readonly #options: ThreadOptions<Answer>;
+  readonly #worker: Worker;
+  #isWatched = false;
+  #isLost = false;
+
+  constructor(options: ThreadOptions<Answer>) {
+    this.#options = options;
+    this.#worker = new Worker(options.program, {
+      workerData: { progress: this.#progress.buffer },
+      resourceLimits: options.resourceLimits,
+      env: {},
+      execArgv: [],
+    });
+    this.#worker.on('message', options.onAnswer);
+    this.#worker.on('error', (error) => {
+      const isMemory = 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+      this.#lose(isMemory ? 'it needs too much memory' : 'it could not be run');
+    });
+    this.#worker.on('exit', () => this.#lose('it could not be run'));
+    this.#worker.unref();
+  }
+
+  jobAtWork(): number {
+    return Atomics.load(this.#progress, PROGRESS_JOB);
+  }
+
+  placeAtWork(): number {
+    return Atomics.load(this.#progress, PROGRESS_AT);
+  }
+
+  post(message: unknown): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread is no window
+    this.#worker.postMessage(message);
+    if (!this.#isWatched) void this.#watch();
+  }
+
+  /** Ends a thread that is not needed any longer. */
+  end(): void {
+    this.#isLost = true;
+    void this.#worker.terminate();
+  }
+
+  /** Looks at the thread as long as it has work; a job that takes too much CPU time ends it. */
+  async #watch(): Promise<void> {
+    const { hasWork, cpuMsMax, silenceMsMax } = this.#options;
+    this.#isWatched = true;
+    this.#worker.ref();
+    let seen = { job: 0, cpuMs: 0, at: Date.now() };
+    while (hasWork() && !this.#isLost) {
+      await sleep(WATCH_MS);
+      const job = this.jobAtWork();
+      if (job === 0 || job !== seen.job) {
+        seen = { job, cpuMs: job === 0 ? 0 : await this.#cpuMs(), at: Date.now() };
+      } else if ((await this.#cpuMs()) - seen.cpuMs > cpuMsMax || Date.now() - seen.at > silenceMsMax) {
+        if (this.jobAtWork() === job) this.#lose('it takes too long');
+      }
+    }
+    this.#isWatched = false;
+    if (!this.#isLost) this.#worker.unref();
+  }
+
+  /** CPU time of the thread so far; a thread that cannot even say that is judged by the clock. */
+  async #cpuMs(): Promise<number> {
+    const ask = this.#worker.cpuUsage().then(({ user, system }) => (user + system) / 1_000);
+    return Promise.race([ask.catch(() => 0), sleep(this.#options.cpuMsMax, 0, { ref: false })]);
+  }
+
+  #lose(why: string): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    this.#options.onLost(why);
+    void this.#worker.terminate();
+  }
+}
