@@ -28,7 +28,7 @@ export function createLog(options: LogOptions, bound: LogFields = {}): Log {
   const at = (level: LogLevel) => (event: string, fields?: LogFields) => {
     if (RANK[level] < RANK[options.level]) return;
     const entry = { time: new Date().toISOString(), level, event, ...bound, ...fields };
-    write(options.format === 'json' ? JSON.stringify(entry, plain) : pretty(entry));
+    write(options.format === 'json' ? JSON.stringify(entry, plain).replace(C1, escaped) : pretty(entry));
   };
   return {
     debug: at('debug'),
@@ -69,6 +69,19 @@ function pretty(entry: { time: string; level: string; event: string }): string {
 }
 
 function readable(value: unknown): string {
-  if (value instanceof Error) return withoutAddresses(value.stack ?? value.message);
-  return typeof value === 'string' ? withoutAddresses(value) : JSON.stringify(value, plain);
+  // Of several lines on purpose.
+  if (value instanceof Error) return withoutAddresses(value.stack ?? value.message).replace(CONTROL_IN_LINE, escaped);
+  if (typeof value !== 'string') return JSON.stringify(value, plain);
+  const text = withoutAddresses(value);
+  // A text from outside must not begin a line of its own, nor command the terminal.
+  return CONTROL.test(text) ? JSON.stringify(text).replace(C1, escaped) : text;
+}
+
+const CONTROL = /[\p{Cc}\u2028\u2029]/u;
+const CONTROL_IN_LINE = /[^\P{Cc}\n\t]/gu;
+/** What JSON leaves as it is, and some terminals and readers of lines take for a command or the end of a line. */
+const C1 = /[\u007f-\u009f\u2028\u2029]/g;
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
