@@ -7,7 +7,9 @@ import type { Settings } from '../config/settings.ts';
 import { durabilityFaults } from '../db/durability.ts';
 import { freePort } from '../db/free-port.ts';
 import { openNotifications } from '../db/listen.ts';
+import { createAuditTrail } from '../domain/accounts/audit-trail.ts';
 import { bootstrapInstallation, type Bootstrapped } from '../domain/accounts/bootstrap-installation.ts';
+import { createSecurityEvents } from '../domain/accounts/security-events.ts';
 import type { Context } from '../domain/context.ts';
 import { makePartitions } from '../domain/delivery/make-partitions.ts';
 import { flushAnnouncements } from '../domain/statistics/announce-campaign-change.ts';
@@ -67,6 +69,8 @@ async function compose(
   const hooks = createHookBus(log);
   await loadPlugins(PLUGINS, hooks);
   const installation = await loadInstallation(settings, port, database);
+  const audit = createAuditTrail(database, log);
+  closers.defer(() => audit.close());
   const ctx: Context = {
     db: database,
     database,
@@ -76,6 +80,7 @@ async function compose(
     log,
     viewer: null,
     ipAddress: null,
+    securityEvents: createSecurityEvents({ log, audit }),
     installation,
   };
   await makePartitions(ctx);
@@ -105,7 +110,7 @@ async function compose(
   const others = startWorkerProcesses({ settings, databaseUrl: database.url, installation, log });
   closers.defer(() => others.stop());
   if (settings.ROLES.includes('web'))
-    await openDoors({ ctx, settings, port, notifications, inbox, worker, signs }, closers);
+    await openDoors({ ctx, audit, settings, port, notifications, inbox, worker, signs }, closers);
 
   return {
     ctx,

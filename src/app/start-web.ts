@@ -3,6 +3,7 @@ import type { Settings } from '../config/settings.ts';
 import { sql } from '../db/database.ts';
 import type { Notifications } from '../db/listen.ts';
 import { openPrisma } from '../db/prisma.ts';
+import type { AuditTrail } from '../domain/accounts/audit-trail.ts';
 import { createRequestLimit } from '../domain/accounts/count-requests.ts';
 import { createKeptCalls } from '../domain/accounts/idempotent-calls.ts';
 import type { Context } from '../domain/context.ts';
@@ -26,6 +27,7 @@ import type { VitalSigns } from './vital-signs.ts';
 
 export interface WebOptions {
   readonly ctx: Context;
+  readonly audit: AuditTrail;
   readonly settings: Settings;
   readonly port: number;
   readonly notifications: Notifications;
@@ -44,7 +46,7 @@ const CLOSE_WAIT_MS = 3_000;
 
 /** Serves. Throws with a sentence that says what to do when it cannot. */
 export async function startWeb(options: WebOptions): Promise<RunningWeb> {
-  const { ctx, settings, port, notifications, inbox } = options;
+  const { ctx, audit, settings, port, notifications, inbox } = options;
   // First: a file that cannot be used stops the start before anything is open.
   const places =
     settings.GEOIP_FILE === '' ? nowhere : await openGeoLocator({ file: settings.GEOIP_FILE, log: ctx.log });
@@ -54,7 +56,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
     ctx,
   );
   const graphql = createGraphqlServer({
-    means: { ...ctx, prisma, notifications },
+    means: { ...ctx, audit, prisma, notifications },
     explorer: settings.GRAPHQL_EXPLORER === 'on',
     countRequest,
   });

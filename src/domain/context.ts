@@ -7,6 +7,7 @@ import type { Clock } from '../lib/clock.ts';
 import { UnauthenticatedError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import type { Limits } from './limits.ts';
+import type { SecurityEvents } from './security-event.ts';
 
 /**
  * `primary`: one a user, kept until rotated. `login`: made by logging in, expires when unused. `named`: made by hand.
@@ -44,7 +45,28 @@ export interface Context {
   readonly viewer: Viewer | null;
   /** Address of the caller, for consent history and limits. */
   readonly ipAddress: string | null;
+  /** The kind of the caller's program, such as `Firefox on Linux`. */
+  readonly client?: string | null;
+  /** By which way in the request came. Decides nothing here; notes say it. */
+  readonly door?: 'graphql' | 'rest' | 'page';
+  /** Takes note of logins, of refused ones, and of changes of how somebody gets in. Absent: in jobs and tools. */
+  readonly securityEvents?: SecurityEvents;
+  /** The change that this request is making, where its row of the audit trail is written within it. */
+  readonly change?: Change;
   readonly installation: Installation;
+}
+
+/** Whose things a change is about. */
+export interface ChangedThing {
+  readonly customerId: bigint;
+  readonly targetUid: string | null;
+  /** Who has done it, where nobody was logged in before. */
+  readonly userId?: bigint | undefined;
+}
+
+export interface Change {
+  /** Writes the row of the mutation that runs now; undefined: none runs that is audited this way. */
+  write: ((tx: Transaction, about: ChangedThing) => Promise<void>) | undefined;
 }
 
 /** What verbs need to know of the installation. */

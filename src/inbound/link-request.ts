@@ -6,6 +6,7 @@ import type { Visitor } from '../domain/tracking/tracking.ts';
 import type { Context } from '../domain/context.ts';
 import type { ExpressHandler, ExpressRequest } from '../http/express-lane.ts';
 import type { Log } from '../lib/log.ts';
+import { programOf } from '../lib/user-agent.ts';
 import { setPublicHeaders } from './page.ts';
 
 /** What the web server knows of the caller. */
@@ -62,7 +63,10 @@ export function linkMount(
         return;
       }
       const visitor = visitorOf(req, caller.ipAddress, places);
-      const publicCtx: Context = { ...ctx, log: caller.log, viewer: null, ipAddress: visitor.ip };
+      const client = programOf(visitor.userAgent);
+      const publicCtx: Context = {
+        ...{ ...ctx, log: caller.log, viewer: null, ipAddress: visitor.ip, client, door: 'page' },
+      };
       await serve({ ctx: publicCtx, req, res, method, token: tokenAtStart(tokenOf(req, prefix)), visitor });
     },
   };

@@ -7,8 +7,9 @@ import { authenticateToken } from '../domain/accounts/authenticate-token.ts';
 import { insertAuditEntries } from '../domain/accounts/audit-trail.ts';
 import { logOut } from '../domain/accounts/log-out.ts';
 import { noSessionCookie, sessionOf } from '../domain/accounts/session-cookie.ts';
-import type { Context } from '../domain/context.ts';
+import type { Change, Context } from '../domain/context.ts';
 import { html } from '../lib/html.ts';
+import { programOf } from '../lib/user-agent.ts';
 import type { Caller, InboundMount } from './link-request.ts';
 import { sendBodyTooLarge } from './notices.ts';
 import { sendPage, setPublicHeaders, type Page } from './page.ts';
@@ -61,13 +62,12 @@ async function end(ctx: Context, { req, res, caller }: LogOutRequest): Promise<v
     return sendPage(res, 403, NOT_FROM_HERE);
   if (!found) return sendPage(res, 200, DONE);
   const { viewer } = found;
-  await logOut({ ...ctx, viewer, ipAddress });
-  await insertAuditEntries(ctx.db, [
-    {
-      ...{ customerId: viewer.customerId, actor: viewer, operation: 'logOut' },
-      ...{ targetUid: viewer.tokenUid, fields: [], door: 'page', ipAddress },
-    },
-  ]);
+  const asking = { ipAddress, client: programOf(req.headers['user-agent']), door: 'page' as const };
+  const entry = { operation: 'logOut', actor: viewer, fields: [], ...asking };
+  const change: Change = { write: (tx, about) => insertAuditEntries(tx, [{ ...entry, ...about }]) };
+  await logOut({ ...ctx, ...asking, viewer, change });
+  const { tokenUid, tokenKind } = viewer;
+  ctx.securityEvents?.note(asking, { kind: 'changed', operation: 'logOut', account: viewer, tokenUid, tokenKind });
   res.setHeader('Set-Cookie', noSessionCookie(baseUrl));
   sendPage(res, 200, DONE);
 }

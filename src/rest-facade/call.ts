@@ -24,6 +24,7 @@ import type { Call, Row, View } from './row.ts';
 export interface Credentials {
   readonly token: string | null;
   readonly ipAddress: string;
+  readonly userAgent: string | undefined;
 }
 
 /** What came of an operation; the door adds who the token turned out to be. */

@@ -51,7 +51,7 @@ export async function runRow(request: RowRequest, around: Around): Promise<KeptA
   const token = tokenOf(req, query, inBag);
   await gate.pass(token);
   if (token === null && row.access !== 'public') throw unauthenticated();
-  const credentials = { token, ipAddress: exchange.ipAddress };
+  const credentials = { token, ipAddress: exchange.ipAddress, userAgent: req.headers['user-agent'] };
   const { log, requestId } = exchange;
   const dialect = dialectOf(req.headers['x-api-dialect']);
   const upload = file && uploadOf(file, completeBag);

@@ -2,33 +2,81 @@
  * What the audit trail says of a mutation that went well: read from its arguments and its result, for every mutation
  * alike, so that none can forget it. Only names and uids are taken, never a value (hard case E22).
  */
-import type { AuditActor, AuditEntry } from '../domain/accounts/audit-trail.ts';
+import type { AuditActor, AuditEntry } from '../domain/accounts/audit-entry.ts';
+import type { ChangedThing } from '../domain/context.ts';
 import { isUid, subscriberUid } from '../lib/ids.ts';
 import type { GraphqlContext } from './context.ts';
 
 export interface MutationDone {
   readonly operation: string;
   readonly args: object;
-  readonly result: unknown;
+  /** What it answers; not there yet where the row is written within the change. */
+  readonly result?: unknown;
+  /** What the verb says of its change; wins over what can be read from arguments and result. */
+  readonly about?: ChangedThing | undefined;
   readonly ctx: GraphqlContext;
 }
 
 /** Arguments that name what a mutation is about, the nearest first. */
-const TARGET_ARGUMENTS = ['uid', 'importUid', 'campaignUid', 'customerUid', 'subscriber', 'listUid'] as const;
+const TARGET_ARGUMENTS = [
+  'uid',
+  'importUid',
+  'campaignUid',
+  'customerUid',
+  'userUid',
+  'subscriber',
+  'listUid',
+] as const;
 
 /** The entry of a mutation that has just gone well. */
-export function auditEntryOf({ operation, args, result, ctx }: MutationDone): AuditEntry {
+export function auditEntryOf({ operation, args, result, about, ctx }: MutationDone): AuditEntry {
   const given = inputsOf(args);
-  const actor = actorOf(ctx, result);
+  const actor = actorOf(ctx, about ?? result);
   return {
-    customerId: ownerOf(result) ?? actor?.customerId ?? 0n,
+    customerId: about?.customerId ?? ownerOf(result) ?? actor?.customerId ?? 0n,
     actor,
     operation,
-    targetUid: uidOf(result) ?? targetIn(given),
+    targetUid: about?.targetUid ?? uidOf(result) ?? targetIn(given),
     fields: Object.keys(given).filter((name) => given[name] !== undefined),
     door: ctx.door,
     ipAddress: ctx.ipAddress,
+    client: ctx.client,
   };
+}
+
+/** Mutations that change how somebody gets in, each with the inputs that make it so; none: it always does. */
+const ACCESS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['changePassword', []],
+  ['updateProfile', ['email']],
+  ['createApiToken', []],
+  ['rotateApiToken', []],
+  ['revokeApiToken', []],
+  ['createLoginLink', []],
+  ['logOut', []],
+  ['confirmTwoFactor', []],
+  ['renewRecoveryCodes', []],
+  ['disableTwoFactor', []],
+  ['resetTwoFactor', []],
+  ['setAdministrator', []],
+  ['createCustomer', []],
+  ['updateCustomer', ['email', 'password']],
+  ['disableCustomer', []],
+  ['enableCustomer', []],
+  ['deleteCustomer', []],
+]);
+
+/** Whether the log tells of it, too. */
+export function changesAccess({ operation, fields }: AuditEntry): boolean {
+  const inputs = ACCESS.get(operation);
+  return inputs !== undefined && (inputs.length === 0 || inputs.some((name) => fields.includes(name)));
+}
+
+/** Tells the log who has changed how somebody gets in. */
+export function noteChange(ctx: GraphqlContext, { operation, actor, targetUid, fields }: AuditEntry): void {
+  const { tokenUid, tokenKind } = actor ?? {};
+  ctx.securityEvents?.note(ctx, {
+    ...{ kind: 'changed', operation, account: actor, tokenUid, tokenKind, targetUid, fields },
+  });
 }
 
 function inputsOf(args: object): Readonly<Record<string, unknown>> {

@@ -3,7 +3,7 @@ import type { Notifications } from '../db/listen.ts';
 import type { Prisma } from '../db/prisma.ts';
 import type { RestDialect } from '../domain/accounts/api-token-store.ts';
 import type { AuditTrail } from '../domain/accounts/audit-trail.ts';
-import type { Context } from '../domain/context.ts';
+import type { Change, Context } from '../domain/context.ts';
 import { assert } from '../lib/errors.ts';
 
 /** By which door the operation came. It decides one thing only: how a foreign uid is answered. */
@@ -17,6 +17,7 @@ export interface GraphqlContext extends Context {
   /** Where every mutation is noted. */
   readonly audit: AuditTrail;
   readonly door: Door;
+  readonly change: Change;
   /** The token's own REST dialect, or null. */
   readonly restDialect: RestDialect | null;
   /** How often a limited field (`executionsMax`) ran in this request. */
@@ -31,7 +32,7 @@ export function graphqlContext(context: unknown): GraphqlContext {
 
 /** The same caller, with nothing remembered: loaders and rights are kept per context object. */
 export function freshContext(ctx: GraphqlContext): GraphqlContext {
-  return { ...ctx, executions: new Map() };
+  return { ...ctx, executions: new Map(), change: { write: undefined } };
 }
 
 function isGraphqlContext(context: unknown): context is GraphqlContext {

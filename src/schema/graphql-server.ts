@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { execute, type DocumentNode, type ExecutionResult, type GraphQLSchema } from 'graphql';
 import type { RestDialect } from '../domain/accounts/api-token-store.ts';
-import { createAuditTrail } from '../domain/accounts/audit-trail.ts';
 import type { CountRequest } from '../lib/rate-limit.ts';
 import { buildSchema } from './build-schema.ts';
 import { Documents } from './documents.ts';
@@ -14,8 +13,7 @@ import { makeContext, type Means } from './request-context.ts';
 import { createSocketDoor } from './socket-door.ts';
 
 export interface GraphqlServerOptions {
-  /** The audit trail is made here, as it ends with this server. */
-  readonly means: Omit<Means, 'audit'>;
+  readonly means: Means;
   /** Serves GraphiQL to browsers, and lets strangers read the schema, which it needs. */
   readonly explorer: boolean;
   /** Absent: there is no limit on requests. */
@@ -26,6 +24,7 @@ export interface GraphqlServerOptions {
 export interface RestCredentials {
   readonly token: string | null;
   readonly ipAddress: string;
+  readonly userAgent: string | undefined;
 }
 
 export interface RestExecution extends ExecutionResult {
@@ -48,8 +47,7 @@ export interface GraphqlServer {
 }
 
 /** Makes the server; nothing listens yet: the web server hands it requests and upgrades. */
-export function createGraphqlServer({ means: given, explorer, countRequest }: GraphqlServerOptions): GraphqlServer {
-  const means = { ...given, audit: createAuditTrail(given.database, given.log) };
+export function createGraphqlServer({ means, explorer, countRequest }: GraphqlServerOptions): GraphqlServer {
   const schema = buildSchema();
   const connections = new LiveConnections(means);
   const door: DoorOptions = {
@@ -71,7 +69,6 @@ export function createGraphqlServer({ means: given, explorer, countRequest }: Gr
     close: async () => {
       connections.close();
       await Promise.all([sockets.close(), http.close()]);
-      await means.audit.close();
     },
   };
 }
@@ -86,8 +83,8 @@ async function executeForRest(
   { schema, means }: Pick<DoorOptions, 'schema' | 'means'>,
   { document, variables, credentials }: RestOperation,
 ): Promise<RestExecution> {
-  const { token, ipAddress } = credentials;
-  const contextValue = await makeContext(means, { token: token ?? undefined, ipAddress, door: 'rest' });
+  const { token, ...caller } = credentials;
+  const contextValue = await makeContext(means, { token: token ?? undefined, ...caller, door: 'rest' });
   const result = maskResult(await execute({ schema, document, variableValues: variables, contextValue }), means.log);
   const { viewer, restDialect } = contextValue;
   return { ...result, viewer: viewer && { isAdmin: viewer.isAdmin, restDialect } };

@@ -12,6 +12,7 @@ import SchemaBuilder, {
   type TypeParam,
 } from '@pothos/core';
 import { GraphQLError, type GraphQLFieldResolver, type GraphQLResolveInfo } from 'graphql';
+import type { ChangedThing } from '../domain/context.ts';
 import {
   ForbiddenError,
   ForeignResourceError,
@@ -19,7 +20,8 @@ import {
   RateLimitedError,
   ValidationError,
 } from '../lib/errors.ts';
-import { auditEntryOf } from './audit.ts';
+import { insertAuditEntries } from '../domain/accounts/audit-trail.ts';
+import { auditEntryOf, changesAccess, noteChange } from './audit.ts';
 import { graphqlContext, type GraphqlContext } from './context.ts';
 
 declare global {
@@ -75,13 +77,26 @@ class HousePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   }
 }
 
-/** A mutation that notes, when it has gone well, that it was done. */
+/** A mutation that notes, when it has gone well, that it was done: by its verb, within the change, or else behind it. */
 function audited<Types extends SchemaTypes>(resolver: Resolver<Types>): Resolver<Types> {
   return async (source, args, context, info) => {
-    const result: unknown = await resolver(source, args, context, info);
     const ctx = graphqlContext(context);
-    await ctx.audit.record(auditEntryOf({ operation: info.fieldName, args, result, ctx }));
-    return result;
+    const operation = info.fieldName;
+    let written: ChangedThing | undefined;
+    // Mutations of a request run one after another, so there is one change at a time.
+    ctx.change.write = async (tx, about) => {
+      await insertAuditEntries(tx, [auditEntryOf({ operation, args, about, ctx })]);
+      tx.afterCommit(() => void (written = about));
+    };
+    try {
+      const result: unknown = await resolver(source, args, context, info);
+      const entry = auditEntryOf({ operation, args, result, about: written, ctx });
+      if (!written) await ctx.audit.record(entry);
+      if (changesAccess(entry)) noteChange(ctx, entry);
+      return result;
+    } finally {
+      ctx.change.write = undefined;
+    }
   };
 }
 

@@ -90,7 +90,7 @@ async function passes({ countRequest, means }: DoorOptions, { req, res, ipAddres
 function contextOf({ req, ipAddress }: NodeContext, means: Means): Promise<GraphqlContext> {
   const token = bearerToken(req.headers.authorization);
   const session = sessionOf(req.headers, means.installation.baseUrl);
-  return makeContext(means, { token, session, ipAddress, door: 'graphql' });
+  return makeContext(means, { token, session, ipAddress, userAgent: req.headers['user-agent'], door: 'graphql' });
 }
 
 function guard({ documents, policy, connections }: DoorOptions): Plugin<NodeContext> {

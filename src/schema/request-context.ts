@@ -3,11 +3,13 @@ import type { Notifications } from '../db/listen.ts';
 import type { Prisma } from '../db/prisma.ts';
 import type { AuditTrail } from '../domain/accounts/audit-trail.ts';
 import { authenticateToken, type Authentication } from '../domain/accounts/authenticate-token.ts';
+import { noteRefusedToken } from '../domain/accounts/note-refused-token.ts';
 import type { Context, Viewer } from '../domain/context.ts';
+import { programOf } from '../lib/user-agent.ts';
 import type { Door, GraphqlContext } from './context.ts';
 
 /** What all requests share. */
-export interface Means extends Omit<Context, 'db' | 'tx' | 'viewer' | 'ipAddress'> {
+export interface Means extends Omit<Context, 'db' | 'tx' | 'viewer' | 'ipAddress' | 'client' | 'door' | 'change'> {
   readonly prisma: Prisma;
   readonly notifications: Notifications;
   readonly audit: AuditTrail;
@@ -19,14 +21,18 @@ export interface Credentials {
   /** The text of a session's cookie, which the door has found to come from our own pages; looked at without a token only. */
   readonly session?: string | undefined;
   readonly ipAddress: string | null;
+  readonly userAgent: string | undefined;
   readonly door: Door;
 }
 
 /** Looks up the token, once per request. One that is not valid makes the viewer null; fields then say so. */
 export async function makeContext(means: Means, credentials: Credentials): Promise<GraphqlContext> {
-  const { token, session, ipAddress, door } = credentials;
+  const { token, session, ipAddress, userAgent, door } = credentials;
   const text = token ?? session;
-  const found = text ? await authenticateToken(means, { text, isSession: token === undefined, ipAddress }) : null;
+  const client = programOf(userAgent);
+  const isSession = token === undefined;
+  const found = text ? await authenticateToken(means, { text, isSession, ipAddress }) : null;
+  if (text && !found) noteRefusedToken(means, { ipAddress, client, door }, { text, isSession });
   return {
     ...means,
     db: means.database,
@@ -34,8 +40,10 @@ export async function makeContext(means: Means, credentials: Credentials): Promi
     viewer: found && viewerAt(door, found, means.installation.isInMaintenance === true),
     restDialect: found?.restDialect ?? null,
     ipAddress,
+    client,
     door,
     executions: new Map(),
+    change: { write: undefined },
   };
 }
 

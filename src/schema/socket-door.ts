@@ -124,7 +124,9 @@ async function admit({ connectionParams, extra }: Connection, { means, connectio
   const { req, ipAddress, transport, socket } = extra;
   const token = tokenOf(connectionParams) ?? bearerToken(req.headers.authorization);
   const session = sessionOf(req.headers, means.installation.baseUrl);
-  const context = await makeContext(means, { token, session, ipAddress, door: 'graphql' });
+  const context = await makeContext(means, {
+    ...{ token, session, ipAddress, userAgent: req.headers['user-agent'], door: 'graphql' },
+  });
   if (!context.viewer) return false;
   if (connections.countOf(context.viewer.userId) >= SOCKETS_PER_USER_MAX) {
     transport.close(TOO_MANY_SOCKETS_CODE, `At most ${SOCKETS_PER_USER_MAX} connections per user`);

@@ -7,8 +7,6 @@ import { once } from 'node:events';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from '../../src/db/database.ts';
-import { createAuditTrail } from '../../src/domain/accounts/audit-trail.ts';
-import { createLog } from '../../src/lib/log.ts';
 import { countStatements } from '../support/count-statements.ts';
 import { isForAdmins, mutations, rightArguments, runMutation, type Values } from '../support/mutation-world.ts';
 import { startRestApp } from '../support/rest-app.ts';
@@ -116,18 +114,6 @@ test('many changes at once share their statements', async () => {
   expect(result.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 201));
   expect(await since(before)).toHaveLength(50);
   expect(statements.filter((text) => text.includes('audit_event')).length).toBeLessThan(40);
-});
-
-test('what was done is answered although its row could not be written, and the log says so', async () => {
-  const lines: string[] = [];
-  const log = createLog({ level: 'info', format: 'json', write: (line) => void lines.push(line) });
-  const trail = createAuditTrail(app.ctx.database, log);
-  await trail.record({
-    ...{ customerId: 2n ** 70n, actor: null, operation: 'updateList' },
-    ...{ targetUid: null, fields: [], door: 'graphql', ipAddress: null },
-  });
-  await trail.close();
-  expect(lines.join()).toContain('audit.not_written');
 });
 
 describe('reading', () => {

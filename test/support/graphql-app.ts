@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { openNotifications, type Notifications } from '../../src/db/listen.ts';
 import { openPrisma } from '../../src/db/prisma.ts';
 import { sql } from '../../src/db/database.ts';
+import { createAuditTrail } from '../../src/domain/accounts/audit-trail.ts';
+import { createSecurityEvents } from '../../src/domain/accounts/security-events.ts';
 import { insertApiToken } from '../../src/domain/accounts/api-token-store.ts';
 import { bootstrapInstallation } from '../../src/domain/accounts/bootstrap-installation.ts';
 import type { Context } from '../../src/domain/context.ts';
@@ -65,8 +67,10 @@ async function bootstrapAdmin(ctx: Context): Promise<GraphqlApp['admin']> {
 async function listen(ctx: Context, { notifications, explorer }: { notifications: Notifications; explorer: boolean }) {
   const prisma = openPrisma(ctx.database);
   const { database, hooks, clock, log, installation } = ctx;
+  const audit = createAuditTrail(database, log);
+  const securityEvents = createSecurityEvents({ log, audit });
   const server = createGraphqlServer({
-    means: { database, hooks, clock, log, installation, prisma, notifications },
+    means: { database, hooks, clock, log, installation, prisma, notifications, audit, securityEvents },
     explorer,
   });
   const http = createServer((req, res) => void server.handle(req, res, { ipAddress: '127.0.0.1' }));
@@ -74,6 +78,7 @@ async function listen(ctx: Context, { notifications, explorer }: { notifications
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   afterFile(async () => {
     await server.close();
+    await audit.close();
     await notifications.close();
     await closed(http);
     await prisma.$disconnect();

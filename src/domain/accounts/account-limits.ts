@@ -32,6 +32,8 @@ export const TOKEN_NAME_LENGTH_MAX = 100;
 
 /** The audit trail goes back this far: a year and the weeks in which somebody asks about it. */
 export const AUDIT_KEPT_DAYS = 400;
+/** Failures that are kept of a user: a guesser is seen after a few, and the log has the others. */
+export const FAILURES_PER_HOUR_MAX = 60;
 /** No input has as many parts; a bound for rows nobody looks at twice. */
 export const AUDIT_FIELDS_MAX = 50;
 

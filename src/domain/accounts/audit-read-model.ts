@@ -11,6 +11,9 @@ export interface AuditEvent {
   readonly fields: readonly string[];
   readonly door: string;
   readonly ipAddress: string | null;
+  readonly client: string | null;
+  /** The code of the error; null: it went well. */
+  readonly failure: string | null;
   readonly userUid: string | null;
   readonly userEmail: string | null;
   readonly tokenUid: string | null;
@@ -33,7 +36,7 @@ export async function auditPage(db: Queryable, { customerId, beforeId, limit }: 
   return db.query<AuditEvent & Record<string, unknown>>(sql`
     SELECT e.id, e.at, (SELECT c.uid FROM customer c WHERE c.id = e.customer_id) AS "customerUid", e.operation, e.target_uid AS "targetUid", e.fields, e.door,
            e.actor_customer_id IS DISTINCT FROM e.customer_id AS "isByOperator",
-           CASE WHEN ${own} THEN e.ip_address END AS "ipAddress", CASE WHEN ${own} THEN e.user_uid END AS "userUid",
+           CASE WHEN ${own} THEN e.ip_address END AS "ipAddress", CASE WHEN ${own} THEN e.client END AS client, e.failure, CASE WHEN ${own} THEN e.user_uid END AS "userUid",
            CASE WHEN ${own} THEN u.email END AS "userEmail", CASE WHEN ${own} THEN e.token_uid END AS "tokenUid",
            e.token_kind AS "tokenKind"
       FROM (SELECT * FROM hot.audit_event e

@@ -1,42 +1,22 @@
 /**
- * The audit trail: who did what, when, from where. One row for every change that went well, by whichever door; names of
- * what was given are kept, never what it was. Rows are written in batches, and whoever waits for `record` knows that
- * its row is there (decision record 0051).
+ * The audit trail: who did what, when, from where. One row for every change that went well, by whichever door, and for
+ * failures to get in; names of what was given are kept, never what it was. Changes of how somebody gets in write their
+ * row in their own transaction, others in batches behind it (decision records 0051, 0361).
  */
 import { sql, type Database, type Queryable } from '../../db/database.ts';
 import { createGroupCommit } from '../../lib/group-commit.ts';
-import { messageOf } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
-import type { TokenKind } from '../context.ts';
-import { AUDIT_FIELDS_MAX } from './account-limits.ts';
-
-/** Whoever did it; null for what the public does. */
-export interface AuditActor {
-  readonly customerId: bigint;
-  /** Absent: looked up by `userId`. */
-  readonly userUid?: string | undefined;
-  readonly userId?: bigint | undefined;
-  readonly tokenUid?: string | undefined;
-  readonly tokenKind?: TokenKind | undefined;
-}
-
-export interface AuditEntry {
-  /** Whose things were changed. 0: nobody's, the installation's. */
-  readonly customerId: bigint;
-  readonly actor: AuditActor | null;
-  /** The name of the mutation, or of what is none: `useLoginLink`. */
-  readonly operation: string;
-  readonly targetUid: string | null;
-  /** Names of inputs. */
-  readonly fields: readonly string[];
-  readonly door: 'graphql' | 'rest' | 'page';
-  readonly ipAddress: string | null;
-}
+import type { ChangedThing, TransactionContext } from '../context.ts';
+import { AUDIT_FIELDS_MAX, FAILURES_PER_HOUR_MAX } from './account-limits.ts';
+import type { AuditEntry } from './audit-entry.ts';
+import { LateRows, type LateEntry } from './late-audit-rows.ts';
 
 export interface AuditTrail {
-  /** Resolves when the row is written, or when writing failed, which the log says: what was done stays done. */
+  /** Resolves when the row is written, or when the first try failed: it is tried again, and what was done stays done. */
   record(entry: AuditEntry): Promise<void>;
-  /** Writes what waits. */
+  /** The same for whoever must not wait. */
+  note(entry: AuditEntry): void;
+  /** Writes what waits; what cannot be written goes into the log. */
   close(): Promise<void>;
 }
 
@@ -49,26 +29,42 @@ const WAITING_MAX = 50_000;
 
 /** A trail that gathers the rows of this process. */
 export function createAuditTrail(database: Database, log: Log): AuditTrail {
-  const commits = createGroupCommit<AuditEntry>({
+  const late = new LateRows((entries) => insertAuditEntries(database, entries), log);
+  const commits = createGroupCommit<LateEntry>({
     batchMax: BATCH_MAX,
     waitMs: WAIT_MS,
     waitingMax: WAITING_MAX,
     write: (batch) => insertAuditEntries(database, batch),
   });
+  const add = (entry: AuditEntry) => {
+    const timed = { ...entry, since: performance.now() };
+    return commits.add(timed).catch((error: unknown) => late.add(timed, error));
+  };
   return {
-    async record(entry) {
-      await commits.add(entry).catch((error: unknown) => {
-        const { operation, customerId } = entry;
-        log.error('audit.not_written', { operation, customerId, message: messageOf(error) });
-      });
+    record: add,
+    note: (entry) => void add(entry),
+    async close() {
+      await commits.close();
+      await late.close();
     },
-    close: () => commits.close(),
   };
 }
 
-/** Writes rows at once: for acts that have a transaction of their own. */
-export async function insertAuditEntries(db: Queryable, entries: readonly AuditEntry[]): Promise<void> {
-  const rows = entries.map(({ customerId, actor, operation, targetUid, fields, door, ipAddress }) => ({
+/** Writes the row of the change that is being made, in its own transaction: both are there, or neither. */
+export async function auditInTransaction({ change, tx }: TransactionContext, about: ChangedThing): Promise<void> {
+  await change?.write?.(tx, about);
+}
+
+/**
+ * Writes rows at once: for acts that have a transaction of their own. Of a user's failures no more than so many an hour
+ * are written: strangers make them.
+ */
+export async function insertAuditEntries(
+  db: Queryable,
+  entries: readonly (AuditEntry & { readonly since?: number })[],
+): Promise<void> {
+  const now = performance.now();
+  const rows = entries.map(({ customerId, actor, operation, targetUid, fields, ...entry }) => ({
     customer_id: String(customerId),
     actor_customer_id: actor ? String(actor.customerId) : null,
     user_uid: actor?.userUid ?? null,
@@ -78,19 +74,28 @@ export async function insertAuditEntries(db: Queryable, entries: readonly AuditE
     operation,
     target_uid: targetUid,
     fields: fields.slice(0, AUDIT_FIELDS_MAX),
-    door,
-    ip_address: ipAddress,
+    door: entry.door,
+    ip_address: entry.ipAddress,
+    client: entry.client ?? null,
+    failure: entry.failure ?? null,
+    // By the database's clock, though it was away when it happened.
+    age_ms: entry.since === undefined ? 0 : now - entry.since,
   }));
   await db.execute(
     sql`
-      INSERT INTO hot.audit_event
-             (customer_id, actor_customer_id, user_uid, token_uid, token_kind, operation, target_uid, fields, door, ip_address)
-      SELECT e.customer_id, e.actor_customer_id, coalesce(e.user_uid, (
-               SELECT u.uid FROM app_user u WHERE u.customer_id = e.actor_customer_id AND u.id = e.user_id)),
-             e.token_uid, e.token_kind, e.operation, e.target_uid, e.fields, e.door, e.ip_address
+      INSERT INTO hot.audit_event (customer_id, actor_customer_id, user_uid, token_uid, token_kind, operation, target_uid,
+                                   fields, door, ip_address, client, failure, at)
+      SELECT e.customer_id, e.actor_customer_id, who.uid, e.token_uid, e.token_kind, e.operation, e.target_uid, e.fields,
+             e.door, e.ip_address, e.client, e.failure, now() - make_interval(secs => e.age_ms / 1000)
         FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS e(customer_id bigint, actor_customer_id bigint,
              user_uid text, user_id bigint, token_uid text, token_kind text, operation text, target_uid text, fields text[],
-             door text, ip_address text)`,
+             door text, ip_address text, client text, failure text, age_ms float8)
+       CROSS JOIN LATERAL (SELECT coalesce(e.user_uid, (
+               SELECT u.uid FROM app_user u WHERE u.customer_id = e.actor_customer_id AND u.id = e.user_id)) AS uid) who
+       WHERE e.failure IS NULL OR ${FAILURES_PER_HOUR_MAX}::int > (
+               SELECT count(*) FROM hot.audit_event f
+                WHERE f.customer_id = e.customer_id AND f.user_uid = who.uid AND f.failure IS NOT NULL
+                  AND f.at > now() - interval '1 hour')`,
     'accounts.audit',
   );
 }

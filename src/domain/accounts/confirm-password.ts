@@ -4,6 +4,7 @@ import { ValidationError } from '../../lib/errors.ts';
 import { viewerOf, type Context } from '../context.ts';
 import { PASSWORD_LENGTH_MAX } from './account-limits.ts';
 import { GUESSES, hiddenSubject, releaseLoginTry, reserveLoginTry } from './login-failures.ts';
+import { noteFailure } from './note-failure.ts';
 import { verifyNobody, verifyPassword } from './password.ts';
 
 /**
@@ -11,6 +12,16 @@ import { verifyNobody, verifyPassword } from './password.ts';
  * failures in 15 minutes RateLimitedError `LOGIN_RATE_LIMITED`.
  */
 export async function confirmPassword(ctx: Context, password: string, field = 'password'): Promise<void> {
+  const viewer = viewerOf(ctx);
+  try {
+    await confirm(ctx, { password, field });
+  } catch (error) {
+    noteFailure(ctx, { operation: 'confirmPassword', account: viewer, error, reason: 'WRONG_PASSWORD' });
+    throw error;
+  }
+}
+
+async function confirm(ctx: Context, { password, field }: { password: string; field: string }): Promise<void> {
   const { customerId, userId } = viewerOf(ctx);
   const subject = { key: hiddenSubject(ctx, `confirm:${userId}`), bounds: GUESSES };
   const reservation = await reserveLoginTry(ctx.database, [subject]);

@@ -6,6 +6,7 @@ import { parseInput, singleLine } from '../../lib/text.ts';
 import { inTransaction, viewerOf, type Context, type TransactionContext, type Viewer } from '../context.ts';
 import { scopeNotHeld } from './account-errors.ts';
 import { NAMED_TOKENS_MAX, TOKEN_NAME_LENGTH_MAX } from './account-limits.ts';
+import { auditInTransaction } from './audit-trail.ts';
 import { insertApiToken, type IssuedToken, type RestDialect } from './api-token-store.ts';
 import { EVERY_SCOPE, mayGrant, SCOPES } from './scopes.ts';
 
@@ -38,15 +39,11 @@ export async function createApiToken(ctx: Context, input: CreateApiTokenInput): 
     await refusePast(inner, expiresAt);
     await refuseTooMany(inner, viewer);
     const { customerId, userId } = viewer;
-    return insertApiToken(inner.db, {
-      customerId,
-      userId,
-      kind: 'named',
-      name,
-      scopes: granted,
-      restDialect,
-      expiresAt,
+    const issued = await insertApiToken(inner.db, {
+      ...{ customerId, userId, kind: 'named', name, scopes: granted, restDialect, expiresAt },
     });
+    await auditInTransaction(inner, { customerId, targetUid: issued.uid });
+    return issued;
   });
 }
 

@@ -5,6 +5,7 @@ import { checkInput, emailKey } from '../../lib/text.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { emailTaken } from './account-errors.ts';
 import { insertApiToken } from './api-token-store.ts';
+import { auditInTransaction } from './audit-trail.ts';
 import { insertCustomer, insertUser } from './customer-store.ts';
 import { customerName, newCustomerInput } from './customer.ts';
 import { faultsOfNewPassword } from './new-password.ts';
@@ -32,7 +33,8 @@ export async function createCustomer(ctx: Context, input: CreateCustomerInput): 
   const person = await checkedPerson(input);
   const uid = newUid();
   const passwordHash = await hashPassword(input.password);
-  return inTransaction(ctx, async ({ db, tx, hooks }) => {
+  return inTransaction(ctx, async (inner) => {
+    const { db, tx, hooks } = inner;
     const { timezone, languageId } = person;
     const customerId = await insertCustomer(db, { uid, name: customerName(person), timezone, languageId });
     const user = { ...person, customerId, uid: newUid(), emailKey: emailKey(person.email), passwordHash };
@@ -42,6 +44,7 @@ export async function createCustomer(ctx: Context, input: CreateCustomerInput): 
       ...{ customerId, userId, kind: 'primary', name: 'Primary', scopes: [EVERY_SCOPE] },
     });
     const { email, firstName, lastName } = person;
+    await auditInTransaction(inner, { customerId, targetUid: uid });
     tx.afterCommit(() => hooks.fire('customer_added', { id: customerId, uid, email, firstName, lastName, timezone }));
     return { customerId, uid, apiToken: token };
   });

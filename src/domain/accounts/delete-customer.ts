@@ -7,6 +7,7 @@ import { sql } from '../../db/database.ts';
 import { eraseCustomerJob } from '../../jobs/account-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { inTransaction, type Context } from '../context.ts';
+import { auditInTransaction } from './audit-trail.ts';
 import { knownCustomer, refuseOwnOrHouse } from './known-customer.ts';
 
 /** Deletes it for good. Throws NotFoundError; WrongStateError `CUSTOMER_IS_HOUSE`, `CUSTOMER_IS_YOURS`. */
@@ -22,6 +23,7 @@ export async function deleteCustomer(ctx: Context, { uid }: { uid: string }): Pr
     await inner.db.execute(sql`DELETE FROM login_token WHERE customer_id = ${id}`);
     await inner.db.execute(sql`DELETE FROM app_user WHERE customer_id = ${id}`);
     await enqueue(inner.db, eraseCustomerJob, { customerId: String(id) }, { key: `erase-customer:${id}` });
+    await auditInTransaction(inner, { customerId: id, targetUid: uid });
     return { id, uid };
   });
 }

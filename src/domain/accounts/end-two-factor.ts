@@ -3,6 +3,7 @@ import { sql } from '../../db/database.ts';
 import { NotFoundError } from '../../lib/errors.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import type { UserKey } from './api-token-store.ts';
+import { auditInTransaction } from './audit-trail.ts';
 import { confirmPassword } from './confirm-password.ts';
 import { endOtherLogins } from './end-other-logins.ts';
 import { requireFullTokenFor } from './known-customer.ts';
@@ -33,15 +34,20 @@ export async function resetTwoFactor(ctx: Context, { userUid }: { userUid: strin
   );
   if (!user) throw new NotFoundError('USER_NOT_FOUND', 'No user has this uid.');
   requireFullTokenFor(viewerOf(ctx), user);
-  await remove(ctx, user);
+  await remove(ctx, { ...user, userUid });
 }
 
-async function remove(ctx: Context, user: UserKey & { readonly tokenId?: bigint }): Promise<void> {
-  await inTransaction(ctx, async ({ db }) => {
+async function remove(
+  ctx: Context,
+  user: UserKey & { readonly tokenId?: bigint; readonly userUid: string },
+): Promise<void> {
+  await inTransaction(ctx, async (inner) => {
+    const { db } = inner;
     const removed = await db.execute(
       sql`DELETE FROM two_factor WHERE customer_id = ${user.customerId} AND user_id = ${user.userId}`,
     );
     if (removed === 0) throw notOn();
     await endOtherLogins(db, user);
+    await auditInTransaction(inner, { customerId: user.customerId, targetUid: user.userUid });
   });
 }

@@ -11,7 +11,8 @@ import type { Context } from '../context.ts';
 import { inTransaction } from '../context.ts';
 import { accountDisabled, codeRequired, wrongCode, wrongCredentials } from './account-errors.ts';
 import { PASSWORD_LENGTH_MAX } from './account-limits.ts';
-import { insertApiToken, pruneLoginTokens, type UserKey } from './api-token-store.ts';
+import { insertApiToken, pruneLoginTokens, type IssuedToken, type UserKey } from './api-token-store.ts';
+import { auditInTransaction } from './audit-trail.ts';
 import { knownAs, newDeviceToken, type DeviceOwner } from './known-device.ts';
 import {
   GUESSES,
@@ -23,6 +24,7 @@ import {
   reserveLoginTry,
   type LoginSubject,
 } from './login-failures.ts';
+import { noteFailure } from './note-failure.ts';
 import { hashPassword, isOutdated, verifyNobody, verifyPassword } from './password.ts';
 import { EVERY_SCOPE } from './scopes.ts';
 import { takeSecondFactorCode } from './two-factor.ts';
@@ -47,6 +49,8 @@ export interface LoggedIn {
 const LOGIN_LENGTH_MAX = 320;
 const CODE_LENGTH_MAX = 40;
 const DEVICE_TOKEN_LENGTH_MAX = 100;
+/** Enough to tell names apart in a log. */
+const NAME_DIGEST_LENGTH = 12;
 
 const schema = z.object({
   email: z.string().trim().min(1).max(LOGIN_LENGTH_MAX),
@@ -68,8 +72,25 @@ export async function logIn(ctx: Context, input: LogInInput): Promise<LoggedIn> 
   const { email, password, code, deviceToken } = parseInput(schema, input);
   const key = isEmailAddress(email) ? emailKey(email) : null;
   const user = key ? await findUser(ctx, key) : undefined;
+  try {
+    return await admit(ctx, { ...{ name: key ?? email, password, code, deviceToken }, user });
+  } catch (error) {
+    const nameDigest = hiddenSubject(ctx, `account:${key ?? email}`).slice(0, NAME_DIGEST_LENGTH);
+    const account = user ? { customerId: user.customerId, userId: user.userId, userUid: user.uid } : null;
+    noteFailure(ctx, { operation: 'logIn', account, error, nameDigest: user ? undefined : nameDigest });
+    throw error;
+  }
+}
+
+interface Try extends Omit<LogInInput, 'email'> {
+  /** What was typed as the address, in the form in which it is counted. */
+  readonly name: string;
+  readonly user: User | undefined;
+}
+
+async function admit(ctx: Context, { name, password, code, deviceToken, user }: Try): Promise<LoggedIn> {
   const known = user ? knownAs(ctx, user, deviceToken) : null;
-  const reservation = await reserveLoginTry(ctx.database, subjectsOf(ctx, key ?? email, known));
+  const reservation = await reserveLoginTry(ctx.database, subjectsOf(ctx, name, known));
   await sleep(reservation.delayMs);
   const right = user ? await verifyPassword(password, user.passwordHash) : await verifyNobody(password);
   if (!user || !right) throw wrongCredentials();
@@ -77,7 +98,9 @@ export async function logIn(ctx: Context, input: LogInInput): Promise<LoggedIn> 
   if (!user.active) throw accountDisabled();
   await checkSecondFactor(ctx, user, { code, known });
   const passwordHash = await rehashed(ctx, user, password);
-  const { token } = await issueLoginToken(ctx, { ...user, passwordHash });
+  const { uid: tokenUid, token } = await issueLoginToken(ctx, { ...user, passwordHash });
+  const account = { customerId: user.customerId, userId: user.userId, userUid: user.uid };
+  ctx.securityEvents?.note(ctx, { kind: 'logged_in', operation: 'logIn', account, tokenUid, tokenKind: 'login' });
   const fresh = newDeviceToken(ctx, { ...user, passwordHash });
   return { token, deviceToken: fresh, customerId: user.customerId, userId: user.userId };
 }
@@ -133,9 +156,10 @@ async function rehashed(ctx: Context, { customerId, userId, passwordHash }: User
   return replaced === 1 ? fresh : passwordHash;
 }
 
-async function issueLoginToken(ctx: Context, user: User): Promise<{ token: string }> {
+async function issueLoginToken(ctx: Context, user: User): Promise<IssuedToken> {
   const { customerId, userId, passwordHash } = user;
-  return inTransaction(ctx, async ({ db }) => {
+  return inTransaction(ctx, async (inner) => {
+    const { db } = inner;
     // Whoever changes the password or the second factor ends all tokens: none may slip in behind that.
     const [same] = await db.query(sql`
       SELECT 1 FROM app_user WHERE customer_id = ${customerId} AND id = ${userId} AND password_hash = ${passwordHash}
@@ -148,6 +172,10 @@ async function issueLoginToken(ctx: Context, user: User): Promise<{ token: strin
     await pruneLoginTokens(db, { customerId, userId });
     const { sessionDays } = ctx.installation.limits;
     const name = `Login ${ctx.clock.now().toISOString().slice(0, 16).replace('T', ' ')}`;
-    return insertApiToken(db, { customerId, userId, kind: 'login', name, scopes: [EVERY_SCOPE], sessionDays });
+    const issued = await insertApiToken(db, {
+      ...{ customerId, userId, kind: 'login', name, scopes: [EVERY_SCOPE], sessionDays },
+    });
+    await auditInTransaction(inner, { customerId, userId, targetUid: issued.uid });
+    return issued;
   });
 }

@@ -1,14 +1,18 @@
 /** Logging out: ends the session or login token that asks. API tokens made for programs do not log out. */
 import { sql } from '../../db/database.ts';
-import { viewerOf, type Context } from '../context.ts';
+import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { notALogin } from './account-errors.ts';
+import { auditInTransaction } from './audit-trail.ts';
 
 /** Ends the caller's own login at once, what is open under it included. Throws WrongStateError `NOT_A_LOGIN`. */
 export async function logOut(ctx: Context): Promise<{ customerId: bigint; uid: string }> {
   const { customerId, tokenId, tokenUid, tokenKind } = viewerOf(ctx);
   if (tokenKind !== 'session' && tokenKind !== 'login') throw notALogin();
-  await ctx.db.execute(
-    sql`UPDATE api_token SET revoked_at = coalesce(revoked_at, now()) WHERE customer_id = ${customerId} AND id = ${tokenId}`,
-  );
-  return { customerId, uid: tokenUid };
+  return inTransaction(ctx, async (inner) => {
+    await inner.db.execute(
+      sql`UPDATE api_token SET revoked_at = coalesce(revoked_at, now()) WHERE customer_id = ${customerId} AND id = ${tokenId}`,
+    );
+    await auditInTransaction(inner, { customerId, targetUid: tokenUid });
+    return { customerId, uid: tokenUid };
+  });
 }

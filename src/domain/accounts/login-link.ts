@@ -11,7 +11,7 @@ import { inTransaction, viewerOf, type Context, type TransactionContext, type Vi
 import { accountDisabled, customerNotFound, linksForOthers } from './account-errors.ts';
 import { LOGIN_LINK_MINUTES, LOGIN_LINKS_MAX } from './account-limits.ts';
 import { insertApiToken, pruneLoginTokens, type UserKey } from './api-token-store.ts';
-import { insertAuditEntries } from './audit-trail.ts';
+import { auditInTransaction, insertAuditEntries } from './audit-trail.ts';
 import type { Customer } from './customer.ts';
 import { customerWithEmail, knownCustomer, requireFullTokenFor } from './known-customer.ts';
 import { EVERY_SCOPE, holdsScope } from './scopes.ts';
@@ -45,9 +45,10 @@ export interface LoginLink {
 export async function createLoginLink(ctx: Context, target: LoginLinkTarget): Promise<LoginLink> {
   const { scopes, ...user } = await targetOf(ctx, target);
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
-  return inTransaction(ctx, async ({ db }) => {
-    const expiresAt = await insertLink(db, user, { token, scopes });
-    await dropOldLinks(db, user);
+  return inTransaction(ctx, async (inner) => {
+    const expiresAt = await insertLink(inner.db, user, { token, scopes });
+    await dropOldLinks(inner.db, user);
+    await auditInTransaction(inner, { customerId: user.customerId, targetUid: target.customerUid ?? null });
     const url = `${ctx.installation.baseUrl}${LOGIN_LINK_PATH}/${token}`;
     return { ...user, token, url, expiresAt };
   });
@@ -55,8 +56,8 @@ export async function createLoginLink(ctx: Context, target: LoginLinkTarget): Pr
 
 /** A session in exchange for a link: the text of its cookie. Undefined when the link is unknown, used or over. */
 export async function useLoginLink(ctx: Context, token: string): Promise<{ session: string } | undefined> {
-  if (!TOKEN_PATTERN.test(token)) return undefined;
-  return inTransaction(ctx, async (inner) => {
+  if (!TOKEN_PATTERN.test(token)) return noteRefusedLink(ctx, null);
+  const used = await inTransaction(ctx, async (inner) => {
     const link = await takeLink(inner, token);
     if (!link) return undefined;
     const { customerId, userId, scopes } = link;
@@ -69,11 +70,31 @@ export async function useLoginLink(ctx: Context, token: string): Promise<{ sessi
       {
         ...{ customerId, operation: 'useLoginLink', targetUid: session.uid, fields: [] },
         actor: { customerId, userId, tokenUid: session.uid, tokenKind: 'session' },
-        ...{ door: 'page', ipAddress: ctx.ipAddress },
+        ...{ door: 'page', ipAddress: ctx.ipAddress, client: ctx.client },
       },
     ]);
-    return { session: session.token };
+    return { ...session, account: { customerId, userId, userUid: link.userUid } };
   });
+  if (!used) return noteRefusedLink(ctx, token);
+  const { uid: tokenUid, account } = used;
+  ctx.securityEvents?.note(ctx, {
+    ...{ kind: 'logged_in', operation: 'useLoginLink', account, tokenUid, tokenKind: 'session' },
+  });
+  return { session: used.token };
+}
+
+/** Links are kept until their ten minutes are over and a bit more: what has just been used is still known as that. */
+async function noteRefusedLink(ctx: Context, token: string | null): Promise<undefined> {
+  const [link] =
+    token === null
+      ? []
+      : await ctx.db.query<UserKey & { userUid: string; isUsed: boolean }>(sql`
+          SELECT l.customer_id AS "customerId", l.user_id AS "userId", u.uid AS "userUid", l.used_at IS NOT NULL AS "isUsed"
+            FROM login_token l JOIN app_user u ON u.customer_id = l.customer_id AND u.id = l.user_id
+           WHERE l.digest = ${sha256(token)}`);
+  const reason = link ? (link.isUsed ? 'LINK_USED' : 'LINK_ENDED') : 'LINK_UNKNOWN';
+  ctx.securityEvents?.note(ctx, { kind: 'link_refused', operation: 'useLoginLink', account: link ?? null, reason });
+  return undefined;
 }
 
 interface Target extends UserKey {
@@ -142,13 +163,16 @@ async function dropOldLinks(db: Queryable, { customerId, userId }: UserKey): Pro
 }
 
 /** Exactly one of any number of calls at once gets it: the others wait for its row, and find it used. */
-async function takeLink({ db }: TransactionContext, token: string): Promise<Target | undefined> {
-  const [link] = await db.query<Target & Record<string, unknown>>(sql`
+async function takeLink(
+  { db }: TransactionContext,
+  token: string,
+): Promise<(Target & { userUid: string }) | undefined> {
+  const [link] = await db.query<Target & { userUid: string }>(sql`
     UPDATE login_token l SET used_at = now()
       FROM app_user u, customer c
      WHERE l.digest = ${sha256(token)} AND l.used_at IS NULL AND l.expires_at > now()
        AND u.customer_id = l.customer_id AND u.id = l.user_id AND u.status = 'active'
        AND c.id = l.customer_id AND c.status = 'active'
-    RETURNING l.customer_id AS "customerId", l.user_id AS "userId", l.scopes`);
+    RETURNING l.customer_id AS "customerId", l.user_id AS "userId", u.uid AS "userUid", l.scopes`);
   return link;
 }

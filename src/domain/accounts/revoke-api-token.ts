@@ -2,19 +2,23 @@
 import { sql } from '../../db/database.ts';
 import { sha256 } from '../../lib/crypto.ts';
 import { newApiToken } from '../../lib/ids.ts';
-import { viewerOf, type Context } from '../context.ts';
+import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { apiTokenNotFound, foreignApiToken, scopeNotHeld } from './account-errors.ts';
 import type { IssuedToken } from './api-token-store.ts';
+import { auditInTransaction } from './audit-trail.ts';
 import { mayGrant } from './scopes.ts';
 
 /** Ends one of the caller's tokens for good; doing it twice is harmless. Throws NotFoundError `API_TOKEN_NOT_FOUND`. */
 export async function revokeApiToken(ctx: Context, { uid }: { uid: string }): Promise<{ uid: string }> {
   const { customerId, userId } = viewerOf(ctx);
-  const touched = await ctx.db.execute(sql`
-    UPDATE api_token SET revoked_at = coalesce(revoked_at, now())
-     WHERE customer_id = ${customerId} AND uid = ${uid} AND user_id = ${userId}`);
-  if (touched === 0) throw await missingToken(ctx, uid);
-  return { uid };
+  return inTransaction(ctx, async (inner) => {
+    const touched = await inner.db.execute(sql`
+      UPDATE api_token SET revoked_at = coalesce(revoked_at, now())
+       WHERE customer_id = ${customerId} AND uid = ${uid} AND user_id = ${userId}`);
+    if (touched === 0) throw await missingToken(inner, uid);
+    await auditInTransaction(inner, { customerId, targetUid: uid });
+    return { uid };
+  });
 }
 
 /**
@@ -30,11 +34,14 @@ export async function rotateApiToken(ctx: Context, { uid }: { uid: string }): Pr
   if (!held) throw await missingToken(ctx, uid);
   if (!held.scopes.every((scope) => mayGrant(scopes, scope))) throw scopeNotHeld();
   // The row gets a new id as well: what is open under the old text is known by the old id, and ends.
-  const touched = await ctx.db.execute(sql`
-    UPDATE api_token SET digest = ${sha256(token)}, id = DEFAULT, last_used_at = NULL, last_used_ip = NULL
-     WHERE customer_id = ${customerId} AND uid = ${uid} AND user_id = ${userId} AND revoked_at IS NULL`);
-  if (touched === 0) throw await missingToken(ctx, uid);
-  return { uid, token };
+  return inTransaction(ctx, async (inner) => {
+    const touched = await inner.db.execute(sql`
+      UPDATE api_token SET digest = ${sha256(token)}, id = DEFAULT, last_used_at = NULL, last_used_ip = NULL
+       WHERE customer_id = ${customerId} AND uid = ${uid} AND user_id = ${userId} AND revoked_at IS NULL`);
+    if (touched === 0) throw await missingToken(inner, uid);
+    await auditInTransaction(inner, { customerId, targetUid: uid });
+    return { uid, token };
+  });
 }
 
 async function missingToken(ctx: Context, uid: string) {

@@ -3,6 +3,7 @@ import { sql, type Queryable } from '../../db/database.ts';
 import { isUid } from '../../lib/ids.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { lastAdministrator, needsFullToken, notYourself, userNotFound } from './account-errors.ts';
+import { auditInTransaction } from './audit-trail.ts';
 import type { UserKey } from './api-token-store.ts';
 import { endOtherLogins } from './end-other-logins.ts';
 import { EVERY_SCOPE } from './scopes.ts';
@@ -24,7 +25,8 @@ export async function setAdministrator(
 ): Promise<{ customerId: bigint; userId: bigint; uid: string }> {
   const viewer = viewerOf(ctx);
   if (!viewer.scopes.includes(EVERY_SCOPE)) throw needsFullToken();
-  return inTransaction(ctx, async ({ db }) => {
+  return inTransaction(ctx, async (inner) => {
+    const { db } = inner;
     const [user] = isUid(userUid)
       ? await db.query<{ customerId: bigint; userId: bigint; isAdmin: boolean }>(sql`
           SELECT u.customer_id AS "customerId", u.id AS "userId", u.is_admin AS "isAdmin"
@@ -41,6 +43,7 @@ export async function setAdministrator(
       );
       await endOtherLogins(db, { customerId, userId });
     }
+    await auditInTransaction(inner, { customerId: user.customerId, targetUid: userUid });
     return { customerId: user.customerId, userId: user.userId, uid: userUid };
   });
 }

@@ -7,6 +7,7 @@ import { sql } from '../../db/database.ts';
 import { pauseCustomerCampaignsJob } from '../../jobs/account-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
+import { auditInTransaction } from './audit-trail.ts';
 import type { Customer, CustomerStatus } from './customer.ts';
 import { endOtherLogins } from './end-other-logins.ts';
 import { knownCustomer, refuseOwnOrHouse } from './known-customer.ts';
@@ -27,6 +28,7 @@ export async function disableCustomer(ctx: Context, { uid }: { uid: string }): P
       { customerId: String(customer.id) },
       { priority: PAUSE_PRIORITY, key: `pause-of-customer:${customer.id}` },
     );
+    await auditInTransaction(inner, { customerId: customer.id, targetUid: uid });
     return { id: customer.id, uid };
   });
 }
@@ -36,6 +38,7 @@ export async function enableCustomer(ctx: Context, { uid }: { uid: string }): Pr
   return inTransaction(ctx, async (inner) => {
     const customer = await knownCustomer(inner, uid, { lock: true });
     await setStatus(inner, customer, 'active');
+    await auditInTransaction(inner, { customerId: customer.id, targetUid: uid });
     return { id: customer.id, uid };
   });
 }

@@ -4,10 +4,12 @@
  */
 import { sql } from '../../db/database.ts';
 import { ValidationError, WrongStateError } from '../../lib/errors.ts';
-import { inTransaction, viewerOf, type Context } from '../context.ts';
+import { inTransaction, viewerOf, type Context, type Viewer } from '../context.ts';
+import { auditInTransaction } from './audit-trail.ts';
 import { confirmPassword } from './confirm-password.ts';
 import { endOtherLogins } from './end-other-logins.ts';
 import { GUESSES_OF_CODE, hiddenSubject, releaseLoginTry, reserveLoginTry } from './login-failures.ts';
+import { noteFailure } from './note-failure.ts';
 import {
   findTwoFactor,
   newRecoveryCodes,
@@ -67,6 +69,7 @@ export async function confirmTwoFactor(ctx: Context, { code }: { code: string })
     if (on === 0) throw alreadyOn();
     await storeRecoveryCodes(inner, viewer, recoveryCodes);
     await endOtherLogins(inner.db, viewer);
+    await auditInTransaction(inner, { customerId: viewer.customerId, targetUid: viewer.userUid });
   });
   return { recoveryCodes };
 }
@@ -81,13 +84,25 @@ export async function renewRecoveryCodes(
   await confirmPassword(ctx, password);
   await checkCode(ctx, code);
   const recoveryCodes = newRecoveryCodes();
-  await inTransaction(ctx, (inner) => storeRecoveryCodes(inner, viewer, recoveryCodes));
+  await inTransaction(ctx, async (inner) => {
+    await storeRecoveryCodes(inner, viewer, recoveryCodes);
+    await auditInTransaction(inner, { customerId: viewer.customerId, targetUid: viewer.userUid });
+  });
   return { recoveryCodes };
 }
 
 /** Resolves for a right code of the caller, which is used from then on. Five wrong ones stop it for 15 minutes. */
 export async function checkCode(ctx: Context, code: string): Promise<void> {
   const viewer = viewerOf(ctx);
+  try {
+    await takeCode(ctx, viewer, code);
+  } catch (error) {
+    noteFailure(ctx, { operation: 'confirmCode', account: viewer, error, reason: 'TWO_FACTOR_CODE_WRONG' });
+    throw error;
+  }
+}
+
+async function takeCode(ctx: Context, viewer: Viewer, code: string): Promise<void> {
   const key = hiddenSubject(ctx, `code-in-session:${viewer.userId}`);
   const reservation = await reserveLoginTry(ctx.database, [{ key, bounds: GUESSES_OF_CODE }]);
   const factor = await findTwoFactor(ctx.db, viewer);

@@ -4,6 +4,7 @@ import { ValidationError } from '../../lib/errors.ts';
 import { checkInput, emailKey } from '../../lib/text.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { emailTaken } from './account-errors.ts';
+import { auditInTransaction } from './audit-trail.ts';
 import { isEmailConflict, writeCustomer, writeUser } from './customer-store.ts';
 import { changedCustomerInput, customerName, type Customer } from './customer.ts';
 import { endOtherLogins } from './end-other-logins.ts';
@@ -30,12 +31,14 @@ export async function updateCustomer(ctx: Context, input: UpdateCustomerInput): 
   const values = await checkedValues(ctx, input, customer);
   if (values.email !== undefined || values.passwordHash !== undefined) requireFullTokenFor(viewerOf(ctx), customer);
   const { id, uid, userId } = customer;
-  await inTransaction(ctx, async ({ db }) => {
+  await inTransaction(ctx, async (inner) => {
+    const { db } = inner;
     await writeUser(db, { customerId: id, userId }, values);
     const { timezone, languageId } = values;
     await writeCustomer(db, id, { timezone, languageId, name: newName(customer, values) });
     if (values.passwordHash !== undefined)
       await endOtherLogins(db, { customerId: id, userId, ...ownLogin(ctx, userId) });
+    await auditInTransaction(inner, { customerId: id, targetUid: uid });
   }).catch((error: unknown) => {
     throw isEmailConflict(error) ? emailTaken() : error;
   });

@@ -3,6 +3,7 @@ import { ValidationError } from '../../lib/errors.ts';
 import { checkInput, emailKey } from '../../lib/text.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { emailTaken } from './account-errors.ts';
+import { auditInTransaction } from './audit-trail.ts';
 import { confirmPassword } from './confirm-password.ts';
 import { isEmailConflict, writeUser } from './customer-store.ts';
 import { changedCustomerInput } from './customer.ts';
@@ -29,13 +30,16 @@ const profile = changedCustomerInput.omit({ languageId: true });
 
 /** Changes what is given. Throws ValidationError. */
 export async function updateProfile(ctx: Context, input: UpdateProfileInput): Promise<UserKey> {
-  const { customerId, userId } = viewerOf(ctx);
+  const { customerId, userId, userUid } = viewerOf(ctx);
   const { currentPassword, email, ...names } = input;
   const { data, errors } = checkInput(profile, { ...names, ...(email ? { email } : {}) });
   if (errors) throw new ValidationError(errors);
   if (data.email !== undefined) await confirmPassword(ctx, currentPassword ?? '', 'currentPassword');
   const values = { ...profileValues(data), email: data.email, emailKey: data.email && emailKey(data.email) };
-  await inTransaction(ctx, ({ db }) => writeUser(db, { customerId, userId }, values)).catch((error: unknown) => {
+  await inTransaction(ctx, async (inner) => {
+    await writeUser(inner.db, { customerId, userId }, values);
+    await auditInTransaction(inner, { customerId, targetUid: userUid });
+  }).catch((error: unknown) => {
     throw isEmailConflict(error) ? emailTaken() : error;
   });
   return { customerId, userId };
@@ -49,14 +53,15 @@ export async function changePassword(
   ctx: Context,
   { currentPassword, newPassword }: { currentPassword: string; newPassword: string },
 ): Promise<UserKey> {
-  const { customerId, userId, tokenId } = viewerOf(ctx);
+  const { customerId, userId, userUid, tokenId } = viewerOf(ctx);
   const owner = await ownerOfPassword(ctx.db, { customerId, userId });
   await checkNewPassword(newPassword, { ...owner, oldPassword: currentPassword }, 'newPassword');
   await confirmPassword(ctx, currentPassword, 'currentPassword');
   const passwordHash = await hashPassword(newPassword);
-  await inTransaction(ctx, async ({ db }) => {
-    await writeUser(db, { customerId, userId }, { passwordHash });
-    await endOtherLogins(db, { customerId, userId, tokenId });
+  await inTransaction(ctx, async (inner) => {
+    await writeUser(inner.db, { customerId, userId }, { passwordHash });
+    await endOtherLogins(inner.db, { customerId, userId, tokenId });
+    await auditInTransaction(inner, { customerId, targetUid: userUid });
   });
   return { customerId, userId };
 }

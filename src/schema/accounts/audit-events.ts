@@ -10,7 +10,8 @@ import type { GraphqlContext } from '../context.ts';
 import { FIRST_DEFAULT, FIRST_MAX } from '../limits.ts';
 
 const AuditEventType = builder.objectRef<AuditEvent>('AuditEvent').implement({
-  description: 'Something that was changed: by whom, when, from where. What was given is not kept, only its names.',
+  description:
+    'Something that was changed, or a try to get in that failed: by whom, when, from where. What was given is not kept, only its names.',
   authScopes: { scope: 'account:read' },
   fields: (t) => ({
     at: t.expose('at', { type: 'DateTime' }),
@@ -20,6 +21,14 @@ const AuditEventType = builder.objectRef<AuditEvent>('AuditEvent').implement({
     fields: t.stringList({ resolve: ({ fields }) => [...fields], description: 'Names of what was given.' }),
     door: t.exposeString('door', { description: '`graphql`, `rest` or `page`.' }),
     ipAddress: t.exposeString('ipAddress', { nullable: true }),
+    client: t.exposeString('client', {
+      nullable: true,
+      description: "The kind of the caller's program, as it says: `Firefox on Linux`.",
+    }),
+    failure: t.exposeString('failure', {
+      nullable: true,
+      description: 'Null: it went well. Else why somebody did not get in, such as `WRONG_CREDENTIALS`.',
+    }),
     userUid: t.exposeString('userUid', { nullable: true }),
     userEmail: t.exposeString('userEmail', { nullable: true, description: "The user's address now." }),
     tokenUid: t.exposeString('tokenUid', { nullable: true, description: 'Of the token or session it was done with.' }),
