@@ -22,9 +22,8 @@ describe('a DATA transfer', () => {
     fc.assert(
       fc.property(content, (body) => {
         const sent = bytesOf(dataTransfer(body)).toString('latin1');
-        const whole = body.toString('latin1').endsWith('\r\n')
-          ? body.toString('latin1')
-          : `${body.toString('latin1')}\r\n`;
+        const lines = body.toString('latin1').replaceAll(/\r\n|\r|\n/g, '\r\n');
+        const whole = lines.endsWith('\r\n') ? lines : `${lines}\r\n`;
         const end = sent.startsWith('.\r\n') ? 0 : sent.indexOf('\r\n.\r\n') + 2;
         expect(end).toBe(sent.length - 3);
         expect(sent.slice(0, end).replace(/^\.\./, '.').replaceAll('\n..', '\n.')).toBe(whole);

@@ -9,4 +9,9 @@ export const SEED = Number(process.env['FUZZ_SEED'] ?? 20_261_122);
 
 fc.configureGlobal({ seed: SEED });
 
+/** How many cases are drawn: few in the suite, FUZZ_RUNS for those who look for faults. */
+export function drawn(inSuite: number): number {
+  return Number(process.env['FUZZ_RUNS'] ?? inSuite);
+}
+
 export { fc };

@@ -14,20 +14,59 @@ const LF = 10;
 const DOT = 46;
 const LF_DOT = Buffer.from('\n.');
 
+/** Of so many bytes at once it is asked where their lines end. */
+const SCANNED_BYTES = 65_536;
+
 /** The content of a DATA transfer, and its final dot. Content without a dot at a line's start is not copied. */
-export function dataTransfer(content: Uint8Array): Transfer {
+export function dataTransfer(given: Uint8Array): Transfer {
+  const content = withLineEnds(given);
   return { commands: '', content: dotStuffed(content), tail: endsWithLineEnd(content) ? '.\r\n' : '\r\n.\r\n' };
 }
 
 /** A message as one last chunk (RFC 3030), behind the commands that open it. */
-export function chunkTransfer(commands: string, content: Uint8Array): Transfer {
+export function chunkTransfer(commands: string, given: Uint8Array): Transfer {
+  const content = withLineEnds(given);
   if (endsWithLineEnd(content)) return { commands: `${commands}BDAT ${content.byteLength} LAST\r\n`, content };
   return { commands: `${commands}BDAT ${content.byteLength + 2} LAST\r\n`, content, tail: '\r\n' };
 }
 
-/** Every dot at a line's start twice (RFC 5321 4.5.2). */
-function dotStuffed(content: Uint8Array): Uint8Array {
+/**
+ * The content with CRLF for every CR or LF that stands alone (RFC 5321 2.3.8 forbids these): servers that take one for a line end
+ * would take a dot behind it for the end of the message, and what follows for a second one. Nearly always it is as it was given.
+ */
+function withLineEnds(content: Uint8Array): Buffer {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
+  if (!hasLoneEnds(bytes)) return bytes;
+  return Buffer.from(bytes.toString('latin1').replace(/\r\n|\r|\n/g, '\r\n'), 'latin1');
+}
+
+/** Searched as text: a call into a buffer for each line costs four times as much. */
+function hasLoneEnds(bytes: Buffer): boolean {
+  for (let start = 0; start < bytes.length;) {
+    const text = bytes.toString('latin1', start, start + SCANNED_BYTES);
+    const isLast = start + text.length === bytes.length;
+    let from = 0;
+    for (;;) {
+      const [cr, lf] = [text.indexOf('\r', from), text.indexOf('\n', from)];
+      if (cr < 0 && lf < 0) {
+        from = text.length;
+        break;
+      }
+      // Its LF may be the first of the next bytes.
+      if (cr === text.length - 1 && lf < 0 && !isLast) {
+        from = cr;
+        break;
+      }
+      if (cr < 0 || lf !== cr + 1) return true;
+      from = lf + 1;
+    }
+    start += from;
+  }
+  return false;
+}
+
+/** Every dot at a line's start twice (RFC 5321 4.5.2). */
+function dotStuffed(bytes: Buffer): Uint8Array {
   const pieces: Uint8Array[] = [];
   let from = 0;
   // a piece ends with the dot that the next one begins with
