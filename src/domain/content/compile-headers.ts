@@ -12,6 +12,7 @@ import {
   type SharedLinks,
 } from './message.ts';
 import { codeInHeader, type Chunk } from './quoted-printable.ts';
+import { headerTooLong } from './template-fault.ts';
 
 /** Names this product to the feedback loops of mailbox providers (their rule: 5 to 15 characters). */
 const FEEDBACK_SENDER = 'mailwright';
@@ -43,10 +44,14 @@ const LAST_HEADER = 'MIME-Version: 1.0\r\n';
 
 export function compileHeaders(parts: HeaderParts, shared: SharedLinks | undefined): CompiledHeaders {
   const { source, from } = parts;
-  const fromHeader = compileHeader(parts.fromName, (name) => {
-    return mailboxHeader('From', cut(name, DISPLAY_NAME_LENGTH_MAX), from.address);
+  const nameWithin = within(source, 'from_name', DISPLAY_NAME_LENGTH_MAX);
+  const fromHeader = compileHeader(parts.fromName, (name, isFilled) => {
+    return mailboxHeader('From', nameWithin(name, isFilled), from.address);
   });
-  const subjectHeader = compileHeader(parts.subject, (text) => textHeader('Subject', cut(text, SUBJECT_LENGTH_MAX)));
+  const subjectWithin = within(source, 'subject', SUBJECT_LENGTH_MAX);
+  const subjectHeader = compileHeader(parts.subject, (text, isFilled) =>
+    textHeader('Subject', subjectWithin(text, isFilled)),
+  );
   const replyTo = parts.replyTo ? tokenHeader('Reply-To', parts.replyTo.address) : '';
   const ownHeaders = (scope: FillScope, to: string): string => {
     const { messageId } = scope.recipient;
@@ -85,12 +90,27 @@ function sharedHeaders(
 }
 
 /** A header without slots is written once. */
-function compileHeader(segments: readonly Segment[], write: (text: string) => string): (scope: FillScope) => string {
+function compileHeader(
+  segments: readonly Segment[],
+  write: (text: string, isFilled: boolean) => string,
+): (scope: FillScope) => string {
   if (segments.every((segment) => typeof segment === 'string')) {
-    const header = write(segments.join(''));
+    const header = write(segments.join(''), false);
     return () => header;
   }
-  return (scope) => write(fillText(segments, scope));
+  return (scope) => write(fillText(segments, scope), true);
+}
+
+/**
+ * What a recipient's values make too long is that recipient's fault in a campaign, and is told in its ledger. A mail of a list has
+ * no ledger, and somebody waits for it: there it is cut, as are texts without values, which were checked when they were saved.
+ */
+function within({ kind }: MessageSource, part: string, lengthMax: number): (text: string, isFilled: boolean) => string {
+  return (text, isFilled) => {
+    const { length } = text.trim();
+    if (isFilled && kind === 'marketing' && length > lengthMax) throw headerTooLong(part, length, lengthMax);
+    return cut(text, lengthMax);
+  };
 }
 
 /** RFC 2369 and RFC 8058: one address, which acts on POST only. */

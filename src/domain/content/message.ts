@@ -10,7 +10,7 @@ export const HTML_LENGTH_MAX = 1_048_576;
 export const PLAIN_LENGTH_MAX = 524_288;
 /** The specification's limit (section 7), and that of a header line (RFC 5322 2.1.1). */
 export const SUBJECT_LENGTH_MAX = 998;
-/** What a display name may be after filling; longer ones are cut. */
+/** What a display name may be after filling. */
 export const DISPLAY_NAME_LENGTH_MAX = 250;
 /** More links than any newsletter has; each costs a row of statistics. */
 export const LINKS_MAX = 1_000;

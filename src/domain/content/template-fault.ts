@@ -11,6 +11,18 @@ export function templateFault(part: string, text: string, { isRunaway = false } 
   return new ValidationError({ [part]: [text] }, isRunaway ? RUNAWAY_CODE : FAULT_CODE, message);
 }
 
+/** A header that only this recipient's values make too long. */
+const HEADER_TOO_LONG_CODE = 'HEADER_TOO_LONG';
+
+export function headerTooLong(part: string, length: number, lengthMax: number): ValidationError {
+  const text = `The ${part} has ${length} characters with the recipient's values; at most ${lengthMax} are allowed.`;
+  return new ValidationError({ [part]: [text] }, HEADER_TOO_LONG_CODE, text);
+}
+
+export function isHeaderTooLong(error: unknown): error is ValidationError {
+  return error instanceof ValidationError && error.code === HEADER_TOO_LONG_CODE;
+}
+
 export function isRunaway(error: unknown): error is ValidationError {
   return error instanceof ValidationError && error.code === RUNAWAY_CODE;
 }

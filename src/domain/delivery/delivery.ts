@@ -75,6 +75,8 @@ export interface DeliveryOutcome {
 
 /** Why a message failed that never left: it cannot be made from what stands in it. */
 export const NOT_COMPOSED = 'not composed';
+/** The same for a subject or a sender's name that only this recipient's values make too long: nobody else is held up by it. */
+export const HEADER_TOO_LONG = 'header too long';
 
 /** The outcome for somebody whom nothing was handed over for: closed, or back in the queue. */
 export function untried(

@@ -9,7 +9,7 @@ import { enqueue } from '../../jobs/define-job.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Context } from '../context.ts';
-import { NOT_COMPOSED } from './delivery.ts';
+import { HEADER_TOO_LONG, NOT_COMPOSED } from './delivery.ts';
 import type { Dispatch } from './dispatch.ts';
 import { resolveUnknownAsSent, settle, type Leaseholder, type Settled, type SettleInput } from './ledger-store.ts';
 
@@ -114,7 +114,8 @@ async function writeGroup(db: Queryable, log: Log, input: SettleInput): Promise<
 /** Who was refused because nobody is there must not be mailed again: a job of its own looks at what was said. */
 async function tellRefusals(db: Queryable, log: Log, { key, outcomes }: SettleInput): Promise<void> {
   const refused = outcomes.filter(
-    ({ state, reply, reason }) => state === 'failed' && reply !== null && reason !== NOT_COMPOSED,
+    ({ state, reply, reason }) =>
+      state === 'failed' && reply !== null && reason !== NOT_COMPOSED && reason !== HEADER_TOO_LONG,
   );
   if (refused.length === 0) return;
   const { customerId, campaignId } = key;

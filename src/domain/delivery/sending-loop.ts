@@ -7,7 +7,7 @@ import { messageOf } from '../../lib/errors.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import { domainOf } from '../../lib/mail-domain.ts';
 import { SendingError } from '../../plugin-api/index.ts';
-import { faultSentence, isRunaway } from '../content/template-fault.ts';
+import { faultSentence, isHeaderTooLong, isRunaway } from '../content/template-fault.ts';
 import type { FilledMessage } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import type { SendingChannel } from '../sending/driver-pool.ts';
@@ -19,6 +19,7 @@ import { linkSignerOf } from '../tracking/link-signer.ts';
 import { REFUSED_WITH_MANY } from '../tracking/queue-refused-again.ts';
 import { returnPathOf } from '../tracking/return-path.ts';
 import {
+  HEADER_TOO_LONG,
   NOT_COMPOSED,
   outcomeOfFailure,
   REPLY_LENGTH_MAX,
@@ -278,14 +279,16 @@ class SendingLoop {
       channel.gate.withdraw([guest]);
       if (isRunaway(error)) return this.#stoppedBy(delivery, { reason: TEMPLATE_STOPPED, message: error.message });
       const fault = faultSentence(error);
+      const isOwn = isHeaderTooLong(error);
       // What cannot be signed is no fault of the recipient's: nobody is skipped for it.
-      if (!this.#input.dispatch.skipsFailed || error instanceof NotSignedError) {
+      if (!isOwn && (!this.#input.dispatch.skipsFailed || error instanceof NotSignedError)) {
         const who = subscriberUid(delivery.subscriberId);
         const message = `The message to subscriber ${who} could not be composed. ${fault}`;
         return this.#stoppedBy(delivery, { reason: TEMPLATE_STOPPED, message });
       }
       const reply = fault.slice(0, REPLY_LENGTH_MAX);
-      return { ...untried(delivery, { state: 'failed', reason: NOT_COMPOSED }), isTry: true, reply };
+      const reason = isOwn ? HEADER_TOO_LONG : NOT_COMPOSED;
+      return { ...untried(delivery, { state: 'failed', reason }), isTry: true, reply };
     }
     try {
       const mayStillLeave = (): boolean | Promise<boolean> => permission.isGood();

@@ -1,7 +1,9 @@
 /** A message and a reader to start from; tests change what they are about. */
 import { parseEmail } from './parse-email.ts';
 import { compileMessage } from '../../../src/domain/content/compile-message.ts';
+import { isHeaderTooLong } from '../../../src/domain/content/template-fault.ts';
 import type {
+  CompiledMessage,
   FieldValue,
   RecipientLinks,
   MessageRecipient,
@@ -63,6 +65,16 @@ export function recipient(
     links,
     ...changes,
   };
+}
+
+/** Undefined: these values make a header too long. */
+export async function filledOrTooLong(message: CompiledMessage, fields: Record<string, FieldValue>) {
+  try {
+    return await message.fill(recipient(fields));
+  } catch (error) {
+    if (isHeaderTooLong(error)) return undefined;
+    throw error;
+  }
 }
 
 /** Compiles, fills and reads back one message. */

@@ -5,7 +5,7 @@ import { compileMessage } from '../../../src/domain/content/compile-message.ts';
 import type { MessageSource } from '../../../src/domain/content/message.ts';
 import { ValidationError } from '../../../src/lib/errors.ts';
 import { brokenRules, mailOf, MAIL_RULES } from './mail-rules.ts';
-import { links, messageSource, recipient } from './message-factory.ts';
+import { filledOrTooLong, links, messageSource, recipient } from './message-factory.ts';
 
 const TEXTS = [
   'Spring sale',
@@ -85,14 +85,14 @@ test(`2,000 mails satisfy ${Object.keys(MAIL_RULES).length} rules`, async () => 
         if (!(error instanceof ValidationError)) throw error;
       });
       for (const values of [{ FIRST_NAME: first, CITY: city }, {}]) {
-        const filled = await message?.fill(recipient(values));
+        const filled = message && (await filledOrTooLong(message, values));
         if (!filled) continue;
         mails += 1;
         expect(brokenRules(mailOf(filled.content, 'example.org'))).toEqual([]);
         expect(filled.envelope).toEqual({ from: 'news@example.org', to: 'ada@example.com' });
       }
     }),
-    { numRuns: 1_050 },
+    { numRuns: 1_100 },
   );
   expect(mails).toBeGreaterThanOrEqual(2_000);
 });
