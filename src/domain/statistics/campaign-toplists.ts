@@ -114,8 +114,12 @@ export async function readTopOpeners(ctx: Pick<Context, 'db'>, keys: readonly Ca
               WHERE a.customer_id = k.customer_id AND a.campaign_id = k.campaign_id AND open_count = 1
               LIMIT ${TOP_LIST_LENGTH}::integer - (SELECT count(*) FROM again))
            SELECT * FROM again UNION ALL SELECT * FROM once) t
-          JOIN campaign c ON c.customer_id = k.customer_id AND c.id = k.campaign_id
-          JOIN subscriber s ON s.customer_id = k.customer_id AND s.list_id = c.list_id AND s.id = t.subscriber_id
+         CROSS JOIN LATERAL (
+           SELECT s.id, s.email FROM campaign c
+             JOIN subscriber s ON s.customer_id = c.customer_id AND s.list_id = c.list_id AND s.id = t.subscriber_id
+            WHERE c.customer_id = k.customer_id AND c.id = k.campaign_id
+           -- Keeps it a look-up for each of the ten. As a join it may read the whole list.
+           OFFSET 0) s
          ORDER BY k.no, t.open_count DESC, s.id`,
     'statistics.openers',
   );

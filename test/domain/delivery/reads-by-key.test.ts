@@ -5,6 +5,7 @@
 import { expect, test } from 'vitest';
 import { raw, sql } from '../../../src/db/database.ts';
 import { dueInRange, settle } from '../../../src/domain/delivery/ledger-store.ts';
+import { readTopOpeners } from '../../../src/domain/statistics/campaign-toplists.ts';
 import { readCampaignLog } from '../../../src/domain/tracking/campaign-log.ts';
 import { trackingLogPage } from '../../../src/domain/tracking/tracking-log.ts';
 import { newUid } from '../../../src/lib/ids.ts';
@@ -43,6 +44,9 @@ const [campaign] = await db.query<{ asOf: string }>(
 await db.execute(sql`
   INSERT INTO suppression (customer_id, email_key, reason)
   SELECT n % 2 * ${key.customerId}::bigint, 'gone' || n || '@example.org', 'bounce' FROM generate_series(1, ${SUPPRESSED}::int) n`);
+await db.execute(sql`
+  INSERT INTO hot.recipient_activity (customer_id, campaign_id, subscriber_id, open_count)
+  SELECT ${key.customerId}, ${key.campaignId}, id, 1 + id % 3 FROM subscriber WHERE customer_id = ${key.customerId}`);
 await db.execute(sql`ANALYZE`);
 
 const TABLES = ['subscriber', 'delivery_2', 'open_event_2', 'suppression'] as const;
@@ -131,6 +135,14 @@ test('a page of the open log reads a page, also the tenth', async () => {
       after = page.cursor;
     }
     expect(await read('open_event_2')).toBeLessThanOrEqual(1_100);
+  });
+});
+
+test('the most frequent openers are ten look-ups, however large the list is', async () => {
+  await counted(async (tx, read) => {
+    const [openers] = await readTopOpeners({ db: tx }, [key]);
+    expect(openers).toHaveLength(10);
+    expect(await read('subscriber')).toBeLessThanOrEqual(10);
   });
 });
 
