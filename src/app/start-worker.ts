@@ -19,6 +19,7 @@ import { expirePendingTask, listMailTasks } from '../workers/tasks/list-mails.ts
 import {
   dropPartitionsTask,
   makePartitionsTask,
+  refreshReceivedTask,
   reviveCampaignsTask,
   wakeCampaignTask,
 } from '../workers/tasks/maintenance.ts';
@@ -108,6 +109,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     makePartitionsTask,
     renewSubscriptionsTask,
     ...bounceTasks,
+    refreshReceivedTask,
     reviveCampaignsTask,
     wakeCampaignTask,
   ];

@@ -65,6 +65,13 @@ export const reviveCampaignsJob = defineJob({
   attemptsMax: 1,
 });
 
+/** Keeps who received the campaigns that were sent, for segments. */
+export const refreshReceivedJob = defineJob({
+  name: 'delivery.refresh-received',
+  payload: z.looseObject({}),
+  attemptsMax: 1,
+});
+
 /** Drops the months that the operator does not keep. */
 export const dropPartitionsJob = defineJob({
   name: 'maintenance.drop-partitions',

@@ -3,13 +3,14 @@ import { sweepAccountsJob, sweepRequestsJob } from '../jobs/account-jobs.ts';
 import { expirePendingJob } from '../jobs/audience-jobs.ts';
 import { renewSubscriptionsJob } from '../jobs/billing-jobs.ts';
 import { pollBounceHandlersJob, sweepBouncesJob } from '../jobs/bounce-jobs.ts';
-import { dropPartitionsJob, makePartitionsJob, reviveCampaignsJob } from '../jobs/campaign-jobs.ts';
+import { dropPartitionsJob, makePartitionsJob, refreshReceivedJob, reviveCampaignsJob } from '../jobs/campaign-jobs.ts';
 import { dropAbandonedUploadsJob } from '../jobs/file-jobs.ts';
 import { dropAbandonedImportsJob } from '../jobs/import-jobs.ts';
 import { recheckDomainsJob } from '../jobs/sending-jobs.ts';
 
 export const crontab = [
   { task: reviveCampaignsJob.name, match: '* * * * *' },
+  { task: refreshReceivedJob.name, match: '* * * * *' },
   { task: makePartitionsJob.name, match: '17 3 * * *' },
   { task: dropPartitionsJob.name, match: '32 3 * * *' },
   { task: dropAbandonedImportsJob.name, match: '47 * * * *' },

@@ -136,5 +136,6 @@ async function segmentSlice({ db }: Context, campaign: Campaign, afterId: bigint
   const rule = segmentSnapshot?.rule ?? segment?.rule;
   if (!rule) return undefined;
   const asOf = segmentSnapshot ? new Date(segmentSnapshot.asOf) : new Date();
-  return audienceSlice(db, { customerId, listId, rule, asOf, exceptCampaignId: id, afterId, rows: SLICE_ROWS });
+  const people = { customerId, listId, rule, asOf, exceptCampaignId: id };
+  return audienceSlice(db, { ...people, afterId, rows: SLICE_ROWS, isOneStretch: true });
 }

@@ -35,6 +35,7 @@ export async function dropPartitions(ctx: Context, { ledgerMonths, eventMonths }
   for (const month of due) {
     if (month.parent === 'delivery' && (await isNeeded(ctx.database, month))) continue;
     try {
+      if (month.parent === 'delivery') await forgetReceived(ctx.database, month);
       await drop(ctx.database, month);
       dropped.push(month.partition);
     } catch (error) {
@@ -63,6 +64,18 @@ async function isNeeded(database: Database, { month }: Month): Promise<boolean> 
            AND status <> 'done' LIMIT 1`,
   );
   return rows.length > 0;
+}
+
+/** What segments know of the month's ledger goes with it. */
+async function forgetReceived(database: Database, { month }: Month): Promise<void> {
+  const campaigns = sql`SELECT customer_id, id FROM campaign
+    WHERE planned_on >= ${month}::date AND planned_on < ${month}::date + interval '1 month'`;
+  await database.transaction(async (tx) => {
+    await tx.execute(
+      sql`UPDATE hot.received_campaign SET people = 0 WHERE (customer_id, campaign_id) IN (${campaigns})`,
+    );
+    await tx.execute(sql`DELETE FROM hot.received_block WHERE (customer_id, campaign_id) IN (${campaigns})`);
+  });
 }
 
 async function drop({ pool }: Database, { parent, partition, isHalfDetached }: Month): Promise<void> {

@@ -30,7 +30,7 @@ export interface SliceInput {
   readonly listId: bigint;
   /** Ids up to this one are in the ledger already. */
   readonly afterId: bigint;
-  /** People to look at: without a segment, those that are written. */
+  /** At most so many are written. */
   readonly rows: number;
   readonly batchSize: number;
   /** Null: everybody is due at once. */
@@ -48,8 +48,8 @@ export async function planSlice(db: Queryable, input: SliceInput): Promise<Plann
 }
 
 /**
- * The same with the people of the list that the rule picks. So many are looked at, however few belong to it, and the
- * cursor goes behind them: the work of a slice is bounded, and nobody is looked at twice.
+ * The same with the people of the list that the rule picks. The cursor goes behind those who were looked at, however few
+ * of them belong to it: the work of a slice is bounded.
  */
 export async function planSegmentSlice(
   db: Queryable,
@@ -59,7 +59,9 @@ export async function planSegmentSlice(
   const { key, listId, afterId, rows } = input;
   const { customerId, campaignId } = key;
   const question = { customerId, listId, rule, asOf: new Date(asOf), exceptCampaignId: campaignId, afterId, rows };
-  const { ids, lastId, isLast } = await audienceSlice(db, question);
+  // The first slice looks no further: its messages should leave at once.
+  const isOneStretch = afterId === 0n;
+  const { ids, lastId, isLast } = await audienceSlice(db, { ...question, isOneStretch });
   // The status is asked again: it may have changed since.
   const picked = sql`s.id = ANY (${[...ids]}::bigint[]) AND s.status = 'subscribed'`;
   return { ...(await writeSlice(db, input, { fitting: picked })), lastId, isComplete: isLast };

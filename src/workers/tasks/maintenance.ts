@@ -1,8 +1,15 @@
 /** Jobs of the clock: partitions ahead of time, campaigns that stand still. */
-import { dropPartitionsJob, makePartitionsJob, reviveCampaignsJob, wakeCampaignJob } from '../../jobs/campaign-jobs.ts';
+import {
+  dropPartitionsJob,
+  makePartitionsJob,
+  refreshReceivedJob,
+  reviveCampaignsJob,
+  wakeCampaignJob,
+} from '../../jobs/campaign-jobs.ts';
 import { renumberTurns } from '../../jobs/turns.ts';
 import { dropPartitions, type Retention } from '../../domain/delivery/drop-partitions.ts';
 import { makePartitions } from '../../domain/delivery/make-partitions.ts';
+import { refreshReceived } from '../../domain/delivery/refresh-received.ts';
 import { decideDoubts } from '../../domain/campaigns/decide-doubts.ts';
 import { reviveCampaigns } from '../../domain/campaigns/revive-campaigns.ts';
 import { forgetOldStandings } from '../../domain/sending/routing/forget-old-standings.ts';
@@ -17,6 +24,10 @@ export function dropPartitionsTask(retention: Retention): Task {
     await dropPartitions(ctx, retention);
   });
 }
+
+export const refreshReceivedTask = defineTask(refreshReceivedJob, async (ctx) => {
+  await refreshReceived(ctx);
+});
 
 export const wakeCampaignTask = defineTask(wakeCampaignJob, wakeCampaign);
 

@@ -17,6 +17,7 @@ import type { Visit } from '../../../src/domain/tracking/visit.ts';
 import { deliveryMessageId } from '../../../src/domain/tracking/delivery-message-id.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
 import { seedCampaign, type SeededCampaign } from '../../support/audience-rows.ts';
+import { wrongBits } from '../../support/bits.ts';
 import { recordVisits } from '../../support/record-visits.ts';
 import { createTenant } from '../../support/tenant.ts';
 import { createTestContext } from '../../support/test-context.ts';
@@ -185,6 +186,7 @@ test('the counters are what the rows say', async () => {
       expect(figures?.lastClick !== null).toBe((counted['clickCount'] ?? 0) > 0);
       await checkTopLists(seeded, given, counted);
       await checkList(seeded, { uniqOpenCount, clickers });
+      expect(await wrongBits(ctx.db)).toEqual([]);
     }),
     { numRuns: 60 },
   );

@@ -5,7 +5,14 @@
  */
 import { join, sql, type Sql } from '../../../db/database.ts';
 import { unreachable } from '../../../lib/errors.ts';
-import type { EmailCondition, NumberCondition, TagsCondition, TextCondition, TimeCondition } from './segment.ts';
+import type {
+  EmailCondition,
+  NumberCondition,
+  RuleScope,
+  TagsCondition,
+  TextCondition,
+  TimeCondition,
+} from './segment.ts';
 
 const DAY_MS = 86_400_000;
 const LEAP_DAY = '02-29';
@@ -144,18 +151,23 @@ function isLeapYear(year: number): boolean {
   return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
 }
 
+/** Whose tags are meant: spellings are kept by list. */
+type TagsOfList = Pick<RuleScope, 'customerId' | 'listId'>;
+
 /** Tags are compared without case; a person without tags has none of them. */
-export function compileTags(condition: TagsCondition): Sql {
-  if ('hasAny' in condition) return hasAny(condition.hasAny);
-  if ('hasNone' in condition) return sql`NOT ${hasAny(condition.hasNone)}`;
+export function compileTags(condition: TagsCondition, list: TagsOfList): Sql {
+  if ('hasAny' in condition) return hasAny(condition.hasAny, list);
+  if ('hasNone' in condition) return sql`NOT ${hasAny(condition.hasNone, list)}`;
   if ('hasAll' in condition)
     return join(
-      [...new Set(condition.hasAll.map(fold))].map((tag) => hasAny([tag])),
+      [...new Set(condition.hasAll.map(fold))].map((tag) => hasAny([tag], list)),
       ' AND ',
     );
   return unreachable(condition);
 }
 
-function hasAny(tags: readonly string[]): Sql {
-  return sql`EXISTS (SELECT 1 FROM unnest(s.tags) AS tag WHERE hot.fold(tag) = ANY (${tags.map(fold)}::text[]))`;
+/** By the spellings that people of the list have, which are asked for once: a person's tags are compared as they are. */
+function hasAny(tags: readonly string[], { customerId, listId }: TagsOfList): Sql {
+  return orFalse(sql`s.tags && ARRAY(SELECT t.tag FROM hot.tag_spelling t
+    WHERE t.customer_id = ${customerId} AND t.list_id = ${listId} AND t.key = ANY (${tags.map(fold)}::text[]))`);
 }

@@ -1,6 +1,6 @@
 /**
  * Makes a rule into SQL: a condition on a row `s` of `subscriber`, and the sets of people that the condition asks about
- * (who opened, who received, who confirmed), each joined once by the person's id. Sets are joins and never conditions of
+ * (who opened, who received, who confirmed), each joined once, by the person's id or its block. Sets are joins and never conditions of
  * their own kind, because below `any` and `none` the database would look into a subquery once a person; a join is one
  * pass. Everything a caller wrote is a parameter. Nothing here is ever null: a person is in or not.
  */
@@ -14,7 +14,8 @@ import {
   compileText,
   compileTime,
 } from './compile-conditions.ts';
-import { compileSet, type SetSpec } from './compile-sets.ts';
+import { blockOfPerson, hasBit } from './bit-sets.ts';
+import { compileSet, type CompiledSet, type SetSpec } from './compile-sets.ts';
 import type { Condition, FieldCondition, RuleScope, SegmentRule } from './segment.ts';
 
 export interface CompiledRule {
@@ -27,16 +28,21 @@ export interface CompiledRule {
 interface Compilation {
   readonly scope: RuleScope;
   /** Sets by what they are: the same one twice is one join. */
-  readonly sets: Map<string, SetSpec>;
+  readonly sets: Map<string, NamedSet>;
+}
+
+interface NamedSet extends CompiledSet {
+  readonly alias: Sql;
 }
 
 /** The rule for these people. */
 export function compileRule(rule: SegmentRule, scope: RuleScope): CompiledRule {
   const compilation: Compilation = { scope, sets: new Map() };
   const condition = compileNode(rule, compilation);
-  const joins = [...compilation.sets.values()].map(
-    (spec, no) => sql`LEFT JOIN (${compileSet(spec, scope)}) ${alias(no)} ON ${alias(no)}.id = s.id`,
-  );
+  const joins = [...compilation.sets.values()].map(({ kind, select, alias }) => {
+    const key = kind === 'bits' ? sql`${alias}.block = ${blockOfPerson}` : sql`${alias}.id = s.id`;
+    return sql`LEFT JOIN (${select}) ${alias} ON ${key}`;
+  });
   return { condition, joins: joins.length === 0 ? empty : join(joins, ' ') };
 }
 
@@ -65,14 +71,14 @@ function compileCondition(condition: Condition, compilation: Compilation): Sql {
   const { asOf } = compilation.scope;
   if ('email' in condition) return compileEmail(condition.email);
   if ('field' in condition) return compileField(condition.field, asOf);
-  if ('tags' in condition) return compileTags(condition.tags);
+  if ('tags' in condition) return compileTags(condition.tags, compilation.scope);
   if ('status' in condition) return sql`s.status = ANY (${[...condition.status]}::text[])`;
   if ('source' in condition) return compileText(sql`s.source`, condition.source);
   if ('createdAt' in condition) return compileTime(sql`s.created_at`, condition.createdAt, asOf);
   if ('updatedAt' in condition) return compileTime(sql`s.updated_at`, condition.updatedAt, asOf);
   if ('confirmedAt' in condition) {
-    const set = setAlias({ kind: 'confirmed' }, compilation);
-    return compileTime(sql`${set}.at`, condition.confirmedAt, asOf);
+    const { alias } = setOf({ kind: 'confirmed' }, compilation);
+    return compileTime(sql`${alias}.at`, condition.confirmedAt, asOf);
   }
   if ('opened' in condition) return isIn({ kind: 'opened', ...condition.opened }, compilation);
   if ('clicked' in condition) return isIn({ kind: 'clicked', ...condition.clicked }, compilation);
@@ -88,16 +94,14 @@ function compileField(condition: FieldCondition, asOf: Date): Sql {
 }
 
 function isIn(spec: SetSpec, compilation: Compilation): Sql {
-  return sql`${setAlias(spec, compilation)}.id IS NOT NULL`;
+  const { kind, alias } = setOf(spec, compilation);
+  return kind === 'bits' ? hasBit(alias) : sql`${alias}.id IS NOT NULL`;
 }
 
-function setAlias(spec: SetSpec, { sets }: Compilation): Sql {
+function setOf(spec: SetSpec, { sets, scope }: Compilation): NamedSet {
   const key = JSON.stringify(spec);
-  if (!sets.has(key)) sets.set(key, spec);
-  return alias([...sets.keys()].indexOf(key));
-}
-
-/** The name of a set in the statement: a number of ours, never a caller's text. */
-function alias(no: number): Sql {
-  return sql([`set_${no}`]);
+  // The name in the statement is a number of ours, never a caller's text.
+  const set = sets.get(key) ?? { ...compileSet(spec, scope), alias: sql([`set_${sets.size}`]) };
+  sets.set(key, set);
+  return set;
 }

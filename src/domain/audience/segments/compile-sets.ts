@@ -1,13 +1,14 @@
 /**
- * The sets of people that conditions ask about: who opened, clicked, received or confirmed, as subselects of `id`
- * (a subscriber's) that are read once for the whole statement. Each reads by the leading columns of a primary key:
- * customer, campaigns, range of people. Events are not read: what a person did with a campaign is one row.
+ * The sets of people that conditions ask about: who opened, clicked, received or confirmed, as subselects that are read
+ * once for the whole statement. Each reads by the leading columns of a primary key: customer, campaigns, range of
+ * people. Where it is kept who is in a set (one bit a person, decision record 0331) those rows are read (bit-sets.ts);
+ * else what a person did with a campaign, which is one row. Events are not read.
  */
-import { empty, sql, type Sql } from '../../../db/database.ts';
+import { sql, type Sql } from '../../../db/database.ts';
 import { contains } from './compile-conditions.ts';
+import { didAtAll, didSince, everDid, received } from './bit-sets.ts';
+import { campaignIds, inRange } from './rule-campaigns.ts';
 import type { CampaignChoice, ClickedCondition, OpenedCondition, ReceivedCondition, RuleScope } from './segment.ts';
-
-const DAY_MS = 86_400_000;
 
 export type SetSpec =
   | ({ readonly kind: 'opened' } & OpenedCondition)
@@ -15,39 +16,34 @@ export type SetSpec =
   | ({ readonly kind: 'received' } & ReceivedCondition)
   | { readonly kind: 'confirmed' };
 
-/** The set as a SELECT with `id`, each person once; `confirmed` also has `at`. */
-export function compileSet(spec: SetSpec, scope: RuleScope): Sql {
-  if (spec.kind === 'confirmed') return confirmed(scope);
-  if (spec.kind === 'received') return received(spec, scope);
+/** A set as a SELECT, and how it is joined. */
+export interface CompiledSet {
+  /** `people`: has `id`, each person once; `confirmed` also has `at`. `bits`: has `block` and `members`, each block once. */
+  readonly kind: 'people' | 'bits';
+  readonly select: Sql;
+}
+
+export function compileSet(spec: SetSpec, scope: RuleScope): CompiledSet {
+  if (spec.kind === 'confirmed') return { kind: 'people', select: confirmed(scope) };
+  if (spec.kind === 'received') return { kind: 'bits', select: received(spec, scope) };
   if (spec.kind === 'clicked' && spec.linkContains !== undefined)
-    return clickedLink(spec.campaigns, spec.linkContains, scope);
-  const { campaigns, inLastDays, atLeast = 1, peopleOnly = false } = spec;
-  const isEver = campaigns === undefined && inLastDays === undefined && atLeast === 1 && !peopleOnly;
-  return isEver ? everDid(spec.kind, scope) : did(spec, scope);
+    return { kind: 'people', select: clickedLink(spec.campaigns, spec.linkContains, scope) };
+  const { kind, campaigns, inLastDays, atLeast = 1, peopleOnly = false } = spec;
+  if (atLeast > 1) return { kind: 'people', select: didOften(spec, scope) };
+  const isEver = campaigns === undefined && inLastDays === undefined && !peopleOnly;
+  if (isEver) return { kind: 'bits', select: everDid(kind, scope) };
+  if (inLastDays !== undefined) return { kind: 'bits', select: didSince({ kind, campaigns, inLastDays }, scope) };
+  return { kind: 'bits', select: didAtAll({ kind, campaigns, peopleOnly }, scope) };
 }
 
-/** What `open` and `click` of `GET /subscribers` mean: it outlives the campaigns. */
-function everDid(kind: 'opened' | 'clicked', scope: RuleScope): Sql {
-  const when = kind === 'opened' ? sql`a.opened_at` : sql`a.clicked_at`;
-  return sql`SELECT a.subscriber_id AS id FROM hot.subscriber_activity a
-    WHERE a.customer_id = ${scope.customerId} AND a.list_id = ${scope.listId} ${inRange(sql`a.subscriber_id`, scope)} AND ${when} IS NOT NULL`;
-}
-
-function did(spec: OpenedCondition & { readonly kind: 'opened' | 'clicked' }, scope: RuleScope): Sql {
-  const { inLastDays, atLeast = 1, peopleOnly = false } = spec;
-  const opened = spec.kind === 'opened';
-  const count = peopleOnly ? humanCount(spec.kind) : opened ? sql`a.open_count` : sql`a.click_count`;
-  // An open that is known by a click only has no time of its own.
-  const last = opened ? sql`coalesce(a.last_open_at, a.last_click_at)` : sql`a.last_click_at`;
-  const since =
-    inLastDays === undefined
-      ? empty
-      : sql`AND ${last} BETWEEN ${daysBefore(scope, inLastDays)}::timestamptz AND ${scope.asOf.toISOString()}::timestamptz`;
-  const often = atLeast === 1 ? empty : sql`HAVING sum(${count}) >= ${atLeast}`;
+/** How often is in the rows alone. */
+function didOften(spec: OpenedCondition & { readonly kind: 'opened' | 'clicked' }, scope: RuleScope): Sql {
+  const { atLeast = 1, peopleOnly = false } = spec;
+  const count = peopleOnly ? humanCount(spec.kind) : spec.kind === 'opened' ? sql`a.open_count` : sql`a.click_count`;
   return sql`SELECT a.subscriber_id AS id FROM hot.recipient_activity a
     WHERE a.customer_id = ${scope.customerId} AND a.campaign_id = ANY (${campaignIds(spec.campaigns, scope)})
-      ${inRange(sql`a.subscriber_id`, scope)} AND ${count} > 0 ${since}
-    GROUP BY a.subscriber_id ${often}`;
+      ${inRange(sql`a.subscriber_id`, scope)} AND ${count} > 0
+    GROUP BY a.subscriber_id HAVING sum(${count}) >= ${atLeast}`;
 }
 
 /**
@@ -69,39 +65,9 @@ function clickedLink(campaigns: CampaignChoice | undefined, part: string, scope:
     GROUP BY r.subscriber_id`;
 }
 
-function received({ campaigns, atLeast = 1 }: ReceivedCondition, scope: RuleScope): Sql {
-  // One row per campaign and person.
-  const often = atLeast === 1 ? empty : sql`HAVING count(*) >= ${atLeast}`;
-  return sql`SELECT d.subscriber_id AS id FROM hot.delivery d
-    WHERE d.customer_id = ${scope.customerId} AND d.campaign_id = ANY (${campaignIds(campaigns, scope)})
-      ${inRange(sql`d.subscriber_id`, scope)} AND d.state = 'sent'
-    GROUP BY d.subscriber_id ${often}`;
-}
-
 function confirmed(scope: RuleScope): Sql {
   return sql`SELECT e.subscriber_id AS id, max(e.at) AS at FROM consent_event e
     WHERE e.customer_id = ${scope.customerId} AND e.list_id = ${scope.listId} ${inRange(sql`e.subscriber_id`, scope)}
       AND e.status = 'subscribed' AND e.source = 'confirmation'
     GROUP BY e.subscriber_id`;
-}
-
-/** The campaigns meant, as an array that is made before anything else: those of the caller's own list and no other. */
-function campaignIds(choice: CampaignChoice | undefined, scope: RuleScope): Sql {
-  const own = sql`FROM campaign c WHERE c.customer_id = ${scope.customerId} AND c.list_id = ${scope.listId}`;
-  const except = scope.exceptCampaignId === undefined ? empty : sql`AND c.id <> ${scope.exceptCampaignId}`;
-  // As it was at that moment: a campaign that is started while another is planned does not move "the last three".
-  const started = sql`AND c.started_at <= ${scope.asOf.toISOString()}::timestamptz ${except}`;
-  if (choice === undefined) return sql`ARRAY(SELECT c.id ${own} ${started})`;
-  if ('uids' in choice) return sql`ARRAY(SELECT c.id ${own} AND c.uid = ANY (${[...choice.uids]}::text[]))`;
-  if ('last' in choice)
-    return sql`ARRAY(SELECT c.id ${own} ${started} ORDER BY c.started_at DESC, c.id DESC LIMIT ${choice.last})`;
-  return sql`ARRAY(SELECT c.id ${own} ${started} AND c.started_at >= ${daysBefore(scope, choice.startedInLastDays)}::timestamptz)`;
-}
-
-function daysBefore({ asOf }: RuleScope, days: number): string {
-  return new Date(asOf.getTime() - days * DAY_MS).toISOString();
-}
-
-function inRange(column: Sql, { ids }: RuleScope): Sql {
-  return ids ? sql`AND ${column} BETWEEN ${ids.from} AND ${ids.to}` : empty;
 }

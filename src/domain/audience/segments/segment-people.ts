@@ -73,18 +73,30 @@ export async function peopleByKey(
   });
 }
 
-/** A numbered page with the total: walks all of the rule's people up to it. */
+/** A numbered page with the total. The rule is asked once, of everybody: whom it picks is kept as words of 64 bits. */
 export async function peoplePage(
   ctx: Context,
   { rule, ...list }: RuleOfList,
   { offset, limit }: { offset: number; limit: number },
 ): Promise<{ readonly nodes: readonly Subscriber[]; readonly total: number }> {
   return readPeople(ctx, { customerId: list.customerId, rule }, async ({ db, asOf }) => {
-    const people = peopleOf(rule, { ...list, asOf });
-    const [row] = await db.query<{ count: number }>(sql`SELECT count(*)::int AS count ${people}`);
-    const total = row?.count ?? 0;
-    if (offset >= total) return { nodes: [], total };
-    return { nodes: await peopleIn(db, people, { offset, limit }), total };
+    const [row] = await db.query<{ total: number; ids: bigint[] }>(sql`
+      WITH word AS MATERIALIZED (
+        SELECT s.id >> 6 AS no, bit_or(1::bigint << (63 - (s.id & 63))::integer) AS bits, count(*)::integer AS people
+          ${peopleOf(rule, { ...list, asOf })} GROUP BY s.id >> 6
+      ), placed AS (
+        SELECT no, bits, people, (sum(people) OVER (ORDER BY no))::integer - people AS passed FROM word
+      ), page AS (
+        SELECT no, bits, passed FROM placed WHERE passed < ${offset + limit} AND passed + people > ${offset}
+      )
+      SELECT (SELECT coalesce(sum(people), 0)::integer FROM word) AS total,
+             ARRAY(SELECT (no << 6) + place FROM page CROSS JOIN generate_series(0, 63) AS place
+                    WHERE bits >> (63 - place) & 1 = 1 ORDER BY 1
+                   OFFSET ${offset} - (SELECT min(passed) FROM page) LIMIT ${limit}) AS ids`);
+    const { total, ids } = row ?? { total: 0, ids: [] };
+    if (ids.length === 0) return { nodes: [], total };
+    const named = sql`FROM subscriber s WHERE s.customer_id = ${list.customerId} AND s.list_id = ${list.listId} AND s.id = ANY (${ids}::bigint[])`;
+    return { nodes: await peopleIn(db, named, { limit }), total };
   });
 }
 
@@ -101,19 +113,45 @@ export interface AudienceQuestion extends RuleOfList {
   readonly asOf: Date;
   readonly exceptCampaignId: bigint;
   readonly afterId: bigint;
-  /** People looked at, whether they match or not: so the work of a slice is bounded, and each is looked at once. */
+  /** At most so many are picked. */
   readonly rows: number;
+  /** No more than `rows` people are looked at. */
+  readonly isOneStretch?: boolean;
 }
 
-/** The next stretch of a list and who of it the rule picks. Runs in the transaction that writes the audience. */
+/** A slice looks further for people no longer than this: its transaction holds the campaign. */
+const SLICE_SECONDS_MAX = 0.25;
+
+/**
+ * The next people whom the rule picks: so many, or those of so many looked at, and of further stretches while there is
+ * time. Each person is looked at once. Runs in the transaction that writes the audience.
+ */
 export async function audienceSlice(db: Queryable, question: AudienceQuestion): Promise<AudienceSlice> {
-  const { rule, afterId, rows, ...scope } = question;
-  const stretch = await nextStretch(db, { ...scope, after: afterId, before: ID_MAX, rows });
-  if (stretch.seen === 0) return { lastId: null, isLast: true, ids: [] };
+  const { rule, afterId, rows: wanted, isOneStretch = false, ...scope } = question;
+  const deadline = performance.now() + SLICE_SECONDS_MAX * 1_000;
+  const ids: bigint[] = [];
+  let [after, rows] = [afterId, wanted];
   await joinByPasses(db);
-  const people = await db.query<{ id: bigint }>(sql`SELECT s.id ${peopleOf(rule, { ...scope, ids: stretch })}`);
-  await joinAsUsual(db);
-  return { lastId: stretch.to, isLast: stretch.seen < rows, ids: people.map(({ id }) => id) };
+  for (;;) {
+    const stretch = await nextStretch(db, { ...scope, after, before: ID_MAX, rows });
+    const limit = wanted - ids.length;
+    const people =
+      stretch.seen === 0
+        ? []
+        : await db.query<{ id: bigint }>(
+            sql`SELECT s.id ${peopleOf(rule, { ...scope, ids: stretch })} ORDER BY s.id LIMIT ${limit}`,
+          );
+    ids.push(...people.map(({ id }) => id));
+    const isFull = ids.length === wanted;
+    // Behind the last one picked the stretch is looked at again, by the next slice.
+    if (stretch.seen > 0) after = (isFull ? ids.at(-1) : undefined) ?? stretch.to;
+    const isLast = stretch.seen < rows && (!isFull || after === stretch.to);
+    if (isFull || isLast || isOneStretch || performance.now() > deadline) {
+      await joinAsUsual(db);
+      return { lastId: after === afterId ? null : after, isLast, ids };
+    }
+    rows = Math.min(rows * STRETCH_GROWTH, STRETCH_ROWS_MAX);
+  }
 }
 
 /** Beyond all ids (they are below 2^52). */

@@ -1,0 +1,39 @@
+/** What is kept as bits against the rows that it is kept of, person by person. */
+import { sql, type Queryable } from '../../src/db/database.ts';
+
+/** One line for each bit of a living person that says something else than the rows. */
+export async function wrongBits(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ fault: string }>(sql`
+    WITH bit AS (
+      SELECT 'list ' || list_id AS place, (block << 11) + p AS id,
+             CASE WHEN get_bit(opened, p) = 1 THEN 'o' ELSE '' END || CASE WHEN get_bit(clicked, p) = 1 THEN 'c' ELSE '' END AS said
+        FROM hot.list_activity_block, generate_series(0, 2047) p
+      UNION ALL
+      SELECT 'campaign ' || campaign_id, (block << 9) + p,
+             CASE WHEN get_bit(opened, p) = 1 THEN 'o' ELSE '' END || CASE WHEN get_bit(clicked, p) = 1 THEN 'c' ELSE '' END
+             || CASE WHEN get_bit(human_opened, p) = 1 THEN 'O' ELSE '' END || CASE WHEN get_bit(human_clicked, p) = 1 THEN 'C' ELSE '' END
+        FROM hot.campaign_activity_block, generate_series(0, 511) p
+      UNION ALL
+      SELECT 'received ' || b.campaign_id, (b.block << 11) + p, CASE WHEN get_bit(members, p) = 1 THEN 'r' ELSE '' END
+        FROM hot.received_campaign r JOIN hot.delivery_counter n ON n.campaign_id = r.campaign_id AND n.sent = r.people
+        JOIN hot.received_block b ON b.campaign_id = r.campaign_id, generate_series(0, 2047) p
+    ), fact AS (
+      SELECT 'list ' || list_id AS place, subscriber_id AS id,
+             CASE WHEN opened_at IS NOT NULL THEN 'o' ELSE '' END || CASE WHEN clicked_at IS NOT NULL THEN 'c' ELSE '' END AS said
+        FROM hot.subscriber_activity
+      UNION ALL
+      SELECT 'campaign ' || campaign_id, subscriber_id,
+             CASE WHEN open_count > 0 THEN 'o' ELSE '' END || CASE WHEN click_count > 0 THEN 'c' ELSE '' END
+             || CASE WHEN human_opens > 0 OR (human_clicks > 0 AND open_count > 0) THEN 'O' ELSE '' END
+             || CASE WHEN human_clicks > 0 THEN 'C' ELSE '' END
+        FROM hot.recipient_activity
+      UNION ALL
+      SELECT 'received ' || d.campaign_id, d.subscriber_id, 'r'
+        FROM hot.received_campaign r JOIN hot.delivery_counter n ON n.campaign_id = r.campaign_id AND n.sent = r.people
+        JOIN hot.delivery d ON d.campaign_id = r.campaign_id AND d.state = 'sent'
+    )
+    SELECT place || ', ' || id || ': ' || coalesce(b.said, '') || ' instead of ' || coalesce(f.said, '') AS fault
+      FROM (SELECT * FROM bit WHERE said <> '') b FULL JOIN (SELECT * FROM fact WHERE said <> '') f USING (place, id)
+     WHERE b.said IS DISTINCT FROM f.said AND id IN (SELECT id FROM subscriber)`);
+  return rows.map(({ fault }) => fault);
+}
