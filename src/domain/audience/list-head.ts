@@ -10,7 +10,7 @@ import type { MailList } from './list.ts';
 import { listNotFound } from './list-errors.ts';
 import { ownList } from './own-list.ts';
 import {
-  NEAR_OFFSET,
+  isNearStart,
   peopleAsJson,
   personOf,
   type PeopleCount,
@@ -41,10 +41,9 @@ export async function ownListHead(ctx: Context, uid: string, window: SubscriberW
   const { customerId } = viewerOf(ctx);
   if (!isUid(uid)) throw listNotFound();
   const { offset, limit, opened, clicked } = window;
-  const people =
-    offset <= NEAR_OFFSET
-      ? peopleAsJson({ customerId, list: { id: sql`l.id` }, opened, clicked }, { direction: 'forward', offset, limit })
-      : sql`NULL`;
+  const people = isNearStart({ opened, clicked }, offset)
+    ? peopleAsJson({ customerId, list: { id: sql`l.id` }, opened, clicked }, { direction: 'forward', offset, limit })
+    : sql`NULL`;
   const statement = sql`
     SELECT l.id, coalesce(c.subscribed + c.unsubscribed + c.unconfirmed + c.pending, 0) AS everybody,
            coalesce(c.openers, 0) AS openers, coalesce(c.clickers, 0) AS clickers,

@@ -1,7 +1,8 @@
 /**
  * Reads subscribers page by page: by number (REST, decision D2) and by key (GraphQL connections). Totals come from
- * counters; where a numbered page begins is found from the block counters (hot.subscriber_block), so that the last
- * page of a long list costs what its first one costs. The order is by list and id, and never changes.
+ * counters; which blocks of ids a numbered page lies in is found from what is kept of each block (hot.subscriber_block,
+ * hot.list_activity_block), so that any page of a long list costs what its first one costs. The order is by list and id,
+ * and never changes.
  */
 import { sql, empty, preparedName, type Queryable, type Sql } from '../../db/database.ts';
 import type { Context } from '../context.ts';
@@ -40,16 +41,13 @@ export interface SubscriberPosition {
 /** Ids per block are 2 to this: the same number as in the triggers that count (migration `hot`). */
 const BLOCK_BITS = 11;
 /** Up to here walking along the index is quicker than asking the blocks where to begin. */
-export const NEAR_OFFSET = 500;
+const NEAR_OFFSET = 500;
 
-/**
- * How many the filter means, from counters: those given, or read here. Both filters at once are the one exception:
- * those are counted.
- */
+/** How many the filter means, from counters: those given, or read here; both filters at once from the blocks. */
 export async function countSubscribers(ctx: Context, filter: SubscriberFilter, known?: PeopleCount): Promise<number> {
   const { opened, clicked } = filter;
   const { everybody, openers, clickers } = known ?? (await countPeople(ctx.db, filter));
-  if (opened !== undefined && clicked !== undefined) return countBoth(ctx.db, filter, everybody, { openers, clickers });
+  if (opened !== undefined && clicked !== undefined) return countInBlocks(ctx.db, filter);
   if (opened !== undefined) return opened ? openers : everybody - openers;
   if (clicked !== undefined) return clicked ? clickers : everybody - clickers;
   return everybody;
@@ -75,16 +73,74 @@ export async function subscriberPage(
 ): Promise<Subscriber[]> {
   const { offset, limit, total } = window;
   if (offset >= total) return [];
-  if (filter.opened === undefined && filter.clicked === undefined) return unfilteredPage(ctx.db, filter, window);
-  // From the nearer end: the last page is as near as the first.
-  if (offset <= total / 2) return rowsInOrder(ctx.db, filter, { direction: 'forward', limit, offset });
-  const behind = total - offset - limit;
-  const reading = {
-    direction: 'backward',
-    limit: behind < 0 ? limit + behind : limit,
-    offset: Math.max(0, behind),
-  } as const;
-  return (await rowsInOrder(ctx.db, filter, reading)).reverse();
+  if (isNearStart(filter, offset)) return rowsInOrder(ctx.db, filter, { direction: 'forward', limit, offset });
+  const [{ listIds, blocks, passed } = NOWHERE] = await ctx.db.query<PlaceOfPage>(
+    ...prepared('audience.page_place', placeOfPage(filter, window)),
+  );
+  if (passed === null) return [];
+  const within = { listIds, blocks };
+  return rowsInOrder(ctx.db, filter, { direction: 'forward', limit, offset: offset - passed, within });
+}
+
+/** Whether walking along an index from the start finds the page soon. Those who never did something may be few and far. */
+export function isNearStart({ opened, clicked }: Omit<SubscriberFilter, 'customerId'>, offset: number): boolean {
+  return offset <= NEAR_OFFSET && opened !== false && clicked !== false;
+}
+
+/** The blocks that a page lies in. */
+interface Blocks {
+  readonly listIds: readonly bigint[];
+  readonly blocks: readonly bigint[];
+}
+
+interface PlaceOfPage extends Blocks, Record<string, unknown> {
+  /** How many the filter means before the first of the blocks; null when there is no block. */
+  readonly passed: number | null;
+}
+
+const NOWHERE: PlaceOfPage = { listIds: [], blocks: [], passed: null };
+
+function placeOfPage(filter: SubscriberFilter, { offset, limit }: SubscriberWindow): Sql {
+  return sql`
+    SELECT coalesce(array_agg(list_id ORDER BY list_id, block), '{}') AS "listIds",
+           coalesce(array_agg(block ORDER BY list_id, block), '{}') AS blocks, min(passed)::int AS passed
+      FROM (SELECT list_id, block, people, sum(people) OVER (ORDER BY list_id, block) - people AS passed
+              FROM (${peopleInBlocks(filter)}) counted) running
+     WHERE passed < ${offset + limit} AND passed + people > ${offset}`;
+}
+
+async function countInBlocks(db: Queryable, filter: SubscriberFilter): Promise<number> {
+  const [row] = await db.query<{ people: number }>(
+    sql`SELECT coalesce(sum(people), 0)::int AS people FROM (${peopleInBlocks(filter)}) counted`,
+  );
+  return row?.people ?? 0;
+}
+
+/** How many the filter means in each block. */
+function peopleInBlocks(filter: SubscriberFilter): Sql {
+  return sql`SELECT b.list_id, b.block, ${peopleInBlock(filter)} AS people
+      FROM hot.subscriber_block b
+      LEFT JOIN hot.list_activity_block a ON a.customer_id = b.customer_id AND a.list_id = b.list_id AND a.block = b.block
+     WHERE b.customer_id = ${filter.customerId} ${onList(sql`b`, filter)}`;
+}
+
+/** By the bits of those who ever opened or clicked; who has no row in the block did neither. */
+function peopleInBlock({ opened, clicked }: SubscriberFilter): Sql {
+  const both = (bits: Sql) => sql`coalesce(bit_count(${bits}), 0)`;
+  if (opened === undefined && clicked === undefined) return sql`b.members::bigint`;
+  if (opened !== true && clicked !== true) {
+    const did =
+      opened === undefined ? sql`a.clicked` : clicked === undefined ? sql`a.opened` : sql`a.opened | a.clicked`;
+    return sql`b.members - ${both(did)}`;
+  }
+  if (clicked === undefined) return both(sql`a.opened`);
+  if (opened === undefined) return both(sql`a.clicked`);
+  return both(sql`${opened ? empty : sql`~`}a.opened & ${clicked ? empty : sql`~`}a.clicked`);
+}
+
+/** A statement put together from few parts, and the name under which it is prepared. */
+function prepared(prefix: string, statement: Sql): [Sql, string | undefined] {
+  return [statement, preparedName(prefix, statement)];
 }
 
 export interface KeyWindow {
@@ -101,33 +157,14 @@ export function subscribersByKey(ctx: Context, filter: SubscriberFilter, window:
   return rowsInOrder(ctx.db, filter, { direction: backward ? 'backward' : 'forward', limit, offset: 0, after, before });
 }
 
-async function unfilteredPage(
-  db: Queryable,
-  filter: SubscriberFilter,
-  { offset, limit }: SubscriberWindow,
-): Promise<Subscriber[]> {
-  if (offset <= NEAR_OFFSET) return rowsInOrder(db, filter, { direction: 'forward', limit, offset });
-  const statement = sql`
-    SELECT list_id AS "listId", block, passed FROM (
-      SELECT list_id, block, members, (sum(members) OVER (ORDER BY list_id, block) - members)::int AS passed
-        FROM hot.subscriber_block b WHERE b.customer_id = ${filter.customerId} ${onList(sql`b`, filter)}) running
-     WHERE passed <= ${offset} AND passed + members > ${offset}
-     ORDER BY list_id, block LIMIT 1`;
-  const [start] = await db.query<{ listId: bigint; block: bigint; passed: number }>(
-    statement,
-    preparedName('audience.page_start', statement),
-  );
-  if (!start) return [];
-  const after = { listId: start.listId, id: (start.block << BigInt(BLOCK_BITS)) - 1n };
-  return rowsInOrder(db, filter, { direction: 'forward', limit, offset: offset - start.passed, after });
-}
-
 export interface Reading {
   readonly direction: 'forward' | 'backward';
   readonly limit: number;
   readonly offset: number;
   readonly after?: SubscriberPosition | undefined;
   readonly before?: SubscriberPosition | undefined;
+  /** Nobody outside of these blocks. */
+  readonly within?: Blocks | undefined;
 }
 
 /** Finds the page's keys in an index alone, then its rows. */
@@ -181,7 +218,7 @@ function milliseconds(column: Sql): Sql {
   return sql`(extract(epoch FROM ${column}) * 1000)::bigint`;
 }
 
-function keysOf(filter: Place, { after, before }: Reading): Sql {
+function keysOf(filter: Place, { after, before, within }: Reading): Sql {
   const drivenByActivity = filter.opened === true || filter.clicked === true;
   const source = drivenByActivity
     ? sql`(SELECT customer_id, list_id, subscriber_id AS id, opened_at, clicked_at FROM hot.subscriber_activity)`
@@ -189,6 +226,13 @@ function keysOf(filter: Place, { after, before }: Reading): Sql {
   const from = after ? sql`AND ${comparison(filter, after, sql`>`)}` : empty;
   const to = before ? sql`AND ${comparison(filter, before, sql`<`)}` : empty;
   const did = drivenByActivity ? sql`${didInRow(filter)}` : didNot(filter);
+  if (within)
+    return sql`SELECT k.list_id, k.id FROM unnest(${[...within.listIds]}::bigint[], ${[...within.blocks]}::bigint[]) AS p (list_id, block)
+      CROSS JOIN LATERAL (
+        SELECT k.list_id, k.id FROM ${source} k
+         WHERE k.customer_id = ${filter.customerId} AND k.list_id = p.list_id
+           AND k.id BETWEEN p.block << ${BLOCK_BITS} AND (p.block << ${BLOCK_BITS}) + ${(1 << BLOCK_BITS) - 1} ${did}
+        OFFSET 0) k`;
   return sql`SELECT k.list_id, k.id FROM ${source} k WHERE k.customer_id = ${filter.customerId} ${onList(sql`k`, filter)} ${from} ${to} ${did}`;
 }
 
@@ -211,25 +255,11 @@ function didNot({ opened, clicked }: Place): Sql {
   const open = opened === undefined ? sql`false` : sql`a.opened_at IS NOT NULL`;
   const click = clicked === undefined ? sql`false` : sql`a.clicked_at IS NOT NULL`;
   return sql`AND NOT EXISTS (SELECT 1 FROM hot.subscriber_activity a
-    WHERE a.customer_id = k.customer_id AND a.list_id = k.list_id AND a.subscriber_id = k.id AND (${open} OR ${click}))`;
+    WHERE a.customer_id = k.customer_id AND a.list_id = k.list_id AND a.subscriber_id = k.id AND (${open} OR ${click})
+    -- Keeps it a look-up. As a join it may read everybody who ever did something on the list, for one block.
+    OFFSET 0)`;
 }
 
 function onList(alias: Sql, { list }: Place): Sql {
   return list ? sql`AND ${alias}.list_id = ${list.id}` : empty;
-}
-
-async function countBoth(
-  db: Queryable,
-  filter: SubscriberFilter,
-  everybody: number,
-  known: { openers: number; clickers: number },
-): Promise<number> {
-  const [row] = await db.query<{ both: number }>(sql`
-    SELECT count(*)::int AS both FROM hot.subscriber_activity a
-     WHERE a.customer_id = ${filter.customerId} ${onList(sql`a`, filter)} AND a.opened_at IS NOT NULL AND a.clicked_at IS NOT NULL`);
-  const both = row?.both ?? 0;
-  if (filter.opened && filter.clicked) return both;
-  if (filter.opened) return known.openers - both;
-  if (filter.clicked) return known.clickers - both;
-  return everybody - known.openers - known.clickers + both;
 }
