@@ -28,13 +28,23 @@ import { measureOperation, type Measure } from './measure-document.ts';
 /** Parses a document and checks its shape; throws a GraphQLError that says which limit it passes. */
 export function parseWithinLimits(schema: GraphQLSchema, text: string): DocumentNode {
   refuseAbove('characters', text.length, DOCUMENT_CHARACTERS_MAX);
-  const document = parse(text, { maxTokens: TOKENS_MAX });
+  const document = parseText(text);
   checkWriting(document);
   for (const operation of operationsOf(document)) {
     refuseAbove('root fields', operation.selectionSet.selections.length, ROOT_FIELDS_MAX);
     checkMeasure(measureOperation(schema, { document, operation }));
   }
   return document;
+}
+
+/** The parser calls itself for each level of a value: one of thousands of levels ends the stack before the count of tokens. */
+function parseText(text: string): DocumentNode {
+  try {
+    return parse(text, { maxTokens: TOKENS_MAX });
+  } catch (error) {
+    if (error instanceof RangeError) throw limitError('The document is nested too deeply.');
+    throw error;
+  }
 }
 
 export interface OperationToCheck {
@@ -77,7 +87,22 @@ function checkWriting(document: DocumentNode): void {
   let fields = 0;
   let aliases = 0;
   let directives = 0;
+  let levels = 0;
+  // What is deeper would be printed into a message, in time that grows with the square of the levels.
+  const level = {
+    enter: () => {
+      levels++;
+      if (levels > VARIABLE_DEPTH_MAX)
+        throw limitError(`Values and types may be nested ${VARIABLE_DEPTH_MAX} levels deep.`);
+    },
+    leave: () => {
+      levels--;
+    },
+  };
   visit(document, {
+    ListValue: level,
+    ObjectValue: level,
+    ListType: level,
     Field: (node) => {
       fields++;
       if (node.alias) aliases++;

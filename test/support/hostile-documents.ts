@@ -81,6 +81,10 @@ export const hostileDocuments: readonly [name: string, document: string][] = [
     'many watches at once',
     `subscription { ${times(5, (n) => `a${n}: campaignStatistics(uid: "${n}") { __typename }`)} }`,
   ],
+  ['lists in lists, 1,900 times', `{ apiTokens(after: ${'['.repeat(1_900)}${']'.repeat(1_900)}) { nodes { uid } } }`],
+  ['lists that end the stack', `{ apiTokens(after: ${'['.repeat(3_980)}`],
+  ['objects in objects, 900 times', `{ apiTokens(after: ${'{a:'.repeat(900)}1${'}'.repeat(900)}) { nodes { uid } } }`],
+  ['types of lists of lists', `query ($a: ${'['.repeat(1_500)}Int${']'.repeat(1_500)}) { me { uid } }`],
   ['nothing but brackets', '{'.repeat(4_500)],
 ];
 
