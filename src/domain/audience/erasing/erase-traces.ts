@@ -8,6 +8,7 @@ import { erasePersonJob } from '../../../jobs/audience-jobs.ts';
 import type { Context } from '../../context.ts';
 import { EVERY_CUSTOMER } from '../suppression.ts';
 import { sealedAddress } from './erase-person.ts';
+import { findPerson } from './find-person.ts';
 import { addressPattern, PERSONAL_PLACES, rowsOf, withoutAddress, type Somebody } from './personal-places.ts';
 
 interface OpenErasure {
@@ -38,7 +39,7 @@ export async function eraseTraces(ctx: Context, { customerId, id }: { customerId
   if (!open) return;
   const emailKey = sealedAddress(ctx.installation, open);
   const known = { emailKey, customerIds: await customersOf(ctx.db, customerId), subscriberIds: open.subscriberIds };
-  const person = { ...known, subscriberIds: await everyId(ctx.db, known) };
+  const person = await findPerson(ctx.db, known);
   // Before anything is erased: what is not on its way now cannot leave anything behind later.
   const comesBack = (await mayBeMarked(ctx.db, open)) || (await isUnderWay(ctx.db, person));
   for (const place of PERSONAL_PLACES) {
@@ -65,10 +66,12 @@ async function customersOf(db: Queryable, customerId: bigint): Promise<bigint[]>
 }
 
 /** A message to the person, or a visit of it that is not counted yet. */
-async function isUnderWay(db: Queryable, { customerIds, subscriberIds }: Somebody): Promise<boolean> {
+async function isUnderWay(db: Queryable, person: Somebody): Promise<boolean> {
+  const { customerIds } = person;
+  const subscriberIds = [...person.subscriberIds, ...person.formerIds];
   const rows = await db.query(sql`
-    SELECT 1 FROM hot.visit v WHERE v.subscriber_ids && ${[...subscriberIds]}::bigint[] UNION ALL
-    SELECT 1 FROM campaign c CROSS JOIN unnest(${[...subscriberIds]}::bigint[]) AS i (id)
+    SELECT 1 FROM hot.visit v WHERE v.subscriber_ids && ${subscriberIds}::bigint[] UNION ALL
+    SELECT 1 FROM campaign c CROSS JOIN unnest(${subscriberIds}::bigint[]) AS i (id)
      WHERE c.customer_id = ANY (${[...customerIds]}::bigint[]) AND EXISTS (
        SELECT 1 FROM hot.delivery d
         WHERE d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.planned_on = c.planned_on AND d.subscriber_id = i.id
@@ -88,17 +91,6 @@ async function mayBeMarked(db: Queryable, { begunAt }: OpenErasure): Promise<boo
      WHERE datname = current_database() AND state = 'active' AND query_start <= ${begunAt}::timestamptz
        AND pid <> pg_backend_pid() AND query ~ 'hot[.]settle_(and_mark|deliveries)[(]' LIMIT 1`);
   return rows.length > 0;
-}
-
-/** Somebody who was deleted from a list before is still in the ledger, under another id. */
-async function everyId(db: Queryable, person: Somebody): Promise<bigint[]> {
-  const inLedger = PERSONAL_PLACES.filter(({ table }) => table === 'hot.delivery');
-  const found = await Promise.all(
-    inLedger.map((place) =>
-      db.query<{ id: bigint }>(sql`SELECT DISTINCT t.subscriber_id AS id ${rowsOf(place, person)}`),
-    ),
-  );
-  return [...new Set([...person.subscriberIds, ...found.flat().map(({ id }) => id)])];
 }
 
 /** A link is counted under the address of its first click, which may name who clicked. */

@@ -8,6 +8,7 @@ import { ValidationError } from '../../../lib/errors.ts';
 import { emailAddress, emailKey, parseInput } from '../../../lib/text.ts';
 import { viewerOf, type Context } from '../../context.ts';
 import { subscribersByAddress } from '../find-subscriber.ts';
+import { findPerson } from './find-person.ts';
 import { PERSONAL_PLACES, rowsOf, type Somebody } from './personal-places.ts';
 
 export interface PersonalRow {
@@ -65,7 +66,8 @@ async function somebody(ctx: Context, given: string): Promise<Somebody> {
   const { email } = parseInput(z.object({ email: emailAddress() }), { email: given });
   const people = await subscribersByAddress(ctx, email);
   const { customerId } = viewerOf(ctx);
-  return { customerIds: [customerId], emailKey: emailKey(email), subscriberIds: people.map(({ id }) => id) };
+  const subscriberIds = people.map(({ id }) => id);
+  return findPerson(ctx.db, { customerIds: [customerId], emailKey: emailKey(email), subscriberIds });
 }
 
 async function rowsFrom(

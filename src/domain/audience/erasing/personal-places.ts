@@ -3,6 +3,7 @@
  * erased: one table for exporting and erasing, so that neither can forget what the other knows. A test walks the
  * tables for addresses and subscribers' ids: a new one must be added here.
  */
+import { domainToUnicode } from 'node:url';
 import { raw, sql, type Sql } from '../../../db/database.ts';
 
 /** Somebody, as the rows know him. */
@@ -12,6 +13,18 @@ export interface Somebody {
   readonly emailKey: string;
   /** Everybody with the address, on whatever list; those who were erased already, while their traces are. */
   readonly subscriberIds: readonly bigint[];
+  /** Who had the address before: they were deleted from their list, or have another address now. */
+  readonly formerIds: readonly bigint[];
+  /** Where they are in the ledgers. */
+  readonly deliveries: readonly DeliveryKey[];
+}
+
+export interface DeliveryKey {
+  readonly customerId: bigint;
+  readonly campaignId: bigint;
+  readonly subscriberId: bigint;
+  /** YYYY-MM-DD. */
+  readonly plannedOn: string;
 }
 
 export interface PersonalPlace {
@@ -44,24 +57,32 @@ function ofLists(person: Somebody): Sql {
       JOIN hot.subscriber_block b ON b.block = i.id >> 11)`;
 }
 
-/**
- * Rows of campaigns. Only campaigns that have such a person in their ledger are looked through: that is one look-up
- * by key for each campaign, and events have no other key than their campaign.
- */
-function ofCampaigns(person: Somebody): Sql {
-  return sql`${ofSubscribers(person)} AND (t.customer_id, t.campaign_id) IN (
-    SELECT c.customer_id, c.id FROM campaign c
-      CROSS JOIN unnest(${[...person.subscriberIds]}::bigint[]) AS i (id)
-     WHERE c.customer_id = ANY (${[...person.customerIds]}::bigint[]) AND EXISTS (
-       SELECT 1 FROM hot.delivery d
-        WHERE d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.planned_on = c.planned_on AND d.subscriber_id = i.id
-       -- Keeps it a look-up: as a join it would read every recipient of every campaign.
-       OFFSET 0))`;
+/** Rows of campaigns, by the keys that were found before (find-person.ts): whatever the planner believes, nothing else is read. */
+function ofCampaigns({ deliveries }: Somebody): Sql {
+  return sql`(t.customer_id, t.campaign_id, t.subscriber_id) IN (
+    SELECT * FROM unnest(${deliveries.map(({ customerId }) => customerId)}::bigint[], ${deliveries.map(({ campaignId }) => campaignId)}::bigint[],
+                         ${deliveries.map(({ subscriberId }) => subscriberId)}::bigint[]))`;
 }
 
-/** A ledger's rows by their person, or by the address alone: of somebody who was deleted before. */
-function inLedger(person: Somebody): Sql {
-  return sql`${ofCustomers(person)} AND (t.subscriber_id = ANY (${[...person.subscriberIds]}::bigint[]) OR lower(t.email) = ${person.emailKey})`;
+/** The ledger's own rows: of somebody who left the list or changed its address, those that name this address. */
+function inLedger({ deliveries }: Somebody): Sql {
+  return sql`(t.customer_id, t.campaign_id, t.subscriber_id, t.planned_on) IN (
+    SELECT * FROM unnest(${deliveries.map(({ customerId }) => customerId)}::bigint[], ${deliveries.map(({ campaignId }) => campaignId)}::bigint[],
+                         ${deliveries.map(({ subscriberId }) => subscriberId)}::bigint[], ${deliveries.map(({ plannedOn }) => plannedOn)}::date[]))`;
+}
+
+/** Addresses that the person had before, and those who had the person's. */
+function formerly(person: Somebody): Sql {
+  return sql`${ofCustomers(person)} AND (t.subscriber_id = ANY (${[...person.subscriberIds]}::bigint[])
+    OR (t.subscriber_id = ANY (${[...person.formerIds]}::bigint[]) AND t.address_hash = ANY (
+      SELECT hashtextextended(a, 0) FROM unnest(${spellingsOf(person.emailKey)}::text[]) a)))`;
+}
+
+/** The address as it is compared, and with its domain as people write it: the ledger has addresses as they were given. */
+export function spellingsOf(emailKey: string): string[] {
+  const at = emailKey.lastIndexOf('@');
+  const written = `${emailKey.slice(0, at)}@${domainToUnicode(emailKey.slice(at + 1))}`;
+  return written === emailKey ? [emailKey] : [emailKey, written];
 }
 
 const noVisitor = () => sql`subscriber_id = 0, ip = NULL, user_agent = NULL`;
@@ -98,8 +119,9 @@ export const PERSONAL_PLACES: readonly PersonalPlace[] = [
   place('hot.recipient_link', ofCampaigns, 'rows'),
   place('hot.recipient_activity', ofCampaigns, 'rows'),
   place('hot.runtime_message', ofCampaigns, 'rows'),
-  // The ledger balances: its row stays, as one of nobody. Last, because it tells which campaigns to look through.
+  // The ledger balances: its row stays, as one of nobody. These two last, because they tell which campaigns to look through.
   place('hot.delivery', inLedger, () => sql`email = '', reply = NULL, reason = NULL, runtime_message_id = NULL`),
+  place('hot.former_address', formerly, 'rows'),
 ];
 
 function place(table: string, where: PersonalPlace['where'], erase: PersonalPlace['erase']): PersonalPlace {

@@ -103,6 +103,10 @@ async function fillTraces(ctx: Context, list: MailList, { id, email }: { id: big
     sql`UPDATE hot.list_counter SET openers = openers + 1 WHERE customer_id = ${customerId} AND list_id = ${list.id}`,
   );
   await db.execute(
+    sql`INSERT INTO hot.former_address (customer_id, list_id, subscriber_id, address_hash)
+        VALUES (${customerId}, ${list.id}, ${id}, hashtextextended('before@person.example', 0))`,
+  );
+  await db.execute(
     sql`INSERT INTO hot.unsubscribe_notice (customer_id, list_id, subscriber_id) VALUES (${customerId}, ${list.id}, ${id})`,
   );
 }
