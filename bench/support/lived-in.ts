@@ -41,11 +41,20 @@ export async function startLivedIn(scale: number, settings: readonly string[] = 
       folder: path.join(copy, DATABASE),
       settings: [...DURABLE, ...settings],
     });
+    await forgetPlace(server.url);
     return { url: server.url, stop: () => server.stop().finally(remove) };
   } catch (error) {
     remove();
     throw error;
   }
+}
+
+/** A copy is no restored backup. */
+async function forgetPlace(url: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query(`DELETE FROM setting WHERE key = 'installation.place'`);
+  await client.end();
 }
 
 /** The folder that is kept at this scale, made when it is not there or was made by other programs than these. */

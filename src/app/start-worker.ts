@@ -13,7 +13,12 @@ import { runWorker } from '../workers/run-worker.ts';
 import { bounceTasks } from '../workers/tasks/bounces.ts';
 import { dropAbandonedImportsTask } from '../workers/tasks/drop-abandoned-imports.ts';
 import { dropAbandonedUploadsTask } from '../workers/tasks/drop-abandoned-uploads.ts';
-import { eraseCustomerTask, pauseCustomerCampaignsTask, sweepAccountsTask } from '../workers/tasks/accounts.ts';
+import {
+  eraseCustomerTask,
+  eraseDeletedTask,
+  pauseCustomerCampaignsTask,
+  sweepAccountsTask,
+} from '../workers/tasks/accounts.ts';
 import { erasePersonTask } from '../workers/tasks/erase-person.ts';
 import { expirePendingTask, listMailTasks } from '../workers/tasks/list-mails.ts';
 import {
@@ -103,6 +108,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     dropAbandonedUploadsTask,
     // Rooms that keep something of a customer outside the tables add their eraser here.
     eraseCustomerTask([]),
+    eraseDeletedTask,
     pauseCustomerCampaignsTask,
     sweepAccountsTask,
     sweepRequestsTask,

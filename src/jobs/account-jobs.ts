@@ -16,6 +16,17 @@ export const eraseCustomerJob = defineJob({
   isLong: true,
 });
 
+/** Erases what deleted lists and campaigns had gathered, slice by slice. */
+export const eraseDeletedJob = defineJob({
+  name: 'accounts.erase-deleted',
+  payload: z.looseObject({}),
+  attemptsMax: ERASE_ATTEMPTS_MAX,
+  isLong: true,
+});
+
+/** One for all deletions: it ends when nothing is left to erase. */
+export const ERASE_DELETED_KEY = 'erase-deleted';
+
 /** Pauses what a customer has under way, when it was disabled. */
 export const pauseCustomerCampaignsJob = defineJob({
   name: 'campaigns.pause-of-customer',

@@ -11,6 +11,7 @@ import './accounts/audit-events.ts';
 import './customers/queries.ts';
 import './customers/mutations.ts';
 import './accounts/two-factor.ts';
+import './lists/deletions.ts';
 import './lists/queries.ts';
 import './lists/mutations.ts';
 import './lists/list-mails.ts';

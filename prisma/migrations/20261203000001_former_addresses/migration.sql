@@ -40,3 +40,10 @@ SELECT d.customer_id, c.list_id, d.subscriber_id, hashtextextended(lower(d.email
   LEFT JOIN public.subscriber s ON s.customer_id = c.customer_id AND s.list_id = c.list_id AND s.id = d.subscriber_id
  WHERE d.email <> '' AND (s.id IS NULL OR s.email_key <> lower(d.email))
 ON CONFLICT DO NOTHING;
+
+-- What came back from one person, without reading what came back from all.
+CREATE INDEX open_event_of_person ON hot.open_event (customer_id, campaign_id, subscriber_id);
+CREATE INDEX click_event_of_person ON hot.click_event (customer_id, campaign_id, subscriber_id);
+CREATE INDEX unsubscribe_event_of_person ON hot.unsubscribe_event (customer_id, campaign_id, subscriber_id);
+CREATE INDEX bounce_event_of_person ON hot.bounce_event (customer_id, campaign_id, subscriber_id);
+CREATE INDEX feedback_event_of_person ON hot.feedback_event (customer_id, campaign_id, subscriber_id);

@@ -1,8 +1,10 @@
 /**
- * Erases a list with everybody on it, their history, its imports and its campaigns. The rows that no foreign key
- * reaches go by triggers of the database, in the same transaction.
+ * Deletes a list with everybody on it, their history, its imports and its campaigns. It is gone at once for everybody who
+ * reads; a job erases what it has gathered, slice by slice, however much that is (decision record 0322).
  */
 import { sql } from '../../db/database.ts';
+import { ERASE_DELETED_KEY, eraseDeletedJob } from '../../jobs/account-jobs.ts';
+import { enqueue } from '../../jobs/define-job.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { ownList } from './own-list.ts';
 import type { MailList } from './list.ts';
@@ -30,6 +32,7 @@ export async function deleteList(ctx: Context, uid: string): Promise<MailList> {
        ORDER BY id LIMIT ${NAMED_CAMPAIGNS_MAX}`);
     if (busy.length > 0) throw listInUse(busy.map((campaign) => campaign.name));
     await db.execute(sql`DELETE FROM mail_list WHERE customer_id = ${customerId} AND id = ${id}`);
+    await enqueue(db, eraseDeletedJob, {}, { key: ERASE_DELETED_KEY });
     return list;
   });
 }

@@ -66,5 +66,8 @@ async function findById(ctx: Context, id: bigint): Promise<Subscriber | undefine
 }
 
 function select(ctx: Context, condition: Sql): Promise<Subscriber[]> {
-  return ctx.db.query<Subscriber>(sql`SELECT ${SUBSCRIBER_COLUMNS} FROM subscriber s WHERE ${condition}`);
+  // People of a deleted list are there until a job has erased them.
+  return ctx.db.query<Subscriber>(sql`
+    SELECT ${SUBSCRIBER_COLUMNS} FROM subscriber s
+     WHERE EXISTS (SELECT 1 FROM mail_list l WHERE l.customer_id = s.customer_id AND l.id = s.list_id) AND ${condition}`);
 }

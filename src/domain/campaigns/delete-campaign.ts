@@ -1,4 +1,6 @@
-/** Deletes a campaign with all that hangs on it: ledger, counters, events. */
+/** Deletes a campaign with all that hangs on it: at once for everybody who reads; a job erases its ledger and events (decision record 0322). */
+import { ERASE_DELETED_KEY, eraseDeletedJob } from '../../jobs/account-jobs.ts';
+import { enqueue } from '../../jobs/define-job.ts';
 import { keepSentCount } from '../audience/list-counters.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { readCampaignStatistics } from '../statistics/campaign-statistics.ts';
@@ -15,6 +17,7 @@ export async function deleteCampaign(ctx: Context, uid: string): Promise<{ uid: 
     const { customerId, listId } = campaign;
     const [figures] = await readCampaignStatistics(tx, [{ customerId, campaignId: campaign.id }]);
     await eraseCampaign(tx.db, campaign);
+    await enqueue(tx.db, eraseDeletedJob, {}, { key: ERASE_DELETED_KEY });
     await keepSentCount(tx.db, { customerId, listId, sent: figures?.sentCount ?? 0 });
     return { uid: campaign.uid };
   });

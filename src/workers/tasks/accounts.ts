@@ -1,7 +1,14 @@
 /** Jobs of customers: erasing deleted ones, pausing what disabled ones have under way, sweeping what has ended. */
-import { eraseCustomerJob, pauseCustomerCampaignsJob, sweepAccountsJob } from '../../jobs/account-jobs.ts';
+import {
+  ERASE_DELETED_KEY,
+  eraseCustomerJob,
+  eraseDeletedJob,
+  pauseCustomerCampaignsJob,
+  sweepAccountsJob,
+} from '../../jobs/account-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { eraseCustomer, isDeleting } from '../../domain/accounts/erase-customer.ts';
+import { eraseDeleted, isErasingDeleted } from '../../domain/accounts/erase-deleted.ts';
 import { sweepAccounts } from '../../domain/accounts/sweep-accounts.ts';
 import { pauseCustomerCampaigns } from '../../domain/campaigns/pause-customer-campaigns.ts';
 import type { Context } from '../../domain/context.ts';
@@ -22,8 +29,17 @@ export function eraseCustomerTask(erasers: readonly Eraser[]): Task {
   });
 }
 
+export const eraseDeletedTask = defineTask(eraseDeletedJob, async (ctx, _payload, { abortSignal }) => {
+  const isDone = await eraseDeleted(ctx, { isStopping: () => abortSignal.aborted });
+  if (!isDone) await enqueue(ctx.db, eraseDeletedJob, {}, { key: ERASE_DELETED_KEY });
+});
+
 export const pauseCustomerCampaignsTask = defineTask(pauseCustomerCampaignsJob, (ctx, { customerId }) =>
   pauseCustomerCampaigns(ctx, { customerId }),
 );
 
-export const sweepAccountsTask = defineTask(sweepAccountsJob, (ctx) => sweepAccounts(ctx));
+export const sweepAccountsTask = defineTask(sweepAccountsJob, async (ctx) => {
+  // Normally a deletion enqueues it; this is for what a job that failed for days has left.
+  if (await isErasingDeleted(ctx)) await enqueue(ctx.db, eraseDeletedJob, {}, { key: ERASE_DELETED_KEY });
+  await sweepAccounts(ctx);
+});

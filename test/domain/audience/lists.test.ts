@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { addListField } from '../../../src/domain/audience/add-list-field.ts';
+import { eraseDeleted } from '../../../src/domain/accounts/erase-deleted.ts';
 import { addSubscriber } from '../../../src/domain/audience/add-subscriber.ts';
 import { COUNTRIES, countryOf } from '../../../src/domain/audience/countries.ts';
 import { createList } from '../../../src/domain/audience/create-list.ts';
@@ -187,6 +188,7 @@ test('deleting a list takes everything with it, unless a campaign is under way',
   await expect(deleteList(ctx, list.uid)).rejects.toThrow(WrongStateError);
   await ctx.db.execute(sql`UPDATE campaign SET status = 'done' WHERE list_id = ${list.id}`);
   await deleteList(ctx, list.uid);
+  await eraseDeleted(ctx, { isStopping: () => false });
   for (const table of ['subscriber', 'consent_event', 'list_field', 'list_tag', 'list_contact', 'campaign']
     .map((name) => `public.${name}`)
     .concat('hot.list_counter', 'hot.subscriber_block')) {
@@ -205,6 +207,7 @@ test('somebody who is added while the list is deleted is not left behind', async
   const adding = Array.from({ length: 10 }, (_, n) => addSubscriber(ctx, { listUid: list.uid, email: `p${n}@b.co` }));
   const results = await Promise.allSettled([...adding.slice(0, 5), deleteList(ctx, list.uid), ...adding.slice(5)]);
   for (const result of results) if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(NotFoundError);
+  await eraseDeleted(ctx, { isStopping: () => false });
   const [row] = await ctx.db.query(sql`SELECT count(*)::int AS n FROM subscriber WHERE list_id = ${list.id}`);
   expect(row).toEqual({ n: 0 });
 });

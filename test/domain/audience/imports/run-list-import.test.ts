@@ -1,6 +1,7 @@
 /** Imports from upload to report on a real database: who is added, changed, refused, and that the numbers add up. */
 import { fc } from '../../../support/property.ts';
 import { describe, expect, test } from 'vitest';
+import { eraseDeleted } from '../../../../src/domain/accounts/erase-deleted.ts';
 import { addListField } from '../../../../src/domain/audience/add-list-field.ts';
 import { addSubscriber } from '../../../../src/domain/audience/add-subscriber.ts';
 import { deleteList } from '../../../../src/domain/audience/delete-list.ts';
@@ -347,6 +348,7 @@ describe('the life of an import', () => {
     while ((await ownImport(ctx, queued.uid)).processed === 0) await new Promise((resolve) => setTimeout(resolve, 1));
     await deleteList(ctx, list.uid);
     expect(await running).toBe('over');
+    expect(await eraseDeleted(ctx, { isStopping: () => false })).toBe(true);
     expect((await peopleOf(ctx, list)).size).toBe(0);
     await expect(ownImport(ctx, queued.uid)).rejects.toBeInstanceOf(NotFoundError);
   });

@@ -1,0 +1,159 @@
+/**
+ * Erases what deleted lists and campaigns have gathered: people, ledgers, events, in slices that are a transaction of their
+ * own. The tables are read from the catalogue: every one whose index begins with the customer and the list or campaign;
+ * nothing has to be added here for a new table. It goes on where it was interrupted, and two at once do no harm.
+ */
+import { join, raw, sql, type Sql } from '../../db/database.ts';
+import type { Context } from '../context.ts';
+
+/** Some tens of milliseconds each, so that nobody waits for long, and an interrupted job loses little. */
+const ROWS_AT_ONCE = 5_000;
+/** How often the log says how far it is. */
+const LOG_INTERVAL_MS = 10_000;
+
+interface Deletion extends Record<string, unknown> {
+  readonly customerId: bigint;
+  readonly id: bigint;
+  readonly kind: 'list' | 'campaign';
+  readonly targetId: bigint;
+  readonly uid: string;
+  readonly total: bigint;
+}
+
+/** A plain table or a single partition. */
+interface Gathered extends Record<string, unknown> {
+  readonly table: string;
+  /** The column behind customer and list or campaign in an index, and its type. */
+  readonly key: string;
+  readonly type: string;
+  /** Its rows are what the deletion counts. */
+  readonly isCounted: boolean;
+}
+
+/** The column that says what a row belongs to, and the table whose rows are counted. */
+const TARGETS = {
+  list: { column: 'list_id', counted: 'public.subscriber' },
+  campaign: { column: 'campaign_id', counted: 'hot.delivery' },
+} as const;
+
+/** Statistics are of the time before: whatever they say, rows are found by the index. */
+const BY_INDEX = sql`SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`;
+
+/** Erases until nothing is left, of one customer or of all, or until `isStopping`: false then, and it has to be called again. */
+export async function eraseDeleted(
+  ctx: Context,
+  { customerId, isStopping }: { customerId?: bigint; isStopping: () => boolean },
+): Promise<boolean> {
+  const tables = { list: await gatheredBy(ctx, 'list'), campaign: await gatheredBy(ctx, 'campaign') };
+  for (let deletion = await nextOf(ctx, customerId); deletion; deletion = await nextOf(ctx, customerId)) {
+    for (const table of await filledOf(ctx, deletion, tables[deletion.kind]))
+      if (!(await eraseFrom(ctx, deletion, table, isStopping))) return false;
+    await ctx.db.execute(
+      sql`DELETE FROM hot.deletion WHERE customer_id = ${deletion.customerId} AND id = ${deletion.id}`,
+    );
+    ctx.log.info('deletion.done', { kind: deletion.kind, uid: deletion.uid, records: deletion.total.toString() });
+  }
+  return true;
+}
+
+/** Whether something that was deleted is still being erased. */
+export async function isErasingDeleted({ db }: Pick<Context, 'db'>): Promise<boolean> {
+  return (await db.query(sql`SELECT 1 FROM hot.deletion LIMIT 1`)).length > 0;
+}
+
+/** The oldest. */
+async function nextOf({ db }: Context, customerId: bigint | undefined): Promise<Deletion | undefined> {
+  const [deletion] = await db.query<Deletion>(sql`
+    SELECT customer_id AS "customerId", id, CASE WHEN is_list THEN 'list' ELSE 'campaign' END AS kind, target_id AS "targetId", uid, total FROM hot.deletion
+     WHERE ${customerId === undefined ? sql`true` : sql`customer_id = ${customerId}`} ORDER BY id LIMIT 1`);
+  return deletion;
+}
+
+/**
+ * People first: while there are any, something may still be written about them. What foreign keys reach is gone with the list
+ * or campaign itself.
+ */
+async function gatheredBy({ db }: Context, kind: Deletion['kind']): Promise<readonly Gathered[]> {
+  const { column, counted } = TARGETS[kind];
+  return db.query<Gathered>(sql`
+    SELECT DISTINCT ON (is_counted, 1) format('%I.%I', n.nspname, c.relname) AS table, quote_ident(a.attname) AS key,
+           format_type(a.atttypid, a.atttypmod) AS type, is_counted AS "isCounted"
+      FROM pg_index i
+      JOIN pg_class c ON c.oid = i.indrelid AND c.relkind = 'r'
+      JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname IN ('public', 'hot')
+      JOIN pg_attribute tenant ON tenant.attrelid = c.oid AND tenant.attnum = i.indkey[0] AND tenant.attname = 'customer_id'
+      JOIN pg_attribute owner ON owner.attrelid = c.oid AND owner.attnum = i.indkey[1] AND owner.attname = ${column}
+      JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[2]
+      LEFT JOIN pg_inherits h ON h.inhrelid = c.oid,
+           LATERAL (SELECT coalesce(h.inhparent, c.oid) = ${counted}::regclass AS is_counted) k
+     WHERE i.indpred IS NULL AND NOT EXISTS (
+       SELECT 1 FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f')
+     ORDER BY is_counted DESC, 1, i.indisprimary DESC`);
+}
+
+/** The tables that have something of it, asked all at once: of most partitions there is nothing. */
+function filledOf({ database }: Context, { customerId, kind, targetId }: Deletion, tables: readonly Gathered[]) {
+  const questions = tables.map(
+    ({ table }, no) => sql`
+      SELECT ${no}::int AS no WHERE EXISTS (
+        SELECT 1 FROM ${raw(table)} WHERE customer_id = ${customerId} AND ${raw(TARGETS[kind].column)} = ${targetId})`,
+  );
+  return database.transaction(async (tx) => {
+    await tx.query(BY_INDEX);
+    const found = await tx.query<{ no: number }>(join(questions, ' UNION ALL '));
+    const filled = new Set(found.map(({ no }) => no));
+    return tables.filter((_, no) => filled.has(no));
+  });
+}
+
+/** All that the table has of it, in the order of an index: what is erased already is not walked past again. */
+async function eraseFrom(
+  ctx: Context,
+  deletion: Deletion,
+  table: Gathered,
+  isStopping: () => boolean,
+): Promise<boolean> {
+  let saidAt = performance.now();
+  for (let from: string | null = null; ;) {
+    if (isStopping()) return false;
+    const slice = await eraseSlice(ctx, deletion, table, from);
+    if (slice.rows < ROWS_AT_ONCE) return true;
+    from = slice.last;
+    if (performance.now() - saidAt < LOG_INTERVAL_MS) continue;
+    saidAt = performance.now();
+    const { kind, uid, total } = deletion;
+    ctx.log.info('deletion.goes_on', {
+      kind,
+      uid,
+      table: table.table,
+      erased: slice.erased?.toString(),
+      of: total.toString(),
+    });
+  }
+}
+
+async function eraseSlice(
+  { database }: Context,
+  deletion: Deletion,
+  { table, key, type, isCounted }: Gathered,
+  from: string | null,
+): Promise<{ rows: number; last: string | null; erased?: bigint | undefined }> {
+  const { customerId, id, kind, targetId } = deletion;
+  // Names and types come from the catalogue, quoted by it.
+  const behind: Sql = from === null ? sql`true` : sql`${raw(key)} >= ${from}::text::${raw(type)}`;
+  return database.transaction(async (tx) => {
+    await tx.query(BY_INDEX);
+    const [slice] = await tx.query<{ rows: number; last: string | null }>(sql`
+      WITH slice AS MATERIALIZED (
+        SELECT ctid, ${raw(key)} AS key FROM ${raw(table)}
+         WHERE customer_id = ${customerId} AND ${raw(TARGETS[kind].column)} = ${targetId} AND ${behind}
+         ORDER BY ${raw(key)} LIMIT ${ROWS_AT_ONCE}::int
+      ), gone AS (DELETE FROM ${raw(table)} WHERE ctid = ANY (ARRAY(SELECT ctid FROM slice)))
+      SELECT count(*)::int AS rows, (SELECT key::text FROM slice ORDER BY key DESC LIMIT 1) AS last FROM slice`);
+    if (!isCounted) return { rows: slice?.rows ?? 0, last: slice?.last ?? null };
+    const [row] = await tx.query<{ erased: bigint }>(sql`
+      UPDATE hot.deletion SET erased = erased + ${slice?.rows ?? 0}
+       WHERE customer_id = ${customerId} AND id = ${id} RETURNING erased`);
+    return { rows: slice?.rows ?? 0, last: slice?.last ?? null, erased: row?.erased };
+  });
+}
