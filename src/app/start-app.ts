@@ -96,7 +96,7 @@ async function compose(
     const visits = startVisitFollower(ctx);
     closers.defer(() => visits.close());
   }
-  const notifications = openNotifications(database.url, log);
+  const notifications = openNotifications(database, log);
   closers.defer(() => notifications.close());
 
   const inbox = await startInbox(ctx, settings);

@@ -131,7 +131,11 @@ function landing(inbox: RunningInbox): Mount {
 function readinessOf({ ctx, worker, signs }: WebOptions, inbound: Inbound): ReadinessChecks {
   return {
     checks: {
-      database: async () => void (await ctx.db.query(sql`SELECT 1`)),
+      database: async () => {
+        const silentMs = ctx.database.silentMs();
+        if (silentMs !== undefined) throw new Error(`It has not answered for ${Math.round(silentMs / 1_000)} s.`);
+        await ctx.db.query(sql`SELECT 1`);
+      },
       worker: async () => {
         if (!worker.isWorking()) throw new Error('The worker of this process is not working.');
       },

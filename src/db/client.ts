@@ -9,12 +9,54 @@ const QUOTES_VALUES = /^22/;
 const QUOTED = /".*"/s;
 const BYTES = /0x[0-9a-f]{2}(?: 0x[0-9a-f]{2})*/g;
 
+/** The server closes a connection at once when it is asked to. */
+const END_MS_MAX = 1_000;
+
 /** A connection whose errors tell what failed and where in the schema, and no values. */
 export class DatabaseClient extends pg.Client {
+  /** The server process that works for this connection; undefined until it was asked. */
+  serverPid: number | undefined;
+  /** Rows for a COPY are still being made: it is the server that waits. */
+  isFeeding = false;
+
   constructor(config?: string | pg.ClientConfig) {
     super(config);
     // Before the client itself hears of it.
     this.connection.prependListener('errorMessage', leaveOutValues);
+  }
+
+  /** A statement was sent, or the connection is being opened, and the answer has not come. */
+  get isWaiting(): boolean {
+    return Reflect.get(this, 'readyForQuery') === false;
+  }
+
+  /** Grows with every byte that comes, and with every byte that is sent. */
+  get bytesMoved(): number {
+    const { stream } = this.connection;
+    return 'bytesRead' in stream && 'bytesWritten' in stream
+      ? Number(stream.bytesRead) + Number(stream.bytesWritten)
+      : 0;
+  }
+
+  /** Asks which process it is: a pooler between us and the server makes up numbers of its own. */
+  async askServerPid(): Promise<void> {
+    const { rows } = await this.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    this.serverPid = rows[0]?.pid;
+  }
+
+  override end(): Promise<void>;
+  override end(callback: (error: Error) => void): void;
+  /** Says good-bye, and does not wait for a server that does not answer it. */
+  override end(callback?: (error: Error) => void): Promise<void> | void {
+    const late = setTimeout(() => this.connection.stream.destroy(), END_MS_MAX).unref();
+    this.connection.once('end', () => clearTimeout(late));
+    return callback ? super.end(callback) : super.end();
+  }
+
+  /** Ends it without asking anybody; whoever waits on it is told. */
+  destroy(reason: string): void {
+    // Words that are known for a connection that is gone (lib/is-unavailable.ts).
+    this.connection.stream.destroy(new Error(`Connection terminated: ${reason}`));
   }
 }
 

@@ -8,6 +8,7 @@ import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { Sql } from 'sql-template-tag';
 import { DatabaseClient } from './client.ts';
+import { ConnectionWatch } from './connection-watch.ts';
 import { noteDiskFull } from './full-disk.ts';
 import type { Log } from '../lib/log.ts';
 import { messageOf } from '../lib/errors.ts';
@@ -38,8 +39,10 @@ export interface Database extends Queryable {
   readonly url: string;
   /** Another pool on the same database, for a library that wants one; whoever opens it ends it. */
   openPool(options: { readonly size: number; readonly applicationName: string }): pg.Pool;
-  /** A connection of its own on the same database, not connected yet; whoever opens it ends it. */
-  openClient(applicationName: string): pg.Client;
+  /** A connection of its own, for what listens or holds something; whoever opens it ends it. */
+  connect(applicationName: string): Promise<DatabaseClient>;
+  /** How long the server has answered nobody, as far as this process knows; undefined: it answers. */
+  silentMs(): number | undefined;
   /**
    * One transaction: commits when `work` resolves, rolls back when it throws. After a deadlock `work` is run again from its
    * beginning, so it must leave nothing behind but what the transaction holds: what else there is to do waits in `afterCommit`.
@@ -69,33 +72,31 @@ const types: pg.CustomTypesConfig = {
 
 /** Opens a pool on the database at `url`. Nothing is connected until the first statement. */
 export function openDatabase({ url, poolSize, log, applicationName = 'mailwright' }: DatabaseOptions): Database {
-  const pool = new pg.Pool({
-    Client: DatabaseClient,
-    connectionString: url,
-    max: poolSize,
-    types,
-    application_name: applicationName,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    keepAlive: true,
-    options: '-c timezone=UTC',
-  });
+  const watch = new ConnectionWatch({ connectionString: url, application_name: 'mailwright-watch' }, log);
+  const openPool = (options: pg.PoolConfig): pg.Pool => {
+    const opened = new pg.Pool({
+      Client: DatabaseClient,
+      connectionString: url,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+      onConnect: (client) => void beWatched(client, watch).catch(() => undefined),
+      ...options,
+    });
+    opened.on('connect', (client) => client.on('error', () => undefined));
+    return opened;
+  };
+  const pool = openPool({ max: poolSize, types, application_name: applicationName, options: '-c timezone=UTC' });
   const statements = statementsOf(pool);
   let isClosing = false;
   pool.on('error', (error) => {
     if (!isClosing) log.warn('database.connection_lost', { message: error.message });
   });
-  pool.on('connect', (client) => client.on('error', () => undefined));
   return {
     pool,
     url,
-    openPool: (options) =>
-      new pg.Pool({
-        Client: DatabaseClient,
-        connectionString: url,
-        max: options.size,
-        application_name: options.applicationName,
-      }),
-    openClient: (name) => new DatabaseClient({ connectionString: url, keepAlive: true, application_name: name }),
+    openPool: (options) => openPool({ max: options.size, application_name: options.applicationName }),
+    connect: (name) => connect(url, name, watch),
+    silentMs: () => watch.silentMs(),
     query: (statement, name) => repeatOnCollision(() => statements.query(statement, name), log),
     execute: (statement, name) => repeatOnCollision(() => statements.execute(statement, name), log),
     transaction: (work) => repeatOnCollision(() => runTransaction(pool, log, work), log),
@@ -105,8 +106,29 @@ export function openDatabase({ url, poolSize, log, applicationName = 'mailwright
       // A statement that goes on for minutes would hold up the end for as long; the server undoes it.
       await Promise.race([pool.end(), sleep(CLOSE_MS_MAX, undefined, { signal: late.signal }).catch(() => undefined)]);
       late.abort();
+      watch.close();
     },
   };
+}
+
+/** Also while it is asked for its process: that is a statement like any other. */
+async function beWatched(client: pg.ClientBase, watch: ConnectionWatch, hasHeartbeat = false): Promise<void> {
+  if (!(client instanceof DatabaseClient)) return;
+  watch.add(client, hasHeartbeat);
+  await client.askServerPid();
+}
+
+async function connect(url: string, name: string, watch: ConnectionWatch): Promise<DatabaseClient> {
+  const client = new DatabaseClient({
+    connectionString: url,
+    keepAlive: true,
+    application_name: name,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  });
+  client.on('error', () => undefined);
+  await client.connect();
+  await beWatched(client, watch, true);
+  return client;
 }
 
 function statementsOf(runner: pg.Pool | pg.PoolClient): Queryable {
@@ -170,13 +192,21 @@ function transactionOn(client: pg.PoolClient, acts: (() => void | Promise<void>)
     async copy(statement, pieces) {
       const stream = client.query(copyFrom(statement));
       const done = finished(stream);
+      setFeeding(client, true);
       for await (const piece of pieces) {
+        setFeeding(client, false);
         if (!stream.write(piece)) await Promise.race([new Promise((resume) => stream.once('drain', resume)), done]);
+        setFeeding(client, true);
       }
+      setFeeding(client, false);
       stream.end();
       await done;
     },
   };
+}
+
+function setFeeding(client: pg.PoolClient, isFeeding: boolean): void {
+  if (client instanceof DatabaseClient) client.isFeeding = isFeeding;
 }
 
 async function rolledBack(client: pg.PoolClient): Promise<boolean> {

@@ -4,8 +4,7 @@
  */
 import pg from 'pg';
 import type { Log } from '../lib/log.ts';
-import { DatabaseClient } from './client.ts';
-import type { Queryable } from './database.ts';
+import type { Database, Queryable } from './database.ts';
 import sql from 'sql-template-tag';
 
 /** Receives the payload of a notification, or null after a gap: read again whatever you show. */
@@ -25,20 +24,21 @@ export async function notify(db: Queryable, channel: string, payload: string): P
 }
 
 /** Starts listening on the database at `url`; connects on its own and keeps trying. */
-export function openNotifications(url: string, log: Log): Notifications {
-  return new PgNotifications(url, log);
+export function openNotifications(database: Pick<Database, 'connect'>, log: Log): Notifications {
+  return new PgNotifications(database, log);
 }
 
 class PgNotifications implements Notifications {
-  readonly #url: string;
+  readonly #database: Pick<Database, 'connect'>;
   readonly #log: Log;
   readonly #listeners = new Map<string, Set<Listener>>();
   #client: pg.Client | undefined;
   #closed = false;
+  #isConnecting = false;
   #retry: NodeJS.Timeout | undefined;
 
-  constructor(url: string, log: Log) {
-    this.#url = url;
+  constructor(database: Pick<Database, 'connect'>, log: Log) {
+    this.#database = database;
     this.#log = log;
   }
 
@@ -69,22 +69,22 @@ class PgNotifications implements Notifications {
   }
 
   async #connect(afterGap: boolean): Promise<void> {
-    if (this.#closed || this.#client) return;
-    const client = new DatabaseClient({
-      connectionString: this.#url,
-      keepAlive: true,
-      application_name: 'mailwright-listen',
-    });
-    this.#client = client;
-    client.on('error', () => this.#lost(client));
-    client.on('end', () => this.#lost(client));
-    client.on('notification', ({ channel, payload }) => this.#deliver(channel, payload ?? ''));
+    if (this.#closed || this.#client || this.#isConnecting) return;
+    this.#isConnecting = true;
     try {
-      await client.connect();
+      const client = await this.#database.connect('mailwright-listen');
+      this.#client = client;
+      client.on('error', () => this.#lost(client));
+      client.on('end', () => this.#lost(client));
+      client.on('notification', ({ channel, payload }) => this.#deliver(channel, payload ?? ''));
       for (const channel of this.#listeners.keys()) await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
       if (afterGap) for (const channel of this.#listeners.keys()) this.#deliver(channel, null);
+      // Asked to close meanwhile.
+      if (this.#closed) await client.end();
     } catch {
-      this.#lost(client);
+      this.#lost(this.#client);
+    } finally {
+      this.#isConnecting = false;
     }
   }
 
@@ -92,11 +92,11 @@ class PgNotifications implements Notifications {
     for (const listener of this.#listeners.get(channel) ?? []) listener(payload);
   }
 
-  #lost(client: pg.Client): void {
+  #lost(client: pg.Client | undefined): void {
     if (this.#closed || this.#client !== client) return;
     this.#client = undefined;
     this.#log.warn('database.listen_lost');
-    void client.end().catch(() => undefined);
+    void client?.end().catch(() => undefined);
     this.#retry = setTimeout(() => void this.#connect(true), RECONNECT_DELAY_MS);
   }
 }

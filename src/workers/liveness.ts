@@ -26,7 +26,7 @@ export async function proveLiveness(database: Context['database'], log: Log): Pr
   let released = false;
 
   const connect = async (): Promise<void> => {
-    const next = database.openClient('mailwright-liveness');
+    const next = await database.connect('mailwright-liveness');
     const lost = (): void => {
       if (client !== next || released) return;
       client = undefined;
@@ -35,7 +35,6 @@ export async function proveLiveness(database: Context['database'], log: Log): Pr
     };
     next.on('error', lost);
     next.on('end', lost);
-    await next.connect();
     for (const name of names) await lock(next, name);
     client = next;
   };

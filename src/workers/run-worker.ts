@@ -52,6 +52,9 @@ const CROWD_INTERVAL_MS = 500;
 /** Half a minute; whatever is away for longer is left to the queue. */
 const OUTLAST_TRIES_MAX = 30;
 const OUTLAST_WAIT_MS = 1_000;
+/** Longer than a stall that passes, and short enough that supervisors do not kill first. */
+const STOP_SILENCE_MS_MAX = 6_000;
+const AWAY_INTERVAL_MS = 250;
 const CLOCK_ONLY = 'house.clock';
 const PRESET = {
   pollInterval: POLL_INTERVAL_MS,
@@ -122,7 +125,7 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
     resume: (reason) => queue.resume(reason),
     beginStop: () => void beginStop(),
     async stop(graceMs) {
-      await withinOr(graceMs, beginStop(), () => log.warn('worker.stop_forced'));
+      await endedOrAway(ctx, { ended: beginStop(), graceMs });
       await liveness.release();
       await withinOr(
         1_000,
@@ -223,6 +226,20 @@ function queueLogger(log: Log): Logger {
   return new Logger(() => (level, message) => {
     if (level === 'error') log.warn('queue', { message });
   });
+}
+
+/** Waits for the jobs as long as they may take, or until the database has been away for too long to record what they did. */
+async function endedOrAway(
+  { database, log }: Context,
+  { ended, graceMs }: { ended: Promise<void>; graceMs: number },
+): Promise<void> {
+  const isOver = new AbortController();
+  const untilAway = async (): Promise<void> => {
+    while (!isOver.signal.aborted && (database.silentMs() ?? 0) < STOP_SILENCE_MS_MAX) await sleep(AWAY_INTERVAL_MS);
+    if (!isOver.signal.aborted) log.warn('worker.stop_forced', { message: 'The database does not answer.' });
+  };
+  await withinOr(graceMs, Promise.race([ended, untilAway()]), () => log.warn('worker.stop_forced'));
+  isOver.abort();
 }
 
 /** Waits for `work`, but no longer than `ms`; then says so and goes on. */

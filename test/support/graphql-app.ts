@@ -44,7 +44,7 @@ export async function startGraphqlApp(options: { explorer?: boolean } = {}): Pro
   const log = createLog({ level: 'info', format: 'json', write: (line) => void logged.push(line) });
   const ctx = await createTestContext({ log });
   const admin = await bootstrapAdmin(ctx);
-  const notifications = openNotifications(ctx.database.url, log);
+  const notifications = openNotifications(ctx.database, log);
   const { server, url } = await listen(ctx, { notifications, explorer: options.explorer ?? true });
   return {
     ctx,

@@ -13,7 +13,7 @@ import { seedCampaign } from '../../support/audience-rows.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
 const ctx = await createTestContext();
-const notifications = openNotifications(ctx.database.url, silentLog);
+const notifications = openNotifications(ctx.database, silentLog);
 const feed = openStatisticsFeed(ctx, notifications);
 afterAll(async () => {
   feed.close();
