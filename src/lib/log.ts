@@ -2,6 +2,8 @@
  * Logs: one JSON line per event, or a readable line on a terminal. Never hand it a secret. Email addresses are left out of
  * every text: those of recipients come in replies of servers and in errors of libraries.
  */
+import { RepeatedFaults } from './repeated-faults.ts';
+
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 export type LogFormat = 'json' | 'pretty';
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -23,19 +25,24 @@ interface LogOptions {
 
 const RANK: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 };
 
-export function createLog(options: LogOptions, bound: LogFields = {}): Log {
+export function createLog(options: LogOptions, bound: LogFields = {}, faults = new RepeatedFaults()): Log {
   const write = options.write ?? ((line: string) => process.stderr.write(`${line}\n`));
-  const at = (level: LogLevel) => (event: string, fields?: LogFields) => {
-    if (RANK[level] < RANK[options.level]) return;
+  const say = (level: LogLevel, event: string, fields: LogFields): void => {
     const entry = { time: new Date().toISOString(), level, event, ...bound, ...fields };
     write(options.format === 'json' ? JSON.stringify(entry, plain).replace(C1, escaped) : pretty(entry));
   };
+  const at =
+    (level: LogLevel) =>
+    (event: string, fields: LogFields = {}) => {
+      if (RANK[level] < RANK[options.level]) return;
+      faults.take({ level, event, fields, write: (more) => say(level, event, { ...fields, ...more }) });
+    };
   return {
     debug: at('debug'),
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    with: (fields) => createLog(options, { ...bound, ...fields }),
+    with: (fields) => createLog(options, { ...bound, ...fields }, faults),
   };
 }
 
