@@ -108,6 +108,9 @@ describe('logging in', () => {
       ...{ event: 'security.login_locked', reason: 'LOGIN_RATE_LIMITED', userUid: world.userUid },
     });
     await vi.waitFor(async () => expect((await trailOf(world))[0]).toMatchObject({ failure: 'LOGIN_RATE_LIMITED' }));
+    for (let no = 0; no < 4; no++) await logIn(newAddress(), { email: world.email, password: 'canary-wrong' });
+    await logIn(newAddress(), { email: (await app.newTenant()).email, password: 'canary-wrong' });
+    expect((await trailOf(world)).filter(({ failure }) => failure === 'LOGIN_RATE_LIMITED')).toHaveLength(1);
     const closed = await newWorld(app, {});
     await app.rest(`/customers/${closed.customerUid}/disable`, { method: 'PATCH' });
     await logIn(other, { email: closed.email, password: closed.password });

@@ -18,8 +18,11 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const ADDRESSES_MAX = 20_000;
 const USERS_MAX = 20_000;
-/** A script with a token that has ended comes back every minute: one row an hour says as much. */
-const ROWS_PER_TOKEN_AND_HOUR_MAX = 1;
+/**
+ * A script with a token that has ended comes back every minute, and whoever is locked out may knock without end: one row an
+ * hour says as much. All other failures are bounded a day by what locks out.
+ */
+const REPEATED_ROWS_PER_HOUR_MAX = 1;
 
 const WENT_WELL: readonly SecurityEvent['kind'][] = ['logged_in', 'changed', 'code_asked'];
 
@@ -29,7 +32,7 @@ export function createSecurityEvents({ log, audit }: { log: Log; audit: AuditTra
   const lines = createQuota({ max: LINES_PER_MINUTE_MAX, windowMs: MINUTE_MS, keysMax });
   const allLines = createQuota({ max: LINES_PER_MINUTE_IN_ALL_MAX, windowMs: MINUTE_MS, keysMax: 1 });
   const rows = createQuota({ max: FAILURES_PER_HOUR_MAX, windowMs: HOUR_MS, keysMax: USERS_MAX });
-  const rowsOfToken = createQuota({ max: ROWS_PER_TOKEN_AND_HOUR_MAX, windowMs: HOUR_MS, keysMax: USERS_MAX });
+  const repeated = createQuota({ max: REPEATED_ROWS_PER_HOUR_MAX, windowMs: HOUR_MS, keysMax: USERS_MAX });
 
   function writeLine(caller: Caller, event: SecurityEvent): void {
     if (WENT_WELL.includes(event.kind)) return log.info(`security.${event.kind}`, fieldsOf(caller, event));
@@ -41,8 +44,10 @@ export function createSecurityEvents({ log, audit }: { log: Log; audit: AuditTra
 
   function writeRow(caller: Caller, { kind, operation, account, reason, ...event }: SecurityEvent): void {
     if (!account || WENT_WELL.includes(kind)) return;
-    if (kind === 'token_refused' && rowsOfToken.take(event.tokenUid ?? '') === undefined) return;
-    if (rows.take(`${account.customerId} ${account.userUid ?? account.userId}`) === undefined) return;
+    const user = `${account.customerId} ${account.userUid ?? account.userId}`;
+    const mayRepeat = kind === 'token_refused' || kind === 'login_locked';
+    if (mayRepeat && repeated.take(`${kind} ${operation} ${user} ${event.tokenUid ?? ''}`) === undefined) return;
+    if (rows.take(user) === undefined) return;
     const { tokenUid, tokenKind } = event;
     audit.note({
       ...{ customerId: account.customerId, actor: { ...account, tokenUid, tokenKind } },
