@@ -9,7 +9,7 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../config/settings.ts';
-import { isDiskFull } from '../db/full-disk.ts';
+import { isDiskFull, noteLowRoom, writeTrouble } from '../db/full-disk.ts';
 import { probeDisk } from '../db/probe-disk.ts';
 import type { Context } from '../domain/context.ts';
 import { watchProgress } from '../domain/campaigns/watch-progress.ts';
@@ -146,8 +146,10 @@ class Signs implements VitalSigns {
   }
 
   async #watchDisk(): Promise<void> {
-    if (isDiskFull()) await probeDisk(this.#options.ctx.database);
-    if (await this.#hasNoRoom()) this.#worker?.pause(DISK);
+    if (writeTrouble() !== undefined) await probeDisk(this.#options.ctx.database);
+    const hasNoRoom = await this.#hasNoRoom();
+    noteLowRoom(hasNoRoom);
+    if (hasNoRoom) this.#worker?.pause(DISK);
     else this.#worker?.resume(DISK);
   }
 

@@ -9,7 +9,7 @@ import { from as copyFrom } from 'pg-copy-streams';
 import type { Sql } from 'sql-template-tag';
 import { DatabaseClient } from './client.ts';
 import { ConnectionWatch } from './connection-watch.ts';
-import { noteDiskFull } from './full-disk.ts';
+import { noteRefusedWrite } from './full-disk.ts';
 import type { Log } from '../lib/log.ts';
 import { messageOf } from '../lib/errors.ts';
 import { repeatOnCollision } from './repeat-on-collision.ts';
@@ -143,7 +143,7 @@ function statementsOf(runner: pg.Pool | pg.PoolClient): Queryable {
 }
 
 function noted(error: unknown): never {
-  noteDiskFull(error);
+  noteRefusedWrite(error);
   throw error;
 }
 

@@ -1,20 +1,37 @@
 /**
- * Whether the disk of the database is full, as this process has seen it: a statement said so (SQLSTATE 53100), and none
- * has shown since that there is room.
+ * Whether the database takes writes, as this process has seen it: a statement was refused because the disk is full (SQLSTATE
+ * 53100) or because the server only reads (25006), or the disk of the embedded database is nearly full; and nothing
+ * has shown since that it takes them again. None of this can be written to the database.
  */
-const DISK_FULL = '53100';
+const TROUBLES: Readonly<Record<string, WriteTrouble>> = { '53100': 'full', '25006': 'read-only' };
 
-let isFull = false;
+export type WriteTrouble = 'full' | 'read-only';
+
+let refused: WriteTrouble | undefined;
+let isLow = false;
 
 /** Called with what a statement threw. */
-export function noteDiskFull(error: unknown): void {
-  if (error instanceof Error && 'code' in error && error.code === DISK_FULL) isFull = true;
+export function noteRefusedWrite(error: unknown): void {
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string')
+    refused = TROUBLES[error.code] ?? refused;
 }
 
+/** A statement found no room, and none has found any since. */
 export function isDiskFull(): boolean {
-  return isFull;
+  return refused === 'full';
 }
 
+/** Why the database takes no writes; undefined: it does, as far as is known. */
+export function writeTrouble(): WriteTrouble | undefined {
+  return refused ?? (isLow ? 'full' : undefined);
+}
+
+/** Whether so little room is left that sending waits. */
+export function noteLowRoom(isLowNow: boolean): void {
+  isLow = isLowNow;
+}
+
+/** A write went through. */
 export function noteRoom(): void {
-  isFull = false;
+  refused = undefined;
 }

@@ -9,6 +9,7 @@ import { readableTime } from '../../lib/units.ts';
 import type { Context } from '../context.ts';
 import { serverWaits, type Wait } from '../sending/server-wait.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
+import { standstillOf } from './standstill.ts';
 
 /** Batches come and go in less. */
 const WAIT_SECONDS_MIN = 3;
@@ -34,17 +35,25 @@ export async function campaignWaits(
   return waits;
 }
 
-/** What readers of these campaigns are told, in their order: what one waits for now, else what was written down. */
+/**
+ * What readers of these campaigns are told, in their order: what keeps all of them from getting on, else what one waits for now,
+ * else what was written down.
+ */
 export async function statusReasonsOf(
   { db }: Pick<Context, 'db'>,
   keys: readonly CampaignKey[],
 ): Promise<(string | null)[]> {
-  const rows = await db.query<{ reason: string | null; isSending: boolean }>(
-    sql`SELECT c.status_reason AS reason, coalesce(c.status = 'sending', false) AS "isSending"
+  const rows = await db.query<{ reason: string | null; isSending: boolean; isQueued: boolean }>(
+    sql`SELECT c.status_reason AS reason, coalesce(c.status = 'sending', false) AS "isSending", coalesce(c.status = 'queued', false) AS "isQueued"
           FROM ${listed(keys)} LEFT JOIN campaign c ON c.customer_id = k.customer_id AND c.id = k.campaign_id
          ORDER BY k.no`,
     'campaigns.status-reasons',
   );
+  if (rows.some(({ isSending, isQueued }) => isSending || isQueued)) {
+    const standstill = await standstillOf(db);
+    if (standstill !== null)
+      return rows.map(({ reason, isSending, isQueued }) => (isSending || isQueued ? standstill : reason));
+  }
   const looks = keys.flatMap((key, no) => (rows[no]?.isSending ? [{ ...key, no }] : [])).slice(0, LOOKS_MAX);
   const reasons = rows.map(({ reason }) => reason);
   const waits = looks.length > 0 ? await campaignWaits(db, looks) : [];

@@ -4,6 +4,7 @@
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import { lockUntilCommit } from '../../db/lock.ts';
+import { HOLD_KEY } from '../campaigns/standstill.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { notHeld } from './installation-errors.ts';
 import { remembered, suspicionOf, type KnownPlace, type Place } from './place.ts';
@@ -22,7 +23,6 @@ export interface Arriving {
 }
 
 const LOCK = 'mailwright:place';
-const HOLD_KEY = 'installation.hold';
 const PLACE_KEY = 'installation.place';
 
 /** Looks where the database lies now, and holds it when it looks like a restored backup that has something to send. */

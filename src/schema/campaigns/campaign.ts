@@ -59,9 +59,9 @@ export const Campaign = builder.prismaObject('Campaign', {
       nullable: true,
       description:
         'Why it stands where it stands: the last trouble, in words; while it is sent, what it waits for now and until when.',
-      select: { status: true, statusReason: true, waitsUntil: true },
+      select: { status: true, statusReason: true },
       resolve: (row, _args, ctx) =>
-        row.status === 'sending' && row.waitsUntil === null
+        row.status === 'sending' || row.status === 'queued'
           ? loadBy(ctx, statusReasonsOf).load({ customerId: row.customerId, campaignId: row.id })
           : row.statusReason,
     }),

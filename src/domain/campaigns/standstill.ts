@@ -1,0 +1,25 @@
+/**
+ * What keeps every campaign of the installation from getting on: it is held, or the database takes no writes. Asked when
+ * somebody looks, because the second cannot be written down.
+ */
+import { sql, type Queryable } from '../../db/database.ts';
+import { writeTrouble } from '../../db/full-disk.ts';
+import { readableTime } from '../../lib/units.ts';
+
+/** The setting that holds an installation; its value has `since`. */
+export const HOLD_KEY = 'installation.hold';
+
+/** As a sentence; null: nothing of the kind. */
+export async function standstillOf(db: Queryable): Promise<string | null> {
+  const trouble = writeTrouble();
+  if (trouble === 'full')
+    return 'The disk of the database is full. Sending goes on by itself as soon as there is room.';
+  if (trouble === 'read-only') return 'The database takes no writes. Sending goes on by itself as soon as it does.';
+  const [held] = await db.query<{ since: Date | null }>(
+    sql`SELECT (value ->> 'since')::timestamptz AS since FROM setting WHERE key = ${HOLD_KEY}`,
+    'campaigns.installation-hold',
+  );
+  if (!held) return null;
+  const since = held.since ? ` since ${readableTime(held.since)}` : '';
+  return `The installation is held${since}. Nothing is sent until an administrator releases it.`;
+}
