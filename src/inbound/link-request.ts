@@ -83,7 +83,7 @@ export function tokenOf(req: ExpressRequest, prefix: string): string {
  * The token that `text` begins with. Programs that find addresses in texts take the bracket or full stop behind them
  * along, others append `&utm_source=...`, `=3D` or a slash, or encode more than they must.
  */
-function tokenAtStart(text: string): string {
+export function tokenAtStart(text: string): string {
   const plain = text.replace(/%(2d|2e|5f)/gi, (code) => decodeURIComponent(code));
   return /^[\w-]+(?:\.[\w-]+)*/.exec(plain)?.[0] ?? '';
 }

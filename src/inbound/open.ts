@@ -2,9 +2,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Context } from '../domain/context.ts';
 import { linkSignerOf } from '../domain/tracking/link-signer.ts';
-import type { TrackedRecipient } from '../domain/tracking/tracking.ts';
-import { linkMount, tokenOf, visitorOf, type InboundMount } from './link-request.ts';
-import { sendUnknownLink } from './notices.ts';
+import type { Visitor } from '../domain/tracking/tracking.ts';
+import { linkMount, tokenAtStart, tokenOf, visitorOf, type InboundMount } from './link-request.ts';
 import { PUBLIC_HEADERS, setPublicHeaders } from './page.ts';
 import type { VisitMeans } from './visit-means.ts';
 
@@ -14,29 +13,31 @@ const PIXEL_HEADERS = ['Cross-Origin-Resource-Policy', 'cross-origin', 'Content-
 
 const ALWAYS = [...PUBLIC_HEADERS.flat(), ...PIXEL_HEADERS];
 
-/** `/o/<token>.gif`. The answer comes after the open is committed. HEAD shows nothing to anybody and counts nothing. */
+/**
+ * `/o/<token>.gif`. The answer comes after the open is committed. HEAD shows nothing to anybody and counts nothing. An address
+ * that we never made gets the same answer after the same work: otherwise trying would tell which are valid.
+ */
 export function openMount(ctx: Context, { recorder, patience, places }: VisitMeans): InboundMount {
   const signer = linkSignerOf(ctx.installation);
-  const read = (token: string): TrackedRecipient | undefined =>
-    token.endsWith('.gif') ? signer.read('open', token.slice(0, -'.gif'.length)) : undefined;
+  const record = (token: string, visitor: Visitor): Promise<void> => {
+    const recipient = token.endsWith('.gif') ? signer.read('open', token.slice(0, -'.gif'.length)) : undefined;
+    return recipient ? recorder.open(recipient, visitor) : recorder.nothing();
+  };
   const mount = linkMount(ctx, {
     prefix: '/o',
     methods: ['GET', 'HEAD'],
     places,
     async serve({ res, method, token, visitor }) {
-      const recipient = read(token);
-      if (!recipient) return sendUnknownLink(res);
       setPublicHeaders(res);
-      if (method === 'GET') patience.wait(recorder.open(recipient, visitor), (more) => sendPixel(res, more));
+      if (method === 'GET') patience.wait(record(token, visitor), (more) => sendPixel(res, more));
       else sendPixel(res, []);
     },
   });
   return {
     ...mount,
     express(req, ipAddress, answer) {
-      const recipient = read(tokenOf(req, '/o'));
-      if (!recipient) return false;
-      patience.wait(recorder.open(recipient, visitorOf(req, ipAddress, places)), (more) =>
+      const token = tokenAtStart(tokenOf(req, '/o'));
+      patience.wait(record(token, visitorOf(req, ipAddress, places)), (more) =>
         answer({ status: 200, headers: [...ALWAYS, ...more], body: PIXEL }),
       );
       return true;

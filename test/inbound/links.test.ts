@@ -35,11 +35,49 @@ describe('the pixel', () => {
     expect(event).toEqual({ ip: '127.0.0.1', is_machine: false, user_agent: BROWSER['User-Agent'] });
   });
 
-  test('is not shown by HEAD and not known under another name', async () => {
+  test('is answered alike for an address that we never made, and nothing is counted', async () => {
+    const known = here(links(0).open());
+    const answerOf = async (url: string, init: RequestInit = {}) => {
+      const answer = await fetch(url, init);
+      const headers = [...answer.headers].filter(([name]) => name !== 'date' && name !== 'x-request-id');
+      return [
+        answer.status,
+        headers,
+        [...answer.headers.keys()],
+        Buffer.from(await answer.arrayBuffer()).toString('hex'),
+      ];
+    };
+    const before = await counters();
+    const written = async () =>
+      (await ctx.db.query<{ at: string }>(sql`SELECT pg_current_wal_insert_lsn()::text AS at`))[0]?.at;
+    const last = known.at(-5) === 'A' ? 'B' : 'A';
+    const unknown = [
+      known.replace(/.\.gif$/, `${last}.gif`),
+      known.replace('.gif', '.png'),
+      `${origin}/o/none.gif`,
+      `${origin}/o/x/y`,
+    ];
+    for (const init of [
+      {},
+      { method: 'HEAD' },
+      { headers: BROWSER },
+      { method: 'POST' },
+      { headers: { Connection: 'close' } },
+    ]) {
+      const right = await answerOf(here(links(1).open()), init);
+      for (const url of unknown) {
+        const start = await written();
+        expect(await answerOf(url, init), url).toEqual(right);
+        if (!('method' in init)) expect(await written()).not.toBe(start);
+      }
+    }
+    expect(await counters()).toMatchObject({ open_count: before.open_count + 3 });
+  });
+
+  test('is not shown by HEAD', async () => {
     expect((await fetch(here(links(0).open()), { method: 'HEAD' })).status).toBe(200);
-    expect((await fetch(here(links(0).open()).replace('.gif', '.png'))).status).toBe(404);
     expect((await fetch(here(links(0).open()), { method: 'POST' })).status).toBe(405);
-    expect(await counters()).toMatchObject({ open_count: 1 });
+    expect(await counters()).toMatchObject({ open_count: 4 });
   });
 });
 

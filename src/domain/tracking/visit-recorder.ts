@@ -2,6 +2,7 @@
  * Takes opens and clicks one by one, as requests bring them, and writes them down in batches. One per process, for as
  * long as the process serves links.
  */
+import { sql } from '../../db/database.ts';
 import type { Context } from '../context.ts';
 import { createGroupCommit } from '../../lib/group-commit.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -15,6 +16,8 @@ export interface VisitRecorder {
   open(recipient: TrackedRecipient, visitor: Visitor): Promise<void>;
   /** Resolves when the click is committed. */
   click(click: TrackedClick, visitor: Visitor): Promise<void>;
+  /** Takes as long as recording does, and records nothing. */
+  nothing(): Promise<void>;
   /** Writes what waits and takes nothing more. */
   close(): Promise<void>;
 }
@@ -42,13 +45,22 @@ export function createVisitRecorder(ctx: Context, onWritten: () => void = () => 
       onWritten();
     },
   });
+  const nothings = createGroupCommit<undefined>({
+    batchMax: BATCH_MAX,
+    waitMs: 0,
+    waitingMax: WAITING_MAX,
+    anotherAt: ANOTHER_AT,
+    // One transaction with one record in the database's log, as a batch of visits is.
+    write: async () => void (await ctx.db.execute(sql`SELECT pg_logical_emit_message(true, 'mailwright', '')`)),
+  });
   return {
     open: (recipient, visitor) =>
       commits.add({ recipient, visitor, linkNo: null, url: null, cameAt: performance.now() }),
     // The click is its recipient, with more that is not looked at: cheaper than taking it apart.
     click: (click, visitor) =>
       commits.add({ recipient: click, visitor, linkNo: click.linkNo, url: click.url, cameAt: performance.now() }),
-    close: () => commits.close(),
+    nothing: () => nothings.add(undefined),
+    close: async () => void (await Promise.all([commits.close(), nothings.close()])),
   };
 }
 
