@@ -1,10 +1,14 @@
 /** Reads the small forms of the public pages, urlencoded or multipart (RFC 8058 allows both). */
 import type { IncomingMessage } from 'node:http';
+import { hasFewPairs, readBody } from '../lib/bounded-body.ts';
 
 /** A button and a reason take a hundred bytes; robots add headers of multipart. */
 export const FORM_BYTES_MAX = 8_192;
 /** Each of our pages has fewer; the rest of a body is not looked at. */
 const FIELDS_MAX = 100;
+
+/** In the text of a body; beyond it nothing of it is read. Values hold a few such signs themselves. */
+const PAIRS_MAX = 1_000;
 
 /** Texts by name; of equal names the first. A body that is no form is an empty form. */
 export type Form = ReadonlyMap<string, string>;
@@ -15,25 +19,12 @@ export async function readForm(req: IncomingMessage, bytesMax = FORM_BYTES_MAX):
   return bytes && parseForm(bytes, req.headers['content-type'] ?? '');
 }
 
-/** The body, or undefined when it is larger than `bytesMax`. */
-export async function readBody(req: IncomingMessage, bytesMax: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  if (Number(req.headers['content-length'] ?? 0) > bytesMax) return undefined;
-  const bytes = new Uint8Array(bytesMax);
-  let size = 0;
-  // The connection stays open for the answer even when the body is not read to its end.
-  for await (const chunk of req.iterator({ destroyOnReturn: false })) {
-    if (!Buffer.isBuffer(chunk)) continue;
-    if (size + chunk.length > bytesMax) return undefined;
-    bytes.set(chunk, size);
-    size += chunk.length;
-  }
-  return bytes.subarray(0, size);
-}
-
-async function parseForm(bytes: Uint8Array<ArrayBuffer>, contentType: string): Promise<Form> {
+async function parseForm(bytes: Buffer, contentType: string): Promise<Form> {
   const form = new Map<string, string>();
+  // Counted first: each pair becomes an object before we see the first one.
+  if (!hasFewPairs(bytes.toString('latin1'), PAIRS_MAX)) return form;
   try {
-    const data = await new Response(bytes, { headers: { 'Content-Type': contentType } }).formData();
+    const data = await new Response(new Uint8Array(bytes), { headers: { 'Content-Type': contentType } }).formData();
     for (const [name, value] of data) {
       if (form.size >= FIELDS_MAX) break;
       if (typeof value === 'string' && !form.has(name)) form.set(name, value);

@@ -6,10 +6,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { checkWebhookEvents, enqueueWebhookEvents } from '../domain/bounces/webhook-events.ts';
 import type { Context } from '../domain/context.ts';
 import { webhookServers, type WebhookServer } from '../domain/sending/webhook-servers.ts';
+import { readBody } from '../lib/bounded-body.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { WebhookRequest } from '../plugin-api/index.ts';
 import type { Caller, InboundMount } from './link-request.ts';
-import { readBody } from './read-form.ts';
 
 const PREFIX = '/webhook';
 /** Vendors gather events by the hundred, of a few hundred bytes each. */

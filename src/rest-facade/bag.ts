@@ -15,10 +15,12 @@ export interface Bag {
 export type Parameter = readonly [name: string, value: unknown];
 
 // Far above any form; each costs memory and time before anybody is authenticated.
-const PARAMETERS_MAX = 5_000;
+export const PARAMETERS_MAX = 5_000;
 // `a[b][c][d]` is deeper than anything documented.
 const DEPTH_MAX = 8;
-const NAME_LENGTH_MAX = 200;
+export const NAME_LENGTH_MAX = 200;
+/** With brackets: every step as long as it may be. */
+const PATH_LENGTH_MAX = DEPTH_MAX * (NAME_LENGTH_MAX + 2);
 const BRACKETS = /^([^[\]]+)((?:\[[^[\]]*\])+)$/;
 
 interface Branch {
@@ -108,6 +110,8 @@ function valueOf(node: Node): BagValue {
 }
 
 function pathOf(name: string): readonly string[] {
+  // Before anything is matched: an expression that repeats a group runs out of stack on a name of megabytes.
+  if (name.length > PATH_LENGTH_MAX) throw name.includes('[') ? tooDeep(name) : wrongName();
   const match = BRACKETS.exec(name);
   const [, head, brackets] = match ?? [];
   if (head === undefined || brackets === undefined) return [name];
@@ -116,7 +120,11 @@ function pathOf(name: string): readonly string[] {
 
 function checkName(name: string): void {
   if (name.length <= NAME_LENGTH_MAX && name.isWellFormed() && !name.includes('\0')) return;
-  throw invalid({ input: [`A parameter's name may have ${NAME_LENGTH_MAX} characters and no NUL.`] });
+  throw wrongName();
+}
+
+function wrongName() {
+  return invalid({ input: [`A parameter's name may have ${NAME_LENGTH_MAX} characters and no NUL.`] });
 }
 
 function checkedText(name: string, text: string): string {
@@ -130,8 +138,13 @@ function counter(): () => void {
   let count = 0;
   return () => {
     count += 1;
-    if (count > PARAMETERS_MAX) throw invalid({ input: [`A request may have ${PARAMETERS_MAX} parameters.`] });
+    if (count > PARAMETERS_MAX) throw tooManyParameters();
   };
+}
+
+/** Also thrown by whoever counts before the parameters are read. */
+export function tooManyParameters() {
+  return invalid({ input: [`A request may have ${PARAMETERS_MAX} parameters.`] });
 }
 
 function tooDeep(name: string) {

@@ -3,6 +3,7 @@
  * paginator in `standard` and a bare array in `classic` (D2); a create is a 201 or a 200.
  */
 import type { Answer, Page } from './answer.ts';
+import { invalid } from './errors.ts';
 import type { Input } from './input.ts';
 
 export type Dialect = 'standard' | 'classic';
@@ -31,9 +32,15 @@ export interface IndexAddress {
   readonly query: URLSearchParams;
 }
 
-/** The dialect a header asks for; anything unknown is ignored. */
+/** The dialect a header asks for. */
 export function dialectOf(value: unknown): Dialect | undefined {
   return value === 'standard' || value === 'classic' ? value : undefined;
+}
+
+/** Throws RestError 422 when the header asks for a dialect that does not exist: its client would misread the answer. */
+export function refuseUnknownDialect(value: unknown): void {
+  if (value === undefined || dialectOf(value) !== undefined) return;
+  throw invalid({ 'X-Api-Dialect': ['The X-Api-Dialect header must be standard or classic.'] });
 }
 
 /** `page` and `per_page` as an index takes them. */

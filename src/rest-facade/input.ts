@@ -18,6 +18,8 @@ export interface Input {
   names(): readonly string[];
   /** A text; numbers and booleans are written out; null is the empty text. */
   text(...names: readonly string[]): string | undefined;
+  /** One of these words, in any case; an empty text counts as absent. */
+  choice<Word extends string>(name: string, words: readonly Word[]): Word | undefined;
   /** A text, or null to clear. An empty text clears too: forms have no other way to say so. */
   nullableText(...names: readonly string[]): string | null | undefined;
   /** A whole number of 32 bits; an empty text counts as absent. */
@@ -93,6 +95,12 @@ function reader(bag: Bag, scope: Scope): Input {
     has: (name) => bag[name] !== undefined,
     names: () => Object.keys(bag),
     text: (...names) => read(names, textOf, 'a text'),
+    choice: (name, words) =>
+      readUnlessEmpty(
+        [name],
+        (value) => words.find((word) => word === textOf(value)?.trim().toLowerCase()),
+        words.join(' or '),
+      ),
     nullableText: (...names) => {
       const text = read(names, textOf, 'a text');
       return text === '' ? null : text;

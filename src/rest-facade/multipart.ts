@@ -6,7 +6,6 @@ import busboy from 'busboy';
 import type { Parameter } from './bag.ts';
 import { RestError, invalid } from './errors.ts';
 
-const FIELD_BYTES_MAX = 10 * 1024 * 1024;
 const FIELDS_MAX = 5_000;
 const FIELD_NAME_BYTES_MAX = 1_000;
 // Files that nobody asked for are read past, not kept; still, there is an end to patience.
@@ -28,16 +27,25 @@ interface Multipart {
   later(): Promise<readonly Parameter[]>;
 }
 
+interface Limits {
+  readonly takesFile: boolean;
+  /** Of all fields together. */
+  readonly bytesMax: number;
+  /** What is thrown beyond that. */
+  readonly tooLong: RestError;
+}
+
 /** Resolves at the first file when one is taken, else at the end of the body. Throws RestError 413 or 422. */
-export function readMultipart(req: IncomingMessage, takesFile: boolean): Promise<Multipart> {
+export function readMultipart(req: IncomingMessage, { takesFile, bytesMax, tooLong }: Limits): Promise<Multipart> {
   return new Promise((resolve, reject) => {
-    const parser = openParser(req);
+    const parser = openParser(req, bytesMax);
     const parameters: Parameter[] = [];
     let before: number | undefined;
     let bytes = 0;
     parser.on('field', (name, value, info) => {
-      bytes += value.length;
-      if (info.nameTruncated || info.valueTruncated || bytes > FIELD_BYTES_MAX) parser.destroy(tooLarge());
+      bytes += name.length + value.length;
+      if (info.nameTruncated || info.valueTruncated || bytes > bytesMax)
+        parser.destroy(info.nameTruncated ? tooLarge() : tooLong);
       else parameters.push([name, value]);
     });
     const ended = finished(parser).catch((error: unknown) => {
@@ -64,12 +72,19 @@ export function readMultipart(req: IncomingMessage, takesFile: boolean): Promise
   });
 }
 
-function openParser(req: IncomingMessage): busboy.Busboy {
+function openParser(req: IncomingMessage, bytesMax: number): busboy.Busboy {
   try {
     return busboy({
       headers: req.headers,
       defParamCharset: 'utf8',
-      limits: { fieldSize: FIELD_BYTES_MAX, fields: FIELDS_MAX, fieldNameSize: FIELD_NAME_BYTES_MAX, files: FILES_MAX },
+      limits: {
+        fieldSize: bytesMax,
+        fields: FIELDS_MAX,
+        fieldNameSize: FIELD_NAME_BYTES_MAX,
+        files: FILES_MAX,
+        // Parts that are neither are read past, and counted here only.
+        parts: FIELDS_MAX + FILES_MAX,
+      },
     });
   } catch {
     throw invalid({ body: ['The multipart header names no boundary.'] });

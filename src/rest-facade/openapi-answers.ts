@@ -61,7 +61,7 @@ const REFUSALS = {
     name: 'TooLarge',
     description: 'The body is too large.',
     shape: messageShape,
-    example: { message: 'A request body may have 10 MB.' },
+    example: { message: 'A request body may have 5 MB.' },
   },
   415: {
     name: 'UnknownBody',

@@ -116,8 +116,9 @@ function fields(parameters: readonly RowParameter[], required: readonly string[]
   return { properties, required: [...new Set(required.map(headOf))] };
 }
 
-function schemaOf({ names: [, ...others], kind }: RowParameter): JsonSchema {
-  const { schema, about } = KINDS[kind];
+function schemaOf({ names: [, ...others], kind, words }: RowParameter): JsonSchema {
+  const { schema: general, about } = KINDS[kind];
+  const schema = words === undefined ? general : { ...general, enum: words };
   const spellings = others.map((name) => `\`${name}\``).join(' or ');
   const said = [...(about === undefined ? [] : [about]), ...(spellings === '' ? [] : [`Also taken as ${spellings}.`])];
   return said.length === 0 ? schema : { ...schema, description: said.join(' ') };

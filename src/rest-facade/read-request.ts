@@ -1,11 +1,16 @@
 /** From the bytes of a request to its parameters: query, urlencoded, multipart and JSON bodies (decisions D3, D5). */
 import type { IncomingMessage } from 'node:http';
-import { buildBag, type Bag, type Parameter } from './bag.ts';
+import {
+  BODY_BYTES_MAX,
+  bodyLimit,
+  excessOf,
+  hasFewPairs,
+  readBody,
+  STRANGERS_BODY_BYTES_MAX,
+} from '../lib/bounded-body.ts';
+import { buildBag, PARAMETERS_MAX, tooManyParameters, type Bag, type Parameter } from './bag.ts';
 import { RestError, invalid } from './errors.ts';
 import { readMultipart, type IncomingFile } from './multipart.ts';
-
-/** A whole campaign with inlined images, or an array of a few thousand values. Files go another way. */
-export const BODY_BYTES_MAX = 10 * 1024 * 1024;
 
 export interface ReadRequest {
   readonly bag: Bag;
@@ -15,17 +20,30 @@ export interface ReadRequest {
   completeBag(): Promise<Bag>;
 }
 
+export interface Reading {
+  readonly query: string;
+  readonly takesFile: boolean;
+  /** Whether the token in the header or the query is valid: only then a body may be large. */
+  isKnown(): Promise<boolean>;
+}
+
 /** Reads everything but the file. Throws RestError 413, 415 or 422. */
-export async function readRequest(req: IncomingMessage, query: string, takesFile: boolean): Promise<ReadRequest> {
+export async function readRequest(req: IncomingMessage, reading: Reading): Promise<ReadRequest> {
+  const { query, takesFile } = reading;
   const fromQuery = formParameters(query);
   const type = (req.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
   refuseEncoded(req);
   if (type === 'multipart/form-data' && hasBody(req)) {
-    const { parameters, file, later } = await readMultipart(req, takesFile);
+    const bytesMax = await bodyLimit(req, () => reading.isKnown());
+    const { parameters, file, later } = await readMultipart(req, {
+      takesFile,
+      bytesMax,
+      tooLong: tooLarge(bytesMax),
+    });
     const completeBag = async () => buildBag([...fromQuery, ...parameters, ...(await later())]);
     return { bag: buildBag([...fromQuery, ...parameters]), ...(file ? { file } : {}), completeBag };
   }
-  const body = hasBody(req) ? bodyParameters(await readBody(req), type) : [];
+  const body = hasBody(req) ? bodyParameters(await readText(req, reading), type) : [];
   const bag = buildBag([...fromQuery, ...body]);
   return { bag, completeBag: () => Promise.resolve(bag) };
 }
@@ -42,19 +60,12 @@ function refuseEncoded(req: IncomingMessage): void {
     throw new RestError(415, { message: 'Send the body without Content-Encoding.' });
 }
 
-async function readBody(req: IncomingMessage): Promise<string> {
-  if (Number(req.headers['content-length'] ?? 0) > BODY_BYTES_MAX) throw tooLarge();
-  const chunks: Buffer[] = [];
-  let size = 0;
-  // Left open on an early end: the connection still has to carry the answer.
-  for await (const chunk of req.iterator({ destroyOnReturn: false })) {
-    if (!Buffer.isBuffer(chunk)) continue;
-    size += chunk.length;
-    if (size > BODY_BYTES_MAX) throw tooLarge();
-    chunks.push(chunk);
-  }
+async function readText(req: IncomingMessage, { isKnown }: Reading): Promise<string> {
+  const bytesMax = await bodyLimit(req, isKnown);
+  const bytes = await readBody(req, bytesMax);
+  if (!bytes) throw tooLarge(bytesMax);
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     throw invalid({ body: ['The body is not valid UTF-8.'] });
   }
@@ -79,6 +90,9 @@ function jsonParameters(text: string): Parameter[] {
 }
 
 function parseJson(text: string): unknown {
+  const excess = excessOf(text);
+  if (excess === 'values') throw tooManyParameters();
+  if (excess === 'depth') throw invalid({ body: ['The JSON body is nested too deep.'] });
   try {
     return JSON.parse(text);
   } catch {
@@ -87,9 +101,14 @@ function parseJson(text: string): unknown {
 }
 
 function formParameters(text: string): Parameter[] {
+  if (!hasFewPairs(text, PARAMETERS_MAX)) throw tooManyParameters();
   return [...new URLSearchParams(text)];
 }
 
-function tooLarge(): RestError {
-  return new RestError(413, { message: `A request body may have ${BODY_BYTES_MAX / 1024 / 1024} MB.` });
+function tooLarge(bytesMax: number): RestError {
+  const message =
+    bytesMax === STRANGERS_BODY_BYTES_MAX
+      ? `A request body may have ${STRANGERS_BODY_BYTES_MAX / 1024} KB, and ${BODY_BYTES_MAX / 1024 / 1024} MB with a valid token in the Authorization header or the query.`
+      : `A request body may have ${BODY_BYTES_MAX / 1024 / 1024} MB.`;
+  return new RestError(413, { message });
 }

@@ -93,10 +93,22 @@ function find(
   // A HEAD request is a GET whose body is not written.
   const wanted = METHODS.find((name) => name === (method === 'HEAD' ? 'GET' : method));
   const found = wanted && router.find(wanted, path);
-  if (found && found.store) return { row: found.store, params: found.params };
-  const others = METHODS.filter((name) => router.find(name, path)?.store);
+  const row: Row | undefined = found?.store;
+  if (found && row && slotsOf(row) === 0) return { row, params: found.params };
+  // `/subscribers/export` is an address of its own: for other methods it is not the subscriber called "export".
+  const rows = METHODS.flatMap((name): [(typeof METHODS)[number], Row][] => {
+    const other: Row | undefined = router.find(name, path)?.store;
+    return other ? [[name, other]] : [];
+  });
+  const least = Math.min(...rows.map(([, one]) => slotsOf(one)));
+  if (found && row && slotsOf(row) === least) return { row, params: found.params };
+  const others = rows.flatMap(([name, one]) => (slotsOf(one) === least ? [name] : []));
   const message = others.length > 0 ? `This endpoint takes ${others.join(', ')}.` : 'There is no such endpoint.';
   throw new RestError(404, { message }, others.length > 0 ? { Allow: others.join(', ') } : {});
+}
+
+function slotsOf({ path }: Row): number {
+  return path.split(':').length - 1;
 }
 
 function write(req: IncomingMessage, res: ServerResponse, { status, headers, body }: Omit<KeptAnswer, 'upload'>): void {

@@ -11,6 +11,8 @@ export interface RowParameter {
   /** Spellings of one parameter, the usual one first; `contact[company]` when nested. */
   readonly names: readonly string[];
   readonly kind: ParameterKind;
+  /** The only values, where there are few. */
+  readonly words?: readonly string[];
 }
 
 class Recorded extends Error {}
@@ -61,6 +63,10 @@ function recorder(found: Map<string, RowParameter>, { nameOf, path }: Recording)
     has: () => false,
     names: () => [],
     text: read('text'),
+    choice: (name, words) => {
+      found.set(nameOf(name), { names: [nameOf(name)], kind: 'text', words });
+      return undefined;
+    },
     nullableText: read('text'),
     integer: read('integer'),
     boundedInteger: read('integer'),

@@ -4,8 +4,8 @@ import type { OperationDefinitionNode } from 'graphql';
 import type { Log } from '../lib/log.ts';
 import type { TextStream } from './answer.ts';
 import type { Bag } from './bag.ts';
-import { beginCall, type Surroundings } from './call.ts';
-import { dialectOf, shape } from './dialects.ts';
+import { beginCall, type Credentials, type Surroundings } from './call.ts';
+import { dialectOf, refuseUnknownDialect, shape } from './dialects.ts';
 import { RestError, unauthenticated } from './errors.ts';
 import {
   contentOf,
@@ -46,18 +46,22 @@ interface Around extends Surroundings {
 /** Runs the row. Throws RestError for what the caller did, anything else for a defect. */
 export async function runRow(request: RowRequest, around: Around): Promise<KeptAnswer | { stream: TextStream }> {
   const { req, query, exchange, gate, row, params } = request;
-  const { bag: everything, file, completeBag } = await readRequest(req, query, row.takesFile === true);
+  const caller = { ipAddress: exchange.ipAddress, userAgent: req.headers['user-agent'] };
+  const isKnown = () => isValidToken({ ...caller, token: tokenOf(req, query) }, around);
+  const reading = { query, takesFile: row.takesFile === true, isKnown };
+  const { bag: everything, file, completeBag } = await readRequest(req, reading);
   const { api_token: inBag, ...bag } = everything;
   const token = tokenOf(req, query, inBag);
   await gate.pass(token);
   if (token === null && row.access !== 'public') throw unauthenticated();
-  const credentials = { token, ipAddress: exchange.ipAddress, userAgent: req.headers['user-agent'] };
+  const credentials = { ...caller, token };
   const { log, requestId } = exchange;
   const dialect = dialectOf(req.headers['x-api-dialect']);
   const upload = file && uploadOf(file, completeBag);
   const parts = { row, params, bag, file: upload?.file, completeBag, credentials, dialect, log, requestId };
   const call = beginCall(parts, around);
   try {
+    refuseUnknownDialect(req.headers['x-api-dialect']);
     // A large upload is not worth reading for a caller that is not known.
     if (row.takesFile || (row.dialectFirst && !dialect)) await call.identify();
     const key = isWrite(row, around) ? idempotencyKeyOf(req.headers['idempotency-key']) : undefined;
@@ -92,6 +96,12 @@ async function keptAnswerOf(request: RowRequest, call: Call): Promise<KeptAnswer
     if (!(refusal instanceof RestError)) throw refusal;
     return { status: refusal.status, headers: refusal.headers, body: JSON.stringify(refusal.body), upload: null };
   }
+}
+
+async function isValidToken(credentials: Credentials, { documents, execute }: Around): Promise<boolean> {
+  const identify = documents.get('Identify');
+  if (credentials.token === null || !identify) return false;
+  return (await execute(identify, {}, credentials)).viewer !== null;
 }
 
 /** What only reads may run as often as it is asked to. */

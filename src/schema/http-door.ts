@@ -4,16 +4,16 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GraphQLSchema } from 'graphql';
-import { createYoga, type Plugin } from 'graphql-yoga';
+import { createYoga, type GraphQLParams, type Plugin } from 'graphql-yoga';
 import { rateLimitHeaders, RATE_LIMITED_CODE, RATE_LIMITED_MESSAGE, type CountRequest } from '../lib/rate-limit.ts';
 import { sessionOf } from '../domain/accounts/session-cookie.ts';
 import { isOwnOrigin } from './check-origin.ts';
 import { graphqlContext, type GraphqlContext } from './context.ts';
 import type { Documents } from './documents.ts';
 import { sendExplorer, wantsExplorer } from './explorer-page.ts';
-import { BODY_BYTES_MAX } from './limits.ts';
 import type { LiveConnections } from './live-connections.ts';
 import { maskError } from './mask-error.ts';
+import { readOperation, type BodyRefusal } from './request-body.ts';
 import { bearerToken, makeContext, type Means } from './request-context.ts';
 import { checkOperation, subscribeFresh, type OperationPolicy } from './run-operation.ts';
 
@@ -42,6 +42,8 @@ export interface HttpDoor {
 interface NodeContext extends Caller {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
+  /** Of a POST: what its body says. */
+  readonly params?: GraphQLParams;
 }
 
 /** The handler of `/graphql` for everything that is no websocket. */
@@ -52,7 +54,8 @@ export function createHttpDoor(options: DoorOptions): HttpDoor {
     context: (request) => contextOf(request, means),
     plugins: [guard(options)],
     maskedErrors: { maskError: (error) => maskError(error, means.log) },
-    maxRequestBodySize: BODY_BYTES_MAX,
+    // Read before Yoga hears of the request.
+    maxRequestBodySize: false,
     parserAndValidationCache: false,
     graphiql: false,
     landingPage: false,
@@ -63,11 +66,17 @@ export function createHttpDoor(options: DoorOptions): HttpDoor {
   });
   return {
     async handle(req, res, { ipAddress }) {
+      // Answers are somebody's own; the explorer's page sets another rule.
+      res.setHeader('Cache-Control', 'no-store');
       const refusal = refusalOf(req, means.installation.baseUrl);
       if (refusal) return refuse(res, refusal);
       if (policy.introspectionForAll && wantsExplorer(req)) return sendExplorer(req, res);
       if (!(await passes(options, { req, res, ipAddress }))) return;
-      await yoga(req, res, { req, res, ipAddress });
+      if (req.method !== 'POST') return void (await yoga(req, res, { req, res, ipAddress }));
+      const isKnown = async () => (await contextOf({ req, res, ipAddress }, means)).viewer !== null;
+      const body = await readOperation(req, isKnown);
+      if ('refusal' in body) return refuse(res, body.refusal);
+      await yoga(req, res, { req, res, ipAddress, params: body.params });
     },
     close: async () => void (await yoga.dispose()),
   };
@@ -93,8 +102,16 @@ function contextOf({ req, ipAddress }: NodeContext, means: Means): Promise<Graph
   return makeContext(means, { token, session, ipAddress, userAgent: req.headers['user-agent'], door: 'graphql' });
 }
 
-function guard({ documents, policy, connections }: DoorOptions): Plugin<NodeContext> {
+function guard({ documents, policy, connections }: DoorOptions): Plugin<NodeContext, NodeContext> {
   return {
+    onRequestParse({ serverContext: { params }, setRequestParser }) {
+      if (params) setRequestParser(() => params);
+    },
+    onResponse({ response: { headers } }) {
+      // A proxy is not to hold events back, which nginx does unless it is told.
+      if (headers.get('content-type')?.startsWith('text/event-stream')) headers.set('X-Accel-Buffering', 'no');
+      headers.set('Cache-Control', 'no-store');
+    },
     onParse: ({ params, setParseFn }) => setParseFn(() => documents.parse(params.source)),
     onValidate: ({ params, setValidationFn }) => {
       setValidationFn(() => documents.validate(params.documentAST));
@@ -135,10 +152,11 @@ function refusalOf(req: IncomingMessage, baseUrl: string): Refusal | undefined {
   return undefined;
 }
 
-function refuse(res: ServerResponse, { status, message }: Refusal): void {
+function refuse(res: ServerResponse, { status, message, ...refusal }: Refusal | BodyRefusal): void {
+  const code = 'code' in refusal ? refusal.code : 'REQUEST_REFUSED';
   res.writeHead(status, {
     'content-type': 'application/json; charset=utf-8',
     ...(status === 405 ? { allow: 'GET, POST' } : {}),
   });
-  res.end(JSON.stringify({ errors: [{ message, extensions: { code: 'REQUEST_REFUSED' } }] }));
+  res.end(JSON.stringify({ errors: [{ message, extensions: { code } }] }));
 }

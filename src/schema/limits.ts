@@ -1,8 +1,5 @@
 /** What one GraphQL document, request and connection may take, each with its reason. */
 
-/** A request body: one megabyte of an import as base64, with room; everything else is far smaller. */
-export const BODY_BYTES_MAX = 4 * 1024 * 1024;
-
 // Documents. Our largest operation has about 60 fields, 250 tokens, 7 levels; everyone may have several times that.
 export const DOCUMENT_CHARACTERS_MAX = 256 * 1024;
 export const TOKENS_MAX = 4_000;

@@ -59,10 +59,10 @@ describe('the bag (D3)', () => {
     ['NUL in a name', '{"a\\u0000":"x"}'],
     ['half a surrogate pair', '{"a":"\\ud800"}'],
     ['deep nesting', `{"a":${'['.repeat(500)}${']'.repeat(500)}}`],
-    ['very deep nesting', `{"a":${'{"a":'.repeat(200_000)}1${'}'.repeat(200_000)}}`],
+    ['very deep nesting', `{"a":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}}`],
     ['deep brackets', `{"a${'[b]'.repeat(1000)}":1}`],
     ['too many parameters', JSON.stringify(Object.fromEntries(Array.from({ length: 6000 }, (_, no) => [`p${no}`, 1])))],
-    ['a long name', JSON.stringify({ [MILLION]: 1 })],
+    ['a long name', JSON.stringify({ ['x'.repeat(200_000)]: 1 })],
   ])('JSON that is %s is a 422 with a message', async (_what, body) => {
     const answer = await call('/echo', json('POST', body));
     expect(answer).toMatchObject({ status: 422, body: { message: expect.any(String), errors: expect.any(Object) } });

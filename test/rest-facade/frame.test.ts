@@ -80,6 +80,15 @@ describe('dialects (D1, D2)', () => {
     ).toBe(201);
   });
 
+  test('an unknown dialect is a 422, after the question who asks', async () => {
+    for (const wrong of ['Classic', 'standard, classic', 'modern', ''])
+      expect(await call('/things', bearer('plain', { 'X-Api-Dialect': wrong })), wrong).toMatchObject({
+        status: 422,
+        body: { errors: { 'X-Api-Dialect': [expect.stringContaining('standard or classic')] } },
+      });
+    expect((await call('/things', { headers: { 'X-Api-Dialect': 'modern' } })).status).toBe(401);
+  });
+
   test('per_page is clamped, past the end is empty', async () => {
     const { body } = await call('/things?page=999999999&per_page=5000', bearer('plain'));
     expect(body).toMatchObject({ data: [], meta: { per_page: 1000, from: null, to: null, last_page: 1 } });

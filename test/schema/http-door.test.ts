@@ -97,8 +97,17 @@ describe('bodies', () => {
   });
 
   test('above the limit are refused', async () => {
-    const huge = JSON.stringify({ query: '{ me { uid } }', variables: { x: 'x'.repeat(5_000_000) } });
+    const huge = JSON.stringify({ query: '{ me { uid } }', variables: { x: 'x'.repeat(6_000_000) } });
     expect((await send({ headers: json, body: huge })).status).toBe(413);
+  });
+
+  test('and their answers are stored by nobody', async () => {
+    for (const sent of [body, '{', JSON.stringify({ query: '{ nothing }' })]) {
+      const answer = await fetch(app.url, { method: 'POST', headers: { ...json, authorization }, body: sent });
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+    }
+    const refused = await fetch(app.url, { method: 'DELETE' });
+    expect(refused.headers.get('cache-control')).toBe('no-store');
   });
 
   test('mutations do not run by GET', async () => {

@@ -236,6 +236,7 @@ describe('event streams', () => {
   test('give events, and end what they watch when the reader goes', async () => {
     const answer = await stream(app.admin.token, 'stream');
     expect(answer.headers.get('content-type')).toContain('text/event-stream');
+    expect([answer.headers.get('x-accel-buffering'), answer.headers.get('cache-control')]).toEqual(['no', 'no-store']);
     const reader = answer.body?.getReader();
     const text = new TextDecoder();
     let seen = '';

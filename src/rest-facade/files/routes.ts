@@ -1,4 +1,5 @@
 /** Files (specification 4.10, wire facts 11 and 12): a multipart form, or addresses to fetch; and what there is. */
+import { excessOf } from '../../lib/bounded-body.ts';
 import { created, done, ok, page, type Answer } from '../answer.ts';
 import { pageArguments } from '../dialects.ts';
 import { customEndpoint, endpoint } from '../endpoint.ts';
@@ -126,6 +127,7 @@ function filesIn(input: Input): Wanted[] {
 }
 
 function parsed(text: string): unknown {
+  if (excessOf(text) !== undefined) return undefined;
   try {
     return JSON.parse(text);
   } catch {

@@ -32,10 +32,9 @@ export const logRows = LOGS.map((log) =>
 
 /** `csv` unless `json` is asked for. */
 function typeOf({ input }: Call): 'csv' | 'json' {
-  const given = input.text('type')?.trim().toLowerCase() ?? '';
-  if (given !== '' && given !== 'csv' && given !== 'json') input.refuse('type', 'The type must be csv or json.');
+  const given = input.choice('type', ['csv', 'json']);
   input.check();
-  return given === 'json' ? 'json' : 'csv';
+  return given ?? 'csv';
 }
 
 interface Wanted {

@@ -1,0 +1,90 @@
+/**
+ * Bodies without files: read up to a limit, and counted before they are parsed. A parser runs to its end once it has begun, and
+ * some megabytes of tiny values cost it seconds, so what a body holds is counted first, by one walk over its characters.
+ */
+import type { IncomingMessage } from 'node:http';
+
+/** A campaign's html may have a megabyte, which a form writes as three; a piece of an import is one megabyte in base64. */
+export const BODY_BYTES_MAX = 5 * 1024 * 1024;
+/** Of a caller without a valid token: forms, logins, sign-ups. Reading it costs some milliseconds, whatever it holds. */
+export const STRANGERS_BODY_BYTES_MAX = 256 * 1024;
+/** Values, lists and objects in one JSON text. Ours have some hundred; 5,000 parameters, each in a list of its own, are within it. */
+export const JSON_VALUES_MAX = 15_000;
+/** Levels in one JSON text; whoever reads the values has a tighter limit. */
+export const JSON_DEPTH_MAX = 64;
+
+/** How many bytes this body may have. `isKnown` is asked only about large ones: whether the caller's token is valid. */
+export async function bodyLimit({ headers }: IncomingMessage, isKnown: () => Promise<boolean>): Promise<number> {
+  const length = headers['content-length'];
+  if (length !== undefined && Number(length) <= STRANGERS_BODY_BYTES_MAX) return STRANGERS_BODY_BYTES_MAX;
+  return (await isKnown()) ? BODY_BYTES_MAX : STRANGERS_BODY_BYTES_MAX;
+}
+
+/** The body, or undefined when it is larger than `bytesMax`. */
+export async function readBody(req: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {
+  if (Number(req.headers['content-length'] ?? 0) > bytesMax) return undefined;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  // Left open on an early end: the connection still has to carry the answer.
+  for await (const chunk of req.iterator({ destroyOnReturn: false })) {
+    if (!Buffer.isBuffer(chunk)) continue;
+    size += chunk.length;
+    if (size > bytesMax) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Whether `text` has at most `countMax` pairs of a form or query. It stops at the first one that is too many. */
+export function hasFewPairs(text: string, countMax: number): boolean {
+  let count = 1;
+  for (let at = text.indexOf('&'); at !== -1; at = text.indexOf('&', at + 1)) if (++count > countMax) return false;
+  return true;
+}
+
+/** What is too much in a JSON text; undefined: it may be parsed. Whether it is JSON at all the parser says. */
+export function excessOf(text: string): 'values' | 'depth' | undefined {
+  let depth = 0;
+  let values = 1;
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case QUOTE:
+        at = endOfString(text, at + 1);
+        break;
+      case OPEN_OBJECT:
+      case OPEN_LIST:
+        depth += 1;
+        values += 1;
+        if (depth > JSON_DEPTH_MAX) return 'depth';
+        break;
+      case CLOSE_OBJECT:
+      case CLOSE_LIST:
+        depth -= 1;
+        break;
+      case COMMA:
+        values += 1;
+        break;
+      default:
+    }
+    if (values > JSON_VALUES_MAX) return 'values';
+  }
+  return undefined;
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+function endOfString(text: string, from: number): number {
+  let at = from;
+  for (; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === BACKSLASH) at++;
+    else if (code === QUOTE) break;
+  }
+  return at;
+}
