@@ -103,10 +103,11 @@ test('what cannot be written until the program ends is in its log, whole', async
   const world = await newWorld(other, {});
   await other.ctx.db.execute(sql`DROP TABLE hot.audit_event`);
   const patch = { method: 'PATCH', token: world.token, body: { name: 'Renamed' } };
-  expect((await other.rest(`/lists/${world.listUid}`, patch)).status).toBe(200);
+  for (let no = 0; no < 3; no++) expect((await other.rest(`/lists/${world.listUid}`, patch)).status).toBe(200);
   await other.stop();
   const lost = other.logged.map((line) => JSON.parse(line)).filter(({ event }) => event === 'audit.lost');
-  expect(lost).toMatchObject([
+  expect(lost).toHaveLength(3);
+  expect(lost.slice(0, 1)).toMatchObject([
     {
       operation: 'updateList',
       targetUid: world.listUid,

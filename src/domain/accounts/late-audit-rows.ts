@@ -95,8 +95,9 @@ export class LateRows {
     }
   }
 
-  #giveUp({ since, ...entry }: LateEntry, message: string): void {
-    this.#log.error('audit.lost', { ...entry, secondsAgo: Math.round((performance.now() - since) / 1_000), message });
+  #giveUp({ since, ...entry }: LateEntry, reason: string): void {
+    // Without a `message`: lines of the same fault are left out, and each of these is a row.
+    this.#log.error('audit.lost', { ...entry, secondsAgo: Math.round((performance.now() - since) / 1_000), reason });
   }
 
   #tell(error: unknown): void {
