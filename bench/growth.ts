@@ -2,28 +2,18 @@
  * How the time of every parser of foreign input grows with what it is given, up to the longest that it takes, in hostile shapes:
  * at most 2.5 times for twice the text, and within the bound. Fails where one does not.
  *
- *   node bench/growth.ts [--smoke]
+ *   node bench/growth.ts [--smoke] [--only cookies]
+ *
+ * Bodies, queries and cookies of requests are in growth-http.ts.
  */
-import { isEmailAddress } from '../src/lib/text.ts';
-import { trackPlainLinks } from '../src/domain/content/plain-links.ts';
-import { LinkBook } from '../src/domain/content/link-book.ts';
-import { measureGrowth, nearMiss, repeated, type GrowthCase } from './support/growth.ts';
+import { parseArgs } from 'node:util';
+import { textCases } from './support/growth-texts.ts';
+import { measureGrowth } from './support/growth.ts';
 
-const cases: GrowthCase[] = [
-  {
-    name: 'address',
-    lengthMax: 100_000,
-    parse: isEmailAddress,
-    shapes: { letters: repeated('a'), dots: nearMiss('a@', 'a.', '!'), at: repeated('@') },
-  },
-  {
-    name: 'addresses in plain text',
-    lengthMax: 524_288,
-    parse: (text) =>
-      trackPlainLinks({ part: 'plain', field: 'plain', text, pieces: [], unknownTags: [] }, new LinkBook()),
-    shapes: { dots: nearMiss('http://a.b/', '.', 'a'), brackets: nearMiss('http://a.b/', ')', 'a') },
-  },
-];
+const { values } = parseArgs({
+  options: { smoke: { type: 'boolean', default: false }, only: { type: 'string', default: '' } },
+});
+const cases = textCases.filter(({ name }) => name.includes(values.only));
 
 const faults = await measureGrowth(cases);
 for (const fault of faults) console.error(`FAULT ${fault}`);

@@ -33,14 +33,17 @@ const { packages } = lockFile.parse(JSON.parse(await readFile(path.join(root, 'p
 const shipped = Object.entries(packages).filter(([folder, { dev }]) => folder !== '' && dev !== true);
 const counts = new Map<string, number>();
 const faults: string[] = [];
+let exceptions = 0;
 for (const [folder, { version, license }] of shipped) {
   const name = folder.split('node_modules/').at(-1) ?? folder;
   const stated = license ?? (await licenseOf(folder)) ?? 'none stated';
   counts.set(stated, (counts.get(stated) ?? 0) + 1);
   if (isPermissive(stated)) continue;
   const reason = EXCEPTIONS[name];
-  if (reason !== undefined) console.log(`Exception: ${name}. ${reason}.`);
-  else faults.push(`${name}@${version}: ${stated}`);
+  if (reason !== undefined) {
+    exceptions += 1;
+    console.log(`Exception: ${name}. ${reason}.`);
+  } else faults.push(`${name}@${version}: ${stated}`);
 }
 for (const [license, count] of [...counts].sort((a, b) => b[1] - a[1]))
   console.log(`${String(count).padStart(5)}  ${license}`);
@@ -50,7 +53,12 @@ if (faults.length > 0) {
   );
   for (const fault of faults) console.error(`  ${fault}`);
   process.exitCode = 1;
-} else console.log(`\nAll ${shipped.length} packages of an installation have permissive licences.`);
+} else {
+  const permissive = shipped.length - exceptions;
+  console.log(
+    `\n${permissive} of ${shipped.length} packages of an installation have permissive licences, ${exceptions} are exceptions.`,
+  );
+}
 
 /** An expression holds when one side of OR, and every side of AND, does. */
 function isPermissive(expression: string): boolean {

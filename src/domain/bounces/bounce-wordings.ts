@@ -65,7 +65,7 @@ export const DELAYED =
 
 /** Subjects of mails that a program wrote for somebody who is away. */
 export const AWAY_SUBJECT =
-  /^(?:re: ?|aw: ?|antwort: ?|sv: ?)*(?:out of (?:the )?office|automatic reply|auto(?:matic)?[- ]?(?:reply|response|antwort|svar)|autoreply|automatische antwort|abwesenheit|nicht im büro|abwesend|réponse automatique|absence du bureau|absent|respuesta automática|fuera de (?:la )?oficina|risposta automatica|fuori (?:sede|ufficio)|resposta automática|ausência|automatisch antwoord|afwezig|autosvar|frånvaro|automatyczna odpowiedź|poza biurem|автоответ|自动回复|自動返信|自動応答|away from|on (?:vacation|leave|holiday)|vacation|i am (?:away|out)|thank you for (?:contacting|your (?:e-?mail|message)))/;
+  /^(?:re: ?|aw: ?|antwort: ?|sv: ?){0,10}(?:out of (?:the )?office|automatic reply|auto(?:matic)?[- ]?(?:reply|response|antwort|svar)|autoreply|automatische antwort|abwesenheit|nicht im büro|abwesend|réponse automatique|absence du bureau|absent|respuesta automática|fuera de (?:la )?oficina|risposta automatica|fuori (?:sede|ufficio)|resposta automática|ausência|automatisch antwoord|afwezig|autosvar|frånvaro|automatyczna odpowiedź|poza biurem|автоответ|自动回复|自動返信|自動応答|away from|on (?:vacation|leave|holiday)|vacation|i am (?:away|out)|thank you for (?:contacting|your (?:e-?mail|message)))/;
 
 /** Subjects of bounces that say nothing else in their headers. */
 export const BOUNCE_SUBJECT =

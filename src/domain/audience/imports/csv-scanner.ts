@@ -16,6 +16,8 @@ export interface CsvRecord {
   readonly lines: number;
   /** The record cannot be read: a quote stays open, or it is longer than a record may be. */
   readonly isBroken: boolean;
+  /** It cannot be read because its line alone is longer than a record may be. */
+  readonly isTooLong: boolean;
 }
 
 export interface CsvScannerOptions {
@@ -58,6 +60,7 @@ export class CsvScanner {
   line: number;
   lines = 0;
   isBroken = false;
+  isTooLong = false;
   /** The record is no record but more of the line before, which was too long to be held. */
   continues = false;
   /** The record is ASCII, or lies in a piece that is all well-formed UTF-8. */
@@ -105,12 +108,15 @@ export class CsvScanner {
       if (!this.#isLast && this.bytes.length - start <= RECORD_BYTES_MAX) return false;
       end = BROKEN;
     }
+    // The same, whatever the pieces: one that was too long by some bytes came whole.
+    if (end - start > RECORD_BYTES_MAX) end = BROKEN;
     this.line += this.lines;
     this.continues = this.#isCut;
     this.#isCut = false;
     this.lines = this.#breaks;
     this.isBroken = end === BROKEN;
     if (end === BROKEN) end = this.#endOfLine(start);
+    this.isTooLong = this.isBroken && end - start > RECORD_BYTES_MAX;
     this.isSound = this.#isAscii || this.#isUtf8;
     this.#start = start;
     this.#next = end;
@@ -120,8 +126,8 @@ export class CsvScanner {
 
   /** The record after `advance` as texts. */
   record(): CsvRecord {
-    const { end, line, lines, isBroken } = this;
-    return { cells: this.#cells(), end, line, lines, isBroken };
+    const { end, line, lines, isBroken, isTooLong } = this;
+    return { cells: this.#cells(), end, line, lines, isBroken, isTooLong };
   }
 
   /** `advance` and `record` at once. */

@@ -3,7 +3,7 @@ import { unguarded } from '../../../lib/csv.ts';
 import { emailKey, isEmailAddress, isOneLine } from '../../../lib/text.ts';
 import { fieldValueFault, type ListField } from '../list-field.ts';
 import { TAG_LENGTH_MAX, TAGS_MAX, distinctTags } from '../subscriber.ts';
-import type { CsvRecord } from './csv-scanner.ts';
+import { RECORD_BYTES_MAX, type CsvRecord } from './csv-scanner.ts';
 import type { ImportColumn } from './list-import.ts';
 
 /** What a file may say of a person's consent. */
@@ -82,6 +82,7 @@ export function createPersonReader({ columns, fields, tag }: PersonReaderOptions
 
 function readPerson(record: CsvRecord, reading: Omit<PersonReader, 'read'>): Person | string | undefined {
   const { cells, line } = record;
+  if (record.isTooLong) return `the line is longer than ${RECORD_BYTES_MAX / 1_048_576} MiB`;
   if (record.isBroken) return 'a quote in this line is never closed';
   if (cells.every((cell) => cell.trim() === '')) return undefined;
   const { columns, emailAt, statusAt, tagsAt, commonTags } = reading;

@@ -7,6 +7,7 @@ import { addSubscriber } from '../../../../src/domain/audience/add-subscriber.ts
 import { deleteList } from '../../../../src/domain/audience/delete-list.ts';
 import { suppress } from '../../../../src/domain/audience/suppression.ts';
 import type { MailList } from '../../../../src/domain/audience/list.ts';
+import { RECORD_BYTES_MAX } from '../../../../src/domain/audience/imports/csv-scanner.ts';
 import { cancelImport } from '../../../../src/domain/audience/imports/cancel-import.ts';
 import type { ListImport } from '../../../../src/domain/audience/imports/list-import.ts';
 import { ownImport } from '../../../../src/domain/audience/imports/own-import.ts';
@@ -238,6 +239,27 @@ describe('lines that cannot be taken', () => {
     expect(people.get('ok@x.com')?.fields).toEqual({ FIRST_NAME: 'two\nlines', AGE: '42', BORN: '1984-02-29' });
     expect(people.get('last@x.com')?.fields).toMatchObject({ FIRST_NAME: '=1+1', AGE: '-5' });
   });
+});
+
+test('a line over 1 MiB is called that, and the lines around it go in', async () => {
+  const list = await newList(ctx);
+  const long = 'x'.repeat(RECORD_BYTES_MAX + 10);
+  const lines = [
+    'email,first name',
+    'a@x.com,A',
+    `long@x.com,${long}`,
+    `quoted@x.com,"${long}"`,
+    'b@x.com,B',
+    '"open@x.com,C',
+    'd@x.com,D',
+  ];
+  const done = await importFile(ctx, list, lines.join('\n'));
+  expect(await rejectionsOf(ctx, done)).toEqual({
+    3: 'the line is longer than 1 MiB',
+    4: 'the line is longer than 1 MiB',
+    6: 'a quote in this line is never closed',
+  });
+  expect(done).toMatchObject({ added: 3, rejected: 3 });
 });
 
 test('one person on several lines is one person, whatever the size of the batches', async () => {
