@@ -87,12 +87,14 @@ export function received({ campaigns, atLeast = 1 }: ReceivedCondition, scope: R
     SELECT b.block, b.members FROM hot.received_block b
      WHERE b.customer_id = ${scope.customerId} AND b.campaign_id = ANY (${kept}) ${blockInRange(sql`b.block`, scope, BLOCK_BITS)}
     UNION ALL
-    SELECT w.no >> 5, bit_or(hot.word_bits(w.no, w.word)) FROM (
-      SELECT d.campaign_id, d.subscriber_id >> 6 AS no, bit_or(1::bigint << (63 - (d.subscriber_id & 63))::integer) AS word
-        FROM hot.delivery d
-       WHERE d.customer_id = ${scope.customerId} AND d.campaign_id = ANY (${others}) ${ids} AND d.state = 'sent'
-       GROUP BY d.campaign_id, d.subscriber_id >> 6) w
-     GROUP BY w.campaign_id, w.no >> 5) m
+    SELECT w.no >> 5, bit_or(hot.word_bits(w.no, w.word)) FROM campaign c
+      -- One campaign after the other, by its month: as one condition the planner reads the whole ledger, even for none.
+      CROSS JOIN LATERAL (
+        SELECT d.subscriber_id >> 6 AS no, bit_or(1::bigint << (63 - (d.subscriber_id & 63))::integer) AS word
+          FROM hot.delivery d
+         WHERE d.planned_on = c.planned_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id ${ids} AND d.state = 'sent'
+         GROUP BY 1 OFFSET 0) w
+     WHERE c.customer_id = ${scope.customerId} AND c.id = ANY (${others}) GROUP BY c.id, w.no >> 5) m
     GROUP BY m.block`;
 }
 
