@@ -12,6 +12,7 @@ import { ConnectionWatch } from './connection-watch.ts';
 import { noteRefusedWrite } from './full-disk.ts';
 import type { Log } from '../lib/log.ts';
 import { messageOf } from '../lib/errors.ts';
+import { LibraryPool } from './library-pool.ts';
 import { repeatOnCollision } from './repeat-on-collision.ts';
 
 export { default as sql, empty, join, raw, type Sql } from 'sql-template-tag';
@@ -74,7 +75,7 @@ const types: pg.CustomTypesConfig = {
 export function openDatabase({ url, poolSize, log, applicationName = 'mailwright' }: DatabaseOptions): Database {
   const watch = new ConnectionWatch({ connectionString: url, application_name: 'mailwright-watch' }, log);
   const openPool = (options: pg.PoolConfig): pg.Pool => {
-    const opened = new pg.Pool({
+    const opened = new LibraryPool({
       Client: DatabaseClient,
       connectionString: url,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,

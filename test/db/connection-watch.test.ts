@@ -93,3 +93,16 @@ it('says that nobody is answered, and no more when somebody is', async () => {
   await expect.poll(() => database.silentMs()).toBeUndefined();
   expect(await database.query(sql`SELECT 1 AS one`)).toEqual([{ one: 1 }]);
 });
+
+it('outlives a library that gives a connection back twice', async () => {
+  const pool = direct.openPool({ size: 1, applicationName: 'mailwright-test' });
+  await new Promise<void>((resolve, reject) => {
+    pool.connect((error, _client, release) => {
+      if (error) return reject(error);
+      release();
+      release();
+      resolve();
+    });
+  });
+  await pool.end();
+});

@@ -1,0 +1,26 @@
+/**
+ * A pool for a library that takes one. The queue's library gives its listening connection back twice when that breaks while the
+ * library lets go of it; the pool would throw, where nobody catches it, and end the process.
+ */
+import pg from 'pg';
+
+type Release = (reason?: unknown) => void;
+type OnConnect = (error: Error | undefined, client: pg.PoolClient | undefined, release: Release) => void;
+
+export class LibraryPool extends pg.Pool {
+  override connect(): Promise<pg.PoolClient>;
+  override connect(callback: OnConnect): void;
+  override connect(callback?: OnConnect): Promise<pg.PoolClient> | void {
+    if (!callback) return super.connect();
+    super.connect((error, client, release) => callback(error, client, once(release)));
+  }
+}
+
+function once(release: Release): Release {
+  let isReleased = false;
+  return (reason) => {
+    if (isReleased) return;
+    isReleased = true;
+    release(reason);
+  };
+}
