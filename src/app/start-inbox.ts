@@ -4,7 +4,9 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Settings } from '../config/settings.ts';
-import { authenticateToken } from '../domain/accounts/authenticate-token.ts';
+import { authenticateToken, type Credential } from '../domain/accounts/authenticate-token.ts';
+import { noteRefusedToken } from '../domain/accounts/note-refused-token.ts';
+import { sessionForReading, sessionOf } from '../domain/accounts/session-cookie.ts';
 import type { Context } from '../domain/context.ts';
 import {
   developmentServerPort,
@@ -13,9 +15,10 @@ import {
   useDevelopmentServer,
 } from '../domain/sending/development-server.ts';
 import type { Mount } from '../http/http-server.ts';
-import { inboxMount } from '../inbox/inbox-handler.ts';
+import { inboxMount, type Standing } from '../inbox/inbox-handler.ts';
 import type { InboxServer } from '../inbox/inbox-server.ts';
 import { createInboxStore, type InboxStore } from '../inbox/inbox-store.ts';
+import { programOf } from '../lib/user-agent.ts';
 
 export interface RunningInbox {
   /** Port of the SMTP receiver; null: it does not run. */
@@ -35,7 +38,7 @@ export async function startInbox(ctx: Context, settings: Settings): Promise<Runn
     return NONE;
   }
   const store = createInboxStore(ctx.database);
-  const mounts = [inboxMount({ store, authorize: (req) => isAdministrator(ctx, req) })];
+  const mounts = [inboxMount({ store, standingOf: (req, caller) => standingOf(ctx, req, caller.ipAddress || null) })];
   // Held by the connection for as long as the process lives, so that a killed one's place is free at once.
   const client = await ctx.database.pool.connect();
   const { rows } = await client.query<{ isFirst: boolean }>(`SELECT pg_try_advisory_lock(${LOCK}) AS "isFirst"`);
@@ -68,8 +71,28 @@ async function listenSomewhere(ctx: Context, port: number, store: InboxStore): P
   }
 }
 
-/** From another machine: an administrator's API token, as a bearer or as the password of a browser's login. */
-async function isAdministrator(ctx: Context, req: IncomingMessage): Promise<boolean> {
+/** Who asks from another machine, or through a proxy. */
+async function standingOf(ctx: Context, req: IncomingMessage, ipAddress: string | null): Promise<Standing> {
+  const credentials = credentialsOf(req, ctx.installation.baseUrl);
+  let standing: Standing = 'unknown';
+  for (const credential of credentials) {
+    const found = await authenticateToken(ctx, { ...credential, ipAddress });
+    if (found?.viewer.isAdmin) return 'administrator';
+    if (found) standing = 'notAdministrator';
+  }
+  const [first] = credentials;
+  if (standing === 'unknown' && first) {
+    const client = programOf(req.headers['user-agent']);
+    noteRefusedToken(ctx, { ipAddress, client, door: 'page' }, first);
+  }
+  return standing;
+}
+
+/**
+ * An API token, as a bearer or as the password of Basic authentication, and the session of a browser. Both may come: the
+ * Authorization may be meant for a proxy in between.
+ */
+function credentialsOf(req: IncomingMessage, baseUrl: string): Omit<Credential, 'ipAddress'>[] {
   const [, scheme = '', credentials = ''] = /^(Bearer|Basic) +(\S+)$/i.exec(req.headers.authorization ?? '') ?? [];
   const token =
     scheme.toLowerCase() === 'basic'
@@ -77,7 +100,10 @@ async function isAdministrator(ctx: Context, req: IncomingMessage): Promise<bool
           .toString()
           .replace(/^[^:]*:/, '')
       : credentials;
-  if (token === '') return false;
-  const found = await authenticateToken(ctx, { text: token, isSession: false, ipAddress: null });
-  return found?.viewer.isAdmin === true;
+  const isReading = req.method === 'GET' || req.method === 'HEAD';
+  const session = (isReading ? sessionForReading : sessionOf)(req.headers, baseUrl) ?? '';
+  return [
+    { text: token, isSession: false },
+    { text: session, isSession: true },
+  ].filter(({ text }) => text !== '');
 }

@@ -17,7 +17,8 @@ export function isLocalCaller(req: IncomingMessage): boolean {
 /** A request that changes something comes from our own pages or from no browser at all. */
 export function isSameOrigin(req: IncomingMessage): boolean {
   const site = req.headers['sec-fetch-site'];
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') return false;
+  // The browser's own word; the host may be without its port behind a proxy.
+  if (site !== undefined) return site === 'same-origin' || site === 'none';
   const { origin, host } = req.headers;
   return (
     origin === undefined || (host !== undefined && URL.canParse(origin) && new URL(origin).host === host.toLowerCase())

@@ -15,10 +15,21 @@ const ID = /^[1-9]\d{0,14}$/;
 const MESSAGE_PATH = /^\/inbox\/([1-9]\d{0,14})(?:\/(html|text|source))?$/;
 const JSON_MESSAGE_PATH = /^\/inbox\/messages\/([1-9]\d{0,14})$/;
 
+const FOR_ADMINISTRATORS =
+  'From another machine, or through a proxy, the inbox is for administrators, and you are not logged in here.';
+const NOT_ADMINISTRATOR =
+  'You are logged in, but the inbox is for administrators, and your account is not one. Log out at /logout first.';
+const HOW_TO_LOG_IN =
+  "In a browser: ask POST /api/v1/login-token with an administrator's API token for a login link, open the link in this browser, and then open /inbox again.";
+const FOR_PROGRAMS = "A program sends an administrator's API token as Authorization: Bearer.";
+
+/** Who asks for the inbox from elsewhere than this machine. */
+export type Standing = 'administrator' | 'notAdministrator' | 'unknown';
+
 export interface InboxHandlerOptions {
   readonly store: InboxStore;
-  /** Whether a caller who is not at this machine may see the inbox. */
-  authorize(req: IncomingMessage): boolean | Promise<boolean>;
+  /** Asked about callers who are not at this machine; `ipAddress` is the client's, also behind a trusted proxy. */
+  standingOf(req: IncomingMessage, caller: { readonly ipAddress: string }): Standing | Promise<Standing>;
 }
 
 interface Answer {
@@ -32,13 +43,12 @@ interface Answer {
 export function inboxMount(options: InboxHandlerOptions): Mount {
   return {
     prefix: '/inbox',
-    async handle(req, res) {
+    async handle(req, res, { ipAddress }) {
       const url = new URL(req.url ?? '/', 'http://inbox.invalid');
       const isJson = url.pathname.startsWith('/inbox/messages');
-      const isAllowed = isLocalCaller(req) || (await options.authorize(req));
-      const answer = isAllowed
-        ? await answerTo(req, url, options.store)
-        : refusal(isJson, 401, 'The inbox is open on its own machine, or with a login.');
+      const standing = isLocalCaller(req) ? 'administrator' : await options.standingOf(req, { ipAddress });
+      const answer =
+        standing === 'administrator' ? await answerTo(req, url, options.store) : whatToDo(isJson, standing);
       send(res, answer ?? refusal(isJson, 404, 'There is no such mail or page in the inbox.'));
     },
   };
@@ -132,8 +142,15 @@ async function partOf(message: InboxMessage, part: string): Promise<Answer | und
       };
 }
 
-function refusal(isJson: boolean, status: number, text: string): Answer {
-  return isJson ? json(status, { message: text }) : page(status, noticePage('Inbox', text));
+/** Without a name of a scheme that browsers ask a password for: their window would hide what is to be done. */
+function whatToDo(isJson: boolean, standing: Exclude<Standing, 'administrator'>): Answer {
+  if (standing === 'notAdministrator') return refusal(isJson, 403, NOT_ADMINISTRATOR, HOW_TO_LOG_IN);
+  const { headers, ...answer } = refusal(isJson, 401, FOR_ADMINISTRATORS, HOW_TO_LOG_IN, FOR_PROGRAMS);
+  return { ...answer, headers: { ...headers, 'WWW-Authenticate': 'Bearer' } };
+}
+
+function refusal(isJson: boolean, status: number, ...sentences: readonly string[]): Answer {
+  return isJson ? json(status, { message: sentences.join(' ') }) : page(status, noticePage('Inbox', sentences));
 }
 
 function page(status: number, body: string): Answer {

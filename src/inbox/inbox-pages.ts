@@ -79,8 +79,8 @@ ${parsed.links.length === 0 ? '' : html`<h2>Links</h2><ul>${parsed.links.map(lin
 }
 
 /** A short page that says why there is nothing else. */
-export function noticePage(title: string, text: string): string {
-  return layout(title, html`<p>${text}</p><p><a href="/inbox">Inbox</a></p>`);
+export function noticePage(title: string, sentences: readonly string[]): string {
+  return layout(title, html`${sentences.map((text) => html`<p>${text}</p>`)}<p><a href="/inbox">Inbox</a></p>`);
 }
 
 function layout(title: string, content: Html): string {

@@ -29,7 +29,12 @@ const web = await startHttpServer({
   host: '127.0.0.1',
   port: 0,
   log: silentLog,
-  mounts: [inboxMount({ store, authorize: (req) => req.headers.authorization === 'Bearer right' })],
+  mounts: [
+    inboxMount({
+      store,
+      standingOf: (req) => (req.headers.authorization === 'Bearer right' ? 'administrator' : 'unknown'),
+    }),
+  ],
 });
 const settings = validateSettings({ host: '127.0.0.1', port: receiver.port, encryption: 'none' });
 if (!settings.ok) throw new Error('settings');

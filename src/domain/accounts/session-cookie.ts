@@ -29,6 +29,8 @@ export interface BrowserHeaders {
   readonly origin?: string | undefined;
   readonly host?: string | undefined;
   readonly 'sec-fetch-site'?: string | string[] | undefined;
+  readonly 'sec-fetch-mode'?: string | string[] | undefined;
+  readonly 'sec-fetch-dest'?: string | string[] | undefined;
 }
 
 /**
@@ -38,6 +40,18 @@ export interface BrowserHeaders {
  */
 export function sessionOf(headers: BrowserHeaders, baseUrl: string): string | undefined {
   return isFromOwnPage(headers, baseUrl) ? sessionIn(headers.cookie, baseUrl) : undefined;
+}
+
+/**
+ * The session of a request that only shows a page: also where somebody types the address or follows a link from
+ * elsewhere. What other sites load into their own pages (a picture, a frame, a script) has no session. Only for GET and HEAD
+ * that change nothing.
+ */
+export function sessionForReading(headers: BrowserHeaders, baseUrl: string): string | undefined {
+  const { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest } = headers;
+  const isOwn = site === undefined || site === 'same-origin' || site === 'none';
+  const isLink = mode === 'navigate' && dest === 'document';
+  return isOwn || isLink ? sessionIn(headers.cookie, baseUrl) : undefined;
 }
 
 function isFromOwnPage(headers: BrowserHeaders, baseUrl: string): boolean {
