@@ -5,7 +5,8 @@
 import pg from 'pg';
 
 type Release = (reason?: unknown) => void;
-type OnConnect = (error: Error | undefined, client: pg.PoolClient | undefined, release: Release) => void;
+/** Without a connection there is nothing to give back: a pool that is asked in vain for too long hands over an error alone. */
+type OnConnect = (error: Error | undefined, client: pg.PoolClient | undefined, release: Release | undefined) => void;
 
 export class LibraryPool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>;
@@ -16,7 +17,8 @@ export class LibraryPool extends pg.Pool {
   }
 }
 
-function once(release: Release): Release {
+function once(release: Release | undefined): Release | undefined {
+  if (!release) return undefined;
   let isReleased = false;
   return (reason) => {
     if (isReleased) return;

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { openDatabase, sql, type Database } from '../../src/db/database.ts';
+import { LibraryPool } from '../../src/db/library-pool.ts';
 import { isUnavailable } from '../../src/lib/is-unavailable.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { afterFile } from '../support/after-file.ts';
@@ -104,5 +105,14 @@ it('outlives a library that gives a connection back twice', async () => {
       resolve();
     });
   });
+  await pool.end();
+});
+
+it('tells a library that waits for a connection in vain so, and goes on', async () => {
+  const pool = new LibraryPool({ connectionString: url, max: 1, connectionTimeoutMillis: 50 });
+  const held = await pool.connect();
+  const error = await new Promise((resolve) => pool.connect((late) => resolve(late)));
+  expect(error).toBeInstanceOf(Error);
+  held.release();
   await pool.end();
 });
