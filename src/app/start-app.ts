@@ -20,6 +20,7 @@ import { createHookBus } from '../plugin-host/hook-bus.ts';
 import { loadPlugins } from '../plugin-host/load-plugins.ts';
 import type { BannerFacts } from './banner.ts';
 import { loadInstallation } from './installation.ts';
+import { requireListening } from './listening.ts';
 import { openMigratedDatabase } from './open-database.ts';
 import { startInbox } from './start-inbox.ts';
 import type { WebOptions } from './start-web.ts';
@@ -61,6 +62,7 @@ async function compose(
   { log, tell, closers }: { log: Log; tell: (made: Bootstrapped) => void; closers: AsyncDisposableStack },
 ): Promise<App> {
   const port = settings.PORT || (await freePort());
+  if (settings.ROLES.includes('web')) await requireListening(settings.HOST, port);
   const opened = await openMigratedDatabase(settings, log);
   closers.defer(() => opened.close());
   const { database } = opened;

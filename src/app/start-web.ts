@@ -10,17 +10,18 @@ import type { Context } from '../domain/context.ts';
 import { webViewOf } from '../domain/delivery/web-view.ts';
 import { nowhere, openGeoLocator } from '../domain/tracking/geo-locator.ts';
 import { healthMounts, type ReadinessChecks } from '../http/health-handlers.ts';
+import type { HttpsOnly } from '../http/exchange.ts';
 import { startHttpServer, type Mount } from '../http/http-server.ts';
 import { landingMount } from '../http/landing-page.ts';
 import { pageMount } from '../http/page-mount.ts';
 import { createInbound, type Inbound } from '../inbound/inbound-mounts.ts';
-import { messageOf } from '../lib/errors.ts';
 import { loadDocuments } from '../rest-facade/documents.ts';
 import { parseKeptAnswer } from '../rest-facade/idempotency.ts';
 import { createGraphqlServer } from '../schema/graphql-server.ts';
 import { graphqlReference } from '../schema/reference-page.ts';
 import { REFERENCE_PATH, restMounts } from './rest-mounts.ts';
 import { ownHostOnly } from './link-hosts.ts';
+import { cannotListen } from './listening.ts';
 import type { RunningInbox } from './start-inbox.ts';
 import type { RunningWorker } from './start-worker.ts';
 import type { VitalSigns } from './vital-signs.ts';
@@ -66,7 +67,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
     port,
     log: ctx.log,
     trustedProxies: settings.TRUSTED_PROXIES,
-    isHttps: ctx.installation.baseUrl.startsWith('https:'),
+    httpsOnly: httpsOnlyOf(ctx.installation.baseUrl, settings),
     mounts: [
       // Asked by whatever name, and answered without asking the database whose it is.
       ...healthMounts(readinessOf(options, inbound)),
@@ -107,15 +108,9 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
   };
 }
 
-function cannotListen(error: unknown, host: string, port: number): Error {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  const why =
-    code === 'EADDRINUSE'
-      ? `another program listens there; set PORT to a free one (PORT=0 takes any), or stop the other`
-      : code === 'EACCES'
-        ? `this user may not use that port; set PORT to one above 1023`
-        : `${messageOf(error)}; check HOST and PORT`;
-  return new Error(`The web server cannot listen on ${host}, port ${port}: ${why}.`, { cause: error });
+function httpsOnlyOf(baseUrl: string, { HSTS_SUBDOMAINS }: Settings): HttpsOnly {
+  if (!baseUrl.startsWith('https:')) return 'nothing';
+  return HSTS_SUBDOMAINS === 'on' ? 'subdomains' : 'host';
 }
 
 function landing(inbox: RunningInbox): Mount {

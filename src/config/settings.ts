@@ -95,6 +95,12 @@ export const settings = {
     about:
       'The address the world reaches this installation at; it stands in every link of every mail. Empty: `http://HOST:PORT`.',
   },
+  HSTS_SUBDOMAINS: {
+    schema: z.enum(['on', 'off']),
+    default: 'off',
+    about:
+      'Where BASE_URL begins with https://, browsers are told to use only https with this host (HSTS). `on`: with all its subdomains, too; every one of them needs https then, for two years.',
+  },
   TRUSTED_PROXIES: {
     schema: proxies,
     default: '',

@@ -18,31 +18,40 @@ export interface Exchange {
 interface Surroundings {
   readonly log: Log;
   readonly ipAddress: string;
-  /** The world reaches this server by https only. */
-  readonly isHttps: boolean;
+  readonly httpsOnly: HttpsOnly;
 }
 
-/** What every answer carries, those to unreadable requests included. Two years is what browsers' preload lists ask for. */
-export function safetyHeaders(isHttps: boolean): Readonly<Record<string, string>> {
+/** What browsers are told to reach by https only: nothing, this host, or its subdomains too. */
+export type HttpsOnly = 'nothing' | 'host' | 'subdomains';
+
+/** RFC 6797. Two years is what browsers' preload lists ask for. */
+const STRICT_TRANSPORT: Readonly<Record<HttpsOnly, Readonly<Record<string, string>>>> = {
+  nothing: {},
+  host: { 'Strict-Transport-Security': 'max-age=63072000' },
+  subdomains: { 'Strict-Transport-Security': 'max-age=63072000; includeSubDomains' },
+};
+
+/** What every answer carries, those to unreadable requests included. */
+export function safetyHeaders(httpsOnly: HttpsOnly): Readonly<Record<string, string>> {
   return {
     'X-Content-Type-Options': 'nosniff',
     'Referrer-Policy': 'no-referrer',
     // Pages with scripts or styles of their own set a wider policy; nothing of ours may ever be framed.
     'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
     'X-Frame-Options': 'DENY',
-    ...(isHttps ? { 'Strict-Transport-Security': 'max-age=63072000' } : {}),
+    ...STRICT_TRANSPORT[httpsOnly],
   };
 }
 
 /** Numbers the request, sets the default headers, and logs the line when the answer has gone or broken off. */
 export function beginExchange(req: IncomingMessage, res: ServerResponse, around: Surroundings): Exchange {
-  const { log, ipAddress, isHttps } = around;
+  const { log, ipAddress, httpsOnly } = around;
   const startedAt = performance.now();
   const given = req.headers['x-request-id'];
   const requestId = typeof given === 'string' && REQUEST_ID_PATTERN.test(given) ? given : randomUUID();
   const exchange: Exchange = { requestId, ipAddress, log: log.with({ requestId }), route: '-' };
   res.setHeader('X-Request-Id', requestId);
-  for (const [name, value] of Object.entries(safetyHeaders(isHttps))) res.setHeader(name, value);
+  for (const [name, value] of Object.entries(safetyHeaders(httpsOnly))) res.setHeader(name, value);
   res.on('close', () => {
     const durationMs = Math.round((performance.now() - startedAt) * 10) / 10;
     const complete = res.writableFinished;

@@ -5,7 +5,7 @@
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../lib/log.ts';
-import { safetyHeaders } from './exchange.ts';
+import { safetyHeaders, type HttpsOnly } from './exchange.ts';
 
 /** A GET without a body, as far as it is looked at. */
 export interface ExpressRequest {
@@ -52,7 +52,7 @@ export interface ExpressLane {
 export interface ExpressLaneOptions {
   readonly mounts: readonly { readonly prefix: string; readonly express?: ExpressHandler }[];
   readonly log: Log;
-  readonly isHttps: boolean;
+  readonly httpsOnly: HttpsOnly;
   readonly addressOf: (req: ExpressRequest) => string;
 }
 
@@ -66,8 +66,8 @@ interface Stop {
 const LOG_EVERY_MS = 10_000;
 
 /** The lane of those mounts that have one: GETs without a body, of addresses below their prefix. */
-export function openExpressLane({ mounts, log, isHttps, addressOf }: ExpressLaneOptions): ExpressLane {
-  const headers = Object.entries(safetyHeaders(isHttps)).flat();
+export function openExpressLane({ mounts, log, httpsOnly, addressOf }: ExpressLaneOptions): ExpressLane {
+  const headers = Object.entries(safetyHeaders(httpsOnly)).flat();
   const stops = mounts.flatMap(({ prefix, express: handle }): Stop[] =>
     handle ? [{ prefix, below: `${prefix}/`, handle, count: 0 }] : [],
   );

@@ -9,7 +9,7 @@ import { messageOf } from '../lib/errors.ts';
 import { isUnavailable, UNAVAILABLE_MESSAGE, UNAVAILABLE_RETRY_SECONDS } from '../lib/is-unavailable.ts';
 import type { Log } from '../lib/log.ts';
 import { clientAddressReader } from './client-address.ts';
-import { beginExchange, safetyHeaders, type Exchange } from './exchange.ts';
+import { beginExchange, safetyHeaders, type Exchange, type HttpsOnly } from './exchange.ts';
 import { openExpressDoor, type ExpressDoor } from './express-door.ts';
 import { openExpressLane, type ExpressHandler } from './express-lane.ts';
 import { ANSWER_PACE, paceConnections, type AnswerPace } from './paced-connection.ts';
@@ -50,8 +50,8 @@ export interface HttpServerOptions {
   readonly log: Log;
   /** Addresses and networks (CIDR) whose `X-Forwarded-For` is believed. */
   readonly trustedProxies?: readonly string[];
-  /** The world reaches this server by https only: answers then say so. */
-  readonly isHttps?: boolean;
+  /** What answers tell browsers to reach by https only; nothing unless given. */
+  readonly httpsOnly?: HttpsOnly;
   /** How fast bodies have to come. */
   readonly bodyPace?: BodyPace;
   /** How fast answers have to be taken. */
@@ -75,6 +75,7 @@ interface State {
 /** Starts listening and resolves with the port taken. Rejects when the address is in use or not allowed. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const addressOf = clientAddressReader(options.trustedProxies ?? []);
+  const { httpsOnly = 'nothing' } = options;
   const state: State = { closing: false, upgraded: new Set(), running: 0, idle: undefined };
   const server = createServer({
     maxHeaderSize: HEADER_BYTES_MAX,
@@ -89,7 +90,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const express = openExpressLane({
     mounts: options.mounts,
     log: options.log,
-    isHttps: options.isHttps === true,
+    httpsOnly,
     addressOf,
   });
   const paced = paceConnections(server, options.answerPace ?? ANSWER_PACE);
@@ -106,7 +107,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     takeAbsoluteForm(req);
     if (express.take(req, res)) return;
     watchBody(req, options.bodyPace ?? BODY_PACE);
-    const around = { log: options.log, ipAddress: addressOf(req), isHttps: options.isHttps === true };
+    const around = { log: options.log, ipAddress: addressOf(req), httpsOnly };
     state.running += 1;
     void serve(req, res, beginExchange(req, res, around), options.mounts).then(() => {
       state.running -= 1;
@@ -126,7 +127,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   });
   server.on('clientError', (error, socket) => {
     paced.end(socket);
-    answerUnreadable(error, socket, options.isHttps === true);
+    answerUnreadable(error, socket, httpsOnly);
   });
   await listen(server, options);
   const address = server.address();
@@ -198,7 +199,7 @@ function refuseUpgrade(socket: Duplex): void {
  * Bytes that are no HTTP request, or headers beyond the limit: a short answer where one can still be written, with a
  * status that the contract knows (decision D6).
  */
-function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex, isHttps: boolean): void {
+function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex, httpsOnly: HttpsOnly): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const { status, message } = UNREADABLE[error.code ?? ''] ?? NO_REQUEST;
   const body = JSON.stringify({ message });
@@ -206,7 +207,7 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex, isHttps:
     Connection: 'close',
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': String(Buffer.byteLength(body)),
-    ...safetyHeaders(isHttps),
+    ...safetyHeaders(httpsOnly),
   }).map(([name, value]) => `${name}: ${value}`);
   socket.end([`HTTP/1.1 ${status}`, ...headers, '', body].join('\r\n'));
 }

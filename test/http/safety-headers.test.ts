@@ -130,3 +130,14 @@ test('a request that cannot be read is answered with the same headers and a stat
     expect(faultsOf(headers)).toEqual([]);
   }
 });
+
+test.each([
+  ['https://mail.test', 'off', 'max-age=63072000'],
+  ['https://mail.test', 'on', 'max-age=63072000; includeSubDomains'],
+  ['http://mail.test', 'on', null],
+])('browsers are told to use https only: %s, HSTS_SUBDOMAINS %s', async (BASE_URL, HSTS_SUBDOMAINS, told) => {
+  const other = String(await freePort());
+  await startRestApp({ BASE_URL, HSTS_SUBDOMAINS, PORT: other });
+  const answer = await fetch(`http://127.0.0.1:${other}/healthz`);
+  expect(answer.headers.get('strict-transport-security')).toBe(told);
+});

@@ -1,0 +1,32 @@
+/** The port of the web server: whether it can be had, and what to do when it cannot. */
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { messageOf } from '../lib/errors.ts';
+
+/**
+ * Looks whether the web server will be able to listen, before anything else is started that would have to be stopped again.
+ * Throws the sentence of `cannotListen`.
+ */
+export async function requireListening(host: string, port: number): Promise<void> {
+  const probe = createServer();
+  try {
+    probe.listen(port, host);
+    await once(probe, 'listening');
+  } catch (error) {
+    throw cannotListen(error, host, port);
+  }
+  probe.close();
+  await once(probe, 'close');
+}
+
+/** Says why, and what to do. */
+export function cannotListen(error: unknown, host: string, port: number): Error {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const why =
+    code === 'EADDRINUSE'
+      ? `another program listens there; set PORT to a free one (PORT=0 takes any), or stop the other`
+      : code === 'EACCES'
+        ? `this user may not use that port; set PORT to one above 1023`
+        : `${messageOf(error)}; check HOST and PORT`;
+  return new Error(`The web server cannot listen on ${host}, port ${port}: ${why}.`, { cause: error });
+}
