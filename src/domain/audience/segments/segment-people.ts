@@ -85,14 +85,14 @@ export async function peoplePage(
         SELECT s.id >> 6 AS no, bit_or(1::bigint << (63 - (s.id & 63))::integer) AS bits, count(*)::integer AS people
           ${peopleOf(rule, { ...list, asOf })} GROUP BY s.id >> 6
       ), placed AS (
-        SELECT no, bits, people, (sum(people) OVER (ORDER BY no))::integer - people AS passed FROM word
+        SELECT no, bits, people, sum(people) OVER (ORDER BY no) - people AS passed FROM word
       ), page AS (
-        SELECT no, bits, passed FROM placed WHERE passed < ${offset + limit} AND passed + people > ${offset}
+        SELECT no, bits, passed FROM placed WHERE passed < ${offset + limit}::bigint AND passed + people > ${offset}::bigint
       )
       SELECT (SELECT coalesce(sum(people), 0)::integer FROM word) AS total,
              ARRAY(SELECT (no << 6) + place FROM page CROSS JOIN generate_series(0, 63) AS place
                     WHERE bits >> (63 - place) & 1 = 1 ORDER BY 1
-                   OFFSET ${offset} - (SELECT min(passed) FROM page) LIMIT ${limit}) AS ids`);
+                   OFFSET ${offset}::bigint - (SELECT min(passed) FROM page) LIMIT ${limit}) AS ids`);
     const { total, ids } = row ?? { total: 0, ids: [] };
     if (ids.length === 0) return { nodes: [], total };
     const named = sql`FROM subscriber s WHERE s.customer_id = ${list.customerId} AND s.list_id = ${list.listId} AND s.id = ANY (${ids}::bigint[])`;
