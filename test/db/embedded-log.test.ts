@@ -77,15 +77,23 @@ function copy(text: string): Promise<void> {
   return database.transaction((tx) => tx.copy('COPY person FROM STDIN', [text]));
 }
 
+let faultCount = 0;
+
 async function failed(act: Promise<unknown>): Promise<boolean> {
   try {
     await act;
     return false;
   } catch (error) {
-    // As the program logs: the whole error, its text, and as the cause of another one.
-    log.error('test.failed', { error });
-    log.warn('test.failed', { message: messageOf(error) });
-    log.warn('test.failed', { error: new Error('outer', { cause: error }), nested: { error } });
+    // As the program logs: the whole error, its text, and as the cause of another one. Each is a fault of its own, or they
+    // would be one line a second.
+    const no = String((faultCount += 1));
+    log.error('test.failed', { no, error });
+    log.warn('test.failed', { no, message: messageOf(error) });
+    log.warn('test.failed', {
+      no,
+      error: new Error('outer', { cause: error }),
+      nested: { error },
+    });
     return true;
   }
 }

@@ -71,7 +71,8 @@ test('an answer has what every answer has, and stays on the connection', async (
 describe('what is not plain is read by node:http, with every byte of it', () => {
   test.each([
     ['a head in pieces', [get('/x/1').slice(0, 9), get('/x/1').slice(9)], ['express /x/1 127.0.0.1']],
-    ['two at once', [get('/x/1') + get('/x/2')], ['express /x/1 127.0.0.1', 'express /x/2 127.0.0.1']],
+    // The second is read when the first was answered.
+    ['two at once', [get('/x/1') + get('/x/2'), ''], ['express /x/1 127.0.0.1', 'express /x/2 127.0.0.1']],
     ['one that is not taken', [get('/x/not'), get('/x/1')], ['usual GET /x/not', 'express /x/1 127.0.0.1']],
     [
       'a POST between two',

@@ -23,6 +23,8 @@ const SHELLS = /^(PageInfo|FieldError|.*Error|.*Connection|.*Edge)$/;
 /** Lists without a size argument: short by nature, for the reason given. */
 const SHORT_LISTS: Readonly<Record<string, string>> = {
   'Query.deletions': 'at most a hundred, while they are erased',
+  'ReleasedInstallation.mailsDropped':
+    'once in the life of a restored installation, a row for each kind and list with mails',
   'Campaign.attachments': 'MESSAGE_FILES_MAX of a campaign',
   'Campaign.testMessages': 'TESTS_SHOWN of a campaign',
   'Installation.processes': 'the processes of an installation, cut at a thousand',

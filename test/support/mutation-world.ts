@@ -145,7 +145,8 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     localTime: '09:00',
     reason: 'manual',
     trap: '',
-    password: world.password,
+    // A new one has to differ from the one before.
+    password: mutation === 'updateCustomer' ? 'quite another one 8' : world.password,
     currentPassword: world.password,
     newPassword: 'quite another one 7',
     customerUid: world.customerUid,

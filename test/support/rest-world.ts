@@ -254,7 +254,8 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     type,
     email,
     EMAIL: email,
-    password: world.password,
+    // A new one has to differ from the one before.
+    password: path === '/customers/:uid' ? `${newUid()} of spring` : world.password,
     customer_uid: world.customerUid,
     plan_uid: world.planUid,
     ...moneyValues(path),

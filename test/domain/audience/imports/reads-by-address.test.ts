@@ -5,6 +5,7 @@
 import { expect, test } from 'vitest';
 import { sql } from '../../../../src/db/database.ts';
 import type { Context } from '../../../../src/domain/context.ts';
+import { eraseDeleted } from '../../../../src/domain/accounts/erase-deleted.ts';
 import { updateSubscriber } from '../../../../src/domain/audience/update-subscriber.ts';
 import { seedCampaign } from '../../../support/audience-rows.ts';
 import { importFile } from '../../../support/import-file.ts';
@@ -35,6 +36,7 @@ async function cleanUpAfterDeletion(): Promise<void> {
   await importFile(ctx, list, file('subscribed'));
   await ctx.db.execute(sql`ANALYZE subscriber`);
   await ctx.db.execute(sql`DELETE FROM mail_list WHERE id = ${list.id}`);
+  await eraseDeleted(root, { isStopping: () => false });
   await ctx.db.execute(sql`VACUUM (TRUNCATE OFF) subscriber`);
   const [size] = await ctx.db.query(
     sql`SELECT reltuples, relpages > 0 AS "isLong" FROM pg_class WHERE oid = 'subscriber'::regclass`,
