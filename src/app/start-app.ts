@@ -61,8 +61,7 @@ async function compose(
   settings: Settings,
   { log, tell, closers }: { log: Log; tell: (made: Bootstrapped) => void; closers: AsyncDisposableStack },
 ): Promise<App> {
-  const port = settings.PORT || (await freePort());
-  if (settings.ROLES.includes('web')) await requireListening(settings.HOST, port);
+  const port = await portOf(settings);
   const opened = await openMigratedDatabase(settings, log);
   closers.defer(() => opened.close());
   const { database } = opened;
@@ -127,6 +126,12 @@ async function compose(
       return closers.disposeAsync();
     },
   };
+}
+
+async function portOf({ PORT, HOST, ROLES }: Settings): Promise<number> {
+  const port = PORT || (await freePort());
+  if (ROLES.includes('web')) await requireListening(HOST, port);
+  return port;
 }
 
 /** Loaded only where they serve: the schema, Prisma and what they stand on are as large as all the rest together. */

@@ -20,6 +20,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'src/http/client-address.ts': 'compares addresses',
   'src/domain/tracking/machine-visitor.ts': 'compares addresses',
   'src/db/free-port.ts': 'listens for a moment',
+  'src/app/listening.ts': 'listens for a moment',
   'src/domain/bounces/imap-mailbox.ts': 'connects to the address that the guard has judged',
   'src/domain/bounces/pop3-connection.ts': 'connects with the look-up of the guard, which it is given',
   'plugins/mailwright/smtp/dial.ts': 'connects with the look-up of the guard, which it is given',
