@@ -59,9 +59,21 @@ export async function sizeOf(db: Queryable, { customerId, id }: FileKey) {
   return row ?? { bytes: 0, pieces: 0, last: -1 };
 }
 
-export async function readPiece(db: Queryable, { customerId, id }: FileKey, no: number): Promise<Buffer | undefined> {
+/** The place of some bytes in a piece. */
+export interface Part {
+  readonly from: number;
+  readonly length: number;
+}
+
+/** Bytes of a piece, fewer at its end; undefined when there is no such piece. They are stored as they are, so a part alone is read. */
+export async function readPiece(
+  db: Queryable,
+  { customerId, id }: FileKey,
+  { no, from, length }: Part & { readonly no: number },
+): Promise<Buffer | undefined> {
   const [row] = await db.query<{ bytes: Buffer }>(
-    sql`SELECT bytes FROM file_piece WHERE customer_id = ${customerId} AND file_id = ${id} AND no = ${no}`,
+    sql`SELECT substring(bytes FROM ${from + 1}::int FOR ${length}::int) AS bytes
+          FROM file_piece WHERE customer_id = ${customerId} AND file_id = ${id} AND no = ${no}`,
     'files.piece',
   );
   return row?.bytes;

@@ -9,12 +9,11 @@ export interface ReadableFile extends StoredFile {
   readonly pieces: AsyncIterable<Buffer>;
 }
 
-/**
- * Pieces of a megabyte that are read at the same time, each some megabytes until it has come: readers who ask for many files
- * and take their time share these, and one of them gets no more than the others.
- */
-const PIECES_READ_MAX = 2;
-const gate = createGate({ runningMax: PIECES_READ_MAX, totalMax: PIECES_READ_MAX, waitingMax: Infinity });
+/** What is held for each reader who takes his time, and several times as much while it is read. */
+const PART_BYTES = 131_072;
+/** Parts that are read at the same time: readers who ask for many files share these, and one of them gets no more than the others. */
+const PARTS_READ_MAX = 2;
+const gate = createGate({ runningMax: PARTS_READ_MAX, totalMax: PARTS_READ_MAX, waitingMax: Infinity });
 
 const TOKEN = /^[0-9a-f]{32}$/;
 
@@ -26,9 +25,12 @@ export async function readFileByToken(ctx: Context, token: string): Promise<Read
 }
 
 async function* piecesOf(ctx: Context, file: StoredFile): AsyncGenerator<Buffer> {
-  for (let no = 0; ; no++) {
-    const read = await gate.pass('piece', () => readPiece(ctx.db, file, no));
+  let [no, from] = [0, 0];
+  for (;;) {
+    const part = { no, from, length: PART_BYTES };
+    const read = await gate.pass('part', () => readPiece(ctx.db, file, part));
     if (!read?.result) return;
-    yield read.result;
+    if (read.result.length > 0) yield read.result;
+    [no, from] = read.result.length < PART_BYTES ? [no + 1, 0] : [no, from + PART_BYTES];
   }
 }

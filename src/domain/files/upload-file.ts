@@ -89,7 +89,7 @@ export async function finishFileUpload(ctx: Context, { uid }: { uid: string }): 
     if (bytes === 0) throw emptyFile();
     if (last !== pieces - 1) throw wrongPiece('A piece is missing: send all from 0 on.');
     await requireUploadRoom(inner.tx, { customerId: file.customerId, bytes, field: 'file' });
-    const head = await readPiece(inner.db, file, 0);
+    const head = await readPiece(inner.db, file, { no: 0, from: 0, length: PIECE_BYTES_MAX });
     const found = head && (await fileTypeFromBuffer(head).catch(() => undefined));
     const complete = await completeFile(inner.db, file, {
       contentType: found?.mime ?? 'application/octet-stream',
