@@ -20,16 +20,25 @@ export async function bodyLimit({ headers }: IncomingMessage, isKnown: () => Pro
   return (await isKnown()) ? BODY_BYTES_MAX : STRANGERS_BODY_BYTES_MAX;
 }
 
-/** The body, or undefined when it is larger than `bytesMax`. */
-export async function readBody(req: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {
-  if (Number(req.headers['content-length'] ?? 0) > bytesMax) return undefined;
+/**
+ * The body, or undefined when it is larger than `bytesMax`. `mayGoOn` is asked once, with what has come so far, when it is;
+ * after a yes it may have `BODY_BYTES_MAX`.
+ */
+export async function readBody(
+  req: IncomingMessage,
+  bytesMax: number,
+  mayGoOn?: (start: Buffer) => Promise<boolean>,
+): Promise<Buffer | undefined> {
+  if (Number(req.headers['content-length'] ?? 0) > (mayGoOn ? BODY_BYTES_MAX : bytesMax)) return undefined;
   const chunks: Buffer[] = [];
   let size = 0;
+  let limit = bytesMax;
   // Left open on an early end: the connection still has to carry the answer.
   for await (const chunk of req.iterator({ destroyOnReturn: false })) {
     if (!Buffer.isBuffer(chunk)) continue;
     size += chunk.length;
-    if (size > bytesMax) return undefined;
+    if (size > limit && limit < BODY_BYTES_MAX && (await mayGoOn?.(Buffer.concat(chunks)))) limit = BODY_BYTES_MAX;
+    if (size > limit) return undefined;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

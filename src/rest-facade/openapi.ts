@@ -69,7 +69,7 @@ export function openApiPath(path: string): string {
 const INTRODUCTION = `Parameters may come in the query, as JSON, as a form or as multipart, on every method; the body wins, \
 and \`contact[company]\` nests in all of them. Unknown parameters are ignored. A request may have \
 ${PARAMETERS_MAX} parameters, whose names have at most ${NAME_LENGTH_MAX} characters; a body without files at most \
-${STRANGERS_BODY_BYTES_MAX / 1024} KB, and ${BODY_BYTES_MAX / 1024 / 1024} MB with a valid token in the \`Authorization\` header or the query. Times are UTC, \`YYYY-MM-DD HH:MM:SS\`. \
+${STRANGERS_BODY_BYTES_MAX / 1024} KB, and ${BODY_BYTES_MAX / 1024 / 1024} MB with a valid token in the \`Authorization\` header, the query or the beginning of the body. Times are UTC, \`YYYY-MM-DD HH:MM:SS\`. \
 Flags may be written 1/0, true/false, yes/no, on/off.
 
 A list answers in pages: \`page\` from 1, \`per_page\` at most 1000; past the end is an empty page.

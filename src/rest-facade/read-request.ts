@@ -23,8 +23,8 @@ export interface ReadRequest {
 export interface Reading {
   readonly query: string;
   readonly takesFile: boolean;
-  /** Whether the token in the header or the query is valid: only then a body may be large. */
-  isKnown(): Promise<boolean>;
+  /** Whether the token in the header or the query, or else this one, is valid: only then a body may be large. */
+  isKnown(inBody?: string): Promise<boolean>;
 }
 
 /** Reads everything but the file. Throws RestError 413, 415 or 422. */
@@ -61,14 +61,21 @@ function refuseEncoded(req: IncomingMessage): void {
 }
 
 async function readText(req: IncomingMessage, { isKnown }: Reading): Promise<string> {
-  const bytesMax = await bodyLimit(req, isKnown);
-  const bytes = await readBody(req, bytesMax);
+  const bytesMax = await bodyLimit(req, () => isKnown());
+  const bytes = await readBody(req, bytesMax, (start) => isKnown(tokenIn(start)));
   if (!bytes) throw tooLarge(bytesMax);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     throw invalid({ body: ['The body is not valid UTF-8.'] });
   }
+}
+
+/** Clients of this API put the token into the body (decision D5): it counts when it stands where strangers are still read. */
+const TOKEN_IN_BODY = /(?:"api_token" {0,4}: {0,4}"|(?:^|&)api_token=)([\w-]{1,200})/;
+
+function tokenIn(start: Buffer): string | undefined {
+  return TOKEN_IN_BODY.exec(start.toString('latin1'))?.[1];
 }
 
 /** Clients label bodies carelessly: what it looks like decides where the label does not fit. */
@@ -108,7 +115,7 @@ function formParameters(text: string): Parameter[] {
 function tooLarge(bytesMax: number): RestError {
   const message =
     bytesMax === STRANGERS_BODY_BYTES_MAX
-      ? `A request body may have ${STRANGERS_BODY_BYTES_MAX / 1024} KB, and ${BODY_BYTES_MAX / 1024 / 1024} MB with a valid token in the Authorization header or the query.`
+      ? `A request body may have ${STRANGERS_BODY_BYTES_MAX / 1024} KB, and ${BODY_BYTES_MAX / 1024 / 1024} MB with a valid token in the Authorization header, the query, or the first ${STRANGERS_BODY_BYTES_MAX / 1024} KB of the body.`
       : `A request body may have ${BODY_BYTES_MAX / 1024 / 1024} MB.`;
   return new RestError(413, { message });
 }

@@ -47,7 +47,7 @@ interface Around extends Surroundings {
 export async function runRow(request: RowRequest, around: Around): Promise<KeptAnswer | { stream: TextStream }> {
   const { req, query, exchange, gate, row, params } = request;
   const caller = { ipAddress: exchange.ipAddress, userAgent: req.headers['user-agent'] };
-  const isKnown = () => isValidToken({ ...caller, token: tokenOf(req, query) }, around);
+  const isKnown = (inBody?: string) => isValidToken({ ...caller, token: tokenOf(req, query, inBody) }, around);
   const reading = { query, takesFile: row.takesFile === true, isKnown };
   const { bag: everything, file, completeBag } = await readRequest(req, reading);
   const { api_token: inBag, ...bag } = everything;

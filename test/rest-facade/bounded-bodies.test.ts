@@ -46,6 +46,20 @@ test.each(bodies)('%s of a stranger may have 256 KB, and one with a valid token 
   expect([status, text]).toEqual([413, expect.stringContaining('5 MB')]);
 });
 
+test.each([
+  ['JSON', JSON_TYPE, (token: string, bytes: number) => JSON.stringify({ api_token: token, x: 'x'.repeat(bytes) })],
+  ['a form', FORM_TYPE, (token: string, bytes: number) => `api_token=${token}&x=${'x'.repeat(bytes)}`],
+])('%s that begins with a valid token may have 5 MB', async (_name, type, make) => {
+  expect((await post({ type, body: make(owner.token, BODY_BYTES_MAX - 1_000) })).status).toBe(422);
+  for (const body of [make(owner.token, BODY_BYTES_MAX), make('x'.repeat(60), STRANGERS_BODY_BYTES_MAX)])
+    expect((await post({ type, body })).status).toBe(413);
+});
+
+test('a token that stands behind the first 256 KB comes too late', async () => {
+  const body = `${form(STRANGERS_BODY_BYTES_MAX)}&api_token=${owner.token}`;
+  expect((await post({ type: FORM_TYPE, body })).status).toBe(413);
+});
+
 test('the same over GraphQL', async () => {
   const path = '/graphql';
   const operation = (bytes: number) => JSON.stringify({ query: '{ __typename }', variables: { x: 'x'.repeat(bytes) } });
