@@ -31,16 +31,21 @@ function slicesDue({ db }: Context): Promise<Due[]> {
 }
 
 function expire({ db }: Context, { customerId, listId, ids }: Due): Promise<number> {
+  // Locked in the order of ids, like all who write people do (docs/decisions/0352).
   return db.execute(sql`
-    WITH late AS (
+    WITH due AS MATERIALIZED (
+      SELECT id FROM subscriber
+       WHERE customer_id = ${customerId} AND list_id = ${listId} AND id = ANY (${[...ids]}::bigint[])
+         AND status = 'pending' AND pending_until <= now()
+       ORDER BY id FOR NO KEY UPDATE
+    ), late AS (
       UPDATE subscriber s
          SET status = CASE (SELECT e.status FROM consent_event e
                              WHERE e.customer_id = s.customer_id AND e.list_id = s.list_id AND e.subscriber_id = s.id
                                AND e.status IN ('subscribed', 'unsubscribed') ORDER BY e.id DESC LIMIT 1)
                       WHEN 'unsubscribed' THEN 'unsubscribed' ELSE 'unconfirmed' END,
              pending_until = NULL, updated_at = now()
-       WHERE customer_id = ${customerId} AND list_id = ${listId} AND id = ANY (${[...ids]}::bigint[])
-         AND status = 'pending' AND pending_until <= now()
+       WHERE customer_id = ${customerId} AND list_id = ${listId} AND id = ANY (ARRAY(SELECT id FROM due))
       RETURNING customer_id, list_id, id, status)
     INSERT INTO consent_event (customer_id, list_id, subscriber_id, status, source)
     SELECT customer_id, list_id, id, status, 'expiry' FROM late`);

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { sql, type Transaction } from '../../../src/db/database.ts';
 import { addSubscriber } from '../../../src/domain/audience/add-subscriber.ts';
+import { expirePending } from '../../../src/domain/audience/expire-pending.ts';
 import { updateSubscriber } from '../../../src/domain/audience/update-subscriber.ts';
 import type { Context } from '../../../src/domain/context.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
@@ -69,5 +70,22 @@ it('an import that changes people, whatever their order in the file', async () =
   const [low, high] = people;
   const file = `email,first name\n${high.email},B\n${low.email},A\n`;
   expect(await upwards(people, () => importFile(ctx, list, file))).toMatchObject({ status: 'done', updated: 2 });
+  expect(lines.filter((line) => line.includes('database.repeated'))).toEqual([]);
+});
+
+it('confirmations that ran out, in whatever order the table has them', async () => {
+  const people = await twoPeople('late');
+  for (const { id } of people.toReversed())
+    await ctx.db.execute(
+      sql`UPDATE subscriber SET status = 'pending', pending_until = now() WHERE list_id = ${list.id} AND id = ${id}`,
+    );
+  // People are read as they lie in the table, the one with the higher id first.
+  const unsorted = openDatabase({
+    url: `${base.database.url}?options=${encodeURIComponent('-c enable_indexscan=off -c enable_bitmapscan=off')}`,
+    poolSize: 1,
+    log,
+  });
+  afterFile(() => unsorted.close());
+  expect(await upwards(people, () => expirePending({ ...ctx, db: unsorted, database: unsorted }))).toBe(2);
   expect(lines.filter((line) => line.includes('database.repeated'))).toEqual([]);
 });
