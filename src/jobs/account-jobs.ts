@@ -24,8 +24,10 @@ export const eraseDeletedJob = defineJob({
   isLong: true,
 });
 
-/** One for all deletions: it ends when nothing is left to erase. */
+/** One for all deletions: it ends when nothing is left to erase but what has failed. */
 export const ERASE_DELETED_KEY = 'erase-deleted';
+/** Of the job that tries failed deletions again: its later time must not replace the time of a new deletion's job. */
+export const ERASE_FAILED_KEY = 'erase-deleted.failed';
 
 /** Pauses what a customer has under way, when it was disabled. */
 export const pauseCustomerCampaignsJob = defineJob({

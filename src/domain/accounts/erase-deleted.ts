@@ -1,15 +1,19 @@
 /**
  * Erases what deleted lists and campaigns have gathered: people, ledgers, events, in slices that are a transaction of their
  * own. The tables are read from the catalogue: every one whose index begins with the customer and the list or campaign;
- * nothing has to be added here for a new table. It goes on where it was interrupted, and two at once do no harm.
+ * nothing has to be added here for a new table. It goes on where it was interrupted, and two at once do no harm. A deletion
+ * that fails is tried again later, so that the others go on.
  */
 import { join, raw, sql, type Sql } from '../../db/database.ts';
+import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
 
 /** Some tens of milliseconds each, so that nobody waits for long, and an interrupted job loses little. */
 const ROWS_AT_ONCE = 5_000;
 /** How often the log says how far it is. */
 const LOG_INTERVAL_MS = 10_000;
+/** When a failed deletion is tried again, and so how often the log says that it fails: four lines an hour are noticed and fill no log. */
+const RETRY_MINUTES = 15;
 
 interface Deletion extends Record<string, unknown> {
   readonly customerId: bigint;
@@ -39,33 +43,61 @@ const TARGETS = {
 /** Statistics are of the time before: whatever they say, rows are found by the index. */
 const BY_INDEX = sql`SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`;
 
-/** Erases until nothing is left, of one customer or of all, or until `isStopping`: false then, and it has to be called again. */
+/**
+ * Erases all that is due, of one customer or of all, or until `isStopping`: false then, and it has to be called again. What
+ * fails is left for later: `secondsUntilNextTry`.
+ */
 export async function eraseDeleted(
   ctx: Context,
   { customerId, isStopping }: { customerId?: bigint; isStopping: () => boolean },
 ): Promise<boolean> {
   const tables = { list: await gatheredBy(ctx, 'list'), campaign: await gatheredBy(ctx, 'campaign') };
   for (let deletion = await nextOf(ctx, customerId); deletion; deletion = await nextOf(ctx, customerId)) {
-    for (const table of await filledOf(ctx, deletion, tables[deletion.kind]))
-      if (!(await eraseFrom(ctx, deletion, table, isStopping))) return false;
-    await ctx.db.execute(
-      sql`DELETE FROM hot.deletion WHERE customer_id = ${deletion.customerId} AND id = ${deletion.id}`,
-    );
-    ctx.log.info('deletion.done', { kind: deletion.kind, uid: deletion.uid, records: deletion.total.toString() });
+    try {
+      if (!(await eraseAll(ctx, deletion, tables[deletion.kind], isStopping))) return false;
+    } catch (error) {
+      await postpone(ctx, deletion, error);
+    }
   }
   return true;
 }
 
-/** Whether something that was deleted is still being erased. */
-export async function isErasingDeleted({ db }: Pick<Context, 'db'>): Promise<boolean> {
-  return (await db.query(sql`SELECT 1 FROM hot.deletion LIMIT 1`)).length > 0;
+async function eraseAll(
+  ctx: Context,
+  deletion: Deletion,
+  tables: readonly Gathered[],
+  isStopping: () => boolean,
+): Promise<boolean> {
+  for (const table of await filledOf(ctx, deletion, tables))
+    if (!(await eraseFrom(ctx, deletion, table, isStopping))) return false;
+  await ctx.db.execute(
+    sql`DELETE FROM hot.deletion WHERE customer_id = ${deletion.customerId} AND id = ${deletion.id}`,
+  );
+  ctx.log.info('deletion.done', { kind: deletion.kind, uid: deletion.uid, records: deletion.total.toString() });
+  return true;
 }
 
-/** The oldest. */
+/** Throws when the database does not answer at all: then the queue tries the whole job again. */
+async function postpone({ db, log }: Context, { customerId, id, kind, uid }: Deletion, error: unknown): Promise<void> {
+  await db.execute(sql`
+    UPDATE hot.deletion SET next_try_at = now() + make_interval(mins => ${RETRY_MINUTES}::int)
+     WHERE customer_id = ${customerId} AND id = ${id}`);
+  log.error('deletion.failed', { kind, uid, message: messageOf(error), retryMinutes: RETRY_MINUTES });
+}
+
+/** When the next deletion is due; undefined when nothing is left to erase. */
+export async function secondsUntilNextTry({ db }: Pick<Context, 'db'>): Promise<number | undefined> {
+  const [row] = await db.query<{ seconds: number | null }>(
+    sql`SELECT greatest(0, extract(epoch FROM min(next_try_at) - now()))::float8 AS seconds FROM hot.deletion`,
+  );
+  return row?.seconds ?? undefined;
+}
+
+/** The oldest that is due. */
 async function nextOf({ db }: Context, customerId: bigint | undefined): Promise<Deletion | undefined> {
   const [deletion] = await db.query<Deletion>(sql`
     SELECT customer_id AS "customerId", id, CASE WHEN is_list THEN 'list' ELSE 'campaign' END AS kind, target_id AS "targetId", uid, total FROM hot.deletion
-     WHERE ${customerId === undefined ? sql`true` : sql`customer_id = ${customerId}`} ORDER BY id LIMIT 1`);
+     WHERE next_try_at <= now() AND ${customerId === undefined ? sql`true` : sql`customer_id = ${customerId}`} ORDER BY id LIMIT 1`);
   return deletion;
 }
 

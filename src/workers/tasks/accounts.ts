@@ -1,6 +1,7 @@
 /** Jobs of customers: erasing deleted ones, pausing what disabled ones have under way, sweeping what has ended. */
 import {
   ERASE_DELETED_KEY,
+  ERASE_FAILED_KEY,
   eraseCustomerJob,
   eraseDeletedJob,
   pauseCustomerCampaignsJob,
@@ -8,7 +9,7 @@ import {
 } from '../../jobs/account-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { eraseCustomer, isDeleting } from '../../domain/accounts/erase-customer.ts';
-import { eraseDeleted, isErasingDeleted } from '../../domain/accounts/erase-deleted.ts';
+import { eraseDeleted, secondsUntilNextTry } from '../../domain/accounts/erase-deleted.ts';
 import { sweepAccounts } from '../../domain/accounts/sweep-accounts.ts';
 import { pauseCustomerCampaigns } from '../../domain/campaigns/pause-customer-campaigns.ts';
 import type { Context } from '../../domain/context.ts';
@@ -31,8 +32,15 @@ export function eraseCustomerTask(erasers: readonly Eraser[]): Task {
 
 export const eraseDeletedTask = defineTask(eraseDeletedJob, async (ctx, _payload, { abortSignal }) => {
   const isDone = await eraseDeleted(ctx, { isStopping: () => abortSignal.aborted });
-  if (!isDone) await enqueue(ctx.db, eraseDeletedJob, {}, { key: ERASE_DELETED_KEY });
+  if (isDone) await tryFailedAgain(ctx);
+  else await enqueue(ctx.db, eraseDeletedJob, {}, { key: ERASE_DELETED_KEY });
 });
+
+async function tryFailedAgain({ db }: Context): Promise<void> {
+  const delaySeconds = await secondsUntilNextTry({ db });
+  if (delaySeconds === undefined) return;
+  await enqueue(db, eraseDeletedJob, {}, { key: ERASE_FAILED_KEY, delaySeconds });
+}
 
 export const pauseCustomerCampaignsTask = defineTask(pauseCustomerCampaignsJob, (ctx, { customerId }) =>
   pauseCustomerCampaigns(ctx, { customerId }),
@@ -40,6 +48,6 @@ export const pauseCustomerCampaignsTask = defineTask(pauseCustomerCampaignsJob, 
 
 export const sweepAccountsTask = defineTask(sweepAccountsJob, async (ctx) => {
   // Normally a deletion enqueues it; this is for what a job that failed for days has left.
-  if (await isErasingDeleted(ctx)) await enqueue(ctx.db, eraseDeletedJob, {}, { key: ERASE_DELETED_KEY });
+  await tryFailedAgain(ctx);
   await sweepAccounts(ctx);
 });

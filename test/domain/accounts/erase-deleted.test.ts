@@ -13,6 +13,8 @@ import type { MailList } from '../../../src/domain/audience/list.ts';
 import { deleteCampaign } from '../../../src/domain/campaigns/delete-campaign.ts';
 import type { Context } from '../../../src/domain/context.ts';
 import { newUid } from '../../../src/lib/ids.ts';
+import { createLog } from '../../../src/lib/log.ts';
+import { eraseDeletedTask } from '../../../src/workers/tasks/accounts.ts';
 import { createTenant, newList } from '../../support/tenant.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
@@ -164,4 +166,34 @@ test('a deleted customer loses no more than a slice at once either', async () =>
   expect(await rowsOf(scene)).toEqual(all(0));
   expect(await deletionsOf(scene)).toEqual([]);
   expect(await base.db.query(sql`SELECT 1 FROM customer WHERE id = ${customerId}`)).toEqual([]);
+});
+
+test('a deletion that fails does not hold up those behind it, and is tried again later', async () => {
+  const ctx = await createTenant(base);
+  const lines: string[] = [];
+  const logged = { ...base, log: createLog({ level: 'info', format: 'json', write: (line) => lines.push(line) }) };
+  const [failing, later] = [await newList(ctx), await newList(ctx)];
+  for (const list of [failing, later]) await addSubscriber(ctx, { listUid: list.uid, email: 'p1@person.example' });
+  await base.db.execute(
+    sql`${raw(`
+    CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'this one stays'; END $$;
+    CREATE TRIGGER refuse BEFORE DELETE ON subscriber FOR EACH ROW WHEN (OLD.list_id = ${failing.id}) EXECUTE FUNCTION public.refuse()`)}`,
+  );
+  for (const list of [failing, later]) await deleteList(ctx, list.uid);
+  const run = () =>
+    eraseDeletedTask.run(logged, {}, { abortSignal: new AbortController().signal, workerId: 'test', attempt: 1 });
+  const left = () => base.db.query(sql`SELECT uid FROM hot.deletion WHERE customer_id = ${failing.customerId}`);
+  const failures = () => lines.filter((line) => line.includes('"deletion.failed"'));
+  // However often somebody deletes something meanwhile: one line a period.
+  for (let times = 0; times < 3; times++) await run();
+  expect(await left()).toEqual([{ uid: failing.uid }]);
+  expect(failures()).toEqual([expect.stringContaining('this one stays')]);
+  const [job] = await base.db.query<{ minutes: number }>(sql`
+    SELECT ceil(extract(epoch FROM run_at - now()) / 60)::int AS minutes FROM graphile_worker.jobs WHERE key = 'erase-deleted.failed'`);
+  expect(job).toEqual({ minutes: 15 });
+  await base.db.execute(sql`DROP TRIGGER refuse ON subscriber`);
+  await base.db.execute(sql`UPDATE hot.deletion SET next_try_at = now()`);
+  await run();
+  expect(await left()).toEqual([]);
+  expect(failures()).toHaveLength(1);
 });
