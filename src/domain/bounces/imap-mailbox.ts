@@ -10,6 +10,8 @@ const { connectMs, idleMs, visitMs } = MAILBOX_TIMEOUTS;
 const CLOSED = 'The connection to the mailbox is closed.';
 /** The uids of a million messages stand on one line; the library would take a gigabyte. */
 const LINE_BYTES_MAX = 16 * 1024 * 1024;
+/** A sentence of the server's is shorter; a hostile one may be as long as it likes. */
+const REASON_CHARS_MAX = 450;
 
 /** Opens the folder. Throws an Error with what the server said. */
 export async function openImapMailbox(
@@ -57,7 +59,9 @@ function mailboxOf(client: ImapFlow, prefix: string): Mailbox {
   const uidOf = (name: string) => name.slice(prefix.length);
   return {
     async list() {
-      const uids = await client.search({ all: true }, { uid: true });
+      const uids = await client.search({ all: true }, { uid: true }).catch((error: unknown) => {
+        throw new Error(client.usable ? saidOf(error) : CLOSED, { cause: error });
+      });
       if (!uids) throw new Error(client.usable ? 'The mailbox cannot be listed.' : CLOSED);
       return uids
         .toSorted((a, b) => a - b)
@@ -96,8 +100,11 @@ function resolved(host: string, lookup: LookupFunction): Promise<string> {
 
 /** What the server said says more than "command failed". */
 function reasonOf(error: unknown): string {
+  return `The mailbox cannot be opened: ${saidOf(error)}`;
+}
+
+function saidOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const answer = 'responseText' in error && typeof error.responseText === 'string' ? error.responseText : undefined;
-  const said = answer ?? connectionFaultInWords(error).message;
-  return `The mailbox cannot be opened: ${said}`.slice(0, 500);
+  return (answer ?? connectionFaultInWords(error).message).slice(0, REASON_CHARS_MAX);
 }
