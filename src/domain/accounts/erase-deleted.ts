@@ -88,9 +88,9 @@ async function postpone({ db, log }: Context, { customerId, id, kind, uid }: Del
 /** When the next deletion is due; undefined when nothing is left to erase. */
 export async function secondsUntilNextTry({ db }: Pick<Context, 'db'>): Promise<number | undefined> {
   const [row] = await db.query<{ seconds: number | null }>(
-    sql`SELECT greatest(0, extract(epoch FROM min(next_try_at) - now()))::float8 AS seconds FROM hot.deletion`,
+    sql`SELECT extract(epoch FROM min(next_try_at) - now())::float8 AS seconds FROM hot.deletion`,
   );
-  return row?.seconds ?? undefined;
+  return typeof row?.seconds === 'number' ? Math.max(0, row.seconds) : undefined;
 }
 
 /** The oldest that is due. */
