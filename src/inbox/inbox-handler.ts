@@ -4,7 +4,7 @@ import type { Mount } from '../http/http-server.ts';
 import { isLocalCaller, isSameOrigin } from './inbox-access.ts';
 import { listPage, MAIL_POLICY, messagePage, noticePage, PAGE_POLICY, TABS } from './inbox-pages.ts';
 import type { InboxEntry, InboxMessage, InboxStore, PageQuery } from './inbox-store.ts';
-import { parseMessage } from './parse-message.ts';
+import { readMessage } from './read-message.ts';
 
 const PAGE_SIZE = 50;
 /** What one answer may hold of a list. */
@@ -118,19 +118,19 @@ function entryJson({ id, mailFrom, rcptTo, subject, size, receivedAt }: InboxEnt
 }
 
 async function messageJson(message: InboxMessage): Promise<Answer> {
-  const { from, subject, headers, html, text, links, attachments } = await parseMessage(message.raw);
+  const { from, subject, headers, html, text, links, attachments } = await readMessage(message.raw);
   return json(200, { ...entryJson(message), from, subject, headers, html, text, links, attachments });
 }
 
 async function showMessage(message: InboxMessage, search: URLSearchParams): Promise<Answer> {
-  const parsed = await parseMessage(message.raw);
+  const parsed = await readMessage(message.raw);
   const asked = TABS.find((name) => name === search.get('tab'));
   return page(200, messagePage(message, parsed, asked ?? (parsed.html === null ? 'text' : 'html')));
 }
 
 async function partOf(message: InboxMessage, part: string): Promise<Answer | undefined> {
   if (part === 'source') return { status: 200, type: 'text/plain', body: message.raw };
-  const { html, text } = await parseMessage(message.raw);
+  const { html, text } = await readMessage(message.raw);
   if (part === 'text') return text === null ? undefined : { status: 200, type: 'text/plain', body: text };
   return html === null
     ? undefined

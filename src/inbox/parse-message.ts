@@ -1,7 +1,6 @@
 /** Reads a received mail: its headers, its two bodies and the links in them. Mails are input from anybody. */
 import { Parser } from 'htmlparser2';
 import PostalMime, { decodeWords, type Address } from 'postal-mime';
-import { createGate } from '../lib/gate.ts';
 import { messageOf } from '../lib/errors.ts';
 import { withoutTrailing } from '../lib/without-trailing.ts';
 
@@ -12,8 +11,6 @@ const SUBJECT_LENGTH_MAX = 500;
 const LINKS_MAX = 1_000;
 /** Mails nest a few levels; each level costs time. */
 const NESTING_DEPTH_MAX = 20;
-/** One after the other: a mail of megabytes takes several times its size while it is read. */
-const gate = createGate({ runningMax: 1, totalMax: 1, waitingMax: Infinity });
 const SUBJECT = /^subject:[ \t]*(.*(?:\r?\n[ \t].*)*)/im;
 const URL_IN_TEXT = /\bhttps?:\/\/[^\s<>"']+/g;
 
@@ -37,14 +34,11 @@ export function subjectOf(raw: Buffer): string {
   return (value.includes('=?') ? decodeWords(value) : value).slice(0, SUBJECT_LENGTH_MAX);
 }
 
-/** The whole mail. One that cannot be parsed shows its fault as text: its source can still be read. */
+/**
+ * The whole mail. One that cannot be parsed shows its fault as text: its source can still be read. Takes a second for each MB of
+ * short lines, so it runs in a thread (read-message.ts).
+ */
 export async function parseMessage(raw: Buffer): Promise<ParsedMessage> {
-  const parsed = await gate.pass('message', () => parse(raw));
-  if (!parsed) throw new Error('Too many messages are read at the same time.');
-  return parsed.result;
-}
-
-async function parse(raw: Buffer): Promise<ParsedMessage> {
   try {
     const email = await PostalMime.parse(raw, { maxNestingDepth: NESTING_DEPTH_MAX, maxRfc822NestingDepth: 1 });
     const { html = null, text = null } = email;
@@ -62,9 +56,14 @@ async function parse(raw: Buffer): Promise<ParsedMessage> {
       })),
     };
   } catch (error) {
-    const text = `This message cannot be parsed: ${messageOf(error)}`;
-    return { from: '', subject: subjectOf(raw), headers: [], html: null, text, links: [], attachments: [] };
+    return unparsedMessage(raw, messageOf(error));
   }
+}
+
+/** What is shown of a mail that cannot be parsed. */
+export function unparsedMessage(raw: Buffer, why: string): ParsedMessage {
+  const text = `This message cannot be parsed: ${why}`;
+  return { from: '', subject: subjectOf(raw), headers: [], html: null, text, links: [], attachments: [] };
 }
 
 function linksOf(html: string, text: string): string[] {

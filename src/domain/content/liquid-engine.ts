@@ -11,7 +11,7 @@ import { withoutTrailing } from '../../lib/without-trailing.ts';
 import { escapeFor, safeUrl } from './escape.ts';
 import { templateFault } from './template-fault.ts';
 import { escapeOutput, openHtml, textOf, type FilterThis } from './liquid-html.ts';
-import { PROGRESS_AT } from './watched-thread.ts';
+import { PROGRESS_AT } from '../../lib/watched-thread.ts';
 import { stripNoncharacters } from './template-marks.ts';
 
 /** Longest text that may hold Liquid. Longer newsletters exist, but not with logic all over. */

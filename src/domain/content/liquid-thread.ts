@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { Condemned } from './condemned.ts';
 import { templateFault } from './template-fault.ts';
 import type { LiquidAnswer, LiquidData, LiquidGroups, LiquidJob, LiquidSource } from './liquid-messages.ts';
-import { NOWHERE, WatchedThread } from './watched-thread.ts';
+import { NOWHERE, WatchedThread } from '../../lib/watched-thread.ts';
 
 /** CPU time for one part of one message. An honest template takes well under 1 ms; half a second is never to pass. */
 const CPU_MS_MAX = 250;

@@ -16,7 +16,7 @@ import type {
   LiquidRequest,
   LiquidSource,
 } from './liquid-messages.ts';
-import { NOWHERE, PROGRESS_AT, PROGRESS_JOB } from './watched-thread.ts';
+import { NOWHERE, PROGRESS_AT, PROGRESS_JOB } from '../../lib/watched-thread.ts';
 
 /** Answers go out when they have come to so many characters, so that they do not pile up here. */
 const ANSWER_LENGTH_MAX = 1_000_000;

@@ -10,7 +10,7 @@ import type { MessagePlan, PlanSource } from './message-plan.ts';
 import type { MessageSource } from './message.ts';
 import type { PlanAnswer } from './plan-messages.ts';
 import { templateFault } from './template-fault.ts';
-import { WatchedThread } from './watched-thread.ts';
+import { WatchedThread } from '../../lib/watched-thread.ts';
 
 /** CPU time for one message. 1 MB of html, ten times what mailbox providers show, takes 0.1 to 1 s. */
 const CPU_MS_MAX = 3_000;

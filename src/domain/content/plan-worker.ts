@@ -7,7 +7,7 @@ import { ValidationError } from '../../lib/errors.ts';
 import { planMessage } from './plan-message.ts';
 import type { PlanFault } from './message-plan.ts';
 import type { PlanAnswer, PlanRequest } from './plan-messages.ts';
-import { PROGRESS_JOB } from './watched-thread.ts';
+import { PROGRESS_JOB } from '../../lib/watched-thread.ts';
 
 const progress = new Int32Array(workerData.progress);
 

@@ -45,11 +45,12 @@ function canonicalFields(header: string): CanonicalFields {
       const name = header.slice(start, colon).trim().toLowerCase();
       const field = `${name}:${relaxedValue(header.slice(colon + 1, end))}\r\n`;
       const same = fields.get(name);
-      if (same) same.unshift(field);
+      if (same) same.push(field);
       else fields.set(name, [field]);
     }
     start = end + 2;
   }
+  for (const same of fields.values()) same.reverse();
   return fields;
 }
 

@@ -1,0 +1,87 @@
+/**
+ * Parses received mails in a thread of their own, one after the other. Anybody may have sent them, and one thread serves the whole
+ * process: a mail of short lines holds its reader for a second per MB. A mail that takes too much CPU time or memory ends the
+ * thread and is shown without being parsed.
+ */
+import { createGate } from '../lib/gate.ts';
+import { WatchedThread } from '../lib/watched-thread.ts';
+import type { ParseAnswer, ParseRequest } from './message-worker.ts';
+import { unparsedMessage, type ParsedMessage } from './parse-message.ts';
+
+/** CPU time for one mail. 25 MB of usual mail, the largest that is taken, need a second. */
+const CPU_MS_MAX = 5_000;
+const SILENCE_MS_MAX = 120_000;
+/** A mail of 25 MB is held several times while it is parsed. */
+const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
+/** Somebody who looks at one mail looks at the next. A new thread takes 0.1 s; the memory comes back with the end of the old one. */
+const IDLE_MS_MAX = 10_000;
+
+interface Task {
+  readonly id: number;
+  readonly resolve: (message: ParsedMessage) => void;
+  readonly fail: (why: string) => void;
+}
+
+/** Reads mails in one thread, which is started when it is needed. */
+export class MessageReader {
+  readonly #cpuMsMax: number;
+  readonly #gate = createGate({ runningMax: 1, totalMax: 1, waitingMax: Infinity });
+  #lastId = 0;
+  #atWork: Task | undefined;
+  #thread: WatchedThread<ParseAnswer> | undefined;
+  #idle: NodeJS.Timeout | undefined;
+
+  constructor({ cpuMsMax }: { cpuMsMax: number }) {
+    this.#cpuMsMax = cpuMsMax;
+  }
+
+  /** The mail, parsed. One that cannot be, or takes too long, shows that as its text. */
+  async read(raw: Buffer): Promise<ParsedMessage> {
+    const read = await this.#gate.pass('message', () => this.#parse(raw));
+    if (!read) throw new Error('Too many messages are read at the same time.');
+    return read.result;
+  }
+
+  async #parse(raw: Buffer): Promise<ParsedMessage> {
+    clearTimeout(this.#idle);
+    const { promise, resolve } = Promise.withResolvers<ParsedMessage>();
+    this.#lastId = (this.#lastId % 0x7fff_fffe) + 1;
+    const fail = (why: string): void => resolve(unparsedMessage(raw, `${why}.`));
+    this.#atWork = { id: this.#lastId, resolve, fail };
+    this.#thread ??= this.#startThread();
+    // A copy of these bytes alone: a small Buffer shares its memory with others, and all of it would be sent.
+    const request: ParseRequest = { id: this.#lastId, raw: new Uint8Array(raw) };
+    this.#thread.post(request);
+    const message = await promise;
+    this.#atWork = undefined;
+    this.#idle = setTimeout(() => {
+      this.#thread?.end();
+      this.#thread = undefined;
+    }, IDLE_MS_MAX).unref();
+    return message;
+  }
+
+  #startThread(): WatchedThread<ParseAnswer> {
+    return new WatchedThread<ParseAnswer>({
+      program: new URL('./message-worker.ts', import.meta.url),
+      resourceLimits: RESOURCE_LIMITS,
+      cpuMsMax: this.#cpuMsMax,
+      silenceMsMax: SILENCE_MS_MAX,
+      hasWork: () => this.#atWork !== undefined,
+      onAnswer: ({ id, message }) => {
+        if (this.#atWork?.id === id) this.#atWork.resolve(message);
+      },
+      onLost: (why) => {
+        this.#thread = undefined;
+        this.#atWork?.fail(why);
+      },
+    });
+  }
+}
+
+const reader = new MessageReader({ cpuMsMax: CPU_MS_MAX });
+
+/** The mail, parsed in this process's thread. */
+export function readMessage(raw: Buffer): Promise<ParsedMessage> {
+  return reader.read(raw);
+}
