@@ -11,6 +11,8 @@ export interface GrowthCase {
   readonly lengthMax: number;
   /** What the thread may be held for by one input. */
   readonly boundMs?: number;
+  /** It runs in a thread that is ended after so much processor time: what takes longer is no fault, and nobody else waits. */
+  readonly endedAtMs?: number;
   /** Makes a text of about this length, by the name of its shape. */
   readonly shapes: Readonly<Record<string, (length: number) => string>>;
   /** An error that it throws is an answer, too; only a RangeError (a stack that overflows) is a fault. */
@@ -25,63 +27,88 @@ const RATIO_MAX = 2.5;
 const BOUND_MS = 50;
 /** Below, the garbage collector and the compiler of the engine are seen more than the parser. */
 const RATIO_FROM_MS = 4;
+/** Processor time is counted in steps of up to 4 ms, so a short text is parsed until at least so much has passed. */
+const MEASURED_MS_MIN = 20;
 /** The shortest input of a series. */
 const LENGTH_MIN = 1_000;
-const RUNS = 3;
+const RUNS = 2;
+const DOUBLINGS_OF_SHORT = 2;
+/** Work that may take longer is cut in a short run. */
+const SHORT_MS_MAX = 1_000;
 /** A figure that looks wrong is measured again so many times before it is believed. */
 const RUNS_OF_DOUBT = 12;
 
+export interface GrowthOptions {
+  /** Only n, 2n and 4n, and of work that may take seconds an eighth: for a smoke run. */
+  readonly isShort?: boolean;
+}
+
 /** Plays every case and prints a line for each. Answers what is wrong, one sentence each. */
-export async function measureGrowth(cases: readonly GrowthCase[]): Promise<string[]> {
+export async function measureGrowth(
+  cases: readonly GrowthCase[],
+  { isShort = false }: GrowthOptions = {},
+): Promise<string[]> {
   const faults: string[] = [];
-  for (const item of cases) {
-    let slowest = { shape: '', ms: 0 };
+  for (const whole of cases) {
+    const item = isShort ? shortened(whole) : whole;
+    let slowest = { shape: '', ms: 0, isEnded: false };
     for (const [shape, make] of Object.entries(item.shapes)) {
-      const { ms, fault } = await measureShape(item, make);
+      const {
+        ms,
+        fault,
+        isEnded = false,
+      } = await measureShape(item, { make, doublings: isShort ? DOUBLINGS_OF_SHORT : Infinity });
       if (fault !== undefined) faults.push(`${item.name}, ${shape}: ${fault}`);
-      if (ms >= slowest.ms) slowest = { shape, ms };
+      if (ms >= slowest.ms) slowest = { shape, ms, isEnded };
     }
     console.log(
-      `${item.name.padEnd(40)} ${String(item.lengthMax).padStart(10)} ${slowest.ms.toFixed(1).padStart(8)} ms  ${slowest.shape}`,
+      `${item.name.padEnd(40)} ${String(item.lengthMax).padStart(10)} ${slowest.ms.toFixed(1).padStart(8)} ms  ${slowest.shape}${slowest.isEnded ? ' (ended)' : ''}`,
     );
   }
   return faults;
 }
 
+function shortened(item: GrowthCase): GrowthCase {
+  const isLong = (item.endedAtMs ?? item.boundMs ?? BOUND_MS) > SHORT_MS_MAX;
+  return isLong ? { ...item, lengthMax: Math.floor(item.lengthMax / 8) } : item;
+}
+
 /** The time of the longest input, and what is wrong with it or with the growth. */
 async function measureShape(
   item: GrowthCase,
-  make: (length: number) => string,
-): Promise<{ ms: number; fault?: string }> {
-  const boundMs = item.boundMs ?? BOUND_MS;
-  let before = { text: '', ms: 0 };
-  for (const length of lengthsUpTo(item.lengthMax)) {
+  { make, doublings }: { make: (length: number) => string; doublings: number },
+): Promise<{ ms: number; fault?: string; isEnded?: boolean }> {
+  const boundMs = item.endedAtMs === undefined ? (item.boundMs ?? BOUND_MS) : Infinity;
+  let before: { text: string; ms: number } | undefined;
+  for (const length of lengthsUpTo(item.lengthMax, doublings)) {
     const text = make(length);
     let ms = await bestOf(RUNS, item, text);
-    const isWrong = (): boolean => ms > boundMs || growsTooFast(before.ms, ms);
+    const isWrong = (): boolean => ms > boundMs || growsTooFast(before?.ms, ms);
     for (let run = 0; run < RUNS_OF_DOUBT && isWrong(); run += 1) {
       ms = Math.min(ms, await timeOf(item, text));
-      if (ms <= boundMs) before.ms = Math.max(before.ms, await bestOf(RUNS, item, before.text));
+      if (before && ms <= boundMs) before.ms = Math.max(before.ms, await bestOf(RUNS, item, before.text));
     }
+    if (item.endedAtMs !== undefined && ms > item.endedAtMs) return { ms, isEnded: true };
     if (ms > boundMs)
       return { ms, fault: `${length} characters take ${ms.toFixed(1)} ms; the bound is ${boundMs} ms.` };
-    if (growsTooFast(before.ms, ms)) {
+    if (before && growsTooFast(before.ms, ms)) {
       const times = (ms / before.ms).toFixed(1);
       return { ms, fault: `${length} characters take ${ms.toFixed(1)} ms, ${times} times what half of them take.` };
     }
     before = { text, ms };
   }
-  return { ms: before.ms };
+  return { ms: before?.ms ?? 0 };
 }
 
-function growsTooFast(halfMs: number, ms: number): boolean {
-  return ms > Math.max(RATIO_FROM_MS, RATIO_MAX * halfMs);
+function growsTooFast(halfMs: number | undefined, ms: number): boolean {
+  // The first of a series has nothing to be compared with.
+  return halfMs !== undefined && ms > Math.max(RATIO_FROM_MS, RATIO_MAX * halfMs);
 }
 
 /** The limit, its half, its quarter and so on, the shortest first. */
-function lengthsUpTo(lengthMax: number): number[] {
+function lengthsUpTo(lengthMax: number, doublings: number): number[] {
   const lengths = [lengthMax];
-  for (let length = lengthMax; length / 2 >= LENGTH_MIN;) {
+  for (let length = lengthMax; length / 2 >= LENGTH_MIN && lengths.length <= doublings;) {
     length = Math.floor(length / 2);
     lengths.unshift(length);
   }
@@ -94,14 +121,18 @@ async function bestOf(runs: number, item: GrowthCase, text: string): Promise<num
   return best;
 }
 
+/** The mean of as many runs as it takes to be measured. */
 async function timeOf({ parse, cpuMs = threadCpuMs }: GrowthCase, text: string): Promise<number> {
   const startMs = cpuMs();
-  try {
-    await parse(text);
-  } catch (error) {
-    if (error instanceof RangeError) return Infinity;
+  for (let runs = 1; ; runs += 1) {
+    try {
+      await parse(text);
+    } catch (error) {
+      if (error instanceof RangeError) return Infinity;
+    }
+    const ms = cpuMs() - startMs;
+    if (ms >= MEASURED_MS_MIN) return ms / runs;
   }
-  return cpuMs() - startMs;
 }
 
 function threadCpuMs(): number {
@@ -109,9 +140,14 @@ function threadCpuMs(): number {
   return (user + system) / 1_000;
 }
 
-/** The same characters again and again. */
+/** The same characters again and again, the last ones cut where the length ends. */
 export function repeated(piece: string, end = ''): (length: number) => string {
   return (length) => piece.repeat(Math.ceil(length / piece.length)).slice(0, length) + end;
+}
+
+/** The same characters again and again, all of them whole. */
+export function whole(piece: string): (length: number) => string {
+  return (length) => piece.repeat(Math.floor(length / piece.length));
 }
 
 /** Opened again and again, and closed as often. */
