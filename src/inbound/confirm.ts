@@ -2,7 +2,11 @@
  * The confirmation link of double opt-in. GET asks, POST confirms: a scanner that follows every link of a mail would
  * otherwise sign people up.
  */
-import { confirmSubscription, type ConfirmationOutcome } from '../domain/audience/confirm-subscription.ts';
+import {
+  confirmSubscription,
+  isConfirmationLate,
+  type ConfirmationOutcome,
+} from '../domain/audience/confirm-subscription.ts';
 import type { Context } from '../domain/context.ts';
 import { linkSignerOf } from '../domain/tracking/link-signer.ts';
 import { readRecipient, type RecipientCard } from '../domain/tracking/recipient-read-model.ts';
@@ -27,7 +31,7 @@ export function confirmMount(ctx: Context): InboundMount {
       if (!person) return sendNotOnList(request.res);
       if (request.method === 'POST') return confirm(request, confirmation, person);
       if (person.status === 'subscribed') return sendPage(request.res, 200, donePage(person));
-      const isLate = confirmation.expiresAt <= request.ctx.clock.now();
+      const isLate = await isConfirmationLate(request.ctx, confirmation.expiresAt);
       sendPage(request.res, isLate ? 410 : 200, isLate ? latePage(person) : askPage(person));
     },
   });

@@ -24,8 +24,8 @@ export interface InboundServer {
 export const WEB_VIEW = '<p>Hello <script>alert(1)</script></p>';
 
 /** Starts it; closed after the file's last test. */
-export async function startInboundServer(): Promise<InboundServer> {
-  const ctx = await createTestContext();
+export async function startInboundServer(overrides: Partial<Context> = {}): Promise<InboundServer> {
+  const ctx = await createTestContext(overrides);
   await ctx.db.execute(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
   const seeded = await seedCampaign(ctx.db, { subscribers: 5 });
   const webView = async (_ctx: Context, { campaignId }: { campaignId: bigint }) =>

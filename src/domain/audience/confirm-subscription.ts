@@ -3,6 +3,7 @@
  * and says until when it works; it works once: after the person subscribed or unsubscribed, a link of before is used up.
  */
 import { sql } from '../../db/database.ts';
+import { databaseNow } from '../../db/now.ts';
 import { emailKey } from '../../lib/text.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { addressDigest, forgetErased } from './erasing/erased-people.ts';
@@ -18,6 +19,11 @@ export interface ConfirmSubscriptionInput extends SubscriberKey {
 export type ConfirmationOutcome =
   | { readonly kind: 'confirmed' | 'already-subscribed'; readonly subscriber: Subscriber }
   | { readonly kind: 'expired' | 'used' | 'gone' };
+
+/** Whether it is too late for a link that works until then, as far as a page needs to know that asks first. */
+export async function isConfirmationLate(ctx: Context, expiresAt: Date): Promise<boolean> {
+  return expiresAt <= (await databaseNow(ctx.db));
+}
 
 /** Confirms, and says what came of it. Doing it twice is harmless. Takes only what a signed link said. */
 export async function confirmSubscription(

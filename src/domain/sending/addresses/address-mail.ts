@@ -1,4 +1,5 @@
 /** The mail that asks whether somebody may send from an address. */
+import { databaseNow } from '../../../db/now.ts';
 import type { Context } from '../../context.ts';
 import { findAddressById } from './from-address-store.ts';
 import { addressLink, LINK_DAYS } from './from-address.ts';
@@ -7,12 +8,12 @@ const DAY_MS = 86_400_000;
 
 /** The mail, or undefined when the address was verified or forgotten meanwhile. */
 export async function addressMail(
-  { db, clock, installation }: Context,
+  { db, installation }: Context,
   { customerId, addressId }: { customerId: bigint; addressId: bigint },
 ): Promise<{ to: string; subject: string; paragraphs: string[]; purpose: string } | undefined> {
   const address = await findAddressById(db, { customerId, id: addressId });
   if (!address || address.verifiedAt !== null) return undefined;
-  const expiresAt = new Date(clock.now().getTime() + LINK_DAYS * DAY_MS);
+  const expiresAt = new Date((await databaseNow(db)).getTime() + LINK_DAYS * DAY_MS);
   const link = addressLink(installation, { customerId, id: addressId, expiresAt });
   return {
     to: address.email,

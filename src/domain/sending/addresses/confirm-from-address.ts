@@ -1,4 +1,5 @@
 /** What the link in the mail does: GET shows whose address it is, POST verifies it. */
+import { databaseNow } from '../../../db/now.ts';
 import type { Context } from '../../context.ts';
 import { findAddressById, markVerified } from './from-address-store.ts';
 import { readAddressToken, type FromAddress } from './from-address.ts';
@@ -13,7 +14,7 @@ export async function readAddressLink(ctx: Context, token: string): Promise<Addr
   const address = read && (await findAddressById(ctx.db, read));
   if (!read || !address) return { kind: 'unknown' };
   if (address.verifiedAt !== null) return { kind: 'verified', address };
-  return read.expiresAt <= ctx.clock.now() ? { kind: 'expired' } : { kind: 'open', address };
+  return read.expiresAt <= (await databaseNow(ctx.db)) ? { kind: 'expired' } : { kind: 'open', address };
 }
 
 /** Verifies the address of the link, if it is still open. */
