@@ -6,6 +6,7 @@ import type { Settings } from '../config/settings.ts';
 import { openDatabase, type Database } from '../db/database.ts';
 import { startEmbeddedDatabase } from '../db/embedded.ts';
 import { migrate, readMigrations } from '../db/migrate.ts';
+import { JOB_LIMITS } from '../db/work-limits.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import { isDenied, missingRights } from './missing-rights.ts';
@@ -27,14 +28,16 @@ export async function openMigratedDatabase(settings: Settings, log: Log): Promis
       ? await startEmbeddedDatabase({ folder: path.join(settings.DATA_DIR, 'postgres') })
       : undefined;
   const url = embedded?.url ?? settings.DATABASE_URL;
+  const database = openDatabase({ url, poolSize: poolSizesOf(settings).work, log, limits: JOB_LIMITS });
   try {
     if (!embedded) await checkServer(url);
-    await migrate({ url, migrations: await readMigrations(MIGRATIONS), log, afterwards: () => migrateQueue(url) });
+    await migrate({ url, migrations: await readMigrations(MIGRATIONS), log, afterwards: () => migrateQueue(database) });
   } catch (error) {
+    const denied = await deniedError(error, url);
+    await database.close();
     await embedded?.stop();
-    throw (await deniedError(error, url)) ?? error;
+    throw denied ?? error;
   }
-  const database = openDatabase({ url, poolSize: settings.DB_POOL_SIZE, log });
   return {
     database,
     isEmbedded: embedded !== undefined,
@@ -43,6 +46,16 @@ export async function openMigratedDatabase(settings: Settings, log: Log): Promis
       await embedded?.stop();
     },
   };
+}
+
+/** Fewer of a kind wait for each other: some work needs two at a time. */
+const KIND_CONNECTIONS_MIN = 4;
+
+/** Where requests are served, they and all other work of the process have half of its connections each. */
+export function poolSizesOf({ DB_POOL_SIZE, ROLES }: Settings): { readonly requests: number; readonly work: number } {
+  if (!ROLES.includes('web')) return { requests: 0, work: DB_POOL_SIZE };
+  const requests = Math.max(KIND_CONNECTIONS_MIN, Math.floor(DB_POOL_SIZE / 2));
+  return { requests, work: Math.max(KIND_CONNECTIONS_MIN, DB_POOL_SIZE - requests) };
 }
 
 /** What to grant, when that is what is wrong. */
@@ -73,6 +86,12 @@ async function checkServer(url: string): Promise<void> {
 }
 
 /** The queue's own tables; its migrations are careful about running once. */
-async function migrateQueue(url: string): Promise<void> {
-  await runMigrations({ connectionString: url, logger: new Logger(() => () => undefined) });
+async function migrateQueue(database: Database): Promise<void> {
+  const pgPool = database.openPool({ size: 1, applicationName: 'mailwright-queue' });
+  pgPool.on('error', () => undefined);
+  try {
+    await runMigrations({ pgPool, logger: new Logger(() => () => undefined) });
+  } finally {
+    await pgPool.end();
+  }
 }

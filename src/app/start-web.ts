@@ -3,6 +3,7 @@ import type { Settings } from '../config/settings.ts';
 import { sql } from '../db/database.ts';
 import type { Notifications } from '../db/listen.ts';
 import { openPrisma } from '../db/prisma.ts';
+import { REQUEST_LIMITS } from '../db/work-limits.ts';
 import type { AuditTrail } from '../domain/accounts/audit-trail.ts';
 import { createRequestLimit } from '../domain/accounts/count-requests.ts';
 import { createKeptCalls } from '../domain/accounts/idempotent-calls.ts';
@@ -22,6 +23,7 @@ import { graphqlReference } from '../schema/reference-page.ts';
 import { REFERENCE_PATH, restMounts } from './rest-mounts.ts';
 import { ownHostOnly } from './link-hosts.ts';
 import { cannotListen } from './listening.ts';
+import { poolSizesOf } from './open-database.ts';
 import type { RunningInbox } from './start-inbox.ts';
 import type { RunningWorker } from './start-worker.ts';
 import type { VitalSigns } from './vital-signs.ts';
@@ -47,10 +49,11 @@ const CLOSE_WAIT_MS = 3_000;
 
 /** Serves. Throws with a sentence that says what to do when it cannot. */
 export async function startWeb(options: WebOptions): Promise<RunningWeb> {
-  const { ctx, audit, settings, port, notifications, inbox } = options;
+  const { audit, settings, port, notifications, inbox } = options;
   // First: a file that cannot be used stops the start before anything is open.
   const places =
-    settings.GEOIP_FILE === '' ? nowhere : await openGeoLocator({ file: settings.GEOIP_FILE, log: ctx.log });
+    settings.GEOIP_FILE === '' ? nowhere : await openGeoLocator({ file: settings.GEOIP_FILE, log: options.ctx.log });
+  const ctx = forRequests(options);
   const prisma = openPrisma(ctx.database);
   const countRequest = createRequestLimit(
     { perToken: settings.RATE_LIMIT, perAddress: settings.RATE_LIMIT_STRANGERS ?? settings.RATE_LIMIT },
@@ -61,7 +64,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
     explorer: settings.GRAPHQL_EXPLORER === 'on',
     countRequest,
   });
-  const inbound = createInbound(ctx, { webView: webViewOf, places });
+  const inbound = createInbound(ctx, { work: options.ctx, webView: webViewOf, places });
   const server = await startHttpServer({
     host: settings.HOST,
     port,
@@ -106,6 +109,16 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
       await prisma.$disconnect();
     },
   };
+}
+
+/** Whoever waits for an answer has connections of his own, and limits of time. */
+function forRequests({ ctx, settings }: WebOptions): Context {
+  const database = ctx.database.besides({
+    poolSize: poolSizesOf(settings).requests,
+    applicationName: 'mailwright-requests',
+    limits: REQUEST_LIMITS,
+  });
+  return { ...ctx, db: database, database };
 }
 
 function httpsOnlyOf(baseUrl: string, { HSTS_SUBDOMAINS }: Settings): HttpsOnly {

@@ -206,7 +206,12 @@ export const settings = {
     default: 'auto',
     about: 'One JSON object a line, or readable lines; `auto`: readable on a terminal.',
   },
-  DB_POOL_SIZE: { schema: count(4, 500), default: '20', about: 'Database connections of this process, at most.' },
+  DB_POOL_SIZE: {
+    schema: count(4, 500),
+    default: '20',
+    about:
+      'Database connections of this process, at most. With the role `web`, half of them are for requests (four at least of each half).',
+  },
   WORKER_CONCURRENCY: {
     schema: count(1, 100),
     default: '4',

@@ -3,11 +3,15 @@
  * failed statement may hold values of people, so it is left out before anybody can log or store it.
  */
 import pg from 'pg';
+import type { WorkLimits } from './work-limits.ts';
 
 /** Data exceptions: their texts quote the value that was refused. */
 const QUOTES_VALUES = /^22/;
 const QUOTED = /".*"/s;
 const BYTES = /0x[0-9a-f]{2}(?: 0x[0-9a-f]{2})*/g;
+
+/** 0 is PostgreSQL's word for none. An operator's own limits are for other programs: they would cut long work. */
+const NO_LIMITS: WorkLimits = { statementMsMax: 0, lockMsMax: 0, idleMsMax: 0 };
 
 /** The server closes a connection at once when it is asked to. */
 const END_MS_MAX = 1_000;
@@ -18,6 +22,7 @@ export class DatabaseClient extends pg.Client {
   serverPid: number | undefined;
   /** Rows for a COPY are still being made: it is the server that waits. */
   isFeeding = false;
+  #isEnding = false;
 
   constructor(config?: string | pg.ClientConfig) {
     super(config);
@@ -38,9 +43,16 @@ export class DatabaseClient extends pg.Client {
       : 0;
   }
 
-  /** Asks which process it is: a pooler between us and the server makes up numbers of its own. */
-  async askServerPid(): Promise<void> {
-    const { rows } = await this.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  /**
+   * Begins a session: sets its time zone and its limits, and asks which process it is, since a pooler between us and the server
+   * makes up numbers of its own. By a statement: poolers refuse such settings when a connection is opened.
+   */
+  async beginSession(limits: WorkLimits = NO_LIMITS): Promise<void> {
+    const { rows } = await this.query<{ pid: number }>(
+      `SELECT pg_backend_pid() AS pid, set_config('TimeZone', 'UTC', false), set_config('statement_timeout', $1, false),
+              set_config('lock_timeout', $2, false), set_config('idle_in_transaction_session_timeout', $3, false)`,
+      [limits.statementMsMax, limits.lockMsMax, limits.idleMsMax].map(String),
+    );
     this.serverPid = rows[0]?.pid;
   }
 
@@ -48,6 +60,7 @@ export class DatabaseClient extends pg.Client {
   override end(callback: (error: Error) => void): void;
   /** Says good-bye, and does not wait for a server that does not answer it. */
   override end(callback?: (error: Error) => void): Promise<void> | void {
+    this.#isEnding = true;
     const late = setTimeout(() => this.connection.stream.destroy(), END_MS_MAX).unref();
     this.connection.once('end', () => clearTimeout(late));
     return callback ? super.end(callback) : super.end();
@@ -56,7 +69,8 @@ export class DatabaseClient extends pg.Client {
   /** Ends it without asking anybody; whoever waits on it is told. */
   destroy(reason: string): void {
     // Words that are known for a connection that is gone (lib/is-unavailable.ts).
-    this.connection.stream.destroy(new Error(`Connection terminated: ${reason}`));
+    // Nobody waits on one that has said good-bye, or listens to its errors.
+    this.connection.stream.destroy(this.#isEnding ? undefined : new Error(`Connection terminated: ${reason}`));
   }
 }
 

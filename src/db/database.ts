@@ -14,6 +14,7 @@ import type { Log } from '../lib/log.ts';
 import { messageOf } from '../lib/errors.ts';
 import { LibraryPool } from './library-pool.ts';
 import { repeatOnCollision } from './repeat-on-collision.ts';
+import type { WorkLimits } from './work-limits.ts';
 
 export { default as sql, empty, join, raw, type Sql } from 'sql-template-tag';
 
@@ -40,7 +41,9 @@ export interface Database extends Queryable {
   readonly url: string;
   /** Another pool on the same database, for a library that wants one; whoever opens it ends it. */
   openPool(options: { readonly size: number; readonly applicationName: string }): pg.Pool;
-  /** A connection of its own, for what listens or holds something; whoever opens it ends it. */
+  /** The same database for another kind of work: connections and limits of its own, closed with this one. */
+  besides(options: PoolOptions): Database;
+  /** A connection of its own, without limits, for what listens, holds something or takes long; whoever opens it ends it. */
   connect(applicationName: string): Promise<DatabaseClient>;
   /** How long the server has answered nobody, as far as this process knows; undefined: it answers. */
   silentMs(): number | undefined;
@@ -52,9 +55,15 @@ export interface Database extends Queryable {
   close(): Promise<void>;
 }
 
-export interface DatabaseOptions {
-  readonly url: string;
+export interface PoolOptions {
   readonly poolSize: number;
+  readonly applicationName: string;
+  /** Absent: none. */
+  readonly limits?: WorkLimits | undefined;
+}
+
+export interface DatabaseOptions extends Omit<PoolOptions, 'applicationName'> {
+  readonly url: string;
   readonly log: Log;
   readonly applicationName?: string;
 }
@@ -72,22 +81,29 @@ const types: pg.CustomTypesConfig = {
 };
 
 /** Opens a pool on the database at `url`. Nothing is connected until the first statement. */
-export function openDatabase({ url, poolSize, log, applicationName = 'mailwright' }: DatabaseOptions): Database {
+export function openDatabase({ url, log, applicationName = 'mailwright', ...options }: DatabaseOptions): Database {
   const watch = new ConnectionWatch({ connectionString: url, application_name: 'mailwright-watch' }, log);
-  const openPool = (options: pg.PoolConfig): pg.Pool => {
-    const opened = new LibraryPool({
-      Client: DatabaseClient,
-      connectionString: url,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      keepAlive: true,
-      onConnect: (client) => void beWatched(client, watch).catch(() => undefined),
-      ...options,
-    });
-    opened.on('connect', (client) => client.on('error', () => undefined));
-    return opened;
+  const database = databaseOn({ url, log, watch }, { ...options, applicationName });
+  return {
+    ...database,
+    async close() {
+      await database.close();
+      watch.close();
+    },
   };
-  const pool = openPool({ max: poolSize, types, application_name: applicationName, options: '-c timezone=UTC' });
+}
+
+interface Server {
+  readonly url: string;
+  readonly log: Log;
+  readonly watch: ConnectionWatch;
+}
+
+function databaseOn(server: Server, { poolSize, applicationName, limits }: PoolOptions): Database {
+  const { url, log, watch } = server;
+  const pool = openPool(server, { max: poolSize, types, application_name: applicationName }, limits);
   const statements = statementsOf(pool);
+  const others: Database[] = [];
   let isClosing = false;
   pool.on('error', (error) => {
     if (!isClosing) log.warn('database.connection_lost', { message: error.message });
@@ -95,7 +111,12 @@ export function openDatabase({ url, poolSize, log, applicationName = 'mailwright
   return {
     pool,
     url,
-    openPool: (options) => openPool({ max: options.size, application_name: options.applicationName }),
+    openPool: (options) => openPool(server, { max: options.size, application_name: options.applicationName }),
+    besides(options) {
+      const other = databaseOn(server, options);
+      others.push(other);
+      return other;
+    },
     connect: (name) => connect(url, name, watch),
     silentMs: () => watch.silentMs(),
     query: (statement, name) => repeatOnCollision(() => statements.query(statement, name), log),
@@ -103,20 +124,42 @@ export function openDatabase({ url, poolSize, log, applicationName = 'mailwright
     transaction: (work) => repeatOnCollision(() => runTransaction(pool, log, work), log),
     async close() {
       isClosing = true;
-      const late = new AbortController();
-      // A statement that goes on for minutes would hold up the end for as long; the server undoes it.
-      await Promise.race([pool.end(), sleep(CLOSE_MS_MAX, undefined, { signal: late.signal }).catch(() => undefined)]);
-      late.abort();
-      watch.close();
+      await Promise.all([ended(pool), ...others.map((other) => other.close())]);
     },
   };
 }
 
-/** Also while it is asked for its process: that is a statement like any other. */
-async function beWatched(client: pg.ClientBase, watch: ConnectionWatch, hasHeartbeat = false): Promise<void> {
+function openPool({ url, watch }: Server, config: pg.PoolConfig, limits?: WorkLimits): pg.Pool {
+  const opened = new LibraryPool({
+    Client: DatabaseClient,
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    onConnect: (client) => void beWatched(client, { watch, limits }).catch(() => undefined),
+    ...config,
+  });
+  opened.on('connect', (client) => client.on('error', () => undefined));
+  return opened;
+}
+
+/** A statement that goes on for minutes would hold up the end for as long; the server undoes it. */
+async function ended(pool: pg.Pool): Promise<void> {
+  const late = new AbortController();
+  await Promise.race([pool.end(), sleep(CLOSE_MS_MAX, undefined, { signal: late.signal }).catch(() => undefined)]);
+  late.abort();
+}
+
+interface Watching {
+  readonly watch: ConnectionWatch;
+  readonly limits?: WorkLimits | undefined;
+  readonly hasHeartbeat?: boolean;
+}
+
+/** Also while its session begins: that is a statement like any other. */
+async function beWatched(client: pg.ClientBase, { watch, limits, hasHeartbeat = false }: Watching): Promise<void> {
   if (!(client instanceof DatabaseClient)) return;
   watch.add(client, hasHeartbeat);
-  await client.askServerPid();
+  await client.beginSession(limits);
 }
 
 async function connect(url: string, name: string, watch: ConnectionWatch): Promise<DatabaseClient> {
@@ -128,7 +171,7 @@ async function connect(url: string, name: string, watch: ConnectionWatch): Promi
   });
   client.on('error', () => undefined);
   await client.connect();
-  await beWatched(client, watch, true);
+  await beWatched(client, { watch, hasHeartbeat: true });
   return client;
 }
 

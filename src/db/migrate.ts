@@ -10,6 +10,7 @@ import type pg from 'pg';
 import { messageOf } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import { DatabaseClient } from './client.ts';
+import { ConnectionWatch } from './connection-watch.ts';
 
 export interface Migration {
   readonly name: string;
@@ -24,6 +25,7 @@ export interface MigrateOptions {
   readonly afterwards?: () => Promise<void>;
 }
 
+const CONNECT_TIMEOUT_MS = 10_000;
 const LOCK = `hashtextextended('mailwright:migrations', 0)`;
 
 // The shape Prisma's own engine gives this table.
@@ -58,11 +60,15 @@ export async function migrate({ url, migrations, log, afterwards }: MigrateOptio
   const client = new DatabaseClient({
     connectionString: url,
     application_name: 'mailwright-migrate',
-    options: '-c timezone=UTC',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   });
   client.on('error', (error) => log.warn('migrate.connection_lost', { message: error.message }));
-  await client.connect();
+  // A statement may take as long as it needs; a server that hangs is noticed.
+  const watch = new ConnectionWatch({ connectionString: url, application_name: 'mailwright-watch' }, log);
   try {
+    await client.connect();
+    watch.add(client, false);
+    await client.beginSession();
     await client.query(`SELECT pg_advisory_lock(${LOCK})`);
     await client.query(BOOKKEEPING);
     const pending = await pendingMigrations(client, migrations);
@@ -73,6 +79,7 @@ export async function migrate({ url, migrations, log, afterwards }: MigrateOptio
   } finally {
     // Ending the session frees the lock.
     await client.end();
+    watch.close();
   }
 }
 

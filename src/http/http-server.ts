@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { messageOf } from '../lib/errors.ts';
-import { isUnavailable, UNAVAILABLE_MESSAGE, UNAVAILABLE_RETRY_SECONDS } from '../lib/is-unavailable.ts';
+import { isUnavailable, UNAVAILABLE_RETRY_SECONDS, unavailableMessage } from '../lib/is-unavailable.ts';
 import type { Log } from '../lib/log.ts';
 import { clientAddressReader } from './client-address.ts';
 import { beginExchange, safetyHeaders, type Exchange, type HttpsOnly } from './exchange.ts';
@@ -166,7 +166,7 @@ function answerFailure(error: unknown, res: ServerResponse, exchange: Exchange):
   if (res.headersSent) return void res.destroy();
   if (isAway) {
     res.setHeader('Retry-After', String(UNAVAILABLE_RETRY_SECONDS));
-    return sendJson(res, 503, { message: UNAVAILABLE_MESSAGE });
+    return sendJson(res, 503, { message: unavailableMessage(error) });
   }
   const message = 'The server made a mistake. It is logged under this reference.';
   sendJson(res, 500, { message, reference: exchange.requestId });

@@ -30,13 +30,17 @@ export interface Inbound {
 /** A burst takes some seconds; more is worth a look. */
 const LATE_SECONDS = 10;
 
+export interface InboundOptions {
+  /** For what is written and moved on behind the answers; absent: the same. */
+  readonly work?: Context;
+  readonly webView: WebView;
+  readonly places?: GeoLocator;
+}
+
 /** All handlers of this room. `ctx` is the public's: nobody is logged in. */
-export function createInbound(
-  ctx: Context,
-  { webView, places = nowhere }: { webView: WebView; places?: GeoLocator },
-): Inbound {
-  const follower = startVisitFollower(ctx);
-  const recorder = createVisitRecorder(ctx, () => follower.wake());
+export function createInbound(ctx: Context, { work = ctx, webView, places = nowhere }: InboundOptions): Inbound {
+  const follower = startVisitFollower(work);
+  const recorder = createVisitRecorder(work, () => follower.wake());
   const means = { recorder, places, patience: createPatience(ctx.log) };
   return {
     mounts: [

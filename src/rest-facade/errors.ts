@@ -59,7 +59,7 @@ const STATUS: Readonly<Record<FailureName, number>> = {
 
 /** The code of an operation whose variables do not fit the schema: the caller's values, as a rule. */
 const BAD_REQUEST = 'BAD_REQUEST';
-const UNAVAILABLE = 'SERVICE_UNAVAILABLE';
+const UNAVAILABLE: ReadonlySet<unknown> = new Set(['SERVICE_UNAVAILABLE', 'TIMED_OUT']);
 
 const INVALID_MESSAGE = 'The given data was invalid.';
 
@@ -103,7 +103,7 @@ export function failureAnswer(failure: Failure, nameOf: (path: string) => string
 /** An error beside the data: an expected one, or a defect (the schema has masked and logged it already). */
 export function graphqlErrorAnswer(error: OperationError, nameOf: (path: string) => string): RestError | undefined {
   const { type, code, fields, retryAfterSeconds } = error.extensions ?? {};
-  if (code === UNAVAILABLE) return unavailableAnswer();
+  if (UNAVAILABLE.has(code)) return unavailableAnswer(error.message);
   if (code === BAD_REQUEST) return invalid(misfit(error.message, nameOf));
   if (typeof type !== 'string' || !isFailureName(type)) return undefined;
   const failure: Failure = {
@@ -126,9 +126,9 @@ function misfit(message: string, nameOf: (path: string) => string): FieldErrors 
   return { [nameOf(place.replace(/\[(\d+)\]/g, '.$1'))]: [text] };
 }
 
-/** A service behind us is away for the moment. */
-export function unavailableAnswer(): RestError {
-  return new RestError(503, { message: UNAVAILABLE_MESSAGE }, { 'Retry-After': String(UNAVAILABLE_RETRY_SECONDS) });
+/** A service behind us is away or too busy for the moment. */
+export function unavailableAnswer(message = UNAVAILABLE_MESSAGE): RestError {
+  return new RestError(503, { message }, { 'Retry-After': String(UNAVAILABLE_RETRY_SECONDS) });
 }
 
 export function defectAnswer(reference: string): RestError {

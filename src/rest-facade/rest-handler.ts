@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Router from 'find-my-way';
 import { messageOf } from '../lib/errors.ts';
-import { isUnavailable } from '../lib/is-unavailable.ts';
+import { isUnavailable, unavailableMessage } from '../lib/is-unavailable.ts';
 import type { CountRequest } from '../lib/rate-limit.ts';
 import type { TextStream } from './answer.ts';
 import type { Execute } from './call.ts';
@@ -161,7 +161,7 @@ function refuse(req: IncomingMessage, res: ServerResponse, error: unknown, excha
 function unexpectedAnswer(error: unknown, exchange: RestExchange): RestError {
   if (isUnavailable(error)) {
     exchange.log.warn('rest.unavailable', { message: messageOf(error) });
-    return unavailableAnswer();
+    return unavailableAnswer(unavailableMessage(error));
   }
   exchange.log.error('rest.defect', { error, reference: exchange.requestId });
   return defectAnswer(exchange.requestId);

@@ -20,6 +20,7 @@ import {
   RateLimitedError,
   ValidationError,
 } from '../lib/errors.ts';
+import { isUnavailable } from '../lib/is-unavailable.ts';
 import { insertAuditEntries } from '../domain/accounts/audit-trail.ts';
 import { auditEntryOf, changesAccess, noteChange } from './audit.ts';
 import { graphqlContext, type GraphqlContext } from './context.ts';
@@ -144,11 +145,12 @@ function answerToForeign(error: ForeignResourceError, ctx: GraphqlContext): Erro
  */
 function isForgedCursor(error: unknown, args: object): boolean {
   const hasCursor = ('after' in args && args.after) || ('before' in args && args.before);
-  return Boolean(hasCursor) && error instanceof Error && error.name.startsWith('PrismaClient') && !isUnavailable(error);
+  return Boolean(hasCursor) && error instanceof Error && error.name.startsWith('PrismaClient') && !isAway(error);
 }
 
-/** What Prisma throws when the database cannot be reached, or is out of connections: no fault of a cursor. */
-function isUnavailable(error: Error): boolean {
+/** What Prisma throws when the database cannot be reached, is out of connections or too slow: no fault of a cursor. */
+function isAway(error: Error): boolean {
+  if (isUnavailable(error)) return true;
   const code = 'code' in error ? String(error.code) : '';
   return error.name === 'PrismaClientInitializationError' || /^P(1\d{3}|2024)$/.test(code);
 }

@@ -5,7 +5,13 @@
 import { randomBytes } from 'node:crypto';
 import { GraphQLError } from 'graphql';
 import { ExpectedError, RateLimitedError, UnauthenticatedError, ValidationError, messageOf } from '../lib/errors.ts';
-import { isUnavailable, UNAVAILABLE_MESSAGE, UNAVAILABLE_RETRY_SECONDS } from '../lib/is-unavailable.ts';
+import {
+  isTimeOut,
+  isUnavailable,
+  UNAVAILABLE_MESSAGE,
+  UNAVAILABLE_RETRY_SECONDS,
+  unavailableMessage,
+} from '../lib/is-unavailable.ts';
 import type { Log } from '../lib/log.ts';
 
 const REFERENCE_BYTES = 6;
@@ -67,7 +73,8 @@ function shortened(message: string): string {
 
 function unavailable(cause: unknown, { error, log }: { error: unknown; log: Log }): GraphQLError {
   log.warn('graphql.unavailable', { message: messageOf(cause) });
-  return unavailableError(placeOf(error).path);
+  const code = isTimeOut(cause) ? 'TIMED_OUT' : undefined;
+  return unavailableError(placeOf(error).path, { code, message: unavailableMessage(cause) });
 }
 
 function defect(cause: unknown, { error, log }: { error: unknown; log: Log }): GraphQLError {
@@ -82,10 +89,12 @@ function defect(cause: unknown, { error, log }: { error: unknown; log: Log }): G
 }
 
 /** The service cannot be used for the moment: the database is away, or the operator has closed it. */
-export function unavailableError(path?: GraphQLError['path']): GraphQLError {
+export function unavailableError(
+  path?: GraphQLError['path'],
+  { code = 'SERVICE_UNAVAILABLE', message = UNAVAILABLE_MESSAGE }: { code?: string | undefined; message?: string } = {},
+): GraphQLError {
   const headers = { 'retry-after': String(UNAVAILABLE_RETRY_SECONDS) };
-  const extensions = { code: 'SERVICE_UNAVAILABLE', http: { status: 503, headers } };
-  return new GraphQLError(UNAVAILABLE_MESSAGE, { path, extensions });
+  return new GraphQLError(message, { path, extensions: { code, http: { status: 503, headers } } });
 }
 
 function withoutSuggestions(message: string): string {

@@ -10,7 +10,7 @@ import type pg from 'pg';
 import type { Context } from '../domain/context.ts';
 import { doOthersWait } from '../jobs/turns.ts';
 import { messageOf } from '../lib/errors.ts';
-import { isUnavailable } from '../lib/is-unavailable.ts';
+import { isTimeOut, isUnavailable } from '../lib/is-unavailable.ts';
 import type { Log } from '../lib/log.ts';
 import { CustomerShares } from './customer-shares.ts';
 import { keepQueue } from './keep-queue.ts';
@@ -215,7 +215,8 @@ async function outlast(work: () => Promise<void>, { log, isOver }: { log: Log; i
     try {
       return await work();
     } catch (error) {
-      if (tries >= OUTLAST_TRIES_MAX || isOver() || !isUnavailable(error)) throw error;
+      // What took too long once is left to the queue, which waits longer each time.
+      if (tries >= OUTLAST_TRIES_MAX || isOver() || !isUnavailable(error) || isTimeOut(error)) throw error;
       log.warn('job.again', { tries, message: messageOf(error) });
       await sleep(OUTLAST_WAIT_MS);
     }

@@ -109,7 +109,7 @@ it('outlives a library that gives a connection back twice', async () => {
 });
 
 it('tells a library that waits for a connection in vain so, and goes on', async () => {
-  const pool = new LibraryPool({ connectionString: url, max: 1, connectionTimeoutMillis: 50 });
+  const pool = new LibraryPool({ connectionString: url, max: 1, connectionTimeoutMillis: 2_000 });
   const held = await pool.connect();
   const error = await new Promise((resolve) => pool.connect((late) => resolve(late)));
   expect(error).toBeInstanceOf(Error);

@@ -78,8 +78,9 @@ async function forgetReceived(database: Database, { month }: Month): Promise<voi
   });
 }
 
-async function drop({ pool }: Database, { parent, partition, isHalfDetached }: Month): Promise<void> {
-  const client = await pool.connect();
+async function drop(database: Database, { parent, partition, isHalfDetached }: Month): Promise<void> {
+  // One without limits of time: a large month takes long.
+  const client = await database.connect('mailwright-months');
   try {
     // Names are of our own making (hot.ensure_partitions). Detaching beside running work cannot be in a transaction.
     await client.query(`SET lock_timeout = '${LOCK_WAIT}'`);
@@ -88,7 +89,6 @@ async function drop({ pool }: Database, { parent, partition, isHalfDetached }: M
     );
     await client.query(`DROP TABLE hot.${partition}`);
   } finally {
-    await client.query('RESET lock_timeout').catch(() => undefined);
-    client.release();
+    await client.end();
   }
 }
