@@ -13,6 +13,7 @@ import { noteRefusedWrite } from './full-disk.ts';
 import type { Log } from '../lib/log.ts';
 import { messageOf } from '../lib/errors.ts';
 import { LibraryPool } from './library-pool.ts';
+import { readBytes, readBytesFromPool } from './read-bytes.ts';
 import { repeatOnCollision } from './repeat-on-collision.ts';
 import type { WorkLimits } from './work-limits.ts';
 
@@ -24,6 +25,11 @@ export interface Queryable {
   query<Row extends pg.QueryResultRow>(statement: Sql, name?: string): Promise<Row[]>;
   /** Runs a statement and gives the number of rows it touched. */
   execute(statement: Sql, name?: string): Promise<number>;
+  /**
+   * The bytes that `select` gives in its only column, without their detour over text; undefined when there are none. The
+   * values in it may be whole numbers only.
+   */
+  readBytes(select: Sql): Promise<Buffer | undefined>;
 }
 
 /** Texts, or bytes in UTF-8 that stay as they are until `copy` has ended. */
@@ -121,6 +127,7 @@ function databaseOn(server: Server, { poolSize, applicationName, limits }: PoolO
     silentMs: () => watch.silentMs(),
     query: (statement, name) => repeatOnCollision(() => statements.query(statement, name), log),
     execute: (statement, name) => repeatOnCollision(() => statements.execute(statement, name), log),
+    readBytes: (select) => repeatOnCollision(() => statements.readBytes(select), log),
     transaction: (work) => repeatOnCollision(() => runTransaction(pool, log, work), log),
     async close() {
       isClosing = true;
@@ -175,7 +182,7 @@ async function connect(url: string, name: string, watch: ConnectionWatch): Promi
   return client;
 }
 
-function statementsOf(runner: pg.Pool | pg.PoolClient): Queryable {
+function statementsOf(runner: LibraryPool | pg.PoolClient): Queryable {
   return {
     async query<Row extends pg.QueryResultRow>(statement: Sql, name?: string) {
       return (await runner.query<Row>(config(statement, name)).catch(noted)).rows;
@@ -183,6 +190,8 @@ function statementsOf(runner: pg.Pool | pg.PoolClient): Queryable {
     async execute(statement, name) {
       return (await runner.query(config(statement, name)).catch(noted)).rowCount ?? 0;
     },
+    readBytes: (select) =>
+      runner instanceof LibraryPool ? readBytesFromPool(runner, select) : readBytes(runner, select),
   };
 }
 

@@ -66,17 +66,15 @@ export interface Part {
 }
 
 /** Bytes of a piece, fewer at its end; undefined when there is no such piece. They are stored as they are, so a part alone is read. */
-export async function readPiece(
+export function readPiece(
   db: Queryable,
   { customerId, id }: FileKey,
   { no, from, length }: Part & { readonly no: number },
 ): Promise<Buffer | undefined> {
-  const [row] = await db.query<{ bytes: Buffer }>(
-    sql`SELECT substring(bytes FROM ${from + 1}::int FOR ${length}::int) AS bytes
+  return db.readBytes(
+    sql`SELECT substring(bytes FROM ${from + 1} FOR ${length})
           FROM file_piece WHERE customer_id = ${customerId} AND file_id = ${id} AND no = ${no}`,
-    'files.piece',
   );
-  return row?.bytes;
 }
 
 /** All bytes of a file; only for files that are small enough to be held. */
