@@ -2,9 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Mount } from '../http/http-server.ts';
 import { isLocalCaller, isSameOrigin } from './inbox-access.ts';
-import { listPage, MAIL_POLICY, messagePage, noticePage, PAGE_POLICY, TABS } from './inbox-pages.ts';
-import type { InboxEntry, InboxMessage, InboxStore, PageQuery } from './inbox-store.ts';
-import { readMessage } from './read-message.ts';
+import { listPage, MAIL_POLICY, messagePage, noticePage, PAGE_POLICY, TABS, type Tab } from './inbox-pages.ts';
+import type { InboxEntry, InboxStore, PageQuery } from './inbox-store.ts';
+import { createMailOpener, type MailOpener, type OpenedMail } from './opened-mail.ts';
 
 const PAGE_SIZE = 50;
 /** What one answer may hold of a list. */
@@ -35,28 +35,35 @@ export interface InboxHandlerOptions {
 interface Answer {
   readonly status: number;
   readonly type: 'text/html' | 'text/plain' | 'application/json';
-  readonly body: string | Buffer;
+  readonly body: Buffer;
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface Inbox {
+  readonly store: InboxStore;
+  /** A mail that cannot be shown as asked has no answer. */
+  readonly opener: MailOpener<Answer | undefined>;
 }
 
 /** The mount that answers everything under `/inbox`. */
 export function inboxMount(options: InboxHandlerOptions): Mount {
+  const { store } = options;
+  const inbox: Inbox = { store, opener: createMailOpener(store) };
   return {
     prefix: '/inbox',
     async handle(req, res, { ipAddress }) {
       const url = new URL(req.url ?? '/', 'http://inbox.invalid');
       const isJson = url.pathname.startsWith('/inbox/messages');
       const standing = isLocalCaller(req) ? 'administrator' : await options.standingOf(req, { ipAddress });
-      const answer =
-        standing === 'administrator' ? await answerTo(req, url, options.store) : whatToDo(isJson, standing);
+      const answer = standing === 'administrator' ? await answerTo(req, url, inbox) : whatToDo(isJson, standing);
       send(res, answer ?? refusal(isJson, 404, 'There is no such mail or page in the inbox.'));
     },
   };
 }
 
-async function answerTo(req: IncomingMessage, url: URL, store: InboxStore): Promise<Answer | undefined> {
+async function answerTo(req: IncomingMessage, url: URL, inbox: Inbox): Promise<Answer | undefined> {
   const path = url.pathname.replace(/(.)\/$/, '$1');
-  if (req.method === 'GET' || req.method === 'HEAD') return read(path, url.searchParams, store);
+  if (req.method === 'GET' || req.method === 'HEAD') return read(path, url.searchParams, inbox);
   const isDelete = req.method === 'DELETE' && path === '/inbox/messages';
   const isForm = req.method === 'POST' && path === '/inbox/clear';
   if (!isDelete && !isForm)
@@ -66,28 +73,21 @@ async function answerTo(req: IncomingMessage, url: URL, store: InboxStore): Prom
       'The inbox is read by GET, and emptied by DELETE /inbox/messages.',
     );
   if (!isSameOrigin(req)) return refusal(isDelete, 403, 'The inbox is emptied from its own pages only.');
-  await store.clear();
+  await inbox.store.clear();
   if (isDelete) return json(200, { message: 'The inbox is empty.' });
-  return { status: 303, type: 'text/plain', body: '', headers: { Location: '/inbox' } };
+  return { status: 303, type: 'text/plain', body: Buffer.alloc(0), headers: { Location: '/inbox' } };
 }
 
-async function read(path: string, search: URLSearchParams, store: InboxStore): Promise<Answer | undefined> {
+async function read(path: string, search: URLSearchParams, { store, opener }: Inbox): Promise<Answer | undefined> {
   if (path === '/inbox') return list(search, store);
   if (path === '/inbox/messages') return listJson(search, store);
   const jsonId = JSON_MESSAGE_PATH.exec(path)?.[1];
-  if (jsonId !== undefined) return found(store, jsonId, messageJson);
+  if (jsonId !== undefined) return opener.answerOf(Number(jsonId), 'json', mailJson);
   const [, id, part] = MESSAGE_PATH.exec(path) ?? [];
   if (id === undefined) return undefined;
-  return found(store, id, (message) => (part === undefined ? showMessage(message, search) : partOf(message, part)));
-}
-
-async function found(
-  store: InboxStore,
-  id: string,
-  show: (message: InboxMessage) => Promise<Answer | undefined>,
-): Promise<Answer | undefined> {
-  const message = await store.read(Number(id));
-  return message && show(message);
+  if (part !== undefined) return opener.answerOf(Number(id), part, (mail) => partOf(mail, part));
+  const tab = TABS.find((name) => name === search.get('tab'));
+  return opener.answerOf(Number(id), `tab ${tab}`, (mail) => showMail(mail, tab));
 }
 
 async function list(search: URLSearchParams, store: InboxStore): Promise<Answer> {
@@ -117,27 +117,24 @@ function entryJson({ id, mailFrom, rcptTo, subject, size, receivedAt }: InboxEnt
   return { id, mail_from: mailFrom, to: rcptTo, subject, size, received_at: receivedAt };
 }
 
-async function messageJson(message: InboxMessage): Promise<Answer> {
-  const { from, subject, headers, html, text, links, attachments } = await readMessage(message.raw);
-  return json(200, { ...entryJson(message), from, subject, headers, html, text, links, attachments });
+function mailJson({ entry, parsed }: OpenedMail): Answer {
+  const { from, subject, headers, html, text, links, attachments } = parsed;
+  return json(200, { ...entryJson(entry), from, subject, headers, html, text, links, attachments });
 }
 
-async function showMessage(message: InboxMessage, search: URLSearchParams): Promise<Answer> {
-  const parsed = await readMessage(message.raw);
-  const asked = TABS.find((name) => name === search.get('tab'));
-  return page(200, messagePage(message, parsed, asked ?? (parsed.html === null ? 'text' : 'html')));
+function showMail(mail: OpenedMail, tab: Tab | undefined): Answer {
+  return page(200, messagePage(mail, tab ?? (mail.parsed.html === null ? 'text' : 'html')));
 }
 
-async function partOf(message: InboxMessage, part: string): Promise<Answer | undefined> {
-  if (part === 'source') return { status: 200, type: 'text/plain', body: message.raw };
-  const { html, text } = await readMessage(message.raw);
-  if (part === 'text') return text === null ? undefined : { status: 200, type: 'text/plain', body: text };
+function partOf({ raw, parsed: { html, text } }: OpenedMail, part: string): Answer | undefined {
+  if (part === 'source') return { status: 200, type: 'text/plain', body: raw };
+  if (part === 'text') return text === null ? undefined : { status: 200, type: 'text/plain', body: Buffer.from(text) };
   return html === null
     ? undefined
     : {
         status: 200,
         type: 'text/html',
-        body: html,
+        body: Buffer.from(html),
         headers: { 'Content-Security-Policy': MAIL_POLICY, 'X-Frame-Options': 'SAMEORIGIN' },
       };
 }
@@ -156,17 +153,17 @@ function refusal(isJson: boolean, status: number, ...sentences: readonly string[
 function page(status: number, body: string): Answer {
   // under `no-referrer` a browser sends `Origin: null` with our own form
   const headers = { 'Content-Security-Policy': PAGE_POLICY, 'Referrer-Policy': 'same-origin' };
-  return { status, type: 'text/html', body, headers };
+  return { status, type: 'text/html', body: Buffer.from(body), headers };
 }
 
 function json(status: number, value: unknown): Answer {
-  return { status, type: 'application/json', body: JSON.stringify(value) };
+  return { status, type: 'application/json', body: Buffer.from(JSON.stringify(value)) };
 }
 
 function send(res: ServerResponse, { status, type, body, headers }: Answer): void {
   res.writeHead(status, {
     'Content-Type': `${type}; charset=utf-8`,
-    'Content-Length': Buffer.byteLength(body),
+    'Content-Length': body.length,
     'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',

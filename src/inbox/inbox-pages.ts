@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { html, type Html } from '../lib/html.ts';
 import { readableBytes, readableTime } from '../lib/units.ts';
-import type { InboxEntry, InboxMessage, InboxPage } from './inbox-store.ts';
-import type { ParsedMessage } from './parse-message.ts';
+import type { InboxEntry, InboxPage } from './inbox-store.ts';
+import type { OpenedMail } from './opened-mail.ts';
 
 export const TABS = ['html', 'text', 'headers', 'source'] as const;
 export type Tab = (typeof TABS)[number];
@@ -62,7 +62,8 @@ ${page.hasOlder && oldest > 0 ? html`<li><a rel="next" href="/inbox?before=${old
 }
 
 /** One mail under one of its tabs. */
-export function messagePage(message: InboxMessage, parsed: ParsedMessage, tab: Tab): string {
+export function messagePage(mail: OpenedMail, tab: Tab): string {
+  const { entry: message, parsed } = mail;
   return layout(
     parsed.subject || '(no subject)',
     html`
@@ -73,7 +74,7 @@ ${row('Received', readableTime(message.receivedAt))}${row('Size', readableBytes(
 ${parsed.attachments.map(({ filename, type, size }) => row('Attachment', `${filename} (${type}, ${readableBytes(size)})`))}
 </tbody></table>
 <nav aria-label="Parts"><ul>${TABS.map((name) => tabLink(message.id, name, tab))}</ul></nav>
-${tabContent(message, parsed, tab)}
+${tabContent(mail, tab)}
 ${parsed.links.length === 0 ? '' : html`<h2>Links</h2><ul>${parsed.links.map(linkItem)}</ul>`}`,
   );
 }
@@ -110,18 +111,18 @@ function tabLink(id: number, name: Tab, current: Tab): Html {
     : html`<li><a href="/inbox/${id}?tab=${name}">${label}</a></li>`;
 }
 
-function tabContent(message: InboxMessage, parsed: ParsedMessage, tab: Tab): Html {
+function tabContent({ entry, raw, parsed }: OpenedMail, tab: Tab): Html {
   if (tab === 'headers')
     return html`<table><tbody>${parsed.headers.map(({ name, value }) => row(name, value))}</tbody></table>`;
   if (tab === 'text')
     return parsed.text === null ? html`<p>This mail has no text part.</p>` : html`<pre>${parsed.text}</pre>`;
   if (tab === 'source') {
-    const source = message.raw.toString('utf8', 0, SOURCE_LENGTH_SHOWN_MAX);
-    return html`<p><a href="/inbox/${message.id}/source">The source alone</a></p><pre>${source}</pre>`;
+    const source = raw.toString('utf8', 0, SOURCE_LENGTH_SHOWN_MAX);
+    return html`<p><a href="/inbox/${entry.id}/source">The source alone</a></p><pre>${source}</pre>`;
   }
   if (parsed.html === null) return html`<p>This mail has no HTML part.</p>`;
   return html`<p class="note">Images and other files from outside are not loaded.</p>
-<iframe sandbox="" src="/inbox/${message.id}/html" title="The mail's HTML"></iframe>`;
+<iframe sandbox="" src="/inbox/${entry.id}/html" title="The mail's HTML"></iframe>`;
 }
 
 function linkItem(link: string): Html {

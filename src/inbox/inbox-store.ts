@@ -16,10 +16,6 @@ export interface InboxEntry {
   readonly size: number;
 }
 
-export interface InboxMessage extends InboxEntry {
-  readonly raw: Buffer;
-}
-
 export interface PageQuery {
   /** Only what is older than this id. */
   readonly before?: number;
@@ -41,7 +37,10 @@ export interface InboxStore {
   /** Keeps these messages, all or none, and lets go of the oldest beyond the limit. */
   storeBatch(messages: readonly ReceivedMessage[]): Promise<void>;
   page(query: PageQuery): Promise<InboxPage>;
-  read(id: number): Promise<InboxMessage | undefined>;
+  /** What a list shows of this mail. */
+  find(id: number): Promise<InboxEntry | undefined>;
+  /** The mail as it came. */
+  readRaw(id: number): Promise<Buffer | undefined>;
   clear(): Promise<void>;
 }
 
@@ -59,7 +58,8 @@ export function createInboxStore(database: Database): InboxStore {
   return {
     storeBatch: (messages) => storeBatch(database, messages),
     page: (query) => readPage(database, query),
-    read: (id) => readMessage(database, id),
+    find: (id) => findEntry(database, id),
+    readRaw: (id) => database.readBytes(sql`SELECT raw FROM inbox.message WHERE id = ${id}`),
     clear: async () => void (await database.execute(sql`DELETE FROM inbox.message`)),
   };
 }
@@ -95,11 +95,11 @@ async function readPage(database: Database, query: PageQuery): Promise<InboxPage
   return { entries, hasOlder: hasMore, hasNewer: query.before !== undefined };
 }
 
-async function readMessage(database: Database, id: number): Promise<InboxMessage | undefined> {
-  const rows = await database.query<Row & { readonly raw: Buffer }>(sql`
-    SELECT id, received_at, mail_from, rcpt_to, subject, size, raw FROM inbox.message WHERE id = ${id}::bigint`);
-  const row = rows[0];
-  return row && { ...entryOf(row), raw: row.raw };
+async function findEntry(database: Database, id: number): Promise<InboxEntry | undefined> {
+  const [row] = await database.query<Row>(
+    sql`SELECT id, received_at, mail_from, rcpt_to, subject, size FROM inbox.message WHERE id = ${id}::bigint`,
+  );
+  return row && entryOf(row);
 }
 
 function entryOf(row: Row): InboxEntry {

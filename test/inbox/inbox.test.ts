@@ -5,7 +5,7 @@ import { afterAll, beforeEach, expect, it } from 'vitest';
 import { validateSettings } from '../../plugins/mailwright/smtp/settings.ts';
 import { connectSmtp } from '../../plugins/mailwright/smtp/smtp-driver.ts';
 import { openDatabase, sql } from '../../src/db/database.ts';
-import { startHttpServer } from '../../src/http/http-server.ts';
+import { startHttpServer, type Mount } from '../../src/http/http-server.ts';
 import { inboxMount } from '../../src/inbox/inbox-handler.ts';
 import { startInboxServer } from '../../src/inbox/inbox-server.ts';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
@@ -235,4 +235,44 @@ it('says in its greeting what it is', async () => {
   const greeting = await new Promise<Buffer>((resolve) => socket.once('data', resolve));
   socket.destroy();
   expect(greeting.toString()).toMatch(/^220 .*development receiver/);
+});
+
+it('opens a mail once for all who ask for it, and sends them the same bytes', async () => {
+  await mail('many@there.test', HOSTILE);
+  const id = await newestId();
+  const opened: number[] = [];
+  const counted = inboxMount({
+    store: {
+      ...store,
+      readRaw: (one) => {
+        opened.push(one);
+        return store.readRaw(one);
+      },
+    },
+    standingOf: () => 'unknown',
+  });
+  const bodies: unknown[] = [];
+  const keeping: Mount = {
+    ...counted,
+    handle(req, res, exchange) {
+      const end = res.end.bind(res);
+      Object.assign(res, { end: (body: unknown) => (bodies.push(body), end(body)) });
+      return counted.handle(req, res, exchange);
+    },
+  };
+  const server = await startHttpServer({ host: '127.0.0.1', port: 0, log: silentLog, mounts: [keeping] });
+  afterAll(() => server.close(0));
+  const ask = async (path: string) => (await fetch(`http://127.0.0.1:${server.port}${path}`)).status;
+  const paths = [`/inbox/${id}`, `/inbox/${id}/html`, `/inbox/${id}/source`, `/inbox/messages/${id}`];
+  for (const path of paths) {
+    bodies.length = 0;
+    expect(await Promise.all([ask(path), ask(path), ask(path)])).toEqual([200, 200, 200]);
+    expect(
+      bodies.map((body) => body === bodies[0]),
+      path,
+    ).toEqual([true, true, true]);
+  }
+  expect(opened).toEqual([id]);
+  await store.clear();
+  expect(await ask(paths[0] ?? '')).toBe(404);
 });

@@ -1,0 +1,54 @@
+/**
+ * Opens mails to show them, one after the other: a mail of megabytes takes several times its size while it is parsed. The
+ * last one is kept for a moment, with the answers that were made of it: a page and the frame in it need the same mail, and
+ * however many ask for it, one copy of its bytes is sent to all of them.
+ */
+import { createGate } from '../lib/gate.ts';
+import type { InboxEntry, InboxStore } from './inbox-store.ts';
+import type { ParsedMessage } from './parse-message.ts';
+import { readMessage } from './read-message.ts';
+
+/** Long enough for a page and its frame. */
+const KEPT_MS = 10_000;
+
+export interface OpenedMail {
+  readonly entry: InboxEntry;
+  /** As it came. */
+  readonly raw: Buffer;
+  readonly parsed: ParsedMessage;
+}
+
+export interface MailOpener<Answer> {
+  /** What `make` makes of the mail for this path and search; undefined when there is no such mail. */
+  answerOf(id: number, asked: string, make: (mail: OpenedMail) => Answer): Promise<Answer | undefined>;
+}
+
+/** An opener that keeps answers of one kind. */
+export function createMailOpener<Answer>(store: InboxStore): MailOpener<Answer> {
+  const gate = createGate({ runningMax: 1, totalMax: 1, waitingMax: Infinity });
+  let kept: (OpenedMail & { readonly answers: Map<string, Answer> }) | undefined;
+  const forget = setTimeout(() => (kept = undefined), KEPT_MS).unref();
+
+  const open = async (id: number) => {
+    // The inbox may have been emptied meanwhile, by another process as well.
+    const entry = await store.find(id);
+    if (!entry || kept?.entry.id === id) return entry && kept;
+    kept = undefined;
+    const raw = await store.readRaw(id);
+    kept = raw && { entry, raw, parsed: await readMessage(raw), answers: new Map<string, Answer>() };
+    return kept;
+  };
+  return {
+    async answerOf(id, asked, make) {
+      const passed = await gate.pass('mail', async () => {
+        const mail = await open(id);
+        if (!mail) return undefined;
+        forget.refresh();
+        const answer = mail.answers.get(asked) ?? make(mail);
+        mail.answers.set(asked, answer);
+        return answer;
+      });
+      return passed?.result;
+    },
+  };
+}
