@@ -57,11 +57,19 @@ export async function compileCampaign(
 /** The same from a row that was read already. */
 export async function compileSource(
   db: Queryable,
-  { key, row, files: wanted, baseUrl = '' }: CompileOptions & { key: CampaignKey; row: SourceRow },
+  options: CompileOptions & { key: CampaignKey; row: SourceRow },
 ): Promise<CompiledMessage> {
+  return compileMessage(await messageSource(db, options));
+}
+
+/** All that the message of a row is made from. */
+export async function messageSource(
+  db: Queryable,
+  { key, row, files: wanted, baseUrl = '' }: CompileOptions & { key: CampaignKey; row: SourceRow },
+): Promise<MessageSource> {
   const html = row.embed_images ? row.html : '';
   const files = await filesOfMessage(db, key, { html, wanted, baseUrl });
-  return compileMessage({ ...messageSourceOf(row), files, footer: await footerOf(db, key.customerId) });
+  return { ...messageSourceOf(row), files, footer: await footerOf(db, key.customerId) };
 }
 
 /** What the customer's plan adds to its mails: to all of them, or only while the plan costs nothing. */

@@ -1,13 +1,35 @@
 /** The message of one recipient as a page, composed anew from the campaign as it stands. */
+import { isDeepStrictEqual } from 'node:util';
 import { sql } from '../../db/database.ts';
 import { subscriberUid } from '../../lib/ids.ts';
+import { compileMessage } from '../content/compile-message.ts';
+import type { CompiledMessage, MessageSource } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import { linkAddressFor } from '../sending/identity.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
 import type { TrackedRecipient } from '../tracking/tracking.ts';
-import { compileSource, readSource } from './campaign-message.ts';
+import { messageSource, readSource } from './campaign-message.ts';
 import { fieldValues } from './field-values.ts';
 import { isNobody, NOBODYS_EMAIL, sampleLinks } from './sample-recipient.ts';
+
+/** Readers of a campaign come together, soon after it was sent; compiling takes up to a second for each. */
+const KEPT_MS = 10_000;
+
+let kept: { readonly source: MessageSource; readonly message: Promise<CompiledMessage> } | undefined;
+const forget = setTimeout(() => (kept = undefined), KEPT_MS).unref();
+
+/** The message that was compiled last, when it is made from exactly the same. */
+async function compileOnce(source: MessageSource): Promise<CompiledMessage> {
+  const one = kept && isDeepStrictEqual(kept.source, source) ? kept : { source, message: compileMessage(source) };
+  kept = one;
+  forget.refresh();
+  try {
+    return await one.message;
+  } catch (error) {
+    if (kept === one) kept = undefined;
+    throw error;
+  }
+}
 
 /** The html, or undefined when the campaign or the person is gone. It is the customer's: show it in a sandbox. */
 export async function webViewOf(ctx: Context, recipient: TrackedRecipient): Promise<string | undefined> {
@@ -23,7 +45,8 @@ export async function webViewOf(ctx: Context, recipient: TrackedRecipient): Prom
   const row = await readSource(ctx.db, key);
   if (!row) return undefined;
   const { installation } = ctx;
-  const message = await compileSource(ctx.db, { key, row, files: 'none', baseUrl: installation.baseUrl });
+  const source = await messageSource(ctx.db, { key, row, files: 'none', baseUrl: installation.baseUrl });
+  const message = await compileOnce(source);
   const at = await linkAddressFor(ctx.db, { customerId, fromEmail: row.from_email });
   return message.webView({
     email: person?.email ?? NOBODYS_EMAIL,
