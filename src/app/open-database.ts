@@ -74,6 +74,7 @@ async function checkServer(url: string): Promise<void> {
     const version = Number(rows[0]?.version);
     if (version < SERVER_VERSION_MIN)
       throw new Error(`it is version ${Math.floor(version / 10_000)}, and 15 or later is needed`);
+    if (await isSharedByTransactions(client, url)) throw new Error(SHARED);
   } catch (error) {
     throw new Error(
       `The database of DATABASE_URL cannot be used: ${messageOf(error)}. ` +
@@ -83,6 +84,31 @@ async function checkServer(url: string): Promise<void> {
   } finally {
     await client.end().catch(() => undefined);
   }
+}
+
+const SHARED =
+  'the pooler before it gives a server connection to others between two transactions, and Mailwright needs its own: ' +
+  'set pool_mode = session in PgBouncer, or connect to PostgreSQL itself';
+
+/** Whether a pooler in transaction mode is between: two connections would meet the same server process, or one several. */
+async function isSharedByTransactions(first: pg.Client, url: string): Promise<boolean> {
+  const second = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
+  second.on('error', () => undefined);
+  try {
+    await second.connect();
+    const before = await serverPid(first);
+    await second.query('BEGIN');
+    const other = await serverPid(second);
+    const after = await serverPid(first);
+    return other === before || after !== before;
+  } finally {
+    await second.end().catch(() => undefined);
+  }
+}
+
+async function serverPid(client: pg.Client): Promise<number | undefined> {
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  return rows[0]?.pid;
 }
 
 /** The queue's own tables; its migrations are careful about running once. */
