@@ -43,6 +43,11 @@ async function fillLedger(uid: string, states: readonly string[]): Promise<void>
     INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, state, email, reply)
     SELECT c.planned_on, c.customer_id, c.id, n, state::hot.delivery_state, 'p' || n || '@example.org', '250 OK'
       FROM campaign c, unnest(${states}::text[]) WITH ORDINALITY AS s (state, n) WHERE c.uid = ${uid}`);
+  const count = (state: string) => states.filter((one) => one === state).length;
+  const [sent, failed] = [count('sent'), count('failed')];
+  await app.ctx.db.execute(sql`
+    INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open, sent, failed)
+    SELECT customer_id, id, ${states.length}, ${states.length - sent - failed}, ${sent}, ${failed} FROM campaign WHERE uid = ${uid}`);
 }
 
 describe('a campaign', () => {

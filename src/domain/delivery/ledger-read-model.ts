@@ -1,5 +1,5 @@
 /** Reads of the ledger: what a range still owes, the balance, one recipient's story. */
-import { sql, type Queryable } from '../../db/database.ts';
+import { raw, sql, type Queryable, type Sql } from '../../db/database.ts';
 import { inLaterWave } from './waves.ts';
 import { deliveryStates, type DeliveryState, type LedgerKey, type LedgerRange } from './delivery.ts';
 
@@ -91,12 +91,29 @@ export async function deliveryPage(
   db: Queryable,
   { key, afterId, limit, state }: DeliveryPageInput,
 ): Promise<DeliveryRow[]> {
+  // Of most campaigns nobody is in the state that is asked for, and their whole ledger would be read to find that out.
+  if (state !== null && !(await isAnybodyIn(db, key, state))) return [];
   return db.query<DeliveryRow & Record<string, unknown>>(
     sql`SELECT subscriber_id AS "subscriberId", email, state::text AS state, attempts, ambiguous_count AS "ambiguousCount", not_before AS "notBefore",
                updated_at AS "updatedAt", server_id AS "serverId", reason, reply, runtime_message_id AS "runtimeMessageId"
           FROM hot.delivery
          WHERE planned_on = ${key.plannedOn}::date AND customer_id = ${key.customerId} AND campaign_id = ${key.campaignId}
-           AND subscriber_id > ${afterId} AND (${state}::text IS NULL OR state = ${state}::hot.delivery_state)
+           AND subscriber_id > ${afterId} AND ${state === null ? sql`true` : inState(state)}
          ORDER BY subscriber_id LIMIT ${limit}`,
   );
+}
+
+/** Tells the planner nothing: where it knows that a state is rare, it reads the month's ledgers of all campaigns, instead of this one's by key. */
+function inState(state: DeliveryState): Sql {
+  return sql`CASE WHEN state = ${state}::hot.delivery_state THEN true ELSE false END`;
+}
+
+/** By the counters, which know only the sum of what is open. */
+async function isAnybodyIn(db: Queryable, key: LedgerKey, state: DeliveryState): Promise<boolean> {
+  const counter = state === 'queued' || state === 'leased' || state === 'sending' ? 'open' : state;
+  const rows = await db.query(
+    sql`SELECT 1 FROM hot.delivery_counter
+         WHERE customer_id = ${key.customerId} AND campaign_id = ${key.campaignId} AND ${raw(counter)} > 0`,
+  );
+  return rows.length > 0;
 }

@@ -4,6 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { raw, sql } from '../../../src/db/database.ts';
+import { deliveryPage } from '../../../src/domain/delivery/ledger-read-model.ts';
 import { dueInRange, settle } from '../../../src/domain/delivery/ledger-store.ts';
 import { readTopOpeners } from '../../../src/domain/statistics/campaign-toplists.ts';
 import { readCampaignLog } from '../../../src/domain/tracking/campaign-log.ts';
@@ -154,5 +155,29 @@ test('deleting an empty campaign reads nothing of the others', async () => {
     const before = (await read('delivery_2')) + (await read('open_event_2'));
     await tx.execute(sql`DELETE FROM campaign WHERE customer_id = ${key.customerId} AND name = 'Empty'`);
     expect((await read('delivery_2')) + (await read('open_event_2')) - before).toBe(0);
+  });
+});
+
+test('that nobody is in a state is known without reading the ledger', async () => {
+  await counted(async (tx, read) => {
+    const before = await read('delivery_2');
+    expect(await deliveryPage(tx, { key, afterId: 0n, limit: 51, state: 'unknown' })).toEqual([]);
+    expect((await read('delivery_2')) - before).toBe(0);
+    expect(await deliveryPage(tx, { key, afterId: 0n, limit: 51, state: 'leased' })).toHaveLength(51);
+  });
+});
+
+test('who is in a rare state is looked for in the ledger of the campaign only', async () => {
+  const failing = [10, 19_990].map((index) => large.subscriberIds[index] ?? 0n);
+  const ofCampaign = sql`customer_id = ${key.customerId} AND campaign_id = ${key.campaignId}`;
+  await counted(async (tx, read) => {
+    await tx.execute(
+      sql`UPDATE hot.delivery SET state = 'failed' WHERE ${ofCampaign} AND planned_on = ${plannedOn}::date AND subscriber_id = ANY (${failing}::bigint[])`,
+    );
+    await tx.execute(sql`UPDATE hot.delivery_counter SET open = open - 2, failed = failed + 2 WHERE ${ofCampaign}`);
+    const before = await read('delivery_2');
+    const found = await deliveryPage(tx, { key, afterId: 0n, limit: 51, state: 'failed' });
+    expect(found.map(({ subscriberId }) => subscriberId)).toEqual(failing);
+    expect((await read('delivery_2')) - before).toBeLessThanOrEqual(PEOPLE);
   });
 });
