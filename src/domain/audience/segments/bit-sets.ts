@@ -66,7 +66,9 @@ export function didSince(
          AND a.subscriber_id BETWEEN b.block << ${ACTIVITY_BLOCK_BITS} AND (b.block << ${ACTIVITY_BLOCK_BITS}) + ${(1 << ACTIVITY_BLOCK_BITS) - 1}
          AND ${count} > 0 AND ${last} BETWEEN ${from} AND ${to}) END AS members
       FROM hot.campaign_activity_block b
-     WHERE ${ofCampaigns(campaigns, scope)} AND b.last_on >= (${from} AT TIME ZONE 'UTC')::date) f
+     WHERE ${ofCampaigns(campaigns, scope)} AND b.last_on >= (${from} AT TIME ZONE 'UTC')::date
+    -- Keeps the members from being made twice, once to see whether there are any.
+    OFFSET 0) f
     WHERE f.members IS NOT NULL GROUP BY 1`;
 }
 
