@@ -6,6 +6,7 @@
  */
 import { parseArgs } from 'node:util';
 import { openDatabase } from '../src/db/database.ts';
+import { refreshCounts } from '../src/domain/audience/segments/refresh-counts.ts';
 import { refreshReceived } from '../src/domain/delivery/refresh-received.ts';
 import { silentLog as log } from '../src/lib/log.ts';
 import { startBenchDatabase } from './support/bench-database.ts';
@@ -47,6 +48,7 @@ try {
   console.log(`a list of ${large.people} people with ${large.campaigns.length} campaigns; medians of ${ROUNDS}`);
   // As the clock has done it after some minutes.
   while ((await refreshReceived({ database, log })) > 0);
+  while ((await refreshCounts({ database, log })) > 0);
   await statistics();
   for (const filter of FILTERS)
     await pages(`people${filter.replaceAll('&', ' ')}`, `/subscribers?list_uid=${large.uid}${filter}`);

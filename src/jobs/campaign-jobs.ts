@@ -65,7 +65,7 @@ export const reviveCampaignsJob = defineJob({
   attemptsMax: 1,
 });
 
-/** Keeps who received the campaigns that were sent, for segments. */
+/** Keeps who received the campaigns that were sent, and how often people opened and clicked, for segments. */
 export const refreshReceivedJob = defineJob({
   name: 'delivery.refresh-received',
   payload: z.looseObject({}),

@@ -8,6 +8,7 @@ import {
 } from '../../jobs/campaign-jobs.ts';
 import { renumberTurns } from '../../jobs/turns.ts';
 import { dropPartitions, type Retention } from '../../domain/delivery/drop-partitions.ts';
+import { refreshCounts } from '../../domain/audience/segments/refresh-counts.ts';
 import { makePartitions } from '../../domain/delivery/make-partitions.ts';
 import { refreshReceived } from '../../domain/delivery/refresh-received.ts';
 import { decideDoubts } from '../../domain/campaigns/decide-doubts.ts';
@@ -27,6 +28,7 @@ export function dropPartitionsTask(retention: Retention): Task {
 
 export const refreshReceivedTask = defineTask(refreshReceivedJob, async (ctx) => {
   await refreshReceived(ctx);
+  await refreshCounts(ctx);
 });
 
 export const wakeCampaignTask = defineTask(wakeCampaignJob, wakeCampaign);

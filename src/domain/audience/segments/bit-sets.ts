@@ -7,17 +7,26 @@ import { campaignIds, daysBefore } from './rule-campaigns.ts';
 import type { CampaignChoice, ReceivedCondition, RuleScope } from './segment.ts';
 
 /** Ids per row are 2 to this: the same number as in the functions and triggers that keep the bits (migration `people_in_bits`). */
-const BLOCK_BITS = 11;
+export const BLOCK_BITS = 11;
 /** What people did with a campaign is kept in smaller rows. */
 const ACTIVITY_BLOCK_BITS = 9;
 
-/** The person's bit in the set that is joined under this name, as a condition that is never null. */
-export function hasBit(alias: Sql): Sql {
-  return sql`coalesce(get_bit(${alias}.members, (s.id & ${(1 << BLOCK_BITS) - 1})::integer) = 1, false)`;
+/** The person's bit in these members of the person's block, as a condition that is never null; `otherwise` where the block has no row. */
+export function hasBit(members: Sql, otherwise: boolean): Sql {
+  return sql`coalesce(get_bit(${members}, (s.id & ${(1 << BLOCK_BITS) - 1})::integer) = 1, ${otherwise})`;
 }
 
 /** The block that the person `s` is in. */
 export const blockOfPerson = sql`(s.id >> ${BLOCK_BITS})`;
+
+/** The block of 64 people with the ids that begin with `no` (id >> 6), and their bits in it as a bigint. */
+export function blockOfWord(no: Sql): Sql {
+  return sql`(${no} >> ${BLOCK_BITS - 6})`;
+}
+
+export function wordOfBits(members: Sql, no: Sql): Sql {
+  return sql`substring(${members} FROM ((${no} & ${(1 << (BLOCK_BITS - 6)) - 1}) * 64 + 1)::integer FOR 64)::bit(64)::bigint`;
+}
 
 /** What `open` and `click` of `GET /subscribers` mean: it outlives the campaigns. */
 export function everDid(kind: 'opened' | 'clicked', scope: RuleScope): Sql {
@@ -114,6 +123,6 @@ function widened(members: Sql, block: Sql = sql`b.block`): Sql {
   return sql`${members}::bit(2048) >> (512 * (${block} & 3))::integer`;
 }
 
-function blockInRange(block: Sql, { ids }: RuleScope, bits: number): Sql {
+export function blockInRange(block: Sql, { ids }: RuleScope, bits: number): Sql {
   return ids ? sql`AND ${block} BETWEEN ${ids.from}::bigint >> ${bits} AND ${ids.to}::bigint >> ${bits}` : empty;
 }

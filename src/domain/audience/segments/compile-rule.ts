@@ -1,8 +1,9 @@
 /**
  * Makes a rule into SQL: a condition on a row `s` of `subscriber`, and the sets of people that the condition asks about
- * (who opened, who received, who confirmed), each joined once, by the person's id or its block. Sets are joins and never conditions of
- * their own kind, because below `any` and `none` the database would look into a subquery once a person; a join is one
- * pass. Everything a caller wrote is a parameter. Nothing here is ever null: a person is in or not.
+ * (who opened, who received, who confirmed). Sets are joins and never conditions of their own kind, because below `any`
+ * and `none` the database would look into a subquery once a person; a join is one pass. Sets that are bits are combined
+ * with each other block by block first, and joined once. Everything a caller wrote is a parameter. Nothing here is ever
+ * null: a person is in or not.
  */
 import { empty, join, sql, type Sql } from '../../../db/database.ts';
 import { unreachable } from '../../../lib/errors.ts';
@@ -14,8 +15,9 @@ import {
   compileText,
   compileTime,
 } from './compile-conditions.ts';
-import { blockOfPerson, hasBit } from './bit-sets.ts';
-import { compileSet, type CompiledSet, type SetSpec } from './compile-sets.ts';
+import { blockOfPerson, blockOfWord, hasBit, wordOfBits } from './bit-sets.ts';
+import { combineBits, isBitRule, selectBits, type BitRule, type BitSets, type CombinedBits } from './combine-bits.ts';
+import { confirmations, type BitCondition } from './compile-sets.ts';
 import type { Condition, FieldCondition, RuleScope, SegmentRule } from './segment.ts';
 
 export interface CompiledRule {
@@ -27,47 +29,87 @@ export interface CompiledRule {
 
 interface Compilation {
   readonly scope: RuleScope;
-  /** Sets by what they are: the same one twice is one join. */
-  readonly sets: Map<string, NamedSet>;
-}
-
-interface NamedSet extends CompiledSet {
-  readonly alias: Sql;
+  readonly sets: BitSets;
+  /** What the condition asks of the sets, each a column of the one join. */
+  readonly asked: CombinedBits[];
+  /** The join of the times at which people confirmed, when the rule asks for them. */
+  confirmed: Sql | undefined;
 }
 
 /** The rule for these people. */
 export function compileRule(rule: SegmentRule, scope: RuleScope): CompiledRule {
-  const compilation: Compilation = { scope, sets: new Map() };
+  const compilation: Compilation = { scope, sets: new Map(), asked: [], confirmed: undefined };
   const condition = compileNode(rule, compilation);
-  const joins = [...compilation.sets.values()].map(({ kind, select, alias }) => {
-    const key = kind === 'bits' ? sql`${alias}.block = ${blockOfPerson}` : sql`${alias}.id = s.id`;
-    return sql`LEFT JOIN (${select}) ${alias} ON ${key}`;
-  });
+  const { sets, asked, confirmed } = compilation;
+  const joins = confirmed ? [confirmed] : [];
+  if (asked.length > 0) {
+    const columns = asked.map(({ members }, no) => sql`${members} AS ${column(no)}`);
+    joins.push(sql`LEFT JOIN (${selectBits(sets, columns)}) b ON b.block = ${blockOfPerson}`);
+  }
   return { condition, joins: joins.length === 0 ? empty : join(joins, ' ') };
 }
 
 /** `FROM … WHERE …` of a statement about the people the rule picks, as `s`. */
 export function peopleOf(rule: SegmentRule, scope: RuleScope): Sql {
   const { joins, condition } = compileRule(rule, scope);
-  const range = scope.ids ? sql`AND s.id BETWEEN ${scope.ids.from} AND ${scope.ids.to}` : empty;
-  return sql`FROM subscriber s ${joins} WHERE s.customer_id = ${scope.customerId} AND s.list_id = ${scope.listId} ${range} AND ${condition}`;
+  return sql`FROM subscriber s ${joins} WHERE ${ofList(scope)} AND ${condition}`;
+}
+
+/**
+ * The people the rule picks as a SELECT of `no` (id >> 6), `bits` (a bigint, the first of these 64 its highest bit) and
+ * `people` (how many). A rule about nothing but bits is asked of 64 people at once.
+ */
+export function wordsOf(rule: SegmentRule, scope: RuleScope): Sql {
+  const people = (from: Sql) =>
+    sql`SELECT s.id >> 6 AS no, bit_or(1::bigint << (63 - (s.id & 63))::integer) AS bits, count(*)::integer AS people ${from} GROUP BY s.id >> 6`;
+  if (!isBitRule(rule)) return people(peopleOf(rule, scope));
+  const sets: BitSets = new Map();
+  const { members, isElsewhere } = combineBits(rule, sets, scope);
+  const bits = sql`w.bits & coalesce(${wordOfBits(sql`b.members`, sql`w.no`)}, ${isElsewhere ? -1 : 0}::bigint)`;
+  return sql`SELECT v.no, v.bits, bit_count(v.bits::bit(64))::integer AS people FROM (
+      SELECT w.no, ${bits} AS bits FROM (${people(sql`FROM subscriber s WHERE ${ofList(scope)}`)}) w
+        LEFT JOIN (${selectBits(sets, [sql`${members} AS members`])}) b ON b.block = ${blockOfWord(sql`w.no`)} OFFSET 0) v
+    WHERE v.bits <> 0`;
+}
+
+/** How many people the rule picks, as a SELECT of `count`. */
+export function countOf(rule: SegmentRule, scope: RuleScope): Sql {
+  if (!isBitRule(rule)) return sql`SELECT count(*)::integer AS count ${peopleOf(rule, scope)}`;
+  return sql`SELECT coalesce(sum(w.people), 0)::integer AS count FROM (${wordsOf(rule, scope)}) w`;
+}
+
+function ofList({ customerId, listId, ids }: RuleScope): Sql {
+  const range = ids ? sql`AND s.id BETWEEN ${ids.from} AND ${ids.to}` : empty;
+  return sql`s.customer_id = ${customerId} AND s.list_id = ${listId} ${range}`;
 }
 
 function compileNode(rule: SegmentRule, compilation: Compilation): Sql {
-  if ('all' in rule) return group(rule.all, ' AND ', compilation);
-  if ('any' in rule) return group(rule.any, ' OR ', compilation);
-  if ('none' in rule) return sql`NOT ${group(rule.none, ' OR ', compilation)}`;
+  if (isBitRule(rule)) return isIn(rule, compilation);
+  if ('all' in rule) return group(rule.all, 'all', compilation);
+  if ('any' in rule) return group(rule.any, 'any', compilation);
+  if ('none' in rule) return sql`NOT ${group(rule.none, 'any', compilation)}`;
   return sql`(${compileCondition(rule, compilation)})`;
 }
 
-function group(rules: readonly SegmentRule[], separator: ' AND ' | ' OR ', compilation: Compilation): Sql {
-  return sql`(${join(
-    rules.map((rule) => compileNode(rule, compilation)),
-    separator,
-  )})`;
+/** Those of the rules that are about bits become one condition. */
+function group(rules: readonly SegmentRule[], how: 'all' | 'any', compilation: Compilation): Sql {
+  const inBits = rules.filter(isBitRule);
+  const parts = rules.filter((rule) => !isBitRule(rule)).map((rule) => compileNode(rule, compilation));
+  if (inBits.length > 0) parts.unshift(isIn(how === 'all' ? { all: inBits } : { any: inBits }, compilation));
+  return sql`(${join(parts, how === 'all' ? ' AND ' : ' OR ')})`;
 }
 
-function compileCondition(condition: Condition, compilation: Compilation): Sql {
+function isIn(rule: BitRule, { sets, asked, scope }: Compilation): Sql {
+  const bits = combineBits(rule, sets, scope);
+  return hasBit(sql`b.${column(asked.push(bits) - 1)}`, bits.isElsewhere);
+}
+
+/** The name in the statement is a number of ours, never a caller's text. */
+function column(no: number): Sql {
+  return sql([`is_${no}`]);
+}
+
+function compileCondition(condition: Exclude<Condition, BitCondition>, compilation: Compilation): Sql {
   const { asOf } = compilation.scope;
   if ('email' in condition) return compileEmail(condition.email);
   if ('field' in condition) return compileField(condition.field, asOf);
@@ -77,12 +119,9 @@ function compileCondition(condition: Condition, compilation: Compilation): Sql {
   if ('createdAt' in condition) return compileTime(sql`s.created_at`, condition.createdAt, asOf);
   if ('updatedAt' in condition) return compileTime(sql`s.updated_at`, condition.updatedAt, asOf);
   if ('confirmedAt' in condition) {
-    const { alias } = setOf({ kind: 'confirmed' }, compilation);
-    return compileTime(sql`${alias}.at`, condition.confirmedAt, asOf);
+    compilation.confirmed = sql`LEFT JOIN (${confirmations(compilation.scope)}) confirmed ON confirmed.id = s.id`;
+    return compileTime(sql`confirmed.at`, condition.confirmedAt, asOf);
   }
-  if ('opened' in condition) return isIn({ kind: 'opened', ...condition.opened }, compilation);
-  if ('clicked' in condition) return isIn({ kind: 'clicked', ...condition.clicked }, compilation);
-  if ('received' in condition) return isIn({ kind: 'received', ...condition.received }, compilation);
   return unreachable(condition);
 }
 
@@ -91,17 +130,4 @@ function compileField(condition: FieldCondition, asOf: Date): Sql {
   if ('text' in condition) return compileText(value, condition.text);
   if ('number' in condition) return compileNumber(sql`hot.number_of${value}`, condition.number);
   return compileFieldTime(value, condition.datetime, asOf);
-}
-
-function isIn(spec: SetSpec, compilation: Compilation): Sql {
-  const { kind, alias } = setOf(spec, compilation);
-  return kind === 'bits' ? hasBit(alias) : sql`${alias}.id IS NOT NULL`;
-}
-
-function setOf(spec: SetSpec, { sets, scope }: Compilation): NamedSet {
-  const key = JSON.stringify(spec);
-  // The name in the statement is a number of ours, never a caller's text.
-  const set = sets.get(key) ?? { ...compileSet(spec, scope), alias: sql([`set_${sets.size}`]) };
-  sets.set(key, set);
-  return set;
 }

@@ -6,7 +6,7 @@ import { empty, sql, type Queryable, type Sql } from '../../../db/database.ts';
 import type { Context } from '../../context.ts';
 import { SUBSCRIBER_COLUMNS } from '../subscriber-store.ts';
 import type { Subscriber } from '../subscriber.ts';
-import { peopleOf } from './compile-rule.ts';
+import { countOf, peopleOf, wordsOf } from './compile-rule.ts';
 import { joinAsUsual, joinByPasses, readPeople, READING_SECONDS_MAX } from './segment-reading.ts';
 import { segmentTooSlow } from './segment-errors.ts';
 import type { SegmentRule } from './segment.ts';
@@ -26,9 +26,7 @@ export interface SegmentSize {
 /** How many people the rule picks now: one statement. Throws `SEGMENT_TOO_SLOW`, `TOO_MANY_COUNTS`. */
 export async function countPeople(ctx: Context, { rule, ...list }: RuleOfList): Promise<SegmentSize> {
   return readPeople(ctx, { customerId: list.customerId, rule }, async ({ db, asOf }) => {
-    const [row] = await db.query<{ count: number }>(
-      sql`SELECT count(*)::int AS count ${peopleOf(rule, { ...list, asOf })}`,
-    );
+    const [row] = await db.query<{ count: number }>(countOf(rule, { ...list, asOf }));
     return { count: row?.count ?? 0, asOf };
   });
 }
@@ -82,8 +80,7 @@ export async function peoplePage(
   return readPeople(ctx, { customerId: list.customerId, rule }, async ({ db, asOf }) => {
     const [row] = await db.query<{ total: number; ids: bigint[] }>(sql`
       WITH word AS MATERIALIZED (
-        SELECT s.id >> 6 AS no, bit_or(1::bigint << (63 - (s.id & 63))::integer) AS bits, count(*)::integer AS people
-          ${peopleOf(rule, { ...list, asOf })} GROUP BY s.id >> 6
+        ${wordsOf(rule, { ...list, asOf })}
       ), placed AS (
         SELECT no, bits, people, sum(people) OVER (ORDER BY no) - people AS passed FROM word
       ), page AS (
