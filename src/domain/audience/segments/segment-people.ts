@@ -127,7 +127,7 @@ export async function audienceSlice(db: Queryable, question: AudienceQuestion): 
   const { rule, afterId, rows: wanted, isOneStretch = false, ...scope } = question;
   const deadline = performance.now() + SLICE_SECONDS_MAX * 1_000;
   const ids: bigint[] = [];
-  let [after, rows] = [afterId, wanted];
+  let [after, rows, looked] = [afterId, wanted, 0];
   await joinByPasses(db);
   for (;;) {
     const stretch = await nextStretch(db, { ...scope, after, before: ID_MAX, rows });
@@ -147,7 +147,10 @@ export async function audienceSlice(db: Queryable, question: AudienceQuestion): 
       await joinAsUsual(db);
       return { lastId: after === afterId ? null : after, isLast, ids };
     }
-    rows = Math.min(rows * STRETCH_GROWTH, STRETCH_ROWS_MAX);
+    looked += stretch.seen;
+    // As many as will do, by what was found so far: whoever is looked at beyond is looked at again, by the next slice.
+    const enough = Math.ceil(((wanted - ids.length) * looked) / Math.max(1, ids.length));
+    rows = Math.min(rows * STRETCH_GROWTH, STRETCH_ROWS_MAX, Math.max(enough, FIRST_STRETCH_ROWS));
   }
 }
 
