@@ -12,7 +12,10 @@ import type { WebhookRequest } from '../plugin-api/index.ts';
 import type { Caller, InboundMount } from './link-request.ts';
 
 const PREFIX = '/webhook';
-/** Vendors gather events by the hundred, of a few hundred bytes each. */
+/**
+ * Vendors gather up to 500 events, of up to 1 KB each, so the 256 KB of other strangers are too few. The bytes are only put together
+ * here, which holds nobody up; they are parsed after the driver has found them genuine.
+ */
 const BODY_BYTES_MAX = 1_048_576;
 /** A driver computes; one that asks its vendor for a key may take a moment. */
 const DRIVER_MS_MAX = 5_000;

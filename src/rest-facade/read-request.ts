@@ -109,8 +109,20 @@ function parseJson(text: string): unknown {
 
 function formParameters(text: string): Parameter[] {
   if (!hasFewPairs(text, PARAMETERS_MAX)) throw tooManyParameters();
-  return [...new URLSearchParams(text)];
+  return [...new URLSearchParams(withBlanks(text))];
 }
+
+/** A plus stands for a blank. The parser takes 0.5 s for five million of them, and none for blanks. */
+function withBlanks(text: string): string {
+  if (!text.includes('+')) return text;
+  const bytes = Buffer.from(text);
+  // In UTF-8 no other character has this byte.
+  for (let at = 0; at < bytes.length; at++) if (bytes[at] === PLUS) bytes[at] = BLANK;
+  return bytes.toString();
+}
+
+const PLUS = 0x2b;
+const BLANK = 0x20;
 
 function tooLarge(bytesMax: number): RestError {
   const message =

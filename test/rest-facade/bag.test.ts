@@ -20,6 +20,13 @@ describe('the bag (D3)', () => {
     ).toEqual(expected);
   });
 
+  test('a plus stands for a blank in queries and forms, whatever stands beside it', async () => {
+    const text = 'a+b=+1+%2B+1+&%C3%BC=ü+€+%E2%82%AC&plus=%2B&empty=&blanks=a%20+b';
+    const expected = { 'a b': ' 1 + 1 ', ü: 'ü € €', plus: '+', empty: '', blanks: 'a  b' };
+    expect((await call('/echo', form('POST', text))).body).toEqual(expected);
+    expect((await call(`/echo?${text.replaceAll('ü', '%C3%BC').replaceAll('€', '%E2%82%AC')}`)).body).toEqual(expected);
+  });
+
   test('the body wins over the query, trees are merged', async () => {
     const { body } = await call('/echo?a=1&contact[city]=Q', json('POST', '{"a":2,"contact":{"zip":"9"}}'));
     expect(body).toEqual({ a: 2, contact: { city: 'Q', zip: '9' } });
