@@ -161,7 +161,7 @@ it.each([
   const emails = ['queued', 'sending', 'sent', 'suppressed'];
   const readers = emails.map((email) => ({ email, subscriberId: null }));
   await insertTests(ctx.db, { campaign, readers, isMarked: true });
-  await ctx.db.execute(sql`UPDATE test_message SET state = email`);
+  await ctx.db.execute(sql`UPDATE test_message SET state = email, created_at = created_at - interval '1 second'`);
   await hold(ctx.db, 'by hand');
   await releaseInstallation(ctx, choice);
   const rows = await ctx.db.query(sql`SELECT email, state, reply FROM test_message ORDER BY id`);
