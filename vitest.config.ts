@@ -1,19 +1,42 @@
-/** How the tests run: real files on a real PostgreSQL, three files at a time. */
+/** How the tests run: real files on a real PostgreSQL, a few at a time. */
 import { defineConfig } from 'vitest/config';
+
+/** Files that change for the whole process what a module is: each has a process of its own. */
+const ALONE = [
+  // They replace a module.
+  'test/http/safety-headers.test.ts',
+  'test/lib/outbound-request.test.ts',
+  // They add a field to the schema.
+  'test/schema/http-door.test.ts',
+  'test/schema/sockets.test.ts',
+];
 
 export default defineConfig({
   // graphql has a `development` export condition: without this line vite loads a second copy of it beside the one
   // that the schema's libraries load, and nothing made by one is known to the other.
   ssr: { resolve: { conditions: ['module', 'node', 'module-sync'] } },
   test: {
-    include: ['test/**/*.test.ts', 'plugins/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
+    setupFiles: ['test/support/each-file.ts'],
     pool: 'forks',
-    // On two cores: a third of the time a file waits for what it has started. More would only wait for the one database server.
-    maxWorkers: 3,
+    // On two cores: half of the time a file waits for what it has started. More would only wait for the one database server.
+    maxWorkers: 4,
     // Times at which something hangs, not promises: a machine that does other things too may need most of them.
     expect: { poll: { timeout: 30_000 } },
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    projects: [
+      {
+        extends: true,
+        // Loading the product takes two seconds: files share a process and what is loaded there.
+        test: {
+          name: 'shared',
+          include: ['test/**/*.test.ts', 'plugins/**/*.test.ts'],
+          exclude: ALONE,
+          isolate: false,
+        },
+      },
+      { extends: true, test: { name: 'alone', include: ALONE, isolate: true } },
+    ],
   },
 });
