@@ -5,6 +5,7 @@
  */
 import { sql, type Transaction } from '../../db/database.ts';
 import type { Context } from '../context.ts';
+import { workWithin } from '../../lib/work-within.ts';
 
 /** Smaller campaigns are read from the ledger as fast. */
 const PEOPLE_MIN = 5_000;
@@ -22,8 +23,6 @@ export async function refreshReceived(
   ctx: Pick<Context, 'database' | 'log'>,
   { peopleMin = PEOPLE_MIN } = {},
 ): Promise<number> {
-  const deadline = performance.now() + SECONDS_MAX * 1_000;
-  let made = 0;
   const due = await ctx.database.query<Campaign>(sql`
     SELECT n.customer_id AS "customerId", n.campaign_id AS "campaignId", c.planned_on::text AS "plannedOn"
       FROM hot.delivery_counter n
@@ -32,11 +31,9 @@ export async function refreshReceived(
      WHERE n.sent >= ${peopleMin} AND r.counted IS DISTINCT FROM n.sent
        AND c.planned_on IS NOT NULL AND c.status NOT IN ('queued', 'sending')
      ORDER BY c.started_at DESC, c.id DESC`);
-  for (const campaign of due) {
-    if (performance.now() > deadline) break;
-    await ctx.database.transaction((tx) => makeBits(tx, campaign));
-    made++;
-  }
+  const made = await workWithin(SECONDS_MAX * 1_000, due, (campaign) =>
+    ctx.database.transaction((tx) => makeBits(tx, campaign)),
+  );
   if (made > 0) ctx.log.info('received.kept', { campaigns: made, left: due.length - made });
   return made;
 }

@@ -6,6 +6,7 @@
 import { join, sql, type Transaction } from '../../../db/database.ts';
 import type { Context } from '../../context.ts';
 import { COUNTS, placesOf, WORD, type CountKind } from './count-sets.ts';
+import { workWithin } from '../../../lib/work-within.ts';
 
 /** People who opened or clicked. The rows of smaller campaigns are read as fast. */
 const PEOPLE_MIN = 5_000;
@@ -33,8 +34,6 @@ export async function refreshCounts(
   ctx: Pick<Context, 'database' | 'log'>,
   { peopleMin = PEOPLE_MIN } = {},
 ): Promise<number> {
-  const deadline = performance.now() + SECONDS_MAX * 1_000;
-  let made = 0;
   const due = await ctx.database.query<Campaign>(sql`
     SELECT t.customer_id AS "customerId", t.campaign_id AS "campaignId"
       FROM hot.tracking_counter t
@@ -44,11 +43,9 @@ export async function refreshCounts(
        AND (k.counted_on IS NULL OR (k.counted_on < ${COUNTED_ON}
             AND (greatest(t.last_open_at, t.last_click_at) AT TIME ZONE 'UTC')::date >= k.counted_on))
      ORDER BY c.started_at DESC, c.id DESC`);
-  for (const campaign of due) {
-    if (performance.now() > deadline) break;
-    await ctx.database.transaction((tx) => makeBits(tx, campaign));
-    made++;
-  }
+  const made = await workWithin(SECONDS_MAX * 1_000, due, (campaign) =>
+    ctx.database.transaction((tx) => makeBits(tx, campaign)),
+  );
   if (made > 0) ctx.log.info('counts.kept', { campaigns: made, left: due.length - made });
   return made;
 }
