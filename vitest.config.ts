@@ -1,11 +1,10 @@
 /** How the tests run: real files on a real PostgreSQL, a few at a time. */
+import { globSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 
 /** Files that change for the whole process what a module is: each has a process of its own. */
 const ALONE = [
-  // They replace a module.
-  'test/http/safety-headers.test.ts',
-  'test/lib/outbound-request.test.ts',
+  ...globSync('{test,plugins}/**/*.test.ts').filter((file) => readFileSync(file, 'utf8').includes('vi.mock(')),
   // They add a field to the schema.
   'test/schema/http-door.test.ts',
   'test/schema/sockets.test.ts',

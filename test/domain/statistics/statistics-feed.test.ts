@@ -44,6 +44,7 @@ describe('announcing', () => {
       await sleep(1);
     }
     const lastChange = performance.now();
+    announceCampaignChange(ctx, { customerId, campaignId });
     await expect.poll(() => heard.at(-1)).toBeGreaterThan(lastChange);
     stop();
     // One at once, then one in each quarter of a second.
