@@ -7,12 +7,12 @@
  *
  * At the end it waits until the server has closed the connections whose client does not read (not with --smoke).
  */
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startScratchPostgres } from '../scripts/scratch-postgres.ts';
 import { ANSWER_PACE } from '../src/http/paced-connection.ts';
-import { startProduct, type Product } from './support/product.ts';
+import { attackFaults, failFor, measureAttack, residentMb, type AttackCost } from './support/attack-cost.ts';
+import { startProduct } from './support/product.ts';
 import { publicRequests, type PublicRequest } from './support/public-requests.ts';
 import { sendUnread } from './support/unread-load.ts';
 
@@ -28,19 +28,12 @@ const { values } = parseArgs({
 const load = { sockets: Number(values.sockets), requests: Number(values.requests) };
 const seconds = Number(values.seconds ?? (values.smoke ? 1 : 6));
 /** A smoke run shares the machine with others: at a load of 11 on two cores the full form took up to 83 MB and 0.7 s. */
-const GROWTH_MB_MAX = values.smoke ? 200 : 100;
-const READY_MS_MAX = values.smoke ? 3_000 : 1_000;
+const LIMITS = values.smoke ? { growthMbMax: 200, readyMsMax: 3_000 } : { growthMbMax: 100, readyMsMax: 1_000 };
 const PROBE_EVERY_MS = 100;
 /** Until what a client that went away has left is collected. */
 const REST_MS = 500;
 /** Beside the window itself: when a sweep looks, and when the bench hears of it. */
 const CLOSING_SLACK_MS = 25_000;
-
-interface Figures {
-  readonly name: string;
-  readonly peakMb: number;
-  readonly readyMs: number;
-}
 
 const faults: string[] = [];
 const database = await startScratchPostgres();
@@ -51,10 +44,7 @@ try {
   await product.kill();
   await database.stop();
 }
-if (faults.length > 0) {
-  console.error(`\n${faults.join('\n')}`);
-  process.exitCode = 1;
-}
+failFor(faults);
 
 async function run(): Promise<void> {
   const requests = (await publicRequests(product)).filter(({ name }) => name.includes(values.only));
@@ -64,7 +54,7 @@ async function run(): Promise<void> {
   const idleMb = residentMb(product);
   console.log(`${load.sockets} connections, ${load.requests} requests on each; idle ${idleMb.toFixed(0)} MB`);
   console.log('address                              over idle, MB   slowest /readyz, ms');
-  for (const one of requests) judge(await attack(one), idleMb);
+  for (const one of requests) judge(one.name, await attack(one, idleMb));
   const [first] = requests;
   if (first && !values.smoke) await untilClosed(first);
 }
@@ -76,35 +66,19 @@ async function playOnce(request: string): Promise<void> {
   unread.end();
 }
 
-async function attack({ name, request }: PublicRequest): Promise<Figures> {
+async function attack({ request }: PublicRequest, idleMb: number): Promise<AttackCost> {
   product.forgetPeak();
   const unread = sendUnread(product.url, request, load);
-  const until = performance.now() + seconds * 1_000;
-  let readyMs = 0;
-  while (performance.now() < until) {
-    readyMs = Math.max(readyMs, await askReady());
-    await sleep(PROBE_EVERY_MS);
-  }
-  const peakMb = product.peakMegabytes();
+  const cost = await measureAttack(product, { seconds, idleMb });
   unread.end();
   await sleep(REST_MS);
-  return { name, peakMb, readyMs };
+  return cost;
 }
 
-async function askReady(): Promise<number> {
-  const startedAt = performance.now();
-  const answer = await fetch(`${product.url}/readyz`);
-  await answer.arrayBuffer();
-  if (!answer.ok) faults.push(`/readyz answered ${answer.status}.`);
-  return performance.now() - startedAt;
-}
-
-function judge({ name, peakMb, readyMs }: Figures, idleMb: number): void {
-  const growth = peakMb - idleMb;
-  console.log(`${name.padEnd(36)} ${growth.toFixed(0).padStart(14)}   ${readyMs.toFixed(0).padStart(19)}`);
-  if (growth > GROWTH_MB_MAX) faults.push(`${name}: ${growth.toFixed(0)} MB over idle; the limit is ${GROWTH_MB_MAX}.`);
-  if (readyMs > READY_MS_MAX)
-    faults.push(`${name}: /readyz took ${readyMs.toFixed(0)} ms; the limit is ${READY_MS_MAX}.`);
+function judge(name: string, cost: AttackCost): void {
+  const [growth, ready] = [cost.growthMb.toFixed(0), cost.readyMs.toFixed(0)];
+  console.log(`${name.padEnd(36)} ${growth.padStart(14)}   ${ready.padStart(19)}`);
+  faults.push(...attackFaults(name, cost, LIMITS));
 }
 
 /** The client still does not read when its window is over. */
@@ -117,8 +91,4 @@ async function untilClosed({ name, request }: PublicRequest): Promise<void> {
   console.log(`${name}: ${unread.closed()} of ${load.sockets} connections were closed after ${tookSeconds} s`);
   if (unread.closed() < load.sockets) faults.push(`${name}: connections stayed open whose client does not read.`);
   unread.end();
-}
-
-function residentMb({ pid }: Product): number {
-  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
 }

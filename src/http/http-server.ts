@@ -16,6 +16,7 @@ import { ANSWER_PACE, paceConnections, type AnswerPace } from './paced-connectio
 import { takeAbsoluteForm, wantsSocket } from './request-target.ts';
 import { sendJson } from './send-json.ts';
 import { BODY_PACE, watchBody, type BodyPace } from './slow-body.ts';
+import { watchChunks } from './tiny-chunks.ts';
 
 // Decision D3: request line and headers up to 64 KiB (whole HTML documents arrive in query strings), and some room.
 const HEADER_BYTES_MAX = 80 * 1024;
@@ -87,12 +88,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     shouldUpgradeCallback: (req) => wantsSocket(req) && upgraderOf(options.mounts, req) !== undefined,
   });
   server.setTimeout(STALLED_SOCKET_TIMEOUT_MS);
-  const express = openExpressLane({
-    mounts: options.mounts,
-    log: options.log,
-    httpsOnly,
-    addressOf,
-  });
+  const express = openExpressLane({ mounts: options.mounts, log: options.log, httpsOnly, addressOf });
   const paced = paceConnections(server, options.answerPace ?? ANSWER_PACE);
   const door = openExpressDoor(server, express);
   server.on('checkExpectation', (req, res) => {
@@ -107,6 +103,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     takeAbsoluteForm(req);
     if (express.take(req, res)) return;
     watchBody(req, options.bodyPace ?? BODY_PACE);
+    watchChunks(req, () => {
+      paced.end(req.socket);
+      answerUnreadable(res.headersSent ? 'ECONNRESET' : 'TINY_CHUNKS', req.socket, httpsOnly);
+    });
     const around = { log: options.log, ipAddress: addressOf(req), httpsOnly };
     state.running += 1;
     void serve(req, res, beginExchange(req, res, around), options.mounts).then(() => {
@@ -125,9 +125,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     if ('setTimeout' in socket && typeof socket.setTimeout === 'function') socket.setTimeout(0);
     upgrade(req, socket, head, addressOf(req));
   });
-  server.on('clientError', (error, socket) => {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     paced.end(socket);
-    answerUnreadable(error, socket, httpsOnly);
+    answerUnreadable(error.code, socket, httpsOnly);
   });
   await listen(server, options);
   const address = server.address();
@@ -199,9 +199,9 @@ function refuseUpgrade(socket: Duplex): void {
  * Bytes that are no HTTP request, or headers beyond the limit: a short answer where one can still be written, with a
  * status that the contract knows (decision D6).
  */
-function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex, httpsOnly: HttpsOnly): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const { status, message } = UNREADABLE[error.code ?? ''] ?? NO_REQUEST;
+function answerUnreadable(code: string | undefined, socket: Duplex, httpsOnly: HttpsOnly): void {
+  if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const { status, message } = UNREADABLE[code ?? ''] ?? NO_REQUEST;
   const body = JSON.stringify({ message });
   const headers = Object.entries({
     Connection: 'close',
@@ -217,6 +217,10 @@ const UNREADABLE: Readonly<Record<string, typeof NO_REQUEST>> = {
   HPE_HEADER_OVERFLOW: {
     status: '413 Content Too Large',
     message: 'The address and headers of a request may have 64 KiB; send long values in the body.',
+  },
+  TINY_CHUNKS: {
+    status: '422 Unprocessable Content',
+    message: 'The body comes in chunks of a few bytes: send larger ones, or a body with a Content-Length.',
   },
   ERR_HTTP_REQUEST_TIMEOUT: { status: '503 Service Unavailable', message: 'The request did not arrive in time.' },
 };

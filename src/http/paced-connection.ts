@@ -23,6 +23,8 @@ export const ANSWER_PACE: AnswerPace = { windowMs: 60_000, bytesMin: 1_024 * 60 
  */
 export const REQUESTS_AT_WORK_MAX = 1;
 
+/** Bytes of heads and of chunked bodies: some hundred tiny chunks at most come before a body can be refused for them (tiny-chunks.ts). */
+const PARSED_AT_ONCE = 8_192;
 /** Where one head ends. Bytes of a body may look like it: then they come to the parser in two pieces. */
 const END_OF_HEAD = Buffer.from('\n\r\n');
 
@@ -62,6 +64,8 @@ export function paceConnections(server: Server, pace: AnswerPace): PacedConnecti
 const SWEEPS_PER_WINDOW = 6;
 /** How long what follows an unreadable request is read and thrown away: long enough for the answer to arrive. */
 const READ_PAST_MS = 2_000;
+/** What is on its way when the answer leaves; whoever goes on sending does not listen. */
+const READ_PAST_BYTES_MAX = 1_024 * 1_024;
 const NOTHING = Buffer.alloc(0);
 
 class PacedConnection {
@@ -112,7 +116,12 @@ class PacedConnection {
     this.#leave();
     this.#waiting = NOTHING;
     // Bytes that nobody reads would make the system reset the connection before the answer has arrived.
-    this.#socket.on('data', () => undefined).resume();
+    let bytesLeft = READ_PAST_BYTES_MAX;
+    const readPast = (bytes: Buffer): void => {
+      bytesLeft -= bytes.length;
+      if (bytesLeft < 0) this.#socket.destroy();
+    };
+    this.#socket.on('data', readPast).resume();
     const cut = setTimeout(() => this.#socket.destroy(), READ_PAST_MS).unref();
     this.#socket.once('close', () => clearTimeout(cut));
   }
@@ -157,8 +166,9 @@ class PacedConnection {
       this.#bodyBytes -= length;
       return length;
     }
-    const at = this.#waiting.indexOf(END_OF_HEAD);
-    return at === -1 ? this.#waiting.length : at + END_OF_HEAD.length;
+    const next = this.#waiting.subarray(0, PARSED_AT_ONCE);
+    const at = next.indexOf(END_OF_HEAD);
+    return at === -1 ? next.length : at + END_OF_HEAD.length;
   }
 
   #pauseOrResume(): void {
