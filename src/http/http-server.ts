@@ -16,7 +16,6 @@ import { ANSWER_PACE, paceConnections, type AnswerPace } from './paced-connectio
 import { takeAbsoluteForm, wantsSocket } from './request-target.ts';
 import { sendJson } from './send-json.ts';
 import { BODY_PACE, watchBody, type BodyPace } from './slow-body.ts';
-import { watchChunks } from './tiny-chunks.ts';
 
 // Decision D3: request line and headers up to 64 KiB (whole HTML documents arrive in query strings), and some room.
 const HEADER_BYTES_MAX = 80 * 1024;
@@ -103,10 +102,6 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     takeAbsoluteForm(req);
     if (express.take(req, res)) return;
     watchBody(req, options.bodyPace ?? BODY_PACE);
-    watchChunks(req, () => {
-      paced.end(req.socket);
-      answerUnreadable(res.headersSent ? 'ECONNRESET' : 'TINY_CHUNKS', req.socket, httpsOnly);
-    });
     const around = { log: options.log, ipAddress: addressOf(req), httpsOnly };
     state.running += 1;
     void serve(req, res, beginExchange(req, res, around), options.mounts).then(() => {

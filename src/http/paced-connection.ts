@@ -7,6 +7,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { countContent, isTinyChunks } from './tiny-chunks.ts';
 
 /** How fast a client has to take its answers. */
 export interface AnswerPace {
@@ -23,7 +24,7 @@ export const ANSWER_PACE: AnswerPace = { windowMs: 60_000, bytesMin: 1_024 * 60 
  */
 export const REQUESTS_AT_WORK_MAX = 1;
 
-/** Bytes of heads and of chunked bodies: some hundred tiny chunks at most come before a body can be refused for them (tiny-chunks.ts). */
+/** Bytes of heads and of chunked bodies: at most 1,600 tiny chunks come before a body is refused for them (tiny-chunks.ts). */
 const PARSED_AT_ONCE = 8_192;
 /** Where one head ends. Bytes of a body may look like it: then they come to the parser in two pieces. */
 const END_OF_HEAD = Buffer.from('\n\r\n');
@@ -42,7 +43,10 @@ export interface PacedConnections {
 export function paceConnections(server: Server, pace: AnswerPace): PacedConnections {
   const connections = new Map<Duplex, PacedConnection>();
   server.on('connection', (socket: Socket) => {
-    connections.set(socket, new PacedConnection(socket));
+    const refuse = (code: string): void => {
+      server.emit('clientError', Object.assign(new Error('This body is not read.'), { code }), socket);
+    };
+    connections.set(socket, new PacedConnection(socket, refuse));
     socket.once('close', () => connections.delete(socket));
   });
   const sweep = setInterval(() => {
@@ -75,6 +79,13 @@ class PacedConnection {
   #waiting: Buffer = NOTHING;
   #atWork = 0;
   #latest: IncomingMessage | undefined;
+  #answer: ServerResponse | undefined;
+  readonly #refuse: (code: string) => void;
+  /** The last bytes that the parser got, as far as the end of a head may have begun in them. */
+  #tail: Buffer = NOTHING;
+  /** Of the chunked body under way: bytes that the parser got, and how much of them was content. */
+  #chunkedBytes = 0;
+  #contentBytes: (() => number) | undefined;
   /** Bytes of the body under way that are still to come, as far as its length was said. */
   #bodyBytes = 0;
   #isFeeding = false;
@@ -84,8 +95,9 @@ class PacedConnection {
   #takenBytes = 0;
   #takenAt = performance.now();
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, refuse: (code: string) => void) {
     this.#socket = socket;
+    this.#refuse = refuse;
     const [parse] = socket.listeners('data');
     if (!parse) throw new Error('node:http does not listen to its connection.');
     this.#parse = (bytes) => void Reflect.apply(parse, socket, [bytes]);
@@ -97,7 +109,11 @@ class PacedConnection {
   begin(req: IncomingMessage, res: ServerResponse): void {
     this.#atWork += 1;
     this.#latest = req;
-    this.#bodyBytes = req.headers['transfer-encoding'] === undefined ? Number(req.headers['content-length'] ?? 0) : 0;
+    this.#answer = res;
+    const isChunked = req.headers['transfer-encoding'] !== undefined;
+    this.#bodyBytes = isChunked ? 0 : Number(req.headers['content-length'] ?? 0);
+    this.#contentBytes = isChunked ? countContent(req) : undefined;
+    this.#chunkedBytes = 0;
     res.once('close', () => {
       this.#atWork -= 1;
       // Not at once: answers that need nothing from outside would follow each other without end, before anything else.
@@ -147,7 +163,9 @@ class PacedConnection {
       const length = this.#nextLength();
       const bytes = this.#waiting.subarray(0, length);
       this.#waiting = this.#waiting.subarray(length);
+      this.#chunkedBytes += length;
       this.#parse(bytes);
+      this.#refuseTinyChunks();
     }
     this.#isFeeding = false;
     if (!this.#hasEnded) this.#pauseOrResume();
@@ -160,15 +178,30 @@ class PacedConnection {
     return this.#atWork < REQUESTS_AT_WORK_MAX || this.#latest?.complete === false;
   }
 
+  /** Up to the end of a head, or of the body whose length was said. */
   #nextLength(): number {
     if (this.#bodyBytes > 0) {
       const length = Math.min(this.#bodyBytes, this.#waiting.length);
       this.#bodyBytes -= length;
+      this.#tail = NOTHING;
       return length;
     }
-    const next = this.#waiting.subarray(0, PARSED_AT_ONCE);
+    // What came before may hold the beginning of the end.
+    const next = Buffer.concat([this.#tail, this.#waiting.subarray(0, PARSED_AT_ONCE)]);
     const at = next.indexOf(END_OF_HEAD);
-    return at === -1 ? next.length : at + END_OF_HEAD.length;
+    const end = at === -1 ? next.length : at + END_OF_HEAD.length;
+    const length = end - this.#tail.length;
+    this.#tail = at === -1 ? next.subarray(-(END_OF_HEAD.length - 1)) : NOTHING;
+    return length;
+  }
+
+  /** Checked when the parser has nothing left: then what it got is all frame or content. */
+  #refuseTinyChunks(): void {
+    const content = this.#contentBytes?.();
+    if (content === undefined || !isTinyChunks(this.#chunkedBytes, content)) return;
+    this.#contentBytes = undefined;
+    // An answer that has begun cannot become another one.
+    this.#refuse(this.#answer?.headersSent ? 'ECONNRESET' : 'TINY_CHUNKS');
   }
 
   #pauseOrResume(): void {

@@ -1,33 +1,28 @@
 /**
- * Lets go of senders whose chunked body comes in tiny chunks (RFC 9112 7.1). Each chunk costs the parser some microseconds and us
- * a Buffer, and one read of a socket holds 11,000 chunks of one byte: 50 such senders held everybody for seconds and took
- * 700 MB. Programs that stream line by line send more than this.
+ * Tells bodies that come in tiny chunks (RFC 9112 7.1). Each chunk costs the parser some microseconds and us a Buffer, and one read of a
+ * socket holds 11,000 chunks of one byte: 50 such senders held everybody for seconds and took 700 MB. Programs that stream
+ * line by line send more than this. Judged by what frames the chunks, their extensions included.
  */
 import type { IncomingMessage } from 'node:http';
 
-/** Short bodies may come as they like. */
-const CHUNKS_FREE = 250;
-/** On average, beyond those. A line with an address alone has more. */
-const CHUNK_BYTES_MIN = 16;
+/** Short bodies may come as they like: this is 800 chunks of one byte. */
+const FRAME_BYTES_FREE = 4_096;
+/** Of the content, beyond those. A chunk of 16 bytes has a frame of 6. */
+const FRAME_SHARE_MAX = 0.4;
 
-/** Calls `refuse` once, when the chunks of this request's body are too small; what comes after that is thrown away. */
-export function watchChunks(req: IncomingMessage, refuse: () => void): void {
-  if (req.headers['transfer-encoding'] === undefined) return;
+/** Counts the content of this request's body; answers how much of it the parser has found so far. */
+export function countContent(req: IncomingMessage): () => number {
   const push = req.push.bind(req);
-  let chunks = 0;
   let bytes = 0;
-  let isRefused = false;
   req.push = (chunk: unknown, encoding) => {
-    if (isRefused) return false;
-    if (Buffer.isBuffer(chunk)) {
-      chunks += 1;
-      bytes += chunk.length;
-      isRefused = chunks > CHUNKS_FREE && bytes < chunks * CHUNK_BYTES_MIN;
-      if (isRefused) {
-        refuse();
-        return false;
-      }
-    }
+    if (Buffer.isBuffer(chunk)) bytes += chunk.length;
     return push(chunk, encoding);
   };
+  return () => bytes;
+}
+
+/** Whether a chunked body of so many bytes, framing included, has too little content. */
+export function isTinyChunks(bodyBytes: number, contentBytes: number): boolean {
+  const frameBytes = bodyBytes - contentBytes;
+  return frameBytes > FRAME_BYTES_FREE && frameBytes > contentBytes * FRAME_SHARE_MAX;
 }

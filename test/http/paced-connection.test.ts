@@ -204,3 +204,28 @@ test('answers that need nothing from outside let others have their turn between 
   isOver = true;
   expect(most).toBeLessThanOrEqual(2);
 });
+
+test.each([8_190, 8_191, 8_192, 8_193, 8_194, 16_384])(
+  'a head of %i bytes ends where it ends: what follows its body waits',
+  async (length) => {
+    const { seen, mounts } = counting();
+    const port = await start(mounts);
+    const body = 'b'.repeat(8_000);
+    const start_ = `POST /late HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\nX-Pad: `;
+    const head = `${start_}${'p'.repeat(length - start_.length - 4)}\r\n\r\n`;
+    const next = 'GET /late HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(200);
+    // All in one piece, and cut within the end of the head.
+    for (const cut of [0, length - 3, length - 2, length - 1]) {
+      const before = seen.served;
+      const socket = await open(port);
+      socket.resume().write(`${head}${body}${next}`.slice(0, cut || undefined));
+      if (cut > 0) {
+        await sleep(20);
+        socket.write(`${head}${body}${next}`.slice(cut));
+      }
+      await expect.poll(() => seen.served - before).toBe(201);
+      socket.destroy();
+    }
+    expect(seen.most).toBe(1);
+  },
+);
