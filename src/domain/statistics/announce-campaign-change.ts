@@ -17,7 +17,8 @@ export const STATISTICS_INTERVAL_MS = 250;
 /** What is being held back: a key is there for one interval after each notification. */
 type Throttle = Map<string, { again: boolean; timer: NodeJS.Timeout }>;
 
-const throttles = new WeakMap<Database, Throttle>();
+/** By the database's address: requests and other work have pools of their own, and one throttle. */
+const throttles = new Map<string, Throttle>();
 
 /**
  * Announces a change that is committed. Returns at once and never throws: who watches may miss one notification and
@@ -62,9 +63,9 @@ async function tell(database: Database, log: Log, key: string): Promise<void> {
 }
 
 function throttleOf(database: Database): Throttle {
-  const known = throttles.get(database);
+  const known = throttles.get(database.url);
   if (known) return known;
   const throttle: Throttle = new Map();
-  throttles.set(database, throttle);
+  throttles.set(database.url, throttle);
   return throttle;
 }

@@ -27,8 +27,8 @@ export function dropPartitionsTask(retention: Retention): Task {
 }
 
 export const refreshReceivedTask = defineTask(refreshReceivedJob, async (ctx) => {
-  await refreshReceived(ctx);
-  await refreshCounts(ctx);
+  // One that fails does not keep the other.
+  await refreshReceived(ctx).finally(() => refreshCounts(ctx));
 });
 
 export const wakeCampaignTask = defineTask(wakeCampaignJob, wakeCampaign);

@@ -54,6 +54,11 @@ export async function refreshCounts(
 async function makeBits(tx: Transaction, { customerId, campaignId }: Campaign): Promise<void> {
   // Two clocks of two processes: the second waits, and finds the rows of the first.
   await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mailwright:counts:${campaignId}`}, 0))`);
+  // A campaign that is deleted meanwhile would leave its bits behind.
+  const alive = await tx.query(
+    sql`SELECT 1 FROM campaign WHERE customer_id = ${customerId} AND id = ${campaignId} FOR KEY SHARE`,
+  );
+  if (alive.length === 0) return;
   const own = sql`a.customer_id = ${customerId} AND a.campaign_id = ${campaignId}`;
   await tx.execute(sql`DELETE FROM hot.campaign_count_block a WHERE ${own}`);
   await tx.execute(sql`DELETE FROM hot.campaign_link_block a WHERE ${own}`);
