@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** `import ... from './x.ts'`, `export ... from './x.ts'` and `import('./x.ts')`: relative ones, as they are written here. */
-const RELATIVE_IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*'(\.{1,2}\/[^']+)'/g;
+/** `import ... from './x.ts'`, `export ... from './x.ts'`, `import('./x.ts')`, and threads: `new URL('./x.ts', ...)`. */
+const RELATIVE_IMPORT = /(?:\bfrom|\bimport|\bnew URL)\s*\(?\s*'(\.{1,2}\/[^']+)'/g;
 
 /** By file, the files that import it. Paths are relative to `root`, with slashes. */
 export type Importers = ReadonlyMap<string, ReadonlySet<string>>;

@@ -48,14 +48,16 @@ export async function openMigratedDatabase(settings: Settings, log: Log): Promis
   };
 }
 
-/** Fewer of a kind wait for each other: some work needs two at a time. */
-const KIND_CONNECTIONS_MIN = 4;
+/** Four may count people of segments for many seconds (`segment-reading.ts`): the others need some beside them. */
+const REQUEST_CONNECTIONS_MIN = 6;
+/** Some work needs two at a time. */
+const WORK_CONNECTIONS_MIN = 4;
 
 /** Where requests are served, they and all other work of the process have half of its connections each. */
 export function poolSizesOf({ DB_POOL_SIZE, ROLES }: Settings): { readonly requests: number; readonly work: number } {
   if (!ROLES.includes('web')) return { requests: 0, work: DB_POOL_SIZE };
-  const requests = Math.max(KIND_CONNECTIONS_MIN, Math.floor(DB_POOL_SIZE / 2));
-  return { requests, work: Math.max(KIND_CONNECTIONS_MIN, DB_POOL_SIZE - requests) };
+  const requests = Math.max(REQUEST_CONNECTIONS_MIN, Math.floor(DB_POOL_SIZE / 2));
+  return { requests, work: Math.max(WORK_CONNECTIONS_MIN, DB_POOL_SIZE - requests) };
 }
 
 /** What to grant, when that is what is wrong. */

@@ -210,7 +210,7 @@ export const settings = {
     schema: count(4, 500),
     default: '20',
     about:
-      'Database connections of this process, at most. With the role `web`, half of them are for requests (four at least of each half).',
+      'Database connections of this process, at most. With the role `web`, half of them are for requests; then there are at least six for requests and four for other work.',
   },
   WORKER_CONCURRENCY: {
     schema: count(1, 100),

@@ -142,7 +142,11 @@ function openPool({ url, watch }: Server, config: pg.PoolConfig, limits?: WorkLi
     connectionString: url,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
-    onConnect: (client) => void beWatched(client, { watch, limits }).catch(() => undefined),
+    // One without its limits and its time zone is not used.
+    onConnect: (client) =>
+      void beWatched(client, { watch, limits }).catch((error: unknown) => {
+        if (client instanceof DatabaseClient) client.destroy(messageOf(error));
+      }),
     ...config,
   });
   opened.on('connect', (client) => client.on('error', () => undefined));
