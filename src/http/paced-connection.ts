@@ -187,7 +187,8 @@ class PacedConnection {
       return length;
     }
     // What came before may hold the beginning of the end.
-    const next = Buffer.concat([this.#tail, this.#waiting.subarray(0, PARSED_AT_ONCE)]);
+    const part = this.#waiting.subarray(0, PARSED_AT_ONCE);
+    const next = this.#tail.length === 0 ? part : Buffer.concat([this.#tail, part]);
     const at = next.indexOf(END_OF_HEAD);
     const end = at === -1 ? next.length : at + END_OF_HEAD.length;
     const length = end - this.#tail.length;
