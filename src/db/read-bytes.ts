@@ -40,7 +40,7 @@ function withNumbers({ strings, values }: Sql): string {
 }
 
 function numberText(value: unknown): string {
-  if (typeof value === 'bigint' || Number.isSafeInteger(value)) return `(${value})`;
+  if (typeof value === 'bigint' || Number.isSafeInteger(value)) return `(${String(value)})`;
   throw new TypeError('Only whole numbers can be part of a statement that takes no parameters.');
 }
 
