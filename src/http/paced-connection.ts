@@ -198,6 +198,8 @@ class PacedConnection {
 
   /** Checked when the parser has nothing left: then what it got is all frame or content. */
   #refuseTinyChunks(): void {
+    // What comes after its end belongs to the next request, whose head may be long.
+    if (this.#latest?.complete) this.#contentBytes = undefined;
     const content = this.#contentBytes?.();
     if (content === undefined || !isTinyChunks(this.#chunkedBytes, content)) return;
     this.#contentBytes = undefined;

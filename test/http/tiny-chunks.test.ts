@@ -68,3 +68,15 @@ test.each([
 ])('%s are taken', async (_what, text, times) => {
   expect(await send('/count', text, times)).toContain(`counted ${text.length * times}`);
 });
+
+test('the long head of a next request is no part of the body before it', async () => {
+  const socket = connect(server.port, '127.0.0.1');
+  afterFile(() => socket.destroy());
+  let answers = '';
+  socket.on('data', (data) => (answers += data.toString()));
+  socket.write('POST /count HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n');
+  await expect.poll(() => answers).toContain('counted 5');
+  socket.write(`GET /count?${'q'.repeat(60_000)} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  await expect.poll(() => answers).toMatch(/counted 0|422/);
+  expect(answers).not.toContain('422');
+});
