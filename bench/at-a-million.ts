@@ -10,6 +10,7 @@ import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { startBenchDatabase } from './support/bench-database.ts';
 import { OPENS_A_PERSON, fillCampaign, type FilledCampaign } from './support/fill-campaign.ts';
+import { median } from './support/median.ts';
 import { BENCH_TOKEN, startProduct } from './support/product.ts';
 
 const { values } = parseArgs({
@@ -138,8 +139,4 @@ async function copyOut(campaignId: bigint): Promise<number> {
   const ms = performance.now() - startedAt;
   await client.end();
   return ms;
-}
-
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((x, y) => x - y)[Math.floor(numbers.length / 2)] ?? NaN;
 }

@@ -28,6 +28,7 @@ import { silentLog } from '../src/lib/log.ts';
 import { createHookBus } from '../src/plugin-host/hook-bus.ts';
 import { startBenchDatabase } from './support/bench-database.ts';
 import { askLinks } from './support/link-load.ts';
+import { median } from './support/median.ts';
 import { cpuMsOf, cpuMsOfAll, postmasterOf } from './support/processor-time.ts';
 
 const LINKS = 8;
@@ -279,10 +280,6 @@ async function start(serve: string, { url }: World): Promise<Served> {
       await ended;
     },
   };
-}
-
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 }
 
 function serveBare(): void {

@@ -21,6 +21,7 @@ import { linkSignerOf } from '../src/domain/tracking/link-signer.ts';
 import { openBenchTenant, type BenchTenant } from './support/bench-tenant.ts';
 import { fillLedger } from './support/fill-ledger.ts';
 import { askLinks } from './support/link-load.ts';
+import { median } from './support/median.ts';
 import { startProduct, type Product } from './support/product.ts';
 import { startBenchSink, type BenchSink } from './support/sink-process.ts';
 
@@ -184,8 +185,4 @@ function report(empty: House, full: House): void {
       `${what}: ${median(ratios).toFixed(2)} of the rate on an empty database (${ratios.map((ratio) => ratio.toFixed(2)).join(', ')})`,
     );
   }
-}
-
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 }

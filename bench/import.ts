@@ -31,6 +31,7 @@ import { newUid } from '../src/lib/ids.ts';
 import { givePlan } from './support/give-plan.ts';
 import { silentLog } from '../src/lib/log.ts';
 import { createHookBus } from '../src/plugin-host/hook-bus.ts';
+import { median } from './support/median.ts';
 
 const { values } = parseArgs({
   options: {
@@ -249,10 +250,6 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 function megabytes(bytes: number): string {
   return `${Math.round(bytes / 1e6)} MB`;
-}
-
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 }
 
 function withDatabase(url: string, database: string): string {

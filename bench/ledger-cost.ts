@@ -22,6 +22,7 @@ import { createHookBus } from '../src/plugin-host/hook-bus.ts';
 import { loadPlugins } from '../src/plugin-host/load-plugins.ts';
 import { startScratchPostgres } from '../scripts/scratch-postgres.ts';
 import { openBenchTenant, type BenchTenant } from './support/bench-tenant.ts';
+import { median } from './support/median.ts';
 import { BENCH_SECRET, startProduct } from './support/product.ts';
 import { startBenchSink, type BenchSink } from './support/sink-process.ts';
 
@@ -168,8 +169,4 @@ async function openContext(db: Database): Promise<Context> {
   const installation = { baseUrl: 'http://mail.example', secret: BENCH_SECRET, limits };
   const nobody = { tx: undefined, viewer: null, ipAddress: null };
   return { db, database: db, hooks, clock: systemClock, log: silentLog, installation, ...nobody };
-}
-
-function median(found: readonly number[]): number {
-  return found.toSorted((a, b) => a - b)[Math.floor(found.length / 2)] ?? NaN;
 }

@@ -11,6 +11,7 @@ import { refreshReceived } from '../src/domain/delivery/refresh-received.ts';
 import { silentLog as log } from '../src/lib/log.ts';
 import { startBenchDatabase } from './support/bench-database.ts';
 import { livedInLists } from './support/lived-in.ts';
+import { medianMs } from './support/median.ts';
 import { BENCH_TOKEN, startProduct } from './support/product.ts';
 
 const { values } = parseArgs({ options: { smoke: { type: 'boolean', default: false }, rounds: { type: 'string' } } });
@@ -69,8 +70,8 @@ async function statistics(): Promise<void> {
   const figures = '{ openCount links { url } topLocations { country } topOpenSubscribers { openCount } }';
   const of = (campaigns: number) =>
     graphql(`{ campaigns(last: ${campaigns}) { edges { node { statistics ${figures} } } } }`);
-  report('statistics of a campaign', [await median(() => of(1))]);
-  report(`statistics of ${CAMPAIGNS} campaigns`, [await median(() => of(CAMPAIGNS))]);
+  report('statistics of a campaign', [await medianMs(ROUNDS, () => of(1))]);
+  report(`statistics of ${CAMPAIGNS} campaigns`, [await medianMs(ROUNDS, () => of(CAMPAIGNS))]);
 }
 
 async function graphql(query: string): Promise<void> {
@@ -89,18 +90,8 @@ async function pages(name: string, path: string): Promise<void> {
   const { total } = (await read(1)).meta;
   const last = Math.max(1, Math.ceil(total / PER_PAGE));
   const times: number[] = [];
-  for (const page of [1, Math.ceil(last / 2), last]) times.push(await median(() => read(page)));
+  for (const page of [1, Math.ceil(last / 2), last]) times.push(await medianMs(ROUNDS, () => read(page)));
   report(`${name} (${total})`, times);
-}
-
-async function median(act: () => Promise<unknown>): Promise<number> {
-  const times: number[] = [];
-  for (let round = 0; round < ROUNDS; round++) {
-    const startedAt = performance.now();
-    await act();
-    times.push(performance.now() - startedAt);
-  }
-  return times.toSorted((a, b) => a - b)[Math.floor(ROUNDS / 2)] ?? 0;
 }
 
 function report(name: string, times: readonly number[]): void {

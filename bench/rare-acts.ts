@@ -15,6 +15,7 @@ import { silentLog } from '../src/lib/log.ts';
 import { startBenchDatabase } from './support/bench-database.ts';
 import { faultsOfCounters } from './support/counter-faults.ts';
 import { livedInLists } from './support/lived-in.ts';
+import { median } from './support/median.ts';
 import { startProduct } from './support/product.ts';
 
 const { values } = parseArgs({ options: { smoke: { type: 'boolean', default: false } } });
@@ -113,10 +114,6 @@ async function timed(act: () => Promise<unknown>): Promise<number> {
   const startedAt = performance.now();
   await act();
   return performance.now() - startedAt;
-}
-
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? NaN;
 }
 
 function ms(milliseconds: number): string {

@@ -24,6 +24,7 @@ import { messageOf } from '../src/lib/errors.ts';
 import { silentLog } from '../src/lib/log.ts';
 import { createHookBus } from '../src/plugin-host/hook-bus.ts';
 import { startBenchDatabase } from './support/bench-database.ts';
+import { medianMs } from './support/median.ts';
 
 const { values } = parseArgs({ options: { smoke: { type: 'boolean', default: false }, people: { type: 'string' } } });
 const PEOPLE = Number(values.people ?? (values.smoke ? 5_000 : 1_000_000));
@@ -94,9 +95,9 @@ try {
 async function measure(ctx: Context, name: string, rule: RuleOfList): Promise<void> {
   const { count } = await countPeople(ctx, rule);
   const before = await processorMs(ctx.db);
-  const counting = await median(() => countPeople(ctx, rule));
+  const counting = await medianMs(ROUNDS, () => countPeople(ctx, rule));
   const processor = ((await processorMs(ctx.db)) - before) / ROUNDS;
-  const paging = await median(() => peopleByKey(ctx, rule, { limit: 25 }));
+  const paging = await medianMs(ROUNDS, () => peopleByKey(ctx, rule, { limit: 25 }));
   const startedAt = performance.now();
   const slowest = await planAll(ctx, rule, count);
   const planning = performance.now() - startedAt;
@@ -132,16 +133,6 @@ async function processorMs(db: Queryable): Promise<number> {
   const stat = await readFile(`/proc/${row?.pid ?? 0}/stat`, 'utf8').catch(() => '');
   const [user = 0, system = 0] = (stat.split(') ')[1] ?? '').split(' ').slice(11, 13).map(Number);
   return (user + system) * MS_PER_TICK;
-}
-
-async function median(act: () => Promise<unknown>): Promise<number> {
-  const times: number[] = [];
-  for (let round = 0; round < ROUNDS; round++) {
-    const startedAt = performance.now();
-    await act();
-    times.push(performance.now() - startedAt);
-  }
-  return times.toSorted((a, b) => a - b)[Math.floor(ROUNDS / 2)] ?? 0;
 }
 
 function ms(milliseconds: number): string {

@@ -18,6 +18,7 @@ import { connectSmtp } from '../plugins/mailwright/smtp/smtp-driver.ts';
 import { validateSettings } from '../plugins/mailwright/smtp/settings.ts';
 import type { SendingDriver } from '../src/plugin-api/index.ts';
 import { sendBare } from './support/bare-sender.ts';
+import { median } from './support/median.ts';
 import { runSmtpSource, startPostfixSink } from './support/postfix-sink.ts';
 import { startBenchSink, type SinkMode } from './support/sink-process.ts';
 
@@ -167,10 +168,6 @@ async function sendAll(driver: SendingDriver): Promise<void> {
 function contentOf(index: number): Buffer {
   const line = `All work and no play makes a dull inbox ${index}.\r\n`;
   return Buffer.from(`Subject: bench\r\n\r\n${line.repeat(BYTES / line.length)}`);
-}
-
-function median(found: readonly number[]): number {
-  return found.toSorted((a, b) => a - b)[Math.floor(found.length / 2)] ?? NaN;
 }
 
 function load(): string {

@@ -7,6 +7,7 @@
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { startBenchDatabase } from './support/bench-database.ts';
+import { median } from './support/median.ts';
 import { startProduct, type Product } from './support/product.ts';
 
 const { values } = parseArgs({
@@ -124,8 +125,4 @@ async function ask(kind: Kind, list: string, size: number): Promise<number> {
   if (answer.data.length !== PER_PAGE || answer.meta.total !== kind.rows(size))
     throw new Error(`${kind.name}: ${answer.data.length} of ${answer.meta.total}`);
   return ms;
-}
-
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((x, y) => x - y)[Math.floor(numbers.length / 2)] ?? NaN;
 }
