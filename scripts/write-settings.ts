@@ -19,11 +19,10 @@ else if (kept !== written) {
 }
 
 function settingsTable(): string {
-  const rows = Object.entries(settings).map(
-    ([name, setting]) =>
-      `| \`${name}\` | ${setting.default === '' ? '' : `\`${setting.default}\``} | ${cell(setting.about)} |`,
+  const rows = Object.entries(settings).map(([name, { default: text, kind, about }]) =>
+    [`| \`${name}\``, text === '' ? '' : `\`${text}\``, cell(kind.allowed), `${cell(about)} |`].join(' | '),
   );
-  return ['| Setting | Default | What it is for |', '|---|---|---|', ...rows].join('\n');
+  return ['| Setting | Default | Allowed | What it is for |', '|---|---|---|---|', ...rows].join('\n');
 }
 
 /** A bar would end the cell. */

@@ -1,4 +1,5 @@
 /** Environment in, one frozen typed object out; every fault is named at once, so that nobody fixes them one by one. */
+import { readSetting } from '../lib/setting-kind.ts';
 import { settings, type SettingName, type Settings } from './settings.ts';
 
 export class ConfigError extends Error {
@@ -18,11 +19,11 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   const faults: string[] = [];
   const entries = Object.entries(settings).map(([name, setting]) => {
     const text = environment[name]?.trim() || setting.default;
-    const result = setting.schema.safeParse(text);
-    if (result.success) return [name, result.data];
+    const result = readSetting<unknown>(setting.kind, text);
+    if ('value' in result) return [name, result.value];
     // A password or token in a fault would end up in a log.
-    const shown = isSecret(name) ? 'the value given' : JSON.stringify(text);
-    faults.push(`${name}: ${shown} ${result.error.issues.map((issue) => issue.message).join('; ')}. ${setting.about}`);
+    const subject = isSecret(name) ? `The value of ${name} is not shown here` : `${name} is ${JSON.stringify(text)}`;
+    faults.push(`${subject}; ${result.fault}.`);
     return [name, undefined];
   });
   if (faults.length > 0) throw new ConfigError(faults);

@@ -141,9 +141,11 @@ describe('npm start', () => {
       encoding: 'utf8',
     });
     expect(status).toBe(1);
-    for (const name of Object.keys(settings)) expect(stderr).toContain(`${name}:`);
-    expect(stderr).toContain('"10.0.0.0/99" is none');
-    expect(stderr).toContain('"proxy" is neither');
+    expect(stderr).toContain(`The settings have ${Object.keys(settings).length} faults:`);
+    for (const name of Object.keys(settings)) expect(stderr).toContain(` ${name} `);
+    expect(stderr).toContain('PORT is "99999"; it must be a number from 0 to 65535.\n');
+    expect(stderr).toContain('separated by commas, and "10.0.0.0/99" is not.\n');
+    expect(stderr).toContain('separated by commas, and "proxy" is not.\n');
     expect(stderr).not.toMatch(/short\b|hunter2/);
   });
 
