@@ -35,8 +35,9 @@ export async function renumberTurns(db: Queryable): Promise<number> {
 /** Whether a job is due that has none of the flags. */
 export async function doOthersWait(db: Queryable, flags: readonly string[]): Promise<boolean> {
   const rows = await db.query(
-    sql`SELECT 1 FROM graphile_worker._private_jobs
-         WHERE is_available AND run_at <= now() AND (flags ?| ${[...flags]}::text[]) IS NOT TRUE LIMIT 1`,
+    sql`SELECT 1 FROM graphile_worker.jobs
+         WHERE locked_at IS NULL AND attempts < max_attempts AND run_at <= now()
+           AND (flags ?| ${[...flags]}::text[]) IS NOT TRUE LIMIT 1`,
     'jobs.do-others-wait',
   );
   return rows.length > 0;

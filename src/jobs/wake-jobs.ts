@@ -16,10 +16,12 @@ export async function wakeJobs(
   { customerId, dueWithinSeconds }: WhichJobs,
 ): Promise<number> {
   const flag = customerId === undefined ? null : customerFlag(String(customerId));
-  return db.execute(
-    sql`UPDATE graphile_worker._private_jobs j SET run_at = now(), updated_at = now()
-         WHERE j.task_id = (SELECT t.id FROM graphile_worker._private_tasks t WHERE t.identifier = ${name})
-           AND j.locked_at IS NULL AND j.run_at > now() AND j.run_at <= now() + make_interval(secs => ${dueWithinSeconds})
-           AND (${flag}::text IS NULL OR j.flags ? ${flag}::text)`,
+  const rows = await db.query(
+    sql`SELECT 1 FROM graphile_worker.reschedule_jobs(ARRAY(
+          SELECT j.id FROM graphile_worker.jobs j
+           WHERE j.task_identifier = ${name}
+             AND j.locked_at IS NULL AND j.run_at > now() AND j.run_at <= now() + make_interval(secs => ${dueWithinSeconds})
+             AND (${flag}::text IS NULL OR j.flags ? ${flag}::text)), run_at => now())`,
   );
+  return rows.length;
 }

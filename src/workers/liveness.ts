@@ -70,7 +70,7 @@ async function lock(client: pg.Client, name: string): Promise<void> {
  */
 export async function freeJobsOfDeadPools(database: Context['database']): Promise<number> {
   const { rows } = await database.pool.query<{ pool: string }>(
-    `SELECT pool FROM (SELECT DISTINCT locked_by AS pool FROM graphile_worker._private_jobs WHERE locked_by IS NOT NULL) held
+    `SELECT pool FROM (SELECT DISTINCT locked_by AS pool FROM graphile_worker.jobs WHERE locked_by IS NOT NULL) held
       WHERE pg_try_advisory_xact_lock(hashtextextended(pool, 0))`,
   );
   if (rows.length === 0) return 0;

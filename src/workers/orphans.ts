@@ -4,6 +4,7 @@
  */
 import type { EventEmitter } from 'node:events';
 import type { Context } from '../domain/context.ts';
+import { unlockJobs } from '../jobs/queue-internals.ts';
 
 /** What looks like an orphan may be on its way, or about to be reported done; twice in a row it is one. */
 export class Orphans {
@@ -18,18 +19,14 @@ export class Orphans {
   /** Frees orphans that were seen the last time too; answers how many. */
   async free(database: Context['database'], isRunning: (jobId: string) => boolean): Promise<number> {
     const { rows } = await database.pool.query<{ id: string }>(
-      'SELECT id::text AS id FROM graphile_worker._private_jobs WHERE locked_by = ANY($1::text[])',
+      'SELECT id::text AS id FROM graphile_worker.jobs WHERE locked_by = ANY($1::text[])',
       [[...this.#pools]],
     );
     const idle = rows.map(({ id }) => id).filter((id) => !isRunning(id));
     const orphans = idle.filter((id) => this.#suspects.has(id));
     this.#suspects = new Set(idle.filter((id) => !orphans.includes(id)));
     if (orphans.length === 0) return 0;
-    await database.pool.query(
-      `UPDATE graphile_worker._private_jobs SET locked_at = NULL, locked_by = NULL, run_at = greatest(run_at, now())
-        WHERE id = ANY($1::bigint[]) AND locked_by = ANY($2::text[])`,
-      [orphans, [...this.#pools]],
-    );
+    await unlockJobs(database, { ids: orphans, pools: [...this.#pools] });
     return orphans.length;
   }
 }

@@ -5,6 +5,7 @@
  */
 import { sql, type Queryable, type Sql } from '../../db/database.ts';
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
+import { queuedJobs } from '../../jobs/queue-internals.ts';
 import { readableTime } from '../../lib/units.ts';
 import type { Context } from '../context.ts';
 import { serverWaits, type Wait } from '../sending/server-wait.ts';
@@ -93,16 +94,16 @@ interface NextBatch extends UnderWay {
   readonly toId: string;
 }
 
-/** The batch that comes first, of each of which none is at work or due. The queue's public view has no payload. */
+/** The batch that comes first, of each of which none is at work or due. */
 async function nextBatches(db: Queryable, campaigns: readonly UnderWay[]): Promise<NextBatch[]> {
   if (campaigns.length === 0) return [];
   const rows = await db.query<{ campaignId: string; at: Date; fromId: string; toId: string }>(
     sql`WITH job AS MATERIALIZED (
           SELECT j.payload ->> 'campaignId' AS campaign, j.run_at, j.payload ->> 'fromId' AS from_id, j.payload ->> 'toId' AS to_id,
-                 j.locked_at IS NOT NULL OR j.run_at < now() + make_interval(secs => ${WAIT_SECONDS_MIN}) AS is_near
-            FROM graphile_worker._private_jobs j
-           WHERE j.task_id = (SELECT t.id FROM graphile_worker._private_tasks t WHERE t.identifier = ${sendBatchJob.name})
-             AND j.payload ->> 'campaignId' = ANY(${campaigns.map(({ campaignId }) => String(campaignId))}::text[]) AND j.attempts < j.max_attempts
+                 j.is_running OR j.run_at < now() + make_interval(secs => ${WAIT_SECONDS_MIN}) AS is_near
+            FROM ${queuedJobs} j
+           WHERE j.name = ${sendBatchJob.name} AND NOT j.is_given_up
+             AND j.payload ->> 'campaignId' = ANY(${campaigns.map(({ campaignId }) => String(campaignId))}::text[])
         ), waiting AS (
           SELECT campaign, min(run_at) AS run_at FROM job GROUP BY campaign HAVING NOT bool_or(is_near)
         )

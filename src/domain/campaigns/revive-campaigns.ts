@@ -4,6 +4,7 @@
  */
 import { sql } from '../../db/database.ts';
 import { planCampaignJob, sendBatchJob, sendWaveJob } from '../../jobs/campaign-jobs.ts';
+import { queuedJobs } from '../../jobs/queue-internals.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
@@ -13,13 +14,12 @@ import { finishCampaign } from './finish-campaign.ts';
 
 /** Revives what stands still; answers how many campaigns got new jobs. Trouble with one is logged and stops no other. */
 export async function reviveCampaigns(ctx: Context): Promise<number> {
-  // The queue's public view has no payload, hence its private tables.
   const idle = await ctx.db.query<CampaignKey & Record<string, unknown>>(
     sql`SELECT c.customer_id AS "customerId", c.id AS "campaignId" FROM campaign c
          WHERE c.status IN ('queued', 'sending') AND c.waits_until IS NULL
-           AND NOT EXISTS (SELECT 1 FROM graphile_worker._private_jobs j JOIN graphile_worker._private_tasks t ON t.id = j.task_id
-                            WHERE t.identifier IN (${planCampaignJob.name}, ${sendBatchJob.name}, ${sendWaveJob.name})
-                              AND j.payload ->> 'campaignId' = c.id::text AND j.attempts < j.max_attempts)`,
+           AND NOT EXISTS (SELECT 1 FROM ${queuedJobs} j
+                            WHERE j.name IN (${planCampaignJob.name}, ${sendBatchJob.name}, ${sendWaveJob.name})
+                              AND j.payload ->> 'campaignId' = c.id::text AND NOT j.is_given_up)`,
   );
   let revived = 0;
   for (const key of idle) {

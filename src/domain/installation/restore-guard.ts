@@ -4,6 +4,7 @@
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import { lockUntilCommit } from '../../db/lock.ts';
+import { queuedJobs } from '../../jobs/queue-internals.ts';
 import { HOLD_KEY } from '../campaigns/standstill.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { notHeld } from './installation-errors.ts';
@@ -109,7 +110,7 @@ async function pauseAll(db: Queryable, { since }: Hold): Promise<Released> {
 async function hasSomethingToSend(db: Queryable): Promise<boolean> {
   const rows = await db.query(
     sql`SELECT 1 WHERE EXISTS (SELECT 1 FROM campaign WHERE status IN ('scheduled', 'queued', 'sending'))
-           OR EXISTS (SELECT 1 FROM graphile_worker._private_jobs WHERE payload ->> 'customerId' IS NOT NULL)`,
+           OR EXISTS (SELECT 1 FROM ${queuedJobs} j WHERE j.payload ->> 'customerId' IS NOT NULL)`,
   );
   return rows.length > 0;
 }

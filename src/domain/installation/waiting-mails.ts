@@ -5,6 +5,7 @@
 import { sql, type Queryable, type Sql } from '../../db/database.ts';
 import { notifyUnsubscribesJob, sendConfirmationJob, sendListMailJob } from '../../jobs/audience-jobs.ts';
 import { sendTestMessagesJob } from '../../jobs/campaign-jobs.ts';
+import { queuedJobs } from '../../jobs/queue-internals.ts';
 import { addressMailJob, domainMailJob } from '../../jobs/sending-jobs.ts';
 
 /** Mails of one kind and one list; those that belong to no list have none. */
@@ -29,28 +30,26 @@ const MAILING_JOBS = [
 ].map(({ name }) => name);
 
 /** A job with a key that is asked for again keeps its row, and `updated_at` tells. */
-const olderThan = (
-  since: Date,
-): Sql => sql`t.id = j.task_id AND t.identifier = ANY(${MAILING_JOBS}) AND j.locked_at IS NULL
+const olderThan = (since: Date): Sql => sql`j.name = ANY(${MAILING_JOBS}) AND NOT j.is_running
   AND j.created_at < ${since} AND (j.key IS NULL OR j.updated_at < ${since})`;
 
 /** What was asked for before `since` and has not been sent. */
 export async function waitingMails(db: Queryable, since: Date): Promise<WaitingMails[]> {
   return db.query<WaitingMails & Record<string, unknown>>(sql`
-    SELECT t.identifier AS kind, c.uid AS "customerUid", l.uid AS "listUid", count(*)::int AS count,
+    SELECT j.name AS kind, c.uid AS "customerUid", l.uid AS "listUid", count(*)::int AS count,
            min(j.created_at) AS "firstAskedAt", max(j.created_at) AS "lastAskedAt"
-      FROM graphile_worker._private_tasks t
-      JOIN graphile_worker._private_jobs j ON ${olderThan(since)}
+      FROM ${queuedJobs} j
       LEFT JOIN customer c ON c.id = (j.payload ->> 'customerId')::bigint
       LEFT JOIN mail_list l ON l.customer_id = c.id AND l.id = (j.payload ->> 'listId')::bigint
+     WHERE ${olderThan(since)}
      GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`);
 }
 
 /** Drops what was asked for before `since`, and answers what that was. */
 export async function dropWaitingMails(db: Queryable, since: Date): Promise<WaitingMails[]> {
   const dropped = await waitingMails(db, since);
-  await db.execute(
-    sql`DELETE FROM graphile_worker._private_jobs j USING graphile_worker._private_tasks t WHERE ${olderThan(since)}`,
+  await db.query(
+    sql`SELECT 1 FROM graphile_worker.complete_jobs(ARRAY(SELECT j.id FROM ${queuedJobs} j WHERE ${olderThan(since)}))`,
   );
   await db.execute(sql`DELETE FROM hot.unsubscribe_notice WHERE at < ${since}`);
   await db.execute(

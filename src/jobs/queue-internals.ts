@@ -1,0 +1,26 @@
+/**
+ * The private tables of graphile-worker, as far as we need them: its public view has no payload, and no function of it unlocks one
+ * job. Nothing else names these tables (test/architecture/queue-internals.test.ts); where the public view `graphile_worker.jobs` or
+ * a public function will do, use that. Two SQL functions read them as well: hot.turn_now and hot.renumber_turns.
+ */
+import { sql, type Queryable, type Sql } from '../db/database.ts';
+
+/** The version of the library whose tables these are; test/jobs/queue-internals.test.ts says what to check for another. */
+export const QUEUE_VERSION = '0.18.0';
+
+/** All jobs with their payloads, for a FROM: those that wait, those that run, and those that were given up. */
+export const queuedJobs: Sql = sql`(
+  SELECT j.id, t.identifier AS name, j.payload, j.key, j.run_at, j.created_at, j.updated_at,
+         j.locked_at IS NOT NULL AS is_running, j.attempts >= j.max_attempts AS is_given_up
+    FROM graphile_worker._private_jobs j JOIN graphile_worker._private_tasks t ON t.id = j.task_id)`;
+
+/** Makes these jobs available again, as far as one of the worker pools still holds them; none of their tries is counted off. */
+export async function unlockJobs(
+  db: Queryable,
+  { ids, pools }: { readonly ids: readonly string[]; readonly pools: readonly string[] },
+): Promise<number> {
+  return db.execute(
+    sql`UPDATE graphile_worker._private_jobs SET locked_at = NULL, locked_by = NULL, run_at = greatest(run_at, now())
+         WHERE id = ANY(${[...ids]}::bigint[]) AND locked_by = ANY(${[...pools]}::text[])`,
+  );
+}
