@@ -72,7 +72,7 @@ const atTheEnd: Way = async (ctx, { dispatch, channel }, ids) => {
   };
   await sendBatch(ctx, { dispatch, channel, recorder }, ids);
   const { key, listId } = dispatch;
-  await settle(ctx.db, { key, listId, holder, serverId: channel.serverId, outcomes, next: [], campaignAsOf: null });
+  await settle(ctx.db, { key, listId, holder, serverId: channel.serverId, outcomes, next: [], contentVersion: null });
 };
 
 async function sendBatch(

@@ -6,6 +6,8 @@ export interface SmtpEvent {
   readonly verb: string;
   readonly line: string;
   readonly session: SmtpSession;
+  /** With `CONTENT` and `BDAT`. */
+  readonly content?: string;
 }
 
 export interface SmtpSession {
@@ -157,7 +159,7 @@ function accept(dialogue: Dialogue, event: SmtpEvent, content: string): void {
   const { session, shared } = dialogue;
   const { from, to } = session;
   if (from === undefined || to === undefined) return void say(dialogue, event, '503 5.5.1 no valid recipients');
-  const said = say(dialogue, event, `250 2.0.0 queued as ${session.index}-${session.acceptedCount}`);
+  const said = say(dialogue, { ...event, content }, `250 2.0.0 queued as ${session.index}-${session.acceptedCount}`);
   if (said === 'yes' || (said === 'nothing' && shared.options.keepsUnanswered === true)) {
     session.acceptedCount++;
     shared.accepted.push({ from, to, content });

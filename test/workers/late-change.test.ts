@@ -2,7 +2,8 @@
 import type { Socket } from 'node:net';
 import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { sql } from '../../src/db/database.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { raw, sql } from '../../src/db/database.ts';
 import { createCampaign } from '../../src/domain/campaigns/create-campaign.ts';
 import { pauseCampaign } from '../../src/domain/campaigns/pause-campaign.ts';
 import { resumeCampaign } from '../../src/domain/campaigns/resume-campaign.ts';
@@ -12,6 +13,7 @@ import { createDispatchCache } from '../../src/domain/delivery/dispatch.ts';
 import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { readCampaignLinks } from '../../src/domain/statistics/campaign-toplists.ts';
+import { WrongStateError } from '../../src/lib/errors.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { runWorker } from '../../src/workers/run-worker.ts';
 import { planCampaignTask } from '../../src/workers/tasks/plan-campaign.ts';
@@ -36,7 +38,7 @@ const TWO_LINKS = '<p><a href="https://example.com/a">a</a> <a href="https://exa
 const ONE_LINK = '<p>Right, <a href="https://example.com/c">c</a></p>';
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20));
+  while (!(await isSo())) await sleep(5);
 }
 
 it('lets the content be mended until somebody has it, and the audience not', async () => {
@@ -113,7 +115,7 @@ it('reaches a batch that waited for its turn at a busy server through pause, cha
   await startCampaign(second.ctx, second.campaignUid);
   await until(async () => (await balanceOf(second)).audience === 5);
   // its loop has read everybody by now, and waits for the one place
-  await new Promise((resolve) => setTimeout(resolve, 700));
+  await sleep(700);
   await pauseCampaign(second.ctx, second.campaignUid);
   await change(second, { subject: 'Mended' });
   await resumeCampaign(second.ctx, second.campaignUid);
@@ -134,3 +136,100 @@ async function anotherCampaign(world: CampaignWorld): Promise<CampaignWorld> {
   const [row] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM campaign WHERE uid = ${uid}`);
   return { ...world, campaignUid: uid, campaignId: row?.id ?? 0n };
 }
+
+const EDITS = 200;
+const STALL_SECONDS = 5;
+/** After so many edits the next commit of marks stalls. */
+const STALLS_AT: ReadonlySet<number> = new Set([0, 40, 120]);
+
+/** A commit of marks waits for as long as `due_stall` says, as it does for a disk; nobody sees the marks meanwhile. */
+async function stallCommits(): Promise<void> {
+  await ctx.db.execute(raw('CREATE TABLE due_stall (seconds float8)'));
+  await ctx.db.execute(
+    raw(`CREATE FUNCTION stall_commit() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE stall float8;
+BEGIN
+  DELETE FROM due_stall WHERE ctid = (SELECT ctid FROM due_stall LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING seconds INTO stall;
+  PERFORM pg_sleep(stall);
+  RETURN NULL;
+END $$`),
+  );
+  await ctx.db.execute(
+    raw(`CREATE CONSTRAINT TRIGGER stall_commit AFTER UPDATE ON hot.delivery DEFERRABLE INITIALLY DEFERRED
+         FOR EACH ROW WHEN (NEW.state = 'sending' AND OLD.state <> 'sending') EXECUTE FUNCTION stall_commit()`),
+  );
+}
+
+const isStalling = async (): Promise<boolean> =>
+  (
+    await ctx.db.query(
+      sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`,
+    )
+  ).length > 0;
+
+const textOf = (version: number) => ({
+  subject: `Subject v${version}.`,
+  from_name: `Sender v${version}.`,
+  html: `<p>Html v${version}.</p><p><a href="https://example.com/v${version}.">link</a></p>`,
+  plain: `Plain v${version}. https://example.com/v${version}.`,
+  track_click: false,
+});
+const PLACES_OF_A_VERSION = 6;
+
+it('sends the text that was answered last, whole, however long a commit takes', async () => {
+  let answered = 0;
+  const wrong: string[] = [];
+  let messages = 0;
+  await using server = await scriptedSmtpServer({
+    extensions: ['PIPELINING'],
+    answer: ({ verb, content = '' }) => {
+      if (verb !== 'CONTENT') return undefined;
+      messages += 1;
+      const versions = content.replaceAll('=\r\n', '').match(/(?<=v)\d+(?=\.)/g) ?? [];
+      const [version] = versions;
+      if (versions.length !== PLACES_OF_A_VERSION || new Set(versions).size > 1 || Number(version) < answered)
+        wrong.push(`v${versions.join(',')} when v${answered} was answered`);
+      // Nobody has it, so it may change again.
+      return answered < EDITS ? '450 4.2.0 Later' : undefined;
+    },
+  });
+  const world = await campaignWorld(ctx, {
+    ...{ recipients: 12, smtpPort: server.port, campaign: textOf(0) },
+    server: { connections: 4, window: 1 },
+  });
+  const edit = async (): Promise<boolean> => {
+    try {
+      await updateCampaign(world.ctx, world.campaignUid, textOf(answered + 1));
+      answered += 1;
+      return true;
+    } catch (error) {
+      if (error instanceof WrongStateError && error.code === 'CAMPAIGN_WRONG_STATE') return false;
+      throw error;
+    }
+  };
+  await stallCommits();
+  await startCampaign(world.ctx, world.campaignUid);
+  await until(async () => (await balanceOf(world)).audience === 12);
+  while (answered < EDITS) {
+    if (STALLS_AT.has(answered)) {
+      await ctx.db.execute(sql`INSERT INTO due_stall VALUES (${STALL_SECONDS})`);
+      await until(isStalling);
+    } else {
+      const before = messages;
+      // Anywhere between reading the text and the server's reply.
+      await Promise.race([until(() => messages > before), sleep((answered * 7) % 50)]);
+    }
+    await pauseCampaign(world.ctx, world.campaignUid);
+    await until(edit);
+    // Tries are bounded, and these were for nobody.
+    await ctx.db.execute(
+      sql`UPDATE hot.delivery SET attempts = 0, not_before = NULL WHERE campaign_id = ${world.campaignId}`,
+    );
+    await resumeCampaign(world.ctx, world.campaignUid);
+  }
+  await untilStatus(world, 'done');
+  expect(wrong).toEqual([]);
+  expect(await ctx.db.query(sql`SELECT 1 FROM due_stall`)).toEqual([]);
+  expect(messages).toBeGreaterThan(EDITS / 4);
+  expect(server.accepted).toHaveLength(12);
+});

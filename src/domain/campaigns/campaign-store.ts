@@ -84,7 +84,15 @@ export async function insertCampaign(db: Queryable, values: NewCampaign): Promis
   return row.id;
 }
 
-/** Writes the values given and the status that follows from them. */
+/**
+ * Waits until every mark for the present content has committed, and keeps new ones waiting until the transaction ends:
+ * they then find the next version. Taken after the campaign's row.
+ */
+export async function lockContent(db: Queryable, { id }: Pick<Campaign, 'id'>): Promise<void> {
+  await db.query(sql`SELECT pg_advisory_xact_lock(hot.content_lock(${id}))::text AS locked`);
+}
+
+/** Writes the values given and the status that follows from them; the content has a new version then. */
 export async function writeCampaign(
   db: Queryable,
   campaign: Campaign,
@@ -93,7 +101,7 @@ export async function writeCampaign(
   const set = (column: string, value: unknown): Sql =>
     value === undefined ? empty : sql`, ${identifier(column)} = ${value}`;
   await db.execute(
-    sql`UPDATE campaign SET status = ${values.status}, updated_at = now(),
+    sql`UPDATE campaign SET status = ${values.status}, updated_at = now(), content_version = content_version + 1,
           status_reason = CASE WHEN ${values.status} <> 'ready' THEN status_reason END${set('list_id', values.listId)}${set('segment_id', values.segmentId)}${set('name', values.name)}
           ${set('subject', values.subject)}${set('from_email', values.fromEmail)}${set('from_name', values.fromName)}${set('reply_to', values.replyTo)}
           ${set('html', values.html)}${set('plain', values.plain)}${set('track_open', values.trackOpen)}${set('track_click', values.trackClick)}

@@ -2,7 +2,6 @@
  * What may still change of a campaign that has begun (decision D22): how a paused one deals with trouble and which way it
  * goes, at any time; its content, as long as nobody has got the message.
  */
-import { sql } from '../../db/database.ts';
 import type { TransactionContext } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { isUnsent } from '../delivery/ledger-read-model.ts';
@@ -10,7 +9,7 @@ import { registerCampaignLinks } from '../statistics/campaign-toplists.ts';
 import { campaignNotReady } from './campaign-errors.ts';
 import type { UpdateCampaignInput } from './campaign-input.ts';
 import { isEditable, lackingForSending } from './campaign-readiness.ts';
-import { findCampaignById } from './campaign-store.ts';
+import { findCampaignById, lockContent } from './campaign-store.ts';
 import type { Campaign, CampaignStatus } from './campaign.ts';
 
 const CHANGEABLE_LATE: Partial<Record<CampaignStatus, readonly string[]>> = {
@@ -22,9 +21,6 @@ const CONTENT: ReadonlySet<string> = new Set([
   ...['name', 'subject', 'from_email', 'from_name', 'reply_to', 'html', 'plain'],
   ...['track_open', 'track_click', 'sign_dkim', 'embed_images'],
 ]);
-
-/** Whoever marked recipients when the campaign was paused has long committed after so much time, and is seen. */
-const MARKS_COMMIT_SECONDS = 1;
 
 export async function mayChangeLate(
   tx: TransactionContext,
@@ -43,12 +39,7 @@ export async function mayChangeContent(tx: TransactionContext, campaign: Campaig
   const { customerId, id: campaignId, plannedOn, status } = campaign;
   if (status !== 'paused' || plannedOn === null) return false;
   const key = { customerId, campaignId, plannedOn };
-  // Twice: one of a million recipients that is half sent need not wait to hear no.
-  if (!(await isUnsent(tx.db, key))) return false;
-  await tx.db.query(
-    sql`SELECT pg_sleep(greatest(0, ${MARKS_COMMIT_SECONDS}::float8 - extract(epoch FROM clock_timestamp() - updated_at)::float8))::text AS slept
-          FROM campaign WHERE customer_id = ${customerId} AND id = ${campaignId}`,
-  );
+  await lockContent(tx.db, campaign);
   return isUnsent(tx.db, key);
 }
 

@@ -30,7 +30,7 @@ export interface DryRun {
   /** How many get no message, by reason. */
   readonly skipped: Readonly<Record<string, number>>;
   readonly faults: readonly DryRunFault[];
-  readonly campaignVersion: Date | null;
+  readonly contentVersion: number | null;
   readonly createdAt: Date;
   readonly startedAt: Date | null;
   readonly finishedAt: Date | null;
@@ -56,7 +56,7 @@ const RUNS_KEPT = 20;
 
 const COLUMNS = sql`id, customer_id AS "customerId", campaign_id AS "campaignId", status, status_reason AS "statusReason", cursor, total,
   looked_at AS "lookedAt", composed, faulty, total_bytes AS "totalBytes", largest_bytes AS "largestBytes", work_ms AS "workMs", skipped, faults,
-  campaign_version AS "campaignVersion", created_at AS "createdAt", started_at AS "startedAt", finished_at AS "finishedAt"`;
+  content_version AS "contentVersion", created_at AS "createdAt", started_at AS "startedAt", finished_at AS "finishedAt"`;
 
 type Row = DryRun & Record<string, unknown>;
 
@@ -105,14 +105,14 @@ export interface DryRunKey {
 export async function takeDryRun(db: Queryable, { customerId, id }: DryRunKey): Promise<DryRun | undefined> {
   const [run] = await db.query<Row>(sql`
     UPDATE dry_run r SET status = 'running', started_at = coalesce(r.started_at, now()),
-           campaign_version = coalesce(r.campaign_version, c.updated_at),
+           content_version = coalesce(r.content_version, c.content_version),
            total = CASE WHEN r.started_at IS NULL THEN coalesce((
              SELECT n.subscribed + n.unsubscribed + n.pending + n.unconfirmed FROM hot.list_counter n
               WHERE n.customer_id = c.customer_id AND n.list_id = c.list_id), 0) ELSE r.total END
       FROM campaign c
      WHERE r.customer_id = ${customerId} AND r.id = ${id} AND r.status IN ('queued', 'running')
        AND c.customer_id = r.customer_id AND c.id = r.campaign_id
-    RETURNING r.id, r.customer_id AS "customerId", r.campaign_id AS "campaignId", r.cursor, r.campaign_version AS "campaignVersion"`);
+    RETURNING r.id, r.customer_id AS "customerId", r.campaign_id AS "campaignId", r.cursor, r.content_version AS "contentVersion"`);
   return run;
 }
 

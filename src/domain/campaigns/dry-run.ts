@@ -98,9 +98,9 @@ async function composeSlices(ctx: Context, key: DryRunKey, abortSignal: AbortSig
   }
 }
 
-async function isUnchanged(ctx: Context, { customerId, campaignId, campaignVersion }: DryRun): Promise<boolean> {
+async function isUnchanged(ctx: Context, { customerId, campaignId, contentVersion }: DryRun): Promise<boolean> {
   const rows = await ctx.db.query(
-    sql`SELECT 1 FROM campaign WHERE customer_id = ${customerId} AND id = ${campaignId} AND updated_at = ${campaignVersion}::timestamptz`,
+    sql`SELECT 1 FROM campaign WHERE customer_id = ${customerId} AND id = ${campaignId} AND content_version = ${contentVersion}`,
   );
   return rows.length > 0;
 }

@@ -28,7 +28,7 @@ export interface SourceRow {
   unknown_policy: UnknownPolicy;
   hard_refusals: 'held' | 'believed' | null;
   planned_on: string;
-  updated_at: string;
+  content_version: number;
   list_id: bigint;
   list_uid: string;
   list_name: string;
@@ -87,7 +87,7 @@ export async function readSource(
 ): Promise<SourceRow | undefined> {
   const rows = await db.query<SourceRow & Record<string, unknown>>(
     sql`SELECT c.uid, c.name, c.subject, c.from_name, c.from_email, c.reply_to, c.html, c.plain, c.track_open, c.track_click, c.sign_dkim, c.skip_failed_messages, c.embed_images,
-               c.unknown_policy, c.hard_refusals, c.planned_on::text AS planned_on, c.updated_at::text AS updated_at, c.list_id, l.uid AS list_uid, l.name AS list_name, u.uid AS customer_uid,
+               c.unknown_policy, c.hard_refusals, c.planned_on::text AS planned_on, c.content_version, c.list_id, l.uid AS list_uid, l.name AS list_name, u.uid AS customer_uid,
                (SELECT to_jsonb(t) FROM list_contact t WHERE t.customer_id = c.customer_id AND t.list_id = c.list_id) AS contact,
                (SELECT jsonb_object_agg(f.tag, coalesce(f.default_value, '')) FROM list_field f WHERE f.customer_id = c.customer_id AND f.list_id = c.list_id) AS field_defaults
           FROM campaign c

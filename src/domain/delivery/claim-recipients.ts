@@ -61,7 +61,7 @@ async function mailable(
     else outcomes.push(untried(row, { state: obstacle === 'suppressed' ? 'suppressed' : 'skipped', reason: obstacle }));
   }
   if (outcomes.length > 0)
-    await settle(db, { key: range, listId, holder, serverId: null, outcomes, next: [], campaignAsOf: null });
+    await settle(db, { key: range, listId, holder, serverId: null, outcomes, next: [], contentVersion: null });
   return found;
 }
 

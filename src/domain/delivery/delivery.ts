@@ -73,6 +73,8 @@ export interface DeliveryOutcome {
   readonly delaySeconds: number;
 }
 
+/** Why it is not known whether the server took a message. */
+export const NO_ANSWER = 'no answer';
 /** Why a message failed that never left: it cannot be made from what stands in it. */
 export const NOT_COMPOSED = 'not composed';
 /** The same for a subject or a sender's name that only this recipient's values make too long: nobody else is held up by it. */
@@ -161,7 +163,7 @@ function doubted(
 
 /** The class of the reply and what is the matter, as the ledger's reader sees it. */
 function meaningOf(error: SendingError): { reason: string; waitSeconds?: number | undefined } {
-  if (error.kind === 'unknown') return { reason: 'no answer' };
+  if (error.kind === 'unknown') return { reason: NO_ANSWER };
   if (error.kind === 'unavailable' && error.code === undefined) return { reason: 'server unavailable' };
   const { enhancedStatus, message } = error;
   const meaning = classifyReply({ code: replyCodeOf(error), enhancedStatus, text: message });

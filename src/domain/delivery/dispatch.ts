@@ -16,8 +16,8 @@ import type { LedgerKey, UnknownPolicy } from './delivery.ts';
 export interface Dispatch {
   readonly key: LedgerKey;
   readonly listId: bigint;
-  /** The campaign's `updated_at` when it was read. */
-  readonly campaignAsOf: string;
+  /** Of what the message was compiled from. */
+  readonly contentVersion: number;
   readonly policy: UnknownPolicy;
   /** Whom no message can be composed for is left out; otherwise the campaign is paused. */
   readonly skipsFailed: boolean;
@@ -86,7 +86,7 @@ async function readHead(db: Queryable, customerId: bigint, campaignId: bigint) {
   const rows = await db.query<{ status: string; version: string }>(
     // A customer that was just disabled sends nothing more, even before its campaigns are paused.
     sql`SELECT CASE WHEN u.status <> 'active' THEN 'paused' WHEN c.waits_until > now() THEN 'waiting' ELSE c.status END AS status,
-               concat(c.updated_at, l.updated_at, (
+               concat(c.content_version, c.updated_at, l.updated_at, (
                  SELECT concat(u.id, u.updated_at, p.updated_at) FROM subscription u JOIN plan p ON p.id = u.plan_id
                   WHERE u.customer_id = c.customer_id AND u.status <> 'pending' ORDER BY (u.status = 'ended'), u.id DESC LIMIT 1), ${identityVersion(sql`c.customer_id`)}) AS version
           FROM campaign c JOIN mail_list l ON l.customer_id = c.customer_id AND l.id = c.list_id
@@ -109,7 +109,7 @@ async function loadDispatch(
   return {
     key: { plannedOn: row.planned_on, customerId, campaignId },
     listId: row.list_id,
-    campaignAsOf: row.updated_at,
+    contentVersion: row.content_version,
     policy: row.unknown_policy,
     skipsFailed: row.skip_failed_messages,
     believesRefusals: row.hard_refusals === 'believed',

@@ -30,7 +30,7 @@ export async function holdForQuiet(
     serverId: null,
     outcomes,
     next: [],
-    campaignAsOf: null,
+    contentVersion: null,
   });
   return claimed.filter((delivery) => secondsFor(delivery.fields) <= 0);
 }

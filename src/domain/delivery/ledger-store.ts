@@ -6,7 +6,15 @@ import { assert } from '../../lib/errors.ts';
 import { plainArray, textArray } from '../../db/array-text.ts';
 import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
 import { needsRuntimeMessage, runtimeMessageKey } from '../tracking/runtime-message.ts';
-import type { Claim, DeliveryOutcome, DueDelivery, LedgerKey, LedgerRange, UnknownPolicy } from './delivery.ts';
+import {
+  NO_ANSWER,
+  type Claim,
+  type DeliveryOutcome,
+  type DueDelivery,
+  type LedgerKey,
+  type LedgerRange,
+  type UnknownPolicy,
+} from './delivery.ts';
 
 /** Who holds rows, and for how long without a renewal. */
 export interface Leaseholder {
@@ -77,8 +85,8 @@ export interface SettleInput {
   readonly outcomes: readonly DeliveryOutcome[];
   /** Rows that are about to be handed over: leased to the holder, or as `dueInRange` gave them. */
   readonly next: readonly Handover[];
-  /** The campaign's `updated_at` when its message was read: once it has changed, nobody is marked for that message. Null: `next` is empty. */
-  readonly campaignAsOf: string | null;
+  /** Of the message that `next` are to get: once the content has changed, nobody is marked for it. Null: `next` is empty. */
+  readonly contentVersion: number | null;
 }
 
 export interface Settled {
@@ -105,8 +113,8 @@ export async function settle(db: Queryable, input: SettleInput): Promise<Settled
           ${plainArray(outcomes, (o) => o.subscriberId)}::bigint[], ${plainArray(outcomes, (o) => o.epoch)}::int[], ${plainArray(outcomes, (o) => o.state)}::hot.delivery_state[],
           ${plainArray(outcomes, (o) => o.isTry)}::boolean[], ${textArray(outcomes, (o) => o.reply)}::text[], ${textArray(outcomes, (o) => o.reason)}::text[],
           ${textArray(outcomes, (o) => o.runtimeMessageId)}::text[], ${plainArray(outcomes, (o) => o.delaySeconds)}::float8[],
-          ${plainArray(next, (n) => n.subscriberId)}::bigint[], ${plainArray(next, (n) => n.epoch)}::int[], ${input.campaignAsOf}::timestamptz,
-          ${textArray(next, (n) => n.email)}::text[])`,
+          ${plainArray(next, (n) => n.subscriberId)}::bigint[], ${plainArray(next, (n) => n.epoch)}::int[],
+          ${textArray(next, (n) => n.email)}::text[], ${plainArray(outcomes, (o) => o.reason === NO_ANSWER)}::boolean[], ${input.contentVersion}::int)`,
     named.length > 0 ? 'delivery.settle-named' : 'delivery.settle',
   );
   assert(answer !== undefined, 'the ledger answers every write in one row');

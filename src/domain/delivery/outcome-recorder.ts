@@ -54,7 +54,7 @@ export function recorderOf(
   const recorder = createOutcomeRecorder(ctx.database, ctx.log, {
     key: dispatch.key,
     listId: dispatch.listId,
-    campaignAsOf: dispatch.campaignAsOf,
+    contentVersion: dispatch.contentVersion,
     ...by,
   });
   ofDispatch.set(by.serverId, recorder);

@@ -26,7 +26,7 @@ test('looks each recipient up, although no statistics were there', async () => {
   await planCampaign(world.ctx, { customerId, campaignId }, new AbortController().signal);
   const dispatch = await createDispatchCache().dispatchOf(ctx, customerId, campaignId);
   if (!dispatch) throw new Error('The campaign is not being sent.');
-  const { key, campaignAsOf } = dispatch;
+  const { key, contentVersion } = dispatch;
   const holder = { owner: crypto.randomUUID(), leaseSeconds: 45 };
   const range = { ...key, fromId: 0n, toId: 2n ** 62n };
   const found = await findRecipients(ctx.db, range, { listId, holder });
@@ -38,7 +38,7 @@ test('looks each recipient up, although no statistics were there', async () => {
       serverId: 1n,
       outcomes: [],
       next: found.slice(0, MARKED),
-      campaignAsOf,
+      contentVersion,
     });
     expect(settled.turnedAway.size).toBe(0);
     expect(await read('subscriber')).toBeLessThanOrEqual(2 * MARKED);

@@ -60,7 +60,7 @@ describe('the ledger', () => {
     await settle(ctx.db, {
       key: dispatch.key,
       listId: dispatch.listId,
-      campaignAsOf: dispatch.campaignAsOf,
+      contentVersion: dispatch.contentVersion,
       holder,
       serverId: 1n,
       outcomes: [],
@@ -104,7 +104,7 @@ describe('the ledger', () => {
     await settle(ctx.db, {
       key: dispatch.key,
       listId: dispatch.listId,
-      campaignAsOf: dispatch.campaignAsOf,
+      contentVersion: dispatch.contentVersion,
       holder,
       serverId: 1n,
       outcomes: [],
@@ -126,7 +126,7 @@ describe('the ledger', () => {
     const { turnedAway } = await settle(ctx.db, {
       key: dispatch.key,
       listId: dispatch.listId,
-      campaignAsOf: dispatch.campaignAsOf,
+      contentVersion: dispatch.contentVersion,
       holder,
       serverId: 1n,
       outcomes: [],

@@ -22,12 +22,12 @@ async function openWorld(recipients: number) {
   await planCampaign(world.ctx, { customerId, campaignId: world.campaignId }, new AbortController().signal);
   const dispatch = await createDispatchCache().dispatchOf(ctx, customerId, world.campaignId);
   if (!dispatch) throw new Error('The campaign is not being sent.');
-  const { key, listId, campaignAsOf } = dispatch;
+  const { key, listId, contentVersion } = dispatch;
   const range = { ...key, fromId: 0n, toId: 2n ** 62n };
   const worker = () => {
     const holder = { owner: randomUUID(), leaseSeconds: 45 };
     const write = (outcomes: readonly DeliveryOutcome[], next: readonly ClaimedDelivery[]) =>
-      settle(ctx.db, { key, listId, holder, serverId: 1n, outcomes, next, campaignAsOf });
+      settle(ctx.db, { key, listId, holder, serverId: 1n, outcomes, next, contentVersion });
     return {
       late: (rows: readonly ClaimedDelivery[]) =>
         resolveUnknownAsSent(ctx.db, key, {
@@ -107,7 +107,7 @@ describe('rows taken from the queue', () => {
     const one = worker();
     const found = await one.find();
     await ctx.db.execute(
-      sql`UPDATE campaign SET subject = 'Mended', updated_at = updated_at + interval '1 millisecond' WHERE id = ${world.campaignId}`,
+      sql`UPDATE campaign SET subject = 'Mended', content_version = content_version + 1 WHERE id = ${world.campaignId}`,
     );
     expect(await one.mark(found)).toEqual([]);
     expect(await balanceOf(world)).toMatchObject({ audience: 2, queued: 2 });

@@ -39,8 +39,8 @@ await db.execute(sql`
 await db.execute(
   sql`INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open) VALUES (${key.customerId}, ${key.campaignId}, ${PEOPLE}, ${PEOPLE})`,
 );
-const [campaign] = await db.query<{ asOf: string }>(
-  sql`UPDATE campaign SET status = 'sending' WHERE id = ${key.campaignId} RETURNING updated_at::text AS "asOf"`,
+const [campaign] = await db.query<{ version: number }>(
+  sql`UPDATE campaign SET status = 'sending' WHERE id = ${key.campaignId} RETURNING content_version AS version`,
 );
 await db.execute(sql`
   INSERT INTO suppression (customer_id, email_key, reason)
@@ -54,7 +54,7 @@ const TABLES = ['subscriber', 'delivery_2', 'open_event_2', 'suppression'] as co
 const counted = readCounter(database, TABLES);
 
 const HOT_WRITE = `hot.settle_and_mark(date, bigint, bigint, bigint, uuid, bigint, interval, bigint[], integer[], hot.delivery_state[],
-  boolean[], text[], text[], text[], double precision[], bigint[], integer[], timestamptz, text[])`;
+  boolean[], text[], text[], text[], double precision[], bigint[], integer[], text[], boolean[], integer)`;
 
 // The second is what a database before version 17 is told.
 test.each([
@@ -76,7 +76,7 @@ test.each([
         ...{ reply: '250 ok', reason: null, runtimeMessageId: null, delaySeconds: 0 },
       })),
       next: next.map((subscriberId) => ({ subscriberId, epoch: 1, email: addresses.get(subscriberId) ?? '' })),
-      campaignAsOf: campaign?.asOf ?? null,
+      contentVersion: campaign?.version ?? null,
     });
     expect([settled.recorded, settled.turnedAway.size, settled.goesOn]).toEqual([50, 0, true]);
     expect(await read('subscriber')).toBeLessThanOrEqual(100);

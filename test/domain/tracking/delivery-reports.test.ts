@@ -121,7 +121,7 @@ test("a driver's own id leads to the delivery, with or without brackets, since i
   } as const;
   const settled = await settle(ctx.db, {
     key: { customerId, campaignId, plannedOn: day?.day ?? '' },
-    ...{ listId: 0n, holder: { owner, leaseSeconds: 60 }, serverId: null, next: [], campaignAsOf: null },
+    ...{ listId: 0n, holder: { owner, leaseSeconds: 60 }, serverId: null, next: [], contentVersion: null },
     outcomes: [{ ...outcome, runtimeMessageId }],
   });
   expect(settled.recorded).toBe(1);
@@ -154,7 +154,7 @@ test('our own Message-IDs leave no row to find them by', async () => {
       holder: { owner: crypto.randomUUID(), leaseSeconds: 60 },
       serverId: null,
       next: [],
-      campaignAsOf: null,
+      contentVersion: null,
     },
     outcomes: [{ ...outcome, runtimeMessageId: at.messageId }],
   });

@@ -50,9 +50,9 @@ describe('somebody who is erased', () => {
     await ctx.db.query(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
     const { customerId } = viewerOf(ctx);
     const list = await newList(ctx);
-    const [campaign] = await ctx.db.query<{ id: bigint; day: string; asOf: string }>(sql`
+    const [campaign] = await ctx.db.query<{ id: bigint; day: string; version: number }>(sql`
       INSERT INTO campaign (customer_id, uid, list_id, name, status, planned_on)
-      VALUES (${customerId}, ${newUid()}, ${list.id}, 'News', 'sending', current_date) RETURNING id, planned_on::text AS day, updated_at::text AS "asOf"`);
+      VALUES (${customerId}, ${newUid()}, ${list.id}, 'News', 'sending', current_date) RETURNING id, planned_on::text AS day, content_version AS version`);
     const people: { id: bigint }[] = [];
     for (const email of ['bob@person.example', 'cat@person.example']) {
       const person = await addSubscriber(ctx, { listUid: list.uid, email });
@@ -80,7 +80,7 @@ describe('somebody who is erased', () => {
           { subscriberId: bob ?? 0n, epoch: 1, email: 'bob@person.example' },
           { subscriberId: cat ?? 0n, epoch: 1, email: 'cat@person.example' },
         ],
-        campaignAsOf: campaign?.asOf ?? null,
+        contentVersion: campaign?.version ?? null,
       });
       await expect.poll(() => waiters(ctx), { interval: 20 }).toBe(1);
       ({ uid } = await erasePerson(ctx, { email: 'cat@person.example' }));
