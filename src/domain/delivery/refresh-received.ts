@@ -5,6 +5,7 @@
  */
 import { sql, type Transaction } from '../../db/database.ts';
 import type { Context } from '../context.ts';
+import { messageOf } from '../../lib/errors.ts';
 import { workWithin } from '../../lib/work-within.ts';
 
 /** Smaller campaigns are read from the ledger as fast. */
@@ -31,9 +32,10 @@ export async function refreshReceived(
      WHERE n.sent >= ${peopleMin} AND r.counted IS DISTINCT FROM n.sent
        AND c.planned_on IS NOT NULL AND c.status NOT IN ('queued', 'sending')
      ORDER BY c.started_at DESC, c.id DESC`);
-  const made = await workWithin(SECONDS_MAX * 1_000, due, (campaign) =>
-    ctx.database.transaction((tx) => makeBits(tx, campaign)),
-  );
+  const made = await workWithin(SECONDS_MAX * 1_000, due, {
+    work: (campaign) => ctx.database.transaction((tx) => makeBits(tx, campaign)),
+    failed: ({ campaignId }, error) => ctx.log.warn('received.failed', { campaignId, message: messageOf(error) }),
+  });
   if (made > 0) ctx.log.info('received.kept', { campaigns: made, left: due.length - made });
   return made;
 }

@@ -6,6 +6,7 @@
 import { join, sql, type Transaction } from '../../../db/database.ts';
 import type { Context } from '../../context.ts';
 import { COUNTS, placesOf, WORD, type CountKind } from './count-sets.ts';
+import { messageOf } from '../../../lib/errors.ts';
 import { workWithin } from '../../../lib/work-within.ts';
 
 /** People who opened or clicked. The rows of smaller campaigns are read as fast. */
@@ -43,9 +44,10 @@ export async function refreshCounts(
        AND (k.counted_on IS NULL OR (k.counted_on < ${COUNTED_ON}
             AND (greatest(t.last_open_at, t.last_click_at) AT TIME ZONE 'UTC')::date >= k.counted_on))
      ORDER BY c.started_at DESC, c.id DESC`);
-  const made = await workWithin(SECONDS_MAX * 1_000, due, (campaign) =>
-    ctx.database.transaction((tx) => makeBits(tx, campaign)),
-  );
+  const made = await workWithin(SECONDS_MAX * 1_000, due, {
+    work: (campaign) => ctx.database.transaction((tx) => makeBits(tx, campaign)),
+    failed: ({ campaignId }, error) => ctx.log.warn('counts.failed', { campaignId, message: messageOf(error) }),
+  });
   if (made > 0) ctx.log.info('counts.kept', { campaigns: made, left: due.length - made });
   return made;
 }

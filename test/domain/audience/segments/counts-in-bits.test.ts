@@ -1,6 +1,6 @@
 /** How often people opened and clicked, and which links, kept as bits: made by the job, believed until something happens, and equal to the rows. */
 import { beforeEach, expect, test } from 'vitest';
-import { sql } from '../../../../src/db/database.ts';
+import { raw, sql } from '../../../../src/db/database.ts';
 import { parseRule } from '../../../../src/domain/audience/segments/parse-rule.ts';
 import { refreshCounts } from '../../../../src/domain/audience/segments/refresh-counts.ts';
 import { countPeople } from '../../../../src/domain/audience/segments/segment-people.ts';
@@ -148,4 +148,27 @@ test('adding in bits is adding the numbers', async () => {
   const expected = (wanted: number) => Array.from({ length: 2_048 }, (_, p) => p).filter((p) => sum(p) >= wanted);
   expect(rows).toHaveLength(70);
   for (const { wanted, ids } of rows) expect(ids, `${wanted}`).toEqual(expected(wanted));
+});
+
+test('a campaign whose bits cannot be made is told of, and keeps none of the others waiting', async () => {
+  const newer = await seedCampaign(db, { subscribers: 3 });
+  await db.execute(
+    sql`UPDATE campaign SET started_at = now() - interval '8 days', status = 'done' WHERE id = ${newer.campaignId}`,
+  );
+  await recordVisits(
+    ctx,
+    newer.subscriberIds.map((subscriberId) => ({ ...opened(subscriberId), recipient: { ...newer, subscriberId } })),
+  );
+  await db.execute(
+    raw(`ALTER TABLE hot.campaign_count_block ADD CONSTRAINT broken CHECK (campaign_id <> ${newer.campaignId})`),
+  );
+  const told: unknown[] = [];
+  const log = { ...ctx.log, warn: (event: string, fields?: object) => void told.push([event, fields]) };
+  const kept = () => db.query<{ id: bigint }>(sql`SELECT campaign_id AS id FROM hot.counted_campaign`);
+  await refreshCounts({ ...ctx, log }, { peopleMin: 1 });
+  const ids = (await kept()).map(({ id }) => id);
+  expect(ids).toContain(seeded.campaignId);
+  expect(ids).not.toContain(newer.campaignId);
+  expect(told).toEqual([['counts.failed', expect.objectContaining({ campaignId: newer.campaignId })]]);
+  await db.execute(raw('ALTER TABLE hot.campaign_count_block DROP CONSTRAINT broken'));
 });
