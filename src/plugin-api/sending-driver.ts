@@ -12,8 +12,8 @@ export interface OutgoingMessage {
   /** Bare addresses, checked by the host: no display name, no CR, LF or NUL, domain in ASCII unless SMTPUTF8 is needed. */
   readonly envelope: { readonly from: string; readonly to: string };
   /**
-   * RFC 5322 bytes: CRLF line ends, no line over 998 bytes, not dot-stuffed. They are the driver's until `send` resolves;
-   * then their memory is used for another message.
+   * RFC 5322 bytes: CRLF line ends, no line over 998 bytes, not dot-stuffed. The driver may keep them: they are
+   * its own copy, unless its registration says `releasesContent`.
    */
   readonly content: Uint8Array;
   /** The Message-ID header's value, the same for every attempt at this recipient. */
@@ -145,6 +145,11 @@ export interface SendingDriverRegistration {
    * arrive twice. Absent: the vendor knows no such keys.
    */
   readonly idempotencyKeySeconds?: number;
+  /**
+   * The driver reads a message's `content` no more once its `send` has resolved. It is then given the host's own bytes
+   * instead of a copy, and the host uses their memory for another message. Absent: it gets a copy that it may keep.
+   */
+  readonly releasesContent?: true;
   /** Checks and normalises the settings; errors are named by key. */
   validate(settings: SettingsInput): SettingsCheck;
   /** Makes a driver from settings that passed `validate`. Opens nothing yet. */

@@ -29,6 +29,7 @@ export const plugin = definePlugin({
         'idle_seconds',
       ],
       secretKeys: ['password', 'oauth_access_token', 'oauth_refresh_token', 'oauth_client_secret'],
+      releasesContent: true,
       validate: validateSettings,
       connect: connectSmtp,
     });

@@ -213,11 +213,22 @@ function openChannel(
     serverId: server.id,
     serverUid: server.uid,
     serverName: server.name,
-    driver,
+    driver: registration.releasesContent ? driver : withOwnCopies(driver),
     keySeconds: registration.idempotencyKeySeconds,
     permits: new FairPermits(driver.capacity),
     gate,
     line: new JobLine(),
+  };
+}
+
+/** For a driver that may keep what it was given: the memory of the host's bytes is used again for another message. */
+function withOwnCopies(driver: SendingDriver): SendingDriver {
+  return {
+    capacity: driver.capacity,
+    send: (message) => driver.send({ ...message, content: new Uint8Array(message.content) }),
+    shareWith: (processes) => driver.shareWith?.(processes),
+    test: () => driver.test(),
+    close: () => driver.close(),
   };
 }
 
