@@ -3,6 +3,7 @@
  * recipient. Reads only; ends with 1 when something does not balance or is not there.
  */
 import type { Database } from '../src/db/database.ts';
+import { statusReasonsOf } from '../src/domain/campaigns/campaign-wait.ts';
 import { deliveryStates } from '../src/domain/delivery/delivery.ts';
 import {
   auditedCampaign,
@@ -41,7 +42,8 @@ async function tell(database: Database, campaignUid: string): Promise<boolean> {
   const campaign = await auditedCampaign(database, campaignUid);
   if (!campaign) throw new Error(`There is no campaign ${campaignUid}.`);
   console.log(`${campaign.name} (${campaign.uid}): ${campaign.status}`);
-  if (campaign.statusReason) console.log(campaign.statusReason);
+  const [reason] = await statusReasonsOf({ db: database }, [campaign]);
+  if (reason) console.log(reason);
   if (campaign.plannedOn === null) {
     console.log('It was never started: there is nothing in the ledger.');
     return true;

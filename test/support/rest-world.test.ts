@@ -12,13 +12,13 @@ const { campaignUid, customerId } = await newWorld(app, { host: '127.0.0.1', por
 test('what changes is told by the names of its tables', async () => {
   const before = await stateOf(app);
   expect(await changedSince(app, before)).toEqual([]);
-  await app.ctx.db.execute(sql`UPDATE campaign SET status_reason = 'Another.' WHERE uid = ${campaignUid}`);
+  await app.ctx.db.execute(sql`UPDATE campaign SET reason_code = 'overdue' WHERE uid = ${campaignUid}`);
   await app.ctx.db.execute(sql`DELETE FROM suppression WHERE customer_id = ${customerId}`);
   expect((await changedSince(app, before)).toSorted()).toEqual(['public.campaign', 'public.suppression']);
 });
 
 test('the alarm about a campaign that nobody sends is no change by a request', async () => {
-  await app.ctx.db.execute(sql`UPDATE campaign SET status = 'queued', status_reason = NULL WHERE uid = ${campaignUid}`);
+  await app.ctx.db.execute(sql`UPDATE campaign SET status = 'queued', reason_code = NULL WHERE uid = ${campaignUid}`);
   const before = await stateOf(app);
   await watchProgress(app.ctx);
   await app.ctx.db.execute(sql`UPDATE hot.campaign_watch SET changed_at = now() - interval '4 minutes'`);

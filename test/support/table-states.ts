@@ -31,8 +31,8 @@ const SOURCES: Readonly<Record<string, string>> = {
   // Every process watches campaigns: one that was run here, where nobody sends, is called stalled after three minutes.
   // Its contents are long, and are not changed without the time of the change.
   'public.campaign': `(SELECT hashtext(concat_ws(' ', id, name, subject, from_email, from_name, reply_to, status, type,
-    list_id, segment_id, delivery_at, waits_until, started_at, finished_at, planned_at, updated_at, octet_length(html),
-    octet_length(plain), CASE WHEN NOT starts_with(status_reason, 'No progress since ') THEN status_reason END)) AS xmin
+    list_id, segment_id, delivery_at, wait_until, started_at, finished_at, planned_at, updated_at, octet_length(html),
+    octet_length(plain), wait_kind, CASE WHEN reason_code <> 'stalled' THEN reason_code END)) AS xmin
     FROM campaign)`,
 };
 

@@ -19,6 +19,7 @@ import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
 import { balanceOf, campaignWorld, untilStatus, type CampaignWorld } from '../support/campaign-world.ts';
 import { countStatements } from '../support/count-statements.ts';
 import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
+import { storedReason } from '../support/stored-reason.ts';
 import { createTestContext, testInstallation } from '../support/test-context.ts';
 
 const limits = { ...testInstallation.limits, sendBatchSize: 50 };
@@ -43,10 +44,7 @@ async function alarmOf({ campaignUid, campaignId }: CampaignWorld): Promise<stri
   await watchProgress(ctx);
   await ctx.db.execute(sql`UPDATE hot.campaign_watch SET changed_at = changed_at - interval '1 hour'`);
   const alarms = await watchProgress(ctx);
-  const [row] = await ctx.db.query<{ reason: string | null }>(
-    sql`SELECT status_reason AS reason FROM campaign WHERE id = ${campaignId}`,
-  );
-  return alarms.includes(campaignUid) ? row?.reason : undefined;
+  return alarms.includes(campaignUid) ? storedReason(ctx.db, campaignId) : undefined;
 }
 
 it('a server that is down: since when, why, until when; an alarm says the same', async () => {

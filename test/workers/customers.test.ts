@@ -123,13 +123,17 @@ test('a disabled customer sends nothing more; what it had under way stays paused
     ids.set(status, row?.id ?? 0n);
   }
   const sending = ids.get('sending') ?? 0n;
+  const waits = newUid();
+  await db.execute(sql`
+    INSERT INTO campaign (customer_id, uid, list_id, name, status, wait_kind, wait_until)
+    SELECT ${customerId}, ${waits}, id, 'waits', 'sending', 'credits', now() + interval '1 day' FROM mail_list WHERE customer_id = ${customerId}`);
   expect(await createDispatchCache().dispatchOf(app.ctx, customerId, sending)).toBeDefined();
   await app.rest(`/customers/${world.customerUid}/disable`, { method: 'PATCH' });
   // Before any job ran: the sending loop asks for the customer as well.
   expect(await createDispatchCache().dispatchOf(app.ctx, customerId, sending)).toBeUndefined();
   const now = async () => {
-    const rows = await db.query<{ name: string; status: string; status_reason: string | null }>(
-      sql`SELECT name, status, status_reason FROM campaign WHERE customer_id = ${customerId} AND name = ANY(${statuses}::text[])`,
+    const rows = await db.query<{ name: string; status: string }>(
+      sql`SELECT name, status FROM campaign WHERE customer_id = ${customerId} AND name = ANY(${statuses}::text[])`,
     );
     return Object.fromEntries(rows.map(({ name, status }) => [name, status]));
   };
@@ -145,6 +149,11 @@ test('a disabled customer sends nothing more; what it had under way stays paused
   expect(await now()).toEqual(paused);
   await app.rest(`/customers/${world.customerUid}/enable`, { method: 'PATCH' });
   expect(await now()).toEqual(paused);
+  // It waited for its plan before, and does no more.
+  const { body } = await app.rest(`/campaigns/${waits}`, { token: world.token });
+  expect(body).toMatchObject({
+    campaign: { status: 'paused', status_reason: 'The account was disabled.', waits_until: null },
+  });
 });
 
 test('people can leave the list of a disabled customer', async () => {

@@ -16,6 +16,7 @@ import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
 import { balanceOf, campaignWorld, untilStatus, type CampaignWorld } from '../support/campaign-world.ts';
 import { scriptedSmtpServer, type SmtpEvent } from '../support/scripted-smtp-server.ts';
 import { createTestContext, testInstallation } from '../support/test-context.ts';
+import { storedReason } from '../support/stored-reason.ts';
 
 const limits = { ...testInstallation.limits, sendBatchSize: 50, bouncePause: { percent: 95, recipients: 100 } };
 const ctx = await createTestContext({ installation: { ...testInstallation, limits } });
@@ -49,10 +50,9 @@ async function marksOf({ ctx: own, campaignId }: CampaignWorld) {
     sql`SELECT (SELECT count(*)::int FROM suppression WHERE customer_id = ${own.viewer?.customerId}) AS suppressed,
                (SELECT count(*)::int FROM hot.bounce_event WHERE campaign_id = ${campaignId}) AS events,
                (SELECT count(*)::int FROM hot.recipient_activity WHERE campaign_id = ${campaignId} AND bounced_at IS NOT NULL) AS bounced,
-               (SELECT coalesce(sum(bounce_count), 0)::int FROM hot.tracking_counter WHERE campaign_id = ${campaignId}) AS counted,
-               (SELECT status_reason FROM campaign WHERE id = ${campaignId}) AS reason`,
+               (SELECT coalesce(sum(bounce_count), 0)::int FROM hot.tracking_counter WHERE campaign_id = ${campaignId}) AS counted`,
   );
-  return row;
+  return { ...row, reason: await storedReason(ctx.db, campaignId) };
 }
 
 const NOBODY = { suppressed: 0, events: 0, bounced: 0, counted: 0 };

@@ -24,6 +24,7 @@ import { balanceOf, campaignWorld, statusOf, untilStatus, type CampaignWorld } f
 import { changeOptions, endPlan, givePlan } from '../support/plans.ts';
 import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
 import { createTestContext, testInstallation } from '../support/test-context.ts';
+import { storedReason } from '../support/stored-reason.ts';
 
 const limits = { ...testInstallation.limits, sendBatchSize: 30, planBatchSize: 100, sendRetryDelaySeconds: 1 };
 const ctx = await createTestContext({ installation: { ...testInstallation, limits } });
@@ -79,10 +80,11 @@ interface Standing {
 }
 
 async function standing({ campaignId }: CampaignWorld): Promise<Standing> {
-  const [row] = await ctx.db.query<Standing & Record<string, unknown>>(
-    sql`SELECT status, waits_until AS "waitsUntil", status_reason AS reason FROM campaign WHERE id = ${campaignId}`,
+  const [row] = await ctx.db.query<{ status: string; waitsUntil: Date | null }>(
+    sql`SELECT status, wait_until AS "waitsUntil" FROM campaign WHERE id = ${campaignId}`,
   );
-  return row ?? { status: 'gone', waitsUntil: null, reason: null };
+  const reason = await storedReason(ctx.db, campaignId);
+  return row ? { ...row, reason } : { status: 'gone', waitsUntil: null, reason };
 }
 
 /** Until every campaign waits for its plan, or came through before the others, and no job of theirs is left but those that wake or tell of refusals. */
@@ -92,7 +94,7 @@ async function untilWaiting(worlds: readonly CampaignWorld[]): Promise<void> {
     .poll(
       async () => {
         const [row] = await ctx.db.query<{ waiting: number; jobs: number }>(
-          sql`SELECT (SELECT count(*)::int FROM campaign WHERE id = ANY(${ids}::bigint[]) AND (status_reason IS NOT NULL OR status = 'done')) AS waiting,
+          sql`SELECT (SELECT count(*)::int FROM campaign WHERE id = ANY(${ids}::bigint[]) AND (coalesce(nullif(wait_kind, 'budget_in_use'), reason_code) IS NOT NULL OR status = 'done')) AS waiting,
                      (SELECT count(*)::int FROM graphile_worker._private_jobs j JOIN graphile_worker._private_tasks t ON t.id = j.task_id
                        WHERE t.identifier NOT IN ('campaigns.wake', 'bounces.record-refusals') AND (j.payload ->> 'campaignId')::bigint = ANY(${ids}::bigint[])) AS jobs`,
         );

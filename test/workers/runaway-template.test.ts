@@ -14,6 +14,7 @@ import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
 import { balanceOf, campaignWorld, copiesByRecipient, untilStatus } from '../support/campaign-world.ts';
 import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
 import { createTestContext, testInstallation } from '../support/test-context.ts';
+import { storedReason } from '../support/stored-reason.ts';
 
 const limits = { ...testInstallation.limits, sendBatchSize: 30, planBatchSize: 100 };
 const ctx = await createTestContext({ installation: { ...testInstallation, limits } });
@@ -42,8 +43,7 @@ it.each(Object.entries(RUNAWAYS))(
     const world = await campaignWorld(ctx, { recipients: 120, smtpPort: server.port, campaign: { html } });
     await startCampaign(world.ctx, world.campaignUid);
     await untilStatus(world, 'paused');
-    const [row] = await ctx.db.query(sql`SELECT status_reason AS reason FROM campaign WHERE id = ${world.campaignId}`);
-    expect(row?.['reason']).toMatch(new RegExp(`Line 3: ${what}\\. Sending was stopped`));
+    expect(await storedReason(ctx.db, world.campaignId)).toMatch(new RegExp(`Line 3: ${what}\\. Sending was stopped`));
     await untilSettled(async () => {
       const { sending, leased } = await balanceOf(world);
       return sending + leased === 0;

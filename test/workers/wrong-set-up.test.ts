@@ -18,6 +18,7 @@ import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
 import { balanceOf, campaignWorld, untilStatus, type CampaignWorld } from '../support/campaign-world.ts';
 import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
 import { createTestContext, testInstallation } from '../support/test-context.ts';
+import { storedReason } from '../support/stored-reason.ts';
 
 const limits = { ...testInstallation.limits, sendBatchSize: 50, sendAttemptsMax: 20, sendRetryDelaySeconds: 0.1 };
 const installation = { ...testInstallation, limits, outboundAllowHosts: ['127.0.0.1'] };
@@ -62,10 +63,8 @@ const changeServer = (own: Context, { uid }: { uid: string }) =>
   updateSendingServer(own, { uid, settings: { connections: 2 } });
 
 async function campaignRow({ campaignId }: CampaignWorld) {
-  const [row] = await ctx.db.query<{ status: string; reason: string | null }>(
-    sql`SELECT status, status_reason AS reason FROM campaign WHERE id = ${campaignId}`,
-  );
-  return row;
+  const [row] = await ctx.db.query<{ status: string }>(sql`SELECT status FROM campaign WHERE id = ${campaignId}`);
+  return row && { ...row, reason: await storedReason(ctx.db, campaignId) };
 }
 
 it.each([

@@ -14,7 +14,7 @@ import { writeCampaign } from './campaign-store.ts';
 import type { Campaign } from './campaign.ts';
 import { mayChangeContent } from './change-late.ts';
 import { ownCampaign } from './own-campaign.ts';
-import { statusAfter } from './update-campaign.ts';
+import { followContent } from './update-campaign.ts';
 
 const NAME_LENGTH_MAX = 200;
 
@@ -94,8 +94,8 @@ async function mayChange(
 /** The status that follows from what the campaign has now; whoever has it compiled compiles it anew. */
 async function settleStatus(tx: TransactionContext, campaign: Campaign): Promise<void> {
   const isComplete = Object.keys(await campaignFaults(tx.db, campaign)).length === 0;
-  const status = statusAfter({ status: campaign.status, isComplete, hasTime: campaign.deliveryAt !== null });
-  await writeCampaign(tx.db, campaign, { status });
+  await writeCampaign(tx.db, campaign, {});
+  await followContent(tx, campaign, { isComplete, hasTime: campaign.deliveryAt !== null });
 }
 
 function refused(field: string, sentence: string): ValidationError {

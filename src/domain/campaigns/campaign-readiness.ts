@@ -5,7 +5,8 @@ import type { TransactionContext } from '../context.ts';
 import { attachmentsOf, faultsOf } from '../delivery/campaign-files.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { senderFault } from '../sending/addresses/usable-sender.ts';
-import { EDITABLE, hasBegun, missingToSend, type Campaign } from './campaign.ts';
+import { EDITABLE } from './campaign-state.ts';
+import { hasBegun, missingToSend, type Campaign } from './campaign.ts';
 
 /** Field to sentences; empty when nothing of the campaign itself is in the way. */
 export async function campaignFaults(

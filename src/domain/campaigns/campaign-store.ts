@@ -1,9 +1,9 @@
-/** Writes of campaigns. State changes are conditional on the state before, so that repeating one is harmless. */
+/** Reads and writes of campaigns, but for their state (campaign-state.ts). */
 import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
 import { assert } from '../../lib/errors.ts';
 import type { UnknownPolicy } from '../delivery/delivery.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
-import type { Campaign, CampaignStatus } from './campaign.ts';
+import type { Campaign } from './campaign.ts';
 
 const COLUMNS = sql`id, uid, customer_id AS "customerId", list_id AS "listId", segment_id AS "segmentId",
   segment_snapshot AS "segmentSnapshot", name, subject, from_email AS "fromEmail", from_name AS "fromName",
@@ -66,15 +66,14 @@ export interface NewCampaign extends CampaignValues {
   readonly listId: bigint;
   readonly uid: string;
   readonly name: string;
-  readonly status: CampaignStatus;
 }
 
-/** Writes the campaign and answers its id. */
+/** Writes the campaign, which is `new`, and answers its id. */
 export async function insertCampaign(db: Queryable, values: NewCampaign): Promise<bigint> {
   const [row] = await db.query<{ id: bigint }>(
-    sql`INSERT INTO campaign (customer_id, list_id, segment_id, uid, name, status, subject, from_email, from_name, reply_to, html, plain,
+    sql`INSERT INTO campaign (customer_id, list_id, segment_id, uid, name, subject, from_email, from_name, reply_to, html, plain,
           track_open, track_click, sign_dkim, skip_failed_messages, embed_images, unknown_policy, delivery_at)
-        VALUES (${values.customerId}, ${values.listId}, ${values.segmentId ?? null}, ${values.uid}, ${values.name}, ${values.status}, ${values.subject ?? ''},
+        VALUES (${values.customerId}, ${values.listId}, ${values.segmentId ?? null}, ${values.uid}, ${values.name}, ${values.subject ?? ''},
           ${values.fromEmail ?? ''}, ${values.fromName ?? ''}, ${values.replyTo ?? ''}, ${values.html ?? ''}, ${values.plain ?? ''},
           ${values.trackOpen ?? true}, ${values.trackClick ?? true}, ${values.signDkim ?? true}, ${values.skipFailedMessages ?? true}, ${values.embedImages ?? false},
           ${values.unknownPolicy ?? 'park'}, ${values.deliveryAt ?? null})
@@ -92,44 +91,19 @@ export async function lockContent(db: Queryable, { id }: Pick<Campaign, 'id'>): 
   await db.query(sql`SELECT pg_advisory_xact_lock(hot.content_lock(${id}))::text AS locked`);
 }
 
-/** Writes the values given and the status that follows from them; the content has a new version then. */
-export async function writeCampaign(
-  db: Queryable,
-  campaign: Campaign,
-  values: CampaignValues & { status: CampaignStatus },
-): Promise<void> {
+/** Writes the values given; the content has a new version then. */
+export async function writeCampaign(db: Queryable, campaign: Campaign, values: CampaignValues): Promise<void> {
   const set = (column: string, value: unknown): Sql =>
     value === undefined ? empty : sql`, ${identifier(column)} = ${value}`;
   await db.execute(
-    sql`UPDATE campaign SET status = ${values.status}, updated_at = now(), content_version = content_version + 1,
-          status_reason = CASE WHEN ${values.status} <> 'ready' THEN status_reason END${set('list_id', values.listId)}${set('segment_id', values.segmentId)}${set('name', values.name)}
+    sql`UPDATE campaign SET updated_at = now(), content_version = content_version + 1
+          ${set('list_id', values.listId)}${set('segment_id', values.segmentId)}${set('name', values.name)}
           ${set('subject', values.subject)}${set('from_email', values.fromEmail)}${set('from_name', values.fromName)}${set('reply_to', values.replyTo)}
           ${set('html', values.html)}${set('plain', values.plain)}${set('track_open', values.trackOpen)}${set('track_click', values.trackClick)}
           ${set('sign_dkim', values.signDkim)}${set('skip_failed_messages', values.skipFailedMessages)}${set('embed_images', values.embedImages)}${set('unknown_policy', values.unknownPolicy)}
           ${set('delivery_at', values.deliveryAt)}
          WHERE customer_id = ${campaign.customerId} AND id = ${campaign.id}`,
   );
-}
-
-interface Transition {
-  readonly campaign: Pick<Campaign, 'customerId' | 'id'>;
-  readonly from: readonly CampaignStatus[];
-  readonly to: CampaignStatus;
-  readonly reason?: string | null;
-}
-
-/** Moves the campaign from one of `from` to `to`; false when it stood elsewhere. Starting and finishing times follow. */
-export async function moveCampaign(db: Queryable, { campaign, from, to, reason = null }: Transition): Promise<boolean> {
-  const moved = await db.execute(
-    sql`UPDATE campaign SET status = ${to}, status_reason = ${reason}, waits_until = NULL, updated_at = now(),
-          started_at = CASE WHEN ${to} = 'queued' THEN coalesce(started_at, now()) ELSE started_at END,
-          planned_on = CASE WHEN ${to} = 'queued' THEN coalesce(planned_on, (now() AT TIME ZONE 'UTC')::date) ELSE planned_on END,
-          finished_at = CASE WHEN ${to} = 'done' THEN now() END,
-          -- Whoever lets it go on believes what the server says.
-          hard_refusals = CASE WHEN ${to} IN ('queued', 'sending') AND hard_refusals = 'held' THEN 'believed' ELSE hard_refusals END
-        WHERE customer_id = ${campaign.customerId} AND id = ${campaign.id} AND status = ANY(${from}::text[])`,
-  );
-  return moved > 0;
 }
 
 /** What its server says of people who are not there counts for nothing until somebody resumes it. */

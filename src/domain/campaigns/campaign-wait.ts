@@ -6,17 +6,24 @@
 import { sql, type Queryable, type Sql } from '../../db/database.ts';
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { queuedJobs } from '../../jobs/queue-internals.ts';
-import { readableTime } from '../../lib/units.ts';
 import type { Context } from '../context.ts';
-import { serverWaits, type Wait } from '../sending/server-wait.ts';
+import { serverWaits } from '../sending/server-wait.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { standstillOf } from './standstill.ts';
+import { reasonText, type LiveWait, type StatusReason, type WaitReason } from './status-reason.ts';
 
 /** Batches come and go in less. */
 const WAIT_SECONDS_MIN = 3;
 /** No page has more of them under way; of the last ones only what is written down is told. */
 const LOOKS_MAX = 1_000;
 const REPLY_LENGTH_MAX = 200;
+
+/** What a campaign waits for just now. */
+export interface Wait {
+  readonly reason: LiveWait;
+  /** Nothing has to be mended: it goes on by itself. */
+  readonly isInOrder: boolean;
+}
 
 /** For each campaign, in their order; undefined: it gets on, or is not being sent. Four statements, however many they are. */
 export async function campaignWaits(
@@ -44,21 +51,33 @@ export async function statusReasonsOf(
   { db }: Pick<Context, 'db'>,
   keys: readonly CampaignKey[],
 ): Promise<(string | null)[]> {
-  const rows = await db.query<{ reason: string | null; isSending: boolean; isQueued: boolean }>(
-    sql`SELECT c.status_reason AS reason, coalesce(c.status = 'sending', false) AS "isSending", coalesce(c.status = 'queued', false) AS "isQueued"
+  interface Row {
+    readonly [column: string]: unknown;
+    readonly reason: StatusReason | WaitReason | null;
+    readonly until: Date | null;
+    readonly isSending: boolean;
+    readonly isQueued: boolean;
+  }
+  const rows = await db.query<Row>(
+    sql`SELECT CASE WHEN coalesce(c.wait_kind, c.reason_code) IS NOT NULL THEN
+                 jsonb_build_object('code', coalesce(c.wait_kind, c.reason_code), 'params', coalesce(c.reason_params, '{}')) END AS reason,
+               c.wait_until AS until, coalesce(c.status = 'sending', false) AS "isSending", coalesce(c.status = 'queued', false) AS "isQueued"
           FROM ${listed(keys)} LEFT JOIN campaign c ON c.customer_id = k.customer_id AND c.id = k.campaign_id
          ORDER BY k.no`,
     'campaigns.status-reasons',
   );
+  const reasons = rows.map(({ reason, until }) => (reason === null ? null : reasonText(reason, until) || null));
   if (rows.some(({ isSending, isQueued }) => isSending || isQueued)) {
     const standstill = await standstillOf(db);
     if (standstill !== null)
-      return rows.map(({ reason, isSending, isQueued }) => (isSending || isQueued ? standstill : reason));
+      return rows.map(({ isSending, isQueued }, no) => (isSending || isQueued ? standstill : (reasons[no] ?? null)));
   }
   const looks = keys.flatMap((key, no) => (rows[no]?.isSending ? [{ ...key, no }] : [])).slice(0, LOOKS_MAX);
-  const reasons = rows.map(({ reason }) => reason);
   const waits = looks.length > 0 ? await campaignWaits(db, looks) : [];
-  for (const [index, { no }] of looks.entries()) reasons[no] = waits[index]?.text ?? reasons[no] ?? null;
+  for (const [index, { no }] of looks.entries()) {
+    const wait = waits[index];
+    if (wait) reasons[no] = reasonText(wait.reason);
+  }
   return reasons;
 }
 
@@ -81,7 +100,7 @@ function campaignsUnderWay(db: Queryable, keys: readonly CampaignKey[]): Promise
     sql`SELECT k.no::int - 1 AS no, k.customer_id AS "customerId", k.campaign_id AS "campaignId",
                c.planned_on::text AS "plannedOn", c.planned_at IS NOT NULL AS "isPlanned"
           FROM ${listed(keys)}
-          JOIN campaign c ON c.customer_id = k.customer_id AND c.id = k.campaign_id AND c.status = 'sending' AND c.waits_until IS NULL
+          JOIN campaign c ON c.customer_id = k.customer_id AND c.id = k.campaign_id AND c.status = 'sending' AND c.wait_kind IS NULL
           JOIN hot.delivery_counter d ON d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.open > 0
          ORDER BY k.no`,
     'campaigns.under-way',
@@ -138,8 +157,7 @@ async function waitsOfBatches(db: Queryable, batches: readonly NextBatch[]): Pro
   return rows.flatMap(({ index, reason, said }) => {
     const batch = batches[index];
     if (!batch) return [];
-    const why = [reason, said?.slice(0, REPLY_LENGTH_MAX)].filter(Boolean).join('; ');
-    const text = `Nobody who is left can be sent to before ${readableTime(batch.at)} (${why}).`;
-    return [{ no: batch.no, wait: { text, isInOrder: true } }];
+    const params = { at: batch.at.toISOString(), reason, said: said?.slice(0, REPLY_LENGTH_MAX) ?? null };
+    return [{ no: batch.no, wait: { reason: { code: 'next_batch', params }, isInOrder: true } }];
   });
 }

@@ -5,13 +5,13 @@
 import { sql, type Queryable } from '../../db/database.ts';
 import { sendWaveJob } from '../../jobs/campaign-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
-import { readableTime } from '../../lib/units.ts';
-import { inTransaction, type Context, type TransactionContext } from '../context.ts';
+import { inTransaction, type Context } from '../context.ts';
 import { waveBatches } from '../delivery/ledger-plan-store.ts';
 import { peopleTimesOf } from '../delivery/people-times.ts';
 import { nextWaveIfIdle, passWaves } from '../delivery/waves.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { enqueueBatches } from './enqueue-batches.ts';
+import { beginWait, endWait } from './campaign-state.ts';
 import { findCampaignById } from './campaign-store.ts';
 
 /** Batches cut in one statement; more come in the next. */
@@ -29,7 +29,7 @@ export async function sendWave(ctx: Context, key: CampaignKey): Promise<void> {
   await inTransaction(ctx, async (tx) => {
     const campaign = await findCampaignById(tx.db, key.customerId, key.campaignId, { lock: true });
     if (campaign?.status !== 'sending' || campaign.plannedOn === null) return;
-    await endWaiting(tx, key);
+    await endWait(tx.db, key, { isDueOnly: true });
     await enqueueWaves(tx.db, key);
     const { sendBatchSize: batchSize } = tx.installation.limits;
     for (let afterId = 0n; ;) {
@@ -48,22 +48,7 @@ export async function waitForWave(ctx: Context, key: CampaignKey): Promise<boole
   const at = await nextWaveIfIdle(ctx.db, key);
   if (at === null) return false;
   const times = await peopleTimesOf(ctx.db, key);
-  const why =
-    times === null || times.localTime === null
-      ? 'It is quiet hours for everybody who is left'
-      : 'Everybody who is left is written to at their own time';
-  const reason = `${why}: sending goes on at ${readableTime(at)}.`;
-  const waits = await ctx.db.execute(
-    sql`UPDATE campaign SET waits_until = ${at}, status_reason = ${reason}
-         WHERE customer_id = ${key.customerId} AND id = ${key.campaignId} AND status = 'sending' AND planned_at IS NOT NULL
-           AND waits_until IS NULL AND ${at}::timestamptz > now()`,
-  );
-  return waits > 0;
-}
-
-async function endWaiting({ db }: TransactionContext, { customerId, campaignId }: CampaignKey): Promise<void> {
-  await db.execute(
-    sql`UPDATE campaign SET waits_until = NULL, status_reason = NULL
-         WHERE customer_id = ${customerId} AND id = ${campaignId} AND waits_until <= now()`,
-  );
+  const code = times === null || times.localTime === null ? 'quiet_hours_of_recipients' : 'time_of_recipients';
+  const provided = sql`planned_at IS NOT NULL AND wait_kind IS NULL AND ${at}::timestamptz > now()`;
+  return beginWait(ctx.db, key, { reason: { code, params: {} }, until: at }, provided);
 }

@@ -1,22 +1,9 @@
 /**
- * The noun of this room: a campaign, one mailing to one list, and the states it goes through (decision D21).
+ * The noun of this room: a campaign, one mailing to one list. Its states: campaign-state.ts.
  * This room plans, schedules, starts, pauses and finishes; it never hands a message over.
  */
 import type { SegmentSnapshot } from '../audience/segments/segment.ts';
-
-/**
- * new (something needed to send is missing) or ready -> scheduled -> queued (audience being planned) -> sending ->
- * done; paused from scheduled, queued or sending; error when it cannot go on by itself.
- */
-export const campaignStatuses = ['new', 'ready', 'scheduled', 'queued', 'sending', 'paused', 'done', 'error'] as const;
-export type CampaignStatus = (typeof campaignStatuses)[number];
-
-/** Statuses in which a campaign is under way: it cannot be deleted, its content cannot change. */
-export const UNDER_WAY: readonly CampaignStatus[] = ['queued', 'sending'];
-/** Statuses that `pause` takes. */
-export const PAUSABLE: readonly CampaignStatus[] = ['scheduled', 'queued', 'sending'];
-/** Statuses in which content may still change; a paused one only while nothing was sent (decision D22). */
-export const EDITABLE: readonly CampaignStatus[] = ['new', 'ready', 'scheduled', 'paused', 'error'];
+import type { CampaignStatus } from './campaign-state.ts';
 
 /** A campaign's row as the verbs of this room see it. */
 export interface Campaign {

@@ -9,8 +9,9 @@ import { registerCampaignLinks } from '../statistics/campaign-toplists.ts';
 import { campaignNotReady } from './campaign-errors.ts';
 import type { UpdateCampaignInput } from './campaign-input.ts';
 import { isEditable, lackingForSending } from './campaign-readiness.ts';
+import type { CampaignStatus } from './campaign-state.ts';
 import { findCampaignById, lockContent } from './campaign-store.ts';
-import type { Campaign, CampaignStatus } from './campaign.ts';
+import type { Campaign } from './campaign.ts';
 
 const CHANGEABLE_LATE: Partial<Record<CampaignStatus, readonly string[]>> = {
   done: ['name'],

@@ -7,7 +7,7 @@ import { planCampaignJob } from '../../jobs/campaign-jobs.ts';
 import type { Context, TransactionContext } from '../context.ts';
 import { openBatches } from '../delivery/ledger-plan-store.ts';
 import { enqueueWaves } from './campaign-waves.ts';
-import { moveCampaign } from './campaign-store.ts';
+import { moveCampaign } from './campaign-state.ts';
 import type { Campaign } from './campaign.ts';
 import { enqueueBatches } from './enqueue-batches.ts';
 
@@ -17,7 +17,7 @@ const BATCHES_PER_STATEMENT = 1_000;
 /** Moves a paused campaign that has begun on and enqueues what it still owes. */
 export async function continueCampaign(tx: TransactionContext, campaign: Campaign): Promise<void> {
   // `sending` even when the plan is not complete: as `queued` its batches would find it not being sent, and be dropped.
-  await moveCampaign(tx.db, { campaign, from: ['paused'], to: 'sending' });
+  await moveCampaign(tx.db, campaign, { from: ['paused'], to: 'sending' });
   await enqueueOpenWork(tx, campaign);
 }
 

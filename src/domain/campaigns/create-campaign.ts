@@ -8,6 +8,7 @@ import { compileCampaign } from '../delivery/campaign-message.ts';
 import { campaignValues, createCampaignInput, type CreateCampaignInput } from './campaign-input.ts';
 import { segmentToWrite } from './campaign-segment.ts';
 import { writeCampaignRouting } from './campaign-routing.ts';
+import { moveCampaign } from './campaign-state.ts';
 import { insertCampaign } from './campaign-store.ts';
 
 /** Creates the campaign and answers its uid. Throws ValidationError, SUBSCRIPTION_ENDED, LIST_NOT_FOUND, SEGMENT_NOT_FOUND. */
@@ -27,8 +28,8 @@ export async function createCampaign(ctx: Context, input: CreateCampaignInput): 
       listId: list.id,
       segmentId,
       uid,
-      status: 'ready',
     });
+    await moveCampaign(db, { customerId, id }, { from: ['new'], to: 'ready' });
     await writeCampaignRouting(tx, { customerId, id }, parsed);
     await compileCampaign(db, { customerId, campaignId: id });
   });

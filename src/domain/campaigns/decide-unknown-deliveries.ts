@@ -5,7 +5,7 @@
 import { inTransaction, type Context } from '../context.ts';
 import { decideUnknown, type UnknownDecision } from '../delivery/ledger-store.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
-import { moveCampaign } from './campaign-store.ts';
+import { moveCampaign } from './campaign-state.ts';
 import { enqueueOpenWork } from './continue-campaign.ts';
 import { ownCampaign } from './own-campaign.ts';
 
@@ -25,7 +25,7 @@ export async function decideUnknownDeliveries(
     if (plannedOn === null) throw wrongCampaignState('decided about', campaign.status);
     const decided = await decideUnknown(tx.db, { plannedOn, customerId, campaignId }, decision);
     if (decided > 0 && decision === 'resend') {
-      await moveCampaign(tx.db, { campaign, from: ['done'], to: 'sending' });
+      await moveCampaign(tx.db, campaign, { from: ['done'], to: 'sending' });
       if (campaign.status !== 'paused') await enqueueOpenWork(tx, campaign);
     }
     return { uid: campaign.uid, decided };

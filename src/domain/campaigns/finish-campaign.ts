@@ -3,7 +3,8 @@ import { sql } from '../../db/database.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { countLedger, type LedgerBalance } from '../delivery/ledger-read-model.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
-import { findCampaignById, moveCampaign } from './campaign-store.ts';
+import { moveCampaign } from './campaign-state.ts';
+import { findCampaignById } from './campaign-store.ts';
 
 /**
  * Finishes the campaign if it is finished; true when it now is `done`. May be called at any time, by anybody. Counts
@@ -27,7 +28,7 @@ export async function finishCampaign(
       await writeCounters(tx, key, balance);
     }
     if (open > 0) return false;
-    await moveCampaign(tx.db, { campaign, from: ['sending'], to: 'done' });
+    await moveCampaign(tx.db, campaign, { from: ['sending'], to: 'done' });
     tx.log.info('campaign.done', { campaign: campaign.uid, ...balance });
     return true;
   });

@@ -11,7 +11,8 @@ import { peopleTimesOf } from '../delivery/people-times.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { enqueueWaves } from './campaign-waves.ts';
 import { enqueueBatches } from './enqueue-batches.ts';
-import { findCampaignById, moveCampaign, movePlanCursor } from './campaign-store.ts';
+import { moveCampaign } from './campaign-state.ts';
+import { findCampaignById, movePlanCursor } from './campaign-store.ts';
 
 /** The first slice is small: the first message should leave at once, however large the audience is. */
 const FIRST_SLICE_ROWS = 1_000;
@@ -52,7 +53,7 @@ async function planNextSlice(
     await movePlanCursor(tx.db, campaign, slice);
     await enqueueBatches(tx.db, campaign, slice.batches);
     if (times) await enqueueWaves(tx.db, key);
-    await moveCampaign(tx.db, { campaign, from: ['queued'], to: 'sending' });
+    await moveCampaign(tx.db, campaign, { from: ['queued'], to: 'sending' });
     return slice.isComplete ? 'planned' : 'more';
   });
 }

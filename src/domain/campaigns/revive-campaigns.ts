@@ -16,7 +16,7 @@ import { finishCampaign } from './finish-campaign.ts';
 export async function reviveCampaigns(ctx: Context): Promise<number> {
   const idle = await ctx.db.query<CampaignKey & Record<string, unknown>>(
     sql`SELECT c.customer_id AS "customerId", c.id AS "campaignId" FROM campaign c
-         WHERE c.status IN ('queued', 'sending') AND c.waits_until IS NULL
+         WHERE c.status IN ('queued', 'sending') AND c.wait_kind IS NULL
            AND NOT EXISTS (SELECT 1 FROM ${queuedJobs} j
                             WHERE j.name IN (${planCampaignJob.name}, ${sendBatchJob.name}, ${sendWaveJob.name})
                               AND j.payload ->> 'campaignId' = c.id::text AND NOT j.is_given_up)`,

@@ -11,7 +11,8 @@ import { registerCampaignLinks } from '../statistics/campaign-toplists.ts';
 import { appoint, isAhead } from './campaign-appointment.ts';
 import { campaignNotReady, wrongCampaignState } from './campaign-errors.ts';
 import { campaignFaults, lackingForSending, missingForSending } from './campaign-readiness.ts';
-import { findCampaignById, keepSegment, moveCampaign } from './campaign-store.ts';
+import { moveCampaign } from './campaign-state.ts';
+import { findCampaignById, keepSegment } from './campaign-store.ts';
 import { hasBegun, type Campaign } from './campaign.ts';
 import { ownCampaign } from './own-campaign.ts';
 import { continueCampaign } from './continue-campaign.ts';
@@ -37,8 +38,8 @@ export async function startScheduledCampaign(ctx: Context, key: CampaignKey): Pr
     if ((await allowanceOf(tx.db, key.customerId)).source === 'ended') return pauseWithoutPlan(tx, key);
     const lacking = await lackingForSending(tx, campaign);
     if (!lacking) return launch(tx, campaign);
-    const reason = Object.values(lacking).flat().join(' ');
-    await moveCampaign(tx.db, { campaign, from: ['scheduled'], to: 'paused', reason });
+    const reason = { code: 'not_ready', params: { faults: Object.values(lacking).flat() } } as const;
+    await moveCampaign(tx.db, campaign, { from: ['scheduled'], to: 'paused', reason });
   });
 }
 
@@ -51,7 +52,7 @@ async function start(tx: TransactionContext, campaign: Campaign): Promise<void> 
   await checkReady(tx, campaign);
   const { deliveryAt } = campaign;
   if (deliveryAt === null || !(await isAhead(tx.db, deliveryAt))) return launch(tx, campaign);
-  await moveCampaign(tx.db, { campaign, from: [campaign.status], to: 'scheduled' });
+  await moveCampaign(tx.db, campaign, { from: [campaign.status], to: 'scheduled' });
   await appoint(tx.db, campaign, deliveryAt);
 }
 
@@ -72,7 +73,7 @@ async function launch(tx: TransactionContext, campaign: Campaign): Promise<void>
   // A report shows every link from the beginning, also those that nobody clicks.
   if (message) await registerCampaignLinks(tx, { customerId, campaignId, links: message.links });
   await keepSegment(tx.db, campaign);
-  await moveCampaign(tx.db, { campaign, from: [campaign.status], to: 'queued' });
+  await moveCampaign(tx.db, campaign, { from: [campaign.status], to: 'queued' });
   const payload = { customerId: String(customerId), campaignId: String(campaignId) };
   await enqueue(tx.db, planCampaignJob, payload, { key: `campaigns.plan:${campaignId}` });
 }

@@ -1,10 +1,11 @@
 /** Changes a campaign that is not under way (decision D22; what has begun: change-late.ts). */
 import { parseInput } from '../../lib/text.ts';
 import { ownList } from '../audience/own-list.ts';
-import { inTransaction, type Context } from '../context.ts';
+import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { appoint } from './campaign-appointment.ts';
-import { hasBegun, type CampaignStatus } from './campaign.ts';
+import { moveCampaign, type CampaignStatus } from './campaign-state.ts';
+import { hasBegun, type Campaign } from './campaign.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
 import { campaignValues, updateCampaignInput, type UpdateCampaignInput } from './campaign-input.ts';
 import { campaignFaults, isEditable } from './campaign-readiness.ts';
@@ -42,8 +43,8 @@ export async function updateCampaign(ctx: Context, uid: string, input: UpdateCam
     });
     const isComplete = Object.keys(missing).length === 0;
     const deliveryAt = values.deliveryAt === undefined ? campaign.deliveryAt : values.deliveryAt;
-    const status = statusAfter({ status: campaign.status, isComplete, hasTime: deliveryAt !== null });
-    await writeCampaign(tx.db, campaign, { ...values, status });
+    await writeCampaign(tx.db, campaign, values);
+    const status = await followContent(tx, campaign, { isComplete, hasTime: deliveryAt !== null });
     await writeCampaignRouting(tx, campaign, parsed);
     if (status === 'scheduled' && values.deliveryAt) await appoint(tx.db, campaign, values.deliveryAt);
     if (isComplete && status !== 'done')
@@ -53,17 +54,16 @@ export async function updateCampaign(ctx: Context, uid: string, input: UpdateCam
   });
 }
 
-/** The status that follows from a change. */
-export function statusAfter({
-  status,
-  isComplete,
-  hasTime,
-}: {
-  status: CampaignStatus;
-  isComplete: boolean;
-  hasTime: boolean;
-}): CampaignStatus {
+/** Gives the campaign the status that follows from what it has now, and answers it. */
+export async function followContent(
+  { db }: TransactionContext,
+  campaign: Campaign,
+  { isComplete, hasTime }: { isComplete: boolean; hasTime: boolean },
+): Promise<CampaignStatus> {
+  const { status } = campaign;
   if (status === 'paused' || status === 'error' || status === 'done') return status;
   if (status === 'scheduled' && isComplete && hasTime) return status;
-  return isComplete ? 'ready' : 'new';
+  const to = isComplete ? 'ready' : 'new';
+  if (status !== to) await moveCampaign(db, campaign, { from: [status], to });
+  return to;
 }

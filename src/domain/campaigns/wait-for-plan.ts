@@ -7,15 +7,16 @@ import { sql, type Queryable } from '../../db/database.ts';
 import { wakeCampaignJob } from '../../jobs/campaign-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { assert } from '../../lib/errors.ts';
-import { readableTime } from '../../lib/units.ts';
-import { allowanceOf } from '../billing/allowance.ts';
+import { allowanceOf, type Allowance } from '../billing/allowance.ts';
 import { inTransaction, type Context } from '../context.ts';
 import type { PlanLimit } from '../delivery/send-batch.ts';
 import { roomIn, sendUsage } from '../sending/send-budget.ts';
 import { keepMoment } from '../delivery/waves.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
-import { findCampaignById, moveCampaign } from './campaign-store.ts';
+import { beginWait, endWait, moveCampaign, PAUSABLE } from './campaign-state.ts';
+import { findCampaignById } from './campaign-store.ts';
 import { enqueueOpenWork } from './continue-campaign.ts';
+import type { WaitReason } from './status-reason.ts';
 
 /** A period may be over and its renewal late by some seconds: nobody asks more often than this. */
 const WAIT_SECONDS_MIN = 30;
@@ -23,74 +24,53 @@ const WAIT_SECONDS_MIN = 30;
 const HELD_SECONDS = 2;
 /** The first batches may be in the hands of jobs that run already; this many are not, and cost little when refused. */
 const BATCHES_TO_SPARE = 100;
-/** Stands for "nobody knows": a subscription without periods never gets new credits by itself. */
-const NO_END = new Date('9999-12-31T00:00:00Z');
-
-const SUBSCRIPTION_ENDED_REASON =
-  'The subscription has ended. Assign a plan, then resume the campaign: it goes on where it stopped.';
-
 /** Lets the campaign wait, or pauses it. One that was paused or finished meanwhile is left alone. */
 export async function waitForPlan(ctx: Context, key: CampaignKey, limit: PlanLimit): Promise<void> {
-  if (limit.limit === 'subscription') return pauseWithoutPlan(ctx, key);
+  const kind = limit.limit;
+  if (kind === 'subscription') return pauseWithoutPlan(ctx, key);
   const { customerId, campaignId } = key;
   await inTransaction(ctx, async ({ db }) => {
-    const waitsUntil = await endOfWaiting(db, limit);
-    const waits = await db.execute(
-      sql`UPDATE campaign SET waits_until = ${waitsUntil}, status_reason = ${reasonFor(limit, waitsUntil)}
-           WHERE customer_id = ${customerId} AND id = ${campaignId} AND status = 'sending'`,
-    );
-    if (waits === 0 || waitsUntilKnown(waitsUntil) === null) return;
+    const until = await endOfWaiting(db, limit);
+    const waits = await beginWait(db, key, { reason: reasonFor(kind, limit.allowance), until });
+    if (!waits || until === null) return;
     // A moment like those of people: no change of the plan ends it before its time.
-    if (limit.limit === 'hours') await keepMoment(db, key, waitsUntil);
+    if (kind === 'hours') await keepMoment(db, key, until);
     const payload = { customerId: String(customerId), campaignId: String(campaignId) };
-    await enqueue(db, wakeCampaignJob, payload, { runAt: waitsUntil, key: `campaigns.wake:${campaignId}` });
+    await enqueue(db, wakeCampaignJob, payload, { runAt: until, key: `campaigns.wake:${campaignId}` });
   });
 }
 
 /** Pauses what is under way, and says why. */
 export async function pauseWithoutPlan(ctx: Context, { customerId, campaignId }: CampaignKey): Promise<void> {
   const campaign = { customerId, id: campaignId };
-  const from = ['scheduled', 'queued', 'sending'] as const;
-  await moveCampaign(ctx.db, { campaign, from, to: 'paused', reason: SUBSCRIPTION_ENDED_REASON });
+  const reason = { code: 'subscription_ended', params: {} } as const;
+  await moveCampaign(ctx.db, campaign, { from: PAUSABLE, to: 'paused', reason });
 }
 
-async function endOfWaiting(db: Queryable, { limit, until }: PlanLimit): Promise<Date> {
+/** Null: nobody knows. A subscription without periods never gets new credits by itself. */
+async function endOfWaiting(db: Queryable, { limit, until }: PlanLimit): Promise<Date | null> {
+  if (limit !== 'held' && until === null) return null;
   const secondsMin = limit === 'held' ? HELD_SECONDS : WAIT_SECONDS_MIN;
-  const at = limit === 'held' ? null : (until ?? NO_END);
   const [row] = await db.query<{ at: Date }>(
-    sql`SELECT greatest(${at}::timestamptz, now() + make_interval(secs => ${secondsMin}::float8))::timestamptz(3) AS at`,
+    sql`SELECT greatest(${until}::timestamptz, now() + make_interval(secs => ${secondsMin}::float8))::timestamptz(3) AS at`,
   );
   assert(row, 'the time is always known');
   return row.at;
 }
 
-function reasonFor({ limit, allowance, until }: PlanLimit, waitsUntil: Date): string | null {
-  if (limit === 'held') return null;
-  if (limit === 'hours') return `These are quiet hours: sending goes on at ${readableTime(waitsUntil)}.`;
-  const { email_max, sending_quota, sending_quota_time, sending_quota_time_unit } = allowance.options;
-  const plural = sending_quota_time === '1' ? '' : 's';
-  const what =
-    limit === 'credits'
-      ? `The ${email_max} emails of the plan's billing period are used up`
-      : `The plan's sending quota of ${sending_quota} emails in ${sending_quota_time} ${sending_quota_time_unit}${plural} is used up`;
-  if (until === null) return `${what}: sending goes on when the plan allows more.`;
-  return `${what}: sending goes on at ${readableTime(waitsUntil)}.`;
-}
-
-/** When a waiting campaign goes on; null: it does not wait, or nobody knows. */
-export function waitsUntilKnown(waitsUntil: Date | null): Date | null {
-  return waitsUntil !== null && waitsUntil.getTime() < NO_END.getTime() ? waitsUntil : null;
+function reasonFor(limit: Exclude<PlanLimit['limit'], 'subscription'>, { options }: Allowance): WaitReason {
+  if (limit === 'held') return { code: 'budget_in_use', params: {} };
+  if (limit === 'hours') return { code: 'quiet_hours', params: {} };
+  if (limit === 'credits') return { code: 'credits', params: { emails: options.email_max } };
+  const { sending_quota: emails, sending_quota_time: time, sending_quota_time_unit: unit } = options;
+  return { code: 'sending_quota', params: { emails, time, unit } };
 }
 
 /** Lets a waiting campaign go on, with as many jobs as there is something to send for. */
 export async function wakeCampaign(ctx: Context, { customerId, campaignId }: CampaignKey): Promise<void> {
   await inTransaction(ctx, async (tx) => {
     const campaign = await findCampaignById(tx.db, customerId, campaignId, { lock: true });
-    const woken = await tx.db.execute(
-      sql`UPDATE campaign SET waits_until = NULL, status_reason = NULL
-           WHERE customer_id = ${customerId} AND id = ${campaignId} AND status = 'sending' AND waits_until IS NOT NULL`,
-    );
-    if (!campaign || woken === 0) return;
+    if (!campaign || !(await endWait(tx.db, { customerId, campaignId }))) return;
     const room = await roomOf(tx.db, customerId);
     // More than there is room for: some of them find out that there is no more, and let the campaign wait again.
     const { sendBatchSize } = tx.installation.limits;
@@ -102,9 +82,9 @@ export async function wakeCampaign(ctx: Context, { customerId, campaignId }: Cam
 /** Wakes the campaigns whose customers may send again before their time: the plan was changed. Answers how many. */
 export async function wakeCampaigns(ctx: Context): Promise<number> {
   const waiting = await ctx.db.query<CampaignKey & { isDue: boolean }>(
-    sql`SELECT customer_id AS "customerId", id AS "campaignId", waits_until <= now() AS "isDue" FROM campaign c
-         WHERE status = 'sending' AND waits_until IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM hot.campaign_wave w WHERE w.customer_id = c.customer_id AND w.campaign_id = c.id AND w.at = c.waits_until)
+    sql`SELECT customer_id AS "customerId", id AS "campaignId", coalesce(wait_until <= now(), false) AS "isDue" FROM campaign c
+         WHERE status = 'sending' AND wait_kind IS NOT NULL
+           AND NOT EXISTS (SELECT 1 FROM hot.campaign_wave w WHERE w.customer_id = c.customer_id AND w.campaign_id = c.id AND w.at = c.wait_until)
          ORDER BY customer_id, id`,
   );
   const rooms = new Map<bigint, number | null>();

@@ -5,9 +5,10 @@
  * else would notice.
  */
 import { sql, type Queryable } from '../../db/database.ts';
-import { readableTime } from '../../lib/units.ts';
 import { inTransaction, type Context } from '../context.ts';
+import { clearStalls, reportStall } from './campaign-state.ts';
 import { campaignWaits } from './campaign-wait.ts';
+import { reasonText, type Obstacle } from './status-reason.ts';
 
 /** Nothing is expected sooner: servers wait, retries wait, workers are replaced. */
 const EXPECTED_SECONDS_MIN = 60;
@@ -16,7 +17,6 @@ const EXPECTED_SECONDS_MAX = 28_800;
 const PATIENCE = 3;
 /** An alarm that goes on is repeated for those who look at the latest lines only. */
 const REPEAT_SECONDS = 3_600;
-const REASON = 'No progress since ';
 
 interface Stall {
   readonly customerId: bigint;
@@ -39,13 +39,13 @@ export async function watchProgress(ctx: Context): Promise<string[]> {
     const waits = stalled.length > 0 ? await campaignWaits(db, stalled) : [];
     for (const [index, stall] of stalled.entries()) {
       const wait = waits[index];
-      const obstacle = wait?.isInOrder ? undefined : (wait?.text ?? (await obstacleOf(db, stall)));
+      const obstacle = wait?.isInOrder ? undefined : (wait?.reason ?? (await obstacleOf(db, stall)));
       if (obstacle === undefined) {
         await excuse(db, stall);
         continue;
       }
       await alarm(db, stall, obstacle);
-      log.error('campaign.stalled', { campaign: stall.uid, since: stall.since, obstacle });
+      log.error('campaign.stalled', { campaign: stall.uid, since: stall.since, obstacle: reasonText(obstacle) });
       alarms.push(stall.uid);
     }
     return alarms;
@@ -66,23 +66,20 @@ async function note(db: Queryable): Promise<void> {
   await db.execute(
     sql`DELETE FROM hot.campaign_watch w WHERE NOT EXISTS (
           SELECT 1 FROM campaign c WHERE c.customer_id = w.customer_id AND c.id = w.campaign_id
-             AND c.status IN ('queued', 'sending') AND c.waits_until IS NULL)`,
+             AND c.status IN ('queued', 'sending') AND c.wait_kind IS NULL)`,
   );
   await db.execute(
     sql`INSERT INTO hot.campaign_watch AS w (customer_id, campaign_id, audience, open, expected_seconds)
         SELECT c.customer_id, c.id, coalesce(d.audience, 0), coalesce(d.open, 0), ${EXPECTED_SECONDS_MIN}
           FROM campaign c LEFT JOIN hot.delivery_counter d ON d.customer_id = c.customer_id AND d.campaign_id = c.id
-         WHERE c.status IN ('queued', 'sending') AND c.waits_until IS NULL
+         WHERE c.status IN ('queued', 'sending') AND c.wait_kind IS NULL
         ON CONFLICT (customer_id, campaign_id) DO UPDATE
            SET audience = excluded.audience, open = excluded.open, changed_at = now(), alarmed_at = NULL,
                expected_seconds = least(${EXPECTED_SECONDS_MAX}, greatest(${EXPECTED_SECONDS_MIN},
                  (w.expected_seconds + extract(epoch FROM now() - w.changed_at)) / 2))
          WHERE (w.audience, w.open) IS DISTINCT FROM (excluded.audience, excluded.open)`,
   );
-  await db.execute(
-    sql`UPDATE campaign c SET status_reason = NULL WHERE c.status IN ('queued', 'sending') AND starts_with(c.status_reason, ${REASON})
-           AND NOT EXISTS (SELECT 1 FROM hot.campaign_watch w WHERE w.customer_id = c.customer_id AND w.campaign_id = c.id AND w.alarmed_at IS NOT NULL)`,
-  );
+  await clearStalls(db);
 }
 
 function stalls(db: Queryable): Promise<Stall[]> {
@@ -94,9 +91,9 @@ function stalls(db: Queryable): Promise<Stall[]> {
   );
 }
 
-/** What is in the way of one who is due, in words; undefined: nobody is due, and then there is nothing to wait for. */
-async function obstacleOf(db: Queryable, { customerId, campaignId, plannedOn }: Stall): Promise<string | undefined> {
-  if (plannedOn === null) return 'its audience is not planned';
+/** What is in the way of one who is due; undefined: nobody is due, and then there is nothing to wait for. */
+async function obstacleOf(db: Queryable, { customerId, campaignId, plannedOn }: Stall): Promise<Obstacle | undefined> {
+  if (plannedOn === null) return { code: 'not_planned', params: {} };
   interface Rows extends Record<string, unknown> {
     due: { reason: string | null; reply: string | null } | null;
     isUnderWay: boolean;
@@ -112,12 +109,11 @@ async function obstacleOf(db: Queryable, { customerId, campaignId, plannedOn }: 
                EXISTS (SELECT 1 FROM hot.delivery WHERE planned_on = ${plannedOn}::date AND customer_id = ${customerId}
                           AND campaign_id = ${campaignId}) AS "isPlanned"`,
   );
-  if (!row?.isPlanned) return 'its audience is not planned';
+  if (!row?.isPlanned) return { code: 'not_planned', params: {} };
   if (!row.due) return undefined;
   const { reason, reply } = row.due;
-  return [reason ?? (row.isUnderWay ? 'its server does not answer' : 'nobody takes it up'), reply]
-    .filter(Boolean)
-    .join(': ');
+  if (reason !== null || reply !== null) return { code: 'delivery', params: { reason, reply } };
+  return { code: row.isUnderWay ? 'server_silent' : 'not_taken_up', params: {} };
 }
 
 /** Retries and hours that are still to come: looked at again after as long. */
@@ -127,14 +123,13 @@ async function excuse(db: Queryable, { customerId, campaignId }: Stall): Promise
   );
 }
 
-async function alarm(db: Queryable, { customerId, campaignId, since }: Stall, obstacle: string): Promise<void> {
+async function alarm(db: Queryable, { customerId, campaignId, since }: Stall, obstacle: Obstacle): Promise<void> {
   await db.execute(
     sql`UPDATE hot.campaign_watch SET alarmed_at = now() WHERE customer_id = ${customerId} AND campaign_id = ${campaignId}`,
   );
-  const reason = `${REASON}${readableTime(since)}: ${obstacle.replace(/\.$/, '')}.`;
-  await db.execute(
-    sql`UPDATE campaign SET status_reason = ${reason}
-         WHERE customer_id = ${customerId} AND id = ${campaignId} AND status IN ('queued', 'sending')
-           AND (status_reason IS NULL OR starts_with(status_reason, ${REASON}))`,
+  await reportStall(
+    db,
+    { customerId, campaignId },
+    { code: 'stalled', params: { since: since.toISOString(), obstacle } },
   );
 }

@@ -85,7 +85,7 @@ function isFull(cache: ReadonlyMap<bigint, { dispatch: Dispatch }>): boolean {
 async function readHead(db: Queryable, customerId: bigint, campaignId: bigint) {
   const rows = await db.query<{ status: string; version: string }>(
     // A customer that was just disabled sends nothing more, even before its campaigns are paused.
-    sql`SELECT CASE WHEN u.status <> 'active' THEN 'paused' WHEN c.waits_until > now() THEN 'waiting' ELSE c.status END AS status,
+    sql`SELECT CASE WHEN u.status <> 'active' THEN 'paused' WHEN c.wait_kind IS NOT NULL AND coalesce(c.wait_until > now(), true) THEN 'waiting' ELSE c.status END AS status,
                concat(c.content_version, c.updated_at, l.updated_at, (
                  SELECT concat(u.id, u.updated_at, p.updated_at) FROM subscription u JOIN plan p ON p.id = u.plan_id
                   WHERE u.customer_id = c.customer_id AND u.status <> 'pending' ORDER BY (u.status = 'ended'), u.id DESC LIMIT 1), ${identityVersion(sql`c.customer_id`)}) AS version

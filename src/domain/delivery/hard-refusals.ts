@@ -6,15 +6,10 @@
 import type { SendingError } from '../../plugin-api/index.ts';
 import type { Limits } from '../limits.ts';
 import { classifyReply } from '../sending/replies/classify-reply.ts';
+import type { CampaignStop } from './campaign-stop.ts';
 import type { Dispatch } from './dispatch.ts';
 
 const REPLY_LENGTH_MAX = 300;
-
-export interface Avalanche {
-  readonly message: string;
-  /** When the first refusal of it came, by the clock of this process. */
-  readonly since: Date;
-}
 
 type Rule = Limits['bouncePause'];
 
@@ -32,7 +27,7 @@ export class HardRefusals {
   }
 
   /** Counts a final refusal; answers when it is one of too many. */
-  refused({ message, code, enhancedStatus }: SendingError): Avalanche | undefined {
+  refused({ message, code, enhancedStatus }: SendingError): CampaignStop | undefined {
     this.#outcomes += 1;
     if (this.#rule.percent === 0 || !classifyReply({ code, enhancedStatus, text: message }).isMailboxGone)
       return undefined;
@@ -40,18 +35,15 @@ export class HardRefusals {
     const gone = this.#latest.findIndex(({ no }) => no > this.#outcomes - this.#rule.recipients);
     this.#latest.splice(0, gone);
     const [first] = this.#latest;
-    return first && this.#isTooMany() ? { since: new Date(first.at), message: this.#sentence(message) } : undefined;
+    if (!first || !this.#isTooMany()) return undefined;
+    const reply = message.slice(0, REPLY_LENGTH_MAX);
+    const params = { refused: this.#latest.length, of: this.#rule.recipients, reply };
+    return { refusedSince: new Date(first.at), pauseFor: { code: 'bounce_spike', params } };
   }
 
   #isTooMany(): boolean {
     const { percent, recipients } = this.#rule;
     return this.#outcomes >= recipients && this.#latest.length >= (recipients * percent) / 100;
-  }
-
-  #sentence(reply: string): string {
-    const last = reply.slice(0, REPLY_LENGTH_MAX);
-    const [refused, of] = [this.#latest.length, this.#rule.recipients].map((count) => count.toLocaleString('en'));
-    return `The sending server says of ${refused} of the latest ${of} recipients that nobody is there, the last time: "${last}".`;
   }
 }
 

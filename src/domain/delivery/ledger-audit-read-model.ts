@@ -11,7 +11,6 @@ export interface AuditedCampaign {
   readonly uid: string;
   readonly name: string;
   readonly status: string;
-  readonly statusReason: string | null;
   readonly plannedOn: string | null;
   readonly isPlanned: boolean;
 }
@@ -19,7 +18,7 @@ export interface AuditedCampaign {
 /** The campaign of any customer. */
 export async function auditedCampaign(db: Queryable, uid: string): Promise<AuditedCampaign | undefined> {
   const [row] = await db.query<AuditedCampaign & Record<string, unknown>>(
-    sql`SELECT customer_id AS "customerId", id AS "campaignId", uid, name, status, status_reason AS "statusReason",
+    sql`SELECT customer_id AS "customerId", id AS "campaignId", uid, name, status,
                planned_on::text AS "plannedOn", planned_at IS NOT NULL AS "isPlanned" FROM campaign WHERE uid = ${uid}`,
   );
   return row;

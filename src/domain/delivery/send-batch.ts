@@ -7,12 +7,12 @@ import { enqueue } from '../../jobs/define-job.ts';
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { messageOf, ValidationError } from '../../lib/errors.ts';
 import { allowanceOf, type Allowance } from '../billing/allowance.ts';
-import { faultSentence, isRunaway } from '../content/template-fault.ts';
 import type { Context } from '../context.ts';
 import type { DriverPool, SendingChannel } from '../sending/driver-pool.ts';
 import { JobLine } from '../sending/routing/job-line.ts';
 import { BATCH_WAIT_SECONDS_MAX, type GateStop } from '../sending/routing/waiting.ts';
 import { leaseSends, returnLease, shrinkLease, type SendLease } from '../sending/send-budget.ts';
+import { messageFault, type CampaignStop } from './campaign-stop.ts';
 import { claimRecipients, findRecipients } from './claim-recipients.ts';
 import { NO_SERVER_DELAY_SECONDS, RENEWALS_PER_LEASE, type LedgerRange } from './delivery.ts';
 import type { Dispatch, DispatchCache } from './dispatch.ts';
@@ -58,16 +58,6 @@ const HELD_BY_OTHERS_SECONDS = 1;
 export type BatchEnd = 'settled' | 'open' | 'not sending' | PlanLimit | CampaignStop;
 
 /**
- * What the campaign is to be paused for, as a sentence: its template ran away for somebody, its message cannot be composed,
- * its sender is refused by the server, or nearly everybody. Nobody else gets it before its author has seen to that.
- */
-export interface CampaignStop {
-  readonly pauseFor: string;
-  /** Since when its recipients have been refused as if nobody were there, by the clock of this process. */
-  readonly refusedSince?: Date | undefined;
-}
-
-/**
  * What of the customer's plan is used up: the subscription itself, its credits, or its quota until a time. `held`: the
  * rest of them is in the hands of other jobs, which soon send it or give it back. `hours`: these are quiet ones.
  */
@@ -87,8 +77,7 @@ export async function sendBatch(ctx: Context, batch: Batch, worker: BatchWorker)
     return await sendWhatIsDue(ctx, batch, worker);
   } catch (error) {
     // It may run away while it is compiled: a field of the list has another default by now. Or one of its files is gone.
-    if (isRunaway(error)) return { pauseFor: error.message };
-    if (error instanceof ValidationError) return { pauseFor: faultSentence(error) };
+    if (error instanceof ValidationError) return { pauseFor: messageFault(error) };
     throw error;
   }
 }
@@ -109,7 +98,7 @@ async function sendWhatIsDue(ctx: Context, batch: Batch, worker: BatchWorker): P
   const end = obstacle ? await unlessElsewhere(work, obstacle) : await workAlone(work);
   if (end === 'covered') return 'open';
   if ('limit' in end) return end;
-  if (end.reason === 'pause') return { pauseFor: end.message, refusedSince: end.refusedSince };
+  if (end.reason === 'pause') return end;
   if (end.reason === 'unavailable' && 'message' in end && end.message !== undefined) {
     const { serverUid: server, serverName: name } = channel;
     ctx.log.warn('delivery.server_unavailable', { server, name, campaignId: batch.campaignId, message: end.message });

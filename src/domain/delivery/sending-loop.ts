@@ -27,6 +27,7 @@ import {
   type ClaimedDelivery,
   type DeliveryOutcome,
 } from './delivery.ts';
+import { messageFault, recipientFault, type CampaignStop } from './campaign-stop.ts';
 import type { Dispatch } from './dispatch.ts';
 import { fieldValues } from './field-values.ts';
 import type { Settled } from './ledger-store.ts';
@@ -42,7 +43,7 @@ import { PermissionToSend } from './permission-to-send.ts';
 export type LoopEnd =
   | { readonly reason: 'finished' | 'stopped' | 'aborted' }
   | { readonly reason: 'paced' | 'limited'; readonly waitSeconds: number; readonly message?: string }
-  | { readonly reason: 'pause'; readonly message: string; readonly refusedSince?: Date }
+  | ({ readonly reason: 'pause' } & CampaignStop)
   | { readonly reason: 'unavailable'; readonly waitSeconds: number; readonly message?: string };
 
 export interface LoopInput {
@@ -277,14 +278,13 @@ class SendingLoop {
       filled = await this.#fill(delivery);
     } catch (error) {
       channel.gate.withdraw([guest]);
-      if (isRunaway(error)) return this.#stoppedBy(delivery, { reason: TEMPLATE_STOPPED, message: error.message });
+      if (isRunaway(error)) return this.#stoppedBy(delivery, TEMPLATE_STOPPED, { pauseFor: messageFault(error) });
       const fault = faultSentence(error);
       const isOwn = isHeaderTooLong(error);
       // What cannot be signed is no fault of the recipient's: nobody is skipped for it.
       if (!isOwn && (!this.#input.dispatch.skipsFailed || error instanceof NotSignedError)) {
         const who = subscriberUid(delivery.subscriberId);
-        const message = `The message to subscriber ${who} could not be composed. ${fault}`;
-        return this.#stoppedBy(delivery, { reason: TEMPLATE_STOPPED, message });
+        return this.#stoppedBy(delivery, TEMPLATE_STOPPED, { pauseFor: recipientFault(who, fault) });
       }
       const reply = fault.slice(0, REPLY_LENGTH_MAX);
       const reason = isOwn ? HEADER_TOO_LONG : NOT_COMPOSED;
@@ -321,15 +321,11 @@ class SendingLoop {
     const error = ofCampaign === 'again' ? asDeferred(said) : channel.gate.read(guest, attempts, said);
     const stop = channel.gate.ended(ctx, guest, error);
     if (ofCampaign === 'stop')
-      return this.#stoppedBy(guest.delivery, {
-        reason: 'campaign refused',
-        message: `The sending server does not take this campaign: ${said.message}.`,
+      return this.#stoppedBy(guest.delivery, 'campaign refused', {
+        pauseFor: { code: 'refused_by_server', params: { reply: said.message.slice(0, REPLY_LENGTH_MAX) } },
       });
     const avalanche = error.kind === 'refused' && this.#hardRefusals.refused(error);
-    if (avalanche) {
-      const { message, since } = avalanche;
-      return this.#stoppedBy(guest.delivery, { reason: REFUSED_WITH_MANY, message, refusedSince: since });
-    }
+    if (avalanche) return this.#stoppedBy(guest.delivery, REFUSED_WITH_MANY, avalanche);
     if (stop) this.#finishWith({ ...stop, message: error.message });
     const { sendAttemptsMax, sendRetryDelaySeconds } = ctx.installation.limits;
     const { keySeconds } = channel;
@@ -338,11 +334,8 @@ class SendingLoop {
   }
 
   /** The campaign is to blame, not the recipient: whoever is left stays open, for the day when it is mended. */
-  #stoppedBy(
-    delivery: ClaimedDelivery,
-    { reason, ...why }: { reason: string; message: string; refusedSince?: Date },
-  ): DeliveryOutcome {
-    this.#finishWith({ reason: 'pause', ...why });
+  #stoppedBy(delivery: ClaimedDelivery, reason: string, stop: CampaignStop): DeliveryOutcome {
+    this.#finishWith({ reason: 'pause', ...stop });
     return untried(delivery, { state: 'queued', reason });
   }
 

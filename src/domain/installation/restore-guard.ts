@@ -5,6 +5,7 @@
 import { sql, type Queryable } from '../../db/database.ts';
 import { lockUntilCommit } from '../../db/lock.ts';
 import { queuedJobs } from '../../jobs/queue-internals.ts';
+import { moveCampaigns, PAUSABLE } from '../campaigns/campaign-state.ts';
 import { HOLD_KEY } from '../campaigns/standstill.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { notHeld } from './installation-errors.ts';
@@ -99,12 +100,9 @@ export async function releaseInstallation(
 
 async function pauseAll(db: Queryable, { since }: Hold): Promise<Released> {
   const mailsDropped = await dropWaitingMails(db, since);
-  const reason = 'The installation was restored from a backup. Resume this campaign only if it was not sent meanwhile.';
-  const campaignsPaused = await db.execute(
-    sql`UPDATE campaign SET status = 'paused', status_reason = ${reason}, waits_until = NULL, updated_at = now()
-         WHERE status IN ('scheduled', 'queued', 'sending')`,
-  );
-  return { campaignsPaused, mailsDropped };
+  const reason = { code: 'restored_from_backup', params: {} } as const;
+  const paused = await moveCampaigns(db, sql`true`, { from: PAUSABLE, to: 'paused', reason });
+  return { campaignsPaused: paused.length, mailsDropped };
 }
 
 async function hasSomethingToSend(db: Queryable): Promise<boolean> {

@@ -1,15 +1,35 @@
 /**
- * What keeps the servers of a campaign from sending, and until when, in words for its owner. Derived from what the gate
- * has written down (health, paces, warm-up) when somebody looks; nothing is kept for it while mail is sent.
+ * What keeps the servers of a campaign from sending, and until when. Derived from what the gate has stored (health, paces,
+ * warm-up) when somebody asks; nothing is kept for it while mail is sent.
  */
 import { sql, type Queryable } from '../../db/database.ts';
-import { readableTime } from '../../lib/units.ts';
+import type { CodedReason, NoParams } from '../../lib/coded-reason.ts';
 import { routedServers } from './choose-server.ts';
 import { quotaOf, type Pace, type QuotaRow } from './routing/paces.ts';
 
-/** Somebody or something waits. */
-export interface Wait {
-  readonly text: string;
+/** By code, what its text is made of (campaigns/status-reason.ts). */
+export interface ServerWaitParams {
+  no_server: NoParams;
+  /** `until` null: it is being tried. */
+  server_paused: {
+    readonly server: string;
+    readonly since: string | null;
+    readonly until: string | null;
+    readonly error: string | null;
+  };
+  warm_up_stopped: { readonly server: string };
+  warm_up_day_full: { readonly server: string; readonly messages: number | null; readonly until: string };
+  server_rate: {
+    readonly server: string;
+    readonly messages: number | null;
+    readonly period: string;
+    readonly next: string;
+  };
+  customer_rate: { readonly messages: number; readonly next: string };
+}
+
+export interface ServerWait {
+  readonly reason: CodedReason<ServerWaitParams>;
   /** Nothing has to be mended: it goes on by itself. */
   readonly isInOrder: boolean;
 }
@@ -67,7 +87,7 @@ const QUESTION = {
 export async function serverWaits(
   db: Queryable,
   keys: readonly { customerId: bigint; campaignId: bigint }[],
-): Promise<(Wait | undefined)[]> {
+): Promise<(ServerWait | undefined)[]> {
   const rows = await db.query<ServerRow & { no: number }>(
     sql`SELECT k.no::int AS no, t.*
           FROM unnest(${keys.map(({ customerId }) => customerId)}::bigint[], ${keys.map(({ campaignId }) => campaignId)}::bigint[])
@@ -80,9 +100,8 @@ export async function serverWaits(
   return keys.map((_key, index) => waitOf(byCampaign.get(index + 1) ?? []));
 }
 
-function waitOf(servers: readonly ServerRow[]): Wait | undefined {
-  if (servers.length === 0)
-    return { text: 'There is no active sending server that it may be sent through.', isInOrder: false };
+function waitOf(servers: readonly ServerRow[]): ServerWait | undefined {
+  if (servers.length === 0) return { reason: { code: 'no_server', params: {} }, isInOrder: false };
   const able = servers.filter((server) => !unusable(server));
   // Without weights the first one that can carry everything, as fast as it may.
   const carrying = able[0]?.weight === null ? able.slice(0, 1) : able;
@@ -90,47 +109,45 @@ function waitOf(servers: readonly ServerRow[]): Wait | undefined {
   return waits.every((wait) => wait !== undefined) ? waits[0] : undefined;
 }
 
-function unusable(server: ServerRow): Wait | undefined {
-  const { isResting, isStopped, dayEndsAt, dayLimit } = server;
-  const name = `Sending server "${server.name}"`;
-  if (isResting) return { text: `${name} ${restOf(server)}`, isInOrder: false };
-  if (isStopped)
-    return { text: `${name} has stopped its warm-up: too much bounced. Reset its health to go on.`, isInOrder: false };
+function unusable(row: ServerRow): ServerWait | undefined {
+  const { name: server, isResting, isStopped, dayEndsAt, dayLimit, restsSince, restsUntil, error } = row;
+  if (isResting) {
+    const [since, until] = [restsSince, restsUntil].map((at) => at?.toISOString() ?? null);
+    const params = {
+      server,
+      since: since ?? null,
+      until: until ?? null,
+      error: error?.slice(0, ERROR_LENGTH_MAX) ?? null,
+    };
+    return { reason: { code: 'server_paused', params }, isInOrder: false };
+  }
+  if (isStopped) return { reason: { code: 'warm_up_stopped', params: { server } }, isInOrder: false };
   if (dayEndsAt === null) return undefined;
-  const text = `${name} warms up and has sent its ${dayLimit} messages of the day: it goes on at ${readableTime(dayEndsAt)}.`;
-  return { text, isInOrder: true };
-}
-
-function restOf({ restsSince, restsUntil, error }: ServerRow): string {
-  const since = restsSince === null ? '' : ` since ${readableTime(restsSince)}`;
-  const why = error === null ? '' : ` (${error.slice(0, ERROR_LENGTH_MAX)})`;
-  const next = restsUntil === null ? 'it is being tried again' : `it is tried again at ${readableTime(restsUntil)}`;
-  return `cannot be used${since}${why}: ${next}.`;
+  const params = { server, messages: dayLimit, until: dayEndsAt.toISOString() };
+  return { reason: { code: 'warm_up_day_full', params }, isInOrder: true };
 }
 
 /** A pace by which so little goes that it looks like standing still; the slower one of the server's and the customer's. */
-function paced({ name, sendsPerHour, customerTokens, customerRefilledAt, ...server }: ServerRow): Wait | undefined {
+function paced(row: ServerRow): ServerWait | undefined {
+  const { name: server, sendsPerHour, quota_base: base, quota_unit: unit, quota_value: messages } = row;
   const customers = sendsPerHour === null ? null : { value: sendsPerHour, periodSeconds: 3_600 };
-  const { quota_base: base, quota_unit: unit } = server;
   const period = (base ?? 1) === 1 ? (unit ?? 'hour') : `${base} ${unit ?? 'hour'}s`;
-  return (
-    waitFor(quotaOf(server), server, `Sending server "${name}" sends at most ${server.quota_value} per ${period}`) ??
-    waitFor(
-      customers,
-      { tokens: customerTokens, refilledAt: customerRefilledAt },
-      `All campaigns together send at most ${sendsPerHour} per hour`,
-    )
-  );
+  const ofServer = nextMessage(quotaOf(row), row);
+  if (ofServer !== undefined)
+    return { reason: { code: 'server_rate', params: { server, messages, period, next: ofServer } }, isInOrder: true };
+  const next = nextMessage(customers, { tokens: row.customerTokens, refilledAt: row.customerRefilledAt });
+  if (next === undefined || sendsPerHour === null) return undefined;
+  return { reason: { code: 'customer_rate', params: { messages: sendsPerHour, next } }, isInOrder: true };
 }
 
-function waitFor(pace: Pace | null, { tokens, refilledAt }: BucketState, what: string): Wait | undefined {
+/** When the next message goes; undefined: soon. */
+function nextMessage(pace: Pace | null, { tokens, refilledAt }: BucketState): string | undefined {
   if (pace === null || tokens === null || refilledAt === null) return undefined;
   const secondsEach = pace.periodSeconds / pace.value;
   if (secondsEach < PACE_SECONDS_MIN) return undefined;
   const at = refilledAt.getTime() + Math.max(0, 1 - tokens) * secondsEach * 1_000;
   if (at < Date.now() - LATE_SECONDS * 1_000) return undefined;
-  const next = new Date(Math.max(at, Date.now()));
-  return { text: `${what}: the next message goes at ${readableTime(next)}.`, isInOrder: true };
+  return new Date(Math.max(at, Date.now())).toISOString();
 }
 
 /** Those that rest or are tried come back first, then those whose day is over. */

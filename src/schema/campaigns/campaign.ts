@@ -2,7 +2,6 @@
 import { segmentNames, type SegmentName } from '../../domain/audience/segments/segment-store.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { statusReasonsOf } from '../../domain/campaigns/campaign-wait.ts';
-import { waitsUntilKnown } from '../../domain/campaigns/wait-for-plan.ts';
 import { readCampaignStatistics } from '../../domain/statistics/campaign-statistics.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
@@ -59,19 +58,13 @@ export const Campaign = builder.prismaObject('Campaign', {
       nullable: true,
       description:
         'Why it stands where it stands: the last trouble, in words; while it is sent, what it waits for now and until when.',
-      select: { status: true, statusReason: true },
-      resolve: (row, _args, ctx) =>
-        row.status === 'sending' || row.status === 'queued'
-          ? loadBy(ctx, statusReasonsOf).load({ customerId: row.customerId, campaignId: row.id })
-          : row.statusReason,
+      resolve: ({ customerId, id }, _args, ctx) => loadBy(ctx, statusReasonsOf).load({ customerId, campaignId: id }),
     }),
-    waitsUntil: t.field({
+    waitsUntil: t.expose('waitUntil', {
       type: 'DateTime',
       nullable: true,
       description:
         'Credits or quota of the plan are used up: it stays `sending` and goes on by itself at this time. Null with a `statusReason`: when the plan allows more.',
-      select: { waitsUntil: true },
-      resolve: ({ waitsUntil }) => waitsUntilKnown(waitsUntil),
     }),
     deliveryAt: t.expose('deliveryAt', { type: 'DateTime', nullable: true }),
     startedAt: t.expose('startedAt', { type: 'DateTime', nullable: true }),

@@ -5,6 +5,7 @@ import { stalledCampaigns, watchProgress } from '../../../src/domain/campaigns/w
 import { createLog } from '../../../src/lib/log.ts';
 import { campaignWorld, type CampaignWorld } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
+import { storedReason } from '../../support/stored-reason.ts';
 
 const logged: string[] = [];
 const log = createLog({ level: 'info', format: 'json', write: (line) => void logged.push(line) });
@@ -31,10 +32,7 @@ const pass = (seconds: number) =>
     sql`UPDATE hot.campaign_watch SET changed_at = changed_at - make_interval(secs => ${seconds}), alarmed_at = alarmed_at - make_interval(secs => ${seconds})`,
   );
 const getOn = () => ctx.db.execute(sql`UPDATE hot.delivery_counter SET open = open - 1, sent = sent + 1`);
-const reason = async () => {
-  const [row] = await ctx.db.query<{ reason: string | null }>(sql`SELECT status_reason AS reason FROM campaign`);
-  return row?.reason ?? null;
-};
+const reason = () => storedReason(ctx.db, world.campaignId);
 
 it('alarms once, says what is in the way, repeats it hourly, and takes it back', async () => {
   await pass(170);
@@ -82,8 +80,8 @@ it('learns how slow a campaign is', async () => {
 
 it.each([
   ['waits for retries', sql`UPDATE hot.delivery SET not_before = now() + interval '1 hour'`],
-  ['waits for its plan', sql`UPDATE campaign SET waits_until = now() + interval '1 hour'`],
-  ['is paused', sql`UPDATE campaign SET status = 'paused', waits_until = NULL`],
+  ['waits for its plan', sql`UPDATE campaign SET wait_kind = 'credits', wait_until = now() + interval '1 hour'`],
+  ['is paused', sql`UPDATE campaign SET status = 'paused', wait_kind = NULL, wait_until = NULL`],
 ])('leaves one alone that %s', async (_name, change) => {
   await ctx.db.execute(change);
   await pass(100_000);

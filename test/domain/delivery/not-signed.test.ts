@@ -45,6 +45,8 @@ test('a campaign that skips what cannot be composed skips nobody because of its 
   const tools = { drivers: createDriverPool(ctx.hooks), dispatches, announce: () => undefined };
   const worker = { ...tools, workerId: crypto.randomUUID(), abortSignal: new AbortController().signal };
   const end = await sendBatch(ctx, { ...key, fromId: 0n, toId: 2n ** 62n }, worker);
-  expect(end).toMatchObject({ pauseFor: expect.stringMatching(/could not be signed: no such key/) });
+  expect(end).toMatchObject({
+    pauseFor: { code: 'recipient_fault', params: { fault: expect.stringMatching(/could not be signed: no such key/) } },
+  });
   expect(await balanceOf(world)).toMatchObject({ audience: 5, queued: 5, failed: 0, sent: 0 });
 });

@@ -1,0 +1,132 @@
+/**
+ * The states of a campaign (decision D21), which one may follow which, and the only statements that write them: `status`,
+ * why it has it (`reason_code`, `reason_params`), and what a campaign that is being sent waits for (`wait_kind`,
+ * `wait_until`). `test/architecture/campaign-state.test.ts` refuses any other. The one thing that happens below this program, a
+ * file that is deleted under a campaign, has its statement in the SQL function `hot.reopen_campaigns_without_file`.
+ */
+import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
+import { assert } from '../../lib/errors.ts';
+import type { CampaignKey } from '../statistics/campaign-key.ts';
+import type { StatusReason, Stall, WaitReason } from './status-reason.ts';
+
+/**
+ * new (something needed to send is missing) or ready -> scheduled -> queued (audience being planned) -> sending ->
+ * done; paused from scheduled, queued or sending; error when it cannot go on by itself.
+ */
+export const campaignStatuses = ['new', 'ready', 'scheduled', 'queued', 'sending', 'paused', 'done', 'error'] as const;
+export type CampaignStatus = (typeof campaignStatuses)[number];
+
+/** What may follow. A scheduled one may be scheduled anew; one that is done sends again what its owner wants resent. */
+const NEXT: Readonly<Record<CampaignStatus, readonly CampaignStatus[]>> = {
+  new: ['ready', 'scheduled', 'queued'],
+  ready: ['new', 'scheduled', 'queued'],
+  scheduled: ['new', 'ready', 'scheduled', 'queued', 'paused'],
+  queued: ['sending', 'paused'],
+  sending: ['paused', 'done'],
+  paused: ['scheduled', 'queued', 'sending'],
+  done: ['sending'],
+  error: ['scheduled', 'queued'],
+};
+
+/** Statuses in which a campaign is under way: it cannot be deleted, its content cannot change. */
+export const UNDER_WAY: readonly CampaignStatus[] = ['queued', 'sending'];
+/** Statuses that `pause` takes. */
+export const PAUSABLE: readonly CampaignStatus[] = campaignStatuses.filter((status) => NEXT[status].includes('paused'));
+/** Statuses in which content may still change; a paused one only while nothing was sent (decision D22). */
+export const EDITABLE: readonly CampaignStatus[] = ['new', 'ready', 'scheduled', 'paused', 'error'];
+
+export interface Transition {
+  readonly from: readonly CampaignStatus[];
+  readonly to: CampaignStatus;
+  /** Why; whatever was said before is forgotten. */
+  readonly reason?: StatusReason | undefined;
+}
+
+/** Moves the campaign from one of `from` to `to`; false when it stood elsewhere. Starting and finishing times follow. */
+export async function moveCampaign(
+  db: Queryable,
+  { customerId, id }: { readonly customerId: bigint; readonly id: bigint },
+  transition: Transition,
+): Promise<boolean> {
+  const moved = await moveCampaigns(db, sql`customer_id = ${customerId} AND id = ${id}`, transition);
+  return moved.length > 0;
+}
+
+/** The same with all campaigns `campaign` that `which` is true of; answers the uids of those that were moved. */
+export async function moveCampaigns(
+  db: Queryable,
+  which: Sql,
+  { from, to, reason }: Transition,
+): Promise<readonly string[]> {
+  assert(
+    from.every((status) => NEXT[status].includes(to)),
+    `a campaign may become ${to} from ${from.join(', ')}`,
+  );
+  const moved = await db.query<{ uid: string }>(
+    sql`UPDATE campaign SET status = ${to}, reason_code = ${reason?.code ?? null}, reason_params = ${paramsOf(reason)}::jsonb,
+          wait_kind = NULL, wait_until = NULL, updated_at = now(),
+          started_at = CASE WHEN ${to} = 'queued' THEN coalesce(started_at, now()) ELSE started_at END,
+          planned_on = CASE WHEN ${to} = 'queued' THEN coalesce(planned_on, (now() AT TIME ZONE 'UTC')::date) ELSE planned_on END,
+          finished_at = CASE WHEN ${to} = 'done' THEN now() END,
+          -- Whoever lets it go on believes what the server says.
+          hard_refusals = CASE WHEN ${to} IN ('queued', 'sending') AND hard_refusals = 'held' THEN 'believed' ELSE hard_refusals END
+        WHERE status = ANY(${from}::text[]) AND ${which} RETURNING uid`,
+  );
+  return moved.map(({ uid }) => uid);
+}
+
+export interface CampaignWait {
+  readonly reason: WaitReason;
+  /** Null: nobody knows. */
+  readonly until: Date | null;
+}
+
+/** Lets a campaign wait that is being sent and that `provided` is true of; false when there is none. */
+export async function beginWait(
+  db: Queryable,
+  { customerId, campaignId }: CampaignKey,
+  { reason, until }: CampaignWait,
+  provided: Sql = sql`true`,
+): Promise<boolean> {
+  const waits = await db.execute(
+    sql`UPDATE campaign SET wait_kind = ${reason.code}, wait_until = ${until}, reason_code = NULL, reason_params = ${paramsOf(reason)}::jsonb
+         WHERE customer_id = ${customerId} AND id = ${campaignId} AND status = 'sending' AND ${provided}`,
+  );
+  return waits > 0;
+}
+
+/** Ends what the campaign waits for, or only what is due by now; false when there is nothing of the kind. */
+export async function endWait(
+  db: Queryable,
+  { customerId, campaignId }: CampaignKey,
+  { isDueOnly = false } = {},
+): Promise<boolean> {
+  const ended = await db.execute(
+    sql`UPDATE campaign SET wait_kind = NULL, wait_until = NULL, reason_params = NULL
+         WHERE customer_id = ${customerId} AND id = ${campaignId} AND wait_kind IS NOT NULL ${isDueOnly ? sql`AND wait_until <= now()` : empty}`,
+  );
+  return ended > 0;
+}
+
+/** Writes that the campaign makes no progress, unless it has another reason for where it stands. */
+export async function reportStall(db: Queryable, { customerId, campaignId }: CampaignKey, stall: Stall): Promise<void> {
+  await db.execute(
+    sql`UPDATE campaign SET reason_code = ${stall.code}, reason_params = ${paramsOf(stall)}::jsonb
+         WHERE customer_id = ${customerId} AND id = ${campaignId} AND status = ANY(${UNDER_WAY}::text[]) AND wait_kind IS NULL
+           AND (reason_code IS NULL OR reason_code = ${stall.code})`,
+  );
+}
+
+/** Takes back what `reportStall` wrote about campaigns that make progress again: those without an alarm. */
+export async function clearStalls(db: Queryable): Promise<void> {
+  const code: Stall['code'] = 'stalled';
+  await db.execute(
+    sql`UPDATE campaign c SET reason_code = NULL, reason_params = NULL
+         WHERE c.status = ANY(${UNDER_WAY}::text[]) AND c.reason_code = ${code}
+           AND NOT EXISTS (SELECT 1 FROM hot.campaign_watch w WHERE w.customer_id = c.customer_id AND w.campaign_id = c.id AND w.alarmed_at IS NOT NULL)`,
+  );
+}
+
+function paramsOf(reason: StatusReason | WaitReason | undefined): string | null {
+  return reason === undefined || Object.keys(reason.params).length === 0 ? null : JSON.stringify(reason.params);
+}

@@ -1,0 +1,122 @@
+/**
+ * Why a campaign has its status, and what it waits for: codes with parameters, as they are stored, and the one catalogue of their
+ * texts. `status_reason` of the API is made here.
+ */
+import type { CodedReason, NoParams, ReasonTexts } from '../../lib/coded-reason.ts';
+import { readableTime } from '../../lib/units.ts';
+import type { StopParams } from '../delivery/campaign-stop.ts';
+import type { ServerWaitParams } from '../sending/server-wait.ts';
+
+/** Stored in `reason_code`. */
+interface StatusParams extends StopParams {
+  account_disabled: NoParams;
+  subscription_ended: NoParams;
+  /** Its time passed while no process was running. */
+  overdue: NoParams;
+  restored_from_backup: NoParams;
+  /** Its time came, and something was missing. */
+  not_ready: { readonly faults: readonly string[] };
+  attachment_missing: { readonly name: string };
+  stalled: { readonly since: string; readonly obstacle: Obstacle };
+}
+export type StatusReason = CodedReason<StatusParams>;
+export type Stall = CodedReason<StatusParams, 'stalled'>;
+
+/** Stored in `wait_kind`; until when is in `wait_until`. */
+interface WaitParams {
+  credits: { readonly emails: string };
+  sending_quota: { readonly emails: string; readonly time: string; readonly unit: string };
+  /** Other jobs of the customer hold the rest of its budget, and soon send it or give it back. */
+  budget_in_use: NoParams;
+  quiet_hours: NoParams;
+  quiet_hours_of_recipients: NoParams;
+  time_of_recipients: NoParams;
+}
+export type WaitReason = CodedReason<WaitParams>;
+
+/** Found when somebody asks. */
+interface LiveParams extends ServerWaitParams {
+  next_batch: { readonly at: string; readonly reason: string | null; readonly said: string | null };
+}
+export type LiveWait = CodedReason<LiveParams>;
+
+/** What a stalled campaign has in its way. */
+interface ObstacleParams extends LiveParams {
+  not_planned: NoParams;
+  server_silent: NoParams;
+  not_taken_up: NoParams;
+  /** One who is due, with what the ledger says of the last try. */
+  delivery: { readonly reason: string | null; readonly reply: string | null };
+}
+export type Obstacle = CodedReason<ObstacleParams>;
+
+type AllParams = StatusParams & WaitParams & ObstacleParams;
+
+const TO_MEND =
+  'Sending was stopped; nobody who is left has lost anything. See to what is named there, and to the fields that a template reads, then resume.';
+const TO_DECIDE =
+  'Sending was stopped; those who were refused like that are queued again, and none of them is suppressed for it. A server that says so of everybody is broken or set up wrongly: mend it, or choose another one, and resume. If it is right, the list is old or was not asked: better clean it first. Resumed, the campaign tries them once more and then believes what it is told.';
+
+const TEXTS: ReasonTexts<AllParams, [until: Date | null]> = {
+  account_disabled: () => 'The account was disabled.',
+  subscription_ended: () =>
+    'The subscription has ended. Assign a plan, then resume the campaign: it goes on where it stopped.',
+  overdue: () =>
+    'Its time passed more than an hour ago while nothing was running. Start it by hand, or give it another time.',
+  restored_from_backup: () =>
+    'The installation was restored from a backup. Resume this campaign only if it was not sent meanwhile.',
+  not_ready: ({ faults }) => faults.join(' '),
+  attachment_missing: ({ name }) =>
+    `The attachment "${name}" is missing: its file was deleted. Remove it, or attach it again.`,
+  stalled: ({ since, obstacle }) => `No progress since ${timeOf(since)}: ${reasonText(obstacle).replace(/\.$/, '')}.`,
+  message_fault: ({ fault }) => `${fault} ${TO_MEND}`,
+  recipient_fault: ({ subscriber, fault }) =>
+    `The message to subscriber ${subscriber} could not be composed. ${fault} ${TO_MEND}`,
+  refused_by_server: ({ reply }) => `The sending server does not take this campaign: ${reply}. ${TO_MEND}`,
+  bounce_spike: ({ refused, of, reply }) =>
+    `The sending server says of ${numberOf(refused)} of the latest ${numberOf(of)} recipients that nobody is there, the last time: "${reply}". ${TO_DECIDE}`,
+  credits: ({ emails }, until) => `The ${emails} emails of the plan's billing period are used up: ${goesOn(until)}`,
+  sending_quota: ({ emails, time, unit }, until) =>
+    `The plan's sending quota of ${emails} emails in ${time} ${unit}${time === '1' ? '' : 's'} is used up: ${goesOn(until)}`,
+  budget_in_use: () => '',
+  quiet_hours: (_params, until) => `These are quiet hours: ${goesOn(until)}`,
+  quiet_hours_of_recipients: (_params, until) => `It is quiet hours for everybody who is left: ${goesOn(until)}`,
+  time_of_recipients: (_params, until) => `Everybody who is left is written to at their own time: ${goesOn(until)}`,
+  next_batch: ({ at, reason, said }) =>
+    `Nobody who is left can be sent to before ${timeOf(at)} (${[reason, said].filter(Boolean).join('; ')}).`,
+  no_server: () => 'There is no active sending server that it may be sent through.',
+  server_paused: ({ server, since, until, error }) =>
+    `Sending server "${server}" cannot be used${since === null ? '' : ` since ${timeOf(since)}`}${error === null ? '' : ` (${error})`}: ${until === null ? 'it is being tried again' : `it is tried again at ${timeOf(until)}`}.`,
+  warm_up_stopped: ({ server }) =>
+    `Sending server "${server}" has stopped its warm-up: too much bounced. Reset its health to go on.`,
+  warm_up_day_full: ({ server, messages, until }) =>
+    `Sending server "${server}" warms up and has sent its ${messages} messages of the day: it goes on at ${timeOf(until)}.`,
+  server_rate: ({ server, messages, period, next }) =>
+    `Sending server "${server}" sends at most ${messages} per ${period}: the next message goes at ${timeOf(next)}.`,
+  customer_rate: ({ messages, next }) =>
+    `All campaigns together send at most ${messages} per hour: the next message goes at ${timeOf(next)}.`,
+  not_planned: () => 'its audience is not planned',
+  server_silent: () => 'its server does not answer',
+  not_taken_up: () => 'nobody takes it up',
+  delivery: ({ reason, reply }) => [reason, reply].filter(Boolean).join(': '),
+};
+
+/** The text of a reason; of one that only a newer version of the program knows, its code. */
+export function reasonText<Code extends keyof AllParams>(
+  reason: CodedReason<AllParams, Code>,
+  until: Date | null = null,
+): string {
+  return Object.hasOwn(TEXTS, reason.code) ? TEXTS[reason.code](reason.params, until) : reason.code;
+}
+
+function goesOn(until: Date | null): string {
+  return until === null ? 'sending goes on when the plan allows more.' : `sending goes on at ${readableTime(until)}.`;
+}
+
+function timeOf(iso: string): string {
+  return readableTime(new Date(iso));
+}
+
+function numberOf(count: number): string {
+  return count.toLocaleString('en');
+}

@@ -1,0 +1,36 @@
+/** What a campaign is paused for while it is being sent. Its author has to act before anybody else gets it. */
+import type { ValidationError } from '../../lib/errors.ts';
+import type { CodedReason } from '../../lib/coded-reason.ts';
+import { faultSentence, isRunaway } from '../content/template-fault.ts';
+
+/** By code, what its text is made of (campaigns/status-reason.ts). `fault` and `reply` are of others' making, and bounded. */
+export interface StopParams {
+  /** The message cannot be composed for anybody, or its template took too long. */
+  message_fault: { readonly fault: string };
+  /** It cannot be composed for this subscriber, by uid, or not be signed. */
+  recipient_fault: { readonly subscriber: string; readonly fault: string };
+  /** The server refuses what is the same for everybody: the sender, or the size. */
+  refused_by_server: { readonly reply: string };
+  /** So many of the latest were refused as if nobody were there. */
+  bounce_spike: { readonly refused: number; readonly of: number; readonly reply: string };
+}
+
+export type StopReason = CodedReason<StopParams>;
+
+export interface CampaignStop {
+  readonly pauseFor: StopReason;
+  /** Since when its recipients have been refused as if nobody were there, by the clock of this process. */
+  readonly refusedSince?: Date | undefined;
+}
+
+/** Enough of a fault to find it. */
+const FAULT_LENGTH_MAX = 1_000;
+
+export function messageFault(error: ValidationError): StopReason {
+  const fault = isRunaway(error) ? error.message : faultSentence(error);
+  return { code: 'message_fault', params: { fault: fault.slice(0, FAULT_LENGTH_MAX) } };
+}
+
+export function recipientFault(subscriber: string, fault: string): StopReason {
+  return { code: 'recipient_fault', params: { subscriber, fault: fault.slice(0, FAULT_LENGTH_MAX) } };
+}
