@@ -40,19 +40,6 @@ export function pageWindow(args: {
   return { page, perPage, offset: (page - 1) * perPage };
 }
 
-/** A numbered page of rows of which a customer has few: counting them costs nothing. */
-export async function countedPage<Node>(
-  args: Parameters<typeof pageWindow>[0],
-  rows: {
-    readonly find: (window: { skip: number; take: number }) => PromiseLike<Node[]>;
-    readonly count: () => PromiseLike<number>;
-  },
-): Promise<Page<Node>> {
-  const { page, perPage, offset } = pageWindow(args);
-  const [nodes, total] = await Promise.all([rows.find({ skip: offset, take: perPage }), rows.count()]);
-  return { nodes, total, page, perPage };
-}
-
 /** Defines `<name>` as a numbered page of `type`; reading it needs `scope`. */
 export function definePage<Node>(name: string, type: Parameters<typeof nodeField<Node>>[0], scope: Scope) {
   return builder.objectRef<Page<Node>>(name).implement({

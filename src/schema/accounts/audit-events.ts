@@ -1,13 +1,12 @@
 /** The audit trail: a customer reads its own, an administrator everybody's. Nothing here changes it. */
-import { resolveCursorConnection, type ResolveCursorConnectionArgs } from '@pothos/plugin-relay';
 import { auditPage, type AuditEvent } from '../../domain/accounts/audit-read-model.ts';
 import { knownCustomer } from '../../domain/accounts/known-customer.ts';
 import { holdsScope } from '../../domain/accounts/scopes.ts';
 import { viewerOf } from '../../domain/context.ts';
-import { ForbiddenError, ValidationError } from '../../lib/errors.ts';
+import { ForbiddenError } from '../../lib/errors.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
-import { FIRST_DEFAULT, FIRST_MAX } from '../limits.ts';
+import { forwardConnection } from '../key-connection.ts';
 
 const AuditEventType = builder.objectRef<AuditEvent>('AuditEvent').implement({
   description:
@@ -52,14 +51,10 @@ builder.queryField('auditEvents', (t) =>
       },
       resolve: async (_root, args, ctx) => {
         const customerId = await whose(ctx, args);
-        return resolveCursorConnection(
-          { args, defaultSize: FIRST_DEFAULT, maxSize: FIRST_MAX, toCursor: ({ id }: AuditEvent) => String(id) },
-          async ({ after, before, limit, inverted }: ResolveCursorConnectionArgs) => {
-            if (inverted || before !== undefined)
-              throw new ValidationError({ before: ['The trail is read forward: use first and after.'] });
-            return auditPage(ctx.db, { customerId, beforeId: positionOf(after), limit });
-          },
-        );
+        return forwardConnection(args, {
+          find: ({ after, limit }) => auditPage(ctx.db, { customerId, beforeId: after ?? null, limit }),
+          idOf: ({ id }) => id,
+        });
       },
     },
     { name: 'AuditEventConnection' },
@@ -79,10 +74,4 @@ async function whose(ctx: GraphqlContext, { customerUid, everybody }: Whose): Pr
   if (!viewer.isAdmin || !holdsScope(viewer.scopes, 'admin'))
     throw new ForbiddenError('FORBIDDEN', "Only an administrator reads others' trails.");
   return customerUid ? (await knownCustomer(ctx, customerUid)).id : null;
-}
-
-function positionOf(cursor: string | undefined): bigint | null {
-  if (cursor === undefined) return null;
-  if (!/^\d{1,18}$/.test(cursor)) throw new ValidationError({ after: ['This is no cursor of this connection.'] });
-  return BigInt(cursor);
 }

@@ -2,6 +2,8 @@
 import { currentTokensOf } from '../../domain/accounts/authenticate-token.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
+import type { GraphqlContext } from '../context.ts';
+import { nounIndex, ownRows, type RowsQuery } from '../noun-index.ts';
 import { ApiToken } from './api-token.ts';
 import { User } from './user.ts';
 
@@ -17,20 +19,15 @@ builder.queryField('me', (t) =>
   }),
 );
 
-builder.queryField('apiTokens', (t) =>
-  t.prismaConnection(
-    {
-      type: ApiToken,
-      cursor: 'customerId_id',
-      description: "The user's tokens that still work, the newest first.",
-      authScopes: { scope: 'account:read' },
-      resolve: async (query, _root, _args, ctx) => {
-        const { customerId } = viewerOf(ctx);
-        const id = { in: await currentTokensOf(ctx) };
-        return ctx.prisma.apiToken.findMany({ ...query, where: { customerId, id }, orderBy: { id: 'desc' } });
-      },
-    },
-    { name: 'ApiTokenConnection' },
-    { name: 'ApiTokenEdge' },
-  ),
-);
+const tokens = nounIndex('ApiToken', ApiToken, {
+  access: { scope: 'account:read' },
+  find: (ctx, query: RowsQuery<CurrentTokens>) => ctx.prisma.apiToken.findMany(query),
+});
+const CURRENT = "The user's tokens that still work, the newest first.";
+tokens.connection('apiTokens', { description: CURRENT, order: 'desc', whereOf: currentTokens });
+
+async function currentTokens(ctx: GraphqlContext) {
+  return { ...ownRows(ctx), id: { in: await currentTokensOf(ctx) } };
+}
+
+type CurrentTokens = Awaited<ReturnType<typeof currentTokens>>;

@@ -1,6 +1,5 @@
 /** A bounce handler as its owner sees it: everything but the password, which is not even read. */
 import { builder } from '../builder.ts';
-import { definePage } from '../page.ts';
 
 export const BounceHandler = builder.prismaObject('BounceHandler', {
   authScopes: { scope: 'sending-servers:read' },
@@ -34,5 +33,3 @@ export const BounceHandler = builder.prismaObject('BounceHandler', {
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
   }),
 });
-
-export const BounceHandlerPage = definePage('BounceHandlerPage', BounceHandler, 'sending-servers:read');

@@ -1,10 +1,9 @@
 /** Reading bounce handlers, the caller's own, and its policy. */
 import { ownBounceHandler } from '../../domain/bounces/own-bounce-handler.ts';
-import { viewerOf } from '../../domain/context.ts';
 import { ownBouncePolicy } from '../../domain/tracking/bounce-policy.ts';
 import { builder } from '../builder.ts';
-import { countedPage, pageArgs } from '../page.ts';
-import { BounceHandler, BounceHandlerPage } from './bounce-handler.ts';
+import { nounIndex, ownRows } from '../noun-index.ts';
+import { BounceHandler } from './bounce-handler.ts';
 import { BouncePolicy } from './bounce-policy.ts';
 
 const reading = { scope: 'sending-servers:read' } as const;
@@ -22,21 +21,16 @@ builder.queryField('bounceHandler', (t) =>
   }),
 );
 
-builder.queryField('bounceHandlersPage', (t) =>
-  t.field({
-    type: BounceHandlerPage,
-    description: 'The bounce handlers by numbered pages, the oldest first.',
-    authScopes: reading,
-    args: pageArgs(),
-    resolve: (_root, args, ctx) => {
-      const where = { customerId: viewerOf(ctx).customerId };
-      return countedPage(args, {
-        find: (window) => ctx.prisma.bounceHandler.findMany({ where, orderBy: { id: 'asc' }, ...window }),
-        count: () => ctx.prisma.bounceHandler.count({ where }),
-      });
-    },
-  }),
-);
+const index = nounIndex('BounceHandler', BounceHandler, {
+  access: reading,
+  count: (ctx, where) => ctx.prisma.bounceHandler.count({ where }),
+  find: (ctx, query) => ctx.prisma.bounceHandler.findMany(query),
+});
+index.pages('bounceHandlersPage', {
+  description: 'The bounce handlers by numbered pages, the oldest first.',
+  order: 'asc',
+  whereOf: ownRows,
+});
 
 builder.queryField('bouncePolicy', (t) =>
   t.field({

@@ -1,11 +1,9 @@
 /** Deliveries: what became of each recipient of a campaign, from its ledger, by key. */
-import { resolveCursorConnection, type ResolveCursorConnectionArgs } from '@pothos/plugin-relay';
 import { deliveryStates } from '../../domain/delivery/delivery.ts';
 import { deliveryPage, type DeliveryRow, type LedgerBalance } from '../../domain/delivery/ledger-read-model.ts';
-import { ValidationError } from '../../lib/errors.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import { builder } from '../builder.ts';
-import { FIRST_DEFAULT, FIRST_MAX } from '../limits.ts';
+import { forwardConnection } from '../key-connection.ts';
 import { Campaign } from './campaign.ts';
 
 export const DeliveryState = builder.enumType('DeliveryState', {
@@ -61,31 +59,16 @@ builder.prismaObjectField(Campaign, 'deliveries', (t) =>
       description: 'Its recipients in the order of their subscription; empty until it was started. Forward only.',
       args: { state: t.arg({ type: DeliveryState, description: 'Only those in this state.' }) },
       resolve: ({ id, customerId, plannedOn }, args, ctx) =>
-        resolveCursorConnection(
-          {
-            args,
-            defaultSize: FIRST_DEFAULT,
-            maxSize: FIRST_MAX,
-            toCursor: ({ subscriberId }: DeliveryRow) => String(subscriberId),
-          },
-          async ({ after, before, limit, inverted }: ResolveCursorConnectionArgs) => {
-            if (inverted || before !== undefined) {
-              throw new ValidationError({ before: ['Deliveries are read forward: use first and after.'] });
-            }
-            const afterId = positionOf(after);
+        forwardConnection(args, {
+          idOf: ({ subscriberId }: DeliveryRow) => subscriberId,
+          find: async ({ after = 0n, limit }) => {
             if (plannedOn === null) return [];
             const key = { customerId, campaignId: id, plannedOn: plannedOn.toISOString().slice(0, 10) };
-            return deliveryPage(ctx.db, { key, afterId, limit, state: args.state ?? null });
+            return deliveryPage(ctx.db, { key, afterId: after, limit, state: args.state ?? null });
           },
-        ),
+        }),
     },
     { name: 'DeliveryConnection' },
     { name: 'DeliveryEdge' },
   ),
 );
-
-function positionOf(cursor: string | undefined): bigint {
-  if (cursor === undefined) return 0n;
-  if (!/^\d{1,18}$/.test(cursor)) throw new ValidationError({ after: ['This is no cursor of this connection.'] });
-  return BigInt(cursor);
-}

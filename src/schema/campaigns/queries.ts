@@ -1,9 +1,8 @@
 /** Reading campaigns. */
 import { ownCampaign } from '../../domain/campaigns/own-campaign.ts';
-import { viewerOf } from '../../domain/context.ts';
 import { countLedger } from '../../domain/delivery/ledger-read-model.ts';
 import { builder } from '../builder.ts';
-import { pageArgs, pageWindow, type PageWindow } from '../page.ts';
+import { nounIndex, ownRows } from '../noun-index.ts';
 import { Campaign } from './campaign.ts';
 import { LedgerBalanceType } from './delivery.ts';
 
@@ -23,57 +22,15 @@ builder.queryField('campaign', (t) =>
   }),
 );
 
-builder.queryField('campaigns', (t) =>
-  t.prismaConnection(
-    {
-      type: Campaign,
-      cursor: 'customerId_id',
-      description: 'All campaigns, the newest first.',
-      authScopes: reading,
-      resolve: (query, _root, _args, ctx) =>
-        ctx.prisma.campaign.findMany({
-          ...query,
-          where: { customerId: viewerOf(ctx).customerId },
-          orderBy: { id: 'desc' },
-        }),
-    },
-    { name: 'CampaignConnection' },
-    { name: 'CampaignEdge' },
-  ),
-);
-
-const CampaignPage = builder.objectRef<PageWindow>('CampaignPage').implement({
-  authScopes: reading,
-  fields: (t) => ({
-    nodes: t.prismaField({
-      type: [Campaign],
-      resolve: (query, { offset, perPage }, _args, ctx) =>
-        ctx.prisma.campaign.findMany({
-          ...query,
-          where: { customerId: viewerOf(ctx).customerId },
-          orderBy: { id: 'asc' },
-          skip: offset,
-          take: perPage,
-        }),
-    }),
-    total: t.int({
-      resolve: (_page, _args, ctx) => ctx.prisma.campaign.count({ where: { customerId: viewerOf(ctx).customerId } }),
-    }),
-    page: t.exposeInt('page'),
-    perPage: t.exposeInt('perPage'),
-  }),
+const index = nounIndex('Campaign', Campaign, {
+  access: reading,
+  count: (ctx, where) => ctx.prisma.campaign.count({ where }),
+  find: (ctx, query) => ctx.prisma.campaign.findMany(query),
 });
-
-builder.queryField('campaignsPage', (t) =>
-  t.field({
-    type: CampaignPage,
-    description:
-      'All campaigns by numbered pages, the oldest first: a new one does not move the others to another page.',
-    authScopes: reading,
-    args: pageArgs(),
-    resolve: (_root, args) => pageWindow(args),
-  }),
-);
+index.connection('campaigns', { description: 'All campaigns, the newest first.', order: 'desc', whereOf: ownRows });
+const BY_PAGES =
+  'All campaigns by numbered pages, the oldest first: a new one does not move the others to another page.';
+index.pages('campaignsPage', { description: BY_PAGES, order: 'asc', whereOf: ownRows });
 
 builder.queryField('campaignLedger', (t) =>
   t.field({

@@ -1,7 +1,6 @@
 /** What more there is to know of a customer: the user it began with, its language, the period of its plan. */
 import { Customer, OWN_USER, User } from '../accounts/user.ts';
 import { builder } from '../builder.ts';
-import { definePage } from '../page.ts';
 
 builder.prismaObjectFields(Customer, (t) => ({
   id: t.expose('id', { type: 'BigInt', grantScopes: [OWN_USER] }),
@@ -33,5 +32,3 @@ builder.prismaObjectFields(Customer, (t) => ({
     resolve: ({ subscriptions }) => subscriptions[0]?.currentPeriodEndsAt ?? null,
   }),
 }));
-
-export const CustomerPage = definePage('CustomerPage', Customer, 'admin');

@@ -1,11 +1,11 @@
 /** Reading customers: for administrators. Those that are being deleted are not there. */
-import { queryFromInfo } from '@pothos/plugin-prisma';
 import { customerWithEmail, knownCustomer } from '../../domain/accounts/known-customer.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { Customer } from '../accounts/user.ts';
 import { builder } from '../builder.ts';
+import './customer.ts';
+import { nounIndex } from '../noun-index.ts';
 import { pageArgs, pageWindow } from '../page.ts';
-import { CustomerPage } from './customer.ts';
 
 const ADMIN = { admin: true } as const;
 /** Of a name or an address; a longer one finds nobody. */
@@ -38,16 +38,24 @@ builder.queryField('customerByEmail', (t) =>
   }),
 );
 
+const index = nounIndex('Customer', Customer, {
+  access: ADMIN,
+  // Tenants are counted in thousands, not millions: a count reads an index of that size.
+  count: (ctx, where: ReturnType<typeof withKeyword>) => ctx.prisma.customer.count({ where }),
+  // Joined, the users of everybody before the page would be read as well.
+  find: (ctx, query) => ctx.prisma.customer.findMany({ ...query, relationLoadStrategy: 'query' }),
+});
+const CustomerPage = index.definePage();
+
 builder.queryField('customers', (t) =>
-  t.prismaConnection(
+  t.connection(
     {
       type: Customer,
-      cursor: 'id',
       description: 'All customers, the oldest first.',
       authScopes: ADMIN,
       args: { keyword: t.arg.string({ description: KEYWORD }) },
-      resolve: (query, _root, { keyword }, ctx) =>
-        ctx.prisma.customer.findMany({ ...query, where: withKeyword(keyword), orderBy: { id: 'asc' } }),
+      resolve: (_root, { keyword, ...args }, ctx, info) =>
+        index.byKey(ctx, info, args, { where: withKeyword(keyword), order: 'asc' }),
     },
     { name: 'CustomerConnection' },
     { name: 'CustomerEdge' },
@@ -60,25 +68,11 @@ builder.queryField('customersPage', (t) =>
     description: 'The same by numbered pages.',
     authScopes: ADMIN,
     args: { ...pageArgs(), keyword: t.arg.string({ description: KEYWORD }) },
-    resolve: async (_root, args, ctx, info) => {
-      const { page, perPage, offset } = pageWindow(args);
-      const where = withKeyword(args.keyword);
-      const query: object = queryFromInfo({ context: ctx, info, path: ['nodes'] });
-      // Tenants are counted in thousands, not millions: a count reads an index of that size.
-      const [nodes, total] = await Promise.all([
-        ctx.prisma.customer.findMany({
-          ...query,
-          // Joined, the users of everybody before the page would be read as well.
-          relationLoadStrategy: 'query',
-          where,
-          orderBy: { id: 'asc' },
-          skip: offset,
-          take: perPage,
-        }),
-        ctx.prisma.customer.count({ where }),
-      ]);
-      return { nodes, total, page, perPage };
-    },
+    resolve: (_root, { keyword, ...args }) => ({
+      ...pageWindow(args),
+      where: withKeyword(keyword),
+      order: 'asc' as const,
+    }),
   }),
 );
 

@@ -2,7 +2,6 @@
 import type { StoredFile } from '../../domain/files/file.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
-import { definePage } from '../page.ts';
 
 export const UploadedFile = builder.prismaObject('UploadedFile', {
   description: 'A file that mails and pages can show: whoever knows its address may read it.',
@@ -24,8 +23,6 @@ export const UploadedFile = builder.prismaObject('UploadedFile', {
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
   }),
 });
-
-export const UploadedFilePage = definePage('UploadedFilePage', UploadedFile, 'files:read');
 
 /** The row behind a file that a verb answered. */
 export function fileRow(ctx: GraphqlContext, query: object, { customerId, id }: Pick<StoredFile, 'customerId' | 'id'>) {

@@ -1,9 +1,8 @@
 /** Reading files: the caller's own. */
-import { viewerOf } from '../../domain/context.ts';
 import { ownFile } from '../../domain/files/file-store.ts';
 import { builder } from '../builder.ts';
-import { countedPage, pageArgs } from '../page.ts';
-import { fileRow, UploadedFile, UploadedFilePage } from './file.ts';
+import { nounIndex, ownRows } from '../noun-index.ts';
+import { fileRow, UploadedFile } from './file.ts';
 
 const reading = { scope: 'files:read' } as const;
 
@@ -18,37 +17,10 @@ builder.queryField('file', (t) =>
   }),
 );
 
-builder.queryField('files', (t) =>
-  t.prismaConnection(
-    {
-      type: UploadedFile,
-      cursor: 'customerId_id',
-      description: 'The files, the newest first.',
-      authScopes: reading,
-      resolve: (query, _root, _args, ctx) =>
-        ctx.prisma.uploadedFile.findMany({
-          ...query,
-          where: { customerId: viewerOf(ctx).customerId },
-          orderBy: { id: 'desc' },
-        }),
-    },
-    { name: 'UploadedFileConnection' },
-    { name: 'UploadedFileEdge' },
-  ),
-);
-
-builder.queryField('filesPage', (t) =>
-  t.field({
-    type: UploadedFilePage,
-    description: 'The same by numbered pages.',
-    authScopes: reading,
-    args: pageArgs(),
-    resolve: (_root, args, ctx) => {
-      const where = { customerId: viewerOf(ctx).customerId };
-      return countedPage(args, {
-        find: (window) => ctx.prisma.uploadedFile.findMany({ where, orderBy: { id: 'desc' }, ...window }),
-        count: () => ctx.prisma.uploadedFile.count({ where }),
-      });
-    },
-  }),
-);
+const index = nounIndex('UploadedFile', UploadedFile, {
+  access: reading,
+  count: (ctx, where) => ctx.prisma.uploadedFile.count({ where }),
+  find: (ctx, query) => ctx.prisma.uploadedFile.findMany(query),
+});
+index.connection('files', { description: 'The files, the newest first.', order: 'desc', whereOf: ownRows });
+index.pages('filesPage', { description: 'The same by numbered pages.', order: 'desc', whereOf: ownRows });

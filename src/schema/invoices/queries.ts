@@ -2,9 +2,9 @@
 import { customerFor } from '../../domain/billing/billing-work.ts';
 import { readCredits } from '../../domain/billing/credit-store.ts';
 import { visibleInvoice, wantedPaymentStatus } from '../../domain/billing/pay-invoice.ts';
-import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
-import { pageArgs, pageWindow, type PageWindow } from '../page.ts';
+import { nounIndex, ownRows } from '../noun-index.ts';
+import { pageArgs, pageWindow } from '../page.ts';
 import { Money } from '../plans/money.ts';
 import { Invoice, PaymentIntent, readingMoney } from './invoice.ts';
 
@@ -22,48 +22,18 @@ builder.queryField('invoice', (t) =>
   }),
 );
 
-builder.queryField('invoices', (t) =>
-  t.prismaConnection(
-    {
-      type: Invoice,
-      cursor: 'customerId_id',
-      description: "The customer's invoices, the newest first.",
-      authScopes: readingMoney,
-      resolve: (query, _root, _args, ctx) =>
-        ctx.prisma.invoice.findMany({
-          ...query,
-          where: { customerId: viewerOf(ctx).customerId },
-          orderBy: { id: 'desc' },
-        }),
-    },
-    { name: 'InvoiceConnection' },
-    { name: 'InvoiceEdge' },
-  ),
-);
-
-interface InvoiceWindow extends PageWindow {
-  readonly customerId: bigint;
-}
-
-const InvoicePage = builder.objectRef<InvoiceWindow>('InvoicePage').implement({
-  authScopes: readingMoney,
-  fields: (t) => ({
-    nodes: t.prismaField({
-      type: [Invoice],
-      resolve: (query, { customerId, offset, perPage }, _args, ctx) =>
-        ctx.prisma.invoice.findMany({
-          ...query,
-          where: { customerId },
-          orderBy: { id: 'asc' },
-          skip: offset,
-          take: perPage,
-        }),
-    }),
-    total: t.int({ resolve: ({ customerId }, _args, ctx) => ctx.prisma.invoice.count({ where: { customerId } }) }),
-    page: t.exposeInt('page'),
-    perPage: t.exposeInt('perPage'),
-  }),
+const invoices = nounIndex('Invoice', Invoice, {
+  access: readingMoney,
+  count: (ctx, where) => ctx.prisma.invoice.count({ where }),
+  find: (ctx, query) => ctx.prisma.invoice.findMany(query),
 });
+invoices.connection('invoices', {
+  description: "The customer's invoices, the newest first.",
+  order: 'desc',
+  whereOf: ownRows,
+});
+
+const InvoicePage = invoices.definePage();
 
 builder.queryField('invoicesPage', (t) =>
   t.field({
@@ -74,34 +44,17 @@ builder.queryField('invoicesPage', (t) =>
     args: { ...pageArgs(), customerUid: t.arg.string() },
     resolve: async (_root, { customerUid, ...args }, ctx) => ({
       ...pageWindow(args),
-      customerId: await customerFor(ctx, customerUid),
+      where: { customerId: await customerFor(ctx, customerUid) },
+      order: 'asc' as const,
     }),
   }),
 );
 
-interface PaymentWindow extends PageWindow {
-  readonly status: string;
-}
-
-const PaymentPage = builder.objectRef<PaymentWindow>('PaymentPage').implement({
-  authScopes: { admin: true },
-  fields: (t) => ({
-    nodes: t.prismaField({
-      type: [PaymentIntent],
-      resolve: (query, { status, offset, perPage }, _args, ctx) =>
-        ctx.prisma.paymentIntent.findMany({
-          ...query,
-          where: { status },
-          orderBy: { id: 'asc' },
-          skip: offset,
-          take: perPage,
-        }),
-    }),
-    total: t.int({ resolve: ({ status }, _args, ctx) => ctx.prisma.paymentIntent.count({ where: { status } }) }),
-    page: t.exposeInt('page'),
-    perPage: t.exposeInt('perPage'),
-  }),
-});
+const PaymentPage = nounIndex('Payment', PaymentIntent, {
+  access: { admin: true },
+  count: (ctx, where: { status: string }) => ctx.prisma.paymentIntent.count({ where }),
+  find: (ctx, query) => ctx.prisma.paymentIntent.findMany(query),
+}).definePage();
 
 builder.queryField('paymentsPage', (t) =>
   t.field({
@@ -110,7 +63,11 @@ builder.queryField('paymentsPage', (t) =>
     authScopes: { admin: true },
     errors: {},
     args: { ...pageArgs(), status: t.arg.string({ description: 'A status of `PaymentIntent`.' }) },
-    resolve: (_root, { status, ...args }) => ({ ...pageWindow(args), status: wantedPaymentStatus(status) }),
+    resolve: (_root, { status, ...args }) => ({
+      ...pageWindow(args),
+      where: { status: wantedPaymentStatus(status) },
+      order: 'asc' as const,
+    }),
   }),
 );
 

@@ -1,8 +1,7 @@
 /** Reading lists. */
 import { ownList } from '../../domain/audience/own-list.ts';
-import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
-import { pageArgs, pageWindow, type PageWindow } from '../page.ts';
+import { nounIndex, ownRows } from '../noun-index.ts';
 import { MailList } from './mail-list.ts';
 
 builder.queryField('list', (t) =>
@@ -19,53 +18,14 @@ builder.queryField('list', (t) =>
   }),
 );
 
-builder.queryField('lists', (t) =>
-  t.prismaConnection(
-    {
-      type: MailList,
-      cursor: 'customerId_id',
-      description: 'All lists, the oldest first.',
-      authScopes: { scope: 'lists:read' },
-      resolve: (query, _root, _args, ctx) =>
-        ctx.prisma.mailList.findMany({
-          ...query,
-          where: { customerId: viewerOf(ctx).customerId },
-          orderBy: { id: 'asc' },
-        }),
-    },
-    { name: 'MailListConnection' },
-    { name: 'MailListEdge' },
-  ),
-);
-
-const MailListPage = builder.objectRef<PageWindow>('MailListPage').implement({
-  authScopes: { scope: 'lists:read' },
-  fields: (t) => ({
-    nodes: t.prismaField({
-      type: [MailList],
-      resolve: (query, { offset, perPage }, _args, ctx) =>
-        ctx.prisma.mailList.findMany({
-          ...query,
-          where: { customerId: viewerOf(ctx).customerId },
-          orderBy: { id: 'asc' },
-          skip: offset,
-          take: perPage,
-        }),
-    }),
-    total: t.int({
-      resolve: (_page, _args, ctx) => ctx.prisma.mailList.count({ where: { customerId: viewerOf(ctx).customerId } }),
-    }),
-    page: t.exposeInt('page'),
-    perPage: t.exposeInt('perPage'),
-  }),
+const index = nounIndex('MailList', MailList, {
+  access: { scope: 'lists:read' },
+  count: (ctx, where) => ctx.prisma.mailList.count({ where }),
+  find: (ctx, query) => ctx.prisma.mailList.findMany(query),
 });
-
-builder.queryField('listsPage', (t) =>
-  t.field({
-    type: MailListPage,
-    description: 'All lists by numbered pages, the oldest first.',
-    authScopes: { scope: 'lists:read' },
-    args: pageArgs(),
-    resolve: (_root, args) => pageWindow(args),
-  }),
-);
+index.connection('lists', { description: 'All lists, the oldest first.', order: 'asc', whereOf: ownRows });
+index.pages('listsPage', {
+  description: 'All lists by numbered pages, the oldest first.',
+  order: 'asc',
+  whereOf: ownRows,
+});

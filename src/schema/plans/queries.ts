@@ -3,11 +3,13 @@ import { administers } from '../../domain/billing/billing-rights.ts';
 import { visiblePlan } from '../../domain/billing/plan-read-model.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
-import { pageArgs, pageWindow, type PageWindow } from '../page.ts';
+import { nounIndex } from '../noun-index.ts';
 import './money.ts';
 import { Plan } from './plan.ts';
 
 const reading = { authenticated: true } as const;
+const DESCRIPTION = 'The plans in their order: for administrators the archived ones too. There are at most a thousand.';
+const IN_ORDER = [{ customOrder: { sort: 'asc', nulls: 'last' } }, { id: 'asc' }] as const;
 
 builder.queryField('plan', (t) =>
   t.prismaField({
@@ -23,35 +25,11 @@ builder.queryField('plan', (t) =>
   }),
 );
 
-const PlanPage = builder.objectRef<PageWindow>('PlanPage').implement({
-  authScopes: reading,
-  fields: (t) => ({
-    nodes: t.prismaField({
-      type: [Plan],
-      resolve: (query, { offset, perPage }, _args, ctx) =>
-        ctx.prisma.plan.findMany({
-          ...query,
-          where: seenBy(ctx),
-          orderBy: [{ customOrder: { sort: 'asc', nulls: 'last' } }, { id: 'asc' }],
-          skip: offset,
-          take: perPage,
-        }),
-    }),
-    total: t.int({ resolve: (_page, _args, ctx) => ctx.prisma.plan.count({ where: seenBy(ctx) }) }),
-    page: t.exposeInt('page'),
-    perPage: t.exposeInt('perPage'),
-  }),
-});
-
-builder.queryField('plansPage', (t) =>
-  t.field({
-    type: PlanPage,
-    description: 'The plans in their order: for administrators the archived ones too. There are at most a thousand.',
-    authScopes: reading,
-    args: pageArgs(),
-    resolve: (_root, args) => pageWindow(args),
-  }),
-);
+nounIndex('Plan', Plan, {
+  access: reading,
+  count: (ctx, where: ReturnType<typeof seenBy>) => ctx.prisma.plan.count({ where }),
+  find: (ctx, query) => ctx.prisma.plan.findMany({ ...query, orderBy: [...IN_ORDER] }),
+}).pages('plansPage', { description: DESCRIPTION, order: 'asc', whereOf: seenBy });
 
 function seenBy(ctx: GraphqlContext) {
   return { status: administers(ctx) ? { not: 'deleted' } : 'active' };

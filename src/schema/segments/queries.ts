@@ -1,5 +1,4 @@
 /** Reading segments, and the people they pick. What tells of people needs the right to read people. */
-import { resolveCursorConnection, type ResolveCursorConnectionArgs } from '@pothos/plugin-relay';
 import { ownList } from '../../domain/audience/own-list.ts';
 import { checkedRule } from '../../domain/audience/segments/check-rule.ts';
 import { ownSegment } from '../../domain/audience/segments/own-segment.ts';
@@ -10,13 +9,11 @@ import {
   type RuleOfList,
   type SegmentSize as Size,
 } from '../../domain/audience/segments/segment-people.ts';
-import type { Subscriber as SubscriberRow } from '../../domain/audience/subscriber.ts';
-import { viewerOf } from '../../domain/context.ts';
-import { ValidationError } from '../../lib/errors.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
-import { FIRST_DEFAULT, FIRST_MAX } from '../limits.ts';
-import { definePage, pageArgs, pageWindow, type PageWindow } from '../page.ts';
+import { idConnection, type ConnectionArgs } from '../key-connection.ts';
+import { nounIndex, ownRows } from '../noun-index.ts';
+import { definePage, pageArgs, pageWindow } from '../page.ts';
 import { Subscriber } from '../subscribers/subscriber.ts';
 import { SegmentRuleInput } from './rule-input.ts';
 import { Segment } from './segment.ts';
@@ -38,39 +35,27 @@ builder.queryField('segment', (t) =>
   }),
 );
 
+const index = nounIndex('Segment', Segment, {
+  access: reading,
+  count: (ctx, where: { readonly customerId: bigint; readonly listId?: bigint }) => ctx.prisma.segment.count({ where }),
+  find: (ctx, query) => ctx.prisma.segment.findMany(query),
+});
+const SegmentPage = index.definePage();
+
 builder.queryField('segments', (t) =>
-  t.prismaConnection(
+  t.connection(
     {
       type: Segment,
-      cursor: 'customerId_id',
       description: 'The segments of one list, or of all, the oldest first.',
       authScopes: reading,
       args: { listUid: t.arg.string() },
-      resolve: async (query, _root, { listUid }, ctx) =>
-        ctx.prisma.segment.findMany({ ...query, where: await whereOf(ctx, listUid), orderBy: { id: 'asc' } }),
+      resolve: async (_root, { listUid, ...args }, ctx, info) =>
+        index.byKey(ctx, info, args, await rowsOf(ctx, listUid)),
     },
     { name: 'SegmentConnection' },
     { name: 'SegmentEdge' },
   ),
 );
-
-interface PageOfList extends PageWindow {
-  readonly where: { readonly customerId: bigint; readonly listId?: bigint };
-}
-
-const SegmentPage = builder.objectRef<PageOfList>('SegmentPage').implement({
-  authScopes: reading,
-  fields: (t) => ({
-    nodes: t.prismaField({
-      type: [Segment],
-      resolve: (query, { where, offset, perPage }, _args, ctx) =>
-        ctx.prisma.segment.findMany({ ...query, where, orderBy: { id: 'asc' }, skip: offset, take: perPage }),
-    }),
-    total: t.int({ resolve: ({ where }, _args, ctx) => ctx.prisma.segment.count({ where }) }),
-    page: t.exposeInt('page'),
-    perPage: t.exposeInt('perPage'),
-  }),
-});
 
 builder.queryField('segmentsPage', (t) =>
   t.field({
@@ -81,14 +66,14 @@ builder.queryField('segmentsPage', (t) =>
     args: { listUid: t.arg.string(), ...pageArgs() },
     resolve: async (_root, { listUid, ...args }, ctx) => ({
       ...pageWindow(args),
-      where: await whereOf(ctx, listUid),
+      ...(await rowsOf(ctx, listUid)),
     }),
   }),
 );
 
-async function whereOf(ctx: GraphqlContext, listUid: string | null | undefined) {
-  const { customerId } = viewerOf(ctx);
-  return listUid ? { customerId, listId: (await ownList(ctx, listUid)).id } : { customerId };
+async function rowsOf(ctx: GraphqlContext, listUid: string | null | undefined) {
+  const list = listUid ? { listId: (await ownList(ctx, listUid)).id } : {};
+  return { where: { ...ownRows(ctx), ...list }, order: 'asc' as const };
 }
 
 const SegmentSize = builder.objectRef<Size>('SegmentSize').implement({
@@ -123,7 +108,7 @@ const SegmentPreview = previewed.implement({
       {
         type: Subscriber,
         description: 'The people it picks, the oldest first.',
-        resolve: (rule, args, ctx) => connection(ctx, rule, args),
+        resolve: (rule, args, ctx) => peopleConnection(ctx, rule, args),
       },
       { name: 'SegmentPreviewSubscribersConnection' },
       { name: 'SegmentPreviewSubscribersEdge' },
@@ -153,7 +138,7 @@ builder.queryField('segmentSubscribers', (t) =>
       description: 'The people a segment picks, the oldest first.',
       authScopes: readingPeople,
       args: { uid: t.arg.string({ required: true }) },
-      resolve: async (_root, { uid, ...args }, ctx) => connection(ctx, await ownSegment(ctx, uid), args),
+      resolve: async (_root, { uid, ...args }, ctx) => peopleConnection(ctx, await ownSegment(ctx, uid), args),
     },
     { name: 'SegmentSubscribersConnection' },
     { name: 'SegmentSubscribersEdge' },
@@ -177,23 +162,6 @@ builder.queryField('segmentSubscribersPage', (t) =>
   }),
 );
 
-type KeyArgs = Parameters<typeof resolveCursorConnection>[0]['args'];
-
-function connection(ctx: GraphqlContext, rule: RuleOfList, args: KeyArgs) {
-  return resolveCursorConnection(
-    {
-      args,
-      defaultSize: FIRST_DEFAULT,
-      maxSize: FIRST_MAX,
-      toCursor: ({ id }: SubscriberRow) => String(id),
-    },
-    async ({ before, after, limit, inverted }: ResolveCursorConnectionArgs) =>
-      peopleByKey(ctx, rule, { after: idOf(after), before: idOf(before), limit, backward: inverted }),
-  );
-}
-
-function idOf(cursor: string | undefined): bigint | undefined {
-  if (cursor === undefined) return undefined;
-  if (!/^\d{1,18}$/.test(cursor)) throw new ValidationError({ after: ['This is no cursor of this connection.'] });
-  return BigInt(cursor);
+function peopleConnection(ctx: GraphqlContext, rule: RuleOfList, args: ConnectionArgs) {
+  return idConnection(args, { find: (window) => peopleByKey(ctx, rule, window), idOf: ({ id }) => id });
 }

@@ -1,8 +1,8 @@
 /** Senders' addresses that are verified by a mail with a link. */
-import { viewerOf } from '../../domain/context.ts';
 import { deleteFromAddress } from '../../domain/sending/addresses/delete-from-address.ts';
 import { requestFromAddress } from '../../domain/sending/addresses/request-from-address.ts';
 import { builder } from '../builder.ts';
+import { nounIndex, ownRows } from '../noun-index.ts';
 
 const reading = { scope: 'sending-domains:read' } as const;
 const writing = { scope: 'sending-domains:write' } as const;
@@ -22,24 +22,12 @@ const FromAddress = builder.prismaObject('FromAddress', {
   }),
 });
 
-builder.queryField('fromAddresses', (t) =>
-  t.prismaConnection(
-    {
-      type: FromAddress,
-      cursor: 'customerId_id',
-      description: 'Sender addresses, verified or asked for, the oldest first.',
-      authScopes: reading,
-      resolve: (query, _root, _args, ctx) =>
-        ctx.prisma.fromAddress.findMany({
-          ...query,
-          where: { customerId: viewerOf(ctx).customerId },
-          orderBy: { id: 'asc' },
-        }),
-    },
-    { name: 'FromAddressConnection' },
-    { name: 'FromAddressEdge' },
-  ),
-);
+const index = nounIndex('FromAddress', FromAddress, {
+  access: reading,
+  find: (ctx, query) => ctx.prisma.fromAddress.findMany(query),
+});
+const ALL = 'Sender addresses, verified or asked for, the oldest first.';
+index.connection('fromAddresses', { description: ALL, order: 'asc', whereOf: ownRows });
 
 builder.mutationField('verifyFromAddress', (t) =>
   t.prismaField({

@@ -1,10 +1,9 @@
 /** Reading sending domains, and what receivers see of a sender: the caller's own. */
-import { viewerOf } from '../../domain/context.ts';
 import { checkSender, type SenderCheck as Check } from '../../domain/sending/check-sender.ts';
 import { ownSendingDomain } from '../../domain/sending/domains/own-sending-domain.ts';
 import { builder } from '../builder.ts';
-import { countedPage, pageArgs } from '../page.ts';
-import { SendingDomain, SendingDomainPage } from './sending-domain.ts';
+import { nounIndex, ownRows } from '../noun-index.ts';
+import { SendingDomain } from './sending-domain.ts';
 
 const reading = { scope: 'sending-domains:read' } as const;
 
@@ -21,40 +20,17 @@ builder.queryField('sendingDomain', (t) =>
   }),
 );
 
-builder.queryField('sendingDomains', (t) =>
-  t.prismaConnection(
-    {
-      type: SendingDomain,
-      cursor: 'customerId_id',
-      description: 'The sending domains, the oldest first.',
-      authScopes: reading,
-      resolve: (query, _root, _args, ctx) =>
-        ctx.prisma.sendingDomain.findMany({
-          ...query,
-          where: { customerId: viewerOf(ctx).customerId },
-          orderBy: { id: 'asc' },
-        }),
-    },
-    { name: 'SendingDomainConnection' },
-    { name: 'SendingDomainEdge' },
-  ),
-);
-
-builder.queryField('sendingDomainsPage', (t) =>
-  t.field({
-    type: SendingDomainPage,
-    description: 'The same by numbered pages.',
-    authScopes: reading,
-    args: pageArgs(),
-    resolve: (_root, args, ctx) => {
-      const where = { customerId: viewerOf(ctx).customerId };
-      return countedPage(args, {
-        find: (window) => ctx.prisma.sendingDomain.findMany({ where, orderBy: { id: 'asc' }, ...window }),
-        count: () => ctx.prisma.sendingDomain.count({ where }),
-      });
-    },
-  }),
-);
+const index = nounIndex('SendingDomain', SendingDomain, {
+  access: reading,
+  count: (ctx, where) => ctx.prisma.sendingDomain.count({ where }),
+  find: (ctx, query) => ctx.prisma.sendingDomain.findMany(query),
+});
+index.connection('sendingDomains', {
+  description: 'The sending domains, the oldest first.',
+  order: 'asc',
+  whereOf: ownRows,
+});
+index.pages('sendingDomainsPage', { description: 'The same by numbered pages.', order: 'asc', whereOf: ownRows });
 
 const SenderCheck = builder.objectRef<Check>('SenderCheck').implement({
   description: 'What receivers see of mail from an address.',

@@ -3,7 +3,6 @@ import { siteOf } from '../../domain/sending/domains/domain-site.ts';
 import { domainChecks, publicKeyOf, type DomainChecks } from '../../domain/sending/domains/sending-domain.ts';
 import { shownRecords, type ShownRecord } from '../../domain/sending/domains/shown-records.ts';
 import { builder } from '../builder.ts';
-import { definePage } from '../page.ts';
 
 /** A domain has two keys, four while they are changed. */
 const ORDERED = { orderBy: { id: 'asc' } } as const;
@@ -111,5 +110,3 @@ export const SendingDomain = builder.prismaObject('SendingDomain', {
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
   }),
 });
-
-export const SendingDomainPage = definePage('SendingDomainPage', SendingDomain, 'sending-domains:read');

@@ -1,11 +1,10 @@
 /** Reading sending servers: the caller's own. */
-import { viewerOf } from '../../domain/context.ts';
 import { ownSendingServer } from '../../domain/sending/own-sending-server.ts';
 import { builder } from '../builder.ts';
-import { countedPage, pageArgs } from '../page.ts';
+import { nounIndex, ownRows } from '../noun-index.ts';
 import { readSendingRoutes } from '../../domain/sending/set-routes.ts';
 import { SendingRouteType } from './sending-route.ts';
-import { SendingServer, SendingServerPage, SendingServerType } from './sending-server.ts';
+import { SendingServer, SendingServerType } from './sending-server.ts';
 
 const reading = { scope: 'sending-servers:read' } as const;
 
@@ -22,40 +21,17 @@ builder.queryField('sendingServer', (t) =>
   }),
 );
 
-builder.queryField('sendingServers', (t) =>
-  t.prismaConnection(
-    {
-      type: SendingServer,
-      cursor: 'customerId_id',
-      description: 'The sending servers, the oldest first.',
-      authScopes: reading,
-      resolve: (query, _root, _args, ctx) =>
-        ctx.prisma.sendingServer.findMany({
-          ...query,
-          where: { customerId: viewerOf(ctx).customerId },
-          orderBy: { id: 'asc' },
-        }),
-    },
-    { name: 'SendingServerConnection' },
-    { name: 'SendingServerEdge' },
-  ),
-);
-
-builder.queryField('sendingServersPage', (t) =>
-  t.field({
-    type: SendingServerPage,
-    description: 'The same by numbered pages.',
-    authScopes: reading,
-    args: pageArgs(),
-    resolve: (_root, args, ctx) => {
-      const where = { customerId: viewerOf(ctx).customerId };
-      return countedPage(args, {
-        find: (window) => ctx.prisma.sendingServer.findMany({ where, orderBy: { id: 'asc' }, ...window }),
-        count: () => ctx.prisma.sendingServer.count({ where }),
-      });
-    },
-  }),
-);
+const index = nounIndex('SendingServer', SendingServer, {
+  access: reading,
+  count: (ctx, where) => ctx.prisma.sendingServer.count({ where }),
+  find: (ctx, query) => ctx.prisma.sendingServer.findMany(query),
+});
+index.connection('sendingServers', {
+  description: 'The sending servers, the oldest first.',
+  order: 'asc',
+  whereOf: ownRows,
+});
+index.pages('sendingServersPage', { description: 'The same by numbered pages.', order: 'asc', whereOf: ownRows });
 
 builder.queryField('sendingServerTypes', (t) =>
   t.field({

@@ -1,6 +1,5 @@
 /** A sending server as its owner sees it: everything but the credentials, which are not even read. */
 import { builder } from '../builder.ts';
-import { definePage } from '../page.ts';
 
 export const SendingServer = builder.prismaObject('SendingServer', {
   authScopes: { scope: 'sending-servers:read' },
@@ -25,8 +24,6 @@ export const SendingServer = builder.prismaObject('SendingServer', {
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
   }),
 });
-
-export const SendingServerPage = definePage('SendingServerPage', SendingServer, 'sending-servers:read');
 
 export interface SendingServerType {
   readonly type: string;

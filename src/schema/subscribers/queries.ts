@@ -1,5 +1,4 @@
 /** Reading subscribers: one, all with an address, by numbered pages and by key. */
-import { resolveCursorConnection, type ResolveCursorConnectionArgs } from '@pothos/plugin-relay';
 import { findSubscriber, subscribersByAddress } from '../../domain/audience/find-subscriber.ts';
 import { ownListHead } from '../../domain/audience/list-head.ts';
 import { ownList } from '../../domain/audience/own-list.ts';
@@ -10,12 +9,10 @@ import {
   type SubscriberFilter,
   type SubscriberPosition,
 } from '../../domain/audience/subscriber-page.ts';
-import type { Subscriber as SubscriberRow } from '../../domain/audience/subscriber.ts';
 import { viewerOf } from '../../domain/context.ts';
-import { ValidationError } from '../../lib/errors.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
-import { FIRST_DEFAULT, FIRST_MAX } from '../limits.ts';
+import { keyConnection, type ConnectionArgs } from '../key-connection.ts';
 import { MailList } from '../lists/mail-list.ts';
 import { definePage, pageArgs, pageWindow } from '../page.ts';
 import { Subscriber } from './subscriber.ts';
@@ -115,30 +112,15 @@ function activityOf({ opened, clicked }: Activity) {
   return { opened: opened ?? undefined, clicked: clicked ?? undefined };
 }
 
-type KeyArgs = Parameters<typeof resolveCursorConnection>[0]['args'];
-
-function connection(ctx: GraphqlContext, filter: SubscriberFilter, args: KeyArgs) {
-  return resolveCursorConnection(
-    {
-      args,
-      defaultSize: FIRST_DEFAULT,
-      maxSize: FIRST_MAX,
-      toCursor: ({ listId, id }: SubscriberRow) => `${listId}.${id}`,
-    },
-    async ({ before, after, limit, inverted }: ResolveCursorConnectionArgs) =>
-      subscribersByKey(ctx, filter, {
-        after: positionOf(after),
-        before: positionOf(before),
-        limit,
-        backward: inverted,
-      }),
-  );
+function connection(ctx: GraphqlContext, filter: SubscriberFilter, args: ConnectionArgs) {
+  return keyConnection(args, {
+    keyOf: positionOf,
+    find: (window) => subscribersByKey(ctx, filter, window),
+    cursorOf: ({ listId, id }) => `${listId}.${id}`,
+  });
 }
 
-function positionOf(cursor: string | undefined): SubscriberPosition | undefined {
-  if (cursor === undefined) return undefined;
+function positionOf(cursor: string): SubscriberPosition | undefined {
   const [, listId, id] = /^(\d{1,18})\.(\d{1,18})$/.exec(cursor) ?? [];
-  if (listId === undefined || id === undefined)
-    throw new ValidationError({ after: ['This is no cursor of this connection.'] });
-  return { listId: BigInt(listId), id: BigInt(id) };
+  return listId === undefined || id === undefined ? undefined : { listId: BigInt(listId), id: BigInt(id) };
 }

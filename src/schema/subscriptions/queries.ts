@@ -6,7 +6,8 @@ import { findPending, findRunning } from '../../domain/billing/subscription-stor
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
 import { readingMoney } from '../invoices/invoice.ts';
-import { pageArgs, pageWindow, type PageWindow } from '../page.ts';
+import { nounIndex } from '../noun-index.ts';
+import { pageArgs, pageWindow } from '../page.ts';
 import { PlanSubscription } from './plan-subscription.ts';
 
 builder.queryField('subscription', (t) =>
@@ -48,27 +49,12 @@ interface Filter {
   readonly status?: string;
 }
 
-const SubscriptionPage = builder.objectRef<PageWindow & { where: Filter }>('PlanSubscriptionPage').implement({
-  authScopes: { admin: true },
-  fields: (t) => ({
-    nodes: t.prismaField({
-      type: [PlanSubscription],
-      resolve: (query, { where, offset, perPage }, _args, ctx) =>
-        ctx.prisma.subscription.findMany({
-          ...query,
-          // Joined, the plans of everything before the page would be read as well.
-          relationLoadStrategy: 'query',
-          where,
-          orderBy: { id: 'asc' },
-          skip: offset,
-          take: perPage,
-        }),
-    }),
-    total: t.int({ resolve: ({ where }, _args, ctx) => ctx.prisma.subscription.count({ where }) }),
-    page: t.exposeInt('page'),
-    perPage: t.exposeInt('perPage'),
-  }),
-});
+const SubscriptionPage = nounIndex('PlanSubscription', PlanSubscription, {
+  access: { admin: true },
+  count: (ctx, where: Filter) => ctx.prisma.subscription.count({ where }),
+  // Joined, the plans of everything before the page would be read as well.
+  find: (ctx, query) => ctx.prisma.subscription.findMany({ ...query, relationLoadStrategy: 'query' }),
+}).definePage();
 
 builder.queryField('subscriptionsPage', (t) =>
   t.field({
@@ -90,7 +76,7 @@ builder.queryField('subscriptionsPage', (t) =>
         ...(customerUid ? { customerId: await customerFor(ctx, customerUid) } : {}),
         ...(status ? { status } : {}),
       };
-      return { ...pageWindow(args), where };
+      return { ...pageWindow(args), where, order: 'asc' as const };
     },
   }),
 );

@@ -1,0 +1,69 @@
+/** Connections whose cursor is the key of a row: every page is found by key, and rows that go away move no other. */
+import { resolveCursorConnection, type ResolveCursorConnectionArgs } from '@pothos/plugin-relay';
+import { ValidationError } from '../lib/errors.ts';
+import { FIRST_DEFAULT, FIRST_MAX } from './limits.ts';
+
+export type ConnectionArgs = Parameters<typeof resolveCursorConnection>[0]['args'];
+
+/** Which rows a page of a connection asks for. */
+export interface KeyWindow<Key> {
+  readonly after: Key | undefined;
+  readonly before: Key | undefined;
+  readonly limit: number;
+  /** From the end: the rows are wanted in the opposite order. */
+  readonly backward: boolean;
+}
+
+/** How rows are found by their key, and how a cursor says the key. */
+interface ByKey<Row, Key> {
+  cursorOf(row: Row): string;
+  /** Undefined: this is no cursor. */
+  keyOf(cursor: string): Key | undefined;
+  find(window: KeyWindow<Key>): Promise<readonly Row[]>;
+}
+
+/** A page of a connection. Throws ValidationError for a cursor that is none. */
+export function keyConnection<Row, Key>(args: ConnectionArgs, { cursorOf, keyOf, find }: ByKey<Row, Key>) {
+  const keyIn = (name: 'after' | 'before') => {
+    const cursor = args[name];
+    if (typeof cursor !== 'string') return undefined;
+    const key = keyOf(cursor);
+    if (key === undefined) throw new ValidationError({ [name]: ['This is no cursor of this connection.'] });
+    return key;
+  };
+  return resolveCursorConnection(
+    { args, defaultSize: FIRST_DEFAULT, maxSize: FIRST_MAX, toCursor: cursorOf },
+    async ({ limit, inverted }: ResolveCursorConnectionArgs) =>
+      find({ after: keyIn('after'), before: keyIn('before'), limit, backward: inverted }),
+  );
+}
+
+/** The same for rows that one id names. */
+export function idConnection<Row>(
+  args: ConnectionArgs,
+  { idOf, find }: { find(window: KeyWindow<bigint>): Promise<readonly Row[]>; idOf(row: Row): bigint },
+) {
+  return keyConnection(args, { cursorOf: (row: Row) => String(idOf(row)), keyOf: idIn, find });
+}
+
+/** The same for rows that are read forward only. */
+export function forwardConnection<Row>(
+  args: ConnectionArgs,
+  {
+    idOf,
+    find,
+  }: { find(window: { after: bigint | undefined; limit: number }): Promise<readonly Row[]>; idOf(row: Row): bigint },
+) {
+  return idConnection(args, {
+    idOf,
+    find: async ({ after, before, limit, backward }) => {
+      if (backward || before !== undefined)
+        throw new ValidationError({ before: ['This connection is read forward: use first and after.'] });
+      return find({ after, limit });
+    },
+  });
+}
+
+function idIn(cursor: string): bigint | undefined {
+  return /^\d{1,18}$/.test(cursor) ? BigInt(cursor) : undefined;
+}
