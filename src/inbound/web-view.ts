@@ -5,7 +5,7 @@
 import type { Context } from '../domain/context.ts';
 import { linkSignerOf } from '../domain/tracking/link-signer.ts';
 import type { TrackedRecipient } from '../domain/tracking/tracking.ts';
-import { createGate } from '../lib/gate.ts';
+import { createConcurrencyLimit } from '../lib/concurrency-limit.ts';
 import { linkMount, type InboundMount } from './link-request.ts';
 import { sendBusy, sendMessageGone, sendUnknownLink } from './notices.ts';
 import { sendHtml } from './page.ts';
@@ -19,24 +19,25 @@ const CAGE =
   "style-src 'unsafe-inline' https: http:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
 /** Composing a message takes the main thread for as long as the message is large: readers of one address wait in turn. */
-const GATE = { runningMax: 1, totalMax: 2, waitingMax: 200 };
+const COMPOSING = { runningMax: 2, runningPerKeyMax: 1, waitingPerKeyMax: 200 };
 
 /** `/view/<token>`. */
 export function webViewMount(ctx: Context, webView: WebView): InboundMount {
   const signer = linkSignerOf(ctx.installation);
-  const gate = createGate(GATE);
+  const composing = createConcurrencyLimit(COMPOSING);
   return linkMount(ctx, {
     prefix: '/view',
     methods: ['GET', 'HEAD'],
     async serve({ ctx: publicCtx, res, token }) {
       const recipient = signer.read('webView', token);
       if (!recipient) return sendUnknownLink(res);
-      const composed = await gate.pass(publicCtx.ipAddress ?? '', async () =>
-        // Who has gone meanwhile is not composed for.
-        res.destroyed ? undefined : webView(publicCtx, recipient),
+      const address = publicCtx.ipAddress ?? '';
+      if (composing.isFull(address)) return sendBusy(res);
+      // Who has gone meanwhile is not composed for.
+      const page = await composing.run(
+        async () => (res.destroyed ? undefined : webView(publicCtx, recipient)),
+        address,
       );
-      if (!composed) return sendBusy(res);
-      const page = composed.result;
       if (page === undefined) return sendMessageGone(res);
       res.setHeader('Content-Security-Policy', CAGE);
       sendHtml(res, 200, page);

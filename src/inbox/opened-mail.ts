@@ -3,7 +3,7 @@
  * last one is kept for a moment, with the answers that were made of it: a page and the frame in it need the same mail, and
  * however many ask for it, one copy of its bytes is sent to all of them.
  */
-import { createGate } from '../lib/gate.ts';
+import { createConcurrencyLimit } from '../lib/concurrency-limit.ts';
 import type { InboxEntry, InboxStore } from './inbox-store.ts';
 import type { ParsedMessage } from './parse-message.ts';
 import { readMessage } from './read-message.ts';
@@ -25,7 +25,7 @@ export interface MailOpener<Answer> {
 
 /** An opener that keeps answers of one kind. */
 export function createMailOpener<Answer>(store: InboxStore): MailOpener<Answer> {
-  const gate = createGate({ runningMax: 1, totalMax: 1, waitingMax: Infinity });
+  const opening = createConcurrencyLimit({ runningMax: 1 });
   let kept: (OpenedMail & { readonly answers: Map<string, Answer> }) | undefined;
   const forget = setTimeout(() => (kept = undefined), KEPT_MS).unref();
 
@@ -39,8 +39,8 @@ export function createMailOpener<Answer>(store: InboxStore): MailOpener<Answer> 
     return kept;
   };
   return {
-    async answerOf(id, asked, make) {
-      const passed = await gate.pass('mail', async () => {
+    answerOf(id, asked, make) {
+      return opening.run(async () => {
         const mail = await open(id);
         if (!mail) return undefined;
         forget.refresh();
@@ -48,7 +48,6 @@ export function createMailOpener<Answer>(store: InboxStore): MailOpener<Answer> 
         mail.answers.set(asked, answer);
         return answer;
       });
-      return passed?.result;
     },
   };
 }

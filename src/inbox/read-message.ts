@@ -3,7 +3,7 @@
  * process: a mail of short lines holds its reader for a second per MB. A mail that takes too much CPU time or memory ends the
  * thread and is shown without being parsed.
  */
-import { createGate } from '../lib/gate.ts';
+import { createConcurrencyLimit } from '../lib/concurrency-limit.ts';
 import { WatchedThread } from '../lib/watched-thread.ts';
 import type { ParseAnswer, ParseRequest } from './message-worker.ts';
 import { unparsedMessage, type ParsedMessage } from './parse-message.ts';
@@ -25,7 +25,7 @@ interface Task {
 /** Reads mails in one thread, which is started when it is needed. */
 export class MessageReader {
   readonly #cpuMsMax: number;
-  readonly #gate = createGate({ runningMax: 1, totalMax: 1, waitingMax: Infinity });
+  readonly #reading = createConcurrencyLimit({ runningMax: 1 });
   #lastId = 0;
   #atWork: Task | undefined;
   #thread: WatchedThread<ParseAnswer> | undefined;
@@ -36,10 +36,8 @@ export class MessageReader {
   }
 
   /** The mail, parsed. One that cannot be, or takes too long, shows that as its text. */
-  async read(raw: Buffer): Promise<ParsedMessage> {
-    const read = await this.#gate.pass('message', () => this.#parse(raw));
-    if (!read) throw new Error('Too many messages are read at the same time.');
-    return read.result;
+  read(raw: Buffer): Promise<ParsedMessage> {
+    return this.#reading.run(() => this.#parse(raw));
   }
 
   async #parse(raw: Buffer): Promise<ParsedMessage> {

@@ -5,7 +5,7 @@
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import { deriveKey, mac } from '../../lib/crypto.ts';
-import { createTurns } from '../../lib/turns.ts';
+import { createConcurrencyLimit } from '../../lib/concurrency-limit.ts';
 import type { Context } from '../context.ts';
 import {
   LOGIN_DELAY_FIRST_MS,
@@ -72,7 +72,11 @@ export function hiddenSubject({ installation }: Pick<Context, 'installation'>, s
 }
 
 /** An attack must not take all connections to the database from everybody else. */
-const reserving = createTurns({ atOnceMax: 2, waitingMax: 1_000, refuse: () => tooManyLogins(10) });
+const reserving = createConcurrencyLimit({
+  runningMax: 2,
+  waitingPerKeyMax: 1_000,
+  refuse: () => tooManyLogins(10),
+});
 
 /** Counts this try as failed until `release`. Throws RateLimitedError `LOGIN_RATE_LIMITED` when a subject is used up. */
 export function reserveLoginTry(db: Queryable, subjects: readonly LoginSubject[]): Promise<Reservation> {

@@ -6,7 +6,7 @@
 import * as crypto from 'node:crypto';
 import { promisify } from 'node:util';
 import { sameBytes } from '../../lib/crypto.ts';
-import { createTurns } from '../../lib/turns.ts';
+import { createConcurrencyLimit } from '../../lib/concurrency-limit.ts';
 import { tooManyLogins } from './account-errors.ts';
 
 /** Hashing takes memory and a thread of the pool that DNS and files also need: at most two at a time. */
@@ -128,8 +128,8 @@ function base64(bytes: Buffer): string {
 const HASHES_WAITING_MAX = 400;
 const COME_AGAIN_SECONDS = 10;
 
-const hashing = createTurns({
-  atOnceMax: HASHES_AT_ONCE_MAX,
-  waitingMax: HASHES_WAITING_MAX,
+const hashing = createConcurrencyLimit({
+  runningMax: HASHES_AT_ONCE_MAX,
+  waitingPerKeyMax: HASHES_WAITING_MAX,
   refuse: () => tooManyLogins(COME_AGAIN_SECONDS),
 });

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { ValidationError } from '../../lib/errors.ts';
 import { findSubscriber } from '../audience/find-subscriber.ts';
 import { sql } from '../../db/database.ts';
-import { createGate } from '../../lib/gate.ts';
+import { createConcurrencyLimit } from '../../lib/concurrency-limit.ts';
 import { httpAddress } from '../../lib/http-address.ts';
 import { viewerOf, type Context } from '../context.ts';
 import { brokenLinkWarning } from '../content/message-warnings.ts';
@@ -33,7 +33,12 @@ interface PreviewWish {
 }
 
 /** A message with its files is held several times over while it is composed, a hundred megabytes of the web's process. */
-const gate = createGate({ runningMax: 1, totalMax: 2, waitingMax: 20 });
+const composing = createConcurrencyLimit({
+  runningMax: 2,
+  runningPerKeyMax: 1,
+  waitingPerKeyMax: 20,
+  refuse: tooManyPreviews,
+});
 
 /**
  * The message for a subscriber (uid, id or address) of the campaign's list, or for nobody in particular. Throws
@@ -41,9 +46,7 @@ const gate = createGate({ runningMax: 1, totalMax: 2, waitingMax: 20 });
  * NotFoundError, ForeignResourceError.
  */
 export async function previewCampaign(ctx: Context, wish: PreviewWish): Promise<CampaignPreview> {
-  const passed = await gate.pass(String(viewerOf(ctx).customerId), () => preview(ctx, wish));
-  if (!passed) throw tooManyPreviews();
-  return passed.result;
+  return composing.run(() => preview(ctx, wish), String(viewerOf(ctx).customerId));
 }
 
 async function preview(ctx: Context, { uid, subscriber }: PreviewWish): Promise<CampaignPreview> {

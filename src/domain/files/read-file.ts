@@ -1,6 +1,6 @@
 /** Reads a file for the world: by the token in its address, piece after piece. */
 import type { Context } from '../context.ts';
-import { createGate } from '../../lib/gate.ts';
+import { createConcurrencyLimit } from '../../lib/concurrency-limit.ts';
 import { findFileByToken, readPiece } from './file-store.ts';
 import type { StoredFile } from './file.ts';
 
@@ -13,7 +13,7 @@ export interface ReadableFile extends StoredFile {
 const PART_BYTES = 131_072;
 /** Parts that are read at the same time: readers who ask for many files share these, and one of them gets no more than the others. */
 const PARTS_READ_MAX = 2;
-const gate = createGate({ runningMax: PARTS_READ_MAX, totalMax: PARTS_READ_MAX, waitingMax: Infinity });
+const reading = createConcurrencyLimit({ runningMax: PARTS_READ_MAX });
 
 const TOKEN = /^[0-9a-f]{32}$/;
 
@@ -28,9 +28,9 @@ async function* piecesOf(ctx: Context, file: StoredFile): AsyncGenerator<Buffer>
   let [no, from] = [0, 0];
   for (;;) {
     const part = { no, from, length: PART_BYTES };
-    const read = await gate.pass('part', () => readPiece(ctx.db, file, part));
-    if (!read?.result) return;
-    if (read.result.length > 0) yield read.result;
-    [no, from] = read.result.length < PART_BYTES ? [no + 1, 0] : [no, from + PART_BYTES];
+    const bytes = await reading.run(() => readPiece(ctx.db, file, part));
+    if (!bytes) return;
+    if (bytes.length > 0) yield bytes;
+    [no, from] = bytes.length < PART_BYTES ? [no + 1, 0] : [no, from + PART_BYTES];
   }
 }

@@ -3,7 +3,7 @@
  * database told how to join. Rules are as large as callers make them; the others must not wait for them.
  */
 import { sql, type Queryable } from '../../../db/database.ts';
-import { createGate } from '../../../lib/gate.ts';
+import { createConcurrencyLimit } from '../../../lib/concurrency-limit.ts';
 import type { Context } from '../../context.ts';
 import { segmentTooSlow, tooManyCounts } from './segment-errors.ts';
 import type { SegmentRule } from './segment.ts';
@@ -13,7 +13,12 @@ export const READING_SECONDS_MAX = 20;
 /** SQLSTATE query_canceled: what the time limit says. */
 const QUERY_CANCELED = '57014';
 
-const gate = createGate({ runningMax: 2, totalMax: 4, waitingMax: 20 });
+const reading = createConcurrencyLimit({
+  runningMax: 4,
+  runningPerKeyMax: 2,
+  waitingPerKeyMax: 20,
+  refuse: tooManyCounts,
+});
 
 /** A set of a million people is grouped in memory; a campaign's slice needs a hundredth of it. */
 const SET_MEMORY_KB = 32_768;
@@ -40,9 +45,7 @@ export async function readPeople<T>(
   { customerId, rule }: { readonly customerId: bigint; readonly rule: SegmentRule },
   read: (reading: Reading) => Promise<T>,
 ): Promise<T> {
-  const passed = await gate.pass(String(customerId), () => readWithLimits(ctx, rule, read));
-  if (!passed) throw tooManyCounts();
-  return passed.result;
+  return reading.run(() => readWithLimits(ctx, rule, read), String(customerId));
 }
 
 async function readWithLimits<T>(ctx: Context, rule: SegmentRule, read: (reading: Reading) => Promise<T>): Promise<T> {

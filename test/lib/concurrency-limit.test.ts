@@ -1,6 +1,6 @@
-/** The gate: few pass at a time, the others in turn, whoever they are; who fails lets the next one in. */
+/** Few run at a time, the others in their order; work that fails lets the next one run. */
 import { expect, test } from 'vitest';
-import { createGate } from '../../src/lib/gate.ts';
+import { createConcurrencyLimit } from '../../src/lib/concurrency-limit.ts';
 
 /** Work that ends when told, and notes how many run at once. */
 function workshop() {
@@ -29,34 +29,42 @@ function workshop() {
   return { seen, work, endAll };
 }
 
-test('lets two of a key and three in all pass, and the waiting in their order', async () => {
-  const gate = createGate({ runningMax: 2, totalMax: 3, waitingMax: 10 });
+test('two of a key and three in all run, and those that wait follow in their order', async () => {
+  const limit = createConcurrencyLimit({ runningMax: 3, runningPerKeyMax: 2, waitingPerKeyMax: 10 });
   const { seen, work, endAll } = workshop();
-  const all = ['a1', 'a2', 'a3', 'b1', 'b2', 'a4'].map((name) => gate.pass(name.charAt(0), work(name)));
+  const all = ['a1', 'a2', 'a3', 'b1', 'b2', 'a4'].map((name) => limit.run(work(name), name.charAt(0)));
   await endAll();
-  expect(await Promise.all(all)).toEqual(['a1', 'a2', 'a3', 'b1', 'b2', 'a4'].map((result) => ({ result })));
+  expect(await Promise.all(all)).toEqual(['a1', 'a2', 'a3', 'b1', 'b2', 'a4']);
   expect(seen.most).toBe(3);
   // b1 does not wait for a3, whose key is full.
   expect(seen.done.indexOf('b1')).toBeLessThan(seen.done.indexOf('a3'));
 });
 
 test('refuses whoever would wait behind too many, and nobody of another key', async () => {
-  const gate = createGate({ runningMax: 1, totalMax: 9, waitingMax: 1 });
+  const limit = createConcurrencyLimit({
+    ...{ runningMax: 9, runningPerKeyMax: 1, waitingPerKeyMax: 1 },
+    refuse: () => new Error('Too many.'),
+  });
   const { work, endAll } = workshop();
-  const all = ['a1', 'a2', 'a3', 'b1'].map((name) => gate.pass(name.charAt(0), work(name)));
+  const all = ['a1', 'a2', 'a3', 'b1'].map((name) => limit.run(work(name), name.charAt(0)));
+  expect([limit.isFull('a'), limit.isFull('b')]).toEqual([true, false]);
+  const settled = Promise.allSettled(all);
   await endAll();
-  expect(await Promise.all(all)).toEqual([{ result: 'a1' }, { result: 'a2' }, undefined, { result: 'b1' }]);
+  expect(await settled).toMatchObject([
+    ...[{ value: 'a1' }, { value: 'a2' }, { reason: { message: 'Too many.' } }, { value: 'b1' }],
+  ]);
+  expect(limit.isFull('a')).toBe(false);
 });
 
 test('goes on after work that failed', async () => {
-  const gate = createGate({ runningMax: 1, totalMax: 1, waitingMax: 10 });
+  const limit = createConcurrencyLimit({ runningMax: 1 });
   const { work, endAll } = workshop();
-  const [bad, good] = [gate.pass('a', work('bad', true)), gate.pass('a', work('good'))];
+  const [bad, good] = [limit.run(work('bad', true)), limit.run(work('good'))];
   const failure = expect(bad).rejects.toThrow('It failed.');
   await endAll();
   await failure;
-  expect(await good).toEqual({ result: 'good' });
-  const later = gate.pass('a', work('later'));
+  expect(await good).toBe('good');
+  const later = limit.run(work('later'));
   await endAll();
-  expect(await later).toEqual({ result: 'later' });
+  expect(await later).toBe('later');
 });
