@@ -1,6 +1,6 @@
 /**
  * Every setting of the installation that its environment says: name, default, what is allowed, and what it is for, on
- * one page. The manual's table is made from this one (`npm run settings`).
+ * one page. The manual's table is made from this one (`npm run manual`).
  */
 import path from 'node:path';
 import { z } from 'zod';

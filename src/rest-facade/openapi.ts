@@ -36,7 +36,7 @@ export async function openApiOf({ rows, prefix, product, examples }: OpenApiOpti
       const operations = (paths[path] ??= {});
       if (operations[method.toLowerCase()]) throw new Error(`Two rows answer ${method} ${row.path}.`);
       operations[method.toLowerCase()] = await operationOf({ row, method, examples }, book);
-      tags.add(tagOf(row.path));
+      tags.add(chapterOf(row.path));
     }
   }
   const responses = refusalComponents(book);
@@ -117,7 +117,7 @@ async function operationOf({ row, method, examples }: Part, book: SchemaBook): P
   const description = [...(row.details === undefined ? [] : [row.details]), ...admin].join(' ');
   return {
     operationId: id,
-    tags: [tagOf(row.path)],
+    tags: [chapterOf(row.path)],
     summary: row.summary,
     ...(description === '' ? {} : { description }),
     parameters: [...parametersIn(taken), ...headersOf(row, method)],
@@ -152,7 +152,8 @@ const CHAPTERS: readonly (readonly [RegExp, string])[] = [
   [/^\/countries|^\/lists/, 'Lists'],
 ];
 
-function tagOf(path: string): string {
+/** The chapter of the reference that a row stands in. */
+export function chapterOf(path: string): string {
   const known = CHAPTERS.find(([pattern]) => pattern.test(path))?.[1];
   if (known !== undefined) return known;
   const [first = ''] = path.split('/').filter((part) => part !== '');

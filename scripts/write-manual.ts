@@ -1,0 +1,88 @@
+/**
+ * Writes the parts of the manual that the code knows better: the settings (docs/manual/settings.md) and the rows of
+ * REST (docs/manual/rest.md), each between two marks. `--check` compares instead and fails when a page is out of date.
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { settings } from '../src/config/settings.ts';
+import { chapterOf } from '../src/rest-facade/openapi.ts';
+import type { Row } from '../src/rest-facade/row.ts';
+import { rows } from '../src/rest-facade/rows.ts';
+
+/** Where the manual says more of a chapter. */
+const PAGES: Readonly<Record<string, string>> = {
+  Session: 'accounts.md',
+  Customers: 'accounts.md',
+  Campaigns: 'messages.md',
+  Lists: 'lists-and-subscribers.md',
+  Imports: 'import.md',
+  File: 'files.md',
+  Files: 'files.md',
+  Notifications: 'reports.md',
+  Subscribers: 'lists-and-subscribers.md',
+  Erasures: 'rights-of-a-person.md',
+  Suppressions: 'rights-of-a-person.md',
+  Segments: 'segments.md',
+  'Sending servers': 'sending.md',
+  'Bounce handlers': 'bounces.md',
+  'Bounce policy': 'bounces.md',
+  'Sending domains': 'sending-domains.md',
+  'Plans and subscriptions': 'plans-and-billing.md',
+  Invoices: 'plans-and-billing.md',
+  Payments: 'plans-and-billing.md',
+};
+
+const ACCESS: Readonly<Record<Row['access'], string>> = {
+  public: 'Needs no token.',
+  token: '',
+  admin: 'For administrators.',
+};
+
+const isCheck = process.argv.includes('--check');
+await writePart('settings', settingsTable());
+await writePart('rest', restRows());
+
+async function writePart(page: string, part: string): Promise<void> {
+  const file = new URL(`../docs/manual/${page}.md`, import.meta.url);
+  const kept = await readFile(file, 'utf8');
+  const written = withPart(kept, part);
+  if (!isCheck) return writeFile(file, written);
+  if (kept === written) return;
+  console.error(`docs/manual/${page}.md is out of date: run \`npm run manual\` and commit the result.`);
+  process.exitCode = 1;
+}
+
+function withPart(text: string, part: string): string {
+  const begin = '<!-- made by `npm run manual`: begin -->';
+  const end = '<!-- made by `npm run manual`: end -->';
+  const [head, rest] = text.split(begin);
+  const tail = rest?.split(end)[1];
+  if (head === undefined || tail === undefined) throw new Error(`The page has lost its marks: ${begin} and ${end}`);
+  return `${head}${begin}\n\n${part}\n\n${end}${tail}`;
+}
+
+function settingsTable(): string {
+  const lines = Object.entries(settings).map(([name, { default: text, kind, about }]) =>
+    line([`\`${name}\``, text === '' ? '' : `\`${text}\``, kind.allowed, about]),
+  );
+  return ['| Setting | Default | Allowed | What it is for |', '|---|---|---|---|', ...lines].join('\n');
+}
+
+function restRows(): string {
+  const chapters = Map.groupBy(rows, ({ path }) => chapterOf(path));
+  return [...chapters]
+    .map(([chapter, ofChapter]) => {
+      const page = PAGES[chapter];
+      const lines = ofChapter.map(({ method, path, summary, details, access }) => {
+        const about = [summary, details, ACCESS[access]].filter(Boolean).join(' ');
+        return line([`\`${[method].flat().join(' ')} ${path}\``, about]);
+      });
+      const title = page === undefined ? chapter : `[${chapter}](${page})`;
+      return [`### ${title}`, '', '| Request | What it does |', '|---|---|', ...lines].join('\n');
+    })
+    .join('\n\n');
+}
+
+/** A bar would end a cell. */
+function line(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}
