@@ -11,9 +11,9 @@ import { planCampaign } from '../src/domain/campaigns/plan-campaign.ts';
 import type { Context } from '../src/domain/context.ts';
 import { findRecipients } from '../src/domain/delivery/claim-recipients.ts';
 import type { DeliveryOutcome } from '../src/domain/delivery/delivery.ts';
-import { createDispatchCache, type Dispatch } from '../src/domain/delivery/dispatch.ts';
+import { createActiveCampaigns, type CampaignInHand } from '../src/domain/delivery/active-campaign.ts';
 import { settle } from '../src/domain/delivery/ledger-store.ts';
-import { recorderOf, type OutcomeRecorder } from '../src/domain/delivery/outcome-recorder.ts';
+import type { OutcomeRecorder } from '../src/domain/delivery/outcome-recorder.ts';
 import { runSendingLoop } from '../src/domain/delivery/sending-loop.ts';
 import { createDriverPool, type SendingChannel } from '../src/domain/sending/driver-pool.ts';
 import { systemClock } from '../src/lib/clock.ts';
@@ -49,20 +49,19 @@ const DURABLE = [
 const holder = { owner: crypto.randomUUID(), leaseSeconds: 45 };
 const { signal } = new AbortController();
 
-interface Ready {
-  readonly dispatch: Dispatch;
+interface Ready extends CampaignInHand {
   readonly channel: SendingChannel;
 }
 
 /** Sends one batch; answers when all of it is written down. */
 type Way = (ctx: Context, ready: Ready, ids: readonly bigint[]) => Promise<void>;
 
-const exactly: Way = async (ctx, { dispatch, channel }, ids) => {
-  const recorder = recorderOf(ctx, dispatch, { serverId: channel.serverId, holder });
-  await sendBatch(ctx, { dispatch, channel, recorder }, ids);
+const exactly: Way = async (ctx, { campaign, edition, channel }, ids) => {
+  const recorder = campaign.recorder(ctx, { serverId: channel.serverId, holder });
+  await sendBatch(ctx, { campaign, edition, channel, recorder }, ids);
 };
 
-const atTheEnd: Way = async (ctx, { dispatch, channel }, ids) => {
+const atTheEnd: Way = async (ctx, { campaign, edition, channel }, ids) => {
   const outcomes: DeliveryOutcome[] = [];
   const recorder: OutcomeRecorder = {
     record: async ({ outcomes: ended }) => {
@@ -70,20 +69,20 @@ const atTheEnd: Way = async (ctx, { dispatch, channel }, ids) => {
       return { turnedAway: new Set(), recorded: ended.length, goesOn: true };
     },
   };
-  await sendBatch(ctx, { dispatch, channel, recorder }, ids);
-  const { key, listId } = dispatch;
+  await sendBatch(ctx, { campaign, edition, channel, recorder }, ids);
+  const { key, listId } = campaign;
   await settle(ctx.db, { key, listId, holder, serverId: channel.serverId, outcomes, next: [], contentVersion: null });
 };
 
 async function sendBatch(
   ctx: Context,
-  { dispatch, channel, recorder }: Ready & { recorder: OutcomeRecorder },
+  { campaign, edition, channel, recorder }: Ready & { recorder: OutcomeRecorder },
   ids: readonly bigint[],
 ): Promise<void> {
-  const range = { ...dispatch.key, fromId: ids[0] ?? 0n, toId: ids.at(-1) ?? 0n };
-  const claimed = await findRecipients(ctx.db, range, { listId: dispatch.listId, holder });
+  const range = { ...campaign.key, fromId: ids[0] ?? 0n, toId: ids.at(-1) ?? 0n };
+  const claimed = await findRecipients(ctx.db, range, { listId: campaign.listId, holder });
   const rest = { sendsMax: Infinity, abortSignal: signal, announce: () => undefined };
-  await runSendingLoop({ ctx, dispatch, channel, recorder, claimed, ...rest });
+  await runSendingLoop({ ctx, campaign, edition, channel, recorder, claimed, ...rest });
 }
 
 const postgres = await startScratchPostgres(DURABLE);
@@ -110,11 +109,11 @@ async function measure(db: Database, from: BenchTenant, receiver: BenchSink): Pr
   for (let round = 0; round < REPEAT; round++) {
     for (const [name, way] of Object.entries({ exactly, atTheEnd })) {
       const key = await openCampaign(ctx, from);
-      const dispatch = await createDispatchCache().dispatchOf(ctx, key.customerId, key.campaignId);
+      const inHand = await createActiveCampaigns().take(ctx, key);
       const channel = await drivers.channelFor(ctx, key.customerId, key.campaignId);
-      if (!dispatch || !channel) throw new Error('The campaign is not being sent.');
+      if (!inHand || !channel) throw new Error('The campaign is not being sent.');
       const startedAt = performance.now();
-      await sendAll(ctx, { dispatch, channel }, way);
+      await sendAll(ctx, { ...inHand, channel }, way);
       const rate = (RECIPIENTS / (performance.now() - startedAt)) * 1_000;
       const { people, doubled } = await receiver.report('reset');
       if (people !== RECIPIENTS || doubled > 0) throw new Error(`${people} people got it, ${doubled} of them twice.`);
@@ -129,7 +128,7 @@ async function measure(db: Database, from: BenchTenant, receiver: BenchSink): Pr
 
 async function sendAll(ctx: Context, ready: Ready, way: Way): Promise<void> {
   const rows = await ctx.db.query<{ id: bigint }>(
-    sql`SELECT subscriber_id AS id FROM hot.delivery WHERE campaign_id = ${ready.dispatch.key.campaignId} ORDER BY 1`,
+    sql`SELECT subscriber_id AS id FROM hot.delivery WHERE campaign_id = ${ready.campaign.key.campaignId} ORDER BY 1`,
   );
   const batches = Array.from({ length: Math.ceil(rows.length / BATCH) }, (_, no) =>
     rows.slice(no * BATCH, (no + 1) * BATCH).map(({ id }) => id),

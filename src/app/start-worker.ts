@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../config/settings.ts';
 import type { Context } from '../domain/context.ts';
 import type { Retention } from '../domain/delivery/drop-partitions.ts';
-import { createDispatchCache } from '../domain/delivery/dispatch.ts';
+import { createActiveCampaigns } from '../domain/delivery/active-campaign.ts';
 import { dnsAsker } from '../lib/dns-records.ts';
 import { createDriverPool, type DriverPool } from '../domain/sending/driver-pool.ts';
 import { mxThrough } from '../domain/sending/routing/mailbox-group.ts';
@@ -90,7 +90,7 @@ function retentionOf({ KEEP_LEDGER_MONTHS: ledgerMonths, KEEP_EVENTS_MONTHS: eve
 function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
   const tools = {
     drivers,
-    dispatches: createDispatchCache(),
+    campaigns: createActiveCampaigns(),
     announce: (customerId: bigint, campaignId: bigint) => announceCampaignChange(ctx, { customerId, campaignId }),
   };
   return [

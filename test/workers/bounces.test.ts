@@ -6,7 +6,7 @@ import { createTransport } from 'nodemailer';
 import { afterAll, expect, test } from 'vitest';
 import { sql } from '../../src/db/database.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
-import { createDispatchCache } from '../../src/domain/delivery/dispatch.ts';
+import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
 import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { readCampaignStatistics } from '../../src/domain/statistics/campaign-statistics.ts';
@@ -25,7 +25,7 @@ const ctx = await createTestContext({ installation: { ...testInstallation, bounc
 await loadPlugins(path.resolve('plugins'), ctx.hooks);
 await makePartitions(ctx);
 const drivers = createDriverPool(ctx.hooks);
-const tools = { drivers, dispatches: createDispatchCache(), announce: () => undefined };
+const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
 const worker = await runWorker({
   ctx,
   tasks: [planCampaignTask, sendBatchTask(tools), ...bounceTasks],

@@ -6,7 +6,7 @@ import { statusReasonsOf } from '../../src/domain/campaigns/campaign-wait.ts';
 import { pauseCampaign } from '../../src/domain/campaigns/pause-campaign.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import { watchProgress } from '../../src/domain/campaigns/watch-progress.ts';
-import { createDispatchCache } from '../../src/domain/delivery/dispatch.ts';
+import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
 import { jobPayload } from '../../src/domain/delivery/send-batch.ts';
 import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
@@ -27,7 +27,7 @@ const ctx = await createTestContext({ installation: { ...testInstallation, limit
 await loadPlugins(path.resolve('plugins'), ctx.hooks);
 await makePartitions(ctx);
 const drivers = createDriverPool(ctx.hooks);
-const tools = { drivers, dispatches: createDispatchCache(), announce: () => undefined };
+const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
 const worker = await runWorker({ ctx, tasks: [planCampaignTask, sendBatchTask(tools)], concurrency: 2, crontab: [] });
 afterAll(async () => {
   await worker.stop(5_000);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { join, raw, sql, type Sql } from '../../src/db/database.ts';
 import { insertAuditEntries } from '../../src/domain/accounts/audit-trail.ts';
 import { sweepAccounts } from '../../src/domain/accounts/sweep-accounts.ts';
-import { createDispatchCache } from '../../src/domain/delivery/dispatch.ts';
+import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
 import { linkSignerOf } from '../../src/domain/tracking/link-signer.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { startRestApp } from '../support/rest-app.ts';
@@ -127,10 +127,10 @@ test('a disabled customer sends nothing more; what it had under way stays paused
   await db.execute(sql`
     INSERT INTO campaign (customer_id, uid, list_id, name, status, wait_kind, wait_until)
     SELECT ${customerId}, ${waits}, id, 'waits', 'sending', 'credits', now() + interval '1 day' FROM mail_list WHERE customer_id = ${customerId}`);
-  expect(await createDispatchCache().dispatchOf(app.ctx, customerId, sending)).toBeDefined();
+  expect(await createActiveCampaigns().take(app.ctx, { customerId, campaignId: sending })).toBeDefined();
   await app.rest(`/customers/${world.customerUid}/disable`, { method: 'PATCH' });
   // Before any job ran: the sending loop asks for the customer as well.
-  expect(await createDispatchCache().dispatchOf(app.ctx, customerId, sending)).toBeUndefined();
+  expect(await createActiveCampaigns().take(app.ctx, { customerId, campaignId: sending })).toBeUndefined();
   const now = async () => {
     const rows = await db.query<{ name: string; status: string }>(
       sql`SELECT name, status FROM campaign WHERE customer_id = ${customerId} AND name = ANY(${statuses}::text[])`,

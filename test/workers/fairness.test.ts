@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sql } from '../../src/db/database.ts';
 import { pauseCampaign } from '../../src/domain/campaigns/pause-campaign.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
-import { createDispatchCache } from '../../src/domain/delivery/dispatch.ts';
+import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
 import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { enqueue, enqueueMany } from '../../src/jobs/define-job.ts';
@@ -33,7 +33,7 @@ afterAll(() => drivers.close());
 describe('workers with little room', () => {
   let worker: Awaited<ReturnType<typeof runWorker>>;
   beforeEach(async () => {
-    const tools = { drivers, dispatches: createDispatchCache(), announce: () => undefined };
+    const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
     worker = await runWorker({
       ctx,
       tasks: [planCampaignTask, sendBatchTask(tools)],

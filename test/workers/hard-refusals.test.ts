@@ -5,7 +5,7 @@ import { sql } from '../../src/db/database.ts';
 import { recordRefusals } from '../../src/domain/bounces/record-refusals.ts';
 import { resumeCampaign } from '../../src/domain/campaigns/resume-campaign.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
-import { createDispatchCache } from '../../src/domain/delivery/dispatch.ts';
+import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
 import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
@@ -23,7 +23,7 @@ const ctx = await createTestContext({ installation: { ...testInstallation, limit
 await loadPlugins(path.resolve('plugins'), ctx.hooks);
 await makePartitions(ctx);
 const drivers = createDriverPool(ctx.hooks);
-const tools = () => ({ drivers, dispatches: createDispatchCache(), announce: () => undefined });
+const tools = () => ({ drivers, campaigns: createActiveCampaigns(), announce: () => undefined });
 /** Two that know nothing of one another, as processes do. */
 const workers = await Promise.all(
   [tools(), tools()].map((own) =>

@@ -9,7 +9,7 @@ import { pauseCampaign } from '../../src/domain/campaigns/pause-campaign.ts';
 import { resumeCampaign } from '../../src/domain/campaigns/resume-campaign.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import { updateCampaign } from '../../src/domain/campaigns/update-campaign.ts';
-import { createDispatchCache } from '../../src/domain/delivery/dispatch.ts';
+import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
 import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { readCampaignLinks } from '../../src/domain/statistics/campaign-toplists.ts';
@@ -26,7 +26,7 @@ const ctx = await createTestContext({ installation: testInstallation });
 await loadPlugins(path.resolve('plugins'), ctx.hooks);
 await makePartitions(ctx);
 const drivers = createDriverPool(ctx.hooks);
-const tools = { drivers, dispatches: createDispatchCache(), announce: () => undefined };
+const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
 const worker = await runWorker({ ctx, tasks: [planCampaignTask, sendBatchTask(tools)], concurrency: 4, crontab: [] });
 afterAll(async () => {
   await worker.stop(5_000);

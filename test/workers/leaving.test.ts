@@ -17,7 +17,7 @@ import { updateSubscriber } from '../../src/domain/audience/update-subscriber.ts
 import { decideUnknownDeliveries } from '../../src/domain/campaigns/decide-unknown-deliveries.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import { viewerOf, type Context } from '../../src/domain/context.ts';
-import { createDispatchCache } from '../../src/domain/delivery/dispatch.ts';
+import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
 import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { recordUnsubscribe } from '../../src/domain/tracking/record-unsubscribe.ts';
@@ -37,7 +37,7 @@ const ctx = await createTestContext({ installation: { ...testInstallation, limit
 await loadPlugins(path.resolve('plugins'), ctx.hooks);
 await makePartitions(ctx);
 const drivers = createDriverPool(ctx.hooks);
-const tools = { drivers, dispatches: createDispatchCache(), announce: () => undefined };
+const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
 const worker = await runWorker({
   ctx,
   tasks: [planCampaignTask, sendBatchTask(tools), ...listMailTasks(drivers)],

@@ -10,7 +10,7 @@ import { reviveCampaigns } from '../../src/domain/campaigns/revive-campaigns.ts'
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import { wakeCampaign, wakeCampaigns } from '../../src/domain/campaigns/wait-for-plan.ts';
 import { viewerOf, type Context } from '../../src/domain/context.ts';
-import { createDispatchCache } from '../../src/domain/delivery/dispatch.ts';
+import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
 import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { leaseSends, returnLease, sendUsage } from '../../src/domain/sending/send-budget.ts';
@@ -36,7 +36,7 @@ const liveness = await proveLiveness(ctx.database, ctx.log);
 const worksHere = await Promise.all(
   [1, 2, 3].map(async () => {
     const drivers = createDriverPool(ctx.hooks);
-    const tools = { drivers, dispatches: createDispatchCache(), announce: () => undefined };
+    const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
     const tasks = [planCampaignTask, startScheduledCampaignTask, wakeCampaignTask, sendBatchTask(tools)];
     return { drivers, worker: await runWorker({ ctx, tasks, concurrency: 2, crontab: [] }) };
   }),

@@ -3,7 +3,7 @@ import { afterAll, expect, it } from 'vitest';
 import path from 'node:path';
 import { sql } from '../../src/db/database.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
-import { createDispatchCache } from '../../src/domain/delivery/dispatch.ts';
+import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
 import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { newUid } from '../../src/lib/ids.ts';
@@ -26,7 +26,7 @@ const ctx = await createTestContext({ installation: { ...testInstallation, limit
 await loadPlugins(path.resolve('plugins'), ctx.hooks);
 await makePartitions(ctx);
 const drivers = createDriverPool(ctx.hooks);
-const tools = { drivers, dispatches: createDispatchCache(), announce: () => undefined };
+const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
 const worker = await runWorker({ ctx, tasks: [planCampaignTask, sendBatchTask(tools)], concurrency: 2, crontab: [] });
 afterAll(async () => {
   await worker.stop(5_000);

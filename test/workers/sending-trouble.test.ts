@@ -9,8 +9,7 @@ import { planCampaign } from '../../src/domain/campaigns/plan-campaign.ts';
 import { resumeCampaign } from '../../src/domain/campaigns/resume-campaign.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import type { Context } from '../../src/domain/context.ts';
-import { createDispatchCache } from '../../src/domain/delivery/dispatch.ts';
-import { holdRange } from '../../src/domain/delivery/held-ranges.ts';
+import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
 import { sendBatch } from '../../src/domain/delivery/send-batch.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { createLog } from '../../src/lib/log.ts';
@@ -33,7 +32,7 @@ await loadPlugins(path.resolve('plugins'), ctx.hooks);
 function newTools() {
   const drivers = createDriverPool(ctx.hooks);
   afterFile(() => drivers.close());
-  return { drivers, dispatches: createDispatchCache(), announce: () => undefined };
+  return { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
 }
 
 /** Plays the campaign with a worker of its own for as long as `watch` takes. */
@@ -132,17 +131,18 @@ describe('a batch', () => {
     await startCampaign(world.ctx, world.campaignUid);
     await planCampaign(world.ctx, key, new AbortController().signal);
     await ctx.db.execute(sql`DELETE FROM graphile_worker._private_jobs`);
+    const shared = newTools();
     const send = (workerId: string = crypto.randomUUID()) =>
       sendBatch(
         { ...ctx, clock },
         { ...key, fromId: 0n, toId: 2n ** 62n },
-        { ...newTools(), workerId, abortSignal: new AbortController().signal },
+        { ...shared, workerId, abortSignal: new AbortController().signal },
       );
-    return { world, send };
+    return { world, send, holdRange: shared.campaigns.holdRange };
   }
 
   it('is left to the job of the same process that works on it already', async () => {
-    const { world, send } = await plannedWorld();
+    const { world, send, holdRange } = await plannedWorld();
     const [row] = await ctx.db.query<{ day: string }>(
       sql`SELECT planned_on::text AS day FROM campaign WHERE id = ${world.campaignId}`,
     );

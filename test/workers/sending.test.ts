@@ -7,7 +7,7 @@ import { decideUnknownDeliveries } from '../../src/domain/campaigns/decide-unkno
 import { pauseCampaign } from '../../src/domain/campaigns/pause-campaign.ts';
 import { resumeCampaign } from '../../src/domain/campaigns/resume-campaign.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
-import { createDispatchCache } from '../../src/domain/delivery/dispatch.ts';
+import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
 import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
@@ -31,7 +31,7 @@ const ctx = await createTestContext({ installation: { ...testInstallation, limit
 await loadPlugins(path.resolve('plugins'), ctx.hooks);
 await makePartitions(ctx);
 const drivers = createDriverPool(ctx.hooks);
-const tools = { drivers, dispatches: createDispatchCache(), announce: () => undefined };
+const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
 const worker = await runWorker({
   ctx,
   tasks: [planCampaignTask, startScheduledCampaignTask, sendBatchTask(tools)],

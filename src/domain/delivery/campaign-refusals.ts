@@ -5,7 +5,6 @@
  */
 import { SendingError } from '../../plugin-api/index.ts';
 import { classifyReply } from '../sending/replies/classify-reply.ts';
-import type { Dispatch } from './dispatch.ts';
 
 /** Nobody was written to yet, and so many were refused for it. */
 const FIRST_REFUSALS_MAX = 3;
@@ -31,15 +30,6 @@ export class CampaignRefusals {
     if (this.#inARow >= (this.#hasTaken ? REFUSALS_IN_A_ROW_MAX : FIRST_REFUSALS_MAX)) return 'stop';
     return attempts + 1 < TRIES_MAX ? 'again' : undefined;
   }
-}
-
-const refusals = new WeakMap<Dispatch, CampaignRefusals>();
-
-/** Those of a campaign as it is being sent by this process. */
-export function campaignRefusalsOf(dispatch: Dispatch): CampaignRefusals {
-  const known = refusals.get(dispatch) ?? new CampaignRefusals();
-  refusals.set(dispatch, known);
-  return known;
 }
 
 /** Final as it was said, it may yet be another's fault. */

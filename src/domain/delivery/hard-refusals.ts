@@ -7,7 +7,6 @@ import type { SendingError } from '../../plugin-api/index.ts';
 import type { Limits } from '../limits.ts';
 import { classifyReply } from '../sending/replies/classify-reply.ts';
 import type { CampaignStop } from './campaign-stop.ts';
-import type { Dispatch } from './dispatch.ts';
 
 const REPLY_LENGTH_MAX = 300;
 
@@ -15,6 +14,8 @@ type Rule = Limits['bouncePause'];
 
 export class HardRefusals {
   readonly #rule: Rule;
+  /** Somebody resumed the campaign all the same: none is too many. */
+  isOff = false;
   #outcomes = 0;
   #latest: { readonly no: number; readonly at: number }[] = [];
 
@@ -29,7 +30,7 @@ export class HardRefusals {
   /** Counts a final refusal; answers when it is one of too many. */
   refused({ message, code, enhancedStatus }: SendingError): CampaignStop | undefined {
     this.#outcomes += 1;
-    if (this.#rule.percent === 0 || !classifyReply({ code, enhancedStatus, text: message }).isMailboxGone)
+    if (this.isOff || this.#rule.percent === 0 || !classifyReply({ code, enhancedStatus, text: message }).isMailboxGone)
       return undefined;
     this.#latest.push({ no: this.#outcomes, at: Date.now() });
     const gone = this.#latest.findIndex(({ no }) => no > this.#outcomes - this.#rule.recipients);
@@ -45,13 +46,4 @@ export class HardRefusals {
     const { percent, recipients } = this.#rule;
     return this.#outcomes >= recipients && this.#latest.length >= (recipients * percent) / 100;
   }
-}
-
-const refusals = new WeakMap<Dispatch, HardRefusals>();
-
-/** Those of a campaign as it is being sent by this process. Once somebody has resumed it all the same, none is too many. */
-export function hardRefusalsOf(dispatch: Dispatch, rule: Rule): HardRefusals {
-  const known = refusals.get(dispatch) ?? new HardRefusals(dispatch.believesRefusals ? { ...rule, percent: 0 } : rule);
-  refusals.set(dispatch, known);
-  return known;
 }

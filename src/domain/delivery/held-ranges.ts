@@ -7,24 +7,26 @@ import type { LedgerRange } from './delivery.ts';
 
 type Ids = Pick<LedgerRange, 'fromId' | 'toId'>;
 
-const held = new Map<string, Ids[]>();
-
 /** Another job of the worker is at work there; `isCovered`: with all of the range, so whatever it leaves open is looked after. */
 export interface Refused {
   readonly isCovered: boolean;
 }
 
-/** Holds the range for the worker, and answers what to call to let go; or who is there already. */
-export function holdRange(workerId: string, range: LedgerRange): (() => void) | Refused {
-  const key = `${workerId}:${range.campaignId}`;
-  const ranges = held.get(key) ?? [];
-  const others = ranges.filter(({ fromId, toId }) => fromId <= range.toId && range.fromId <= toId);
-  if (others.length > 0)
-    return { isCovered: others.some(({ fromId, toId }) => fromId <= range.fromId && range.toId <= toId) };
-  ranges.push(range);
-  held.set(key, ranges);
-  return () => {
-    ranges.splice(ranges.indexOf(range), 1);
-    if (ranges.length === 0) held.delete(key);
-  };
+export class HeldRanges {
+  readonly #held = new Map<string, Ids[]>();
+
+  /** Holds the range for the worker, and answers what to call to let go; or who is there already. */
+  hold(workerId: string, range: LedgerRange): (() => void) | Refused {
+    const key = `${workerId}:${range.campaignId}`;
+    const ranges = this.#held.get(key) ?? [];
+    const others = ranges.filter(({ fromId, toId }) => fromId <= range.toId && range.fromId <= toId);
+    if (others.length > 0)
+      return { isCovered: others.some(({ fromId, toId }) => fromId <= range.fromId && range.toId <= toId) };
+    ranges.push(range);
+    this.#held.set(key, ranges);
+    return () => {
+      ranges.splice(ranges.indexOf(range), 1);
+      if (ranges.length === 0) this.#held.delete(key);
+    };
+  }
 }

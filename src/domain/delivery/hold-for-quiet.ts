@@ -1,19 +1,19 @@
 /** People by whose own clocks it is quiet now: they go back into the ledger until it is not. */
 import type { Queryable } from '../../db/database.ts';
 import { untried, type ClaimedDelivery } from './delivery.ts';
-import type { Dispatch } from './dispatch.ts';
+import type { CampaignInHand } from './active-campaign.ts';
 import { settle, type Leaseholder } from './ledger-store.ts';
 import { quietZones } from './people-times.ts';
 
 /** Answers those who may be written to now. */
 export async function holdForQuiet(
   db: Queryable,
-  { dispatch, holder }: { dispatch: Dispatch; holder: Leaseholder },
+  { campaign, edition, holder }: CampaignInHand & { holder: Leaseholder },
   claimed: readonly ClaimedDelivery[],
 ): Promise<readonly ClaimedDelivery[]> {
-  if (dispatch.times === null || claimed.length === 0) return claimed;
+  if (edition.times === null || claimed.length === 0) return claimed;
   const fields = claimed.map((delivery) => delivery.fields);
-  const secondsFor = await quietZones(db, dispatch.times, fields);
+  const secondsFor = await quietZones(db, edition.times, fields);
   const held = claimed.filter((delivery) => secondsFor(delivery.fields) > 0);
   if (held.length === 0) return claimed;
   const outcomes = held.map((delivery) =>
@@ -24,8 +24,8 @@ export async function holdForQuiet(
     }),
   );
   await settle(db, {
-    key: dispatch.key,
-    listId: dispatch.listId,
+    key: campaign.key,
+    listId: campaign.listId,
     holder,
     serverId: null,
     outcomes,

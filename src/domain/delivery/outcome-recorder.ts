@@ -8,16 +8,14 @@ import { recordRefusalsJob } from '../../jobs/bounce-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
-import type { Context } from '../context.ts';
 import { HEADER_TOO_LONG, NOT_COMPOSED } from './delivery.ts';
-import type { Dispatch } from './dispatch.ts';
-import { resolveUnknownAsSent, settle, type Leaseholder, type Settled, type SettleInput } from './ledger-store.ts';
+import { resolveUnknownAsSent, settle, type Settled, type SettleInput } from './ledger-store.ts';
 
 /** What one job has to record and wants to hand over next. */
-export type RecordRequest = Pick<SettleInput, 'outcomes' | 'next'>;
+export type RecordRequest = Pick<SettleInput, 'outcomes' | 'next' | 'contentVersion'>;
 
 /** What is the same for all of a process's jobs that send one campaign through one server. */
-type RecorderScope = Omit<SettleInput, 'outcomes' | 'next'>;
+type RecorderScope = Omit<SettleInput, keyof RecordRequest>;
 
 export interface OutcomeRecorder {
   /** Records the outcomes and answers which of `next` may not be handed over. Outlasts a database that is away. */
@@ -39,29 +37,8 @@ const PASSING_CLASSES = ['08', '25', '40', '53', '55', '57', '58'];
 /** Those that begin with a letter are not of the kind above; `EPIPE` is none at all. */
 const SQLSTATE = /^[0-9][0-9A-Z]{4}$/;
 
-const recorders = new WeakMap<Dispatch, Map<bigint, OutcomeRecorder>>();
-
-/** The recorder that all jobs of this process share for a campaign and a server. */
-export function recorderOf(
-  ctx: Context,
-  dispatch: Dispatch,
-  by: { serverId: bigint; holder: Leaseholder },
-): OutcomeRecorder {
-  const ofDispatch = recorders.get(dispatch) ?? new Map<bigint, OutcomeRecorder>();
-  recorders.set(dispatch, ofDispatch);
-  const known = ofDispatch.get(by.serverId);
-  if (known) return known;
-  const recorder = createOutcomeRecorder(ctx.database, ctx.log, {
-    key: dispatch.key,
-    listId: dispatch.listId,
-    contentVersion: dispatch.contentVersion,
-    ...by,
-  });
-  ofDispatch.set(by.serverId, recorder);
-  return recorder;
-}
-
-function createOutcomeRecorder(db: Queryable, log: Log, scope: RecorderScope): OutcomeRecorder {
+/** One for all jobs of a process that send the same campaign through the same server. */
+export function createOutcomeRecorder(db: Queryable, log: Log, scope: RecorderScope): OutcomeRecorder {
   let waiting: Waiting[] = [];
   let isWriting = false;
 
@@ -69,10 +46,13 @@ function createOutcomeRecorder(db: Queryable, log: Log, scope: RecorderScope): O
     isWriting = true;
     // Whoever was just answered asks again at once: those requests belong in the next write, not in the one after.
     for (await setImmediate(); waiting.length > 0; await setImmediate()) {
-      const group = waiting;
-      waiting = [];
+      const [{ contentVersion } = { contentVersion: null }] = waiting;
+      // Jobs that still have the text from before an edit write for themselves.
+      const group = waiting.filter((one) => one.contentVersion === contentVersion);
+      waiting = waiting.filter((one) => one.contentVersion !== contentVersion);
       const input = {
         ...scope,
+        contentVersion,
         outcomes: group.flatMap((one) => one.outcomes),
         // In one order for all workers: two that mark the same rows then wait for each other, not in a circle.
         next: group.flatMap((one) => one.next).sort((a, b) => (a.subscriberId < b.subscriberId ? -1 : 1)),

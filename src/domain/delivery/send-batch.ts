@@ -9,25 +9,22 @@ import { messageOf, ValidationError } from '../../lib/errors.ts';
 import { allowanceOf, type Allowance } from '../billing/allowance.ts';
 import type { Context } from '../context.ts';
 import type { DriverPool, SendingChannel } from '../sending/driver-pool.ts';
-import { JobLine } from '../sending/routing/job-line.ts';
 import { BATCH_WAIT_SECONDS_MAX, type GateStop } from '../sending/routing/waiting.ts';
 import { leaseSends, returnLease, shrinkLease, type SendLease } from '../sending/send-budget.ts';
 import { messageFault, type CampaignStop } from './campaign-stop.ts';
 import { claimRecipients, findRecipients } from './claim-recipients.ts';
 import { NO_SERVER_DELAY_SECONDS, RENEWALS_PER_LEASE, type LedgerRange } from './delivery.ts';
-import type { Dispatch, DispatchCache } from './dispatch.ts';
+import type { ActiveCampaigns, CampaignInHand } from './active-campaign.ts';
 import { holdForQuiet } from './hold-for-quiet.ts';
 import { quietUntil } from './people-times.ts';
 import { openWorkIn } from './ledger-read-model.ts';
-import { holdRange } from './held-ranges.ts';
 import { parkOldDoubts } from './doubts-at-vendor.ts';
 import { recoverAmbiguous, releaseLeases, renewLeases } from './ledger-store.ts';
-import { recorderOf } from './outcome-recorder.ts';
 import { runSendingLoop, type LoopEnd } from './sending-loop.ts';
 
 export interface SendingTools {
   readonly drivers: DriverPool;
-  readonly dispatches: DispatchCache;
+  readonly campaigns: ActiveCampaigns;
   /** Tells whoever watches that the campaign's counters moved. Must not throw and must be cheap. */
   readonly announce: (customerId: bigint, campaignId: bigint) => void;
 }
@@ -77,35 +74,37 @@ export async function sendBatch(ctx: Context, batch: Batch, worker: BatchWorker)
     return await sendWhatIsDue(ctx, batch, worker);
   } catch (error) {
     // It may run away while it is compiled: a field of the list has another default by now. Or one of its files is gone.
-    if (error instanceof ValidationError) return { pauseFor: messageFault(error) };
-    throw error;
+    if (!(error instanceof ValidationError)) throw error;
+    worker.campaigns.close(batch);
+    return { pauseFor: messageFault(error) };
   }
 }
 
 async function sendWhatIsDue(ctx: Context, batch: Batch, worker: BatchWorker): Promise<BatchEnd> {
-  const dispatch = await worker.dispatches.dispatchOf(ctx, batch.customerId, batch.campaignId);
-  if (!dispatch) return 'not sending';
+  const inHand = await worker.campaigns.take(ctx, batch);
+  if (!inHand) return 'not sending';
+  const { campaign, edition } = inHand;
   const allowance = await allowanceOf(ctx.db, batch.customerId);
   if (allowance.source === 'ended') return { limit: 'subscription', allowance, until: null };
-  const quiet = dispatch.times && (await quietUntil(ctx.db, dispatch.times));
+  const quiet = edition.times && (await quietUntil(ctx.db, edition.times));
   if (quiet) return { limit: 'hours', allowance, until: quiet };
-  const range: LedgerRange = { ...dispatch.key, fromId: batch.fromId, toId: batch.toId };
+  const range: LedgerRange = { ...campaign.key, fromId: batch.fromId, toId: batch.toId };
   const channel = await worker.drivers.channelFor(ctx, batch.customerId, batch.campaignId);
   if (!channel) return followUp(ctx, batch, range, { reason: 'unavailable', waitSeconds: NO_SERVER_DELAY_SECONDS });
-  const work = { ctx, dispatch, range, channel, worker, allowance };
+  const work = { ctx, ...inHand, range, channel, worker, allowance };
   // Asked before anybody is leased: to lease a batch and put it back is the dearest way to find out.
   const obstacle = await channel.gate.obstacle(ctx, batch.customerId);
   const end = obstacle ? await unlessElsewhere(work, obstacle) : await workAlone(work);
   if (end === 'covered') return 'open';
   if ('limit' in end) return end;
+  if (end.reason === 'pause' || end.reason === 'stopped') worker.campaigns.close(batch);
   if (end.reason === 'pause') return end;
   if (end.reason === 'unavailable' && 'message' in end && end.message !== undefined) {
     const { serverUid: server, serverName: name } = channel;
     ctx.log.warn('delivery.server_unavailable', { server, name, campaignId: batch.campaignId, message: end.message });
   }
   // Resumed in the meantime, its new jobs may have found the rows still leased here.
-  if (end.reason === 'stopped' && !(await worker.dispatches.dispatchOf(ctx, batch.customerId, batch.campaignId)))
-    return 'not sending';
+  if (end.reason === 'stopped' && !(await worker.campaigns.take(ctx, batch))) return 'not sending';
   return followUp(
     ctx,
     batch,
@@ -114,9 +113,8 @@ async function sendWhatIsDue(ctx: Context, batch: Batch, worker: BatchWorker): P
   );
 }
 
-interface Work {
+interface Work extends CampaignInHand {
   readonly ctx: Context;
-  readonly dispatch: Dispatch;
   readonly range: LedgerRange;
   readonly channel: SendingChannel;
   readonly worker: BatchWorker;
@@ -128,7 +126,7 @@ interface Work {
  * other leaves a job for all that stays open.
  */
 async function workAlone(work: Work): Promise<LoopEnd | PlanLimit | 'covered'> {
-  const held = holdRange(work.worker.workerId, work.range);
+  const held = work.worker.campaigns.holdRange(work.worker.workerId, work.range);
   if (typeof held === 'object')
     return held.isCovered ? 'covered' : { reason: 'limited', waitSeconds: HELD_BY_OTHERS_SECONDS };
   try {
@@ -156,9 +154,9 @@ function soonAgain(end: LoopEnd | PlanLimit): LoopEnd | PlanLimit {
 
 /** Sends as much as the plan has left, and says what is in the way of the rest. */
 async function workThrough(work: Work): Promise<LoopEnd | PlanLimit> {
-  const { ctx, dispatch, range, worker, allowance } = work;
+  const { ctx, campaign, edition, range, worker, allowance } = work;
   const { sendAttemptsMax, sendBatchSize } = ctx.installation.limits;
-  await recoverAmbiguous(ctx.db, range, { policy: dispatch.policy, attemptsMax: sendAttemptsMax });
+  await recoverAmbiguous(ctx.db, range, { policy: edition.policy, attemptsMax: sendAttemptsMax });
   const { keySeconds, serverId } = work.channel;
   if (keySeconds !== undefined) await parkOldDoubts(ctx.db, range, { serverId, keySeconds });
   if (allowance.source === 'unlimited') return sendWithin(work, Infinity);
@@ -167,7 +165,7 @@ async function workThrough(work: Work): Promise<LoopEnd | PlanLimit> {
   if (refusal === 'credits') return { limit: 'credits', allowance, until: allowance.periodEndsAt };
   if (refusal === 'quota') return { limit: 'quota', allowance, until: quotaEndsAt };
   if (refusal === 'held') return { limit: 'held', allowance, until: null };
-  if (refusal === 'processes') return { reason: 'limited', waitSeconds: lineOf(range.customerId).placeInSeconds(1) };
+  if (refusal === 'processes') return { reason: 'limited', waitSeconds: campaign.line.placeInSeconds(1) };
   if (sliceId === null) return sendWithin(work, Infinity);
   let isBroken = true;
   try {
@@ -179,26 +177,14 @@ async function workThrough(work: Work): Promise<LoopEnd | PlanLimit> {
   }
 }
 
-const linesByCustomer = new Map<bigint, JobLine>();
-/** Lines of more customers than this are forgotten: their jobs ask a little sooner. */
-const LINES_MAX = 10_000;
-
-/** Jobs that wait until others of their customer are through come back one after the other. */
-function lineOf(customerId: bigint): JobLine {
-  if (linesByCustomer.size > LINES_MAX) linesByCustomer.clear();
-  const line = linesByCustomer.get(customerId) ?? new JobLine();
-  linesByCustomer.set(customerId, line);
-  return line;
-}
-
 /** Sends at most `sendsMax` of what is due. */
 async function sendWithin(work: Work, sendsMax: number, sliceId: SendLease['sliceId'] = null): Promise<LoopEnd> {
-  const { ctx, dispatch, range, channel, worker } = work;
+  const { ctx, campaign, edition, range, channel, worker } = work;
   const holder = { owner: worker.workerId, leaseSeconds: ctx.installation.limits.sendLeaseSeconds };
   // A slice of a budget must be able to take back what was not begun, so its rows are leased; others need not be.
   const find = sliceId === null ? findRecipients : claimRecipients;
-  const found = await find(ctx.db, range, { listId: dispatch.listId, holder });
-  const claimed = await holdForQuiet(ctx.db, { dispatch, holder }, found);
+  const found = await find(ctx.db, range, { listId: campaign.listId, holder });
+  const claimed = await holdForQuiet(ctx.db, { campaign, edition, holder }, found);
   if (claimed.length === 0) return { reason: 'finished' };
   if (sliceId !== null && claimed.length < sendsMax)
     await shrinkLease(ctx.db, range.customerId, { id: sliceId, to: claimed.length });
@@ -210,11 +196,12 @@ async function sendWithin(work: Work, sendsMax: number, sliceId: SendLease['slic
     },
     (holder.leaseSeconds * 1_000) / RENEWALS_PER_LEASE,
   );
-  const recorder = recorderOf(ctx, dispatch, { serverId: channel.serverId, holder });
+  const recorder = campaign.recorder(ctx, { serverId: channel.serverId, holder });
   try {
     return await runSendingLoop({
       ctx,
-      dispatch,
+      campaign,
+      edition,
       channel,
       recorder,
       claimed,

@@ -28,11 +28,10 @@ import {
   type DeliveryOutcome,
 } from './delivery.ts';
 import { messageFault, recipientFault, type CampaignStop } from './campaign-stop.ts';
-import type { Dispatch } from './dispatch.ts';
+import type { CampaignInHand } from './active-campaign.ts';
 import { fieldValues } from './field-values.ts';
 import type { Settled } from './ledger-store.ts';
-import { asDeferred, campaignRefusalsOf, type CampaignRefusals } from './campaign-refusals.ts';
-import { hardRefusalsOf, type HardRefusals } from './hard-refusals.ts';
+import { asDeferred } from './campaign-refusals.ts';
 import type { OutcomeRecorder, RecordRequest } from './outcome-recorder.ts';
 import { PermissionToSend } from './permission-to-send.ts';
 
@@ -46,9 +45,8 @@ export type LoopEnd =
   | ({ readonly reason: 'pause' } & CampaignStop)
   | { readonly reason: 'unavailable'; readonly waitSeconds: number; readonly message?: string };
 
-export interface LoopInput {
+export interface LoopInput extends CampaignInHand {
   readonly ctx: Context;
-  readonly dispatch: Dispatch;
   readonly channel: SendingChannel;
   readonly recorder: OutcomeRecorder;
   readonly claimed: readonly ClaimedDelivery[];
@@ -97,8 +95,6 @@ class SendingLoop {
   readonly #input: LoopInput;
   readonly #permits: Permits;
   readonly #waiting: ClaimedDelivery[];
-  readonly #refusals: CampaignRefusals;
-  readonly #hardRefusals: HardRefusals;
   /** Messages marked as sending whose outcome is not recorded yet; each holds a permit. */
   #open = 0;
   /** Those that the ledger lets go, in order. */
@@ -112,10 +108,8 @@ class SendingLoop {
 
   constructor(input: LoopInput) {
     this.#input = input;
-    this.#permits = input.channel.permits.of(input.dispatch.key.customerId);
+    this.#permits = input.channel.permits.of(input.campaign.key.customerId);
     this.#waiting = [...input.claimed].reverse();
-    this.#refusals = campaignRefusalsOf(input.dispatch);
-    this.#hardRefusals = hardRefusalsOf(input.dispatch, input.ctx.installation.limits.bouncePause);
     this.#sendsLeft = input.sendsMax;
   }
 
@@ -177,7 +171,7 @@ class SendingLoop {
 
   /** How many more copies may be held: of a message with large files, fewer than the server would take. */
   #roomInMemory(): number {
-    const copies = Math.floor(OPEN_BYTES_MAX / this.#input.dispatch.message.staticBytes);
+    const copies = Math.floor(OPEN_BYTES_MAX / this.#input.edition.message.staticBytes);
     return Math.max(Math.max(copies, 1) - this.#open, 0);
   }
 
@@ -195,9 +189,9 @@ class SendingLoop {
 
   /** Asks the gate for the next ones; whom it neither lets go nor sends back is next again. */
   async #admitted(count: number): Promise<Admission<Guest>> {
-    const { channel, ctx, dispatch } = this.#input;
+    const { campaign, channel, ctx } = this.#input;
     const guests = this.#takeNext(count).map((delivery) => ({ delivery, domain: domainOf(delivery.email) }));
-    const admission = await channel.gate.admit(ctx, dispatch.key.customerId, guests);
+    const admission = await channel.gate.admit(ctx, campaign.key.customerId, guests);
     if (admission.go.length < guests.length) {
       const gone = new Set([...admission.go, ...admission.later.map(({ guest }) => guest)]);
       this.#waiting.push(
@@ -232,13 +226,13 @@ class SendingLoop {
     await this.#record({ outcomes, next: [] });
     const spent = outcomes.filter(({ state }) => state === 'sent' || state === 'unknown').length;
     this.#close({ count: outcomes.length, spent });
-    this.#input.announce(this.#input.dispatch.key.customerId, this.#input.dispatch.key.campaignId);
+    this.#input.announce(this.#input.campaign.key.customerId, this.#input.campaign.key.campaignId);
   }
 
   /** Records; a fault that is not the database being away ends the loop, the rows are then decided by their leases. */
-  async #record(request: RecordRequest): Promise<Settled | undefined> {
+  async #record(request: Omit<RecordRequest, 'contentVersion'>): Promise<Settled | undefined> {
     try {
-      return await this.#input.recorder.record(request);
+      return await this.#input.recorder.record({ ...request, contentVersion: this.#input.edition.contentVersion });
     } catch (error) {
       this.#fail(error);
       return undefined;
@@ -271,7 +265,7 @@ class SendingLoop {
   }
 
   async #attempt(guest: MarkedGuest): Promise<DeliveryOutcome> {
-    const { ctx, channel } = this.#input;
+    const { ctx, campaign, channel, edition } = this.#input;
     const { delivery, permission } = guest;
     let filled: FilledMessage;
     try {
@@ -282,7 +276,7 @@ class SendingLoop {
       const fault = faultSentence(error);
       const isOwn = isHeaderTooLong(error);
       // What cannot be signed is no fault of the recipient's: nobody is skipped for it.
-      if (!isOwn && (!this.#input.dispatch.skipsFailed || error instanceof NotSignedError)) {
+      if (!isOwn && (!edition.skipsFailed || error instanceof NotSignedError)) {
         const who = subscriberUid(delivery.subscriberId);
         return this.#stoppedBy(delivery, TEMPLATE_STOPPED, { pauseFor: recipientFault(who, fault) });
       }
@@ -297,8 +291,8 @@ class SendingLoop {
       const { reply, runtimeMessageId } = await channel.driver.send({ ...filled, mayStillLeave });
       giveBack(filled.content);
       channel.gate.ended(ctx, guest, undefined);
-      this.#refusals.taken();
-      this.#hardRefusals.taken();
+      campaign.refusals.taken();
+      campaign.hardRefusals.taken();
       const kept = reply.slice(0, REPLY_LENGTH_MAX);
       return { ...untried(delivery, { state: 'sent', reason: null }), isTry: true, reply: kept, runtimeMessageId };
     } catch (error) {
@@ -313,24 +307,24 @@ class SendingLoop {
   }
 
   #failed(guest: Guest, thrown: unknown): DeliveryOutcome {
-    const { ctx, channel, dispatch } = this.#input;
+    const { ctx, campaign, channel, edition } = this.#input;
     // A driver that throws anything else broke its contract; the message may have left.
     const said = thrown instanceof SendingError ? thrown : new SendingError('unknown', messageOf(thrown));
     const { attempts } = guest.delivery;
-    const ofCampaign = this.#refusals.verdictOn(said, attempts);
+    const ofCampaign = campaign.refusals.verdictOn(said, attempts);
     const error = ofCampaign === 'again' ? asDeferred(said) : channel.gate.read(guest, attempts, said);
     const stop = channel.gate.ended(ctx, guest, error);
     if (ofCampaign === 'stop')
       return this.#stoppedBy(guest.delivery, 'campaign refused', {
         pauseFor: { code: 'refused_by_server', params: { reply: said.message.slice(0, REPLY_LENGTH_MAX) } },
       });
-    const avalanche = error.kind === 'refused' && this.#hardRefusals.refused(error);
+    const avalanche = error.kind === 'refused' && campaign.hardRefusals.refused(error);
     if (avalanche) return this.#stoppedBy(guest.delivery, REFUSED_WITH_MANY, avalanche);
     if (stop) this.#finishWith({ ...stop, message: error.message });
     const { sendAttemptsMax, sendRetryDelaySeconds } = ctx.installation.limits;
     const { keySeconds } = channel;
     const rule = { attemptsMax: sendAttemptsMax, delaySeconds: sendRetryDelaySeconds, keySeconds };
-    return outcomeOfFailure({ delivery: guest.delivery, error, policy: dispatch.policy, rule });
+    return outcomeOfFailure({ delivery: guest.delivery, error, policy: edition.policy, rule });
   }
 
   /** The campaign is to blame, not the recipient: whoever is left stays open, for the day when it is mended. */
@@ -341,15 +335,15 @@ class SendingLoop {
 
   /** The message of one recipient, signed where its sender's domain signs. */
   async #fill({ subscriberId, email, fields }: ClaimedDelivery): Promise<FilledMessage> {
-    const { ctx, dispatch } = this.#input;
-    const { sign, trackingBaseUrl, returnPathDomain } = dispatch.identity;
-    const { customerId, campaignId } = dispatch.key;
-    const recipient = { customerId, campaignId, listId: dispatch.listId, subscriberId };
-    const { content, envelope, messageId, idempotencyKey, needsSmtpUtf8 } = await dispatch.message.fill({
+    const { ctx, campaign, edition } = this.#input;
+    const { sign, trackingBaseUrl, returnPathDomain } = edition.identity;
+    const { customerId, campaignId } = campaign.key;
+    const recipient = { customerId, campaignId, listId: campaign.listId, subscriberId };
+    const { content, envelope, messageId, idempotencyKey, needsSmtpUtf8 } = await edition.message.fill({
       email,
       uid: subscriberUid(subscriberId),
       fields: fieldValues(fields),
-      messageId: deliveryMessageId(ctx.installation, recipient, dispatch.fromDomain),
+      messageId: deliveryMessageId(ctx.installation, recipient, edition.fromDomain),
       links: linkSignerOf(ctx.installation).forRecipient(recipient, trackingBaseUrl ?? undefined),
     });
     const domain = returnPathDomain ?? ctx.installation.bounceDomain ?? '';

@@ -12,7 +12,7 @@ import { updateSubscriber } from '../../../src/domain/audience/update-subscriber
 import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
 import type { Context } from '../../../src/domain/context.ts';
-import { createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
+import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
 import { sendBatch } from '../../../src/domain/delivery/send-batch.ts';
 import { createDriverPool } from '../../../src/domain/sending/driver-pool.ts';
 import { reportOnDelivery } from '../../../src/domain/tracking/report-on-delivery.ts';
@@ -110,7 +110,7 @@ test.each([
     await startCampaign(world.ctx, world.campaignUid);
     await planCampaign(world.ctx, key, new AbortController().signal);
     const drivers = createDriverPool(ctx.hooks);
-    const tools = { drivers, dispatches: createDispatchCache(), announce: () => undefined };
+    const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
     const worker = { ...tools, workerId: crypto.randomUUID(), abortSignal: new AbortController().signal };
     const send = () => sendBatch(ctx, { ...key, fromId: 0n, toId: 2n ** 62n }, worker);
 

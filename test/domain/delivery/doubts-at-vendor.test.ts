@@ -8,7 +8,7 @@ import { sql } from '../../../src/db/database.ts';
 import { decideUnknownDeliveries } from '../../../src/domain/campaigns/decide-unknown-deliveries.ts';
 import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
-import { createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
+import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
 import { sendBatch } from '../../../src/domain/delivery/send-batch.ts';
 import { createDriverPool } from '../../../src/domain/sending/driver-pool.ts';
 import { loadPlugins } from '../../../src/plugin-host/load-plugins.ts';
@@ -83,7 +83,7 @@ async function vendorWorld(policy: 'park' | 'retry') {
       const drivers = createDriverPool(ctx.hooks);
       await ctx.db.execute(sql`DELETE FROM hot.server_health`);
       await ctx.db.execute(sql`UPDATE hot.delivery SET not_before = NULL WHERE campaign_id = ${campaignId}`);
-      const tools = { drivers, dispatches: createDispatchCache(), announce: () => undefined };
+      const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
       const worker = { ...tools, workerId: crypto.randomUUID(), abortSignal: new AbortController().signal };
       await sendBatch(ctx, { ...key, fromId: 0n, toId: 2n ** 62n }, worker);
       // Writes down what it learned of the server's health, for the next job to forget.

@@ -7,9 +7,8 @@ import { sql } from '../../../src/db/database.ts';
 import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
 import { claimRecipients } from '../../../src/domain/delivery/claim-recipients.ts';
-import { createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
+import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
 import { recoverAmbiguous, renewLeases, settle } from '../../../src/domain/delivery/ledger-store.ts';
-import { recorderOf } from '../../../src/domain/delivery/outcome-recorder.ts';
 import { balanceOf, campaignWorld } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
@@ -21,12 +20,13 @@ async function claimedWorld(recipients: number) {
   const customerId = world.ctx.viewer?.customerId ?? 0n;
   await startCampaign(world.ctx, world.campaignUid);
   await planCampaign(world.ctx, { customerId, campaignId: world.campaignId }, new AbortController().signal);
-  const dispatch = await createDispatchCache().dispatchOf(ctx, customerId, world.campaignId);
-  if (!dispatch) throw new Error('The campaign is not being sent.');
+  const inHand = await createActiveCampaigns().take(ctx, { customerId, campaignId: world.campaignId });
+  if (!inHand) throw new Error('The campaign is not being sent.');
+  const { campaign, edition } = inHand;
   const holder = { owner: randomUUID(), leaseSeconds: 45 };
-  const range = { ...dispatch.key, fromId: 0n, toId: 2n ** 62n };
-  const claimed = await claimRecipients(ctx.db, range, { listId: dispatch.listId, holder });
-  return { world, dispatch, holder, range, claimed };
+  const range = { ...campaign.key, fromId: 0n, toId: 2n ** 62n };
+  const claimed = await claimRecipients(ctx.db, range, { listId: campaign.listId, holder });
+  return { world, campaign, edition, holder, range, claimed };
 }
 
 const sent = {
@@ -54,20 +54,21 @@ async function rowHolder(campaignId: bigint, subscriberId: bigint | undefined) {
 
 describe('the ledger', () => {
   it('records an outcome again when the database undid the write to break a deadlock', async () => {
-    const { world, dispatch, holder, claimed } = await claimedWorld(2);
+    const { world, campaign, edition, holder, claimed } = await claimedWorld(2);
     const [first, second] = claimed;
     if (!first || !second) throw new Error('Nobody was claimed.');
     await settle(ctx.db, {
-      key: dispatch.key,
-      listId: dispatch.listId,
-      contentVersion: dispatch.contentVersion,
+      key: campaign.key,
+      listId: campaign.listId,
+      contentVersion: edition.contentVersion,
       holder,
       serverId: 1n,
       outcomes: [],
       next: [first],
     });
     const { client, take } = await rowHolder(world.campaignId, first.subscriberId);
-    const recorded = recorderOf(ctx, dispatch, { serverId: 1n, holder }).record({
+    const recorded = campaign.recorder(ctx, { serverId: 1n, holder }).record({
+      contentVersion: edition.contentVersion,
       outcomes: [{ ...first, ...sent }],
       next: [second],
     });
@@ -100,11 +101,11 @@ describe('the ledger', () => {
   });
 
   it('sends to nobody more often than tries are allowed, however often the worker dies', async () => {
-    const { world, dispatch, holder, range, claimed } = await claimedWorld(2);
+    const { world, campaign, edition, holder, range, claimed } = await claimedWorld(2);
     await settle(ctx.db, {
-      key: dispatch.key,
-      listId: dispatch.listId,
-      contentVersion: dispatch.contentVersion,
+      key: campaign.key,
+      listId: campaign.listId,
+      contentVersion: edition.contentVersion,
       holder,
       serverId: 1n,
       outcomes: [],
@@ -119,14 +120,14 @@ describe('the ledger', () => {
   });
 
   it('hands nothing over to somebody who was suppressed after the claim', async () => {
-    const { dispatch, holder, claimed } = await claimedWorld(2);
+    const { campaign, edition, holder, claimed } = await claimedWorld(2);
     await ctx.db.execute(
       sql`INSERT INTO suppression (customer_id, email_key, reason) VALUES (0, 'p2@example.org', 'manual')`,
     );
     const { turnedAway } = await settle(ctx.db, {
-      key: dispatch.key,
-      listId: dispatch.listId,
-      contentVersion: dispatch.contentVersion,
+      key: campaign.key,
+      listId: campaign.listId,
+      contentVersion: edition.contentVersion,
       holder,
       serverId: 1n,
       outcomes: [],

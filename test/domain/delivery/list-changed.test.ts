@@ -1,14 +1,18 @@
-/** What changing a list does to a campaign that is under way: the batches that begin afterwards carry its new name and contact. */
+/**
+ * What changing a list does to a campaign that is under way: the batches that begin afterwards carry its new name and contact,
+ * and what was counted of it stays.
+ */
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { updateList } from '../../../src/domain/audience/update-list.ts';
 import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
-import { createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
+import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
 import { sendBatch } from '../../../src/domain/delivery/send-batch.ts';
 import { createDriverPool } from '../../../src/domain/sending/driver-pool.ts';
 import { loadPlugins } from '../../../src/plugin-host/load-plugins.ts';
+import { afterFile } from '../../support/after-file.ts';
 import { campaignWorld } from '../../support/campaign-world.ts';
 import { scriptedSmtpServer } from '../../support/scripted-smtp-server.ts';
 import { createTestContext } from '../../support/test-context.ts';
@@ -16,29 +20,54 @@ import { createTestContext } from '../../support/test-context.ts';
 const ctx = await createTestContext();
 await loadPlugins(path.resolve('plugins'), ctx.hooks);
 
-test('the next batch has the name and the contact of the list as they are then', async () => {
-  await using receiver = await scriptedSmtpServer({ extensions: ['PIPELINING'] });
-  const campaign = { html: '<p>{LIST_NAME} by {CONTACT_COMPANY}</p>' };
-  const world = await campaignWorld(ctx, { recipients: 2, smtpPort: receiver.port, campaign });
+/** A campaign that is planned, its people, and what sends to one of them. */
+async function planned(...options: Parameters<typeof campaignWorld>) {
+  const world = await campaignWorld(...options);
   const key = { customerId: world.ctx.viewer?.customerId ?? 0n, campaignId: world.campaignId };
-  const [list] = await ctx.db.query<{ uid: string; name: string }>(
-    sql`SELECT uid, name FROM mail_list WHERE id = ${world.listId}`,
-  );
   await startCampaign(world.ctx, world.campaignUid);
   await planCampaign(world.ctx, key, new AbortController().signal);
   const people = await ctx.db.query<{ id: bigint }>(
     sql`SELECT id FROM subscriber WHERE list_id = ${world.listId} ORDER BY id`,
   );
+  const [list] = await ctx.db.query<{ uid: string; name: string }>(
+    sql`SELECT uid, name FROM mail_list WHERE id = ${world.listId}`,
+  );
   const drivers = createDriverPool(ctx.hooks);
-  const tools = { drivers, dispatches: createDispatchCache(), announce: () => undefined };
+  afterFile(() => drivers.close());
+  const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
   const worker = { ...tools, workerId: crypto.randomUUID(), abortSignal: new AbortController().signal };
-  const [first = 0n, second = 0n] = people.map(({ id }) => id);
-  await sendBatch(ctx, { ...key, fromId: first, toId: first }, worker);
-  await updateList(world.ctx, list?.uid ?? '', { name: 'Renamed', contact: { company: 'Other Ltd' } });
-  await sendBatch(ctx, { ...key, fromId: second, toId: second }, worker);
-  await drivers.close();
+  const sendTo = (id: bigint) => sendBatch(ctx, { ...key, fromId: id, toId: id }, worker);
+  const change = (values: Parameters<typeof updateList>[2]) => updateList(world.ctx, list?.uid ?? '', values);
+  return { ids: people.map(({ id }) => id), list, sendTo, change };
+}
+
+test('the next batch has the name and the contact of the list as they are then', async () => {
+  await using receiver = await scriptedSmtpServer({ extensions: ['PIPELINING'] });
+  const campaign = { html: '<p>{LIST_NAME} by {CONTACT_COMPANY}</p>' };
+  const { ids, list, sendTo, change } = await planned(ctx, { recipients: 2, smtpPort: receiver.port, campaign });
+  const [first = 0n, second = 0n] = ids;
+  await sendTo(first);
+  await change({ name: 'Renamed', contact: { company: 'Other Ltd' } });
+  await sendTo(second);
   const [before, after] = receiver.accepted.map(({ content }) => content);
   expect(before).toContain(`<p>${list?.name ?? '-'} by `);
   expect(before).not.toContain('Renamed');
   expect(after).toContain('<p>Renamed by Other Ltd</p>');
+});
+
+test('refusals of the campaign count on, however often its list is changed', async () => {
+  await using receiver = await scriptedSmtpServer({
+    answer: ({ verb }) => (verb === 'MAIL' ? '553 5.7.1 Sender address rejected: not owned by user' : undefined),
+  });
+  const { ids, sendTo, change } = await planned(ctx, { recipients: 3, smtpPort: receiver.port });
+  const ends: unknown[] = [];
+  for (const id of ids) {
+    ends.push(await sendTo(id));
+    await change({ name: `Renamed ${id}` });
+  }
+  expect(ends).toEqual([
+    'open',
+    'open',
+    expect.objectContaining({ pauseFor: expect.objectContaining({ code: 'refused_by_server' }) }),
+  ]);
 });

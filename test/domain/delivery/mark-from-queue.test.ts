@@ -6,8 +6,7 @@ import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
 import { findRecipients } from '../../../src/domain/delivery/claim-recipients.ts';
 import type { ClaimedDelivery, DeliveryOutcome } from '../../../src/domain/delivery/delivery.ts';
-import { createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
-import { holdRange } from '../../../src/domain/delivery/held-ranges.ts';
+import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
 import { recoverAmbiguous, resolveUnknownAsSent, settle } from '../../../src/domain/delivery/ledger-store.ts';
 import { balanceOf, campaignWorld } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
@@ -20,9 +19,10 @@ async function openWorld(recipients: number) {
   const customerId = world.ctx.viewer?.customerId ?? 0n;
   await startCampaign(world.ctx, world.campaignUid);
   await planCampaign(world.ctx, { customerId, campaignId: world.campaignId }, new AbortController().signal);
-  const dispatch = await createDispatchCache().dispatchOf(ctx, customerId, world.campaignId);
-  if (!dispatch) throw new Error('The campaign is not being sent.');
-  const { key, listId, contentVersion } = dispatch;
+  const inHand = await createActiveCampaigns().take(ctx, { customerId, campaignId: world.campaignId });
+  if (!inHand) throw new Error('The campaign is not being sent.');
+  const { key, listId } = inHand.campaign;
+  const { contentVersion } = inHand.edition;
   const range = { ...key, fromId: 0n, toId: 2n ** 62n };
   const worker = () => {
     const holder = { owner: randomUUID(), leaseSeconds: 45 };
@@ -151,6 +151,7 @@ describe('rows taken from the queue', () => {
   it('are worked on by one job of a process at a time', async () => {
     const { range } = await openWorld(1);
     const part = { ...range, fromId: 10n, toId: 20n };
+    const { holdRange } = createActiveCampaigns();
     const letGo = holdRange('one', part);
     expect(holdRange('one', { ...range, fromId: 20n, toId: 30n })).toEqual({ isCovered: false });
     expect(holdRange('one', { ...range, fromId: 11n, toId: 20n })).toEqual({ isCovered: true });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
-import { createDispatchCache, type DispatchCache } from '../../../src/domain/delivery/dispatch.ts';
+import { createActiveCampaigns, type ActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
 import { sendBatch } from '../../../src/domain/delivery/send-batch.ts';
 import { createDriverPool } from '../../../src/domain/sending/driver-pool.ts';
 import { balanceOf, campaignWorld } from '../../support/campaign-world.ts';
@@ -33,16 +33,18 @@ test('a campaign that skips what cannot be composed skips nobody because of its 
   );
   await startCampaign(world.ctx, world.campaignUid);
   await planCampaign(world.ctx, key, new AbortController().signal);
-  const real = createDispatchCache();
-  const dispatches: DispatchCache = {
+  const real = createActiveCampaigns();
+  const campaigns: ActiveCampaigns = {
     ...real,
-    async dispatchOf(...asked) {
-      const dispatch = await real.dispatchOf(...asked);
+    async take(...asked) {
+      const inHand = await real.take(...asked);
       const sign = () => Promise.reject(new Error('no such key'));
-      return dispatch && { ...dispatch, skipsFailed: true, identity: { ...dispatch.identity, sign } };
+      if (!inHand) return undefined;
+      const { campaign, edition } = inHand;
+      return { campaign, edition: { ...edition, skipsFailed: true, identity: { ...edition.identity, sign } } };
     },
   };
-  const tools = { drivers: createDriverPool(ctx.hooks), dispatches, announce: () => undefined };
+  const tools = { drivers: createDriverPool(ctx.hooks), campaigns, announce: () => undefined };
   const worker = { ...tools, workerId: crypto.randomUUID(), abortSignal: new AbortController().signal };
   const end = await sendBatch(ctx, { ...key, fromId: 0n, toId: 2n ** 62n }, worker);
   expect(end).toMatchObject({

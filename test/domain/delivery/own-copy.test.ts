@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
-import { createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
+import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
 import { sendBatch } from '../../../src/domain/delivery/send-batch.ts';
 import { createDriverPool } from '../../../src/domain/sending/driver-pool.ts';
 import { loadPlugins } from '../../../src/plugin-host/load-plugins.ts';
@@ -26,7 +26,7 @@ async function sendAll(world: CampaignWorld): Promise<void> {
   await startCampaign(world.ctx, world.campaignUid);
   await planCampaign(world.ctx, key, new AbortController().signal);
   const drivers = createDriverPool(ctx.hooks);
-  const tools = { drivers, dispatches: createDispatchCache(), announce: () => undefined };
+  const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
   const worker = { ...tools, workerId: crypto.randomUUID(), abortSignal: new AbortController().signal };
   await sendBatch(ctx, { ...key, ...HUGE_RANGE }, worker);
   await drivers.close();

@@ -11,7 +11,7 @@ import { sendWave, waitForWave } from '../../../src/domain/campaigns/campaign-wa
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
 import { waitForPlan, wakeCampaigns } from '../../../src/domain/campaigns/wait-for-plan.ts';
 import { updateList } from '../../../src/domain/audience/update-list.ts';
-import { createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
+import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
 import { openWorkIn } from '../../../src/domain/delivery/ledger-read-model.ts';
 import { sendBatch } from '../../../src/domain/delivery/send-batch.ts';
 import { createDriverPool } from '../../../src/domain/sending/driver-pool.ts';
@@ -178,7 +178,7 @@ describe('quiet hours', () => {
 
   function send(world: CampaignWorld) {
     const drivers = createDriverPool(ctx.hooks);
-    const tools = { drivers, dispatches: createDispatchCache(), announce: () => undefined };
+    const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
     return sendBatch(
       ctx,
       { ...keyOf(world), fromId: 0n, toId: 2n ** 62n },

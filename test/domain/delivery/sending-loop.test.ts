@@ -4,8 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
 import { findRecipients } from '../../../src/domain/delivery/claim-recipients.ts';
-import { createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
-import { recorderOf } from '../../../src/domain/delivery/outcome-recorder.ts';
+import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
 import { runSendingLoop } from '../../../src/domain/delivery/sending-loop.ts';
 import type { SendingChannel } from '../../../src/domain/sending/driver-pool.ts';
 import { JobLine } from '../../../src/domain/sending/routing/job-line.ts';
@@ -22,11 +21,11 @@ describe('a gate that cannot be asked', () => {
     const customerId = world.ctx.viewer?.customerId ?? 0n;
     await startCampaign(world.ctx, world.campaignUid);
     await planCampaign(world.ctx, { customerId, campaignId: world.campaignId }, new AbortController().signal);
-    const dispatch = await createDispatchCache().dispatchOf(ctx, customerId, world.campaignId);
-    if (!dispatch) throw new Error('The campaign is not being sent.');
+    const inHand = await createActiveCampaigns().take(ctx, { customerId, campaignId: world.campaignId });
+    if (!inHand) throw new Error('The campaign is not being sent.');
     const holder = { owner: crypto.randomUUID(), leaseSeconds: 45 };
-    const range = { ...dispatch.key, fromId: 0n, toId: 2n ** 62n };
-    const claimed = await findRecipients(ctx.db, range, { listId: dispatch.listId, holder });
+    const range = { ...inHand.campaign.key, fromId: 0n, toId: 2n ** 62n };
+    const claimed = await findRecipients(ctx.db, range, { listId: inHand.campaign.listId, holder });
     let asked = 0;
     let underWay = 0;
     const permits = new FairPermits(CAPACITY);
@@ -57,11 +56,11 @@ describe('a gate that cannot be asked', () => {
         heard: () => undefined,
       },
     } satisfies SendingChannel;
-    const recorder = recorderOf(ctx, dispatch, { serverId: 1n, holder });
+    const recorder = inHand.campaign.recorder(ctx, { serverId: 1n, holder });
     const { signal } = new AbortController();
     const input = {
       ctx,
-      dispatch,
+      ...inHand,
       channel,
       recorder,
       claimed,

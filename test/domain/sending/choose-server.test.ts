@@ -8,7 +8,7 @@ import { allowanceOf } from '../../../src/domain/billing/allowance.ts';
 import { createCampaign } from '../../../src/domain/campaigns/create-campaign.ts';
 import { viewerOf, type Context } from '../../../src/domain/context.ts';
 import { compileCampaign } from '../../../src/domain/delivery/campaign-message.ts';
-import { createDispatchCache } from '../../../src/domain/delivery/dispatch.ts';
+import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
 import { createSendingServer } from '../../../src/domain/sending/create-sending-server.ts';
 import { routedServers, routeQuestion } from '../../../src/domain/sending/choose-server.ts';
 import { updateSendingServer } from '../../../src/domain/sending/update-sending-server.ts';
@@ -128,8 +128,9 @@ describe('the footer of the plan', () => {
     await root.db.execute(
       sql`UPDATE campaign SET status = 'sending', planned_on = '2026-11-21' WHERE customer_id = ${customerId}`,
     );
-    const cache = createDispatchCache();
-    const sent = async () => (await cache.dispatchOf(ctx, customerId, campaignId))?.message.webView(recipient) ?? '';
+    const cache = createActiveCampaigns();
+    const sent = async () =>
+      (await cache.take(ctx, { customerId, campaignId }))?.edition.message.webView(recipient) ?? '';
     expect(await sent()).toContain('By House');
     await changeOptions(ctx.db, customerId, { html_footer: '<p>By Another</p>' });
     expect(await sent()).toContain('By Another');
