@@ -14,6 +14,7 @@ import {
   type LedgerAudit,
   type StoryRow,
 } from '../src/domain/delivery/ledger-audit-read-model.ts';
+import { deliveryReasonText } from '../src/domain/sending/delivery-reason.ts';
 import { messageOf } from '../src/lib/errors.ts';
 import { readableTime } from '../src/lib/units.ts';
 import { withInstallation } from './support/open-installation.ts';
@@ -96,7 +97,7 @@ async function tellStory(database: Database, campaign: AuditedCampaign, recipien
 
 function storyOf(row: StoryRow): string[] {
   return [
-    `${row.email}: ${row.state}${row.reason ? ` (${row.reason})` : ''}`,
+    `${row.email}: ${row.state}${row.reason ? ` (${deliveryReasonText(row.reason)})` : ''}`,
     `  since ${readableTime(row.updatedAt)}, after ${counted(row.attempts, 'try', 'tries')}, taken up ${counted(row.epoch, 'time')}`,
     ...(row.server ? [`  through ${row.server}`] : []),
     ...(row.reply ? [`  the server said: ${row.reply}`] : []),

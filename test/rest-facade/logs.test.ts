@@ -49,7 +49,7 @@ test('each log has its columns and its rows', async () => {
   await db.execute(sql`
     INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, state, email, attempts, reason, reply, runtime_message_id, server_id)
     SELECT current_date, customer_id, ${campaignId}, id, (ARRAY['sent', 'failed', 'skipped'])[row_number() OVER (ORDER BY id)]::hot.delivery_state,
-           email, (row_number() OVER (ORDER BY id) < 3)::int, CASE WHEN id > ${recipient.subscriberId} THEN 'refused' END,
+           email, (row_number() OVER (ORDER BY id) < 3)::int, CASE WHEN id > ${recipient.subscriberId} THEN 'permanent.mailbox_unknown' END,
            CASE WHEN id > ${recipient.subscriberId} THEN '550 no' ELSE '250 ok' END, 'runtime-1', ${server?.id ?? null}
       FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId}`);
 
@@ -83,8 +83,8 @@ test('each log has its columns and its rows', async () => {
   const [header, sent, failed, skipped] = await rowsOf('tracking');
   expect(header).toBe(`${HEAD},status,message_id,runtime_message_id,sending_server,error`);
   expect(sent).toMatch(/^p1@example\.org,sent,<[0-9a-z.]+@xn--snder-bsa\.example>,runtime-1,Main,$/);
-  expect(failed).toMatch(/^p2@example\.org,failed,<[^,]+>,runtime-1,Main,refused: 550 no$/);
-  expect(skipped).toMatch(/^p3@example\.org,skipped,,runtime-1,Main,refused: 550 no$/);
+  expect(failed).toMatch(/^p2@example\.org,failed,<[^,]+>,runtime-1,Main,permanent: mailbox unknown: 550 no$/);
+  expect(skipped).toMatch(/^p3@example\.org,skipped,,runtime-1,Main,permanent: mailbox unknown: 550 no$/);
 
   const json = await download(tenant, campaignUid, 'unsubscribe', '?type=json');
   expect(json.headers.get('content-type')).toBe('application/json; charset=utf-8');

@@ -139,7 +139,9 @@ it('all campaigns of a long page are told of, in as many statements as one', asy
   const { result, statements } = await countStatements(() => statusReasonsOf(ctx, keys));
   expect(result.slice(0, 30)).toEqual(Array(30).fill('There is no active sending server that it may be sent through.'));
   expect(new Set(result.slice(30).map((reason) => reason?.replace(/before .* UTC/, '')))).toEqual(
-    new Set(keys.slice(30).map((_key, no) => `Nobody who is left can be sent to  (mailbox full; ${no + 1}).`)),
+    new Set(
+      keys.slice(30).map((_key, no) => `Nobody who is left can be sent to  (transient: mailbox full; ${no + 1}).`),
+    ),
   );
   // The queue of this process asks for jobs meanwhile.
   const asked = statements.filter((statement) => !statement.includes('graphile_worker'));
@@ -160,7 +162,7 @@ async function underWay({ ctx: own, campaignUid, listId }: CampaignWorld, count:
           INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open) SELECT ${customerId}, id, 1, 1 FROM made
         ), planned AS (
           INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, reason, reply, not_before)
-          SELECT current_date, ${customerId}, id, 1, 'p1@example.org', 'mailbox full', substr(uid, length(${campaignUid}) + 1), now() + interval '1 hour' FROM made
+          SELECT current_date, ${customerId}, id, 1, 'p1@example.org', 'transient.mailbox_full', substr(uid, length(${campaignUid}) + 1), now() + interval '1 hour' FROM made
         )
         SELECT id AS "campaignId" FROM made ORDER BY id`,
   );

@@ -157,7 +157,7 @@ test('without skip_failed_messages a campaign stops at the first person it canno
   );
   expect(rows).toEqual([
     { state: 'sent', reason: null },
-    { state: 'failed', reason: 'not composed' },
+    { state: 'failed', reason: 'not_composed' },
   ]);
   expect((await mailsTo('fay@failed.example')).length).toBe(1);
 });

@@ -94,8 +94,8 @@ describe('a campaign', () => {
       sql`SELECT email, attempts, reply, reason FROM hot.delivery WHERE campaign_id = ${world.campaignId} AND email IN ('p7@example.org', 'p8@example.org', 'p9@example.org') ORDER BY email`,
     );
     expect(rows.map(({ email, attempts, reason }) => [email, attempts, reason])).toEqual([
-      ['p7@example.org', 1, 'permanent: mailbox unknown'],
-      ['p8@example.org', 3, 'transient: mailbox full, tried too often'],
+      ['p7@example.org', 1, 'permanent.mailbox_unknown'],
+      ['p8@example.org', 3, 'transient.mailbox_full.gave_up'],
       ['p9@example.org', 2, null],
     ]);
     expect(rows[0]?.reply).toContain('550 5.1.1 no such user');

@@ -68,9 +68,9 @@ async function campaignRow({ campaignId }: CampaignWorld) {
 }
 
 it.each([
-  ['relays for nobody, until it is reset', RELAY_DENIED, 'policy: server does not relay', resetServerHealth],
-  ['does not know us, until it is reset', () => CLIENT_REJECTED, 'block: server is blocked', resetServerHealth],
-  ['does not know us, until it is changed', () => CLIENT_REJECTED, 'block: server is blocked', changeServer],
+  ['relays for nobody, until it is reset', RELAY_DENIED, 'policy.server_does_not_relay', resetServerHealth],
+  ['does not know us, until it is reset', () => CLIENT_REJECTED, 'block.server_is_blocked', resetServerHealth],
+  ['does not know us, until it is changed', () => CLIENT_REJECTED, 'block.server_is_blocked', changeServer],
 ])('keeps everybody while a server %s', async (_what, refusal, reason, mend) => {
   let isMended = false;
   let asked = 0;

@@ -53,6 +53,6 @@ function statusOf({ status, text }: FailedDelivery): string | undefined {
 function classOf({ class: reason, scope, isMailboxGone }: ReplyMeaning): BounceClass {
   if (isMailboxGone) return 'hard';
   if (reason === 'block' || reason === 'policy') return 'blocked';
-  if (reason === 'rateLimit') return scope === 'recipient' ? 'soft' : 'blocked';
+  if (reason === 'rate_limit') return scope === 'recipient' ? 'soft' : 'blocked';
   return reason === 'permanent' && scope === 'message' ? 'blocked' : 'soft';
 }

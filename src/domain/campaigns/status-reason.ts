@@ -4,6 +4,7 @@
  */
 import type { CodedReason, NoParams, ReasonTexts } from '../../lib/coded-reason.ts';
 import { readableTime } from '../../lib/units.ts';
+import { deliveryReasonText } from '../sending/delivery-reason.ts';
 import type { StopParams } from '../delivery/campaign-stop.ts';
 import type { ServerWaitParams } from '../sending/server-wait.ts';
 
@@ -83,7 +84,7 @@ const TEXTS: ReasonTexts<AllParams, [until: Date | null]> = {
   quiet_hours_of_recipients: (_params, until) => `It is quiet hours for everybody who is left: ${goesOn(until)}`,
   time_of_recipients: (_params, until) => `Everybody who is left is written to at their own time: ${goesOn(until)}`,
   next_batch: ({ at, reason, said }) =>
-    `Nobody who is left can be sent to before ${timeOf(at)} (${[reason, said].filter(Boolean).join('; ')}).`,
+    `Nobody who is left can be sent to before ${timeOf(at)} (${[reason && deliveryReasonText(reason), said].filter(Boolean).join('; ')}).`,
   no_server: () => 'There is no active sending server that it may be sent through.',
   server_paused: ({ server, since, until, error }) =>
     `Sending server "${server}" cannot be used${since === null ? '' : ` since ${timeOf(since)}`}${error === null ? '' : ` (${error})`}: ${until === null ? 'it is being tried again' : `it is tried again at ${timeOf(until)}`}.`,
@@ -98,7 +99,7 @@ const TEXTS: ReasonTexts<AllParams, [until: Date | null]> = {
   not_planned: () => 'its audience is not planned',
   server_silent: () => 'its server does not answer',
   not_taken_up: () => 'nobody takes it up',
-  delivery: ({ reason, reply }) => [reason, reply].filter(Boolean).join(': '),
+  delivery: ({ reason, reply }) => [reason && deliveryReasonText(reason), reply].filter(Boolean).join(': '),
 };
 
 /** The text of a reason; of one that only a newer version of the program knows, its code. */

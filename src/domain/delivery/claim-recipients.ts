@@ -17,7 +17,7 @@ interface Person extends Pick<DueDelivery, 'email' | 'fields' | 'obstacle'> {
   readonly id: bigint;
 }
 
-const NOBODY = { email: null, fields: null, obstacle: 'deleted' };
+const NOBODY: Omit<Person, 'id'> = { email: null, fields: null, obstacle: 'deleted' };
 
 /**
  * Reads what is due in the range and answers who may be mailed. Nothing is taken: whoever marks a row first has it

@@ -6,7 +6,8 @@
 import { unreachable } from '../../lib/errors.ts';
 import type { SendingError } from '../../plugin-api/index.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
-import { classifyReply, reasonOf } from '../sending/replies/classify-reply.ts';
+import { reasonOfReply, type DeliveryReason } from '../sending/delivery-reason.ts';
+import { classifyReply } from '../sending/replies/classify-reply.ts';
 
 /**
  * queued -> sending (about to be handed over) -> sent | failed | unknown, and back to queued for a deferral; by way of
@@ -56,8 +57,11 @@ export interface DueDelivery extends Claim {
   readonly email: string | null;
   readonly fields: Readonly<Record<string, unknown>> | null;
   /** Why there is no mail: `deleted`, `suppressed`, or the status that is not `subscribed`; null: there is. */
-  readonly obstacle: string | null;
+  readonly obstacle: NoMailReason | null;
 }
+
+/** Why somebody in the ledger gets no mail. */
+export type NoMailReason = 'deleted' | 'suppressed' | 'pending' | 'unconfirmed' | 'unsubscribed';
 
 /** What became of one attempt, as the ledger stores it. */
 export interface DeliveryOutcome {
@@ -67,18 +71,18 @@ export interface DeliveryOutcome {
   /** Whether the recipient's number of tries goes up: trouble with the server does not count. */
   readonly isTry: boolean;
   readonly reply: string | null;
-  readonly reason: string | null;
+  readonly reason: DeliveryReason | null;
   readonly runtimeMessageId: string | null;
   /** For `queued`: how long to wait before the next try. */
   readonly delaySeconds: number;
 }
 
 /** Why it is not known whether the server took a message. */
-export const NO_ANSWER = 'no answer';
+export const NO_ANSWER = 'no_answer';
 /** Why a message failed that never left: it cannot be made from what stands in it. */
-export const NOT_COMPOSED = 'not composed';
+export const NOT_COMPOSED = 'not_composed';
 /** The same for a subject or a sender's name that only this recipient's values make too long: nobody else is held up by it. */
-export const HEADER_TOO_LONG = 'header too long';
+export const HEADER_TOO_LONG = 'header_too_long';
 
 /** The outcome for somebody whom nothing was handed over for: closed, or back in the queue. */
 export function untried(
@@ -140,7 +144,8 @@ export function outcomeOfFailure({ delivery, error, policy, rule }: FailedAttemp
     case 'refused':
       return { ...base, state: 'failed', reason };
     case 'deferred':
-      if (!mayTryAgain(tries, rule)) return { ...base, state: 'failed', reason: `${reason}, tried too often` };
+      if (!mayTryAgain(tries, rule))
+        return { ...base, state: 'failed', reason: meaningOf(error, { gaveUp: true }).reason };
       return { ...base, state: 'queued', reason, delaySeconds: retryDelaySeconds(tries, rule, waitSeconds) };
     case 'unavailable':
       return { ...base, state: 'queued', isTry: false, reason };
@@ -155,19 +160,22 @@ export function outcomeOfFailure({ delivery, error, policy, rule }: FailedAttemp
 /** Sent again, unless its vendor would take it for another message by then. */
 function doubted(
   base: Omit<DeliveryOutcome, 'state' | 'reason'>,
-  { reason, delaySeconds, rule }: { reason: string; delaySeconds: number; rule: RetryRule },
+  { reason, delaySeconds, rule }: { reason: DeliveryReason; delaySeconds: number; rule: RetryRule },
 ): DeliveryOutcome {
   const isInTime = rule.keySeconds === undefined || delaySeconds < retrySecondsOf(rule.keySeconds);
   return isInTime ? { ...base, state: 'queued', reason, delaySeconds } : { ...base, state: 'unknown', reason };
 }
 
 /** The class of the reply and what is the matter, as the ledger's reader sees it. */
-function meaningOf(error: SendingError): { reason: string; waitSeconds?: number | undefined } {
+function meaningOf(
+  error: SendingError,
+  { gaveUp = false } = {},
+): { reason: DeliveryReason; waitSeconds?: number | undefined } {
   if (error.kind === 'unknown') return { reason: NO_ANSWER };
-  if (error.kind === 'unavailable' && error.code === undefined) return { reason: 'server unavailable' };
+  if (error.kind === 'unavailable' && error.code === undefined) return { reason: 'server_unavailable' };
   const { enhancedStatus, message } = error;
   const meaning = classifyReply({ code: replyCodeOf(error), enhancedStatus, text: message });
-  return { reason: reasonOf(meaning), waitSeconds: meaning.waitSeconds };
+  return { reason: reasonOfReply(meaning, { gaveUp }), waitSeconds: meaning.waitSeconds };
 }
 
 /** A driver may give an HTTP status, or none; what it made of it counts. */

@@ -19,7 +19,7 @@ export async function holdForQuiet(
   const outcomes = held.map((delivery) =>
     untried(delivery, {
       state: 'queued',
-      reason: 'held back: quiet hours',
+      reason: 'quiet_hours',
       delaySeconds: secondsFor(delivery.fields),
     }),
   );

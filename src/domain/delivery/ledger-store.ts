@@ -5,6 +5,7 @@
 import { assert } from '../../lib/errors.ts';
 import { plainArray, textArray } from '../../db/array-text.ts';
 import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
+import type { DeliveryReason } from '../sending/delivery-reason.ts';
 import { needsRuntimeMessage, runtimeMessageKey } from '../tracking/runtime-message.ts';
 import {
   NO_ANSWER,
@@ -15,6 +16,8 @@ import {
   type LedgerRange,
   type UnknownPolicy,
 } from './delivery.ts';
+
+const WORKER_LOST: DeliveryReason = 'worker_lost';
 
 /** Who holds rows, and for how long without a renewal. */
 export interface Leaseholder {
@@ -182,7 +185,7 @@ export async function recoverAmbiguous(
           UPDATE hot.delivery d
              SET state = CASE WHEN ${policy === 'park'} OR d.attempts + 1 >= ${attemptsMax} THEN 'unknown' ELSE 'queued' END::hot.delivery_state,
                  ambiguous_count = d.ambiguous_count + 1, doubted_since = coalesce(d.doubted_since, d.updated_at),
-                 attempts = d.attempts + 1, reason = 'worker lost', lease_expires_at = NULL, not_before = NULL, updated_at = now()
+                 attempts = d.attempts + 1, reason = ${WORKER_LOST}, lease_expires_at = NULL, not_before = NULL, updated_at = now()
            WHERE ${inRange(range)} AND d.state = 'sending' AND d.lease_expires_at < now()
           RETURNING d.state
         ), freed AS (
@@ -215,7 +218,7 @@ export async function resolveUnknownAsSent(
               ${late.map((o) => o.runtimeMessageId)}::text[]) AS o(subscriber_id, epoch, reply, runtime_message_id)
               ON d.subscriber_id = o.subscriber_id AND d.epoch = o.epoch
            WHERE ${inLedger(key)} AND d.subscriber_id = ANY(${late.map((o) => o.subscriberId)}::bigint[])
-             AND d.owner = ${owner}::uuid AND (d.state = 'unknown' OR (d.state = 'queued' AND d.reason = 'worker lost'))
+             AND d.owner = ${owner}::uuid AND (d.state = 'unknown' OR (d.state = 'queued' AND d.reason = ${WORKER_LOST}))
            ORDER BY d.subscriber_id FOR NO KEY UPDATE OF d
         ), found AS (
           UPDATE hot.delivery d SET state = 'sent', reply = g.reply, runtime_message_id = g.runtime_message_id, reason = NULL, updated_at = now()
@@ -230,6 +233,11 @@ export async function resolveUnknownAsSent(
   );
 }
 
+const BY_HAND: Readonly<Record<UnknownDecision, DeliveryReason>> = {
+  accept: 'accepted_by_hand',
+  resend: 'resent_by_hand',
+};
+
 /** `accept`: the server did take them. `resend`: they go out again, maybe for the second time. */
 export type UnknownDecision = 'accept' | 'resend';
 
@@ -239,7 +247,7 @@ export async function decideUnknown(db: Queryable, key: LedgerKey, decision: Unk
   const [row] = await db.query<{ decided: number }>(
     sql`WITH decided AS (
           UPDATE hot.delivery d
-             SET state = ${state}::hot.delivery_state, reason = ${decision === 'accept' ? 'accepted by hand' : 'resent by hand'},
+             SET state = ${state}::hot.delivery_state, reason = ${BY_HAND[decision]},
                  owner = NULL, lease_expires_at = NULL, not_before = NULL, updated_at = now(),
                  -- what is sent again by hand goes out however long ago it was, and through any server
                  doubted_since = NULL, server_id = CASE WHEN ${decision === 'accept'} THEN d.server_id END

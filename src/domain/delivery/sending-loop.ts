@@ -10,6 +10,7 @@ import { SendingError } from '../../plugin-api/index.ts';
 import { faultSentence, isHeaderTooLong, isRunaway } from '../content/template-fault.ts';
 import type { FilledMessage } from '../content/message.ts';
 import type { Context } from '../context.ts';
+import type { DeliveryReason } from '../sending/delivery-reason.ts';
 import type { SendingChannel } from '../sending/driver-pool.ts';
 import type { Permits } from '../sending/fair-permits.ts';
 import type { GateGuest } from '../sending/routing/waiting.ts';
@@ -78,10 +79,10 @@ interface MarkedGuest extends Guest {
 }
 
 /** Why a row waits that was about to leave: its recipient is read again. */
-const WITHDRAWN = 'recipient changed';
+const WITHDRAWN = 'recipient_changed';
 
 /** Why a row waits whose template had to be stopped. */
-const TEMPLATE_STOPPED = 'template stopped';
+const TEMPLATE_STOPPED = 'template_stopped';
 
 /** A key that cannot sign, or a process that cannot. */
 class NotSignedError extends Error {}
@@ -315,7 +316,7 @@ class SendingLoop {
     const error = ofCampaign === 'again' ? asDeferred(said) : channel.gate.read(guest, attempts, said);
     const stop = channel.gate.ended(ctx, guest, error);
     if (ofCampaign === 'stop')
-      return this.#stoppedBy(guest.delivery, 'campaign refused', {
+      return this.#stoppedBy(guest.delivery, 'campaign_refused', {
         pauseFor: { code: 'refused_by_server', params: { reply: said.message.slice(0, REPLY_LENGTH_MAX) } },
       });
     const avalanche = error.kind === 'refused' && campaign.hardRefusals.refused(error);
@@ -328,7 +329,7 @@ class SendingLoop {
   }
 
   /** The campaign is to blame, not the recipient: whoever is left stays open, for the day when it is mended. */
-  #stoppedBy(delivery: ClaimedDelivery, reason: string, stop: CampaignStop): DeliveryOutcome {
+  #stoppedBy(delivery: ClaimedDelivery, reason: DeliveryReason, stop: CampaignStop): DeliveryOutcome {
     this.#finishWith({ reason: 'pause', ...stop });
     return untried(delivery, { state: 'queued', reason });
   }

@@ -4,6 +4,7 @@
  * are in no batch, so a million people in all zones of the world make as many jobs as there are moments.
  */
 import { sql, type Queryable } from '../../db/database.ts';
+import type { DeliveryReason } from '../sending/delivery-reason.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 
 export interface Wave {
@@ -13,7 +14,7 @@ export interface Wave {
 }
 
 /** Why a row of the ledger waits for its moment. */
-export const WAVE_REASON = 'waits for its time';
+export const WAVE_REASON: DeliveryReason = 'own_time';
 
 /** True for a row `d` of the ledger that waits for a later moment: not yet the work of any batch. */
 export const inLaterWave = sql`((d.state = 'queued' AND d.not_before > now() AND d.reason = ${WAVE_REASON}) IS TRUE)`;

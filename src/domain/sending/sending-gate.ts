@@ -48,7 +48,7 @@ export interface GateMemory {
 
 /** Whoever is turned away while another tries comes again soon: a try takes moments. */
 const PROBE_WAIT_SECONDS = 1;
-const HEALTH_REASON = 'held back: the provider asked to wait';
+const HEALTH_REASON = 'provider_paused';
 
 /** The gate of one process for one server. */
 export function createSendingGate(server: PacedServer, memory: GateMemory): SendingGate {

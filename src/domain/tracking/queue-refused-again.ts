@@ -1,10 +1,11 @@
 /** Undoes refusals that nobody should have believed: they are tried again, and nothing is left of the bounce. */
 import { sql, type Queryable } from '../../db/database.ts';
 import { emailKey } from '../../lib/text.ts';
+import type { DeliveryReason } from '../sending/delivery-reason.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 
-/** As the ledger's reader sees why they wait. */
-export const REFUSED_WITH_MANY = 'refused with many others';
+/** Why they wait. */
+export const REFUSED_WITH_MANY: DeliveryReason = 'refused_with_many';
 
 /**
  * Of these recipients, those who failed are queued again, counters included; of those a hard bounce was written down for,

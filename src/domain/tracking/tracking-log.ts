@@ -2,6 +2,7 @@
 import { sql, type Queryable } from '../../db/database.ts';
 import { asciiDomainOf } from '../../lib/mail-domain.ts';
 import type { Installation } from '../context.ts';
+import { deliveryReasonText } from '../sending/delivery-reason.ts';
 import { deliveryMessageId } from './delivery-message-id.ts';
 import type { LogCell, LoggedCampaign } from './logged-campaign.ts';
 
@@ -69,5 +70,7 @@ async function namesOfServers(
 /** Of what arrived, a server's polite words are no error. */
 function errorOf({ state, reason, reply }: LedgerRow): string | null {
   if (state === 'sent') return null;
-  return [reason, reply].filter((text) => text !== null && text !== '').join(': ') || null;
+  return (
+    [reason && deliveryReasonText(reason), reply].filter((text) => text !== null && text !== '').join(': ') || null
+  );
 }

@@ -1,6 +1,7 @@
 /** Deliveries: what became of each recipient of a campaign, from its ledger, by key. */
 import { deliveryStates } from '../../domain/delivery/delivery.ts';
 import { deliveryPage, type DeliveryRow, type LedgerBalance } from '../../domain/delivery/ledger-read-model.ts';
+import { deliveryReasonText } from '../../domain/sending/delivery-reason.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import { builder } from '../builder.ts';
 import { forwardConnection } from '../key-connection.ts';
@@ -26,8 +27,9 @@ const Delivery = builder.objectRef<DeliveryRow>('Delivery').implement({
       description: 'A deferred one waits until then.',
     }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
-    reason: t.exposeString('reason', {
+    reason: t.string({
       nullable: true,
+      resolve: ({ reason }) => reason && deliveryReasonText(reason),
       description:
         'Why it is in this state: after a refusal its class (permanent, transient, block, rate limit, policy) and what was the matter, as in "permanent: mailbox unknown".',
     }),

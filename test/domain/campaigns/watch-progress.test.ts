@@ -20,7 +20,7 @@ beforeAll(async () => {
   );
   await ctx.db.execute(sql`
     INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, reason, reply)
-    SELECT current_date, customer_id, ${world.campaignId}, id, email, 'server unavailable', 'connection refused' FROM subscriber`);
+    SELECT current_date, customer_id, ${world.campaignId}, id, email, 'server_unavailable', 'connection refused' FROM subscriber`);
   await ctx.db.execute(sql`
     INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open) SELECT customer_id, id, 4, 4 FROM campaign`);
   await watchProgress(ctx);

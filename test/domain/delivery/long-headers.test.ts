@@ -42,5 +42,5 @@ test.each([
     sql`SELECT email, reason, reply FROM hot.delivery WHERE campaign_id = ${world.campaignId} AND state = 'failed'`,
   );
   const reply = `The ${part} has ${lengthMax + 1} characters with the recipient's values; at most ${lengthMax} are allowed.`;
-  expect(failed).toEqual([{ email: 'p2@example.org', reason: 'header too long', reply }]);
+  expect(failed).toEqual([{ email: 'p2@example.org', reason: 'header_too_long', reply }]);
 });

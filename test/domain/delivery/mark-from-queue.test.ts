@@ -83,7 +83,7 @@ describe('rows taken from the queue', () => {
     const { world, worker } = await openWorld(2);
     const [one, other] = [worker(), worker()];
     const [mine, theirs] = [await one.find(), await other.find()];
-    const later = { state: 'queued', isTry: false, reply: null, reason: 'held back', delaySeconds: 600 } as const;
+    const later = { state: 'queued', isTry: false, reply: null, reason: 'provider_paused', delaySeconds: 600 } as const;
     expect((await one.record(mine, later)).recorded).toBe(2);
     expect((await one.record(mine, later)).recorded).toBe(0);
     expect(await other.mark(theirs)).toHaveLength(0);

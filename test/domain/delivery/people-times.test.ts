@@ -234,7 +234,7 @@ describe('quiet hours', () => {
     await send(world);
     const held = await ctx.db.query<{ zone: string; minutes: number }>(
       sql`SELECT s.fields ->> 'TZ' AS zone, extract(epoch FROM d.not_before - now())::int / 60 AS minutes
-            FROM hot.delivery d JOIN subscriber s ON s.id = d.subscriber_id WHERE d.campaign_id = ${world.campaignId} AND d.reason LIKE '%quiet hours'`,
+            FROM hot.delivery d JOIN subscriber s ON s.id = d.subscriber_id WHERE d.campaign_id = ${world.campaignId} AND d.reason = 'quiet_hours'`,
     );
     expect(new Set(held.map(({ zone }) => zone))).toEqual(new Set(['Asia/Tokyo']));
     expect(held).toHaveLength(10);

@@ -1,6 +1,8 @@
 /** What replies mean: the table of replies, and what no reply may ever do. */
 import { describe, expect, it } from 'vitest';
-import { classifyReply, reasonOf } from '../../../src/domain/sending/replies/classify-reply.ts';
+import { deliveryReasonText, reasonOfReply } from '../../../src/domain/sending/delivery-reason.ts';
+import { classifyReply } from '../../../src/domain/sending/replies/classify-reply.ts';
+import { replyTexts } from '../../../src/domain/sending/replies/reply-matter.ts';
 import { programReplyTable } from './program-reply-table.ts';
 import { providerReplyTable } from './reply-table.ts';
 
@@ -21,7 +23,7 @@ describe('the meaning of a reply', () => {
     const said = replyTable.map(([reply]) => {
       const meaning = classifyReply({ text: joined(reply) });
       const gone = meaning.isMailboxGone ? ['gone'] : [];
-      return [reply, meaning.class, meaning.scope, meaning.what, ...gone];
+      return [reply, meaning.class, meaning.scope, replyTexts[meaning.what], ...gone];
     });
     expect(said).toEqual(replyTable);
   });
@@ -95,12 +97,18 @@ describe('a reply', () => {
   it('means the same whoever it is about', () => {
     for (const name of ['full', 'virus', 'spamhaus', 'user.unknown', 'greylist', 'relay-access-denied']) {
       const said = `550 5.7.17 <${name}@there.test>: no, not today ${name}@there.test`;
-      expect(classifyReply({ text: said }).what).toBe('mailbox has another owner');
+      expect(classifyReply({ text: said }).what).toBe('mailbox_has_another_owner');
     }
   });
 
-  it('is told in plain words', () => {
-    expect(reasonOf(classifyReply({ text: '550 5.1.1 no' }))).toBe('permanent: mailbox unknown');
-    expect(reasonOf(classifyReply({ text: '421 4.7.28' }))).toBe('rate limit: too much mail');
+  it('is stored as a code and has a text', () => {
+    const [gone, tooMuch] = ['550 5.1.1 no', '421 4.7.28'].map((text) => classifyReply({ text }));
+    if (!gone || !tooMuch) throw new Error('There are two.');
+    expect(reasonOfReply(gone)).toBe('permanent.mailbox_unknown');
+    expect(deliveryReasonText(reasonOfReply(gone))).toBe('permanent: mailbox unknown');
+    expect(deliveryReasonText(reasonOfReply(tooMuch, { gaveUp: true }))).toBe(
+      'rate limit: too much mail, tried too often',
+    );
+    expect(deliveryReasonText('of_a_newer_version')).toBe('of_a_newer_version');
   });
 });

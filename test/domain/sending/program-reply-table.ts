@@ -44,8 +44,13 @@ export const programReplyTable: readonly ReplyRow[] = [
     'sender',
     'sender address refused',
   ],
-  ['421 4.7.0 mx.there.test Error: too many connections from 192.0.2.1', 'rateLimit', 'server', 'too many connections'],
-  ['452 4.5.3 Error: too many recipients', 'rateLimit', 'server', 'too many recipients in one session'],
+  [
+    '421 4.7.0 mx.there.test Error: too many connections from 192.0.2.1',
+    'rate_limit',
+    'server',
+    'too many connections',
+  ],
+  ['452 4.5.3 Error: too many recipients', 'rate_limit', 'server', 'too many recipients in one session'],
   // Exim
   ['550 Unrouteable address', 'permanent', 'recipient', 'mailbox unknown', 'gone'],
   ['550 No Such User Here"', 'permanent', 'recipient', 'mailbox unknown', 'gone'],
@@ -65,8 +70,8 @@ export const programReplyTable: readonly ReplyRow[] = [
   ['451 qq temporary problem (#4.3.0)', 'transient', 'domain', 'server is busy'],
   ['553 sorry, your envelope sender is in my badmailfrom list (#5.7.1)', 'policy', 'sender', 'sender address refused'],
   // relays
-  ['454 Throttling failure: Maximum sending rate exceeded.', 'rateLimit', 'server', 'relay limits the rate'],
-  ['454 Throttling failure: Daily message quota exceeded.', 'rateLimit', 'server', 'daily limit of the account'],
+  ['454 Throttling failure: Maximum sending rate exceeded.', 'rate_limit', 'server', 'relay limits the rate'],
+  ['454 Throttling failure: Daily message quota exceeded.', 'rate_limit', 'server', 'daily limit of the account'],
   [
     '554 Message rejected: Email address is not verified. The following identities failed the check in region EU: a@house.test',
     'policy',
@@ -74,7 +79,7 @@ export const programReplyTable: readonly ReplyRow[] = [
     'sender not verified with the relay',
   ],
   ['554 Message rejected: Sending suspended for this account.', 'block', 'server', 'account suspended by the relay'],
-  ['451 Authentication failed: Maximum credits exceeded', 'rateLimit', 'server', 'limit of the account'],
+  ['451 Authentication failed: Maximum credits exceeded', 'rate_limit', 'server', 'limit of the account'],
   ['530 5.7.0 Authentication Required', 'policy', 'server', 'login needed'],
   // how the server or the sender's account is set up
   ['454 4.7.1 <person@there.test>: Relay access denied', 'policy', 'server', 'server does not relay'],
@@ -115,7 +120,7 @@ export const programReplyTable: readonly ReplyRow[] = [
   ['556 5.1.10 Recipient address has null MX', 'permanent', 'recipient', 'domain unknown', 'gone'],
   ['550 5.7.1 Message contains a virus (Eicar)', 'policy', 'message', 'virus found'],
   ['554 5.7.1 This message scored 12.3 in SpamAssassin, rejected', 'block', 'message', 'refused as spam'],
-  ['450 Please slow down', 'rateLimit', 'domain', 'too fast'],
+  ['450 Please slow down', 'rate_limit', 'domain', 'too fast'],
   // the status alone
   ['550 5.1.1', 'permanent', 'recipient', 'mailbox unknown', 'gone'],
   ['550 5.1.2', 'permanent', 'recipient', 'domain unknown', 'gone'],
@@ -125,7 +130,7 @@ export const programReplyTable: readonly ReplyRow[] = [
   ['552 5.2.2', 'transient', 'recipient', 'mailbox full'],
   ['552 5.3.4', 'permanent', 'message', 'message too large'],
   ['450 4.4.1', 'transient', 'domain', 'no answer from the host'],
-  ['421 4.7.28', 'rateLimit', 'domain', 'too much mail'],
+  ['421 4.7.28', 'rate_limit', 'domain', 'too much mail'],
   ['554 5.6.0', 'policy', 'message', 'content trouble'],
   ['553 5.6.7', 'permanent', 'recipient', 'address needs SMTPUTF8'],
   ['550 5.7.1', 'policy', 'message', 'refused by a rule'],

@@ -18,13 +18,13 @@ export const providerReplyTable: readonly ReplyRow[] = [
   ],
   [
     '421-4.7.28 Gmail has detected an unusual rate of unsolicited mail originating|421-4.7.28 from your IP address [192.0.2.1]. To protect our users, mail|421 4.7.28 has been temporarily rate limited. ab12-gsmtp',
-    'rateLimit',
+    'rate_limit',
     'domain',
     'Gmail limits the rate',
   ],
   [
     '421-4.7.0 [192.0.2.1 15] Our system has detected an unusual rate of|421 4.7.0 unsolicited mail originating from your IP address. ab-gsmtp',
-    'rateLimit',
+    'rate_limit',
     'domain',
     'Gmail limits the rate',
   ],
@@ -84,13 +84,13 @@ export const providerReplyTable: readonly ReplyRow[] = [
   ],
   [
     '450-4.2.1 The user you are trying to contact is receiving mail too quickly.|450 4.2.1 Please resend your message at a later time. gsmtp',
-    'rateLimit',
+    'rate_limit',
     'recipient',
     'recipient gets mail too quickly',
   ],
   [
     '550-5.2.1 The user you are trying to contact is receiving mail at a rate that|550 5.2.1 prevents additional messages from being delivered. gsmtp',
-    'rateLimit',
+    'rate_limit',
     'recipient',
     'recipient gets mail too quickly',
   ],
@@ -101,7 +101,7 @@ export const providerReplyTable: readonly ReplyRow[] = [
     'mailbox disabled',
     'gone',
   ],
-  ['550-5.4.5 Daily user sending limit exceeded. gsmtp', 'rateLimit', 'server', 'daily limit of the account'],
+  ['550-5.4.5 Daily user sending limit exceeded. gsmtp', 'rate_limit', 'server', 'daily limit of the account'],
   ['535-5.7.8 Username and Password not accepted. gsmtp', 'policy', 'server', 'login refused'],
   [
     '552-5.7.0 This message was blocked because its content presents a potential|552 5.7.0 security issue. gsmtp',
@@ -125,19 +125,19 @@ export const providerReplyTable: readonly ReplyRow[] = [
   ],
   [
     "421 RP-001 (BAY004-MC1F5) Unfortunately, some messages from 192.0.2.1 weren't sent. Please try again. The mail server IP connecting to Outlook.com has exceeded the rate limit allowed.",
-    'rateLimit',
+    'rate_limit',
     'domain',
     'Outlook limits the rate',
   ],
   [
     '451 4.7.650 The mail server [192.0.2.1] has been temporarily rate limited due to IP reputation. For e-mail delivery information see https://postmaster.live.com (S775)',
-    'rateLimit',
+    'rate_limit',
     'domain',
     'Outlook limits the rate',
   ],
   [
     '451 4.7.500 Server busy. Please try again later from [192.0.2.1]. (AS77712)',
-    'rateLimit',
+    'rate_limit',
     'domain',
     'Exchange is busy',
   ],
@@ -177,7 +177,7 @@ export const providerReplyTable: readonly ReplyRow[] = [
   ['550 5.1.8 Access denied, bad outbound sender AS(42004)', 'block', 'server', 'account blocked for outbound spam'],
   [
     '432 4.3.2 STOREDRV.ClientSubmit; sender thread limit exceeded; concurrent connections limit exceeded',
-    'rateLimit',
+    'rate_limit',
     'server',
     'limit of the account',
   ],
@@ -204,7 +204,7 @@ export const providerReplyTable: readonly ReplyRow[] = [
   // Yahoo, AOL
   [
     '421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred due to unexpected volume or user complaints - 4.16.55.1',
-    'rateLimit',
+    'rate_limit',
     'domain',
     'Yahoo limits the rate',
   ],
@@ -223,7 +223,7 @@ export const providerReplyTable: readonly ReplyRow[] = [
     'mailbox unknown',
     'gone',
   ],
-  ['451 Message temporarily deferred - [160]', 'rateLimit', 'domain', 'Yahoo limits the rate'],
+  ['451 Message temporarily deferred - [160]', 'rate_limit', 'domain', 'Yahoo limits the rate'],
   // iCloud, GMX, web.de, T-Online, mail.ru, Yandex, QQ, Comcast, AT&T
   [
     '550 5.7.1 [CS01] Message rejected due to local policy. Please visit https://support.apple.com',
@@ -266,13 +266,13 @@ export const providerReplyTable: readonly ReplyRow[] = [
   ],
   [
     '450 4.2.1 The recipient has exceeded message rate limit. Try again later',
-    'rateLimit',
+    'rate_limit',
     'recipient',
     'recipient gets mail too quickly',
   ],
   [
     '550 Connection frequency limited. http://service.mail.qq.com',
-    'rateLimit',
+    'rate_limit',
     'domain',
     'the provider limits the rate',
   ],

@@ -42,7 +42,7 @@ export function classifyReply(reply: ServerReply): ReplyMeaning {
 
 const SENDER_WORDS = SENDER_REFUSED.toLowerCase();
 /** "No such user", said before a recipient was named. */
-const SENDER_RULE: ReplyRule = { what: 'sender address refused', class: 'policy', scope: 'sender' };
+const SENDER_RULE: ReplyRule = { what: 'sender_address_refused', class: 'policy', scope: 'sender' };
 
 /** A server says the same to thousands: what a text means is looked up once. */
 const remembered = new Map<string, ReplyMeaning>();
@@ -60,11 +60,6 @@ function rememberedMeaning(subject: Subject): ReplyMeaning {
   if (remembered.size >= REMEMBERED_MAX) remembered.clear();
   remembered.set(key, meaning);
   return meaning;
-}
-
-/** The meaning as the ledger keeps it: the class in words, then what is the matter. */
-export function reasonOf(meaning: ReplyMeaning): string {
-  return `${meaning.class === 'rateLimit' ? 'rate limit' : meaning.class}: ${meaning.what}`;
 }
 
 interface Subject {

@@ -1,4 +1,5 @@
 /** The nouns of this room: a reply of another server, what it means, and a rule that says so. */
+import type { ReplyMatter } from './reply-matter.ts';
 
 /** A reply as it was received; a bounce may have the status alone, or only a text. */
 export interface ServerReply {
@@ -14,10 +15,10 @@ export interface ServerReply {
  * - `permanent`: this message will never get to this recipient (nobody there, too large, loop).
  * - `transient`: nothing is wrong with sender or message, it did not work this time (mailbox full, greylisting, busy).
  * - `block`: the sender's address, network or name is not welcome (block lists, reputation).
- * - `rateLimit`: too much or too fast.
+ * - `rate_limit`: too much or too fast.
  * - `policy`: a rule that the message or the sender breaks (authentication, content, login, encryption).
  */
-export type ReplyClass = 'permanent' | 'transient' | 'block' | 'rateLimit' | 'policy';
+export type ReplyClass = 'permanent' | 'transient' | 'block' | 'rate_limit' | 'policy';
 
 /**
  * Whom else it concerns: only this `recipient`, everybody at the recipient's `domain` (or its provider), everything
@@ -28,8 +29,7 @@ export type ReplyScope = 'recipient' | 'domain' | 'server' | 'sender' | 'message
 export interface ReplyMeaning {
   readonly class: ReplyClass;
   readonly scope: ReplyScope;
-  /** What is the matter, in a few plain words: `mailbox unknown`. */
-  readonly what: string;
+  readonly what: ReplyMatter;
   /** Nobody is at this address, now or later: a hard bounce. Only ever true for a final (5xx) reply. */
   readonly isMailboxGone: boolean;
   /** How long to hold what the scope names, where the server asked for it or is known to want it. */
@@ -38,7 +38,7 @@ export interface ReplyMeaning {
 
 /** What applies when all of its conditions hold; the first rule of a table that applies counts. */
 export interface ReplyRule {
-  readonly what: string;
+  readonly what: ReplyMatter;
   readonly class: ReplyClass;
   readonly scope: ReplyScope;
   readonly isMailboxGone?: boolean;

@@ -93,7 +93,7 @@ export function restsAtOnce({ rule }: Trouble): boolean {
 }
 
 function troubleOf(meaning: ReplyMeaning, message: string): Omit<Verdict, 'isHardBounce'> | undefined {
-  if (meaning.class !== 'block' && meaning.class !== 'rateLimit') return undefined;
+  if (meaning.class !== 'block' && meaning.class !== 'rate_limit') return undefined;
   const isBlock = meaning.class === 'block';
   if (meaning.scope === 'domain')
     return { server: undefined, mailboxes: { rule: isBlock ? DOMAIN_BLOCK : domainRate(meaning), message } };

@@ -50,7 +50,7 @@ const WAIT_SECONDS_MAX = 600;
 const NEWS_INTERVAL_MS = 250;
 /** Providers for which something is kept to be given back. */
 const RETURNED_MAX = 10_000;
-const LIMIT_REASON = 'held back: hourly limit of the domain';
+const LIMIT_REASON = 'domain_limit';
 
 export class Pacing {
   readonly #server: PacedServer;

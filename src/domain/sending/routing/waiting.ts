@@ -1,4 +1,5 @@
 /** The words of whoever waits before a sending server's gate. */
+import type { DeliveryReason } from '../delivery-reason.ts';
 
 /** A server that rests may be mended, or another be added: no batch is told to come back later than this. */
 export const BATCH_WAIT_SECONDS_MAX = 300;
@@ -17,5 +18,5 @@ export interface GateStop {
 export interface Held<Guest> {
   readonly guest: Guest;
   readonly delaySeconds: number;
-  readonly reason: string;
+  readonly reason: DeliveryReason;
 }

@@ -1,0 +1,66 @@
+/**
+ * Why a row of the ledger is in its state: codes, as they are stored and compared, and the one catalogue of their texts. A
+ * server's own words stand beside the code, in `reply`.
+ */
+import { replyTexts, type ReplyMatter } from './replies/reply-matter.ts';
+import type { ReplyClass, ReplyMeaning } from './replies/reply.ts';
+
+const TEXTS = {
+  // the person
+  deleted: 'deleted',
+  pending: 'pending',
+  suppressed: 'suppressed',
+  unconfirmed: 'unconfirmed',
+  unsubscribed: 'unsubscribed',
+  recipient_changed: 'recipient changed',
+  // its time
+  own_time: 'waits for its time',
+  quiet_hours: 'held back: quiet hours',
+  domain_limit: 'held back: hourly limit of the domain',
+  provider_paused: 'held back: the provider asked to wait',
+  // the message
+  not_composed: 'not composed',
+  header_too_long: 'header too long',
+  template_stopped: 'template stopped',
+  campaign_refused: 'campaign refused',
+  // the server
+  no_answer: 'no answer',
+  server_unavailable: 'server unavailable',
+  refused_with_many: 'refused with many others',
+  // what became of it since
+  worker_lost: 'worker lost',
+  accepted_by_hand: 'accepted by hand',
+  resent_by_hand: 'resent by hand',
+} as const;
+
+const CLASS_TEXTS: Readonly<Record<ReplyClass, string>> = {
+  permanent: 'permanent',
+  transient: 'transient',
+  block: 'block',
+  rate_limit: 'rate limit',
+  policy: 'policy',
+};
+
+/** What a server's refusal means: its class and what is the matter; `gave_up`: no more tries are made. */
+type ReplyReason = `${ReplyClass}.${ReplyMatter}` | `${ReplyClass}.${ReplyMatter}.gave_up`;
+
+export type DeliveryReason = keyof typeof TEXTS | ReplyReason;
+
+export function reasonOfReply(meaning: ReplyMeaning, { gaveUp = false } = {}): DeliveryReason {
+  const reason = `${meaning.class}.${meaning.what}` as const;
+  return gaveUp ? `${reason}.gave_up` : reason;
+}
+
+/** The text of a stored reason; of one that only another version of the program knows, the reason itself. */
+export function deliveryReasonText(reason: string): string {
+  const known = KNOWN.get(reason);
+  if (known !== undefined) return known;
+  const [replyClass = '', matter = '', end] = reason.split('.');
+  const [classText, text] = [CLASSES.get(replyClass), MATTERS.get(matter)];
+  if (classText === undefined || text === undefined) return reason;
+  return `${classText}: ${text}${end === 'gave_up' ? ', tried too often' : ''}`;
+}
+
+const KNOWN = new Map<string, string>(Object.entries(TEXTS));
+const CLASSES = new Map<string, string>(Object.entries(CLASS_TEXTS));
+const MATTERS = new Map<string, string>(Object.entries(replyTexts));
