@@ -15,6 +15,7 @@ import {
   type StoryRow,
 } from '../src/domain/delivery/ledger-audit-read-model.ts';
 import { deliveryReasonText } from '../src/domain/sending/delivery-reason.ts';
+import { unsubscribeReasonText } from '../src/domain/tracking/unsubscribe-reason.ts';
 import { messageOf } from '../src/lib/errors.ts';
 import { readableTime } from '../src/lib/units.ts';
 import { withInstallation } from './support/open-installation.ts';
@@ -88,8 +89,10 @@ async function tellStory(database: Database, campaign: AuditedCampaign, recipien
   for (const row of rows) {
     console.log(`\n${storyOf(row).join('\n')}`);
     const events = await storyEvents(database, campaign, row.subscriberId);
-    for (const { at, kind, detail } of events)
-      console.log(`  ${readableTime(at)}  ${kind}${detail ? `: ${detail}` : ''}`);
+    for (const { at, kind, detail } of events) {
+      const text = detail && kind === 'unsubscribed' ? unsubscribeReasonText(detail) : detail;
+      console.log(`  ${readableTime(at)}  ${kind}${text ? `: ${text}` : ''}`);
+    }
     if (events.length === 0 && row.state === 'sent') console.log('  Nothing has come back yet.');
   }
   return true;

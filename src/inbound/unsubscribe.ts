@@ -8,15 +8,13 @@ import { readRecipient, type RecipientCard } from '../domain/tracking/recipient-
 import { recordUnsubscribe } from '../domain/tracking/record-unsubscribe.ts';
 import { sameAddressNow } from '../domain/tracking/same-address.ts';
 import type { TrackedRecipient } from '../domain/tracking/tracking.ts';
+import { isUnsubscribeReason, unsubscribeReasons } from '../domain/tracking/unsubscribe-reason.ts';
 import { html } from '../lib/html.ts';
 import { linkMount, type InboundMount, type LinkRequest } from './link-request.ts';
 import { maskEmail } from './mask-email.ts';
 import { sendBodyTooLarge, sendNotOnList, sendUnknownLink } from './notices.ts';
 import { sendPage, type Page } from './page.ts';
 import { readForm } from './read-form.ts';
-
-/** What the page offers as reasons; nothing else is kept. */
-const REASONS = ['I get too many messages', 'They are not relevant to me', 'I never signed up', 'Another reason'];
 
 /** Whose links previews and tests carry. */
 const NOBODY = 0n;
@@ -47,7 +45,8 @@ async function unsubscribe({ ctx, req, res, visitor }: LinkRequest, recipient: T
   const form = await readForm(req);
   if (!form) return sendBodyTooLarge(res);
   const isOneClick = form.get('List-Unsubscribe') === 'One-Click';
-  const reason = REASONS.find((known) => known === form.get('reason')) ?? null;
+  const given = form.get('reason') ?? '';
+  const reason = isUnsubscribeReason(given) ? given : null;
   const leaving = { visitor, source: isOneClick ? 'one-click' : 'link', reason } as const;
   if (!(await recordUnsubscribe(ctx, { recipient, ...leaving }))) {
     const now = await sameAddressNow(ctx, recipient);
@@ -74,7 +73,7 @@ function askPage({ listName, email }: RecipientCard): Page {
 <label for="reason">Why, if you like to say</label>
 <select id="reason" name="reason">
 <option value="">No answer</option>
-${REASONS.map((reason) => html`<option>${reason}</option>`)}
+${Object.entries(unsubscribeReasons).map(([code, text]) => html`<option value="${code}">${text}</option>`)}
 </select>
 <button type="submit">Unsubscribe</button>
 </form>`,

@@ -1,6 +1,7 @@
 /** Reads and writes of dry runs. One at a time per campaign; a repeated job finds what the one before has done. */
 import { sql, type Queryable } from '../../db/database.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
+import type { DryRunReason } from './status-reason.ts';
 
 export const dryRunStatuses = ['queued', 'running', 'done', 'cancelled', 'failed'] as const;
 export type DryRunStatus = (typeof dryRunStatuses)[number];
@@ -16,7 +17,7 @@ export interface DryRun {
   readonly customerId: bigint;
   readonly campaignId: bigint;
   readonly status: DryRunStatus;
-  readonly statusReason: string | null;
+  readonly reason: DryRunReason | null;
   readonly cursor: bigint;
   /** People on the list when it began. */
   readonly total: number;
@@ -54,7 +55,7 @@ export const FAULTS_KEPT_MAX = 100;
 /** Earlier runs of a campaign that are kept. */
 const RUNS_KEPT = 20;
 
-const COLUMNS = sql`id, customer_id AS "customerId", campaign_id AS "campaignId", status, status_reason AS "statusReason", cursor, total,
+const COLUMNS = sql`id, customer_id AS "customerId", campaign_id AS "campaignId", status, CASE WHEN reason_code IS NOT NULL THEN jsonb_build_object('code', reason_code, 'params', reason_params) END AS reason, cursor, total,
   looked_at AS "lookedAt", composed, faulty, total_bytes AS "totalBytes", largest_bytes AS "largestBytes", work_ms AS "workMs", skipped, faults,
   content_version AS "contentVersion", created_at AS "createdAt", started_at AS "startedAt", finished_at AS "finishedAt"`;
 
@@ -140,10 +141,10 @@ export async function addDryRunStep(
 export async function endDryRun(
   db: Queryable,
   { customerId, id }: DryRunKey,
-  { status, reason = null }: { status: DryRunStatus; reason?: string | null },
+  { status, reason }: { status: DryRunStatus; reason?: DryRunReason },
 ): Promise<boolean> {
   const ended = await db.execute(sql`
-    UPDATE dry_run SET status = ${status}, status_reason = ${reason}, finished_at = now()
+    UPDATE dry_run SET status = ${status}, reason_code = ${reason?.code ?? null}, reason_params = ${reason ? JSON.stringify(reason.params) : null}::jsonb, finished_at = now()
      WHERE customer_id = ${customerId} AND id = ${id} AND status IN ('queued', 'running')`);
   return ended > 0;
 }

@@ -27,11 +27,13 @@ import {
   type DryRunKey,
 } from './dry-run-store.ts';
 import { ownCampaign } from './own-campaign.ts';
+import type { DryRunReason } from './status-reason.ts';
 
 /** People looked at between two looks at whether to go on: some tenths of a second. */
 const SLICE_ROWS = 500;
 
-const CHANGED = 'The campaign was changed meanwhile: start another dry run.';
+/** Enough of a fault to find it. */
+const FAULT_LENGTH_MAX = 1_000;
 
 /** Starts one. Throws ValidationError (what cannot be composed at all), DRY_RUN_RUNNING, NotFoundError, ForeignResourceError. */
 export async function startDryRun(ctx: Context, uid: string): Promise<DryRun> {
@@ -66,7 +68,9 @@ export async function workDryRun(
   } catch (error) {
     const isOurs = error instanceof ValidationError;
     if (!isOurs && !isLastTry) throw error;
-    const reason = isOurs ? faultSentence(error) : 'It could not go on; the log of the job says why.';
+    const reason: DryRunReason = isOurs
+      ? { code: 'dry_run_fault', params: { fault: faultSentence(error).slice(0, FAULT_LENGTH_MAX) } }
+      : { code: 'dry_run_failed', params: {} };
     await endDryRun(ctx.db, key, { status: 'failed', reason });
     if (!isOurs) throw error;
     return 'over';
@@ -82,7 +86,7 @@ async function composeSlices(ctx: Context, key: DryRunKey, abortSignal: AbortSig
     const campaign = await findCampaignById(ctx.db, key.customerId, run.campaignId);
     const campaignKey = { customerId: key.customerId, campaignId: run.campaignId };
     if (!campaign || !(await isUnchanged(ctx, run))) {
-      await endDryRun(ctx.db, key, { status: 'failed', reason: CHANGED });
+      await endDryRun(ctx.db, key, { status: 'failed', reason: { code: 'dry_run_changed', params: {} } });
       return 'over';
     }
     message ??= await compileCampaign(ctx.db, campaignKey, { files: 'whole' });

@@ -23,6 +23,14 @@ interface StatusParams extends StopParams {
 export type StatusReason = CodedReason<StatusParams>;
 export type Stall = CodedReason<StatusParams, 'stalled'>;
 
+/** Why a dry run ended; stored in `dry_run.reason_code`. */
+interface DryRunParams {
+  dry_run_changed: NoParams;
+  dry_run_fault: { readonly fault: string };
+  dry_run_failed: NoParams;
+}
+export type DryRunReason = CodedReason<DryRunParams>;
+
 /** Stored in `wait_kind`; until when is in `wait_until`. */
 interface WaitParams {
   credits: { readonly emails: string };
@@ -51,7 +59,7 @@ interface ObstacleParams extends LiveParams {
 }
 export type Obstacle = CodedReason<ObstacleParams>;
 
-type AllParams = StatusParams & WaitParams & ObstacleParams;
+type AllParams = StatusParams & DryRunParams & WaitParams & ObstacleParams;
 
 const TO_MEND =
   'Sending was stopped; nobody who is left has lost anything. See to what is named there, and to the fields that a template reads, then resume.';
@@ -76,6 +84,9 @@ const TEXTS: ReasonTexts<AllParams, [until: Date | null]> = {
   refused_by_server: ({ reply }) => `The sending server does not take this campaign: ${reply}. ${TO_MEND}`,
   bounce_spike: ({ refused, of, reply }) =>
     `The sending server says of ${numberOf(refused)} of the latest ${numberOf(of)} recipients that nobody is there, the last time: "${reply}". ${TO_DECIDE}`,
+  dry_run_changed: () => 'The campaign was changed meanwhile: start another dry run.',
+  dry_run_fault: ({ fault }) => fault,
+  dry_run_failed: () => 'It could not go on; the log of the job says why.',
   credits: ({ emails }, until) => `The ${emails} emails of the plan's billing period are used up: ${goesOn(until)}`,
   sending_quota: ({ emails, time, unit }, until) =>
     `The plan's sending quota of ${emails} emails in ${time} ${unit}${time === '1' ? '' : 's'} is used up: ${goesOn(until)}`,

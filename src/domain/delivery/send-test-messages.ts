@@ -37,7 +37,7 @@ interface Composer {
   readonly compiled: Map<boolean, Promise<CompiledMessage>>;
 }
 
-type Outcome = Pick<TestMessage, 'state' | 'reply'>;
+type Outcome = Pick<TestMessage, 'state' | 'reason' | 'reply'>;
 
 /** Sends those that nobody has taken up. Throws when there is no way out now, unless this is the last try. */
 export async function sendTestMessages(
@@ -62,7 +62,7 @@ export async function sendTestMessages(
     if (!test) continue;
     const outcome: Outcome = channel
       ? await attempt({ ctx, key, row, drivers, channel, identity, compiled }, test)
-      : { state: 'failed', reply: 'There is no sending server that can be used.' };
+      : { state: 'failed', reason: 'no_server', reply: null };
     const waits = outcome.state === 'queued' && !isLastTry;
     await settleTest(
       ctx.db,
@@ -78,21 +78,21 @@ type DueTest = NonNullable<Awaited<ReturnType<typeof takeTest>>>;
 async function attempt(composer: Composer, test: DueTest): Promise<Outcome> {
   const { ctx, drivers, key, channel, identity } = composer;
   if (await isSuppressed(ctx.db, { customerId: key.customerId, emailKey: emailKey(test.email) }))
-    return { state: 'suppressed', reply: 'The address is suppressed.' };
+    return { state: 'suppressed', reason: 'suppressed', reply: null };
   let message;
   try {
     message = await compose(composer, test);
   } catch (error) {
-    return { state: 'failed', reply: faultSentence(error).slice(0, REPLY_LENGTH_MAX) };
+    return { state: 'failed', reason: 'not_composed', reply: faultSentence(error).slice(0, REPLY_LENGTH_MAX) };
   }
   try {
     const { reply } = await handOver(ctx, message, { drivers, channel, ...key, identity });
-    return { state: 'sent', reply: reply.slice(0, REPLY_LENGTH_MAX) };
+    return { state: 'sent', reason: null, reply: reply.slice(0, REPLY_LENGTH_MAX) };
   } catch (error) {
     const reply = messageOf(error).slice(0, REPLY_LENGTH_MAX);
     // Only what was certainly not taken goes again: a test that comes twice says less than one that is missing.
     const isFree = error instanceof SendingError && (error.kind === 'unavailable' || error.kind === 'deferred');
-    return { state: isFree ? 'queued' : 'failed', reply };
+    return { state: isFree ? 'queued' : 'failed', reason: null, reply };
   }
 }
 

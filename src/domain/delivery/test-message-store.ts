@@ -7,11 +7,27 @@ import type { CampaignKey } from '../statistics/campaign-key.ts';
 /** One that stays `sending` may have left: the process died, or the server never answered. */
 export type TestMessageState = 'queued' | 'sending' | 'sent' | 'failed' | 'suppressed';
 
+/** A text for each code; null: the reply says it. */
+const TEXTS = {
+  no_server: 'There is no sending server that can be used.',
+  suppressed: 'The address is suppressed.',
+  not_composed: null,
+} as const;
+
+export type TestReason = keyof typeof TEXTS;
+
+/** What became of a test, as its author reads it. */
+export function testReply({ reason, reply }: Pick<TestMessage, 'reason' | 'reply'>): string | null {
+  return reason === null ? reply : (TEXTS[reason] ?? reply);
+}
+
 export interface TestMessage {
   readonly id: bigint;
   readonly email: string;
   readonly state: TestMessageState;
-  /** What the server said, or why it was not sent. */
+  /** Why it was not sent; null: the server decided. */
+  readonly reason: TestReason | null;
+  /** What the server said, or what is wrong with the message. */
   readonly reply: string | null;
   readonly createdAt: Date;
 }
@@ -31,7 +47,7 @@ interface NewTests {
 /** What was tested is of interest for a while. */
 const KEPT_DAYS = 30;
 const HOUR_SECONDS = 3_600;
-const COLUMNS = sql`id, email, state, reply, created_at AS "createdAt"`;
+const COLUMNS = sql`id, email, state, reason, reply, created_at AS "createdAt"`;
 
 /** Tests that the customer asked for in the last hour; nobody else asks for it until the transaction ends. */
 export async function testsInLastHour(tx: Transaction, customerId: bigint): Promise<number> {
@@ -65,10 +81,10 @@ export async function takeTest(db: Queryable, customerId: bigint, id: bigint): P
 export async function settleTest(
   db: Queryable,
   { customerId, id }: { customerId: bigint; id: bigint },
-  { state, reply }: Pick<TestMessage, 'state' | 'reply'>,
+  { state, reason, reply }: Pick<TestMessage, 'state' | 'reason' | 'reply'>,
 ): Promise<void> {
   await db.execute(sql`
-    UPDATE test_message SET state = ${state}, reply = ${reply}, updated_at = now()
+    UPDATE test_message SET state = ${state}, reason = ${reason}, reply = ${reply}, updated_at = now()
      WHERE customer_id = ${customerId} AND id = ${id} AND state = 'sending'`);
 }
 

@@ -9,6 +9,7 @@ import { subscriberUid } from '../../lib/ids.ts';
 import type { Installation } from '../context.ts';
 import type { LogCell, LoggedCampaign } from './logged-campaign.ts';
 import { trackingLogPage } from './tracking-log.ts';
+import { unsubscribeReasonText } from './unsubscribe-reason.ts';
 
 export const LOGS = ['tracking', 'open', 'click', 'bounce', 'feedback', 'unsubscribe'] as const;
 export type CampaignLog = (typeof LOGS)[number];
@@ -67,10 +68,15 @@ export async function readCampaignLog(
   const last = events.at(-1);
   const rows = events.map(({ time, subscriberId, email, cells }) => [
     ...headOf(campaign, { time, subscriberId, email }),
-    ...cells,
+    ...(log === 'unsubscribe' ? withText(cells) : cells),
   ]);
   const cursor = last && events.length === limit ? `${position.until}.${last.micros}.${last.id}` : null;
   return { ...frame, rows, cursor };
+}
+
+/** The reason is stored as a code. */
+function withText([reason, ...cells]: LogCell[]): LogCell[] {
+  return [typeof reason === 'string' ? unsubscribeReasonText(reason) : null, ...cells];
 }
 
 /** The header row. */

@@ -8,6 +8,7 @@ import { unsubscribePerson } from '../audience/unsubscribe-subscriber.ts';
 import { announceCampaignChange } from '../statistics/announce-campaign-change.ts';
 import { withPartitions } from './partitions.ts';
 import type { TrackedRecipient, Visitor } from './tracking.ts';
+import type { UnsubscribeReason } from './unsubscribe-reason.ts';
 
 export interface Unsubscribe {
   readonly recipient: TrackedRecipient;
@@ -15,7 +16,7 @@ export interface Unsubscribe {
   /** `one-click` by a robot of the mail provider (RFC 8058), `link` by the page. */
   readonly source: 'one-click' | 'link';
   /** What the person chose as the reason, if anything. */
-  readonly reason: string | null;
+  readonly reason: UnsubscribeReason | null;
 }
 
 /** Unsubscribes at once; repeating it changes nothing. False when the person is no longer on the list. */

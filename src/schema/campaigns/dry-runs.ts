@@ -8,6 +8,7 @@ import {
   type DryRun,
 } from '../../domain/campaigns/dry-run-store.ts';
 import { viewerOf } from '../../domain/context.ts';
+import { reasonText } from '../../domain/campaigns/status-reason.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 import { loadBy } from '../loaders/load-by.ts';
@@ -39,7 +40,7 @@ const DryRunType = builder.objectRef<DryRun>('DryRun').implement({
   authScopes: reading,
   fields: (t) => ({
     status: t.expose('status', { type: DryRunStatusType }),
-    statusReason: t.exposeString('statusReason', { nullable: true }),
+    statusReason: t.string({ nullable: true, resolve: ({ reason }) => reason && reasonText(reason) }),
     total: t.exposeInt('total', { description: 'People on the list when it began.' }),
     lookedAt: t.exposeInt('lookedAt'),
     composed: t.exposeInt('composed', { description: 'Messages.' }),

@@ -2,7 +2,7 @@
 import { previewCampaign, type CampaignPreview } from '../../domain/campaigns/preview-campaign.ts';
 import { sendTestCampaign, TEST_ADDRESSES_MAX, TESTS_PER_HOUR_MAX } from '../../domain/campaigns/send-test-campaign.ts';
 import type { TrackedLink } from '../../domain/content/message.ts';
-import { latestTestsOfEach, type TestMessage } from '../../domain/delivery/test-message-store.ts';
+import { latestTestsOfEach, testReply, type TestMessage } from '../../domain/delivery/test-message-store.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
@@ -76,7 +76,11 @@ const TestMessageType = builder.objectRef<TestMessage>('TestMessage').implement(
   fields: (t) => ({
     email: t.exposeString('email'),
     state: t.expose('state', { type: TestMessageState }),
-    reply: t.exposeString('reply', { nullable: true, description: 'What the server said, or why it was not sent.' }),
+    reply: t.string({
+      nullable: true,
+      description: 'What the server said, or why it was not sent.',
+      resolve: (test) => testReply(test),
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
   }),
 });

@@ -94,7 +94,7 @@ test('cancelled or overtaken by a change, it composes nothing more', async () =>
   await workDryRun(ctx, second, job);
   expect(await shown(ctx, second)).toMatchObject({
     status: 'failed',
-    statusReason: expect.stringContaining('changed meanwhile'),
+    reason: { code: 'dry_run_changed' },
   });
 });
 

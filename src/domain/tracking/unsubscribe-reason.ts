@@ -1,0 +1,20 @@
+/** Why somebody unsubscribed, as the page offers it: codes, as they are stored, and their texts. Nothing else is kept. */
+export const unsubscribeReasons = {
+  too_many: 'I get too many messages',
+  not_relevant: 'They are not relevant to me',
+  never_signed_up: 'I never signed up',
+  other: 'Another reason',
+} as const;
+
+export type UnsubscribeReason = keyof typeof unsubscribeReasons;
+
+const TEXTS: ReadonlyMap<string, string> = new Map(Object.entries(unsubscribeReasons));
+
+export function isUnsubscribeReason(code: string): code is UnsubscribeReason {
+  return TEXTS.has(code);
+}
+
+/** The text of a stored reason; of one that only another version of the program knows, the reason itself. */
+export function unsubscribeReasonText(code: string): string {
+  return TEXTS.get(code) ?? code;
+}
