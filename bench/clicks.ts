@@ -5,6 +5,7 @@
  * before it was killed (kill -9).
  *
  *   node bench/clicks.ts [--smoke] [--seconds 5] [--rounds 3] [--connections 64] [--people 50000]
+ *   node bench/clicks.ts --beside <another clone>     the servers of both in turns, direct and behind nginx with TLS
  *
  * The database is a scratch one with its durability switched on, as in production.
  */
@@ -27,8 +28,9 @@ import { systemClock } from '../src/lib/clock.ts';
 import { silentLog } from '../src/lib/log.ts';
 import { createHookBus } from '../src/plugin-host/hook-bus.ts';
 import { startBenchDatabase } from './support/bench-database.ts';
-import { askLinks } from './support/link-load.ts';
+import { askLinks, type LinkLoad } from './support/link-load.ts';
 import { median } from './support/median.ts';
+import { startNginxFront } from './support/nginx-front.ts';
 import { cpuMsOf, cpuMsOfAll, postmasterOf } from './support/processor-time.ts';
 
 const LINKS = 8;
@@ -58,6 +60,7 @@ const { values } = parseArgs({
     rounds: { type: 'string' },
     connections: { type: 'string', default: '64' },
     people: { type: 'string' },
+    beside: { type: 'string' },
     /** Internal: what the forked process serves. */
     serve: { type: 'string' },
     database: { type: 'string', default: '' },
@@ -71,7 +74,7 @@ const answered = { clicks: 0, opens: 0 };
 
 if (values.serve === 'bare') serveBare();
 else if (values.serve === 'inbound') await serveInbound(values.database);
-else await main();
+else await withWorld(values.beside ? compareWith(values.beside) : main);
 
 type Kind = 'clicks' | 'opens';
 interface World {
@@ -80,29 +83,53 @@ interface World {
   readonly paths: Readonly<Record<Kind, readonly string[]>>;
 }
 
-async function main(): Promise<void> {
+async function withWorld(work: (world: World) => Promise<void>): Promise<void> {
   const postgres = await startBenchDatabase(values.smoke);
   const database = openDatabase({ url: postgres.url, poolSize: 2, log: silentLog });
   try {
-    const world = { url: postgres.url, database, paths: await seed(database, postgres.url) };
-    const shares: Record<Kind, number[]> = { clicks: [], opens: [] };
-    for (let round = 0; round < rounds; round++) {
-      const before = await measureBare(world);
-      const clicks = await measureOurs(world, 'clicks');
-      const between = await measureBare(world);
-      const opens = await measureOurs(world, 'opens');
-      const after = await measureBare(world);
-      shares.clicks.push((2 * clicks) / (before + between));
-      shares.opens.push((2 * opens) / (between + after));
-    }
-    for (const kind of ['clicks', 'opens'] as const)
-      console.log(`${kind} reach ${median(shares[kind]).toFixed(2)} of a bare redirect`);
-    await proveCounted(database);
-    await proveNothingIsLost(world);
+    await work({ url: postgres.url, database, paths: await seed(database, postgres.url) });
   } finally {
     await database.close();
     await postgres.stop();
   }
+}
+
+async function main(world: World): Promise<void> {
+  const shares: Record<Kind, number[]> = { clicks: [], opens: [] };
+  for (let round = 0; round < rounds; round++) {
+    const before = await measureBare(world);
+    const { rate: clicks } = await measureOurs(world, 'clicks');
+    const between = await measureBare(world);
+    const { rate: opens } = await measureOurs(world, 'opens');
+    const after = await measureBare(world);
+    shares.clicks.push((2 * clicks) / (before + between));
+    shares.opens.push((2 * opens) / (between + after));
+  }
+  for (const kind of ['clicks', 'opens'] as const)
+    console.log(`${kind} reach ${median(shares[kind]).toFixed(2)} of a bare redirect`);
+  await proveCounted(world.database);
+  await proveNothingIsLost(world);
+}
+
+/** This clone and another: which is first changes from round to round. */
+function compareWith(other: string): (world: World) => Promise<void> {
+  return async (world) => {
+    const costs = new Map<string, number[]>();
+    for (let round = 0; round < rounds; round++)
+      for (const kind of ['clicks', 'opens'] as const)
+        for (const isProxied of [false, true])
+          for (const whose of round % 2 === 0 ? ['here', 'there'] : ['there', 'here']) {
+            const name = `${kind} ${isProxied ? 'behind nginx' : 'direct'}, ${whose}`;
+            console.log(name);
+            const { cpuUs } = await measureOurs(world, kind, {
+              isProxied,
+              ...(whose === 'there' ? { clone: other } : {}),
+            });
+            costs.set(name, [...(costs.get(name) ?? []), cpuUs]);
+          }
+    console.log('processor time of nginx, server and database for each, median and all rounds:');
+    for (const [name, all] of costs) console.log(`${name}: ${median(all)} µs (${all.join(', ')})`);
+  };
 }
 
 /** One campaign to everybody; answers a link and a pixel per person, links in turn. */
@@ -150,25 +177,35 @@ async function seed(database: Database, url: string): Promise<World['paths']> {
 
 async function measureBare(world: World): Promise<number> {
   const server = await start('bare', world);
-  await warmUp(server.port, world.paths.clicks);
+  await warmUp(server, world.paths.clicks);
   const before = cpuMsOf(server.child.pid ?? 0);
-  const { rate, answers } = await run('bare node:http redirect', server.port, world.paths.clicks);
+  const { rate, answers } = await run('bare node:http redirect', server, world.paths.clicks);
   console.log(`  each cost the server ${Math.round(((cpuMsOf(server.child.pid ?? 0) - before) * 1_000) / answers)} µs`);
   await server.stop();
   return rate;
 }
 
-async function measureOurs(world: World, kind: Kind): Promise<number> {
-  const server = await start('inbound', world);
+async function measureOurs(
+  world: World,
+  kind: Kind,
+  which: WhichServer = {},
+): Promise<{ rate: number; cpuUs: number }> {
+  const server = await start('inbound', world, which);
+  const front = which.isProxied ? await startNginxFront(server.port) : undefined;
+  const reached = { port: front?.port ?? server.port, isTls: front !== undefined };
   const postmaster = await postmasterOf(world.database);
-  const spent = () => ({ server: cpuMsOf(server.child.pid ?? 0), database: cpuMsOfAll(postmaster) });
+  const spent = () => ({
+    server: cpuMsOf(server.child.pid ?? 0),
+    database: cpuMsOfAll(postmaster),
+    front: front ? cpuMsOf(front.pid) : 0,
+  });
   const commits = async () =>
     (await world.database.query<{ n: number }>(sql`SELECT last_value::int AS n FROM hot.visit_id_seq`))[0]?.n ?? 0;
-  answered[kind] += await warmUp(server.port, world.paths[kind]);
+  answered[kind] += await warmUp(reached, world.paths[kind]);
   await untilMoved(world.database);
   const commitsBefore = await commits();
   const before = spent();
-  const { rate, answers } = await run(kind, server.port, world.paths[kind]);
+  const { rate, answers } = await run(kind, reached, world.paths[kind]);
   answered[kind] += answers;
   const endedAt = performance.now();
   const { waiting } = (
@@ -177,13 +214,17 @@ async function measureOurs(world: World, kind: Kind): Promise<number> {
   await untilMoved(world.database);
   const after = spent();
   const together = (answers / ((await commits()) - commitsBefore)).toFixed(0);
-  const each = (ms: number) => `${Math.round((ms * 1_000) / answers)} µs`;
+  const each = (ms: number) => Math.round((ms * 1_000) / answers);
+  const [ofServer, ofDatabase, ofFront] = (['server', 'database', 'front'] as const).map((who) =>
+    each(after[who] - before[who]),
+  );
   console.log(
     `  ${waiting} not yet counted at the end, all after ${Math.round(performance.now() - endedAt)} ms; each cost the server ` +
-      `${each(after.server - before.server)}, the database ${each(after.database - before.database)}; ${together} a commit`,
+      `${ofServer} µs, the database ${ofDatabase} µs${front ? `, nginx ${ofFront} µs` : ''}; ${together} a commit`,
   );
+  await front?.stop();
   await server.stop();
-  return rate;
+  return { rate, cpuUs: (ofServer ?? 0) + (ofDatabase ?? 0) + (ofFront ?? 0) };
 }
 
 async function untilMoved(database: Database): Promise<void> {
@@ -216,16 +257,27 @@ async function proveNothingIsLost(world: World): Promise<void> {
 }
 
 /** Code that is compiled and connections of the pool that are open: as a server that has run for a while. */
-async function warmUp(port: number, paths: readonly string[]): Promise<number> {
+async function warmUp({ port, isTls }: Reached, paths: readonly string[]): Promise<number> {
   const latencies: number[] = [];
-  await askLinks({ port, paths, connections, until: performance.now() + seconds * WARM_UP_SHARE * 1_000, latencies });
+  await askLinks({
+    port,
+    isTls,
+    paths,
+    connections,
+    until: performance.now() + seconds * WARM_UP_SHARE * 1_000,
+    latencies,
+  });
   return latencies.length;
 }
 
-async function run(name: string, port: number, paths: readonly string[]): Promise<{ rate: number; answers: number }> {
+async function run(
+  name: string,
+  { port, isTls }: Reached,
+  paths: readonly string[],
+): Promise<{ rate: number; answers: number }> {
   const latencies: number[] = [];
   const startedAt = performance.now();
-  await askLinks({ port, paths, connections, until: startedAt + seconds * 1_000, latencies });
+  await askLinks({ port, isTls, paths, connections, until: startedAt + seconds * 1_000, latencies });
   const rate = latencies.length / ((performance.now() - startedAt) / 1_000);
   latencies.sort((a, b) => a - b);
   const p99 = latencies[Math.floor(latencies.length * 0.99)] ?? 0;
@@ -254,14 +306,23 @@ async function proveCounted(database: Database): Promise<void> {
   if (!isExact) throw new Error('Not every visit was counted once.');
 }
 
+interface WhichServer {
+  readonly isProxied?: boolean;
+  /** Its folder; absent: this one. */
+  readonly clone?: string;
+}
+
+type Reached = Pick<LinkLoad, 'port' | 'isTls'>;
+
 interface Served {
   readonly child: ChildProcess;
   readonly port: number;
   stop(): Promise<void>;
 }
 
-async function start(serve: string, { url }: World): Promise<Served> {
-  const child = fork(fileURLToPath(import.meta.url), ['--serve', serve, '--database', url], {
+async function start(serve: string, { url }: World, { clone }: WhichServer = {}): Promise<Served> {
+  const program = clone ? path.resolve(clone, 'bench/clicks.ts') : fileURLToPath(import.meta.url);
+  const child = fork(program, ['--serve', serve, '--database', url], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     ...(process.env['PROFILE'] && serve === 'inbound'
       ? { execArgv: ['--cpu-prof', `--cpu-prof-dir=${process.env['PROFILE']}`] }

@@ -4,9 +4,12 @@
  * a buffer of the connection and looked at no further than to see that it is one and whole.
  */
 import { connect } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 
 export interface LinkLoad {
   readonly port: number;
+  /** By TLS, whoever answers. */
+  readonly isTls?: boolean | undefined;
   readonly paths: readonly string[];
   readonly connections: number;
   /** By `performance.now()`. */
@@ -34,7 +37,7 @@ export async function askLinks(load: LinkLoad): Promise<void> {
   await Promise.all(Array.from({ length: load.connections }, (_, lane) => ask({ ...load, requests, lane })));
 }
 
-function ask({ port, requests, connections, lane, until, latencies }: Lane): Promise<void> {
+function ask({ port, isTls = false, requests, connections, lane, until, latencies }: Lane): Promise<void> {
   return new Promise((resolve, reject) => {
     let at = Math.floor((lane * requests.length) / connections);
     let sentAt = 0;
@@ -52,14 +55,17 @@ function ask({ port, requests, connections, lane, until, latencies }: Lane): Pro
       return true;
     };
     const buffer = Buffer.allocUnsafeSlow(ANSWER_BYTES_MAX);
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true, onread: { buffer, callback } });
+    const at127 = { port, host: '127.0.0.1', noDelay: true };
+    const socket = isTls
+      ? connectTls({ ...at127, rejectUnauthorized: false }).on('data', (bytes) => callback(bytes.length, bytes))
+      : connect({ ...at127, onread: { buffer, callback } });
     const next = () => {
       sentAt = performance.now();
       if (sentAt >= until) return void socket.end();
       at = (at + 1) % requests.length;
       socket.write(requests[at] ?? '', 'latin1');
     };
-    socket.on('connect', next);
+    socket.once(isTls ? 'secureConnect' : 'connect', next);
     socket.on('close', () => resolve());
     // A server that was killed: what it has answered counts.
     socket.on('error', () => resolve());

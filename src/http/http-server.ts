@@ -10,9 +10,8 @@ import { isUnavailable, UNAVAILABLE_RETRY_SECONDS, unavailableMessage } from '..
 import type { Log } from '../lib/log.ts';
 import { clientAddressReader } from './client-address.ts';
 import { beginExchange, safetyHeaders, type Exchange, type HttpsOnly } from './exchange.ts';
-import { openExpressDoor, type ExpressDoor } from './express-door.ts';
-import { openExpressLane, type ExpressHandler } from './express-lane.ts';
-import { ANSWER_PACE, paceConnections, type AnswerPace } from './paced-connection.ts';
+import { openFastPath, type FastHandler } from './fast-path.ts';
+import { ANSWER_PACE, paceConnections, type AnswerPace, type PacedConnections } from './paced-connection.ts';
 import { takeAbsoluteForm, wantsSocket } from './request-target.ts';
 import { sendJson } from './send-json.ts';
 import { BODY_PACE, watchBody, type BodyPace } from './slow-body.ts';
@@ -39,8 +38,8 @@ export interface Mount {
   readonly exact?: boolean;
   handle(req: IncomingMessage, res: ServerResponse, exchange: Exchange): void | Promise<void>;
   upgrade?(req: IncomingMessage, socket: Duplex, head: Buffer, ipAddress: string): void;
-  /** For what comes by the thousand: see express-lane.ts. */
-  readonly express?: ExpressHandler;
+  /** For GETs that come by the thousand: see fast-path.ts. */
+  readonly fast?: FastHandler;
 }
 
 export interface HttpServerOptions {
@@ -87,9 +86,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     shouldUpgradeCallback: (req) => wantsSocket(req) && upgraderOf(options.mounts, req) !== undefined,
   });
   server.setTimeout(STALLED_SOCKET_TIMEOUT_MS);
-  const express = openExpressLane({ mounts: options.mounts, log: options.log, httpsOnly, addressOf });
+  const fastPath = openFastPath({ mounts: options.mounts, log: options.log, httpsOnly, addressOf });
   const paced = paceConnections(server, options.answerPace ?? ANSWER_PACE);
-  const door = openExpressDoor(server, express);
   server.on('checkExpectation', (req, res) => {
     paced.begin(req, res);
     res.writeHead(417).end();
@@ -100,7 +98,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     if (req.headers.host === undefined && req.httpVersion === '1.1') return refuseHostless(res);
     if (state.closing) res.setHeader('Connection', 'close');
     takeAbsoluteForm(req);
-    if (express.take(req, res)) return;
+    if (fastPath.take(req, res)) return;
     watchBody(req, options.bodyPace ?? BODY_PACE);
     const around = { log: options.log, ipAddress: addressOf(req), httpsOnly };
     state.running += 1;
@@ -130,9 +128,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     port: isAddressInfo(address) ? address.port : options.port,
     close: async (waitMsMax = CLOSE_WAIT_MS_MAX) => {
       state.closing = true;
-      await closeServer({ server, door, upgraded: state.upgraded }, waitMsMax);
+      await closeServer(server, { paced, upgraded: state.upgraded }, waitMsMax);
       await handlersEnd(state);
-      express.close();
+      fastPath.close();
       paced.close();
     },
   };
@@ -231,20 +229,21 @@ function listen(server: Server, { host, port }: HttpServerOptions): Promise<void
 }
 
 interface Connections {
-  readonly server: Server;
-  readonly door: ExpressDoor | undefined;
+  readonly paced: PacedConnections;
   readonly upgraded: ReadonlySet<Duplex>;
 }
 
-async function closeServer({ server, door, upgraded }: Connections, waitMsMax: number): Promise<void> {
+async function closeServer(server: Server, { paced, upgraded }: Connections, waitMsMax: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeIdleConnections();
-  door?.closeIdle();
+  const closeIdle = (): void => {
+    server.closeIdleConnections();
+    paced.closeUnused();
+  };
+  closeIdle();
   // A connection becomes idle when its running answer ends; it would then wait for the next request.
-  const sweep = setInterval(() => server.closeIdleConnections(), 50);
+  const sweep = setInterval(closeIdle, 50);
   const cut = setTimeout(() => {
     server.closeAllConnections();
-    door?.closeAll();
     for (const socket of upgraded) socket.destroy();
   }, waitMsMax);
   await closed;

@@ -36,6 +36,8 @@ export interface PacedConnections {
   release(socket: Socket): void;
   /** No further request of this connection is read. */
   end(socket: Duplex): void;
+  /** Ends connections that have sent nothing yet: `node:http` takes them for busy. */
+  closeUnused(): void;
   close(): void;
 }
 
@@ -61,6 +63,9 @@ export function paceConnections(server: Server, pace: AnswerPace): PacedConnecti
     begin: (req, res) => connections.get(req.socket)?.begin(req, res),
     release: (socket) => leave(socket, (connection) => connection.release()),
     end: (socket) => leave(socket, (connection) => connection.end()),
+    closeUnused() {
+      for (const connection of connections.values()) connection.closeIfUnused();
+    },
     close: () => clearInterval(sweep),
   };
 }
@@ -140,6 +145,10 @@ class PacedConnection {
     this.#socket.on('data', readPast).resume();
     const cut = setTimeout(() => this.#socket.destroy(), READ_PAST_MS).unref();
     this.#socket.once('close', () => clearTimeout(cut));
+  }
+
+  closeIfUnused(): void {
+    if (this.#socket.bytesRead === 0) this.#socket.destroy();
   }
 
   /** Bytes wait for the client, and it took too few of them in the last window. */

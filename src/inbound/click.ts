@@ -25,7 +25,7 @@ export function clickMount(ctx: Context, { recorder, patience, places }: VisitMe
   });
   return {
     ...mount,
-    express(req, ipAddress, answer) {
+    fast(req, ipAddress, answer) {
       const click = signer.readClick(tokenOf(req, '/c'));
       if (!click) return false;
       patience.wait(recorder.click(click, visitorOf(req, ipAddress, places)), (more) =>

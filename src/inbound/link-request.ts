@@ -4,7 +4,7 @@ import { nowhere, type GeoLocator } from '../domain/tracking/geo-locator.ts';
 import { judgeVisit } from '../domain/tracking/machine-visitor.ts';
 import type { Visitor } from '../domain/tracking/tracking.ts';
 import type { Context } from '../domain/context.ts';
-import type { ExpressHandler, ExpressRequest } from '../http/express-lane.ts';
+import type { FastHandler } from '../http/fast-path.ts';
 import type { Log } from '../lib/log.ts';
 import { programOf } from '../lib/user-agent.ts';
 import { setPublicHeaders } from './page.ts';
@@ -20,7 +20,7 @@ export interface InboundMount {
   readonly prefix: string;
   handle(req: IncomingMessage, res: ServerResponse, caller: Caller): Promise<void>;
   /** Takes GETs that can be answered without more ado. */
-  readonly express?: ExpressHandler;
+  readonly fast?: FastHandler;
 }
 
 export interface LinkRequest {
@@ -73,7 +73,7 @@ export function linkMount(
 }
 
 /** Mail programs append parameters of their own; what counts is the path. */
-export function tokenOf(req: ExpressRequest, prefix: string): string {
+export function tokenOf(req: IncomingMessage, prefix: string): string {
   const url = req.url ?? '';
   const end = url.indexOf('?');
   return url.slice(prefix.length + 1, end === -1 ? undefined : end);
@@ -92,7 +92,7 @@ const PURPOSES = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'];
 
 /** Who asks, and where from, as far as `places` knows. */
 export function visitorOf(
-  { headers, method = 'GET' }: ExpressRequest & { readonly method?: string | undefined },
+  { headers, method = 'GET' }: IncomingMessage,
   ipAddress: string,
   places: GeoLocator,
 ): Visitor {

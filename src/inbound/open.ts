@@ -35,7 +35,7 @@ export function openMount(ctx: Context, { recorder, patience, places }: VisitMea
   });
   return {
     ...mount,
-    express(req, ipAddress, answer) {
+    fast(req, ipAddress, answer) {
       const token = tokenAtStart(tokenOf(req, '/o'));
       patience.wait(record(token, visitorOf(req, ipAddress, places)), (more) =>
         answer({ status: 200, headers: [...ALWAYS, ...more], body: PIXEL }),

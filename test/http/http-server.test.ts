@@ -34,7 +34,7 @@ test('a whole address in the request line is its path, under its host', async ()
   const handle: Mount['handle'] = (req, res) => void res.end(`${req.headers.host} ${req.url}`);
   const { url } = await start([
     { prefix: '/c', handle },
-    { ...whoAmI, express: () => false },
+    { ...whoAmI, fast: () => false },
   ]);
   const ask = async (line: string) => (await rawRequest(url, { line })).body;
   expect(await ask('GET http://links.test/c/x?y=/z')).toBe('links.test /c/x?y=/z');
