@@ -161,7 +161,7 @@ async function seed(database: Database, url: string): Promise<World['paths']> {
   const shared = signer.forRecipient(first).share(targets);
   // As they stand in mails.
   const pathOf = (link: SharedLink, whose: TrackedRecipient): string => {
-    shared.begin(whose);
+    signer.forRecipient(whose).share(targets, shared);
     const { before, code, after } = shared.around(link) ?? { before: '', code: undefined, after: '' };
     const memory = Buffer.alloc(100);
     return new URL(`${before}${memory.toString('latin1', 0, code?.write(memory, 0))}${after}`).pathname;

@@ -11,7 +11,7 @@ import { returnPathsIn } from '../../src/domain/tracking/return-path.ts';
 import { checkSpf } from '../../src/domain/sending/domains/spf.ts';
 import { isDmarc, parseDmarc } from '../../src/domain/sending/domains/dmarc-record.ts';
 import { domainName } from '../../src/domain/sending/domains/sending-domain.ts';
-import { LinkTokens } from '../../src/domain/tracking/link-token.ts';
+import { LinkKeys } from '../../src/domain/tracking/link-keys.ts';
 import { httpAddress } from '../../src/lib/http-address.ts';
 import { emailKey, isEmailAddress, isOneLine, isPlainText } from '../../src/lib/text.ts';
 import { parseRateLimit } from '../../src/lib/rate-limit.ts';
@@ -27,7 +27,7 @@ const RULE_LENGTH_MAX = 262_144;
 const IMPORT_PIECE_MS_MAX = 1_600;
 
 const schema = buildSchema('type Query { a(b: String): String }');
-const tokens = new LinkTokens('bench-secret-'.repeat(4));
+const links = new LinkKeys('bench-secret-'.repeat(4));
 
 export const textCases: readonly GrowthCase[] = [
   {
@@ -64,7 +64,7 @@ export const textCases: readonly GrowthCase[] = [
   {
     name: 'text: token of a link',
     lengthMax: TEXT_LENGTH_MAX,
-    parse: (text) => tokens.read('click', text),
+    parse: (text) => links.read('click', text),
     shapes: { letters: repeated('A'), signs: repeated('-_') },
   },
   {

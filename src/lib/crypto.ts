@@ -1,7 +1,7 @@
 /**
  * The few cryptographic acts of the product. Tokens are kept as SHA-256 only (they are random, so a plain digest
  * is enough); credentials of sending servers are sealed with AES-256-GCM; what stands in mails is signed with
- * HMAC-SHA-256, links with a tag of one digest. Every purpose derives its own key from the installation's secret (HKDF, RFC 5869).
+ * HMAC. Every purpose derives its own key from the installation's secret (HKDF, RFC 5869).
  */
 import {
   createCipheriv,
@@ -10,24 +10,13 @@ import {
   createHmac,
   hash,
   hkdfSync,
-  KeyObject,
+  type KeyObject,
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto';
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** Letters of a tag: 132 bits. */
-export const TAG_LENGTH = 22;
-/** SHA-256's block and digest. */
-const BLOCK_BYTES = 64;
-const DIGEST_BYTES = 32;
-/** In UTF-16 units or bytes: a link's token is shorter. Room for three bytes a unit is kept. */
-const SHORT_VALUE_MAX = 4_096;
-
-const pads = new WeakMap<KeyObject, Pads>();
-/** Filled and read within one call, so one is enough for the process. */
-const scratch = Buffer.alloc(BLOCK_BYTES + 3 * SHORT_VALUE_MAX);
 
 /** The 32-byte key for one purpose, from the installation's secret. */
 export function deriveKey(secret: string, purpose: string): Buffer {
@@ -38,100 +27,52 @@ export function sha256(value: string | Uint8Array): Buffer {
   return createHash('sha256').update(value).digest();
 }
 
-/**
- * HMAC-SHA-256, cut to `bytes` (16 = 128 bits is ample for a link that is checked online). In hot paths give a KeyObject:
- * what depends on the key alone is then kept, and a short value costs two digests in one call each.
- */
+/** HMAC-SHA-256, cut to `bytes` (16 = 128 bits is ample for a link that is checked online). */
 export function mac(key: Uint8Array | KeyObject, value: string | Uint8Array, bytes = 16): Buffer {
-  if (!(key instanceof KeyObject) || value.length > SHORT_VALUE_MAX)
-    return createHmac('sha256', key).update(value).digest().subarray(0, bytes);
-  return Buffer.from(shortMac(key, value, 'binary').slice(0, bytes), 'latin1');
+  return createHmac('sha256', key).update(value).digest().subarray(0, bytes);
 }
 
-/** `mac` as text: all 64 digits, to be cut. */
-export function hexMac(key: KeyObject, value: string): string {
-  return value.length > SHORT_VALUE_MAX ? mac(key, value, DIGEST_BYTES).toString('hex') : shortMac(key, value, 'hex');
-}
+/** A MAC as text: with `binary` a letter for each byte. */
+export type Mac = (content: Uint8Array, encoding: 'binary' | 'base64url') => string;
 
-/** A digest as a string is what the runtime gives at the least cost; `binary` has a letter for each byte. */
-function shortMac(key: KeyObject, value: string | Uint8Array, encoding: 'binary' | 'hex'): string {
-  const { inner, outer } = padsOf(key);
-  inner.copy(scratch);
-  const end = BLOCK_BYTES + (typeof value === 'string' ? scratch.write(value, BLOCK_BYTES) : copyInto(scratch, value));
-  outer.write(hash('sha256', scratch.subarray(0, end), 'binary'), BLOCK_BYTES, 'latin1');
-  return hash('sha256', outer, encoding);
-}
-
-interface Pads {
-  readonly inner: Buffer;
-  /** With room for the inner digest behind the pad. */
-  readonly outer: Buffer;
-}
-
-/** RFC 2104: the key, filled up to a block, under two masks. Ours are shorter than a block. */
-function padsOf(key: KeyObject): Pads {
-  const known = pads.get(key);
-  if (known) return known;
-  const bytes = key.export();
-  if (bytes.length > BLOCK_BYTES) throw new Error('A key for a MAC has at most 64 bytes');
-  const block = Buffer.concat([bytes, Buffer.alloc(BLOCK_BYTES - bytes.length)]);
-  const made = {
-    inner: Buffer.from(block.map((byte) => byte ^ 0x36)),
-    outer: Buffer.concat([block.map((byte) => byte ^ 0x5c), Buffer.alloc(DIGEST_BYTES)]),
+/**
+ * HMAC (RFC 2104) for hot paths: two digests in one call each cost a fifth of the objects that `createHmac` makes. The
+ * key has at most 64 bytes, a block of SHA-256.
+ */
+export function createMac(algorithm: 'sha256' | 'sha512', key: Uint8Array): Mac {
+  const blockBytes = algorithm === 'sha256' ? 64 : 128;
+  const digestBytes = blockBytes / 2;
+  const block = Buffer.concat([key, Buffer.alloc(blockBytes - key.length)]);
+  const outer = Buffer.concat([block.map((byte) => byte ^ 0x5c), Buffer.alloc(digestBytes)]);
+  let inner = Buffer.from(block.map((byte) => byte ^ 0x36));
+  return (content, encoding) => {
+    const end = blockBytes + content.length;
+    if (end > inner.length) inner = Buffer.concat([inner, Buffer.alloc(end)]);
+    inner.set(content, blockBytes);
+    outer.write(hash(algorithm, inner.subarray(0, end), 'binary'), blockBytes, 'latin1');
+    return hash(algorithm, outer, encoding);
   };
-  pads.set(key, made);
-  return made;
 }
 
-function copyInto(target: Buffer, value: Uint8Array): number {
-  target.set(value, BLOCK_BYTES);
-  return value.length;
+/** AES-256 on whole blocks of 16 bytes. */
+export interface BlockCipher {
+  /** A letter for each byte. */
+  encrypt(blocks: Uint8Array): string;
+  decrypt(blocks: Uint8Array): Buffer;
 }
 
 /**
- * A MAC for hot paths that costs one digest: SHA-256 of the key and the content behind it, in base64url, of which half
- * is shown: 132 bits. Why that is one: docs/decisions/0130.
+ * Hides short values such as ids: without the key a block tells nothing but whether two are equal. It protects nothing
+ * from being changed, which is a MAC's part.
  */
-export class TagMaker {
-  /** Where the content is written that a tag is made of. */
-  readonly content: Buffer;
-  readonly #keyed: Buffer;
-
-  constructor(key: Uint8Array, contentBytesMax: number) {
-    if (key.length !== DIGEST_BYTES) throw new Error('A key for tags has 32 bytes');
-    this.#keyed = Buffer.concat([key, Buffer.alloc(contentBytesMax)]);
-    this.content = this.#keyed.subarray(DIGEST_BYTES);
-  }
-
-  /** Tag of the first `length` bytes of the content: TAG_LENGTH letters. */
-  tag(length: number): string {
-    return hash('sha256', this.#keyed.subarray(0, DIGEST_BYTES + length), 'base64url').slice(0, TAG_LENGTH);
-  }
-}
-
-/** What `eightTags` makes at once. */
-export const TAGS_AT_ONCE = 8;
-/** Eight times 132 bits are 176 letters, and one block of the function. */
-const EIGHT_TAGS = { outputEncoding: 'base64url', outputLength: 132 } as const;
-const isOneCall = canLengthen();
-
-/**
- * Eight independent tags for one digest, TAG_LENGTH letters each: SHAKE256 of a key and the content behind it. Nothing of
- * a digest of SHA-3 can be continued, so a key in front makes a MAC (KMAC is no more than that).
- */
-export function eightTags(keyedContent: Uint8Array): string {
-  if (isOneCall) return hash('shake256', keyedContent, EIGHT_TAGS);
-  const { outputLength, outputEncoding } = EIGHT_TAGS;
-  return createHash('shake256', { outputLength }).update(keyedContent).digest(outputEncoding);
-}
-
-/** Since Node 24.4; on macOS Node 22 may run this. */
-function canLengthen(): boolean {
-  try {
-    return hash('shake256', '', EIGHT_TAGS).length === TAGS_AT_ONCE * TAG_LENGTH;
-  } catch {
-    return false;
-  }
+export function createBlockCipher(key: Uint8Array): BlockCipher {
+  // Blocks of this mode have nothing to do with each other, so one object serves for all.
+  const cipher = createCipheriv('aes-256-ecb', key, null).setAutoPadding(false);
+  const decipher = createDecipheriv('aes-256-ecb', key, null).setAutoPadding(false);
+  return {
+    encrypt: (blocks) => cipher.update(blocks, undefined, 'latin1'),
+    decrypt: (blocks) => decipher.update(blocks),
+  };
 }
 
 /** Compares two digests in time that does not depend on where they differ. */

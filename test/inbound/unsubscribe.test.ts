@@ -102,6 +102,22 @@ describe('looking at the link', () => {
     expect(response.headers.get('set-cookie')).toBeNull();
   });
 
+  test('another link of the same message unsubscribes nobody: a click, an open, the web view, the profile page', async () => {
+    const own = links(0);
+    const address = here(own.unsubscribe());
+    const tokens = [own.click(0, 'https://example.org/'), own.open(), own.webView(), own.updateProfile()].flatMap(
+      (link) => {
+        const token = link.slice(link.lastIndexOf('/') + 1);
+        return [token, token.split('.')[0] ?? ''];
+      },
+    );
+    const body = new URLSearchParams({ 'List-Unsubscribe': 'One-Click' });
+    for (const token of tokens)
+      expect((await fetch(address.replace(/[^/]+$/, token), { method: 'POST', body })).status).toBe(404);
+    expect(await status(0)).toBe('subscribed');
+    expect(await unsubscribes()).toEqual({ events: 0, counted: 0, consents: 0 });
+  });
+
   test('other methods are refused by name', async () => {
     for (const method of ['PUT', 'DELETE', 'PATCH']) {
       const response = await fetch(here(links(0).unsubscribe()), { method });

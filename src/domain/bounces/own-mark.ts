@@ -3,13 +3,13 @@
  * Message-ID of the message it quotes, its unsubscribe link. Each has a MAC; what does not verify says nothing.
  */
 import type { Installation } from '../context.ts';
-import { parseDeliveryMessageId, type DeliveryKey } from '../tracking/delivery-message-id.ts';
+import type { DeliveryKey } from '../tracking/delivery-mark.ts';
+import { deliveryMessageIdsIn, parseDeliveryMessageId } from '../tracking/delivery-message-id.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
 import { fieldsOf } from './mail-parts.ts';
 import { parseReturnPath, returnPathsIn } from '../tracking/return-path.ts';
 
-const MESSAGE_ID = /(?<![0-9a-z.])[0-9a-z]{1,11}\.[0-9a-z]{1,11}\.[0-9a-z]{1,11}\.[0-9a-f]{24}@[a-z0-9.-]{1,253}/gi;
-const UNSUBSCRIBE_LINK = /\/u\/([A-Za-z0-9_-]{28,120})(?![A-Za-z0-9_-])/g;
+const UNSUBSCRIBE_LINK = /\/u\/([A-Za-z0-9_-]{43,86})(?![A-Za-z0-9_-])/g;
 /** A report quotes one message; each try costs a digest. */
 const TRIES_MAX = 20;
 
@@ -27,7 +27,7 @@ function markIn(installation: Installation, text: string): DeliveryKey | undefin
     const key = parseReturnPath(installation, address);
     if (key) return key;
   }
-  for (const [id] of [...text.matchAll(MESSAGE_ID)].slice(0, TRIES_MAX)) {
+  for (const id of deliveryMessageIdsIn(text).slice(0, TRIES_MAX)) {
     const key = parseDeliveryMessageId(installation, id);
     if (key) return key;
   }

@@ -123,7 +123,7 @@ export interface CodedAddress {
 /** Letters, digits, `-` and `_`, and at most one dot, at the end. */
 export interface RecipientCode {
   /** Writes at most CODE_LENGTH_MAX bytes at `start`, and answers where they end. */
-  write(memory: Uint8Array, start: number): number;
+  write(memory: Buffer, start: number): number;
 }
 
 /** So that a code fits into a line of quoted-printable. */

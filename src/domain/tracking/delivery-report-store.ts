@@ -1,7 +1,7 @@
 /** What reports about deliveries read and write: each write is one statement, and a repetition of it changes nothing. */
 import { sql, type Queryable } from '../../db/database.ts';
 import { emailKey } from '../../lib/text.ts';
-import type { DeliveryKey } from './delivery-message-id.ts';
+import type { DeliveryKey } from './delivery-mark.ts';
 import { REPORT_AGE_DAYS_MAX, type Bounce } from './delivery-report.ts';
 
 /** The row of the ledger that a report is about. */

@@ -1,16 +1,15 @@
 /**
  * Makes and checks the addresses that stand in mails: one signer per installation, one set of links per recipient.
- * A link that leads somewhere carries where under its tag, so no redirect goes anywhere an author did not write.
+ * A link that leads somewhere carries where under its own signature, so no redirect goes anywhere an author did not write.
  */
 import { httpAddress } from '../../lib/http-address.ts';
 import type { Installation } from '../context.ts';
-import { LinkCodes, type LinkTarget } from './link-codes.ts';
-import { LinkTokens, type LinkKind } from './link-token.ts';
+import { LinkKeys, type LinkTarget, type MessageTokens, type TokenKind } from './link-keys.ts';
 import { isTrackable, SharedLinks } from './shared-links.ts';
 import type { TrackedClick, TrackedConfirmation, TrackedRecipient } from './tracking.ts';
 
 /** Kinds of link that say whose they are and nothing else. */
-export type PlainLinkKind = Exclude<LinkKind, 'click' | 'confirm'>;
+export type PlainLinkKind = Exclude<TokenKind, 'click'>;
 
 export interface LinkSigner {
   /** `at`: where the links lead instead of the installation's own address; no slash at its end. */
@@ -27,12 +26,9 @@ export interface LinkSigner {
   readConfirmation(token: string): TrackedConfirmation | undefined;
 }
 
-/** Kinds that say whose they are have no number and no address. */
-const NOTHING_MORE = { number: 0, url: '' };
-
 const signers = new WeakMap<Installation, LinkSigner>();
 
-/** The signer of an installation, made once (deriving its key costs more than a thousand links). */
+/** The signer of an installation, made once (deriving its keys costs more than a thousand links). */
 export function linkSignerOf(installation: Installation): LinkSigner {
   const known = signers.get(installation);
   if (known) return known;
@@ -42,49 +38,47 @@ export function linkSignerOf(installation: Installation): LinkSigner {
 }
 
 function createLinkSigner({ secret, baseUrl }: Installation): LinkSigner {
-  const means = { tokens: new LinkTokens(secret), codes: new LinkCodes(secret) };
-  const { tokens, codes } = means;
+  const keys = new LinkKeys(secret);
+  const targetOf = (token: string) => {
+    const [whose = '', code, ...more] = token.split('.', 3);
+    const ids = code === undefined || more.length > 0 ? undefined : keys.read('click', whose);
+    const target = ids && keys.readCode(ids, code ?? '');
+    return target && { ...recipientOf(ids), linkNo: target.no, url: httpAddress(target.url) };
+  };
   return {
-    forRecipient: (recipient, at = baseUrl) => new RecipientLinks(means, at, recipient),
+    forRecipient: (recipient, at = baseUrl) => new RecipientLinks(keys, at, recipient),
     confirmation(recipient, expiresAt, at = baseUrl) {
-      const number = Math.floor(expiresAt.getTime() / 1_000);
-      return `${at}/confirm/${tokens.write('confirm', recipient, { number, url: '' })}`;
+      return `${at}/confirm/${keys.confirmation(recipient, Math.floor(expiresAt.getTime() / 1_000))}`;
     },
     read(kind, token) {
-      const content = codes.read(kind, token) ?? tokens.read(kind, token);
-      return content && recipientOf(content);
+      const ids = keys.read(kind, token);
+      return ids && recipientOf(ids);
     },
     readClick(token) {
-      const content = codes.read('click', token) ?? tokens.read('click', token);
-      const url = content && httpAddress(content.url);
-      if (!url) return undefined;
-      const { customerId, listId, campaignId, subscriberId, number } = content;
-      return { customerId, listId, campaignId, subscriberId, linkNo: number, url };
+      const click = targetOf(token);
+      return click?.url === '' ? undefined : click;
     },
-    leadsNowhere(token) {
-      const content = codes.read('click', token) ?? tokens.read('click', token);
-      return content !== undefined && httpAddress(content.url) === '';
-    },
+    leadsNowhere: (token) => targetOf(token)?.url === '',
     readConfirmation(token) {
-      const content = tokens.read('confirm', token);
-      return content && { ...recipientOf(content), expiresAt: new Date(content.number * 1_000) };
+      const ids = keys.readConfirmation(token);
+      return ids && { ...recipientOf(ids), expiresAt: new Date(ids.number * 1_000) };
     },
   };
 }
 
-interface Means {
-  readonly tokens: LinkTokens;
-  readonly codes: LinkCodes;
-}
+/** Of what is no copy of a compiled message: a page, a mail of a list. */
+const NO_EDITION = 0;
 
 /** The links of one recipient, as a message is filled with them. */
 export class RecipientLinks {
   readonly recipient: TrackedRecipient;
   readonly baseUrl: string;
-  readonly #means: Means;
+  readonly #keys: LinkKeys;
+  #edition = NO_EDITION;
+  #tokens: MessageTokens | undefined;
 
-  constructor(means: Means, baseUrl: string, recipient: TrackedRecipient) {
-    this.#means = means;
+  constructor(keys: LinkKeys, baseUrl: string, recipient: TrackedRecipient) {
+    this.#keys = keys;
     this.baseUrl = baseUrl;
     this.recipient = recipient;
   }
@@ -92,43 +86,44 @@ export class RecipientLinks {
   /** The tracked address of link `no`. An address that cannot be tracked (not http, too long) comes back as it is. */
   click(no: number, url: string): string {
     if (!isTrackable(url)) return url;
-    return `${this.baseUrl}/c/${this.#means.tokens.write('click', this.recipient, { number: no, url })}`;
+    const code = this.#keys.ownCode({ ...this.recipient, number: this.#edition }, { no, url });
+    return `${this.baseUrl}/c/${this.token('click')}.${code}`;
   }
 
   open(): string {
-    return `${this.baseUrl}/o/${this.#token('open')}.gif`;
+    return `${this.baseUrl}/o/${this.token('open')}.gif`;
   }
 
   unsubscribe(): string {
-    return `${this.baseUrl}/u/${this.#token('unsubscribe')}`;
+    return `${this.baseUrl}/u/${this.token('unsubscribe')}`;
   }
 
   webView(): string {
-    return `${this.baseUrl}/view/${this.#token('webView')}`;
+    return `${this.baseUrl}/view/${this.token('webView')}`;
   }
 
   updateProfile(): string {
-    return `${this.baseUrl}/profile/${this.#token('updateProfile')}`;
+    return `${this.baseUrl}/profile/${this.token('updateProfile')}`;
+  }
+
+  /** What says whose a link of this kind is. */
+  token(kind: TokenKind): string {
+    this.#tokens ??= this.#keys.tokens(this.recipient, this.#edition);
+    return this.#tokens.of(kind);
   }
 
   /**
-   * The links of the message, which all its recipients share but for a code, and that is this recipient's from now on.
+   * The links of the message, which all its recipients share but for a token, and that is this recipient's from now on.
    * `targets` are the links that lead all to the same place; `last`, what was answered for the message before, is used
    * again when it may be.
    */
   share(targets: readonly LinkTarget[], last?: unknown): SharedLinks {
-    const { baseUrl, recipient } = this;
-    const isSame = last instanceof SharedLinks && last.areOf(recipient, baseUrl);
-    const codes = this.#means.codes;
-    const shared = isSame
-      ? last
-      : new SharedLinks({ baseUrl, targets, ids: recipient, codes: codes.ofMessage(recipient, targets) });
-    shared.begin(recipient);
+    const isSame = last instanceof SharedLinks && last.areOf(this);
+    const shared = isSame ? last : new SharedLinks(this.#keys, targets, this);
+    if (this.#edition !== shared.edition) this.#tokens = undefined;
+    this.#edition = shared.edition;
+    shared.begin(this);
     return shared;
-  }
-
-  #token(kind: LinkKind): string {
-    return this.#means.tokens.write(kind, this.recipient, NOTHING_MORE);
   }
 }
 

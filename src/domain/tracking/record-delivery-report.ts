@@ -6,7 +6,8 @@
 import { parseInput } from '../../lib/text.ts';
 import { holdsScope } from '../accounts/scopes.ts';
 import { viewerOf, type Context } from '../context.ts';
-import { parseDeliveryMessageId, type DeliveryKey } from './delivery-message-id.ts';
+import type { DeliveryKey } from './delivery-mark.ts';
+import { parseDeliveryMessageId } from './delivery-message-id.ts';
 import {
   deliveryReportInput,
   foreignMessage,

@@ -7,7 +7,7 @@ import { unsubscribePerson } from '../audience/unsubscribe-subscriber.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { announceCampaignChange } from '../statistics/announce-campaign-change.ts';
 import { forgetSoftBounces, noteSoftBounce, policyOf } from './bounce-policy.ts';
-import type { DeliveryKey } from './delivery-message-id.ts';
+import type { DeliveryKey } from './delivery-mark.ts';
 import { isNoComplaint, type DeliveryNews } from './delivery-report.ts';
 import {
   findReportedDelivery,

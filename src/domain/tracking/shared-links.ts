@@ -1,35 +1,26 @@
 /**
- * The addresses of one message, which are the same for all its recipients but for a code: made once, so that only the
- * code is written into a copy.
+ * The addresses of one message, which are the same for all its recipients but for a token: made once, so that only the
+ * token is written into a copy.
  */
-import {
-  isCodable,
-  targetText,
-  type CodedKind,
-  type LinkTarget,
-  type MessageCodes,
-  type MessageIds,
-  type RecipientCode,
-} from './link-codes.ts';
+import { sha256 } from '../../lib/crypto.ts';
+import type { LinkKeys, LinkTarget, TokenKind } from './link-keys.ts';
 import { LINK_URL_BYTES_MAX, type TrackedRecipient } from './tracking.ts';
 
-/** An address, around its code. A dot behind the code belongs to it: no line of a mail should begin with one. */
+/** An address, around its token. A dot behind the token belongs to it: no line of a mail should begin with one. */
 export interface CodedAddress {
   readonly before: string;
-  readonly code: { write(memory: Uint8Array, start: number): number };
+  readonly code: { write(memory: Buffer, start: number): number };
   readonly after: string;
 }
 
 /** What has an address in a message. */
-export type SharedLink = { readonly kind: Exclude<CodedKind, 'click'> } | ({ readonly kind: 'click' } & LinkTarget);
+export type SharedLink = { readonly kind: Exclude<TokenKind, 'click'> } | ({ readonly kind: 'click' } & LinkTarget);
 
-/** Whose links are shared, and where they lead to. */
-interface Sharing {
+/** The recipient whose copy is written. */
+interface TokenHolder {
+  readonly recipient: TrackedRecipient;
   readonly baseUrl: string;
-  readonly ids: MessageIds;
-  readonly codes: MessageCodes;
-  /** What the codes are made for: a pad serves one target only. */
-  readonly targets: readonly LinkTarget[];
+  token(kind: TokenKind): string;
 }
 
 const PATHS = { unsubscribe: 'u', webView: 'view', updateProfile: 'profile' } as const;
@@ -37,50 +28,64 @@ const DOT = 0x2e;
 const HTTP_URL = /^https?:\/\//i;
 /** A UTF-16 unit is at most three bytes of UTF-8. */
 const BYTES_PER_UNIT_MAX = 3;
+/** Three bytes as links carry it. */
+const EDITION_BITS = 21;
 
 export class SharedLinks {
-  readonly #sharing: Sharing;
+  /** Tells messages of a campaign apart whose links were edited in between. */
+  readonly edition: number;
+  readonly #keys: LinkKeys;
+  #links: TokenHolder;
 
-  constructor(sharing: Sharing) {
-    this.#sharing = sharing;
+  constructor(keys: LinkKeys, targets: readonly LinkTarget[], links: TokenHolder) {
+    this.#keys = keys;
+    this.#links = links;
+    const text = JSON.stringify(targets.map(({ no, url }) => [no, url]));
+    this.edition = sha256(text).readUInt32BE() >>> (32 - EDITION_BITS);
   }
 
-  /** The address of a link; undefined: it is not tracked, or has a token of its own. */
+  /** The address of a link; undefined: it is not tracked. */
   around(link: SharedLink): CodedAddress | undefined {
-    const { baseUrl, codes } = this.#sharing;
-    if (link.kind === 'open') return { before: `${baseUrl}/o/`, code: withDot(codes.plain('open')), after: 'gif' };
-    if (link.kind !== 'click')
-      return { before: `${baseUrl}/${PATHS[link.kind]}/`, code: codes.plain(link.kind), after: '' };
-    const isKnown = this.#sharing.targets.some(({ no, url }) => no === link.no && url === link.url);
-    if (!isKnown || !isCodable(link) || !isTrackable(link.url)) return undefined;
-    return { before: `${baseUrl}/c/`, code: withDot(codes.click(link)), after: targetText(link) };
+    const { baseUrl, recipient } = this.#links;
+    if (link.kind === 'open') return { before: `${baseUrl}/o/`, code: this.#withDot('open'), after: 'gif' };
+    if (link.kind !== 'click') {
+      const { kind } = link;
+      const write: CodedAddress['code']['write'] = (memory, start) => start + this.#write(kind, memory, start);
+      return { before: `${baseUrl}/${PATHS[kind]}/`, code: { write }, after: '' };
+    }
+    if (!isTrackable(link.url)) return undefined;
+    const after = this.#keys.sharedCode({ ...recipient, number: this.edition }, link);
+    return { before: `${baseUrl}/c/`, code: this.#withDot('click'), after };
   }
 
   /** Whether they are those of this recipient's message, too. */
-  areOf(recipient: TrackedRecipient, baseUrl: string): boolean {
-    const { ids, baseUrl: own } = this.#sharing;
+  areOf({ recipient, baseUrl }: TokenHolder): boolean {
+    const own = this.#links;
     return (
-      recipient.campaignId === ids.campaignId &&
-      recipient.listId === ids.listId &&
-      recipient.customerId === ids.customerId &&
-      baseUrl === own
+      recipient.campaignId === own.recipient.campaignId &&
+      recipient.customerId === own.recipient.customerId &&
+      baseUrl === own.baseUrl
     );
   }
 
-  /** The codes are this recipient's from now on. */
-  begin({ subscriberId }: TrackedRecipient): void {
-    this.#sharing.codes.begin(subscriberId);
+  /** The tokens are this recipient's from now on. */
+  begin(links: TokenHolder): void {
+    this.#links = links;
   }
-}
 
-function withDot(code: RecipientCode): CodedAddress['code'] {
-  return {
-    write(memory, start) {
-      const end = code.write(memory, start);
-      memory[end] = DOT;
-      return end + 1;
-    },
-  };
+  #withDot(kind: TokenKind): CodedAddress['code'] {
+    return {
+      write: (memory, start) => {
+        const end = start + this.#write(kind, memory, start);
+        memory[end] = DOT;
+        return end + 1;
+      },
+    };
+  }
+
+  #write(kind: TokenKind, memory: Buffer, start: number): number {
+    return memory.write(this.#links.token(kind), start, 'latin1');
+  }
 }
 
 /** It leads to the web, and fits into a link. */

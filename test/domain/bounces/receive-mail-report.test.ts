@@ -14,6 +14,7 @@ import {
   untouched,
   type ReportedWorld,
 } from '../../support/reported-world.ts';
+import { underOtherIds, withOtherDigit } from '../../support/forged-mark.ts';
 import { createTestContext } from '../../support/test-context.ts';
 import { originalHeaders, programShapes, reportMail, status, type Original } from './bounce-shapes.ts';
 import { complaintShapes } from './complaint-shapes.ts';
@@ -146,13 +147,9 @@ test('1,000 forged mails have no effect (B8)', async () => {
   const stranger = await reportedWorld(root);
   const { customerId, subscriberId } = at;
   const elsewhere = { ...installation, secret: 'another-installation'.repeat(3) };
-  const another = (text: string, n: number) => {
-    const place = n % text.length;
-    const letter = 'abcdef234567'[(n + 'abcdef234567'.indexOf(text[place] ?? '') + 1) % 12] ?? 'a';
-    return (
-      text.slice(0, place) + (letter !== text[place] ? letter : letter === 'b' ? 'c' : 'b') + text.slice(place + 1)
-    );
-  };
+  const marks = { messageId: /^(<?mail\.)([0-9a-z]+)(@.*)$/, returnPath: /^(bounce\+)([0-9a-z]+)(@.*)$/ };
+  const forged = (text: string, what: keyof typeof marks, change: (mark: string) => string) =>
+    text.replace(marks[what], (_text, start: string, mark: string, end: string) => start + change(mark) + end);
   const forgeries: ((n: number) => readonly [Original, bigint?])[] = [
     // The marks of another installation.
     (n) => {
@@ -165,27 +162,20 @@ test('1,000 forged mails have no effect (B8)', async () => {
         },
       ];
     },
-    // A digit of the code, or of the token, is another.
-    (n) => {
-      const [, ids = '', mac = '', rest = ''] = /^<(.*)\.([0-9a-f]{24})(@.*)$/.exec(at.messageId) ?? [];
-      const [, token = '', domain = ''] = /^bounce\+([a-z2-7]+)(@.*)$/.exec(at.returnPath) ?? [];
-      return [
-        {
-          to: at.emailKey,
-          messageId: `<${ids}.${another(mac, n).replace(/[g-z]/g, '0')}${rest}`,
-          returnPath: `bounce+${another(token, n)}${domain}`,
-        },
-      ];
-    },
+    // A digit is another.
+    (n) => [
+      {
+        to: at.emailKey,
+        messageId: forged(at.messageId, 'messageId', (mark) => withOtherDigit(mark, n)),
+        returnPath: forged(at.returnPath, 'returnPath', (mark) => withOtherDigit(mark, n)),
+      },
+    ],
     // The code of one message under the numbers of another.
     (n) => [
       {
         to: at.emailKey,
-        returnPath: 'x@x.example',
-        messageId: at.messageId.replace(
-          /\.([0-9a-z]+)\.([0-9a-f]{24})/,
-          `.${(subscriberId + 1n + BigInt(n)).toString(36)}.$2`,
-        ),
+        returnPath: forged(at.returnPath, 'returnPath', (mark) => underOtherIds(mark, n + 1)),
+        messageId: forged(at.messageId, 'messageId', (mark) => underOtherIds(mark, n + 1)),
       },
     ],
     // Replayed after thirty days; about what never left.
@@ -194,7 +184,7 @@ test('1,000 forged mails have no effect (B8)', async () => {
     () => [at.original, stranger.customerId],
   ];
   const blank = { to: at.emailKey, messageId: '<blank@x.example>', returnPath: 'blank@x.example' };
-  const forgedLink = 'https://mail.test/u/forged-token-of-28-letters-or-more';
+  const forgedLink = 'https://mail.test/u/forged-token-of-43-letters-which-all-are-no';
   const shapes = [...programShapes(blank), ...complaintShapes(blank, forgedLink)].filter(({ verdict }) =>
     ['hard', 'complaint'].includes(verdict),
   );

@@ -33,6 +33,6 @@ test('one that we did not make says nothing', () => {
   expect(forged.filter((messageId) => parseDeliveryMessageId(installation, messageId))).toEqual([]);
   const foreign = { ...installation, secret: 'b'.repeat(32) };
   expect(parseDeliveryMessageId(foreign, `<${local}@news.example>`)).toBeUndefined();
-  for (const text of ['', '<>', '<a@b>', '<1.2.3.4@x>', local])
+  for (const text of ['', '<>', '<a@b>', '<1.2.3.4@x>', `<mail.${'z'.repeat(57)}@x>`, local])
     expect(parseDeliveryMessageId(installation, text)).toBeUndefined();
 });

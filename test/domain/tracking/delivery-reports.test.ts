@@ -7,6 +7,7 @@ import { recordDeliveryReport } from '../../../src/domain/tracking/record-delive
 import { settle } from '../../../src/domain/delivery/ledger-store.ts';
 import { ForeignResourceError, NotFoundError, ValidationError, WrongStateError } from '../../../src/lib/errors.ts';
 import { newUid } from '../../../src/lib/ids.ts';
+import { underOtherIds, withOtherDigit } from '../../support/forged-mark.ts';
 import { reportedWorld, standingOf } from '../../support/reported-world.ts';
 import { createTenant } from '../../support/tenant.ts';
 import { createTestContext } from '../../support/test-context.ts';
@@ -167,18 +168,12 @@ test('forged reports have no effect: 1,000 of them (B8)', async () => {
   const at = await reportedWorld(root, { runtimeMessageId: 'vendor-0001' });
   const old = await reportedWorld(root, { daysAgo: 31, runtimeMessageId: `vendor-${newUid()}` });
   const stranger = await createTenant(root);
-  const [ids = ''] = at.messageId.slice(1).split(/\.[0-9a-f]{24}@/);
-  const mac = /\.([0-9a-f]{24})@/.exec(at.messageId)?.[1] ?? '';
-  const changed = (n: number) => {
-    const place = n % mac.length;
-    const digit = ((parseInt(mac[place] ?? '0', 16) + 1 + (n % 15)) % 16).toString(16);
-    return mac.slice(0, place) + digit + mac.slice(place + 1);
-  };
+  const mark = /^<mail\.([0-9a-z]+)@/.exec(at.messageId)?.[1] ?? '';
   const types = ['bounced', 'abuse', 'failed', 'reported', 'sent'] as const;
   const forged = Array.from({ length: 1_000 }, (_, n): [Context, string] => {
     switch (n % 5) {
       case 0:
-        return [at.ctx, `<${ids}.${changed(n)}@sender.example>`];
+        return [at.ctx, `<mail.${withOtherDigit(mark, n)}@sender.example>`];
       case 1:
         return [stranger, n % 2 ? at.messageId : 'vendor-0001'];
       case 2:
@@ -187,10 +182,7 @@ test('forged reports have no effect: 1,000 of them (B8)', async () => {
         return [at.ctx, `vendor-${String(n + 1).padStart(4, '0')}`];
       default:
         // The code of one message under the numbers of another.
-        return [
-          at.ctx,
-          at.messageId.replace(/\.([0-9a-z]+)\.([0-9a-f]{24})/, `.${(Number(at.subscriberId) + n).toString(36)}.$2`),
-        ];
+        return [at.ctx, `<mail.${underOtherIds(mark, n)}@sender.example>`];
     }
   });
   const outcomes = await Promise.all(

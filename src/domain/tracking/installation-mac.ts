@@ -1,0 +1,15 @@
+/** MACs under keys that are derived from an installation's secret, kept for hot paths: to derive one costs as much as ten MACs. */
+import { createMac, deriveKey, type Mac } from '../../lib/crypto.ts';
+import type { Installation } from '../context.ts';
+
+/** Returns HMAC-SHA-256 under an installation's key for this purpose. */
+export function installationMac(purpose: string): (installation: Installation) => Mac {
+  const macs = new WeakMap<Installation, Mac>();
+  return (installation) => {
+    const known = macs.get(installation);
+    if (known) return known;
+    const made = createMac('sha256', deriveKey(installation.secret, purpose));
+    macs.set(installation, made);
+    return made;
+  };
+}

@@ -1,0 +1,166 @@
+/**
+ * How links are signed and read. docs/signed-links.md says it for an auditor; what is written there is checked by
+ * test/domain/tracking/signed-links.test.ts, which makes the same links with nothing but the runtime's HMAC and AES.
+ */
+import { createBlockCipher, createMac, deriveKey, sameBytes, type BlockCipher, type Mac } from '../../lib/crypto.ts';
+import { assert } from '../../lib/errors.ts';
+import { formatByteOf } from './format-byte.ts';
+import { LINK_URL_BYTES_MAX, type TrackedRecipient } from './tracking.ts';
+import { readVarints, VARINT_BYTES_MAX, writeVarints } from './varint.ts';
+
+/** What a token is good for. */
+export type TokenKind = keyof typeof TAG_STARTS;
+
+/** Where a link leads, and its number in the message. */
+export interface LinkTarget {
+  readonly no: number;
+  readonly url: string;
+}
+
+/** What a token says. */
+export interface SignedIds extends TrackedRecipient {
+  /** The edition of the message, or, of a confirmation, the second at which it expires. */
+  readonly number: number;
+}
+
+/** Where in the 64 bytes of the HMAC the tag of a kind begins: a kind is accepted by its own tag only. */
+const TAG_STARTS = { open: 0, click: 0, unsubscribe: 16, updateProfile: 32, webView: 48 } as const;
+const TAG_BYTES = 16;
+const BLOCK_BYTES = 16;
+/** Ids of nearly all installations need one block; two hold ids below 2^49 and make the longest token of a mail. */
+const BLOCKS_IN_MAILS_MAX = 2;
+const BLOCKS_MAX = 3;
+/** 96 bits, which are 16 letters: a code is tried online only, one guess a request. */
+const CODE_MAC_BYTES = 12;
+const CODE_MAC_LENGTH = 16;
+/** For everybody who has the message, or for one recipient: the address holds this recipient's values. */
+const CODE_KINDS = { shared: 1, own: 2 } as const;
+/** Kind, number and address. */
+const TARGET_BYTES_MAX = 1 + VARINT_BYTES_MAX + LINK_URL_BYTES_MAX;
+const CODE_LENGTH_MAX = CODE_MAC_LENGTH + Math.ceil((TARGET_BYTES_MAX * 4) / 3);
+/** Format byte, edition, customer, campaign, subscriber. */
+const CODE_IDS_BYTES_MAX = 1 + 4 * VARINT_BYTES_MAX;
+
+// Filled and used within one call, so one of each is enough for the process.
+const blocks = Buffer.alloc(BLOCKS_MAX * BLOCK_BYTES);
+/** A UTF-16 unit is at most three bytes: what somebody made up is written, too, before it is refused. */
+const content = Buffer.alloc(CODE_IDS_BYTES_MAX + TARGET_BYTES_MAX + 2 * LINK_URL_BYTES_MAX);
+
+/** The keys of one installation's links. */
+export class LinkKeys {
+  readonly #ids: BlockCipher;
+  readonly #tags: Mac;
+  readonly #codes: Mac;
+  readonly #confirmations: Mac;
+
+  constructor(secret: string) {
+    this.#ids = createBlockCipher(deriveKey(secret, 'link-ids'));
+    this.#tags = createMac('sha512', deriveKey(secret, 'link-tags'));
+    this.#codes = createMac('sha256', deriveKey(secret, 'link-codes'));
+    this.#confirmations = createMac('sha256', deriveKey(secret, 'link-confirmations'));
+  }
+
+  /** The tokens of one message to one recipient. */
+  tokens(recipient: TrackedRecipient, edition: number): MessageTokens {
+    const plain = blocksOf(recipient, edition);
+    assert(plain.length <= BLOCKS_IN_MAILS_MAX * BLOCK_BYTES, 'ids in links are below 2^49');
+    return new MessageTokens(this.#ids.encrypt(plain), this.#tags(plain, 'binary'));
+  }
+
+  /** What a token of this kind says, or undefined when it is not one that we made, to the letter. */
+  read(kind: TokenKind, token: string): SignedIds | undefined {
+    const start = TAG_STARTS[kind];
+    return this.#read(token, (plain) => this.#tags(plain, 'binary').slice(start, start + TAG_BYTES));
+  }
+
+  /** The token of a confirmation until the second `expiresAt`. */
+  confirmation(recipient: TrackedRecipient, expiresAt: number): string {
+    const plain = blocksOf(recipient, expiresAt);
+    return encode(this.#ids.encrypt(plain) + this.#confirmationTag(plain));
+  }
+
+  readConfirmation(token: string): SignedIds | undefined {
+    return this.#read(token, (plain) => this.#confirmationTag(plain));
+  }
+
+  /** The code of a link that leads all recipients of this edition to the same place. */
+  sharedCode(ids: Omit<SignedIds, 'subscriberId'>, target: LinkTarget): string {
+    return this.#code({ ...ids, subscriberId: 0n }, CODE_KINDS.shared, target);
+  }
+
+  /** The code of a link that leads this recipient there. */
+  ownCode(ids: SignedIds, target: LinkTarget): string {
+    return this.#code(ids, CODE_KINDS.own, target);
+  }
+
+  /** Where a code leads behind a token that says these ids; undefined when we did not make it for them, to the letter. */
+  readCode(ids: SignedIds, code: string): LinkTarget | undefined {
+    if (code.length > CODE_LENGTH_MAX) return undefined;
+    const bytes = Buffer.from(code, 'base64url').subarray(CODE_MAC_BYTES);
+    const { values, end } = readVarints(bytes, 1, 1);
+    const target = { no: values[0] ?? 0, url: bytes.toString('utf8', end) };
+    if (!Number.isSafeInteger(target.no) || target.url.length > LINK_URL_BYTES_MAX) return undefined;
+    const made = bytes[0] === CODE_KINDS.own ? this.ownCode(ids, target) : this.sharedCode(ids, target);
+    return sameBytes(Buffer.from(made), Buffer.from(code)) ? target : undefined;
+  }
+
+  /** It says kind, number and address; the MAC in front covers also whose message it is, and of which edition. */
+  #code({ customerId, campaignId, subscriberId, number }: SignedIds, kind: number, { no, url }: LinkTarget): string {
+    content[0] = formatByteOf(campaignId);
+    const start = writeVarints(content, [number, customerId, campaignId, subscriberId], 1);
+    content[start] = kind;
+    let end = writeVarints(content, [no], start + 1);
+    end += content.write(url, end);
+    const tag = this.#codes(content.subarray(0, end), 'base64url').slice(0, CODE_MAC_LENGTH);
+    return tag + content.toString('base64url', start, end);
+  }
+
+  #confirmationTag(plain: Buffer): string {
+    return this.#confirmations(plain, 'binary').slice(0, TAG_BYTES);
+  }
+
+  #read(token: string, tagOf: (plain: Buffer) => string): SignedIds | undefined {
+    const bytes = Buffer.from(token, 'base64url');
+    const idBytes = bytes.length - TAG_BYTES;
+    if (idBytes <= 0 || idBytes > blocks.length || idBytes % BLOCK_BYTES !== 0) return undefined;
+    // One spelling only: base64 leaves bits of the last letter unused.
+    if (bytes.toString('base64url') !== token) return undefined;
+    const plain = this.#ids.decrypt(bytes.subarray(0, idBytes));
+    if (!sameBytes(bytes.subarray(idBytes), Buffer.from(tagOf(plain), 'latin1'))) return undefined;
+    const [number = 0, customerId = 0, campaignId = 0, listId = 0, subscriberId = 0] = readVarints(plain, 1, 5).values;
+    const ids = { customerId: BigInt(customerId), campaignId: BigInt(campaignId), number };
+    if (plain[0] !== formatByteOf(ids.campaignId)) return undefined;
+    return { ...ids, listId: BigInt(listId), subscriberId: BigInt(subscriberId) };
+  }
+}
+
+/** The tokens of one message to one recipient: the same ids, and a tag for each kind. */
+export class MessageTokens {
+  readonly #ids: string;
+  readonly #tags: string;
+  /** By kind, once it was asked for. */
+  readonly #texts: { [Kind in TokenKind]?: string } = {};
+
+  /** A letter for each byte. */
+  constructor(ids: string, tags: string) {
+    this.#ids = ids;
+    this.#tags = tags;
+  }
+
+  of(kind: TokenKind): string {
+    const start = TAG_STARTS[kind];
+    return (this.#texts[kind] ??= encode(this.#ids + this.#tags.slice(start, start + TAG_BYTES)));
+  }
+}
+
+/** What a token says in the clear, in whole blocks. */
+function blocksOf({ customerId, campaignId, listId, subscriberId }: TrackedRecipient, number: number): Buffer {
+  blocks.fill(0);
+  blocks[0] = formatByteOf(campaignId);
+  const end = writeVarints(blocks, [number, customerId, campaignId, listId, subscriberId], 1);
+  return blocks.subarray(0, BLOCK_BYTES * Math.ceil(end / BLOCK_BYTES));
+}
+
+function encode(bytes: string): string {
+  return Buffer.from(bytes, 'latin1').toString('base64url');
+}
