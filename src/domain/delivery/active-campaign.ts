@@ -8,18 +8,16 @@ import type { CampaignKey } from '../statistics/campaign-key.ts';
 import type { Limits } from '../limits.ts';
 import { JobLine } from '../sending/routing/job-line.ts';
 import { readEditionHead, loadEdition, type Edition } from './campaign-edition.ts';
-import { CampaignRefusals } from './campaign-refusals.ts';
 import type { LedgerKey, LedgerRange } from './delivery.ts';
-import { HardRefusals } from './hard-refusals.ts';
 import { HeldRanges, type Refused } from './held-ranges.ts';
 import type { Leaseholder } from './ledger-store.ts';
 import { createOutcomeRecorder, type OutcomeRecorder } from './outcome-recorder.ts';
+import { RefusalCounts } from './refusal-counts.ts';
 
 export class ActiveCampaign {
   readonly key: LedgerKey;
   readonly listId: bigint;
-  readonly refusals = new CampaignRefusals();
-  readonly hardRefusals: HardRefusals;
+  readonly refusals: RefusalCounts;
   /** Of jobs that wait until others of their customer are through: they come back one after the other. */
   readonly line = new JobLine();
   readonly #recorders = new Map<bigint, OutcomeRecorder>();
@@ -28,7 +26,7 @@ export class ActiveCampaign {
   constructor({ key, listId }: Pick<ActiveCampaign, 'key' | 'listId'>, { bouncePause }: Pick<Limits, 'bouncePause'>) {
     this.key = key;
     this.listId = listId;
-    this.hardRefusals = new HardRefusals(bouncePause);
+    this.refusals = new RefusalCounts(bouncePause);
   }
 
   /** Undefined: others needed the memory. */
@@ -39,7 +37,7 @@ export class ActiveCampaign {
   /** Batches that begin from now on send this one. */
   use(edition: Edition | undefined): void {
     this.#edition = edition;
-    if (edition) this.hardRefusals.isOff = edition.believesRefusals;
+    if (edition) this.refusals.believesBounces = edition.believesRefusals;
   }
 
   /** The recorder that all jobs of this process share for a server: their writes become one. */

@@ -2,6 +2,10 @@
 import type { ValidationError } from '../../lib/errors.ts';
 import type { CodedReason } from '../../lib/coded-reason.ts';
 import { faultSentence, isRunaway } from '../content/template-fault.ts';
+import type { DeliveryReason } from '../sending/delivery-reason.ts';
+import type { CampaignVerdict } from '../sending/replies/judge-reply.ts';
+import { REFUSED_WITH_MANY } from '../tracking/queue-refused-again.ts';
+import { REPLY_LENGTH_MAX } from './delivery.ts';
 
 /** By code, what its text is made of (campaigns/status-reason.ts). `fault` and `reply` are of others' making, and bounded. */
 export interface StopParams {
@@ -33,4 +37,18 @@ export function messageFault(error: ValidationError): StopReason {
 
 export function recipientFault(subscriber: string, fault: string): StopReason {
   return { code: 'recipient_fault', params: { subscriber, fault: fault.slice(0, FAULT_LENGTH_MAX) } };
+}
+
+/** Enough of the last reply of a spike to understand it. */
+const SPIKE_REPLY_LENGTH_MAX = 300;
+
+/** Why the recipient of that reply waits, as the ledger tells it, and what the campaign is paused for. */
+export function stopFor(verdict: CampaignVerdict, reply: string): [reason: DeliveryReason, stop: CampaignStop] {
+  if (verdict.problem === 'refused') {
+    const params = { reply: reply.slice(0, REPLY_LENGTH_MAX) };
+    return ['campaign_refused', { pauseFor: { code: 'refused_by_server', params } }];
+  }
+  const { refused, of, since } = verdict;
+  const params = { refused, of, reply: reply.slice(0, SPIKE_REPLY_LENGTH_MAX) };
+  return [REFUSED_WITH_MANY, { pauseFor: { code: 'bounce_spike', params }, refusedSince: since }];
 }

@@ -4,10 +4,9 @@
  * the audience.
  */
 import { unreachable } from '../../lib/errors.ts';
-import type { SendingError } from '../../plugin-api/index.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
-import { reasonOfReply, type DeliveryReason } from '../sending/delivery-reason.ts';
-import { classifyReply } from '../sending/replies/classify-reply.ts';
+import type { DeliveryReason } from '../sending/delivery-reason.ts';
+import type { RecipientVerdict } from '../sending/replies/judge-reply.ts';
 
 /**
  * queued -> sending (about to be handed over) -> sent | failed | unknown, and back to queued for a deferral; by way of
@@ -77,8 +76,6 @@ export interface DeliveryOutcome {
   readonly delaySeconds: number;
 }
 
-/** Why it is not known whether the server took a message. */
-export const NO_ANSWER = 'no_answer';
 /** Why a message failed that never left: it cannot be made from what stands in it. */
 export const NOT_COMPOSED = 'not_composed';
 /** The same for a subject or a sender's name that only this recipient's values make too long: nobody else is held up by it. */
@@ -121,31 +118,34 @@ export interface RetryRule {
   readonly keySeconds?: number | undefined;
 }
 
-interface FailedAttempt {
+interface EndedAttempt {
   readonly delivery: Pick<ClaimedDelivery, 'subscriberId' | 'epoch' | 'attempts'>;
-  readonly error: SendingError;
+  readonly verdict: RecipientVerdict;
+  /** What the server said. */
+  readonly reply: string;
   readonly policy: UnknownPolicy;
   readonly rule: RetryRule;
 }
 
-/** What a failed attempt means for the ledger (kinds: `SendingErrorKind`). */
-export function outcomeOfFailure({ delivery, error, policy, rule }: FailedAttempt): DeliveryOutcome {
+/** What the verdict on an attempt means for the ledger. */
+export function outcomeOf({ delivery, verdict, reply, policy, rule }: EndedAttempt): DeliveryOutcome {
   const base = {
     subscriberId: delivery.subscriberId,
     epoch: delivery.epoch,
     isTry: true,
-    reply: error.message.slice(0, REPLY_LENGTH_MAX),
+    reply: reply.slice(0, REPLY_LENGTH_MAX),
     runtimeMessageId: null,
     delaySeconds: 0,
   };
   const tries = delivery.attempts + 1;
-  const { reason, waitSeconds } = meaningOf(error);
-  switch (error.kind) {
+  const { kind, reason, waitSeconds } = verdict;
+  switch (kind) {
+    case 'sent':
+      return { ...base, state: 'sent', reason };
     case 'refused':
       return { ...base, state: 'failed', reason };
     case 'deferred':
-      if (!mayTryAgain(tries, rule))
-        return { ...base, state: 'failed', reason: meaningOf(error, { gaveUp: true }).reason };
+      if (!mayTryAgain(tries, rule)) return { ...base, state: 'failed', reason: verdict.reasonGivenUp ?? reason };
       return { ...base, state: 'queued', reason, delaySeconds: retryDelaySeconds(tries, rule, waitSeconds) };
     case 'unavailable':
       return { ...base, state: 'queued', isTry: false, reason };
@@ -153,35 +153,17 @@ export function outcomeOfFailure({ delivery, error, policy, rule }: FailedAttemp
       if (policy === 'park' || !mayTryAgain(tries, rule)) return { ...base, state: 'unknown', reason };
       return doubted(base, { reason, delaySeconds: retryDelaySeconds(tries, rule), rule });
     default:
-      return unreachable(error.kind);
+      return unreachable(kind);
   }
 }
 
 /** Sent again, unless its vendor would take it for another message by then. */
 function doubted(
   base: Omit<DeliveryOutcome, 'state' | 'reason'>,
-  { reason, delaySeconds, rule }: { reason: DeliveryReason; delaySeconds: number; rule: RetryRule },
+  { reason, delaySeconds, rule }: { reason: DeliveryReason | null; delaySeconds: number; rule: RetryRule },
 ): DeliveryOutcome {
   const isInTime = rule.keySeconds === undefined || delaySeconds < retrySecondsOf(rule.keySeconds);
   return isInTime ? { ...base, state: 'queued', reason, delaySeconds } : { ...base, state: 'unknown', reason };
-}
-
-/** The class of the reply and what is the matter, as the ledger's reader sees it. */
-function meaningOf(
-  error: SendingError,
-  { gaveUp = false } = {},
-): { reason: DeliveryReason; waitSeconds?: number | undefined } {
-  if (error.kind === 'unknown') return { reason: NO_ANSWER };
-  if (error.kind === 'unavailable' && error.code === undefined) return { reason: 'server_unavailable' };
-  const { enhancedStatus, message } = error;
-  const meaning = classifyReply({ code: replyCodeOf(error), enhancedStatus, text: message });
-  return { reason: reasonOfReply(meaning, { gaveUp }), waitSeconds: meaning.waitSeconds };
-}
-
-/** A driver may give an HTTP status, or none; what it made of it counts. */
-function replyCodeOf({ kind, code = 0 }: SendingError): number {
-  if (kind === 'refused') return code >= 500 && code < 600 ? code : 550;
-  return kind === 'deferred' && (code < 400 || code >= 500) ? 450 : code;
 }
 
 /** Whether tries are left, and the next one comes within the time for retries. */

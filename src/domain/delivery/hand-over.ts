@@ -8,7 +8,7 @@ import type { FilledMessage } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import type { DriverPool, SendingChannel } from '../sending/driver-pool.ts';
 import type { SendingIdentity } from '../sending/identity.ts';
-import { speaksOfSetUp } from '../sending/routing/set-up-refusals.ts';
+import { speaksOfSetUp } from '../sending/replies/judge-reply.ts';
 
 interface Handover {
   readonly drivers: DriverPool;
@@ -58,9 +58,8 @@ async function sendThrough(
     return answer;
   } catch (error) {
     if (!(error instanceof SendingError)) throw error;
-    const read = gate.read({ domain }, 0, error);
-    gate.heard(ctx, domain, read);
-    throw read;
+    const { kind } = gate.heard(ctx, domain, error).recipient;
+    throw kind === 'sent' || kind === error.kind ? error : new SendingError(kind, error.message, error);
   } finally {
     permits.give(1);
   }

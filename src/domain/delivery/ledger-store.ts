@@ -6,9 +6,9 @@ import { assert } from '../../lib/errors.ts';
 import { plainArray, textArray } from '../../db/array-text.ts';
 import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
 import type { DeliveryReason } from '../sending/delivery-reason.ts';
+import { NO_ANSWER } from '../sending/replies/judge-reply.ts';
 import { needsRuntimeMessage, runtimeMessageKey } from '../tracking/runtime-message.ts';
 import {
-  NO_ANSWER,
   type Claim,
   type DeliveryOutcome,
   type DueDelivery,

@@ -17,22 +17,20 @@ import type { GateGuest } from '../sending/routing/waiting.ts';
 import type { Admission } from '../sending/sending-gate.ts';
 import { deliveryMessageId } from '../tracking/delivery-message-id.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
-import { REFUSED_WITH_MANY } from '../tracking/queue-refused-again.ts';
 import { returnPathOf } from '../tracking/return-path.ts';
 import {
   HEADER_TOO_LONG,
   NOT_COMPOSED,
-  outcomeOfFailure,
+  outcomeOf,
   REPLY_LENGTH_MAX,
   untried,
   type ClaimedDelivery,
   type DeliveryOutcome,
 } from './delivery.ts';
-import { messageFault, recipientFault, type CampaignStop } from './campaign-stop.ts';
+import { messageFault, recipientFault, stopFor, type CampaignStop } from './campaign-stop.ts';
 import type { CampaignInHand } from './active-campaign.ts';
 import { fieldValues } from './field-values.ts';
 import type { Settled } from './ledger-store.ts';
-import { asDeferred } from './campaign-refusals.ts';
 import type { OutcomeRecorder, RecordRequest } from './outcome-recorder.ts';
 import { PermissionToSend } from './permission-to-send.ts';
 
@@ -266,7 +264,7 @@ class SendingLoop {
   }
 
   async #attempt(guest: MarkedGuest): Promise<DeliveryOutcome> {
-    const { ctx, campaign, channel, edition } = this.#input;
+    const { channel, edition } = this.#input;
     const { delivery, permission } = guest;
     let filled: FilledMessage;
     try {
@@ -291,11 +289,7 @@ class SendingLoop {
       if (may !== true && !(await may)) return this.#withdrawn(guest);
       const { reply, runtimeMessageId } = await channel.driver.send({ ...filled, mayStillLeave });
       giveBack(filled.content);
-      channel.gate.ended(ctx, guest, undefined);
-      campaign.refusals.taken();
-      campaign.hardRefusals.taken();
-      const kept = reply.slice(0, REPLY_LENGTH_MAX);
-      return { ...untried(delivery, { state: 'sent', reason: null }), isTry: true, reply: kept, runtimeMessageId };
+      return { ...this.#outcomeFor(guest, undefined, reply), runtimeMessageId };
     } catch (error) {
       return permission.isWithdrawn && !isInDoubt(error) ? this.#withdrawn(guest) : this.#failed(guest, error);
     }
@@ -308,24 +302,23 @@ class SendingLoop {
   }
 
   #failed(guest: Guest, thrown: unknown): DeliveryOutcome {
-    const { ctx, campaign, channel, edition } = this.#input;
     // A driver that throws anything else broke its contract; the message may have left.
-    const said = thrown instanceof SendingError ? thrown : new SendingError('unknown', messageOf(thrown));
-    const { attempts } = guest.delivery;
-    const ofCampaign = campaign.refusals.verdictOn(said, attempts);
-    const error = ofCampaign === 'again' ? asDeferred(said) : channel.gate.read(guest, attempts, said);
-    const stop = channel.gate.ended(ctx, guest, error);
-    if (ofCampaign === 'stop')
-      return this.#stoppedBy(guest.delivery, 'campaign_refused', {
-        pauseFor: { code: 'refused_by_server', params: { reply: said.message.slice(0, REPLY_LENGTH_MAX) } },
-      });
-    const avalanche = error.kind === 'refused' && campaign.hardRefusals.refused(error);
-    if (avalanche) return this.#stoppedBy(guest.delivery, REFUSED_WITH_MANY, avalanche);
-    if (stop) this.#finishWith({ ...stop, message: error.message });
+    const error = thrown instanceof SendingError ? thrown : new SendingError('unknown', messageOf(thrown));
+    return this.#outcomeFor(guest, error, error.message);
+  }
+
+  /** Does what the verdict says for the campaign and the server, and answers its part for the ledger. */
+  #outcomeFor(guest: Guest, error: SendingError | undefined, reply: string): DeliveryOutcome {
+    const { ctx, campaign, channel, edition } = this.#input;
+    const { delivery } = guest;
+    const { attempts } = delivery;
+    const { verdict, stop } = channel.gate.ended(ctx, guest, { error, attempts, campaign: campaign.refusals });
+    if (verdict.campaign) return this.#stoppedBy(delivery, ...stopFor(verdict.campaign, reply));
+    if (stop) this.#finishWith({ ...stop, message: reply });
     const { sendAttemptsMax, sendRetryDelaySeconds } = ctx.installation.limits;
     const { keySeconds } = channel;
     const rule = { attemptsMax: sendAttemptsMax, delaySeconds: sendRetryDelaySeconds, keySeconds };
-    return outcomeOfFailure({ delivery: guest.delivery, error, policy: edition.policy, rule });
+    return outcomeOf({ delivery, verdict: verdict.recipient, reply, policy: edition.policy, rule });
   }
 
   /** The campaign is to blame, not the recipient: whoever is left stays open, for the day when it is mended. */

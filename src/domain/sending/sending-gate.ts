@@ -5,7 +5,8 @@
  */
 import type { SendingError } from '../../plugin-api/index.ts';
 import type { Context } from '../context.ts';
-import { NOTHING_SAID, restsAtOnce, verdictOn } from './routing/health-rules.ts';
+import { judgeReply, type ServerWitness, type Verdict, type Witnesses } from './replies/judge-reply.ts';
+import { restsAtOnce } from './routing/health-rules.ts';
 import { Line } from './routing/line.ts';
 import type { MailboxGroups } from './routing/mailbox-group.ts';
 import { Pacing, type PacedServer } from './routing/pacing.ts';
@@ -27,17 +28,19 @@ export interface SendingGate {
   obstacle(ctx: Context, customerId: bigint): Promise<GateStop | undefined>;
   /** Takes places for as many of a customer's guests as may go now. */
   admit<Guest extends GateGuest>(ctx: Context, customerId: bigint, guests: readonly Guest[]): Promise<Admission<Guest>>;
-  /** Whose fault an error is: what speaks of the server's set-up is hardly the recipient's (set-up-refusals.ts). */
-  read(guest: GateGuest, attempts: number, error: SendingError): SendingError;
   /**
-   * Tells how one that went has ended; `error` is undefined when the server took the message. Answers whether the
-   * loop must stop. Cheap: news is gathered, not written one by one.
+   * Judges how one that went has ended, and learns from it; `error` is undefined when the server took the message. Answers
+   * whether the loop must stop, too. Cheap: what is learnt is gathered, not written one by one.
    */
-  ended(ctx: Context, guest: GateGuest, error: SendingError | undefined): GateStop | undefined;
-  /** Tells what a server made of a message that never asked here (a notice, a test): its health is everybody's. */
-  heard(ctx: Context, domain: string, error: SendingError | undefined): void;
+  ended(ctx: Context, guest: GateGuest, ending: Ending): { verdict: Verdict; stop: GateStop | undefined };
+  /** The same for a message that never asked here (a notice, a test): the server's health is everybody's. */
+  heard(ctx: Context, domain: string, error: SendingError | undefined): Verdict;
   /** Gives back places of guests that were not handed over after all. */
   withdraw(guests: readonly GateGuest[]): void;
+}
+
+export interface Ending extends Pick<Witnesses, 'attempts' | 'campaign'> {
+  readonly error: SendingError | undefined;
 }
 
 /** What a gate keeps when its server's settings change: who rests goes on resting. */
@@ -48,6 +51,7 @@ export interface GateMemory {
 
 /** Whoever is turned away while another tries comes again soon: a try takes moments. */
 const PROBE_WAIT_SECONDS = 1;
+const TRY_AGAIN: GateStop = { reason: 'unavailable', waitSeconds: PROBE_WAIT_SECONDS };
 const HEALTH_REASON = 'provider_paused';
 
 /** The gate of one process for one server. */
@@ -56,8 +60,7 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
   const pacing = new Pacing(server);
   const line = new Line();
   const { hold, release } = createTries(memory);
-  const refusals = new SetUpRefusals();
-  const listen = createListener(memory, refusals);
+  const judge = createJudge(memory);
 
   return {
     async obstacle(ctx, customerId) {
@@ -84,29 +87,18 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
       return { go: paced.go, later: [...healthy.later, ...paced.later], stop: paced.stop ?? healthy.stop };
     },
 
-    read(guest, attempts, error) {
-      const { restSeconds, slots } = health.standing(WHOLE_SERVER);
-      const isUnwell = restSeconds > 0 || slots < Infinity;
-      return refusals.read(error, { group: groups.groupOf(guest.domain), attempts, isUnwell });
-    },
-
-    ended(ctx, guest, error) {
+    ended(ctx, guest, ending) {
       release(guest);
-      const { ofServer, isHardBounce, stop } = listen(ctx, guest.domain, error);
-      if (error?.kind === 'unavailable') pacing.giveBack([guest], groups.groupOf);
-      pacing.ended(ctx, { isSent: error === undefined, isHardBounce });
+      const { verdict, stop } = judge(ctx, guest.domain, ending);
+      const isUnavailable = verdict.recipient.kind === 'unavailable';
+      if (isUnavailable) pacing.giveBack([guest], groups.groupOf);
+      pacing.ended(ctx, { isSent: ending.error === undefined, isHardBounce: verdict.server.isHardBounce });
       // A message that the server would not even look at stops a loop, whoever is to blame: the next one asks again.
-      return (
-        stop ??
-        (error?.kind === 'unavailable' && ofServer
-          ? { reason: 'unavailable', waitSeconds: PROBE_WAIT_SECONDS }
-          : undefined)
-      );
+      const mustAskAgain = isUnavailable && verdict.server.server !== undefined;
+      return { verdict, stop: stop ?? (mustAskAgain ? TRY_AGAIN : undefined) };
     },
 
-    heard(ctx, domain, error) {
-      listen(ctx, domain, error);
-    },
+    heard: (ctx, domain, error) => judge(ctx, domain, { error, attempts: 0 }).verdict,
 
     withdraw(guests) {
       for (const guest of guests) release(guest);
@@ -115,17 +107,26 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
   };
 }
 
-/** Learns from how messages end; answers what that says of the server. */
-function createListener({ health, groups }: GateMemory, refusals: SetUpRefusals) {
-  /**
-   * Replies that were about one message and ended a connection: a driver fails those behind it with the same error, and
-   * to them it says nothing. Replies come in order, so the first is the one that was meant.
-   */
-  const heard = new WeakSet<SendingError>();
-  return (ctx: Context, domain: string, error: SendingError | undefined) => {
-    const isEcho = error !== undefined && heard.has(error);
-    if (error) heard.add(error);
-    const { server: ofServer, mailboxes, isHardBounce } = isEcho ? NOTHING_SAID : verdictOn(error);
+/** Judges how messages end, and keeps what is learnt of the server and the recipients' providers. */
+function createJudge({ health, groups }: GateMemory) {
+  const refusals = new SetUpRefusals();
+  /** Replies come in order, so the first message that fails with an error is the one that was meant. */
+  const judged = new WeakSet<SendingError>();
+  const witnessFor = (domain: string): ServerWitness => ({
+    isToBlame(attempts) {
+      const { restSeconds, slots } = health.standing(WHOLE_SERVER);
+      const isUnwell = restSeconds > 0 || slots < Infinity;
+      return refusals.isServers({ group: groups.groupOf(domain), attempts, isUnwell });
+    },
+    isEcho(error) {
+      const isEcho = judged.has(error);
+      judged.add(error);
+      return isEcho;
+    },
+  });
+  return (ctx: Context, domain: string, { error, ...witnesses }: Ending) => {
+    const verdict = judgeReply(error, { ...witnesses, server: witnessFor(domain) });
+    const { server: ofServer, mailboxes } = verdict.server;
     const group = groups.groupOf(domain);
     if (error === undefined) refusals.taken(group);
     let stop: GateStop | undefined;
@@ -137,7 +138,7 @@ function createListener({ health, groups }: GateMemory, refusals: SetUpRefusals)
     if (mailboxes === 'well') health.taken(group);
     else if (mailboxes) health.trouble(group, mailboxes);
     health.tell(ctx.database, ctx.log);
-    return { ofServer, isHardBounce, stop };
+    return { verdict, stop };
   };
 }
 

@@ -1,18 +1,24 @@
 /** What becomes of a recipient after each kind of failure, and how long retries may go on. */
 import { describe, expect, it } from 'vitest';
-import { outcomeOfFailure, retryDelaySeconds, type RetryRule } from '../../../src/domain/delivery/delivery.ts';
+import { outcomeOf, retryDelaySeconds, type RetryRule } from '../../../src/domain/delivery/delivery.ts';
 import { SendingError, type SendingErrorKind } from '../../../src/plugin-api/index.ts';
+import { judgeReply } from '../../../src/domain/sending/replies/judge-reply.ts';
 import { programReplyTable } from '../sending/program-reply-table.ts';
 import { providerReplyTable } from '../sending/reply-table.ts';
 
 const HOURS_72 = 259_200;
 const rule: RetryRule = { attemptsMax: 20, delaySeconds: 15 };
 
+const judged = (error: SendingError) => ({
+  verdict: judgeReply(error, { attempts: 0 }).recipient,
+  reply: error.message,
+});
+
 function after(kind: SendingErrorKind, text: string, given: { attempts?: number; policy?: 'park' | 'retry' } = {}) {
   const code = Number(/^[45]\d\d/.exec(text)?.[0] ?? 0) || undefined;
-  return outcomeOfFailure({
+  return outcomeOf({
     delivery: { subscriberId: 1n, epoch: 1, attempts: given.attempts ?? 0 },
-    error: new SendingError(kind, text, { code }),
+    ...judged(new SendingError(kind, text, { code })),
     policy: given.policy ?? 'park',
     rule,
   });
@@ -39,9 +45,9 @@ describe('a failure', () => {
 
   it('of a vendor that speaks no SMTP is told by what its driver made of it', () => {
     const reason = (kind: SendingErrorKind, code: number | undefined, text: string) =>
-      outcomeOfFailure({
+      outcomeOf({
         delivery: { subscriberId: 1n, epoch: 1, attempts: 0 },
-        error: new SendingError(kind, text, { code }),
+        ...judged(new SendingError(kind, text, { code })),
         policy: 'park',
         rule,
       }).reason;
@@ -90,9 +96,9 @@ describe('retries', () => {
       let waited = 0;
       let tries = 1;
       for (; ; tries++) {
-        const outcome = outcomeOfFailure({
+        const outcome = outcomeOf({
           delivery: { subscriberId: 1n, epoch: 1, attempts: tries - 1 },
-          error: new SendingError('deferred', text, { code: 450 }),
+          ...judged(new SendingError('deferred', text, { code: 450 })),
           policy: 'retry',
           rule: { attemptsMax, delaySeconds },
         });

@@ -9,6 +9,7 @@ import { runSendingLoop } from '../../../src/domain/delivery/sending-loop.ts';
 import type { SendingChannel } from '../../../src/domain/sending/driver-pool.ts';
 import { JobLine } from '../../../src/domain/sending/routing/job-line.ts';
 import { FairPermits } from '../../../src/domain/sending/fair-permits.ts';
+import { judgeReply } from '../../../src/domain/sending/replies/judge-reply.ts';
 import { balanceOf, campaignWorld } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
@@ -50,10 +51,9 @@ describe('a gate that cannot be asked', () => {
           if (asked > 1) throw new Error('Connection terminated unexpectedly');
           return { go: guests.slice(0, 2), later: [], stop: undefined };
         },
-        read: (_guest, _attempts, error) => error,
-        ended: () => undefined,
+        ended: (_ctx, _guest, { error, attempts }) => ({ verdict: judgeReply(error, { attempts }), stop: undefined }),
         withdraw: () => undefined,
-        heard: () => undefined,
+        heard: (_ctx, _domain, error) => judgeReply(error, { attempts: 0 }),
       },
     } satisfies SendingChannel;
     const recorder = inHand.campaign.recorder(ctx, { serverId: 1n, holder });

@@ -59,6 +59,9 @@ async function stored(group = '') {
   return row;
 }
 
+const ended = ({ gate }: Pick<Process, 'gate'>, guest: GateGuest, error: SendingError | undefined) =>
+  gate.ended(ctx, guest, { error, attempts: 0 }).stop;
+
 /** Ends a message that went; `at` of those that did. */
 function end(
   { gate }: Process,
@@ -67,7 +70,7 @@ function end(
 ) {
   const guest = go[at];
   if (!guest) throw new Error('Nobody went.');
-  return gate.ended(ctx, guest, error);
+  return ended({ gate }, guest, error);
 }
 
 const guests = (domain: string, count: number): GateGuest[] => Array.from({ length: count }, () => ({ domain }));
@@ -110,14 +113,14 @@ describe('a provider that says 421 4.7.28', () => {
       // They are still on their way: nobody else of this process goes either.
       expect((await admit(one, guests('gmail.com', 5))).go).toHaveLength(0);
       rounds.push(go.length);
-      for (const guest of go) one.gate.ended(ctx, guest, undefined);
+      for (const guest of go) ended(one, guest, undefined);
       await settle(one);
     }
     expect(rounds).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
     await ctx.db.execute(sql`UPDATE hot.server_health SET slots = 20 WHERE server_id = ${serverId}`);
     const { go } = await admit(one, guests('gmail.com', 30));
     expect(go).toHaveLength(20);
-    for (const guest of go) one.gate.ended(ctx, guest, undefined);
+    for (const guest of go) ended(one, guest, undefined);
     await settle(one);
     expect(await stored('google')).toBeUndefined();
     expect((await admit(other, guests('gmail.com', 30))).go).toHaveLength(30);
@@ -166,7 +169,7 @@ describe('a server that cannot be connected to', () => {
     ] as const) {
       const { go } = await admit(one, guests('example.org', 4));
       expect(go.length).toBe(state === 'open' && failures === 4 ? 1 : 4);
-      for (const guest of go) expect(one.gate.ended(ctx, guest, broken())).toMatchObject({ reason: 'unavailable' });
+      for (const guest of go) expect(ended(one, guest, broken())).toMatchObject({ reason: 'unavailable' });
       await settle(one);
       expect(await stored()).toMatchObject({ failures, backoff, state });
       if (failures === 4) expect(await other.gate.obstacle(ctx, 1n)).toMatchObject({ reason: 'unavailable' });
@@ -213,13 +216,13 @@ describe('a server that leaves messages in doubt', () => {
     const one = newProcess();
     const { go } = await admit(one, guests('example.org', 50));
     expect(go).toHaveLength(50);
-    for (const guest of go) expect(one.gate.ended(ctx, guest, lost())).toMatchObject({ reason: 'unavailable' });
+    for (const guest of go) expect(ended(one, guest, lost())).toMatchObject({ reason: 'unavailable' });
     await settle(one);
     expect(await stored()).toMatchObject({ state: 'closed', failures: 1, backoff: 1 });
     await endRest();
     const again = await admit(one, guests('example.org', 50));
     expect(again.go).toHaveLength(50);
-    for (const guest of again.go) one.gate.ended(ctx, guest, undefined);
+    for (const guest of again.go) ended(one, guest, undefined);
     await settle(one);
     expect(await stored()).toBeUndefined();
   });
@@ -230,7 +233,7 @@ describe('a server that leaves messages in doubt', () => {
     for (let time = 0; time < 12; time++) {
       const { go } = await admit(one, guests('example.org', 4));
       went.push(go.length);
-      for (const guest of go) one.gate.ended(ctx, guest, lost());
+      for (const guest of go) ended(one, guest, lost());
       await settle(one);
       await endRest();
     }
@@ -298,7 +301,7 @@ describe('paces', () => {
     expect(await one.gate.obstacle(ctx, 1n)).toBeUndefined();
     const again = await admit(one, guests('example.org', 5));
     expect(again.go).toHaveLength(3);
-    for (const guest of again.go) one.gate.ended(ctx, guest, broken());
+    for (const guest of again.go) ended(one, guest, broken());
     // Told by itself: with another server to go through, nobody would ask here again today.
     await expect.poll(() => other.gate.obstacle(ctx, 1n).then((stop) => stop?.reason)).not.toBe('paced');
   });
@@ -309,7 +312,7 @@ describe('paces', () => {
     const before = performance.now();
     for (let window = 0; window < 200 && performance.now() - before < 500; window++) {
       const { go } = await admit(one, guests('example.org', 100));
-      for (const guest of go) one.gate.ended(ctx, guest, undefined);
+      for (const guest of go) ended(one, guest, undefined);
     }
     expect(await ctx.db.query(sql`SELECT 1 FROM hot.server_health WHERE server_id = ${serverId}`)).toHaveLength(0);
   });
