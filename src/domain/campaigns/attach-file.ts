@@ -4,7 +4,7 @@ import { ValidationError } from '../../lib/errors.ts';
 import { optionalLine, parseInput, singleLine } from '../../lib/text.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { isInlineImage, isRefusedFile, MESSAGE_FILE_BYTES_MAX } from '../content/message-files.ts';
-import { attachmentsOf, faultsOf, type Attachment } from '../delivery/campaign-files.ts';
+import { attachmentsOf, faultsOf, fileFaultText, type Attachment } from '../delivery/campaign-files.ts';
 import { ownFile } from '../files/file-store.ts';
 import { placeOf, type StoredFile } from '../files/file.ts';
 import { deleteAttachment, putAttachment } from './campaign-attachment-store.ts';
@@ -44,8 +44,8 @@ export async function attachFile(ctx: Context, given: AttachFileInput): Promise<
       throw wrongCampaignState('changed', campaign.status);
     await putAttachment(tx.db, { campaign, fileId: file.id, name, isInline });
     const faults = faultsOf(await attachmentsOf(tx.db, { customerId: campaign.customerId, campaignId: campaign.id }));
-    const tooMuch = faults.filter((fault) => !fault.includes('is missing'));
-    if (tooMuch.length > 0) throw refused('attachments', tooMuch.join(' '));
+    const tooMuch = faults.filter(({ code }) => code !== 'attachment_missing');
+    if (tooMuch.length > 0) throw refused('attachments', tooMuch.map(fileFaultText).join(' '));
     await settleStatus(tx, campaign);
     return { uid: campaign.uid };
   });
@@ -93,7 +93,7 @@ async function mayChange(
 
 /** The status that follows from what the campaign has now; whoever has it compiled compiles it anew. */
 async function settleStatus(tx: TransactionContext, campaign: Campaign): Promise<void> {
-  const isComplete = Object.keys(await campaignFaults(tx.db, campaign)).length === 0;
+  const isComplete = (await campaignFaults(tx.db, campaign)).length === 0;
   await writeCampaign(tx.db, campaign, {});
   await followContent(tx, campaign, { isComplete, hasTime: campaign.deliveryAt !== null });
 }

@@ -4,18 +4,18 @@ import { allowanceOf } from '../billing/allowance.ts';
 import type { TransactionContext } from '../context.ts';
 import { attachmentsOf, faultsOf } from '../delivery/campaign-files.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
-import { senderFault } from '../sending/addresses/usable-sender.ts';
+import { findSenderFault } from '../sending/addresses/usable-sender.ts';
 import { EDITABLE } from './campaign-state.ts';
 import { hasBegun, missingToSend, type Campaign } from './campaign.ts';
+import type { SendFault } from './send-fault.ts';
 
-/** Field to sentences; empty when nothing of the campaign itself is in the way. */
+/** Empty when nothing of the campaign itself is in the way. */
 export async function campaignFaults(
   db: Queryable,
   campaign: Pick<Campaign, 'customerId' | 'id' | 'subject' | 'fromEmail' | 'fromName' | 'html' | 'plain'>,
-): Promise<Record<string, string[]>> {
-  const missing = missingToSend(campaign);
+): Promise<SendFault[]> {
   const attachments = faultsOf(await attachmentsOf(db, { customerId: campaign.customerId, campaignId: campaign.id }));
-  return attachments.length === 0 ? missing : { ...missing, attachments };
+  return [...missingToSend(campaign), ...attachments];
 }
 
 /**
@@ -25,23 +25,19 @@ export async function campaignFaults(
 export async function missingForSending(
   tx: TransactionContext,
   { customerId, id, html, fromEmail }: Campaign,
-): Promise<Record<string, string[]> | undefined> {
-  const fault = await senderFault(tx.db, tx.installation, { customerId, email: fromEmail });
-  if (fault !== undefined) return { from_email: [fault] };
+): Promise<SendFault[]> {
+  const fault = await findSenderFault(tx.db, tx.installation, { customerId, email: fromEmail });
+  if (fault !== undefined) return [fault];
   const message = await compileCampaign(tx.db, { customerId, campaignId: id });
   const { options } = await allowanceOf(tx.db, customerId);
-  if (message?.showsUnsubscribe || options.unsubscribe_url_required === 'no') return undefined;
-  const field = html === '' ? 'plain' : 'html';
-  return { [field]: [`The plan asks for an unsubscribe link in the ${field}: {UNSUBSCRIBE_URL}.`] };
+  if (message?.showsUnsubscribe || options.unsubscribe_url_required === 'no') return [];
+  return [{ code: 'no_unsubscribe_link', params: { field: html === '' ? 'plain' : 'html' } }];
 }
 
-/** What the campaign itself lacks, else what its sender or the plan do: field to sentences; undefined: it may be sent. */
-export async function lackingForSending(
-  tx: TransactionContext,
-  campaign: Campaign,
-): Promise<Record<string, string[]> | undefined> {
+/** What the campaign itself lacks, else what its sender or the plan do; empty: it may be sent. */
+export async function lackingForSending(tx: TransactionContext, campaign: Campaign): Promise<SendFault[]> {
   const faults = await campaignFaults(tx.db, campaign);
-  return Object.keys(faults).length > 0 ? faults : missingForSending(tx, campaign);
+  return faults.length > 0 ? faults : missingForSending(tx, campaign);
 }
 
 /** Once rows are in the ledger its audience is fixed, and soon its content is, too (change-late.ts). */

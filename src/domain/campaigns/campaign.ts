@@ -4,6 +4,7 @@
  */
 import type { SegmentSnapshot } from '../audience/segments/segment.ts';
 import type { CampaignStatus } from './campaign-state.ts';
+import type { SendFault } from './send-fault.ts';
 
 /** A campaign's row as the verbs of this room see it. */
 export interface Campaign {
@@ -34,15 +35,14 @@ export function hasBegun({ planCursor, plannedAt }: Pick<Campaign, 'planCursor' 
   return planCursor > 0n || plannedAt !== null;
 }
 
-/** What a campaign still lacks before it can be sent: field to sentence; empty when it is ready. */
+/** What a campaign still lacks before it can be sent; empty when it is ready. */
 export function missingToSend(
   campaign: Pick<Campaign, 'subject' | 'fromEmail' | 'fromName' | 'html' | 'plain'>,
-): Record<string, string[]> {
-  const missing: Record<string, string[]> = {};
-  if (campaign.subject === '') missing['subject'] = ['The subject field is required.'];
-  if (campaign.fromEmail === '') missing['from_email'] = ['The from email field is required.'];
-  if (campaign.fromName === '') missing['from_name'] = ['The from name field is required.'];
-  if (campaign.html === '' && campaign.plain === '')
-    missing['html'] = ['The html field is required when plain is empty.'];
-  return missing;
+): SendFault[] {
+  const faults: SendFault[] = [];
+  if (campaign.subject === '') faults.push({ code: 'no_subject', params: {} });
+  if (campaign.fromEmail === '') faults.push({ code: 'no_from_email', params: {} });
+  if (campaign.fromName === '') faults.push({ code: 'no_from_name', params: {} });
+  if (campaign.html === '' && campaign.plain === '') faults.push({ code: 'no_content', params: {} });
+  return faults;
 }

@@ -12,6 +12,7 @@ import { isEditable, lackingForSending } from './campaign-readiness.ts';
 import type { CampaignStatus } from './campaign-state.ts';
 import { findCampaignById, lockContent } from './campaign-store.ts';
 import type { Campaign } from './campaign.ts';
+import { fieldsOf } from './send-fault.ts';
 
 const CHANGEABLE_LATE: Partial<Record<CampaignStatus, readonly string[]>> = {
   done: ['name'],
@@ -59,7 +60,7 @@ export async function takeLateContent(
   const campaign = await findCampaignById(tx.db, customerId, campaignId);
   if (!campaign || status !== 'paused') return;
   const lacking = await lackingForSending(tx, campaign);
-  if (lacking) throw campaignNotReady(lacking);
+  if (lacking.length > 0) throw campaignNotReady(fieldsOf(lacking));
   const message = await compileCampaign(tx.db, { customerId, campaignId });
   if (message) await registerCampaignLinks(tx, { customerId, campaignId, links: message.links });
 }

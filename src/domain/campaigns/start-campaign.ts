@@ -16,6 +16,7 @@ import { findCampaignById, keepSegment } from './campaign-store.ts';
 import { hasBegun, type Campaign } from './campaign.ts';
 import { ownCampaign } from './own-campaign.ts';
 import { continueCampaign } from './continue-campaign.ts';
+import { fieldsOf } from './send-fault.ts';
 import { pauseWithoutPlan } from './wait-for-plan.ts';
 
 /**
@@ -37,8 +38,8 @@ export async function startScheduledCampaign(ctx: Context, key: CampaignKey): Pr
     if (campaign?.status !== 'scheduled' || (await isAhead(tx.db, campaign.deliveryAt))) return;
     if ((await allowanceOf(tx.db, key.customerId)).source === 'ended') return pauseWithoutPlan(tx, key);
     const lacking = await lackingForSending(tx, campaign);
-    if (!lacking) return launch(tx, campaign);
-    const reason = { code: 'not_ready', params: { faults: Object.values(lacking).flat() } } as const;
+    if (lacking.length === 0) return launch(tx, campaign);
+    const reason = { code: 'not_ready', params: { faults: lacking } } as const;
     await moveCampaign(tx.db, campaign, { from: ['scheduled'], to: 'paused', reason });
   });
 }
@@ -57,14 +58,14 @@ async function start(tx: TransactionContext, campaign: Campaign): Promise<void> 
 }
 
 async function checkReady(tx: TransactionContext, campaign: Campaign): Promise<void> {
-  const missing = await campaignFaults(tx.db, campaign);
+  const missing = fieldsOf(await campaignFaults(tx.db, campaign));
   if (!(await hasServerToSendThrough(tx.db, campaign.customerId, campaign.id)))
     missing['sending_server'] = [
       'There is no active sending server: create one first, or choose another for the campaign.',
     ];
   if (Object.keys(missing).length > 0) throw campaignNotReady(missing);
   const lacking = await missingForSending(tx, campaign);
-  if (lacking) throw campaignNotReady(lacking);
+  if (lacking.length > 0) throw campaignNotReady(fieldsOf(lacking));
 }
 
 async function launch(tx: TransactionContext, campaign: Campaign): Promise<void> {

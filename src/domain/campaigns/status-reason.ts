@@ -7,6 +7,7 @@ import { readableTime } from '../../lib/units.ts';
 import { deliveryReasonText } from '../sending/delivery-reason.ts';
 import type { StopParams } from '../delivery/campaign-stop.ts';
 import type { ServerWaitParams } from '../sending/server-wait.ts';
+import { sendFaultText, type SendFault } from './send-fault.ts';
 
 /** Stored in `reason_code`. */
 interface StatusParams extends StopParams {
@@ -16,7 +17,7 @@ interface StatusParams extends StopParams {
   overdue: NoParams;
   restored_from_backup: NoParams;
   /** Its time came, and something was missing. */
-  not_ready: { readonly faults: readonly string[] };
+  not_ready: { readonly faults: readonly SendFault[] };
   attachment_missing: { readonly name: string };
   stalled: { readonly since: string; readonly obstacle: Obstacle };
 }
@@ -74,9 +75,8 @@ const TEXTS: ReasonTexts<AllParams, [until: Date | null]> = {
     'Its time passed more than an hour ago while nothing was running. Start it by hand, or give it another time.',
   restored_from_backup: () =>
     'The installation was restored from a backup. Resume this campaign only if it was not sent meanwhile.',
-  not_ready: ({ faults }) => faults.join(' '),
-  attachment_missing: ({ name }) =>
-    `The attachment "${name}" is missing: its file was deleted. Remove it, or attach it again.`,
+  not_ready: ({ faults }) => faults.map(sendFaultText).join(' '),
+  attachment_missing: (params) => sendFaultText({ code: 'attachment_missing', params }),
   stalled: ({ since, obstacle }) => `No progress since ${timeOf(since)}: ${reasonText(obstacle).replace(/\.$/, '')}.`,
   message_fault: ({ fault }) => `${fault} ${TO_MEND}`,
   recipient_fault: ({ subscriber, fault }) =>

@@ -41,7 +41,7 @@ export async function updateCampaign(ctx: Context, uid: string, input: UpdateCam
       html: values.html ?? campaign.html,
       plain: values.plain ?? campaign.plain,
     });
-    const isComplete = Object.keys(missing).length === 0;
+    const isComplete = missing.length === 0;
     const deliveryAt = values.deliveryAt === undefined ? campaign.deliveryAt : values.deliveryAt;
     await writeCampaign(tx.db, campaign, values);
     const status = await followContent(tx, campaign, { isComplete, hasTime: deliveryAt !== null });

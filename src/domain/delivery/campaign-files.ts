@@ -3,6 +3,7 @@
  * when they are to go along. Their bytes are read when the message is to leave, and not for a page or a check.
  */
 import { sql, type Queryable } from '../../db/database.ts';
+import type { CodedReason, ReasonTexts } from '../../lib/coded-reason.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { readWholeFile } from '../files/file-store.ts';
 import {
@@ -71,17 +72,35 @@ export async function attachmentsOfEach(
   return [...found.values()];
 }
 
-/** What is wrong with them, a sentence each: files that were deleted, and too much of everything. */
-export function faultsOf(attachments: readonly Attachment[]): string[] {
-  const faults = attachments
+export interface FileFaultParams {
+  attachment_missing: { readonly name: string };
+  too_many_files: { readonly max: number };
+  message_too_large: { readonly megabytes: number };
+}
+export type FileFault = CodedReason<FileFaultParams>;
+
+export const fileFaultTexts: ReasonTexts<FileFaultParams> = {
+  attachment_missing: ({ name }) =>
+    `The attachment "${name}" is missing: its file was deleted. Remove it, or attach it again.`,
+  too_many_files: ({ max }) => `A message may have at most ${max} files.`,
+  message_too_large: ({ megabytes }) =>
+    `With its files the message is larger than the ${megabytes} MB that mailboxes take.`,
+};
+
+export function fileFaultText<Code extends keyof FileFaultParams>(fault: CodedReason<FileFaultParams, Code>): string {
+  return fileFaultTexts[fault.code](fault.params);
+}
+
+/** What is wrong with them: files that were deleted, and too much of everything. */
+export function faultsOf(attachments: readonly Attachment[]): FileFault[] {
+  const faults: FileFault[] = attachments
     .filter(({ file }) => file === null)
-    .map(({ name }) => `The attachment "${name}" is missing: its file was deleted. Remove it, or attach it again.`);
-  if (attachments.length > MESSAGE_FILES_MAX) faults.push(`A message may have at most ${MESSAGE_FILES_MAX} files.`);
+    .map(({ name }) => ({ code: 'attachment_missing', params: { name } }));
+  if (attachments.length > MESSAGE_FILES_MAX)
+    faults.push({ code: 'too_many_files', params: { max: MESSAGE_FILES_MAX } });
   const bytes = attachments.reduce((sum, { file }) => sum + encodedBytes(file?.size ?? 0), 0);
   if (bytes > MESSAGE_BYTES_MAX)
-    faults.push(
-      `With its files the message is larger than the ${MESSAGE_BYTES_MAX / 1_048_576} MB that mailboxes take.`,
-    );
+    faults.push({ code: 'message_too_large', params: { megabytes: MESSAGE_BYTES_MAX / 1_048_576 } });
   return faults;
 }
 
@@ -92,7 +111,7 @@ export async function filesOfMessage(
   { html, wanted, baseUrl }: { html: string; wanted: FilesWanted; baseUrl: string },
 ): Promise<MessageFiles> {
   const attachments = await attachmentsOf(db, key);
-  const faults = wanted === 'whole' ? faultsOf(attachments) : [];
+  const faults = wanted === 'whole' ? faultsOf(attachments).map(fileFaultText) : [];
   if (faults.length > 0) throw new ValidationError({ attachments: faults }, 'ATTACHMENT_FAULT', faults.join(' '));
   const load = async (id: bigint): Promise<Uint8Array> =>
     wanted === 'whole' ? readWholeFile(db, { customerId: key.customerId, id }) : new Uint8Array();

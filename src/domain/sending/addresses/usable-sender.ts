@@ -1,29 +1,55 @@
 /** Whether a customer may send from an address: asked when a campaign is started. */
 import { sql, type Queryable } from '../../../db/database.ts';
+import type { CodedReason, ReasonTexts } from '../../../lib/coded-reason.ts';
 import type { Installation } from '../../context.ts';
 import { domainOfAddress } from '../domains/domain-of-address.ts';
 import { houseDomainNear } from '../domains/house-domain-near.ts';
 import { isVerifiedAddress } from './from-address-store.ts';
 
+export interface SenderFaultParams {
+  domain_of_another: { readonly domain: string; readonly email: string };
+  /** Receivers would take it for the installation's own. */
+  domain_of_installation: { readonly domain: string; readonly email: string };
+  sender_not_verified: { readonly email: string };
+}
+export type SenderFault = CodedReason<SenderFaultParams>;
+
+export const senderFaultTexts: ReasonTexts<SenderFaultParams> = {
+  domain_of_another: ({ domain, email }) =>
+    `The domain ${domain} belongs to another customer: verify the address ${email} first.`,
+  domain_of_installation: ({ domain, email }) =>
+    `Receivers take it for mail of ${domain}, which is this installation's: verify the address ${email} first.`,
+  sender_not_verified: ({ email }) => `Verify the from address ${email}, or its domain, first.`,
+};
+
 /**
- * Why the address cannot be used, as a sentence; undefined when it can. A verified domain of the customer's covers its
+ * Why the address cannot be used; undefined when it can. A verified domain of the customer's covers its
  * addresses, and those of its subdomains; a domain that another customer has proved takes a verified address, always, and so
  * does one that receivers take for the installation's own. The house answers for itself.
  */
-export async function senderFault(
+export async function findSenderFault(
   db: Queryable,
   { fromAddresses = 'any', bounceDomain }: Pick<Installation, 'fromAddresses' | 'bounceDomain'>,
   sender: { customerId: bigint; email: string },
-): Promise<string | undefined> {
+): Promise<SenderFault | undefined> {
   const holder = await domainOfAddress(db, sender.email);
   if (holder?.customerId === sender.customerId || (await isVerifiedAddress(db, sender))) return undefined;
   if (await isHouse(db, sender.customerId)) return undefined;
-  if (holder) return `The domain ${holder.name} belongs to another customer: verify the address ${sender.email} first.`;
+  if (holder) return { code: 'domain_of_another', params: { domain: holder.name, email: sender.email } };
   const house = await houseDomainNear(db, { email: sender.email, bounceDomain });
-  if (house !== undefined)
-    return `Receivers take it for mail of ${house}, which is this installation's: verify the address ${sender.email} first.`;
+  if (house !== undefined) return { code: 'domain_of_installation', params: { domain: house, email: sender.email } };
   if (fromAddresses === 'any') return undefined;
-  return `Verify the from address ${sender.email}, or its domain, first.`;
+  return { code: 'sender_not_verified', params: { email: sender.email } };
+}
+
+/** The same as a sentence. */
+export async function senderFault(...asked: Parameters<typeof findSenderFault>): Promise<string | undefined> {
+  const fault = await findSenderFault(...asked);
+  return fault && textOf(fault);
+}
+
+function textOf<Code extends keyof SenderFaultParams>(fault: CodedReason<SenderFaultParams, Code>): string {
+  return senderFaultTexts[fault.code](fault.params);
 }
 
 async function isHouse(db: Queryable, customerId: bigint): Promise<boolean> {

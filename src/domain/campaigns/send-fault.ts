@@ -1,0 +1,54 @@
+/** What keeps a campaign from being sent: codes with parameters, as a paused one stores them, and their texts by field. */
+import type { CodedReason, NoParams, ReasonTexts } from '../../lib/coded-reason.ts';
+import { fileFaultTexts, type FileFaultParams } from '../delivery/campaign-files.ts';
+import { senderFaultTexts, type SenderFaultParams } from '../sending/addresses/usable-sender.ts';
+
+interface SendFaultParams extends FileFaultParams, SenderFaultParams {
+  no_subject: NoParams;
+  no_from_email: NoParams;
+  no_from_name: NoParams;
+  no_content: NoParams;
+  /** The plan asks for one in the part that the author wrote. */
+  no_unsubscribe_link: { readonly field: 'html' | 'plain' };
+}
+export type SendFault = CodedReason<SendFaultParams>;
+
+const TEXTS: ReasonTexts<SendFaultParams> = {
+  ...fileFaultTexts,
+  ...senderFaultTexts,
+  no_subject: () => 'The subject field is required.',
+  no_from_email: () => 'The from email field is required.',
+  no_from_name: () => 'The from name field is required.',
+  no_content: () => 'The html field is required when plain is empty.',
+  no_unsubscribe_link: ({ field }) => `The plan asks for an unsubscribe link in the ${field}: {UNSUBSCRIBE_URL}.`,
+};
+
+export function sendFaultText<Code extends keyof SendFaultParams>(fault: CodedReason<SendFaultParams, Code>): string {
+  return Object.hasOwn(TEXTS, fault.code) ? TEXTS[fault.code](fault.params) : fault.code;
+}
+
+/** The texts by field, as errors carry them. */
+export function fieldsOf(faults: readonly SendFault[]): Record<string, string[]> {
+  const fields: Record<string, string[]> = {};
+  for (const fault of faults) (fields[fieldOf(fault)] ??= []).push(sendFaultText(fault));
+  return fields;
+}
+
+function fieldOf(fault: SendFault): string {
+  switch (fault.code) {
+    case 'no_subject':
+      return 'subject';
+    case 'no_from_name':
+      return 'from_name';
+    case 'no_content':
+      return 'html';
+    case 'no_unsubscribe_link':
+      return fault.params.field;
+    case 'attachment_missing':
+    case 'too_many_files':
+    case 'message_too_large':
+      return 'attachments';
+    default:
+      return 'from_email';
+  }
+}
