@@ -84,7 +84,10 @@ async function rateOfOthers(from: BenchTenant, round: string): Promise<number> {
   }
   const seconds = (performance.now() - startedAt) / 1_000;
   // Whoever is left at the provider would be tried during the next round.
-  await client.query(`UPDATE campaign SET status = 'paused' WHERE uid = $1 AND status <> 'done'`, [campaign]);
+  await client.query(
+    `UPDATE campaign SET status = 'paused', wait_kind = NULL, wait_until = NULL WHERE uid = $1 AND status <> 'done'`,
+    [campaign],
+  );
   await sleep(1_000);
   return (RECIPIENTS - AT_PROVIDER) / seconds;
 }

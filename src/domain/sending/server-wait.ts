@@ -112,11 +112,10 @@ function waitOf(servers: readonly ServerRow[]): ServerWait | undefined {
 function unusable(row: ServerRow): ServerWait | undefined {
   const { name: server, isResting, isStopped, dayEndsAt, dayLimit, restsSince, restsUntil, error } = row;
   if (isResting) {
-    const [since, until] = [restsSince, restsUntil].map((at) => at?.toISOString() ?? null);
     const params = {
       server,
-      since: since ?? null,
-      until: until ?? null,
+      since: restsSince?.toISOString() ?? null,
+      until: restsUntil?.toISOString() ?? null,
       error: error?.slice(0, ERROR_LENGTH_MAX) ?? null,
     };
     return { reason: { code: 'server_paused', params }, isInOrder: false };
