@@ -262,8 +262,8 @@ export const settings = {
     about: 'Recipients written to the ledger in one transaction when a campaign starts.',
   },
   IMPORT_BATCH_SIZE: {
-    kind: numberFrom(100, 100_000),
-    default: '5000',
+    kind: numberFrom(100, 50_000),
+    default: '20000',
     about: 'Lines of an import file written in one transaction.',
   },
   IMPORT_SIZE_MAX_MB: { kind: numberFrom(1, 10_000), default: '500', about: 'Largest import file, in megabytes.' },

@@ -3,7 +3,7 @@ import { join, sql, type Queryable, type Sql, type Transaction } from '../../../
 import { notify } from '../../../db/listen.ts';
 import { newUid } from '../../../lib/ids.ts';
 import type { MailList } from '../list.ts';
-import { COPY_CHUNK, copyChunk, type NewChunk } from './copy-chunk.ts';
+import { COPY_CHUNK, copyChunk, type NewChunk } from './copy-format.ts';
 import {
   IMPORT_CHANNEL,
   type ImportColumn,
@@ -16,7 +16,7 @@ export const IMPORT_COLUMNS = sql`
   i.customer_id AS "customerId", i.id, i.uid, i.list_id AS "listId", i.file_name AS "fileName", i.status, i.encoding,
   i.separator, i.has_header AS "hasHeader", i.columns, coalesce(i.notices, '{}') AS notices,
   i.update_existing AS "updateExisting", i.tag, i.bytes_total AS "bytesTotal", i.bytes_processed AS "bytesProcessed",
-  i.begins_at AS "beginsAt", i.begins_line AS "beginsLine", i.processed, i.added, i.updated, i.unchanged, i.rejected, i.error,
+  i.lines_processed AS "linesProcessed", i.processed, i.added, i.updated, i.unchanged, i.rejected, i.error,
   i.created_at AS "createdAt", i.started_at AS "startedAt", i.finished_at AS "finishedAt"`;
 
 /** Makes an import that waits for its file. */
@@ -59,9 +59,8 @@ export interface ImportChange {
   readonly updateExisting?: boolean;
   readonly tag?: string | null;
   readonly bytesTotal?: number;
-  /** Everything before it is no people, and so is done. */
-  readonly beginsAt?: number;
-  readonly beginsLine?: number;
+  readonly bytesProcessed?: number;
+  readonly linesProcessed?: number;
   readonly error?: string;
 }
 
@@ -84,8 +83,8 @@ function* assignmentsOf(change: ImportChange): Generator<Sql> {
   if (change.updateExisting !== undefined) yield sql`update_existing = ${change.updateExisting}`;
   if (change.tag !== undefined) yield sql`tag = ${change.tag}`;
   if (change.bytesTotal !== undefined) yield sql`bytes_total = ${change.bytesTotal}`;
-  if (change.beginsAt !== undefined) yield sql`begins_at = ${change.beginsAt}, bytes_processed = ${change.beginsAt}`;
-  if (change.beginsLine !== undefined) yield sql`begins_line = ${change.beginsLine}`;
+  if (change.bytesProcessed !== undefined) yield sql`bytes_processed = ${change.bytesProcessed}`;
+  if (change.linesProcessed !== undefined) yield sql`lines_processed = ${change.linesProcessed}`;
   if (change.error !== undefined) yield sql`error = ${change.error}`;
 }
 

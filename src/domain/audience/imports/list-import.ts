@@ -33,10 +33,9 @@ export interface ListImport {
   readonly updateExisting: boolean;
   readonly tag: string | null;
   readonly bytesTotal: bigint;
+  /** What follows them is not written yet; what stands before the people counts as processed from the start. */
   readonly bytesProcessed: bigint;
-  /** Where the people begin: offset of the byte, and lines before it. */
-  readonly beginsAt: bigint;
-  readonly beginsLine: number;
+  readonly linesProcessed: number;
   /** added + updated + unchanged + rejected. */
   readonly processed: number;
   readonly added: number;
@@ -59,7 +58,7 @@ export const CHUNKS_MAX = 20_000;
 const FILE_NAME_MAX = 255;
 /** A header is a heading, not a text; longer ones are cut where they are shown. */
 const HEADER_MAX = 255;
-/** As many columns as a file may have (csv-scanner). */
+/** As many columns as a file may have (csv-reader). */
 const MAPPING_ENTRIES_MAX = 2_000;
 
 /** Upload that nobody finishes is dropped after this time. */

@@ -3,7 +3,7 @@ import { unguarded } from '../../../lib/csv.ts';
 import { emailKey, isEmailAddress, isOneLine } from '../../../lib/text.ts';
 import { fieldValueFault, type ListField } from '../list-field.ts';
 import { TAG_LENGTH_MAX, TAGS_MAX, distinctTags } from '../subscriber.ts';
-import { RECORD_BYTES_MAX, type CsvRecord } from './csv-scanner.ts';
+import { RECORD_BYTES_MAX, type CsvRecord } from './csv-reader.ts';
 import type { ImportColumn } from './list-import.ts';
 
 /** What a file may say of a person's consent. */

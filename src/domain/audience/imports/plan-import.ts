@@ -4,7 +4,7 @@
  */
 import { isEmailAddress } from '../../../lib/text.ts';
 import type { ListField } from '../list-field.ts';
-import { CsvScanner, type CsvRecord } from './csv-scanner.ts';
+import { CsvReader, type CsvRecord } from './csv-reader.ts';
 import { unusableFile } from './list-import-errors.ts';
 import type { ColumnMapping, ImportColumn } from './list-import.ts';
 import { mapColumns } from './map-columns.ts';
@@ -14,9 +14,9 @@ export interface ImportPlan {
   readonly hasHeader: boolean;
   readonly columns: readonly ImportColumn[];
   readonly notices: readonly string[];
-  /** Where the people begin: offset of the byte, and lines before it. */
-  readonly beginsAt: number;
-  readonly beginsLine: number;
+  /** What stands before the people. */
+  readonly bytesProcessed: number;
+  readonly linesProcessed: number;
 }
 
 export interface PlanImportInput {
@@ -32,6 +32,7 @@ export const PLAN_BYTES = 256 * 1024;
 const SEPARATORS = [',', ';', '\t', '|'] as const;
 /** Records that a separator is judged by. */
 const SAMPLE_RECORDS = 50;
+const SAMPLE_PIECE_BYTES = 8 * 1024;
 const MARK_BYTES = 3;
 const ZEROS_MAX = 0.001;
 
@@ -51,8 +52,8 @@ export function planImport({ start, isWhole, fields, mapping }: PlanImportInput)
     mapping,
   });
   const begin = hasHeader
-    ? { beginsAt: first.end, beginsLine: first.line + first.lines - 1 }
-    : { beginsAt: from.offset, beginsLine: from.line - 1 };
+    ? { bytesProcessed: first.end, linesProcessed: first.line + first.lines - 1 }
+    : { bytesProcessed: from.offset, linesProcessed: from.line - 1 };
   return { separator, hasHeader, columns, notices, ...begin };
 }
 
@@ -106,14 +107,13 @@ function likeliestSeparator(sample: Sample): string {
 }
 
 function sampleRecords({ bytes, isWhole, offset, line }: Sample, separator: string): CsvRecord[] {
-  const scanner = new CsvScanner({ separator, offset, line });
-  scanner.push(bytes.subarray(offset), isWhole);
+  const reader = new CsvReader({ separator, offset, line });
   const records: CsvRecord[] = [];
-  while (records.length < SAMPLE_RECORDS) {
-    const record = scanner.next();
-    if (!record) break;
-    const isBlank = record.cells.every((cell) => cell.trim() === '');
-    if (!isBlank) records.push(record);
+  // In pieces: usually the first one has enough records.
+  for (let at = offset; at < bytes.length && records.length < SAMPLE_RECORDS; at += SAMPLE_PIECE_BYTES) {
+    const stop = at + SAMPLE_PIECE_BYTES;
+    const read = reader.push(bytes.subarray(at, stop), isWhole && stop >= bytes.length);
+    records.push(...read.filter(({ cells }) => cells.some((cell) => cell.trim() !== '')));
   }
-  return records;
+  return records.slice(0, SAMPLE_RECORDS);
 }

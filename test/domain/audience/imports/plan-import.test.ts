@@ -82,8 +82,8 @@ describe('separator', () => {
   test('a file may announce its own', () => {
     expect(plan('sep=;\r\nemail;first name\r\na@x.com;A,B\r\n')).toMatchObject({
       separator: ';',
-      beginsAt: 25,
-      beginsLine: 2,
+      bytesProcessed: 25,
+      linesProcessed: 2,
     });
   });
   test('commas in text do not win over semicolons between cells', () => {
@@ -150,13 +150,13 @@ describe('columns', () => {
   });
   test('without a header the first line is a person', () => {
     expect(plan('Anna,a@x.com\nBen,b@x.com\n')).toMatchObject({
-      ...{ hasHeader: false, beginsAt: 0, beginsLine: 0, columns: [{ target: null }, { target: 'EMAIL' }] },
+      ...{ hasHeader: false, bytesProcessed: 0, linesProcessed: 0, columns: [{ target: null }, { target: 'EMAIL' }] },
       notices: expect.arrayContaining(['The file has no header line: its first line is a person.']),
     });
     expect(targets('Anna,a@x.com\n', { 1: 'FIRST_NAME' })).toEqual(['FIRST_NAME', 'EMAIL']);
   });
   test('people begin behind mark, empty lines and header', () => {
-    expect(plan('\ufeff\nemail\r\na@x.com\r\n')).toMatchObject({ beginsAt: 11, beginsLine: 2 });
+    expect(plan('\ufeff\nemail\r\na@x.com\r\n')).toMatchObject({ bytesProcessed: 11, linesProcessed: 2 });
   });
 });
 

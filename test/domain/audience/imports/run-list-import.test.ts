@@ -7,7 +7,7 @@ import { addSubscriber } from '../../../../src/domain/audience/add-subscriber.ts
 import { deleteList } from '../../../../src/domain/audience/delete-list.ts';
 import { suppress } from '../../../../src/domain/audience/suppression.ts';
 import type { MailList } from '../../../../src/domain/audience/list.ts';
-import { RECORD_BYTES_MAX } from '../../../../src/domain/audience/imports/csv-scanner.ts';
+import { RECORD_BYTES_MAX } from '../../../../src/domain/audience/imports/csv-reader.ts';
 import { cancelImport } from '../../../../src/domain/audience/imports/cancel-import.ts';
 import type { ListImport } from '../../../../src/domain/audience/imports/list-import.ts';
 import { ownImport } from '../../../../src/domain/audience/imports/own-import.ts';

@@ -1,22 +1,20 @@
-/** The CSV scanner beside a well-known parser, in every cut of the bytes, and on what people really upload. */
+/** The CSV reader in every cut of the bytes, and on what people really upload. */
 import { fc } from '../../../support/property.ts';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
-import { CsvScanner, RECORD_BYTES_MAX, type CsvRecord } from '../../../../src/domain/audience/imports/csv-scanner.ts';
+import { CsvReader, RECORD_BYTES_MAX, type CsvRecord } from '../../../../src/domain/audience/imports/csv-reader.ts';
 import { csvLine } from '../../../../src/lib/csv.ts';
 
-function scan(text: string | Buffer, { separator = ',', pieceBytes = 1 << 20 } = {}): CsvRecord[] {
+function read(text: string | Buffer, { separator = ',', pieceBytes = 1 << 20 } = {}): CsvRecord[] {
   const bytes = Buffer.from(text);
-  const scanner = new CsvScanner({ separator });
+  const reader = new CsvReader({ separator });
   const records: CsvRecord[] = [];
-  for (let at = 0; at < Math.max(1, bytes.length); at += pieceBytes) {
-    scanner.push(bytes.subarray(at, at + pieceBytes), at + pieceBytes >= bytes.length);
-    for (let record = scanner.next(); record; record = scanner.next()) records.push(record);
-  }
+  for (let at = 0; at < Math.max(1, bytes.length); at += pieceBytes)
+    records.push(...reader.push(bytes.subarray(at, at + pieceBytes), at + pieceBytes >= bytes.length));
   return records;
 }
 
-const cellsOf = (text: string, options = {}) => scan(text, options).map(({ cells }) => cells);
+const cellsOf = (text: string, options = {}) => read(text, options).map(({ cells }) => cells);
 
 // Letters of one, two, three and four bytes, and everything that has a meaning.
 const piece = fc.constantFrom(
@@ -80,16 +78,15 @@ test('any bytes at all: every byte belongs to exactly one record, and cuts chang
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 60 }), fc.integer({ min: 1, max: 7 }), (pieces, pieceBytes) => {
       const text = pieces.join('');
-      const whole = scan(text);
-      expect(scan(text, { pieceBytes })).toEqual(whole);
+      const whole = read(text);
+      expect(read(text, { pieceBytes })).toEqual(whole);
       expect(whole.at(-1)?.end ?? 0).toBe(Buffer.byteLength(text));
       const ends = whole.map(({ end }) => end);
       expect(ends).toEqual([...new Set(ends)].toSorted((a, b) => a - b));
       // Read on from any record's end, the rest is the same.
       for (const [index, { end, line, lines }] of whole.entries()) {
-        const scanner = new CsvScanner({ separator: ',', offset: end, line: line + lines });
-        scanner.push(Buffer.from(text).subarray(end), true);
-        expect(scanner.next()).toEqual(whole[index + 1]);
+        const reader = new CsvReader({ separator: ',', offset: end, line: line + lines });
+        expect(reader.push(Buffer.from(text).subarray(end), true)[0]).toEqual(whole[index + 1]);
       }
     }),
     { numRuns: 500 },
@@ -119,28 +116,28 @@ describe('what people upload', () => {
   });
 
   test('a quote that stays open spoils its line only', () => {
-    const [broken, next] = scan('"open,a@x.com\nb@x.com,B\n');
+    const [broken, next] = read('"open,a@x.com\nb@x.com,B\n');
     expect(broken).toMatchObject({ isBroken: true, line: 1 });
     expect(next).toMatchObject({ isBroken: false, line: 2, cells: ['b@x.com', 'B'] });
   });
 
   test('so does one in a file larger than memory should hold', () => {
     const lines = 'person@example.com,Name\n'.repeat(RECORD_BYTES_MAX / 12);
-    const records = scan(`"open\n${lines}`, { pieceBytes: 100_000 });
+    const records = read(`"open\n${lines}`, { pieceBytes: 100_000 });
     expect(records[0]).toMatchObject({ isBroken: true, cells: ['"open'] });
     expect(records).toHaveLength(1 + lines.length / 24);
     expect(records.at(-1)).toMatchObject({ cells: ['person@example.com', 'Name'], line: records.length });
   });
 
   test('lines are counted through line breaks in cells', () => {
-    expect(scan('a,"b\nc\r\nd"\ne,f\n').map(({ line, lines }) => [line, lines])).toEqual([
+    expect(read('a,"b\nc\r\nd"\ne,f\n').map(({ line, lines }) => [line, lines])).toEqual([
       [1, 3],
       [4, 1],
     ]);
   });
 
   test('an empty file has no records, an empty line has one empty cell', () => {
-    expect(scan('')).toEqual([]);
+    expect(read('')).toEqual([]);
     expect(cellsOf('\n\n')).toEqual([[''], ['']]);
   });
 });

@@ -1,0 +1,99 @@
+/** Rows of an import as PostgreSQL's COPY takes them: people and rejected lines as text, a piece of the file as its bytes. */
+import type { ImportKey } from './list-import.ts';
+import type { Person } from './person.ts';
+
+/** Text that goes to the database at once. */
+const PIECE_CHARACTERS = 64 * 1024;
+const SPECIAL = /[\\\n\r\t]/;
+const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+const NULL = '\\N';
+
+export const COPY_PEOPLE = 'COPY import_person (row, email, email_key, status, fields, tags) FROM STDIN';
+
+/** Rows for COPY_PEOPLE, numbered from 0. */
+export function copyPeople(people: Iterable<Person>): Generator<string> {
+  return inPieces(people, ({ email, key, status, fields, tags }, row) =>
+    [row, email, key, status ?? NULL, text(JSON.stringify(fields)), text(array(tags))].join('\t'),
+  );
+}
+
+/** A line of the file that is not taken. */
+export interface Rejection {
+  readonly line: number;
+  readonly reason: string;
+  readonly cells: readonly string[];
+}
+
+/** A rejected line is kept to be read and mended by a person. */
+const CELLS_TEXT_MAX = 16_000;
+/** Of a longer one the beginning. */
+const BEGINNING_MAX = 2_000;
+
+export const COPY_REJECTIONS = 'COPY import_rejection (customer_id, import_id, line_no, reason, cells) FROM STDIN';
+
+/** Rows for COPY_REJECTIONS. */
+export function copyRejections({ customerId, id }: ImportKey, rejections: Iterable<Rejection>): Generator<string> {
+  return inPieces(rejections, ({ line, reason, cells }) =>
+    [customerId, id, line, text(storable(reason)), text(cellsText(cells))].join('\t'),
+  );
+}
+
+/** JSON keeps what a text of the database may not hold (NUL) as an escape. */
+function cellsText(cells: readonly string[]): string {
+  const json = JSON.stringify(cells);
+  return json.length <= CELLS_TEXT_MAX ? json : JSON.stringify([`${cells.join(' ').slice(0, BEGINNING_MAX)}…`]);
+}
+
+function storable(value: string): string {
+  return value.replaceAll('\0', '').toWellFormed();
+}
+
+function text(value: string): string {
+  return SPECIAL.test(value) ? value.replace(/[\\\n\r\t]/g, (character) => ESCAPES[character] ?? character) : value;
+}
+
+function array(values: readonly string[]): string {
+  return `{${values.map((value) => `"${value.replace(/["\\]/g, '\\$&')}"`).join(',')}}`;
+}
+
+/** Lines of COPY, many at once: each piece is a message to the database. */
+function* inPieces<Row>(rows: Iterable<Row>, line: (row: Row, no: number) => string): Generator<string> {
+  let piece = '';
+  let no = 0;
+  for (const row of rows) {
+    piece += `${line(row, no++)}\n`;
+    if (piece.length < PIECE_CHARACTERS) continue;
+    yield piece;
+    piece = '';
+  }
+  if (piece !== '') yield piece;
+}
+
+export interface NewChunk {
+  readonly no: number;
+  readonly bytes: Uint8Array;
+  readonly isAscii: boolean;
+}
+
+export const COPY_CHUNK = 'COPY import_chunk (customer_id, import_id, no, is_ascii, bytes) FROM STDIN (FORMAT binary)';
+
+const SIGNATURE = Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1');
+const COLUMNS = 5;
+const HEAD_BYTES = 64;
+const TRAILER = Buffer.from([0xff, 0xff]);
+
+/** The stream of COPY_CHUNK: a header, one row, the trailer. */
+export function* copyChunk({ customerId, id }: ImportKey, { no, bytes, isAscii }: NewChunk): Generator<Uint8Array> {
+  const head = Buffer.alloc(HEAD_BYTES);
+  // Behind the signature: no flags, no header extension.
+  let at = SIGNATURE.copy(head) + 8;
+  at = head.writeInt16BE(COLUMNS, at);
+  at = head.writeBigInt64BE(customerId, head.writeInt32BE(8, at));
+  at = head.writeBigInt64BE(id, head.writeInt32BE(8, at));
+  at = head.writeInt32BE(no, head.writeInt32BE(4, at));
+  at = head.writeInt8(isAscii ? 1 : 0, head.writeInt32BE(1, at));
+  at = head.writeInt32BE(bytes.length, at);
+  yield head.subarray(0, at);
+  yield bytes;
+  yield TRAILER;
+}

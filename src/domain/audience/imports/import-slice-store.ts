@@ -1,0 +1,182 @@
+/**
+ * The statements by which the people of a slice come onto the list. They lie in a temporary table for the time of one
+ * transaction, and everything is done to all of them at once.
+ */
+import { sql, type Sql, type Transaction } from '../../../db/database.ts';
+import type { Installation } from '../../context.ts';
+import { digestIn } from '../erasing/erased-people.ts';
+import { EVERY_CUSTOMER } from '../suppression.ts';
+import { COPY_PEOPLE, copyPeople } from './copy-format.ts';
+import type { ListImport } from './list-import.ts';
+import type { Person } from './person.ts';
+
+/** The triggers that keep a list's counters hold the new rows of a slice in memory. */
+const WORK_MEM = '64MB';
+
+export interface OpenedSlice {
+  readonly hasSuppressions: boolean;
+  readonly hasErased: boolean;
+}
+
+/**
+ * Sees to it that nobody deletes the list meanwhile; undefined when the import is over, or the slice was written by
+ * another process. Losing the last moments to a power cut is no harm: they are done again.
+ */
+export async function openSlice(tx: Transaction, found: ListImport, start: number): Promise<OpenedSlice | undefined> {
+  const { customerId, listId, id } = found;
+  const [row] = await tx.query<OpenedSlice>(
+    sql`SELECT set_config('work_mem', ${WORK_MEM}, true), set_config('synchronous_commit', 'off', true),
+               set_config('enable_sort', 'off', true), -- matchPeople and lockChanged build on it
+               EXISTS (SELECT 1 FROM suppression WHERE customer_id IN (${customerId}, ${EVERY_CUSTOMER})) AS "hasSuppressions",
+               EXISTS (SELECT 1 FROM erased_person WHERE customer_id IN (${customerId}, ${EVERY_CUSTOMER})) AS "hasErased"
+          FROM mail_list l JOIN mail_list_import i ON i.customer_id = l.customer_id AND i.list_id = l.id
+         WHERE l.customer_id = ${customerId} AND l.id = ${listId} AND i.customer_id = ${customerId} AND i.id = ${id}
+           AND i.status = 'running' AND i.bytes_processed = ${start}
+           FOR KEY SHARE OF l`,
+    'imports.open_slice',
+  );
+  return row;
+}
+
+/** Puts the people into a table of their own, which the planner knows the size of. */
+export async function stagePeople(tx: Transaction, people: Iterable<Person>): Promise<void> {
+  await tx.execute(sql`
+    CREATE TEMP TABLE import_person (row int, email text, email_key text, status text, fields jsonb, tags text[]) ON COMMIT DROP`);
+  await tx.copy(COPY_PEOPLE, copyPeople(people));
+  await tx.execute(sql`ANALYZE import_person (row)`);
+}
+
+/** Takes out who was erased. Answers their rows. */
+export async function removeErased(tx: Transaction, found: ListImport, installation: Installation): Promise<number[]> {
+  const removed = await tx.query<{ row: number }>(sql`
+    DELETE FROM import_person g USING erased_person p
+     WHERE p.customer_id IN (${found.customerId}, ${EVERY_CUSTOMER}) AND p.digest = ${digestIn(installation, sql`g.email_key`)}
+    RETURNING g.row`);
+  // Erased by the customer and by the installation.
+  return [...new Set(removed.map(({ row }) => row))];
+}
+
+export interface SuppressedRow {
+  readonly row: number;
+  /** Of the customer's own entry: why the whole installation suppresses somebody is not told to a customer. */
+  readonly reason: string | null;
+}
+
+/** Takes out whose address is suppressed. */
+export async function removeSuppressed(tx: Transaction, { customerId }: ListImport): Promise<SuppressedRow[]> {
+  return tx.query<SuppressedRow>(sql`
+    DELETE FROM import_person g
+     USING (SELECT h.row, min(p.reason) FILTER (WHERE p.customer_id <> ${EVERY_CUSTOMER}) AS reason
+              FROM import_person h
+              JOIN suppression p ON p.customer_id IN (${customerId}, ${EVERY_CUSTOMER}) AND p.email_key = h.email_key
+             GROUP BY h.row) b
+     WHERE b.row = g.row
+    RETURNING g.row, b.reason`);
+}
+
+export interface Matches {
+  /** People who are on the list. */
+  readonly known: number;
+  /** Those of them for whom the file says something new. */
+  readonly changed: number;
+}
+
+/**
+ * Finds out who is on the list and what the file changes for them. A status in the file moves a person, except that who
+ * unsubscribed stays so, and that `unconfirmed` takes nothing back from anybody. Without "update existing" nobody is changed.
+ *
+ * Everybody is looked up by the address alone. Sorting is off in the transaction, and only the index of addresses answers
+ * in their order without it: left to choose, the planner takes the index of the list's members for as good wherever it
+ * believes the list to be empty, and reads all of them for everybody (docs/decisions/0240).
+ */
+export async function matchPeople(tx: Transaction, found: ListImport): Promise<Matches> {
+  const { customerId, listId, updateExisting } = found;
+  await tx.execute(
+    sql`CREATE TEMP TABLE import_match (row int, id bigint, is_changed boolean, fields jsonb, status text, tags text[]) ON COMMIT DROP`,
+  );
+  const known = await tx.execute(sql`
+    INSERT INTO import_match
+    SELECT g.row, s.id, c.is_changed, CASE WHEN c.is_changed THEN g.fields END, n.status, n.tags
+      FROM import_person g
+     CROSS JOIN LATERAL (SELECT id, fields, status, tags FROM subscriber
+                          WHERE customer_id = ${customerId} AND list_id = ${listId} AND email_key BETWEEN g.email_key AND g.email_key
+                          ORDER BY email_key LIMIT 1) s
+     CROSS JOIN LATERAL (SELECT CASE WHEN s.status <> 'unsubscribed' AND g.status NOT IN (s.status, 'unconfirmed') THEN g.status END AS status,
+                                CASE WHEN s.tags @> g.tags THEN '{}' ELSE ${tagsToAdd()} END AS tags) n
+     CROSS JOIN LATERAL (SELECT ${updateExisting}::boolean AND (NOT s.fields @> g.fields OR n.status IS NOT NULL OR n.tags <> '{}')
+                                AS is_changed OFFSET 0) c`);
+  if (known === 0) return { known, changed: 0 };
+  await tx.execute(sql`ANALYZE import_match (id, is_changed)`);
+  const [counted] = await tx.query<{ changed: number }>(
+    sql`SELECT count(*)::int AS changed FROM import_match WHERE is_changed`,
+  );
+  return { known, changed: counted?.changed ?? 0 };
+}
+
+/** Tags of g that s has in no spelling. */
+function tagsToAdd(): Sql {
+  return sql`ARRAY(SELECT t.tag FROM unnest(g.tags) WITH ORDINALITY AS t (tag, no)
+                    WHERE hot.fold(t.tag) <> ALL (ARRAY(SELECT hot.fold(h) FROM unnest(s.tags) h)) ORDER BY t.no)`;
+}
+
+/** Locks who is about to be changed, in the order of ids; each by id alone, as in `matchPeople`. */
+export async function lockChanged(tx: Transaction, { customerId, listId }: ListImport): Promise<void> {
+  await tx.query(sql`
+    SELECT count(s.id)
+      FROM (SELECT id FROM import_match WHERE is_changed ORDER BY id) m
+     CROSS JOIN LATERAL (SELECT id FROM subscriber
+                          WHERE customer_id = ${customerId} AND list_id = ${listId} AND id BETWEEN m.id AND m.id
+                          ORDER BY id LIMIT 1 FOR NO KEY UPDATE) s`);
+}
+
+const NEW = sql`FROM import_person g WHERE NOT EXISTS (SELECT FROM import_match m WHERE m.row = g.row)`;
+
+/** Takes out the new people behind the first `left` in the order of the file. Answers their rows. */
+export async function removeSurplus(tx: Transaction, left: number): Promise<number[]> {
+  const removed = await tx.query<{ row: number }>(sql`
+    DELETE FROM import_person p USING (SELECT g.row ${NEW} ORDER BY g.row OFFSET ${Math.max(0, left)}) x
+     WHERE x.row = p.row RETURNING p.row`);
+  return removed.map(({ row }) => row);
+}
+
+/**
+ * Adds who is new, and answers how many they are. The history of an imported person begins with the row itself: source,
+ * time, and `subscribed`. Only another first status gets an entry of its own; one for everybody would double what is written.
+ */
+export async function insertNew(tx: Transaction, { customerId, listId, uid }: ListImport): Promise<number> {
+  const source = `import:${uid}`;
+  const [counted] = await tx.query<{ added: number }>(sql`
+    WITH added AS (
+      INSERT INTO subscriber (customer_id, list_id, source, email, email_key, status, fields, tags)
+      SELECT ${customerId}, ${listId}, ${source}, g.email, g.email_key, coalesce(g.status, 'subscribed'), g.fields, g.tags
+        ${NEW} ORDER BY g.row
+      RETURNING id, status),
+    logged AS (
+      INSERT INTO consent_event (customer_id, list_id, subscriber_id, status, source)
+      SELECT ${customerId}, ${listId}, id, status, ${source} FROM added WHERE status <> 'subscribed' ORDER BY id)
+    SELECT count(*)::int AS added FROM added`);
+  return counted?.added ?? 0;
+}
+
+/** Writes what the file changes, with an entry in the history for every change of status. Answers how many were changed. */
+export async function updateChanged(tx: Transaction, { customerId, listId, uid }: ListImport): Promise<number> {
+  // Each by its key: a slice is small beside a list that is read as a whole.
+  await tx.query(sql`SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`);
+  const [counted] = await tx.query<{ updated: number }>(sql`
+    WITH changed AS (
+      UPDATE subscriber s
+         SET fields = s.fields || m.fields,
+             tags = s.tags || m.tags,
+             -- Whoever unsubscribed while this slice was on its way stays so too.
+             status = CASE WHEN s.status = 'unsubscribed' THEN s.status ELSE coalesce(m.status, s.status) END,
+             pending_until = CASE WHEN m.status IS NULL THEN s.pending_until END,
+             updated_at = now()
+        FROM import_match m
+       WHERE m.is_changed AND s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = m.id
+      RETURNING s.id, s.status, m.status AS asked),
+    logged AS (
+      INSERT INTO consent_event (customer_id, list_id, subscriber_id, status, source)
+      SELECT ${customerId}, ${listId}, id, status, ${`import:${uid}`} FROM changed WHERE status = asked ORDER BY id)
+    SELECT count(*)::int AS updated FROM changed`);
+  return counted?.updated ?? 0;
+}

@@ -1,0 +1,79 @@
+/**
+ * The parts of a file that are written in one transaction each: people by address, and rejected lines. A person who comes
+ * twice in a slice is one person: what the later line says is added to, and wins over, the earlier.
+ */
+import type { Database } from '../../../db/database.ts';
+import type { Rejection } from './copy-format.ts';
+import { CsvReader, type CsvRecord } from './csv-reader.ts';
+import { readImportFile } from './import-file.ts';
+import type { ListImport } from './list-import.ts';
+import { mergePerson, type Person, type PersonReader } from './person.ts';
+
+/** A slice of very long lines ends here, so that memory is bounded by bytes too. */
+const SLICE_BYTES_MAX = 8 * 1024 * 1024;
+
+export interface ImportSlice {
+  /** By the address as it is compared, in the order of the file. */
+  readonly people: Map<string, Person>;
+  readonly rejections: Rejection[];
+  /** Where it lies in the file: offsets of its first byte, and of the byte behind its last; lines before that. */
+  readonly start: number;
+  end: number;
+  endLine: number;
+  /** Lines with something in them. */
+  processed: number;
+  /**
+   * Lines of people that came before in the same slice and said something new. They count as updated; whether one counts so
+   * or as unchanged may depend on where a slice ends, their sum and everything else does not.
+   */
+  repeatsChanged: number;
+}
+
+export interface SliceOptions {
+  readonly reader: PersonReader;
+  /** Lines a slice may have. */
+  readonly linesMax: number;
+}
+
+/** The rest of the file, in slices. */
+export async function* readSlices(
+  db: Database,
+  found: ListImport,
+  { reader, linesMax }: SliceOptions,
+): AsyncGenerator<ImportSlice> {
+  const csv = new CsvReader({
+    separator: found.separator ?? ',',
+    offset: Number(found.bytesProcessed),
+    line: found.linesProcessed + 1,
+  });
+  let slice = emptySlice(Number(found.bytesProcessed));
+  for await (const { bytes, isLast } of readImportFile(db, found, slice.start)) {
+    for (const record of csv.push(bytes, isLast)) {
+      add(slice, record, found.updateExisting, reader.read(record));
+      if (slice.processed < linesMax && slice.end - slice.start < SLICE_BYTES_MAX) continue;
+      yield slice;
+      slice = emptySlice(slice.end);
+    }
+  }
+  if (slice.end > slice.start) yield slice;
+}
+
+function emptySlice(start: number): ImportSlice {
+  return { people: new Map(), rejections: [], start, end: start, endLine: 0, processed: 0, repeatsChanged: 0 };
+}
+
+function add(slice: ImportSlice, record: CsvRecord, updates: boolean, read: Person | string | undefined): void {
+  slice.end = record.end;
+  slice.endLine = record.line + record.lines - 1;
+  if (read === undefined) return;
+  slice.processed++;
+  if (typeof read === 'string') {
+    slice.rejections.push({ line: record.line, reason: read, cells: record.cells });
+    return;
+  }
+  const before = slice.people.get(read.key);
+  const merged = before && updates ? mergePerson(before, read) : undefined;
+  if (before && !merged?.isNew) return;
+  slice.people.set(read.key, merged?.person ?? read);
+  if (before) slice.repeatsChanged++;
+}

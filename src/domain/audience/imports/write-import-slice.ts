@@ -1,0 +1,175 @@
+/** Writes one slice of an import in one transaction: new people, changes of known ones, rejected lines, and the progress. */
+import { sql, type Transaction } from '../../../db/database.ts';
+import { notify } from '../../../db/listen.ts';
+import { subscriberRoom, type SubscriberRoom } from '../../billing/require-room.ts';
+import type { Context } from '../../context.ts';
+import { rememberTags } from '../subscriber-store.ts';
+import { COPY_REJECTIONS, copyRejections } from './copy-format.ts';
+import {
+  insertNew,
+  lockChanged,
+  matchPeople,
+  openSlice,
+  removeErased,
+  removeSuppressed,
+  removeSurplus,
+  stagePeople,
+  updateChanged,
+} from './import-slice-store.ts';
+import type { ImportSlice } from './import-slice.ts';
+import { IMPORT_CHANNEL, type ListImport } from './list-import.ts';
+import type { Person, PersonReader } from './person.ts';
+import { tellPlanner } from './tell-planner.ts';
+
+/** What one run of an import carries from slice to slice. */
+export interface ImportRun {
+  readonly found: ListImport;
+  readonly reader: PersonReader;
+  /** Tags that the list knows already. */
+  readonly rememberedTags: Set<string>;
+  /** The plan's limit of people is close: every slice asks how many more fit before it adds anybody. */
+  asksForRoom: boolean;
+  /** Members of the list when it was last seen to that the planner knows it. */
+  plannerKnows: number;
+  /** When watchers were last told, by the monotonic clock. */
+  toldAt: number;
+}
+
+/** Somebody added the same address at the same moment; the second try sees them. More tries would show a defect. */
+const TRIES_MAX = 5;
+const UNIQUE_VIOLATION = '23505';
+/** At most four times a second: more is no livelier. */
+const TELL_INTERVAL_MS = 250;
+
+/** Rolls a slice back that has no business any more. */
+class ImportOver extends Error {}
+
+/** Rolls a slice back that was too much: it is written again, asking first. */
+class NoRoom extends Error {}
+
+/** Writes the slice. Answers false when the import is over (cancelled, deleted) or another process has written it. */
+export async function writeImportSlice(ctx: Context, run: ImportRun, slice: ImportSlice): Promise<boolean> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await ctx.database.transaction((tx) => write(ctx, tx, { run, slice }));
+      return true;
+    } catch (error) {
+      if (error instanceof ImportOver) return false;
+      if (error instanceof NoRoom) run.asksForRoom = true;
+      else if (!isDuplicate(error) || attempt >= TRIES_MAX) throw error;
+    }
+  }
+}
+
+/**
+ * In the order of locks (subscriber-store.ts): so people who are changed are locked before new addresses are written,
+ * and changed after that, because a change of status locks the counters.
+ */
+async function write(
+  ctx: Context,
+  tx: Transaction,
+  { run, slice }: { run: ImportRun; slice: ImportSlice },
+): Promise<void> {
+  const { found, reader } = run;
+  const opened = await openSlice(tx, found, slice.start);
+  if (!opened) throw new ImportOver();
+  const people = [...slice.people.values()];
+  await stagePeople(tx, people);
+  const left = new Set(people);
+  const rejections = [...slice.rejections];
+  const reject = (row: number, reason: string, keepsCells = true) => {
+    const person = people[row];
+    if (!person) return;
+    left.delete(person);
+    rejections.push({ line: person.line, reason, cells: keepsCells ? cellsOf(person, reader) : [] });
+  };
+  // First: of somebody who is erased, nothing is kept, whatever else is known. To keep the line would be to keep the person.
+  if (opened.hasErased)
+    for (const row of await removeErased(tx, found, ctx.installation)) reject(row, 'the address is suppressed', false);
+  if (opened.hasSuppressions)
+    for (const { row, reason } of await removeSuppressed(tx, found))
+      reject(row, reason ? `the address is suppressed (${reason})` : 'the address is suppressed');
+
+  const { known, changed } = await matchPeople(tx, found);
+  // Of a list that it takes for empty it would read everybody, and set each beside all who are changed.
+  if (changed > 0) run.plannerKnows = await tellPlanner(tx, found, run.plannerKnows);
+  if (changed > 0) await lockChanged(tx, found);
+  const room = run.asksForRoom ? await lockRoom(tx, found) : undefined;
+  if (room) for (const row of await removeSurplus(tx, room.left)) reject(row, room.reason);
+  const added = await insertNew(tx, found);
+  if (added > 0 && !run.asksForRoom) await checkRoom(tx, found);
+  const updated = changed > 0 ? await updateChanged(tx, found) : 0;
+  await rememberNewTags(tx, run, left);
+  if (rejections.length > 0) await tx.copy(COPY_REJECTIONS, copyRejections(found, rejections));
+  const repeats = slice.processed - slice.rejections.length - people.length;
+  await moveOn(tx, run, slice, {
+    added,
+    updated: updated + slice.repeatsChanged,
+    unchanged: known - updated + repeats - slice.repeatsChanged,
+    rejected: rejections.length,
+  });
+}
+
+function cellsOf({ email, fields }: Person, { columns }: PersonReader): string[] {
+  return columns.map(({ target }) => (target === 'EMAIL' ? email : (fields[target ?? ''] ?? '')));
+}
+
+/**
+ * How many more people the customer's plan has room for, held until the slice is written. As long as there is plenty, a
+ * slice is written first and counted after it (`checkRoom`), so that nobody waits for it; the slice that would be too much is
+ * undone, and from then on every slice asks here, and rejects whoever does not fit, line by line.
+ */
+async function lockRoom(tx: Transaction, { customerId, listId }: ListImport): Promise<SubscriberRoom | undefined> {
+  // The list's counters before the customer's lock: the order in which writers come to have the two.
+  await tx.execute(
+    sql`INSERT INTO hot.list_counter (customer_id, list_id) VALUES (${customerId}, ${listId}) ON CONFLICT DO NOTHING`,
+  );
+  await tx.query(
+    sql`SELECT 1 FROM hot.list_counter WHERE customer_id = ${customerId} AND list_id = ${listId} FOR UPDATE`,
+  );
+  return subscriberRoom(tx, { customerId, listId });
+}
+
+async function checkRoom(tx: Transaction, { customerId, listId }: ListImport): Promise<void> {
+  const room = await subscriberRoom(tx, { customerId, listId });
+  if (room && room.left < 0) throw new NoRoom();
+}
+
+async function rememberNewTags(tx: Transaction, run: ImportRun, people: Iterable<Person>): Promise<void> {
+  const { found, rememberedTags } = run;
+  const fresh = new Set<string>();
+  for (const { tags } of people) for (const tag of tags) if (!rememberedTags.has(tag)) fresh.add(tag);
+  if (fresh.size === 0) return;
+  await rememberTags(tx, { customerId: found.customerId, id: found.listId }, [...fresh]);
+  tx.afterCommit(() => fresh.forEach((tag) => rememberedTags.add(tag)));
+}
+
+interface Counts {
+  readonly added: number;
+  readonly updated: number;
+  readonly unchanged: number;
+  readonly rejected: number;
+}
+
+/** Counts the slice and says where the next one begins, once: whoever comes second rolls back. */
+async function moveOn(tx: Transaction, run: ImportRun, slice: ImportSlice, counts: Counts): Promise<void> {
+  const { customerId, id, uid } = run.found;
+  const { added, updated, unchanged, rejected } = counts;
+  const moved = await tx.execute(
+    sql`UPDATE mail_list_import
+           SET bytes_processed = ${slice.end}, lines_processed = ${slice.endLine}, processed = processed + ${slice.processed},
+               added = added + ${added}, updated = updated + ${updated}, unchanged = unchanged + ${unchanged},
+               rejected = rejected + ${rejected}
+         WHERE customer_id = ${customerId} AND id = ${id} AND status = 'running' AND bytes_processed = ${slice.start}`,
+    'imports.move_on',
+  );
+  if (moved === 0) throw new ImportOver();
+  const now = performance.now();
+  if (now - run.toldAt < TELL_INTERVAL_MS) return;
+  run.toldAt = now;
+  await notify(tx, IMPORT_CHANNEL, uid);
+}
+
+function isDuplicate(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION;
+}
