@@ -7,7 +7,7 @@ import { pauseCampaign } from '../../src/domain/campaigns/pause-campaign.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import { watchProgress } from '../../src/domain/campaigns/watch-progress.ts';
 import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
-import { jobPayload } from '../../src/domain/delivery/send-batch.ts';
+import { jobPayload } from '../../src/domain/delivery/batch.ts';
 import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { sendBatchJob } from '../../src/jobs/campaign-jobs.ts';

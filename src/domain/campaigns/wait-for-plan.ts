@@ -9,7 +9,7 @@ import { enqueue } from '../../jobs/define-job.ts';
 import { assert } from '../../lib/errors.ts';
 import { allowanceOf, type Allowance } from '../billing/allowance.ts';
 import { inTransaction, type Context } from '../context.ts';
-import type { PlanLimit } from '../delivery/send-batch.ts';
+import type { PlanLimit } from '../delivery/batch.ts';
 import { roomIn, sendUsage } from '../sending/send-budget.ts';
 import { keepMoment } from '../delivery/waves.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';

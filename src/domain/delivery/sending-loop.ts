@@ -1,38 +1,22 @@
 /**
- * The loop that sends. At any moment at most `capacity` messages of a server are marked `sending`, so a crash can
+ * The loop that sends a batch: the window says who is next, their rows are marked, each message is composed and handed over,
+ * and outcomes are recorded. At any moment at most `capacity` messages of a server are marked `sending`, so a crash can
  * leave no more than those in doubt. Marks and outcomes of all loops share commits (outcome-recorder.ts).
  */
 import { giveBack } from '../../lib/blocks.ts';
 import { messageOf } from '../../lib/errors.ts';
-import { subscriberUid } from '../../lib/ids.ts';
-import { domainOf } from '../../lib/mail-domain.ts';
 import { SendingError } from '../../plugin-api/index.ts';
-import { faultSentence, isHeaderTooLong, isRunaway } from '../content/template-fault.ts';
 import type { FilledMessage } from '../content/message.ts';
 import type { Context } from '../context.ts';
-import type { DeliveryReason } from '../sending/delivery-reason.ts';
 import type { SendingChannel } from '../sending/driver-pool.ts';
-import type { Permits } from '../sending/fair-permits.ts';
-import type { GateGuest } from '../sending/routing/waiting.ts';
-import type { Admission } from '../sending/sending-gate.ts';
-import { deliveryMessageId } from '../tracking/delivery-message-id.ts';
-import { linkSignerOf } from '../tracking/link-signer.ts';
-import { returnPathOf } from '../tracking/return-path.ts';
-import {
-  HEADER_TOO_LONG,
-  NOT_COMPOSED,
-  outcomeOf,
-  REPLY_LENGTH_MAX,
-  untried,
-  type ClaimedDelivery,
-  type DeliveryOutcome,
-} from './delivery.ts';
-import { messageFault, recipientFault, stopFor, type CampaignStop } from './campaign-stop.ts';
 import type { CampaignInHand } from './active-campaign.ts';
-import { fieldValues } from './field-values.ts';
+import { stopFor, type CampaignStop } from './campaign-stop.ts';
+import { composeDelivery, composeFault } from './compose-delivery.ts';
+import { outcomeOf, untried, type ClaimedDelivery, type DeliveryOutcome } from './delivery.ts';
 import type { Settled } from './ledger-store.ts';
 import type { OutcomeRecorder, RecordRequest } from './outcome-recorder.ts';
 import { PermissionToSend } from './permission-to-send.ts';
+import { SendingWindow, type Guest } from './sending-window.ts';
 
 /**
  * Why the loop ended: nothing left, campaign or process stopping, server down, its pace or the plan's limit reached, or
@@ -55,9 +39,6 @@ export interface LoopInput extends CampaignInHand {
   readonly announce: (customerId: bigint, campaignId: bigint) => void;
 }
 
-/** Copies of a message that one loop holds at once, in bytes: a process has several loops, and 250 MB for everything. */
-const OPEN_BYTES_MAX = 33_554_432;
-
 /** Messages composed in one turn of a loop, some 40 microseconds each; more a turn are fewer and larger writes to sockets. */
 const HAND_OVERS_A_TURN = 64;
 
@@ -66,24 +47,10 @@ export async function runSendingLoop(input: LoopInput): Promise<LoopEnd> {
   return new SendingLoop(input).run();
 }
 
-/** A claimed delivery at the gate. */
-interface Guest extends GateGuest {
-  readonly delivery: ClaimedDelivery;
-}
-
 /** One that the ledger lets go. */
 interface MarkedGuest extends Guest {
   readonly permission: PermissionToSend;
 }
-
-/** Why a row waits that was about to leave: its recipient is read again. */
-const WITHDRAWN = 'recipient_changed';
-
-/** Why a row waits whose template had to be stopped. */
-const TEMPLATE_STOPPED = 'template_stopped';
-
-/** A key that cannot sign, or a process that cannot. */
-class NotSignedError extends Error {}
 
 /** The message may have left. */
 function isInDoubt(error: unknown): boolean {
@@ -92,24 +59,21 @@ function isInDoubt(error: unknown): boolean {
 
 class SendingLoop {
   readonly #input: LoopInput;
-  readonly #permits: Permits;
-  readonly #waiting: ClaimedDelivery[];
-  /** Messages marked as sending whose outcome is not recorded yet; each holds a permit. */
-  #open = 0;
+  readonly #window: SendingWindow;
   /** Those that the ledger lets go, in order. */
   readonly #marked: MarkedGuest[] = [];
   /** Outcomes of this turn, on their way to the recorder. */
   #ended: DeliveryOutcome[] = [];
-  #sendsLeft: number;
   #end: LoopEnd | undefined;
   #failure: Error | undefined;
   #wake: (() => void) | undefined;
 
   constructor(input: LoopInput) {
     this.#input = input;
-    this.#permits = input.channel.permits.of(input.campaign.key.customerId);
-    this.#waiting = [...input.claimed].reverse();
-    this.#sendsLeft = input.sendsMax;
+    const { campaign, edition, channel, claimed, sendsMax } = input;
+    const { customerId } = campaign.key;
+    const messageBytes = edition.message.staticBytes;
+    this.#window = new SendingWindow({ customerId, channel, claimed, sendsMax, messageBytes });
   }
 
   async run(): Promise<LoopEnd> {
@@ -117,8 +81,8 @@ class SendingLoop {
     this.#input.abortSignal.addEventListener('abort', onAbort);
     try {
       if (this.#input.abortSignal.aborted) onAbort();
-      while (this.#waiting.length > 0 && !this.#end) await this.#markNext();
-      while (this.#open > 0) await this.#somethingHappens();
+      while (!this.#window.isEmpty && !this.#end) await this.#markNext();
+      while (this.#window.open > 0) await this.#somethingHappens();
     } finally {
       this.#input.abortSignal.removeEventListener('abort', onAbort);
     }
@@ -126,20 +90,17 @@ class SendingLoop {
     return this.#end ?? { reason: 'finished' };
   }
 
-  /** Marks as many deliveries as there are permits, and hands over those that the ledger lets go. */
+  /** Marks as many deliveries as the window has room for, and hands over those that the ledger lets go. */
   async #markNext(): Promise<void> {
-    if (this.#sendsLeft === 0) return this.#untilSendsAreLeft();
-    const permits = this.#permits;
-    const room = this.#roomInMemory();
-    if (room === 0) return this.#somethingHappens();
-    const taken = permits.tryTake(Math.min(this.#waiting.length, this.#sendsLeft, room));
-    if (taken === 0) return Promise.race([permits.whenFree(), this.#somethingHappens()]);
-    const { go, later, stop } = await this.#admitted(taken).catch((error: unknown) => this.#nobody(error));
+    const window = this.#window;
+    if (!window.hasSends) return this.#untilSendsAreLeft();
+    const permits = window.takePermits();
+    if (permits === 0) return Promise.race([window.whenPermitsAreFree(), this.#somethingHappens()]);
+    const admission = await window.admit(this.#input.ctx, permits).catch((error: unknown) => this.#fail(error));
+    if (!admission) return;
+    const { go, later, stop } = admission;
     if (stop) this.#finishWith(stop);
-    permits.give(taken - go.length);
     if (go.length + later.length === 0) return;
-    this.#open += go.length;
-    this.#sendsLeft -= go.length;
     const outcomes = later.map(({ guest, delaySeconds, reason }) =>
       untried(guest.delivery, { state: 'queued', reason, delaySeconds }),
     );
@@ -168,12 +129,6 @@ class SendingLoop {
     if (this.#marked.length > 0) setImmediate(() => this.#handOverSome());
   }
 
-  /** How many more copies may be held: of a message with large files, fewer than the server would take. */
-  #roomInMemory(): number {
-    const copies = Math.floor(OPEN_BYTES_MAX / this.#input.edition.message.staticBytes);
-    return Math.max(Math.max(copies, 1) - this.#open, 0);
-  }
-
   /** The ledger did not let it go. */
   #turnAway(guest: Guest): void {
     this.#input.channel.gate.withdraw([guest]);
@@ -182,35 +137,8 @@ class SendingLoop {
 
   /** What is under way may yet be refused, and then another may go in its place. */
   async #untilSendsAreLeft(): Promise<void> {
-    if (this.#open > 0) return this.#somethingHappens();
+    if (this.#window.open > 0) return this.#somethingHappens();
     this.#finishWith({ reason: 'limited', waitSeconds: 0 });
-  }
-
-  /** Asks the gate for the next ones; whom it neither lets go nor sends back is next again. */
-  async #admitted(count: number): Promise<Admission<Guest>> {
-    const { campaign, channel, ctx } = this.#input;
-    const guests = this.#takeNext(count).map((delivery) => ({ delivery, domain: domainOf(delivery.email) }));
-    const admission = await channel.gate.admit(ctx, campaign.key.customerId, guests);
-    if (admission.go.length < guests.length) {
-      const gone = new Set([...admission.go, ...admission.later.map(({ guest }) => guest)]);
-      this.#waiting.push(
-        ...guests
-          .filter((guest) => !gone.has(guest))
-          .map(({ delivery }) => delivery)
-          .toReversed(),
-      );
-    }
-    return admission;
-  }
-
-  /** The gate could not be asked. Its permits go back, and what is under way comes to its end before the loop fails. */
-  #nobody(error: unknown): Admission<Guest> {
-    this.#fail(error);
-    return { go: [], later: [], stop: undefined };
-  }
-
-  #takeNext(count: number): ClaimedDelivery[] {
-    return this.#waiting.splice(this.#waiting.length - count, count).reverse();
   }
 
   async #handOver(guest: MarkedGuest): Promise<void> {
@@ -238,16 +166,14 @@ class SendingLoop {
     }
   }
 
+  /** What is under way comes to its end before the loop fails. */
   #fail(error: unknown): void {
     this.#failure ??= error instanceof Error ? error : new Error(messageOf(error));
     this.#finishWith({ reason: 'aborted' });
   }
 
-  /** So many are open no more; `spent` of them have used a send. */
-  #close({ count, spent }: { count: number; spent: number }): void {
-    this.#open -= count;
-    this.#sendsLeft += count - spent;
-    this.#permits.give(count);
+  #close(ended: { count: number; spent: number }): void {
+    this.#window.close(ended);
     this.#wake?.();
   }
 
@@ -264,31 +190,23 @@ class SendingLoop {
   }
 
   async #attempt(guest: MarkedGuest): Promise<DeliveryOutcome> {
-    const { channel, edition } = this.#input;
+    const { ctx, channel, edition } = this.#input;
     const { delivery, permission } = guest;
-    let filled: FilledMessage;
+    let message: FilledMessage;
     try {
-      filled = await this.#fill(delivery);
+      message = await composeDelivery(ctx, this.#input, delivery);
     } catch (error) {
       channel.gate.withdraw([guest]);
-      if (isRunaway(error)) return this.#stoppedBy(delivery, TEMPLATE_STOPPED, { pauseFor: messageFault(error) });
-      const fault = faultSentence(error);
-      const isOwn = isHeaderTooLong(error);
-      // What cannot be signed is no fault of the recipient's: nobody is skipped for it.
-      if (!isOwn && (!edition.skipsFailed || error instanceof NotSignedError)) {
-        const who = subscriberUid(delivery.subscriberId);
-        return this.#stoppedBy(delivery, TEMPLATE_STOPPED, { pauseFor: recipientFault(who, fault) });
-      }
-      const reply = fault.slice(0, REPLY_LENGTH_MAX);
-      const reason = isOwn ? HEADER_TOO_LONG : NOT_COMPOSED;
-      return { ...untried(delivery, { state: 'failed', reason }), isTry: true, reply };
+      const { outcome, stop } = composeFault(error, delivery, edition);
+      if (stop) this.#finishWith({ reason: 'pause', ...stop });
+      return outcome;
     }
     try {
       const mayStillLeave = (): boolean | Promise<boolean> => permission.isGood();
       const may = mayStillLeave();
       if (may !== true && !(await may)) return this.#withdrawn(guest);
-      const { reply, runtimeMessageId } = await channel.driver.send({ ...filled, mayStillLeave });
-      giveBack(filled.content);
+      const { reply, runtimeMessageId } = await channel.driver.send({ ...message, mayStillLeave });
+      giveBack(message.content);
       return { ...this.#outcomeFor(guest, undefined, reply), runtimeMessageId };
     } catch (error) {
       return permission.isWithdrawn && !isInDoubt(error) ? this.#withdrawn(guest) : this.#failed(guest, error);
@@ -298,7 +216,7 @@ class SendingLoop {
   /** Back into the queue: whoever takes it up next reads the person, and the address, as they are then. */
   #withdrawn(guest: Guest): DeliveryOutcome {
     this.#input.channel.gate.withdraw([guest]);
-    return untried(guest.delivery, { state: 'queued', reason: WITHDRAWN });
+    return untried(guest.delivery, { state: 'queued', reason: 'recipient_changed' });
   }
 
   #failed(guest: Guest, thrown: unknown): DeliveryOutcome {
@@ -313,41 +231,16 @@ class SendingLoop {
     const { delivery } = guest;
     const { attempts } = delivery;
     const { verdict, stop } = channel.gate.ended(ctx, guest, { error, attempts, campaign: campaign.refusals });
-    if (verdict.campaign) return this.#stoppedBy(delivery, ...stopFor(verdict.campaign, reply));
+    if (verdict.campaign) {
+      // The campaign is to blame, not the recipient: whoever is left waits for the day when it is put right.
+      const [reason, pause] = stopFor(verdict.campaign, reply);
+      this.#finishWith({ reason: 'pause', ...pause });
+      return untried(delivery, { state: 'queued', reason });
+    }
     if (stop) this.#finishWith({ ...stop, message: reply });
     const { sendAttemptsMax, sendRetryDelaySeconds } = ctx.installation.limits;
     const { keySeconds } = channel;
     const rule = { attemptsMax: sendAttemptsMax, delaySeconds: sendRetryDelaySeconds, keySeconds };
     return outcomeOf({ delivery, verdict: verdict.recipient, reply, policy: edition.policy, rule });
-  }
-
-  /** The campaign is to blame, not the recipient: whoever is left stays open, for the day when it is mended. */
-  #stoppedBy(delivery: ClaimedDelivery, reason: DeliveryReason, stop: CampaignStop): DeliveryOutcome {
-    this.#finishWith({ reason: 'pause', ...stop });
-    return untried(delivery, { state: 'queued', reason });
-  }
-
-  /** The message of one recipient, signed where its sender's domain signs. */
-  async #fill({ subscriberId, email, fields }: ClaimedDelivery): Promise<FilledMessage> {
-    const { ctx, campaign, edition } = this.#input;
-    const { sign, trackingBaseUrl, returnPathDomain } = edition.identity;
-    const { customerId, campaignId } = campaign.key;
-    const recipient = { customerId, campaignId, listId: campaign.listId, subscriberId };
-    const { content, envelope, messageId, idempotencyKey, needsSmtpUtf8 } = await edition.message.fill({
-      email,
-      uid: subscriberUid(subscriberId),
-      fields: fieldValues(fields),
-      messageId: deliveryMessageId(ctx.installation, recipient, edition.fromDomain),
-      links: linkSignerOf(ctx.installation).forRecipient(recipient, trackingBaseUrl ?? undefined),
-    });
-    const domain = returnPathDomain ?? ctx.installation.bounceDomain ?? '';
-    const from = domain === '' ? envelope.from : returnPathOf(ctx.installation, recipient, domain);
-    const rest = { envelope: { from, to: envelope.to }, messageId, idempotencyKey, needsSmtpUtf8 };
-    if (sign === null) return { content, ...rest };
-    const signed = await sign(content).catch((error: unknown) => {
-      throw new NotSignedError(`It could not be signed: ${messageOf(error)}`);
-    });
-    giveBack(content);
-    return { content: signed, ...rest };
   }
 }

@@ -1,0 +1,24 @@
+/** Sends one batch of a campaign, and does for the campaign what follows from how the batch ended. */
+import type { Context } from '../context.ts';
+import type { Batch, BatchWorker } from '../delivery/batch.ts';
+import { sendBatch } from '../delivery/send-batch.ts';
+import { waitForWave } from './campaign-waves.ts';
+import { finishCampaign } from './finish-campaign.ts';
+import { pauseStoppedCampaign } from './pause-stopped-campaign.ts';
+import { waitForPlan } from './wait-for-plan.ts';
+
+/** Pauses the campaign, lets it wait, or finishes it, when that is what the batch led to. */
+export async function sendCampaignBatch(ctx: Context, batch: Batch, worker: BatchWorker): Promise<void> {
+  const announce = (): void => worker.announce(batch.customerId, batch.campaignId);
+  const end = await sendBatch(ctx, batch, worker);
+  if (typeof end === 'object' && 'pauseFor' in end) {
+    if (await pauseStoppedCampaign(ctx, batch, end)) announce();
+    return;
+  }
+  if (typeof end === 'object') await waitForPlan(ctx, batch, end);
+  // At a limit too: another job may have sent the last of it meanwhile.
+  if (end !== 'settled' && typeof end !== 'object') return;
+  if (await finishCampaign(ctx, batch)) worker.campaigns.close(batch);
+  else if (!(await waitForWave(ctx, batch))) return;
+  announce();
+}

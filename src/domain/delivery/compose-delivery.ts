@@ -1,0 +1,75 @@
+/** Composes the message of one recipient of a campaign, and says what follows when it cannot be composed. */
+import { giveBack } from '../../lib/blocks.ts';
+import { messageOf } from '../../lib/errors.ts';
+import { subscriberUid } from '../../lib/ids.ts';
+import type { FilledMessage } from '../content/message.ts';
+import { faultSentence, isHeaderTooLong, isRunaway } from '../content/template-fault.ts';
+import type { Context } from '../context.ts';
+import { deliveryMessageId } from '../tracking/delivery-message-id.ts';
+import { linkSignerOf } from '../tracking/link-signer.ts';
+import { returnPathOf } from '../tracking/return-path.ts';
+import type { CampaignInHand } from './active-campaign.ts';
+import { messageFault, recipientFault, type CampaignStop } from './campaign-stop.ts';
+import {
+  HEADER_TOO_LONG,
+  NOT_COMPOSED,
+  REPLY_LENGTH_MAX,
+  untried,
+  type ClaimedDelivery,
+  type DeliveryOutcome,
+} from './delivery.ts';
+import { fieldValues } from './field-values.ts';
+
+/** A key that cannot sign, or a process that cannot. */
+class NotSignedError extends Error {}
+
+/** The message, signed where its sender's domain signs. Throws what `composeFault` reads. */
+export async function composeDelivery(
+  ctx: Context,
+  { campaign, edition }: CampaignInHand,
+  { subscriberId, email, fields }: ClaimedDelivery,
+): Promise<FilledMessage> {
+  const { sign, trackingBaseUrl, returnPathDomain } = edition.identity;
+  const { customerId, campaignId } = campaign.key;
+  const recipient = { customerId, campaignId, listId: campaign.listId, subscriberId };
+  const { content, envelope, messageId, idempotencyKey, needsSmtpUtf8 } = await edition.message.fill({
+    email,
+    uid: subscriberUid(subscriberId),
+    fields: fieldValues(fields),
+    messageId: deliveryMessageId(ctx.installation, recipient, edition.fromDomain),
+    links: linkSignerOf(ctx.installation).forRecipient(recipient, trackingBaseUrl ?? undefined),
+  });
+  const domain = returnPathDomain ?? ctx.installation.bounceDomain ?? '';
+  const from = domain === '' ? envelope.from : returnPathOf(ctx.installation, recipient, domain);
+  const rest = { envelope: { from, to: envelope.to }, messageId, idempotencyKey, needsSmtpUtf8 };
+  if (sign === null) return { content, ...rest };
+  const signed = await sign(content).catch((error: unknown) => {
+    throw new NotSignedError(`It could not be signed: ${messageOf(error)}`);
+  });
+  giveBack(content);
+  return { content: signed, ...rest };
+}
+
+export interface ComposeFault {
+  readonly outcome: DeliveryOutcome;
+  /** The campaign is paused for it, and the recipient waits; absent: the recipient alone is left out. */
+  readonly stop?: CampaignStop;
+}
+
+/** What follows from what `composeDelivery` threw. */
+export function composeFault(
+  error: unknown,
+  delivery: ClaimedDelivery,
+  { skipsFailed }: { skipsFailed: boolean },
+): ComposeFault {
+  const waiting = untried(delivery, { state: 'queued', reason: 'template_stopped' });
+  if (isRunaway(error)) return { outcome: waiting, stop: { pauseFor: messageFault(error) } };
+  const fault = faultSentence(error);
+  const isOwn = isHeaderTooLong(error);
+  // What cannot be signed is no fault of the recipient's: nobody is skipped for it.
+  if (!isOwn && (!skipsFailed || error instanceof NotSignedError))
+    return { outcome: waiting, stop: { pauseFor: recipientFault(subscriberUid(delivery.subscriberId), fault) } };
+  const reason = isOwn ? HEADER_TOO_LONG : NOT_COMPOSED;
+  const failed = untried(delivery, { state: 'failed', reason });
+  return { outcome: { ...failed, isTry: true, reply: fault.slice(0, REPLY_LENGTH_MAX) } };
+}

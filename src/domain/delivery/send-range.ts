@@ -1,0 +1,116 @@
+/** Sends what is due in one range through one server: as far as the customer's plan allows, and alone in its process. */
+import { messageOf } from '../../lib/errors.ts';
+import type { Allowance } from '../billing/allowance.ts';
+import type { Context } from '../context.ts';
+import type { SendingChannel } from '../sending/driver-pool.ts';
+import { leaseSends, returnLease, shrinkLease, type SendLease } from '../sending/send-budget.ts';
+import type { CampaignInHand } from './active-campaign.ts';
+import type { BatchWorker, PlanLimit } from './batch.ts';
+import { claimRecipients, findRecipients } from './claim-recipients.ts';
+import { RENEWALS_PER_LEASE, type LedgerRange } from './delivery.ts';
+import { parkOldDoubts } from './doubts-at-vendor.ts';
+import { holdForQuiet } from './hold-for-quiet.ts';
+import { recoverAmbiguous, releaseLeases, renewLeases } from './ledger-store.ts';
+import { runSendingLoop, type LoopEnd } from './sending-loop.ts';
+
+/** The news of a server's trouble is in the database by then. */
+const HEALTH_KNOWN_SECONDS = 2;
+
+/** Rows that are due and were not to be had are in another worker's hands for a moment. */
+export const HELD_BY_OTHERS_SECONDS = 1;
+
+export interface RangeWork extends CampaignInHand {
+  readonly ctx: Context;
+  readonly range: LedgerRange;
+  readonly channel: SendingChannel;
+  readonly worker: BatchWorker;
+  readonly allowance: Allowance;
+}
+
+/**
+ * The job of a range that another job of this process is working on comes again later; `covered`: it need not, for the
+ * other leaves a job for all that stays open.
+ */
+export async function sendRange(work: RangeWork): Promise<LoopEnd | PlanLimit | 'covered'> {
+  const held = work.worker.campaigns.holdRange(work.worker.workerId, work.range);
+  if (typeof held === 'object')
+    return held.isCovered ? 'covered' : { reason: 'limited', waitSeconds: HELD_BY_OTHERS_SECONDS };
+  try {
+    return soonAgain(await sendAsPlanAllows(work));
+  } finally {
+    held();
+  }
+}
+
+/**
+ * Whoever was in the middle when a server fell ill asks again as soon as all know how it stands: another one may carry
+ * the mail. If none can, it is told to wait before anybody is taken.
+ */
+function soonAgain(end: LoopEnd | PlanLimit): LoopEnd | PlanLimit {
+  if (!('reason' in end) || end.reason !== 'unavailable') return end;
+  return { ...end, waitSeconds: Math.min(end.waitSeconds, HEALTH_KNOWN_SECONDS) };
+}
+
+/** Sends as much as the plan has left, and says what is in the way of the rest. */
+async function sendAsPlanAllows(work: RangeWork): Promise<LoopEnd | PlanLimit> {
+  const { ctx, campaign, edition, range, worker, allowance } = work;
+  const { sendAttemptsMax, sendBatchSize } = ctx.installation.limits;
+  await recoverAmbiguous(ctx.db, range, { policy: edition.policy, attemptsMax: sendAttemptsMax });
+  const { keySeconds, serverId } = work.channel;
+  if (keySeconds !== undefined) await parkOldDoubts(ctx.db, range, { serverId, keySeconds });
+  if (allowance.source === 'unlimited') return sendWithin(work, Infinity);
+  const asked = { range, allowance, workerId: worker.workerId, wanted: sendBatchSize };
+  const { sliceId, granted, refusal, quotaEndsAt } = await leaseSends(ctx.db, asked);
+  if (refusal === 'credits') return { limit: 'credits', allowance, until: allowance.periodEndsAt };
+  if (refusal === 'quota') return { limit: 'quota', allowance, until: quotaEndsAt };
+  if (refusal === 'held') return { limit: 'held', allowance, until: null };
+  if (refusal === 'processes') return { reason: 'limited', waitSeconds: campaign.line.placeInSeconds(1) };
+  if (sliceId === null) return sendWithin(work, Infinity);
+  let isBroken = true;
+  try {
+    const end = await sendWithin(work, granted, sliceId);
+    isBroken = false;
+    return end;
+  } finally {
+    await returnLease(ctx.db, range.customerId, { id: sliceId, isBroken });
+  }
+}
+
+/** Sends at most `sendsMax` of what is due. */
+async function sendWithin(work: RangeWork, sendsMax: number, sliceId: SendLease['sliceId'] = null): Promise<LoopEnd> {
+  const { ctx, campaign, edition, range, channel, worker } = work;
+  const holder = { owner: worker.workerId, leaseSeconds: ctx.installation.limits.sendLeaseSeconds };
+  // A slice of a budget must be able to take back what was not begun, so its rows are leased; others need not be.
+  const find = sliceId === null ? findRecipients : claimRecipients;
+  const found = await find(ctx.db, range, { listId: campaign.listId, holder });
+  const claimed = await holdForQuiet(ctx.db, { campaign, edition, holder }, found);
+  if (claimed.length === 0) return { reason: 'finished' };
+  if (sliceId !== null && claimed.length < sendsMax)
+    await shrinkLease(ctx.db, range.customerId, { id: sliceId, to: claimed.length });
+  const renewal = setInterval(
+    () => {
+      renewLeases(ctx.db, range, holder).catch((error: unknown) =>
+        ctx.log.warn('delivery.renewal_failed', { message: messageOf(error) }),
+      );
+    },
+    (holder.leaseSeconds * 1_000) / RENEWALS_PER_LEASE,
+  );
+  const recorder = campaign.recorder(ctx, { serverId: channel.serverId, holder });
+  try {
+    return await runSendingLoop({
+      ctx,
+      campaign,
+      edition,
+      channel,
+      recorder,
+      claimed,
+      sendsMax,
+      abortSignal: worker.abortSignal,
+      announce: worker.announce,
+    });
+  } finally {
+    clearInterval(renewal);
+    if (sliceId !== null) await releaseLeases(ctx.db, range, holder.owner);
+    worker.announce(range.customerId, range.campaignId);
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * Which recipients of a batch are next, and how many may be under way at once: as many as the server has permits for, as fit
+ * into memory, as the plan has left, and as the gate lets go. Knows nothing of messages and outcomes.
+ */
+import { domainOf } from '../../lib/mail-domain.ts';
+import type { Context } from '../context.ts';
+import type { SendingChannel } from '../sending/driver-pool.ts';
+import type { Permits } from '../sending/fair-permits.ts';
+import type { GateGuest } from '../sending/routing/waiting.ts';
+import type { Admission } from '../sending/sending-gate.ts';
+import type { ClaimedDelivery } from './delivery.ts';
+
+/** A recipient at the gate of a server. */
+export interface Guest extends GateGuest {
+  readonly delivery: ClaimedDelivery;
+}
+
+export interface WindowInput {
+  readonly customerId: bigint;
+  readonly channel: SendingChannel;
+  readonly claimed: readonly ClaimedDelivery[];
+  /** So many may be taken by the server, or left in doubt; what is refused does not count. */
+  readonly sendsMax: number;
+  /** Of one copy of the message. */
+  readonly messageBytes: number;
+}
+
+/** Copies of a message that one loop holds at once, in bytes: a process has several loops, and 250 MB for everything. */
+const OPEN_BYTES_MAX = 33_554_432;
+
+export class SendingWindow {
+  readonly #input: WindowInput;
+  readonly #permits: Permits;
+  /** The next one is the last. */
+  readonly #waiting: ClaimedDelivery[];
+  /** Of a message with large files, fewer than the server would take. */
+  readonly #openMax: number;
+  #open = 0;
+  #sendsLeft: number;
+
+  constructor(input: WindowInput) {
+    this.#input = input;
+    this.#permits = input.channel.permits.of(input.customerId);
+    this.#waiting = [...input.claimed].reverse();
+    this.#openMax = Math.max(1, Math.floor(OPEN_BYTES_MAX / input.messageBytes));
+    this.#sendsLeft = input.sendsMax;
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  /** Whether the plan lets another one go, if none of those under way gives its send back. */
+  get hasSends(): boolean {
+    return this.#sendsLeft > 0;
+  }
+
+  /** Recipients that were let go and have not come to their end; each holds a permit. */
+  get open(): number {
+    return this.#open;
+  }
+
+  /** Takes permits for the next ones; 0: none is free, or the memory is full. */
+  takePermits(): number {
+    const room = Math.min(this.#waiting.length, this.#sendsLeft, this.#openMax - this.#open);
+    return room > 0 ? this.#permits.tryTake(room) : 0;
+  }
+
+  /** Resolves when a permit may have come free; never while the memory is what is full. */
+  whenPermitsAreFree(): Promise<void> {
+    return this.#open < this.#openMax ? this.#permits.whenFree() : new Promise(() => undefined);
+  }
+
+  /**
+   * Asks the gate for as many as there are permits. Those that go are open; whom it neither lets go nor sends back is next
+   * again. Their permits are given back, also when the gate cannot be asked.
+   */
+  async admit(ctx: Context, permits: number): Promise<Admission<Guest>> {
+    const { channel, customerId } = this.#input;
+    const next = this.#waiting.splice(this.#waiting.length - permits, permits).reverse();
+    const guests = next.map((delivery) => ({ delivery, domain: domainOf(delivery.email) }));
+    let gone = 0;
+    try {
+      const admission = await channel.gate.admit(ctx, customerId, guests);
+      gone = admission.go.length;
+      this.#open += gone;
+      this.#sendsLeft -= gone;
+      if (gone < guests.length) this.#putBack(guests, admission);
+      return admission;
+    } finally {
+      this.#permits.give(permits - gone);
+    }
+  }
+
+  #putBack(guests: readonly Guest[], { go, later }: Admission<Guest>): void {
+    const answered = new Set([...go, ...later.map(({ guest }) => guest)]);
+    const others = guests.filter((guest) => !answered.has(guest)).map(({ delivery }) => delivery);
+    this.#waiting.push(...others.toReversed());
+  }
+
+  /** So many have come to their end; `spent` of them have used a send. */
+  close({ count, spent }: { count: number; spent: number }): void {
+    this.#open -= count;
+    this.#sendsLeft += count - spent;
+    this.#permits.give(count);
+  }
+}
