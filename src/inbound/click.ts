@@ -1,16 +1,16 @@
-/** A tracked link: leads where its author wrote, and nowhere else. Nothing is looked up. */
+/** A tracked link: leads where its author wrote, and nowhere else. Nothing is looked up in the database. */
 import type { ServerResponse } from 'node:http';
 import type { Context } from '../domain/context.ts';
 import { linkSignerOf } from '../domain/tracking/link-signer.ts';
 import { linkMount, tokenOf, visitorOf, type InboundMount } from './link-request.ts';
-import { sendNowhere, sendUnknownLink } from './notices.ts';
+import { sendNowhere, sendStoppedLink, sendUnknownLink } from './notices.ts';
 import { PUBLIC_HEADERS, setPublicHeaders } from './page.ts';
 import type { VisitMeans } from './visit-means.ts';
 
 const ALWAYS = PUBLIC_HEADERS.flat();
 
 /** `/c/<token>`. The redirect comes after the click is committed. */
-export function clickMount(ctx: Context, { recorder, patience, places }: VisitMeans): InboundMount {
+export function clickMount(ctx: Context, { recorder, patience, places, disabled }: VisitMeans): InboundMount {
   const signer = linkSignerOf(ctx.installation);
   const mount = linkMount(ctx, {
     prefix: '/c',
@@ -19,6 +19,7 @@ export function clickMount(ctx: Context, { recorder, patience, places }: VisitMe
     async serve({ res, token, visitor }) {
       const click = signer.readClick(token);
       if (!click) return signer.leadsNowhere(token) ? sendNowhere(res) : sendUnknownLink(res);
+      if (disabled.has(click.customerId)) return sendStoppedLink(res);
       setPublicHeaders(res);
       patience.wait(recorder.click(click, visitor), (more) => redirect(res, click.url, more));
     },
@@ -27,7 +28,7 @@ export function clickMount(ctx: Context, { recorder, patience, places }: VisitMe
     ...mount,
     fast(req, ipAddress, answer) {
       const click = signer.readClick(tokenOf(req, '/c'));
-      if (!click) return false;
+      if (!click || disabled.has(click.customerId)) return false;
       patience.wait(recorder.click(click, visitorOf(req, ipAddress, places)), (more) =>
         answer({ status: 302, headers: [...ALWAYS, ...more, 'Location', click.url], body: '' }),
       );

@@ -1,4 +1,5 @@
 /** What the world sends back: the addresses that stand in mails, ready to be mounted on the web server. */
+import { watchDisabledCustomers } from '../domain/accounts/disabled-customers.ts';
 import type { Context } from '../domain/context.ts';
 import { nowhere, type GeoLocator } from '../domain/tracking/geo-locator.ts';
 import { startVisitFollower } from '../domain/tracking/visit-follower.ts';
@@ -41,14 +42,15 @@ export interface InboundOptions {
 export function createInbound(ctx: Context, { work = ctx, webView, places = nowhere }: InboundOptions): Inbound {
   const follower = startVisitFollower(work);
   const recorder = createVisitRecorder(work, () => follower.wake());
-  const means = { recorder, places, patience: createPatience(ctx.log) };
+  const disabled = watchDisabledCustomers(work);
+  const means = { recorder, places, disabled, patience: createPatience(ctx.log) };
   return {
     mounts: [
       openMount(ctx, means),
       clickMount(ctx, means),
       unsubscribeMount(ctx),
       confirmMount(ctx),
-      webViewMount(ctx, webView),
+      webViewMount(ctx, webView, disabled),
       profileMount(ctx),
       signUpMount(ctx),
       fileMount(ctx),
@@ -63,6 +65,7 @@ export function createInbound(ctx: Context, { work = ctx, webView, places = nowh
       return seconds >= LATE_SECONDS ? [`Opens and clicks are counted ${seconds} seconds late.`] : [];
     },
     async close() {
+      disabled.close();
       await recorder.close();
       await follower.close();
     },

@@ -23,6 +23,14 @@ for what should be here.</p>`,
   });
 }
 
+/** The link is ours, and its sender's account is disabled. */
+export function sendStoppedLink(res: ServerResponse): void {
+  sendPage(res, 410, {
+    title: 'This link no longer works',
+    body: html`<p>The account of the sender of this message is disabled. The link to unsubscribe in the message still works.</p>`,
+  });
+}
+
 /** The person or the list behind the link is gone. For a robot that unsubscribes this is a success. */
 export function sendNotOnList(res: ServerResponse): void {
   sendPage(res, 200, {

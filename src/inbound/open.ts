@@ -17,11 +17,11 @@ const ALWAYS = [...PUBLIC_HEADERS.flat(), ...PIXEL_HEADERS];
  * `/o/<token>.gif`. The answer comes after the open is committed. HEAD shows nothing to anybody and counts nothing. An address
  * that we never made gets the same answer after the same work: otherwise trying would tell which are valid.
  */
-export function openMount(ctx: Context, { recorder, patience, places }: VisitMeans): InboundMount {
+export function openMount(ctx: Context, { recorder, patience, places, disabled }: VisitMeans): InboundMount {
   const signer = linkSignerOf(ctx.installation);
   const record = (token: string, visitor: Visitor): Promise<void> => {
     const recipient = token.endsWith('.gif') ? signer.read('open', token.slice(0, -'.gif'.length)) : undefined;
-    return recipient ? recorder.open(recipient, visitor) : recorder.nothing();
+    return recipient && !disabled.has(recipient.customerId) ? recorder.open(recipient, visitor) : recorder.nothing();
   };
   const mount = linkMount(ctx, {
     prefix: '/o',

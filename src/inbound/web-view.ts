@@ -2,12 +2,13 @@
  * The message as a page. Its html is the customer's and is treated as hostile: a sandbox without scripts, forms or
  * our origin.
  */
+import type { DisabledCustomers } from '../domain/accounts/disabled-customers.ts';
 import type { Context } from '../domain/context.ts';
 import { linkSignerOf } from '../domain/tracking/link-signer.ts';
 import type { TrackedRecipient } from '../domain/tracking/tracking.ts';
 import { createConcurrencyLimit } from '../lib/concurrency-limit.ts';
 import { linkMount, type InboundMount } from './link-request.ts';
-import { sendBusy, sendMessageGone, sendUnknownLink } from './notices.ts';
+import { sendBusy, sendMessageGone, sendStoppedLink, sendUnknownLink } from './notices.ts';
 import { sendHtml } from './page.ts';
 
 /** The message of one recipient as html, or undefined when the campaign or the person is gone. */
@@ -22,7 +23,7 @@ const CAGE =
 const COMPOSING = { runningMax: 2, runningPerKeyMax: 1, waitingPerKeyMax: 200 };
 
 /** `/view/<token>`. */
-export function webViewMount(ctx: Context, webView: WebView): InboundMount {
+export function webViewMount(ctx: Context, webView: WebView, disabled: DisabledCustomers): InboundMount {
   const signer = linkSignerOf(ctx.installation);
   const composing = createConcurrencyLimit(COMPOSING);
   return linkMount(ctx, {
@@ -31,6 +32,7 @@ export function webViewMount(ctx: Context, webView: WebView): InboundMount {
     async serve({ ctx: publicCtx, res, token }) {
       const recipient = signer.read('webView', token);
       if (!recipient) return sendUnknownLink(res);
+      if (disabled.has(recipient.customerId)) return sendStoppedLink(res);
       const address = publicCtx.ipAddress ?? '';
       if (composing.isFull(address)) return sendBusy(res);
       // Who has gone meanwhile is not composed for.

@@ -1,7 +1,8 @@
 /**
  * Shutting a customer out and letting it in again. A disabled customer's tokens are refused at once and its logins are
  * over; what it has under way is paused and stays so, because a newsletter of last month must not go out by itself when
- * the customer is back (decision record 0052). Links in mails that are out keep working: people must be able to leave.
+ * the customer is back (decision record 0050). Clicks and web views of its mails stop (disabled-customers.ts); people can
+ * still unsubscribe.
  */
 import { sql } from '../../db/database.ts';
 import { pauseCustomerCampaignsJob } from '../../jobs/account-jobs.ts';

@@ -1,0 +1,59 @@
+/** The mails of a disabled customer: their links stop, and whoever got them can still leave. */
+import { describe, expect, test } from 'vitest';
+import { sql } from '../../src/db/database.ts';
+import { untilCounted } from '../support/record-visits.ts';
+import { startInboundServer, WEB_VIEW } from './inbound-server.ts';
+
+const { ctx, seeded, signer, links, here, status } = await startInboundServer();
+const BROWSER = { 'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0' };
+const click = here(links(0).click(0, 'https://example.org/offer'));
+const follow = async (method = 'GET', address = click) => {
+  const response = await fetch(address, { method, redirect: 'manual', headers: BROWSER });
+  return [response.status, response.headers.get('location')];
+};
+const setStatus = (to: 'active' | 'disabled') =>
+  ctx.db.execute(sql`UPDATE customer SET status = ${to} WHERE id = ${seeded.customerId}`);
+
+async function opens(): Promise<number> {
+  await untilCounted(ctx);
+  const [row] = await ctx.db.query<{ n: number }>(sql`SELECT count(*)::int AS n FROM hot.open_event`);
+  return row?.n ?? 0;
+}
+
+describe('the links of a customer', () => {
+  test('work, stop soon after it is disabled, and work again when it is enabled', async () => {
+    expect(await follow()).toEqual([302, 'https://example.org/offer']);
+    await setStatus('disabled');
+    await expect.poll(() => follow()).toEqual([410, null]);
+    // Read by either way of the server, and with what programs take along.
+    for (const [method, address] of [
+      ['HEAD', click],
+      ['GET', `${click}).`],
+      ['GET', here(links(1).webView())],
+    ] as const)
+      expect(await follow(method, address)).toEqual([410, null]);
+    expect(await (await fetch(click)).text()).toContain('The link to unsubscribe in the message still works.');
+    const before = await opens();
+    expect(await follow('GET', here(links(2).open()))).toEqual([200, null]);
+    expect(await opens()).toBe(before);
+    await setStatus('active');
+    await expect.poll(() => follow()).toEqual([302, 'https://example.org/offer']);
+    expect(await (await fetch(here(links(1).webView()))).text()).toBe(WEB_VIEW);
+  });
+
+  test('to unsubscribe and to change one’s details work while it is disabled', async () => {
+    await setStatus('disabled');
+    await expect.poll(() => follow()).toEqual([410, null]);
+    expect((await fetch(here(links(3).updateProfile()))).status).toBe(200);
+    const body = new URLSearchParams({ 'List-Unsubscribe': 'One-Click' });
+    expect((await fetch(here(links(3).unsubscribe()), { method: 'POST', body })).status).toBe(200);
+    expect(await status(3)).toBe('unsubscribed');
+  });
+
+  test('of others go on', async () => {
+    const other = { customerId: seeded.customerId + 1_000n, listId: 1n, campaignId: 1n, subscriberId: 1n };
+    const address = here(signer.forRecipient(other).click(0, 'https://example.net/'));
+    expect(await follow()).toEqual([410, null]);
+    expect(await follow('GET', address)).toEqual([302, 'https://example.net/']);
+  });
+});
