@@ -1,0 +1,72 @@
+/** Sends the mails that lists send by themselves: to the people on them, and to their owners. */
+import { subscriberUid } from '../../lib/ids.ts';
+import { contactOf, tagsOf, type MailSender } from '../audience/mails/compile-list-mail.ts';
+import type { ListMail } from '../audience/mails/list-mail.ts';
+import { personMail, type PersonMail, type PersonMailCause } from '../audience/mails/person-mail.ts';
+import { endUnsubscribeDigest, unsubscribeDigest } from '../audience/mails/unsubscribe-notices.ts';
+import type { Context } from '../context.ts';
+import type { DriverPool } from '../sending/driver-pool.ts';
+import { linkAddressFor } from '../sending/identity.ts';
+import { linkSignerOf } from '../tracking/link-signer.ts';
+import { sendTransactional } from './send-transactional.ts';
+
+/** Sends the person the mail, if it is still due. Throws what sending throws. */
+export async function sendPersonMail(ctx: Context, drivers: DriverPool, cause: PersonMailCause): Promise<void> {
+  const found = await personMail(ctx, cause);
+  if (!found) return;
+  const { customerId, id, kind, eventId } = cause;
+  await sendTransactional(ctx, drivers, {
+    customerId,
+    ...messageOf(found.sender, found.mail),
+    to: { email: found.email, uid: subscriberUid(id), fields: found.fields },
+    links: await linksOf(ctx, cause, found),
+    isToMember: kind === 'welcome',
+    // Asked again is another mail; a job that is repeated is the same one.
+    purpose: `${kind} ${eventId}`,
+  });
+}
+
+/** Sends the owner of the list what has been unsubscribed since the last digest, if anything has. */
+export async function sendUnsubscribeDigest(
+  ctx: Context,
+  drivers: DriverPool,
+  list: { readonly customerId: bigint; readonly id: bigint },
+): Promise<void> {
+  const digest = await unsubscribeDigest(ctx, list);
+  if (!digest) return;
+  const { lastId, count, people, to, sender, mail } = digest;
+  await sendTransactional(ctx, drivers, {
+    customerId: list.customerId,
+    ...messageOf(sender, mail),
+    to: { email: to, uid: sender.list.uid, fields: { UNSUBSCRIBE_COUNT: count, UNSUBSCRIBED_PEOPLE: people } },
+    purpose: `unsubscribes ${lastId}`,
+  });
+  await endUnsubscribeDigest(ctx, list, lastId);
+}
+
+function messageOf(sender: MailSender, mail: ListMail) {
+  return {
+    customerUid: sender.customerUid,
+    list: { ...sender.list, contact: contactOf(sender) },
+    from: sender.from,
+    ...{ subject: mail.subject, html: mail.html, plain: mail.plain === '' ? null : mail.plain },
+    fieldDefaults: tagsOf(mail.kind, sender),
+  };
+}
+
+/** Links that belong to no campaign; the one that confirms only where there is something to confirm. */
+async function linksOf(
+  ctx: Context,
+  { customerId, listId, id }: PersonMailCause,
+  { pendingUntil, sender }: PersonMail,
+) {
+  const at = await linkAddressFor(ctx.db, { customerId, fromEmail: sender.from.email });
+  const recipient = { customerId, listId, campaignId: 0n, subscriberId: id };
+  const signer = linkSignerOf(ctx.installation);
+  const links = signer.forRecipient(recipient, at);
+  return {
+    unsubscribe: () => links.unsubscribe(),
+    updateProfile: () => links.updateProfile(),
+    ...(pendingUntil ? { confirm: () => signer.confirmation(recipient, pendingUntil, at) } : {}),
+  };
+}
