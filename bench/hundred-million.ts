@@ -43,7 +43,6 @@ const SECONDS = Number(values.seconds ?? (values.smoke ? 1 : 4));
 const PER_CAMPAIGN = 250_000;
 const CONNECTIONS = 64;
 const SECRET = 'bench'.repeat(10);
-const KEEP_ALL = { KEEP_LEDGER_MONTHS: '0', KEEP_EVENTS_MONTHS: '0' };
 /** As the product's own embedded server runs. */
 const DURABLE = [
   'fsync=on',
@@ -114,7 +113,7 @@ async function openHistory(): Promise<{ url: string }> {
 
 async function fill(url: string): Promise<void> {
   // Makes the tables, and the customer whose history it is.
-  const product = await startProduct(url, KEEP_ALL);
+  const product = await startProduct(url);
   await product.stop();
   const startedAt = performance.now();
   await fillLedger({ url, rows: ROWS, perCampaign: Math.min(PER_CAMPAIGN, ROWS / 2), say: console.log });
@@ -129,7 +128,7 @@ async function fill(url: string): Promise<void> {
 }
 
 async function open(name: string, sink: BenchSink, { url }: { url: string }): Promise<House> {
-  const product = await startProduct(url, KEEP_ALL);
+  const product = await startProduct(url);
   closers.defer(() => product.stop());
   const client = new pg.Client(url);
   await client.connect();

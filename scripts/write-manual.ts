@@ -4,6 +4,7 @@
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { settings } from '../src/config/settings.ts';
+import { settingsTable } from '../src/domain/installation/settings.ts';
 import { chapterOf } from '../src/rest-facade/openapi.ts';
 import type { Row } from '../src/rest-facade/row.ts';
 import { rows } from '../src/rest-facade/rows.ts';
@@ -27,9 +28,13 @@ const PAGES: Readonly<Record<string, string>> = {
   'Bounce policy': 'bounces.md',
   'Sending domains': 'sending-domains.md',
   'Plans and subscriptions': 'plans-and-billing.md',
+  Settings: 'settings.md',
   Invoices: 'plans-and-billing.md',
   Payments: 'plans-and-billing.md',
 };
+
+const IN_DATABASE =
+  'An administrator changes them while the program runs, with `PATCH /api/v1/settings` or in GraphQL with `updateInstallationSettings` (there in camelCase). All processes use the new values within seconds. Every change is in the [audit trail](accounts.md). An empty value, `null` in GraphQL, goes back to the default.';
 
 const ACCESS: Readonly<Record<Row['access'], string>> = {
   public: 'Needs no token.',
@@ -38,7 +43,7 @@ const ACCESS: Readonly<Record<Row['access'], string>> = {
 };
 
 const isCheck = process.argv.includes('--check');
-await writePart('settings', settingsTable());
+await writePart('settings', settingsTables());
 await writePart('rest', restRows());
 
 async function writePart(page: string, part: string): Promise<void> {
@@ -60,11 +65,27 @@ function withPart(text: string, part: string): string {
   return `${head}${begin}\n\n${part}\n\n${end}${tail}`;
 }
 
-function settingsTable(): string {
-  const lines = Object.entries(settings).map(([name, { default: text, kind, about }]) =>
-    line([`\`${name}\``, text === '' ? '' : `\`${text}\``, kind.allowed, about]),
+function settingsTables(): string {
+  const ofEnvironment = Object.entries(settings).map(([name, { default: text, kind, about }]) =>
+    settingLine(name, text, [kind.allowed, about]),
   );
-  return ['| Setting | Default | Allowed | What it is for |', '|---|---|---|---|', ...lines].join('\n');
+  const ofDatabase = Object.entries(settingsTable).map(([name, { default: value, allowed, about }]) =>
+    settingLine(snakeCase(name), String(value), [allowed, about]),
+  );
+  const head = ['| Setting | Default | Allowed | What it is for |', '|---|---|---|---|'];
+  return [
+    ...['## In the environment', '', ...head, ...ofEnvironment, ''],
+    ...['## In the database', '', IN_DATABASE, '', ...head, ...ofDatabase],
+  ].join('\n');
+}
+
+function settingLine(name: string, value: string, rest: readonly string[]): string {
+  return line([`\`${name}\``, value === '' ? '' : `\`${value}\``, ...rest]);
+}
+
+/** As REST spells it. */
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 function restRows(): string {

@@ -5,47 +5,79 @@ import path from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import { sql, type Database } from '../db/database.ts';
 import type { Installation } from '../domain/context.ts';
+import { SETTINGS_DEFAULT } from '../domain/installation/settings.ts';
 import { deriveKey } from '../lib/crypto.ts';
 import { makeFolder } from '../lib/make-folder.ts';
 import { makeOnce } from '../lib/make-once.ts';
+import type { LiveSettings } from './live-settings.ts';
 
 /** As for APP_SECRET. */
 const SECRET_CHARS_MIN = 32;
 
 /** Reads or makes the secret, and refuses one that is not the database's. */
-export async function loadInstallation(settings: Settings, port: number, database: Database): Promise<Installation> {
+export async function loadInstallation(
+  settings: Settings,
+  { port, database, live }: { port: number; database: Database; live: Pick<LiveSettings, 'current'> },
+): Promise<Installation> {
   const secret = settings.APP_SECRET || keptSecret(path.join(settings.DATA_DIR, 'secret'));
   await checkSecret(database, secret);
   return {
     baseUrl: settings.BASE_URL || `http://${hostForUrl(settings.HOST)}:${port}`,
     secret,
     outboundAllowHosts: settings.OUTBOUND_ALLOW_HOSTS,
-    isInMaintenance: settings.MAINTENANCE === 'on',
     bounceDomain: settings.BOUNCE_DOMAIN,
-    softBounces: { limit: settings.SOFT_BOUNCE_LIMIT, days: settings.SOFT_BOUNCE_DAYS },
     dnsServers: settings.DNS_SERVERS,
     spfTerms: settings.SPF_TERMS,
-    fromAddresses: settings.FROM_ADDRESSES,
-    mailFrom: settings.MAIL_FROM,
-    paymentInstructions: settings.OFFLINE_PAYMENT_INSTRUCTIONS,
-    limits: limitsOf(settings),
+    // Asked for each time: an administrator changes them while the program runs.
+    get isInMaintenance() {
+      return live.current().maintenance;
+    },
+    get softBounces() {
+      const { softBounceLimit: limit, softBounceDays: days } = live.current();
+      return { limit, days };
+    },
+    get fromAddresses() {
+      return live.current().fromAddresses;
+    },
+    get mailFrom() {
+      return live.current().mailFrom;
+    },
+    get paymentInstructions() {
+      return live.current().offlinePaymentInstructions;
+    },
+    get retention() {
+      const { keepLedgerMonths: ledgerMonths, keepEventsMonths: eventMonths } = live.current();
+      return { ledgerMonths, eventMonths };
+    },
+    limits: limitsOf(settings, () => live.current()),
   };
 }
 
-/** The sizes and paces among the settings. */
-export function limitsOf(settings: Settings): Installation['limits'] {
+/** The sizes and paces among the settings; those in the database are asked for each time. */
+export function limitsOf(
+  settings: Settings,
+  current: LiveSettings['current'] = () => SETTINGS_DEFAULT,
+): Installation['limits'] {
   return {
     sendBatchSize: settings.SEND_BATCH_SIZE,
     sendLeaseSeconds: settings.SEND_LEASE_SECONDS,
     sendAttemptsMax: settings.SEND_ATTEMPTS_MAX,
     sendRetryDelaySeconds: settings.SEND_RETRY_DELAY_SECONDS,
-    bouncePause: { percent: settings.BOUNCE_PAUSE_PERCENT, recipients: settings.BOUNCE_PAUSE_RECIPIENTS },
     planBatchSize: settings.PLAN_BATCH_SIZE,
     importBatchSize: settings.IMPORT_BATCH_SIZE,
     importBytesMax: settings.IMPORT_SIZE_MAX_MB * 1_000_000,
     fileBytesMax: settings.FILE_SIZE_MAX_MB * 1_048_576,
-    billingGraceDays: settings.BILLING_GRACE_DAYS,
-    sessionDays: { idle: settings.SESSION_IDLE_DAYS, inAll: settings.SESSION_DAYS_MAX },
+    get bouncePause() {
+      const { bouncePausePercent: percent, bouncePauseRecipients: recipients } = current();
+      return { percent, recipients };
+    },
+    get billingGraceDays() {
+      return current().billingGraceDays;
+    },
+    get sessionDays() {
+      const { sessionIdleDays: idle, sessionDaysMax: inAll } = current();
+      return { idle, inAll };
+    },
   };
 }
 

@@ -21,6 +21,7 @@ import { loadPlugins } from '../plugin-host/load-plugins.ts';
 import type { BannerFacts } from './banner.ts';
 import { loadInstallation } from './installation.ts';
 import { requireListening } from './listening.ts';
+import { openLiveSettings } from './live-settings.ts';
 import { openMigratedDatabase } from './open-database.ts';
 import { startInbox } from './start-inbox.ts';
 import type { WebOptions } from './start-web.ts';
@@ -69,7 +70,9 @@ async function compose(
   for (const fault of await durabilityFaults(database)) log.error('database.not_durable', { ...fault });
   const hooks = createHookBus(log);
   await loadPlugins(PLUGINS, hooks);
-  const installation = await loadInstallation(settings, port, database);
+  const notifications = closers.adopt(openNotifications(database, log), (it) => it.close());
+  const live = closers.adopt(await openLiveSettings(database, { notifications, log }), (it) => it.close());
+  const installation = await loadInstallation(settings, { port, database, live });
   const audit = createAuditTrail(database, log);
   closers.defer(() => audit.close());
   const ctx: Context = {
@@ -97,8 +100,6 @@ async function compose(
     const visits = startVisitFollower(ctx);
     closers.defer(() => visits.close());
   }
-  const notifications = openNotifications(database, log);
-  closers.defer(() => notifications.close());
 
   const inbox = await startInbox(ctx, settings);
   closers.defer(() => inbox.close());

@@ -2,7 +2,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../config/settings.ts';
 import type { Context } from '../domain/context.ts';
-import type { Retention } from '../domain/delivery/drop-partitions.ts';
 import { createActiveCampaigns } from '../domain/delivery/active-campaign.ts';
 import { dnsAsker } from '../lib/dns-records.ts';
 import { createDriverPool, type DriverPool } from '../domain/sending/driver-pool.ts';
@@ -68,7 +67,7 @@ export async function startWorker(ctx: Context, settings: Settings, pausedFor?: 
   const drivers = createDriverPool(ctx.hooks, { resolveMx: mxThrough(dnsAsker(settings.DNS_SERVERS)) });
   const worker = await runWorker({
     ctx,
-    tasks: works ? [...tasksOf(ctx, drivers), dropPartitionsTask(retentionOf(settings))] : [],
+    tasks: works ? tasksOf(ctx, drivers) : [],
     concurrency: settings.WORKER_CONCURRENCY,
     crontab: ticks ? crontab : [],
     pausedFor,
@@ -80,10 +79,6 @@ export async function startWorker(ctx: Context, settings: Settings, pausedFor?: 
       await Promise.race([drivers.close(), sleep(DRIVERS_CLOSE_MS)]);
     },
   };
-}
-
-function retentionOf({ KEEP_LEDGER_MONTHS: ledgerMonths, KEEP_EVENTS_MONTHS: eventMonths }: Settings): Retention {
-  return { ledgerMonths, eventMonths };
 }
 
 /** Every kind of job there is, and what the sending ones share in this process. */
@@ -113,6 +108,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     sweepAccountsTask,
     sweepRequestsTask,
     makePartitionsTask,
+    dropPartitionsTask,
     renewSubscriptionsTask,
     ...bounceTasks,
     refreshReceivedTask,

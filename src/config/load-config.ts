@@ -1,6 +1,6 @@
 /** Environment in, one frozen typed object out; every fault is named at once, so that nobody fixes them one by one. */
 import { readSetting } from '../lib/setting-kind.ts';
-import { settings, type SettingName, type Settings } from './settings.ts';
+import { movedToDatabase, settings, type SettingName, type Settings } from './settings.ts';
 
 export class ConfigError extends Error {
   readonly faults: readonly string[];
@@ -16,7 +16,7 @@ export class ConfigError extends Error {
 
 /** Reads all settings from the environment given. Throws `ConfigError` with every fault. */
 export function loadConfig(environment: Readonly<Record<string, string | undefined>>): Settings {
-  const faults: string[] = [];
+  const faults = movedSettings(environment);
   const entries = Object.entries(settings).map(([name, setting]) => {
     const text = environment[name]?.trim() || setting.default;
     const result = readSetting<unknown>(setting.kind, text);
@@ -28,6 +28,14 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   });
   if (faults.length > 0) throw new ConfigError(faults);
   return Object.freeze(Object.fromEntries(entries));
+}
+
+function movedSettings(environment: Readonly<Record<string, string | undefined>>): string[] {
+  return movedToDatabase.flatMap((variable) =>
+    environment[variable]?.trim()
+      ? `${variable} is no longer a setting of the environment. Take it out; an administrator sets ${variable.toLowerCase()} with PATCH /api/v1/settings or in GraphQL with updateInstallationSettings.`
+      : [],
+  );
 }
 
 function isSecret(name: string): boolean {

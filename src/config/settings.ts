@@ -1,6 +1,7 @@
 /**
- * Every setting of the installation that its environment says: name, default, what is allowed, and what it is for, on
- * one page. The manual's table is made from this one (`npm run manual`).
+ * Every setting of the environment, which is what a process needs to start: name, default, what is allowed, and what it
+ * is for, on one page. The manual's table is made from this one (`npm run manual`). How the installation is operated is
+ * set while it runs: src/domain/installation/settings.ts.
  */
 import path from 'node:path';
 import { z } from 'zod';
@@ -157,16 +158,6 @@ export const settings = {
     about:
       'Root of all keys (sealed credentials, signed links); the same for all processes. Empty: made once and kept in DATA_DIR.',
   },
-  SESSION_IDLE_DAYS: {
-    kind: numberFrom(1, 3_650),
-    default: '30',
-    about: 'Days without use after which a login ends: the session of a browser, and a token that logging in gave.',
-  },
-  SESSION_DAYS_MAX: {
-    kind: numberFrom(1, 3_650),
-    default: '90',
-    about: 'Days after which a login ends in any case, counted from logging in.',
-  },
   REST_DIALECT: {
     kind: oneOf('standard', 'classic'),
     default: 'standard',
@@ -182,12 +173,6 @@ export const settings = {
     kind: onOff,
     default: 'on',
     about: 'Serves the GraphQL explorer to browsers at `/graphql`.',
-  },
-  MAINTENANCE: {
-    kind: onOff,
-    default: 'off',
-    about:
-      'Closes REST and GraphQL (503) to all but administrators and customers whose plan says `access_when_offline`. Sending and the links in mails go on.',
   },
   GEOIP_FILE: {
     kind: orEmpty(folder),
@@ -221,17 +206,6 @@ export const settings = {
     default: '1',
     about:
       'Processes that work on this machine, the program itself included; `auto`: one per core. The program starts and watches those beyond the first.',
-  },
-  KEEP_LEDGER_MONTHS: {
-    kind: numberFrom(0, 1_200),
-    default: '0',
-    about:
-      'Whole months for which it is kept who got which campaign; older ones are dropped every night once their campaigns are done, figures stay. 0 keeps all.',
-  },
-  KEEP_EVENTS_MONTHS: {
-    kind: numberFrom(0, 1_200),
-    default: '0',
-    about: 'The same for single opens, clicks, unsubscribes, bounces and complaints.',
   },
   STOP_GRACE_SECONDS: {
     kind: numberFrom(1, 3_600),
@@ -289,27 +263,6 @@ export const settings = {
     default: '0.0.0.0',
     about: 'Address that server listens on.',
   },
-  SOFT_BOUNCE_LIMIT: {
-    kind: numberFrom(0, 100),
-    default: '5',
-    about:
-      'Soft bounces of different messages after which an address is suppressed, unless a customer sets another number; 0: never.',
-  },
-  SOFT_BOUNCE_DAYS: {
-    kind: numberFrom(1, 365),
-    default: '30',
-    about: 'The days within which these soft bounces are counted.',
-  },
-  BOUNCE_PAUSE_PERCENT: {
-    kind: numberFrom(0, 100),
-    default: '95',
-    about: 'A campaign pauses when this percentage of its latest recipients is refused as "mailbox unknown"; 0: never.',
-  },
-  BOUNCE_PAUSE_RECIPIENTS: {
-    kind: numberFrom(20, 100_000),
-    default: '1000',
-    about: 'Number of latest recipients checked. Smaller campaigns are never paused.',
-  },
   DNS_SERVERS: {
     kind: dnsServers,
     default: '',
@@ -322,28 +275,27 @@ export const settings = {
     about:
       'SPF terms that allow the servers this installation sends through, such as `include:spf.example.com ip4:192.0.2.7`; customers are told to put them into their DNS records. Empty: `a:` and the host of BASE_URL.',
   },
-  FROM_ADDRESSES: {
-    kind: oneOf('any', 'verified'),
-    default: 'any',
-    about:
-      "Whether customers may send from any address, or only from verified ones (by a link in a mail, or below a verified domain); the operator's own account always may.",
-  },
-  MAIL_FROM: {
-    kind: orEmpty(email),
-    default: '',
-    about: 'Sender of the mails that the program itself writes. Empty: `no-reply@` and the host of BASE_URL.',
-  },
-  BILLING_GRACE_DAYS: {
-    kind: numberFrom(0, 365),
-    default: '7',
-    about: 'Days a renewal may be paid after its period has begun; then the subscription ends.',
-  },
-  OFFLINE_PAYMENT_INSTRUCTIONS: {
-    kind: { schema: z.string().max(2_000), allowed: 'a text of at most 2000 characters' },
-    default: 'Pay by bank transfer and name the invoice. Then say so here; an administrator checks and approves it.',
-    about: 'How to pay, as an unpaid invoice says it: your bank account, for example.',
-  },
 } as const;
+
+/**
+ * Variables of earlier versions whose settings are in the database now (src/domain/installation/settings.ts), under the
+ * same name. One that is still set stops the start: nothing would read it.
+ */
+export const movedToDatabase: readonly string[] = [
+  'MAINTENANCE',
+  'SESSION_IDLE_DAYS',
+  'SESSION_DAYS_MAX',
+  'SOFT_BOUNCE_LIMIT',
+  'SOFT_BOUNCE_DAYS',
+  'BOUNCE_PAUSE_PERCENT',
+  'BOUNCE_PAUSE_RECIPIENTS',
+  'FROM_ADDRESSES',
+  'MAIL_FROM',
+  'BILLING_GRACE_DAYS',
+  'OFFLINE_PAYMENT_INSTRUCTIONS',
+  'KEEP_LEDGER_MONTHS',
+  'KEEP_EVENTS_MONTHS',
+];
 
 export type SettingName = keyof typeof settings;
 export type Settings = { readonly [Name in SettingName]: z.output<(typeof settings)[Name]['kind']['schema']> };

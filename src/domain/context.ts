@@ -69,7 +69,7 @@ export interface Change {
   write: ((tx: Transaction, about: ChangedThing) => Promise<void>) | undefined;
 }
 
-/** What verbs need to know of the installation. */
+/** What verbs need to know of the installation. An administrator changes some of it at any time: ask for it, do not keep it. */
 export interface Installation {
   /** Without a slash at the end. */
   readonly baseUrl: string;
@@ -94,6 +94,8 @@ export interface Installation {
   readonly mailFrom?: string;
   /** What an unpaid invoice says of how to pay it. */
   readonly paymentInstructions?: string;
+  /** Whole months for which the ledger and events are kept; 0, or nothing said: all. */
+  readonly retention?: { readonly ledgerMonths: number; readonly eventMonths: number };
 }
 
 /** Runs `work` in one transaction: the open one, or a new one. */

@@ -28,3 +28,8 @@ export interface SessionDays {
   readonly idle: number;
   readonly inAll: number;
 }
+
+/** Of soft bounces that suppress an address. Above it, "never" is meant, and 0 says so. */
+export const SOFT_BOUNCE_LIMIT_MAX = 100;
+/** What was wrong with a mailbox more than a year ago says nothing about it. */
+export const SOFT_BOUNCE_DAYS_MAX = 365;

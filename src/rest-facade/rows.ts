@@ -19,6 +19,7 @@ import { sendingDomainRows } from './sending-domains/routes.ts';
 import { sendingServerRows } from './sending-servers/routes.ts';
 import { loginLinkRows } from './session/login-link-routes.ts';
 import { sessionRows } from './session/routes.ts';
+import { settingsRows } from './settings/routes.ts';
 import { subscriberRows } from './subscribers/routes.ts';
 import { subscriptionRows } from './subscriptions/routes.ts';
 import { suppressionRows } from './suppressions/routes.ts';
@@ -43,6 +44,7 @@ export const rows: readonly Row[] = [
   ...sendingServerRows,
   ...bounceRows,
   ...sendingDomainRows,
+  ...settingsRows,
   ...planRows,
   ...subscriptionRows,
   ...invoiceRows,

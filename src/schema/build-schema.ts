@@ -49,6 +49,7 @@ import './allowance/queries.ts';
 import './invoices/queries.ts';
 import './invoices/mutations.ts';
 import './installation/queries.ts';
+import './installation/settings.ts';
 import './installation/mutations.ts';
 import './statistics/subscriptions.ts';
 import './statistics/delivery-reports.ts';

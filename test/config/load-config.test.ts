@@ -1,7 +1,7 @@
 /** What a wrong value of a setting is answered with: the value, and what it must be, for every kind of setting. */
 import { expect, test } from 'vitest';
 import { ConfigError, loadConfig } from '../../src/config/load-config.ts';
-import { settings } from '../../src/config/settings.ts';
+import { movedToDatabase, settings } from '../../src/config/settings.ts';
 
 const WRONG: readonly (readonly [name: string, text: string, fault: string])[] = [
   ['PORT', 'abc', 'PORT is "abc"; it must be a number from 0 to 65535.'],
@@ -59,6 +59,15 @@ test('all faults are told together', () => {
     'PORT is "abc"; it must be a number from 0 to 65535.',
     'INBOX is "maybe"; it must be auto, on or off.',
   ]);
+});
+
+test('a variable whose setting is in the database now stops the start and says where it is', () => {
+  expect(faultsOf({ MAINTENANCE: 'on', PORT: 'abc' })).toEqual([
+    'MAINTENANCE is no longer a setting of the environment. Take it out; an administrator sets maintenance with PATCH /api/v1/settings or in GraphQL with updateInstallationSettings.',
+    'PORT is "abc"; it must be a number from 0 to 65535.',
+  ]);
+  for (const name of movedToDatabase) expect(faultsOf({ [name]: '1' })[0]).toContain(name.toLowerCase());
+  expect(faultsOf({ MAINTENANCE: '' })).toEqual([]);
 });
 
 test('every default is allowed, and an empty value counts as absent', () => {

@@ -291,6 +291,11 @@ export const extensions: readonly ContractLine[] = [
     ['PATCH', '/bounce_policy', 'token', 200, action('bounce_policy')],
   ),
   ...section(
+    'settings',
+    ['GET', '/settings', 'admin', 200, object('settings')],
+    ['PATCH', '/settings', 'admin', 200, action('settings')],
+  ),
+  ...section(
     'money',
     ['GET', '/currencies', 'token', 200, array],
     ['GET', '/invoices', 'token', 200, index],

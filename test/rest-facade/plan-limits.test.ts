@@ -134,7 +134,7 @@ describe('api_access no', () => {
 
 describe('while the operator has closed the service', () => {
   test('administrators and customers whose plan says so are let in, others hear 503', async () => {
-    const closed = await startRestApp({ MAINTENANCE: 'on' });
+    const closed = await startRestApp({}, { maintenance: true });
     const [one, other] = [await closed.newTenant(), await closed.newTenant()];
     await givePlan(closed.ctx.db, one.customerId, { access_when_offline: 'yes' });
     expect((await closed.rest('/lists', { token: one.token })).status).toBe(200);

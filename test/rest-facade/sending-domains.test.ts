@@ -15,14 +15,16 @@ import { startRestApp, type RestAnswer, type RestTenant } from '../support/rest-
 
 const dns = await startDnsServer();
 const port = await freePort();
-const app = await startRestApp({
-  PORT: String(port),
-  BASE_URL: `http://mail.test:${port}`,
-  DNS_SERVERS: dns.address,
-  BOUNCE_DOMAIN: 'bounces.mail.test',
-  SPF_TERMS: 'include:spf.mail.test',
-  FROM_ADDRESSES: 'verified',
-});
+const app = await startRestApp(
+  {
+    PORT: String(port),
+    BASE_URL: `http://mail.test:${port}`,
+    DNS_SERVERS: dns.address,
+    BOUNCE_DOMAIN: 'bounces.mail.test',
+    SPF_TERMS: 'include:spf.mail.test',
+  },
+  { fromAddresses: 'verified' },
+);
 afterAll(() => dns.close());
 
 const { db, installation } = app.ctx;

@@ -11,7 +11,7 @@ import { browse, cookieOf } from '../support/browser.ts';
 import { startRestApp } from '../support/rest-app.ts';
 import { viewerContext } from '../support/viewer-context.ts';
 
-const app = await startRestApp({ SESSION_IDLE_DAYS: '3', SESSION_DAYS_MAX: '5' });
+const app = await startRestApp({}, { sessionIdleDays: 3, sessionDaysMax: 5 });
 const URL_ = `${app.baseUrl}/graphql`;
 
 interface Login {

@@ -175,6 +175,7 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     trackingSubdomain: 'click',
     softBounceLimit: 3,
     softBounceDays: 14,
+    ...{ maintenance: false, bouncePauseRecipients: 500, fromAddresses: 'any', mailFrom: 'no-reply@mail.example' },
     fieldValues: { FIRST_NAME: 'Ada' },
     quotaUnit: 'hour',
     status: /SendingServer|BounceHandler|Plan/.test(mutation) ? 'active' : 'subscribed',

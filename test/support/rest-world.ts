@@ -279,6 +279,10 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     ...(path.startsWith('/bounce_handlers') ? world.mailbox : {}),
     soft_bounce_limit: 3,
     soft_bounce_days: 14,
+    // What everybody else in the world can live with.
+    ...{ maintenance: 0, session_idle_days: 20, session_days_max: 60, from_addresses: 'any' },
+    ...{ bounce_pause_percent: 90, bounce_pause_recipients: 500, mail_from: 'no-reply@mail.example' },
+    ...{ billing_grace_days: 10, offline_payment_instructions: 'By transfer to our account.', keep_events_months: 24 },
     quota_value: 1000,
     quota_unit: 'hour',
     domain_limits: { 'gmail.com': 2000, '*': 10_000 },

@@ -12,10 +12,13 @@ import { startRestApp, type RestAnswer } from '../support/rest-app.ts';
 
 const dns = await startDnsServer();
 const port = await freePort();
-const app = await startRestApp({
-  ...{ ROLES: 'web,worker', INBOX: 'on', INBOX_SMTP_PORT: '0', FROM_ADDRESSES: 'verified' },
-  ...{ PORT: String(port), BASE_URL: `http://mail.test:${port}`, DNS_SERVERS: dns.address },
-});
+const app = await startRestApp(
+  {
+    ...{ ROLES: 'web,worker', INBOX: 'on', INBOX_SMTP_PORT: '0' },
+    ...{ PORT: String(port), BASE_URL: `http://mail.test:${port}`, DNS_SERVERS: dns.address },
+  },
+  { fromAddresses: 'verified' },
+);
 afterAll(() => dns.close());
 dns.zone.set('A mail.test', ['127.0.0.1']);
 

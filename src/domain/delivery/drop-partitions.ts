@@ -12,6 +12,9 @@ export interface Retention {
   readonly eventMonths: number;
 }
 
+/** What holds where nothing is set. */
+export const KEEP_ALL: Retention = { ledgerMonths: 0, eventMonths: 0 };
+
 const EVENTS = ['open_event', 'click_event', 'unsubscribe_event', 'bounce_event', 'feedback_event'];
 /** Whoever holds a month for longer than this is asked again tomorrow. */
 const LOCK_WAIT = '5s';

@@ -7,14 +7,11 @@ import { z } from 'zod';
 import { sql, type Queryable } from '../../db/database.ts';
 import { parseInput } from '../../lib/text.ts';
 import { viewerOf, type Context } from '../context.ts';
+import { SOFT_BOUNCE_DAYS_MAX, SOFT_BOUNCE_LIMIT_MAX } from '../limits.ts';
 
 /** What holds where nobody has set anything else: about what the large services do. */
 const LIMIT_DEFAULT = 5;
 const DAYS_DEFAULT = 30;
-/** Above it, "never" is meant, and 0 says so. */
-export const SOFT_BOUNCE_LIMIT_MAX = 100;
-/** What was wrong with a mailbox more than a year ago says nothing about it. */
-export const SOFT_BOUNCE_DAYS_MAX = 365;
 
 /** Soft bounces of different messages within so many days suppress an address; limit 0: never. */
 export interface BouncePolicy {

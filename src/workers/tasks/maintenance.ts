@@ -7,7 +7,7 @@ import {
   wakeCampaignJob,
 } from '../../jobs/campaign-jobs.ts';
 import { renumberTurns } from '../../jobs/turns.ts';
-import { dropPartitions, type Retention } from '../../domain/delivery/drop-partitions.ts';
+import { dropPartitions, KEEP_ALL } from '../../domain/delivery/drop-partitions.ts';
 import { refreshCounts } from '../../domain/audience/segments/refresh-counts.ts';
 import { makePartitions } from '../../domain/delivery/make-partitions.ts';
 import { refreshReceived } from '../../domain/delivery/refresh-received.ts';
@@ -15,16 +15,14 @@ import { decideDoubts } from '../../domain/campaigns/decide-doubts.ts';
 import { reviveCampaigns } from '../../domain/campaigns/revive-campaigns.ts';
 import { forgetOldStandings } from '../../domain/sending/routing/forget-old-standings.ts';
 import { wakeCampaign, wakeCampaigns } from '../../domain/campaigns/wait-for-plan.ts';
-import { defineTask, type Task } from '../task.ts';
+import { defineTask } from '../task.ts';
 
 export const makePartitionsTask = defineTask(makePartitionsJob, (ctx) => makePartitions(ctx));
 
-export function dropPartitionsTask(retention: Retention): Task {
-  return defineTask(dropPartitionsJob, async (ctx) => {
-    await forgetOldStandings(ctx.db);
-    await dropPartitions(ctx, retention);
-  });
-}
+export const dropPartitionsTask = defineTask(dropPartitionsJob, async (ctx) => {
+  await forgetOldStandings(ctx.db);
+  await dropPartitions(ctx, ctx.installation.retention ?? KEEP_ALL);
+});
 
 export const refreshReceivedTask = defineTask(refreshReceivedJob, async (ctx) => {
   // One that fails does not keep the other.

@@ -1,0 +1,105 @@
+/**
+ * The settings that an administrator changes while the installation runs: how it is operated, not what a process needs to
+ * start (src/config/settings.ts). Name, type, default, range and text stand here, once. The database keeps what differs
+ * from the defaults, each under `settings.<name>` in the table `setting`.
+ */
+import { z } from 'zod';
+import { emailAddress, multiLine } from '../../lib/text.ts';
+import { SOFT_BOUNCE_DAYS_MAX, SOFT_BOUNCE_LIMIT_MAX } from '../limits.ts';
+
+interface Setting<Value extends boolean | number | string> {
+  readonly type: 'Boolean' | 'Int' | 'String';
+  readonly schema: z.ZodType<Value>;
+  readonly default: Value;
+  /** In words: completes "it must be ...". */
+  readonly allowed: string;
+  readonly about: string;
+}
+
+/** Some ten years: nobody means more by a number of days or months, and dates stay within what the database takes. */
+const DAYS_MAX = 3_650;
+const MONTHS_MAX = 1_200;
+const INSTRUCTIONS_LENGTH_MAX = 2_000;
+
+export const settingsTable = {
+  maintenance: {
+    ...{ type: 'Boolean', schema: z.boolean(), default: false, allowed: 'true or false' },
+    about:
+      'Closes REST and GraphQL (503) to all but administrators and customers whose plan says `access_when_offline`. Sending and the links in mails go on.',
+  },
+  sessionIdleDays: {
+    ...number(1, DAYS_MAX, 30),
+    about:
+      'Days without use after which a login ends: the session of a browser, and a token that logging in gave. A smaller number counts from the next use of a login.',
+  },
+  sessionDaysMax: {
+    ...number(1, DAYS_MAX, 90),
+    about: 'Days after which a login ends in any case, counted from logging in. A smaller number counts at once.',
+  },
+  softBounceLimit: {
+    ...number(0, SOFT_BOUNCE_LIMIT_MAX, 5),
+    about:
+      'Soft bounces of different messages after which an address is suppressed, unless a customer sets another number; 0: never.',
+  },
+  softBounceDays: {
+    ...number(1, SOFT_BOUNCE_DAYS_MAX, 30),
+    about: 'The days within which these soft bounces are counted.',
+  },
+  bouncePausePercent: {
+    ...number(0, 100, 95),
+    about:
+      'A campaign pauses when this percentage of its latest recipients is refused as "mailbox unknown"; 0: never. A process that is sending a campaign keeps the rule it began with.',
+  },
+  bouncePauseRecipients: {
+    ...number(20, 100_000, 1_000),
+    about: 'Number of latest recipients checked. Smaller campaigns are never paused.',
+  },
+  fromAddresses: {
+    ...{ type: 'String', schema: z.enum(['any', 'verified']), default: 'any', allowed: 'any or verified' },
+    about:
+      "Whether customers may send from any address, or only from verified ones (by a link in a mail, or below a verified domain). The operator's own account always may.",
+  },
+  mailFrom: {
+    ...{ type: 'String', schema: z.union([z.literal(''), emailAddress()]), default: '' },
+    allowed: 'an e-mail address, or empty',
+    about: 'Sender of the mails that the program itself writes. Empty: `no-reply@` and the host of BASE_URL.',
+  },
+  billingGraceDays: {
+    ...number(0, 365, 7),
+    about: 'Days a renewal may be paid after its period has begun; then the subscription ends.',
+  },
+  offlinePaymentInstructions: {
+    ...{ type: 'String', schema: multiLine(INSTRUCTIONS_LENGTH_MAX) },
+    default: 'Pay by bank transfer and name the invoice. Then say so here; an administrator checks and approves it.',
+    allowed: `a text of at most ${INSTRUCTIONS_LENGTH_MAX} characters`,
+    about: 'How to pay, as an unpaid invoice says it: your bank account, for example.',
+  },
+  keepLedgerMonths: {
+    ...number(0, MONTHS_MAX, 0),
+    about:
+      'Whole months for which it is kept who got which campaign. Older ones are dropped every night once their campaigns are done; figures stay. 0 keeps all.',
+  },
+  keepEventsMonths: {
+    ...number(0, MONTHS_MAX, 0),
+    about: 'The same for single opens, clicks, unsubscribes, bounces and complaints.',
+  },
+} as const satisfies Record<string, Setting<boolean | number | string>>;
+
+export type SettingName = keyof typeof settingsTable;
+export type InstallationSettings = { readonly [Name in SettingName]: z.output<(typeof settingsTable)[Name]['schema']> };
+
+export const SETTINGS_DEFAULT: InstallationSettings = settingsFrom({});
+
+/** The settings, with the default of each that is not given, or not as this version of the program allows it. */
+export function settingsFrom(stored: Readonly<Record<string, unknown>>): InstallationSettings {
+  const entries = Object.entries(settingsTable).map(([name, { schema, default: value }]) => {
+    const { success, data } = schema.safeParse(stored[name]);
+    return [name, success ? data : value];
+  });
+  return Object.freeze(Object.fromEntries(entries));
+}
+
+function number(min: number, max: number, value: number) {
+  const allowed = `a number from ${min} to ${max}`;
+  return { type: 'Int', schema: z.int(allowed).min(min).max(max), default: value, allowed } as const;
+}
