@@ -2,6 +2,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 
+import { SlowestFirst } from './test/support/slowest-first.ts';
+
 /** Files that change for the whole process what a module is: each has a process of its own. */
 const ALONE = [
   ...globSync('{test,plugins}/**/*.test.ts').filter((file) => readFileSync(file, 'utf8').includes('vi.mock(')),
@@ -17,6 +19,7 @@ export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/each-file.ts'],
+    sequence: { sequencer: SlowestFirst },
     pool: 'forks',
     // On two cores: half of the time a file waits for what it has started. More would only wait for the one database server.
     maxWorkers: 4,
