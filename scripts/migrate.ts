@@ -3,11 +3,12 @@
  * and the migrations lack (`--empty` for SQL of your own), `npm run migrate:check` fails where the two differ.
  * They are applied by the product itself when it starts: src/db/migrate.ts.
  */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readMigrations } from '../src/db/migrate.ts';
 import { findMissingSql } from './schema-engine.ts';
 import { startScratchPostgres } from './scratch-postgres.ts';
+import { migrationName } from './support/migration-name.ts';
 
 const FOLDER = path.resolve(import.meta.dirname, '../prisma/migrations');
 const SCHEMA = path.resolve(import.meta.dirname, '../prisma/schema.prisma');
@@ -35,8 +36,8 @@ async function writeNext(words: readonly string[]): Promise<void> {
   const sql = words.includes('--empty') ? '-- Say here what this migration is for.' : await missingSql();
   if (sql === '')
     return fail('Nothing to do: the migrations lead to prisma/schema.prisma already. For SQL of your own add --empty.');
-  const stamp = new Date().toISOString().replaceAll(/[-:T]/g, '').slice(0, 14);
-  const file = path.join(FOLDER, `${stamp}_${name}`, 'migration.sql');
+  const folder = migrationName(name, { existing: await readdir(FOLDER), now: new Date() });
+  const file = path.join(FOLDER, folder, 'migration.sql');
   await mkdir(path.dirname(file));
   await writeFile(file, `${sql}\n`);
   console.log(

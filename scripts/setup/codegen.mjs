@@ -17,7 +17,9 @@ export async function runCodegen() {
     title: 'Generating the types of the REST operations',
     program: 'graphql-codegen',
     args: ['--config', CONFIG],
-    advice: () => 'An operation under src/rest-facade does not fit schema.graphql: mend it as said above.',
+    advice: () =>
+      'An operation under src/rest-facade does not fit schema.graphql. If you changed src/schema, run: npm run schema:print. ' +
+      'Else correct the operation named above. Then run: npm run setup.',
   });
   writeRecord(RECORD, { inputs: inputs() });
 }

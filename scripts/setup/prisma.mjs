@@ -18,7 +18,7 @@ export async function generatePrisma() {
     args: ['generate', '--schema', 'prisma/schema.prisma'],
     // It would download an engine that generating does not use, and ask for news: neither is wanted.
     env: { PRISMA_SCHEMA_ENGINE_BINARY: '/bin/true', CHECKPOINT_DISABLE: '1', PRISMA_HIDE_UPDATE_MESSAGE: '1' },
-    advice: () => 'Mend prisma/schema.prisma as said above, then run the same command again.',
+    advice: () => 'Correct prisma/schema.prisma as said above, then run: npm run setup.',
   });
   writeRecord(RECORD, { inputs: inputs() });
 }
