@@ -1,6 +1,6 @@
 /**
  * Throws connections away that get no answer although the server owes one: a server or pooler that hangs goes on confirming
- * packets, so neither the system nor the client library would ever notice (docs/decisions/0353). How long a statement
+ * packets, so neither the system nor the client library would ever notice (docs/decisions/0352). How long a statement
  * runs is no sign: the server is asked, on a new connection, whether it works on it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,5 +1,5 @@
 /**
- * How long the server lets a statement go on, by what it is for (docs/decisions/0379). Whoever waits for an answer is told soon
+ * How long the server lets a statement go on, by what it is for (docs/decisions/0352). Whoever waits for an answer is told soon
  * that it takes too long; work in the background may take its time. Migrations and the dropping of months have no limit.
  */
 export interface WorkLimits {

@@ -1,6 +1,6 @@
 /**
  * Deletes a list with everybody on it, their history, its imports and its campaigns. It is gone at once for everybody who
- * reads; a job erases what it has gathered, slice by slice, however much that is (decision record 0322).
+ * reads; a job erases what it has gathered, slice by slice, however much that is (decision record 0031).
  */
 import { sql } from '../../db/database.ts';
 import { ERASE_DELETED_KEY, eraseDeletedJob } from '../../jobs/account-jobs.ts';

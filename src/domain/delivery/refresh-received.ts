@@ -1,5 +1,5 @@
 /**
- * Keeps who received a campaign as bits (hot.received_block, decision record 0331), which segments read instead of the
+ * Keeps who received a campaign as bits (hot.received_block, decision record 0071), which segments read instead of the
  * ledger. Made after the campaign was sent, so that sending costs nothing more; made again when the ledger says `sent` of
  * further people. Segments look at the counter themselves: until this has run they read the ledger.
  */

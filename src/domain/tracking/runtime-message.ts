@@ -1,7 +1,7 @@
 /**
  * Message ids of drivers. SMTP sends under our own Message-ID, which says by itself whose it is; a vendor's API names a
  * message by an id of its own, and reports quote that one: these ids are kept in a table of their own with the
- * delivery, written in the statement that records the sending (decision record 0075).
+ * delivery, written in the statement that records the sending (decision record 0070).
  */
 import { createHash } from 'node:crypto';
 import { looksLikeDeliveryMessageId } from './delivery-message-id.ts';

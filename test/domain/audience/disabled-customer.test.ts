@@ -1,4 +1,4 @@
-/** The lists of a customer that was disabled or deleted take nobody and mail nobody (decision record 0052). */
+/** The lists of a customer that was disabled or deleted take nobody and mail nobody (decision record 0050). */
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { addSubscriber } from '../../../src/domain/audience/add-subscriber.ts';

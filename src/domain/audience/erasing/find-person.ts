@@ -1,6 +1,6 @@
 /**
  * Finds what leads to a person's rows: the ledger's keys, campaign by campaign. A ledger has no index on addresses, so
- * whoever left a list or changed its address is found by a table of former addresses (decision record 0321).
+ * whoever left a list or changed its address is found by a table of former addresses (decision record 0069).
  */
 import { sql, type Queryable } from '../../../db/database.ts';
 import { spellingsOf, type DeliveryKey, type Somebody } from './personal-places.ts';

@@ -87,7 +87,7 @@ export interface Matches {
  *
  * Everybody is looked up by the address alone. Sorting is off in the transaction, and only the index of addresses answers
  * in their order without it: left to choose, the planner takes the index of the list's members for as good wherever it
- * believes the list to be empty, and reads all of them for everybody (docs/decisions/0240).
+ * believes the list to be empty, and reads all of them for everybody (docs/decisions/0390).
  */
 export async function matchPeople(tx: Transaction, found: ListImport): Promise<Matches> {
   const { customerId, listId, updateExisting } = found;

@@ -1,5 +1,5 @@
 /**
- * Sets of people that are kept as bits (decision record 0331), as a SELECT of `block` and `members`: the 2,048 bits of
+ * Sets of people that are kept as bits (decision record 0071), as a SELECT of `block` and `members`: the 2,048 bits of
  * the people whose ids begin so (id >> 11). They say the same as the rows of the people do, for the same moment.
  */
 import { empty, sql, type Sql } from '../../../db/database.ts';

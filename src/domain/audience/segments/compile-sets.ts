@@ -1,7 +1,7 @@
 /**
  * The sets of people that conditions ask about: who opened, clicked, received or confirmed, as subselects that are read
  * once for the whole statement. Each reads by the leading columns of a primary key: customer, campaigns, range of
- * people. Who did something or received a campaign is kept as one bit a person (decision record 0331), and those rows are
+ * people. Who did something or received a campaign is kept as one bit a person (decision record 0071), and those rows are
  * read (bit-sets.ts, count-sets.ts); where they are out of date, what a person did with a campaign, which is one row.
  * Events are not read.
  */

@@ -1,6 +1,6 @@
 /**
  * Sets of people by how often they opened or clicked, and by which link they clicked, as a SELECT of `block` and `members`
- * (see bit-sets.ts). Read from bits that a job keeps (refresh-counts.ts, decision record 0371); of campaigns without
+ * (see bit-sets.ts). Read from bits that a job keeps (refresh-counts.ts, decision record 0071); of campaigns without
  * them, and of blocks in which something has happened since they were made, from the rows of the people.
  */
 import { sql, type Sql } from '../../../db/database.ts';

@@ -1,6 +1,6 @@
 /**
  * Keeps how often people opened and clicked a campaign, and who clicked which link, as bits (hot.campaign_count_block,
- * hot.campaign_link_block; decision record 0371), which segments read instead of the rows of the people. Opens and clicks
+ * hot.campaign_link_block; decision record 0071), which segments read instead of the rows of the people. Opens and clicks
  * write nothing for it. Segments know which of it is out of date by the day of the last act in each block of people.
  */
 import { join, sql, type Transaction } from '../../../db/database.ts';

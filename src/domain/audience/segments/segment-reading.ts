@@ -8,7 +8,7 @@ import type { Context } from '../../context.ts';
 import { segmentTooSlow, tooManyCounts } from './segment-errors.ts';
 import type { SegmentRule } from './segment.ts';
 
-/** Most rules over a million people take a second or some (decision record 0072); who waits longer is gone. */
+/** Most rules over a million people take a second or some (decision record 0071); who waits longer is gone. */
 export const READING_SECONDS_MAX = 20;
 /** SQLSTATE query_canceled: what the time limit says. */
 const QUERY_CANCELED = '57014';
