@@ -11,6 +11,15 @@ const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: ROOT }).map((file) =
 }));
 const LINK = /\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)/g;
 const SCRIPT = /npm (?:run )?([a-z][a-z:-]*)/g;
+/** "decision record 0090", "docs/decisions/0090", "(0090)". */
+const RECORD = /(?:decisions? |decision records? |records? |docs\/decisions\/)(0\d{3})\b|\((0\d{3})\)/gi;
+/** A page that is read in one go. */
+const RECORD_LINES_MAX = 30;
+/** What a maintainer can know; a further record takes the place of another, or goes into it. */
+const RECORDS_MAX = 70;
+const records = documents
+  .map(({ file, text }) => ({ name: path.basename(file), text }))
+  .filter(({ name }) => /^\d{4}-/.test(name));
 /** Commands of npm itself. */
 const NPM_COMMANDS = new Set(['install', 'audit']);
 
@@ -27,8 +36,29 @@ describe('the documents', () => {
 
   it('list every record of a decision', () => {
     const index = readFileSync(path.join(ROOT, 'docs/decisions/README.md'), 'utf8');
-    const records = documents.map(({ file }) => path.basename(file)).filter((name) => /^\d{4}-/.test(name));
-    expect(records.filter((name) => !index.includes(`](${name})`))).toEqual([]);
+    expect(records.map(({ name }) => name).filter((name) => !index.includes(`](${name})`))).toEqual([]);
+  });
+
+  it.each(records)('$name has its number in the title, a status and a date, and is short', ({ name, text }) => {
+    expect(text).toMatch(new RegExp(`^# ${name.slice(0, 4)} \\p{L}`, 'u'));
+    expect(text).toMatch(/^\*\*Status\.\*\* [A-Z][^.]+\. \*\*Date\.\*\* \d{4}-\d\d-\d\d/m);
+    expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(RECORD_LINES_MAX);
+  });
+
+  it('are few', () => {
+    expect(records.length).toBeLessThanOrEqual(RECORDS_MAX);
+  });
+
+  it('and the code name records that exist', () => {
+    const code = globSync('{src,test,bench,scripts,plugins}/**/*.{ts,md}', { cwd: ROOT, exclude: ['src/generated/**'] })
+      .map((file) => ({ file, text: readFileSync(path.join(ROOT, file), 'utf8') }))
+      .filter(({ file }) => file !== 'test/architecture/documents.test.ts');
+    const known = new Set(records.map(({ name }) => name.slice(0, 4)));
+    const named = [...documents, ...code].flatMap(({ file, text }) =>
+      [...text.matchAll(RECORD)].map(([, word, lone]) => ({ file, number: word ?? lone ?? '' })),
+    );
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.filter(({ number, file }) => !known.has(number) && file !== 'CHANGELOG.md')).toEqual([]);
   });
 
   it('name scripts that package.json has', () => {
