@@ -8,8 +8,8 @@ import { SlowestFirst } from './test/support/slowest-first.ts';
 const ALONE = [
   ...globSync('{test,plugins}/**/*.test.ts').filter((file) => readFileSync(file, 'utf8').includes('vi.mock(')),
   // They add a field to the schema.
-  'test/schema/http-door.test.ts',
-  'test/schema/sockets.test.ts',
+  'test/schema/http-entry-point.test.ts',
+  'test/schema/websockets.test.ts',
 ];
 
 export default defineConfig({

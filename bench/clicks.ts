@@ -40,7 +40,7 @@ const installation: Context['installation'] = {
   secret: 'bench-secret-'.repeat(3),
   limits: {
     sendBatchSize: 500,
-    planBatchSize: 10_000,
+    snapshotBatchSize: 10_000,
     importBatchSize: 20_000,
     sendAttemptsMax: 12,
     sendRetryDelaySeconds: 60,

@@ -22,7 +22,7 @@ import { migrate, readMigrations } from '../src/db/migrate.ts';
 import { appendImportChunk } from '../src/domain/audience/imports/append-import-chunk.ts';
 import { finishImportUpload } from '../src/domain/audience/imports/finish-import-upload.ts';
 import { CHUNK_BYTES_MAX, type ListImport } from '../src/domain/audience/imports/list-import.ts';
-import { ownImport } from '../src/domain/audience/imports/own-import.ts';
+import { findOwnedImport } from '../src/domain/audience/imports/find-owned-import.ts';
 import { runListImport } from '../src/domain/audience/imports/run-list-import.ts';
 import { startListImport } from '../src/domain/audience/imports/start-list-import.ts';
 import type { Context } from '../src/domain/context.ts';
@@ -137,7 +137,7 @@ async function importFile(
   }
   const key = await finishImportUpload(ctx, { uid });
   const runSeconds = await timed(() => runListImport(ctx, key, AbortSignal.any([])));
-  return { result: await ownImport(ctx, uid), seconds: (performance.now() - startedAt) / 1000, runSeconds };
+  return { result: await findOwnedImport(ctx, uid), seconds: (performance.now() - startedAt) / 1000, runSeconds };
 }
 
 async function bareCopy({ database }: Context, file: Buffer): Promise<void> {

@@ -7,9 +7,9 @@
  */
 import { parseArgs } from 'node:util';
 import { openDatabase, sql, type Database } from '../src/db/database.ts';
-import { planCampaign } from '../src/domain/campaigns/plan-campaign.ts';
+import { snapshotAudience } from '../src/domain/campaigns/snapshot-audience.ts';
 import type { Context } from '../src/domain/context.ts';
-import { findRecipients } from '../src/domain/delivery/claim-recipients.ts';
+import { findRecipients } from '../src/domain/delivery/lease-recipients.ts';
 import type { DeliveryOutcome } from '../src/domain/delivery/delivery.ts';
 import { createActiveCampaigns, type CampaignInHand } from '../src/domain/delivery/active-campaign.ts';
 import { settle } from '../src/domain/delivery/ledger-store.ts';
@@ -146,7 +146,7 @@ async function openCampaign(ctx: Context, from: BenchTenant): Promise<{ customer
     sql`SELECT customer_id AS "customerId", id AS "campaignId" FROM campaign WHERE uid = ${uid}`,
   );
   if (!key) throw new Error('There is no campaign.');
-  await planCampaign(ctx, key, signal);
+  await snapshotAudience(ctx, key, signal);
   return key;
 }
 
@@ -154,7 +154,7 @@ async function openContext(db: Database): Promise<Context> {
   const hooks = createHookBus(silentLog);
   await loadPlugins('plugins', hooks);
   const limits = {
-    ...{ sendBatchSize: BATCH, sendLeaseSeconds: 45, planBatchSize: 10_000, importBatchSize: 20_000 },
+    ...{ sendBatchSize: BATCH, sendLeaseSeconds: 45, snapshotBatchSize: 10_000, importBatchSize: 20_000 },
     ...{
       sendAttemptsMax: 12,
       sendRetryDelaySeconds: 60,

@@ -40,7 +40,7 @@ try {
   const settings = { host: '127.0.0.1', port: sink.port, encryption: 'none', connections: 5, window: 10 };
   await product.rest('POST', '/sending_servers', { name: 'Sink', type: 'smtp', settings });
   console.log(`a list of ${large.people} people, about ${PICKS} of them picked; ms from \`run\` to the whole plan`);
-  const own = await ownList();
+  const own = await findOwnedList();
   for (let round = 0; round < ROUNDS; round++) {
     await measure('a list of theirs alone', own);
     await measure('by a field', large.uid, { field: { tag: 'SCORE', number: { lt: await scoreOf(large.uid) } } });
@@ -81,7 +81,7 @@ async function isTrue(question: string, uid: string): Promise<boolean> {
 }
 
 /** A list of as many people. */
-async function ownList(): Promise<string> {
+async function findOwnedList(): Promise<string> {
   const contact = {
     ...{ company: 'Shop', address_1: '1 High Street', city: 'Springfield', state: 'CA', zip: '12345', phone: '1' },
     ...{ country_id: 1, email: 'shop@shop.example' },

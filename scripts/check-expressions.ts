@@ -21,7 +21,7 @@ const root = path.resolve(import.meta.dirname, '..');
 
 /** Expressions that are put together when the program runs, by the file: as they are, or one as it may come to be. */
 const MADE: Readonly<Record<string, string>> = {
-  'src/domain/tracking/machine-visitor.ts': MACHINE_AGENTS.join('|'),
+  'src/domain/tracking/machine-request.ts': MACHINE_AGENTS.join('|'),
   'src/domain/content/compile-files.ts': String.raw`(?:https:\/\/a\.b\/c|cid:d|\bcid:[^"'\s<>()]+)(?![\w.%-])`,
 };
 

@@ -101,7 +101,7 @@ export async function deleteThings(world: DayWorld): Promise<void> {
   await untilIdle(world);
 }
 
-/** Until no job waits, nothing is being erased and every visit is counted. */
+/** Until no job waits, nothing is being erased and every tracking event is counted. */
 export async function untilIdle({ client }: DayWorld): Promise<void> {
   const busy = `SELECT EXISTS (SELECT 1 FROM hot.deletion) OR EXISTS (SELECT 1 FROM hot.visit)
                     OR EXISTS (SELECT 1 FROM graphile_worker.jobs WHERE run_at <= now() AND attempts < max_attempts) AS busy`;

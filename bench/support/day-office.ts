@@ -44,7 +44,7 @@ export async function graphqlRound(world: DayWorld): Promise<void> {
     `{ list(uid: "${large.uid}") { ... on MailList { subscribers(last: 25) { edges { node { email tags } } } imports(last: 5) { edges { node { status } } } } } }`,
     '{ subscribers(first: 50, opened: true) { edges { node { email list { name } } } } }',
     `{ subscriber(subscriber: ${person}) { ... on Subscriber { email consentEvents { status at } } } }`,
-    `{ campaign(uid: ${campaign}) { ... on Campaign { deliveries(first: 50, state: failed) { edges { node { email } } } waves { at } testMessages { email } } } }`,
+    `{ campaign(uid: ${campaign}) { ... on Campaign { deliveries(first: 50, state: failed) { edges { node { email } } } sendTimes { at } testMessages { email } } } }`,
     `{ campaignLog(uid: ${campaign}, log: open, perPage: 1000) { ... on CampaignLogPage { cursor nodes } } }`,
     `{ campaignPreview(uid: ${campaign}, subscriber: ${person}) { __typename } }`,
     '{ auditEvents(first: 50, everybody: true) { edges { node { at client } } } }',

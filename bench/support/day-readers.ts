@@ -9,7 +9,7 @@ const UNSUBSCRIBES = 3;
 
 export async function readersRound(world: DayWorld, round: number): Promise<void> {
   for (let asked = 0; asked < VISITS; asked += AT_A_TIME)
-    await Promise.all(Array.from({ length: AT_A_TIME }, () => visit(world)));
+    await Promise.all(Array.from({ length: AT_A_TIME }, () => trackingEvent(world)));
   const reader = world.nextReader();
   await page(reader.view);
   await page(reader.profile);
@@ -25,7 +25,7 @@ export async function readersRound(world: DayWorld, round: number): Promise<void
   await page(signUp, { EMAIL: `stranger${round}@visitor.example`, FIRST_NAME: 'Stranger' });
 }
 
-async function visit(world: DayWorld): Promise<void> {
+async function trackingEvent(world: DayWorld): Promise<void> {
   const { open, click } = world.nextReader();
   await page(open);
   await page(click);

@@ -83,7 +83,7 @@ function installationAt(baseUrl: string): Context['installation'] {
   return {
     ...{ baseUrl, secret: BENCH_SECRET, bounceDomain: BOUNCE_DOMAIN },
     limits: {
-      ...{ sendBatchSize: 1, planBatchSize: 1, importBatchSize: 1, sendAttemptsMax: 1, sendRetryDelaySeconds: 1 },
+      ...{ sendBatchSize: 1, snapshotBatchSize: 1, importBatchSize: 1, sendAttemptsMax: 1, sendRetryDelaySeconds: 1 },
       ...{ sendLeaseSeconds: 1, importBytesMax: 1, fileBytesMax: 1, billingGraceDays: 1 },
       bouncePause: { percent: 0, recipients: 1 },
       sessionDays: { idle: 1, inAll: 1 },

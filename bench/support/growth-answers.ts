@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { openImapMailbox } from '../../src/domain/bounces/imap-mailbox.ts';
 import { openPop3Mailbox } from '../../src/domain/bounces/pop3-mailbox.ts';
-import { lookAtDomain } from '../../src/domain/sending/domains/look-at-domain.ts';
+import { readDomainRecords } from '../../src/domain/sending/domains/read-domain-records.ts';
 import type { SendingDomain } from '../../src/domain/sending/domains/sending-domain.ts';
 import { bearerToken } from '../../src/schema/request-context.ts';
-import { longestTurn, nearMiss, repeated, whole, type GrowthCase } from './growth.ts';
+import { longestBlock, nearMiss, repeated, whole, type GrowthCase } from './growth.ts';
 
 /** Of an answer; it comes in pieces, and between two of them others have their turn. */
 const ANSWER_LENGTH_MAX = 1_048_576;
@@ -28,7 +28,7 @@ export const answerCases: readonly GrowthCase[] = [
     lengthMax: ANSWER_LENGTH_MAX,
     boundMs: SHARED_THREAD_MS_MAX,
     parse: listByPop3,
-    heldMs: (text) => longestTurn(() => listByPop3(text).catch(() => undefined)),
+    heldMs: (text) => longestBlock(() => listByPop3(text).catch(() => undefined)),
     shapes: {
       names: (length) => `+OK\r\n${whole('1 a\r\n')(length)}.\r\n`,
       'empty lines': (length) => `+OK\r\n${whole('\r\n')(length)}.\r\n`,
@@ -42,7 +42,7 @@ export const answerCases: readonly GrowthCase[] = [
     lengthMax: ANSWER_LENGTH_MAX,
     boundMs: SHARED_THREAD_MS_MAX,
     parse: listByImap,
-    heldMs: (text) => longestTurn(() => listByImap(text).catch(() => undefined)),
+    heldMs: (text) => longestBlock(() => listByImap(text).catch(() => undefined)),
     shapes: { lines: whole('* SEARCH 1\r\n'), flags: whole('* FLAGS (a)\r\n'), warnings: whole('* OK [ALERT] x\r\n') },
   },
   {
@@ -51,7 +51,7 @@ export const answerCases: readonly GrowthCase[] = [
     lengthMax: ANSWER_LENGTH_MAX,
     boundMs: SHARED_THREAD_MS_MAX,
     parse: listByImap,
-    heldMs: (text) => longestTurn(() => listByImap(text).catch(() => undefined)),
+    heldMs: (text) => longestBlock(() => listByImap(text).catch(() => undefined)),
     shapes: {
       numbers: (length) => `* SEARCH ${whole('123456789 ')(length)}1\r\n`,
       'short numbers': (length) => `* SEARCH ${whole('1 ')(length)}1\r\n`,
@@ -66,7 +66,7 @@ export const answerCases: readonly GrowthCase[] = [
     parse: (text) => {
       const ask = async () => ({ status: 'found', values: [text] }) as const;
       const site = { host: 'm.example', bounceDomain: 'r.example', spfTerms: [], ask };
-      return lookAtDomain({ site, probe: async () => ({ refusal: 'no' }) }, domain, [key]);
+      return readDomainRecords({ site, probe: async () => ({ refusal: 'no' }) }, domain, [key]);
     },
     shapes: {
       tags: repeated('v=DKIM1;'),

@@ -172,7 +172,7 @@ async function timeOf(item: GrowthCase, text: string): Promise<number> {
 }
 
 /** The most processor time that `work` takes of this thread before others have their turn. */
-export async function longestTurn(work: () => unknown): Promise<number> {
+export async function longestBlock(work: () => unknown): Promise<number> {
   let isDone = false;
   let longest = 0;
   let before = threadCpuMs();

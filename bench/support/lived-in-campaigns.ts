@@ -44,7 +44,7 @@ export async function fillCampaigns(client: pg.Client, told: (name: string) => v
     'SELECT campaign_id AS id FROM sent_campaign ORDER BY started_at, list_id',
   );
   for (const [no, { id }] of rows.entries()) {
-    for (const statement of [...ledger(id), ...visits(id), ...counters(id)]) await client.query(statement);
+    for (const statement of [...ledger(id), ...trackingEvents(id), ...counters(id)]) await client.query(statement);
     if (no % 10 === 9) told(`${no + 1} campaigns`);
   }
   for (const statement of OF_LISTS) await client.query(statement);
@@ -77,7 +77,7 @@ const SEEN_AT = `started_at + make_interval(secs => ${draw(43, 172_800)} + 300)`
  * Three of ten people open more than every second message, the others hardly any; a tenth of those who open has a
  * program that loads every picture. One opener in three clicks.
  */
-function visits(campaign: string): string[] {
+function trackingEvents(campaign: string): string[] {
   return [
     `INSERT INTO hot.recipient_activity (customer_id, campaign_id, subscriber_id, open_count, click_count, last_open_at, last_click_at, human_opens, human_clicks, unsubscribed_at, bounced_at, bounce_type,
             run_since, run_until, run_links, run_clicks, run_limit)

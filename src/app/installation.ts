@@ -63,7 +63,7 @@ export function limitsOf(
     sendLeaseSeconds: settings.SEND_LEASE_SECONDS,
     sendAttemptsMax: settings.SEND_ATTEMPTS_MAX,
     sendRetryDelaySeconds: settings.SEND_RETRY_DELAY_SECONDS,
-    planBatchSize: settings.PLAN_BATCH_SIZE,
+    snapshotBatchSize: settings.AUDIENCE_BATCH_SIZE,
     importBatchSize: settings.IMPORT_BATCH_SIZE,
     importBytesMax: settings.IMPORT_SIZE_MAX_MB * 1_000_000,
     fileBytesMax: settings.FILE_SIZE_MAX_MB * 1_048_576,

@@ -13,7 +13,7 @@ import { createSecurityEvents } from '../domain/accounts/security-events.ts';
 import type { Context } from '../domain/context.ts';
 import { makePartitions } from '../domain/delivery/make-partitions.ts';
 import { flushAnnouncements } from '../domain/statistics/announce-campaign-change.ts';
-import { startVisitFollower } from '../domain/tracking/visit-follower.ts';
+import { startTrackingEventConsumer } from '../domain/tracking/tracking-event-consumer.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { createHookBus } from '../plugin-host/hook-bus.ts';
@@ -27,7 +27,7 @@ import { startInbox } from './start-inbox.ts';
 import type { WebOptions } from './start-web.ts';
 import { startWorker } from './start-worker.ts';
 import { version } from './version.ts';
-import { HELD, startVitalSigns } from './vital-signs.ts';
+import { HELD, startHeartbeat } from './heartbeat.ts';
 import { startWorkerProcesses } from './worker-processes.ts';
 
 export interface App extends BannerFacts {
@@ -96,23 +96,23 @@ async function compose(
   if (bootstrapped) tell(bootstrapped);
   closers.defer(() => flushAnnouncements(ctx));
   if (!settings.ROLES.includes('web')) {
-    // Every web server counts its own visits; what a dead one left is counted even while none runs.
-    const visits = startVisitFollower(ctx);
-    closers.defer(() => visits.close());
+    // Every web server counts its own tracking events; what a dead one left is counted even while none runs.
+    const trackingEvents = startTrackingEventConsumer(ctx);
+    closers.defer(() => trackingEvents.close());
   }
 
   const inbox = await startInbox(ctx, settings);
   closers.defer(() => inbox.close());
-  const signs = await startVitalSigns({ ctx, settings, isEmbedded: opened.isEmbedded, version: version() });
-  closers.defer(() => signs.close());
+  const heartbeat = await startHeartbeat({ ctx, settings, isEmbedded: opened.isEmbedded, version: version() });
+  closers.defer(() => heartbeat.close());
   let waitMs = 0;
-  const worker = await startWorker(ctx, settings, signs.isHeld() ? HELD : undefined);
+  const worker = await startWorker(ctx, settings, heartbeat.isHeld() ? HELD : undefined);
   closers.defer(() => worker.stop(waitMs));
-  signs.watch(worker);
+  heartbeat.watch(worker);
   const others = startWorkerProcesses({ settings, databaseUrl: database.url, installation, log });
   closers.defer(() => others.stop());
   if (settings.ROLES.includes('web'))
-    await openDoors({ ctx, audit, settings, port, notifications, inbox, worker, signs }, closers);
+    await openEntryPoints({ ctx, audit, settings, port, notifications, inbox, worker, heartbeat }, closers);
 
   return {
     ctx,
@@ -136,7 +136,7 @@ async function portOf({ PORT, HOST, ROLES }: Settings): Promise<number> {
 }
 
 /** Loaded only where they serve: the schema, Prisma and what they stand on are as large as all the rest together. */
-async function openDoors(options: WebOptions, closers: AsyncDisposableStack): Promise<void> {
+async function openEntryPoints(options: WebOptions, closers: AsyncDisposableStack): Promise<void> {
   const [{ startBounces }, { startWeb }] = await Promise.all([import('./start-bounces.ts'), import('./start-web.ts')]);
   const bounces = await startBounces(options.ctx, options.settings);
   closers.defer(() => bounces.close());

@@ -15,7 +15,7 @@ import {
   useDevelopmentServer,
 } from '../domain/sending/development-server.ts';
 import type { Mount } from '../http/http-server.ts';
-import { inboxMount, type Standing } from '../inbox/inbox-handler.ts';
+import { inboxMount, type InboxRights } from '../inbox/inbox-handler.ts';
 import type { InboxServer } from '../inbox/inbox-server.ts';
 import { createInboxStore, type InboxStore } from '../inbox/inbox-store.ts';
 import { programOf } from '../lib/user-agent.ts';
@@ -38,7 +38,7 @@ export async function startInbox(ctx: Context, settings: Settings): Promise<Runn
     return NONE;
   }
   const store = createInboxStore(ctx.database);
-  const mounts = [inboxMount({ store, standingOf: (req, caller) => standingOf(ctx, req, caller.ipAddress || null) })];
+  const mounts = [inboxMount({ store, rightsOf: (req, caller) => rightsOf(ctx, req, caller.ipAddress || null) })];
   // Held by the connection for as long as the process lives, so that a killed one's place is free at once.
   const client = await ctx.database.pool.connect();
   const { rows } = await client.query<{ isFirst: boolean }>(`SELECT pg_try_advisory_lock(${LOCK}) AS "isFirst"`);
@@ -72,20 +72,20 @@ async function listenSomewhere(ctx: Context, port: number, store: InboxStore): P
 }
 
 /** Who asks from another machine, or through a proxy. */
-async function standingOf(ctx: Context, req: IncomingMessage, ipAddress: string | null): Promise<Standing> {
+async function rightsOf(ctx: Context, req: IncomingMessage, ipAddress: string | null): Promise<InboxRights> {
   const credentials = credentialsOf(req, ctx.installation.baseUrl);
-  let standing: Standing = 'unknown';
+  let rights: InboxRights = 'unknown';
   for (const credential of credentials) {
     const found = await authenticateToken(ctx, { ...credential, ipAddress });
     if (found?.viewer.isAdmin) return 'administrator';
-    if (found) standing = 'notAdministrator';
+    if (found) rights = 'notAdministrator';
   }
   const [first] = credentials;
-  if (standing === 'unknown' && first) {
+  if (rights === 'unknown' && first) {
     const client = programOf(req.headers['user-agent']);
     noteRefusedToken(ctx, { ipAddress, client, door: 'page' }, first);
   }
-  return standing;
+  return rights;
 }
 
 /**

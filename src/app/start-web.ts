@@ -26,7 +26,7 @@ import { cannotListen } from './listening.ts';
 import { poolSizesOf } from './open-database.ts';
 import type { RunningInbox } from './start-inbox.ts';
 import type { RunningWorker } from './start-worker.ts';
-import type { VitalSigns } from './vital-signs.ts';
+import type { ProcessHeartbeat } from './heartbeat.ts';
 
 export interface WebOptions {
   readonly ctx: Context;
@@ -37,7 +37,7 @@ export interface WebOptions {
   readonly inbox: RunningInbox;
   /** Whether these do what they should is part of readiness. */
   readonly worker: Pick<RunningWorker, 'isWorking' | 'queueProblem'>;
-  readonly signs: Pick<VitalSigns, 'checkDisk' | 'isHeld'>;
+  readonly heartbeat: Pick<ProcessHeartbeat, 'checkDisk' | 'isHeld'>;
 }
 
 export interface RunningWeb {
@@ -136,7 +136,7 @@ function landing(inbox: RunningInbox): Mount {
   ]);
 }
 
-function readinessOf({ ctx, worker, signs }: WebOptions, inbound: Inbound): ReadinessChecks {
+function readinessOf({ ctx, worker, heartbeat }: WebOptions, inbound: Inbound): ReadinessChecks {
   return {
     checks: {
       database: async () => {
@@ -151,11 +151,11 @@ function readinessOf({ ctx, worker, signs }: WebOptions, inbound: Inbound): Read
         const problem = worker.queueProblem();
         if (problem !== undefined) throw new Error(`The queue cannot be asked: ${problem}`);
       },
-      disk: () => signs.checkDisk(),
+      disk: () => heartbeat.checkDisk(),
     },
     // Traffic is welcome all the same: whoever is to confirm has to come in.
     notes: () => [
-      ...(signs.isHeld() ? ['The installation is held as a restored backup: nothing is sent.'] : []),
+      ...(heartbeat.isHeld() ? ['The installation is held as a restored backup: nothing is sent.'] : []),
       ...inbound.notes(),
     ],
   };

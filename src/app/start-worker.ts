@@ -28,7 +28,7 @@ import {
   wakeCampaignTask,
 } from '../workers/tasks/maintenance.ts';
 import { messageTestTasks } from '../workers/tasks/message-tests.ts';
-import { planCampaignTask, sendWaveTask, startScheduledCampaignTask } from '../workers/tasks/plan-campaign.ts';
+import { snapshotTask, sendAtTimeTask, startScheduledCampaignTask } from '../workers/tasks/plan-campaign.ts';
 import { renewSubscriptionsTask } from '../workers/tasks/renew-subscriptions.ts';
 import { runImportTask } from '../workers/tasks/run-import.ts';
 import { sendingDomainTasks } from '../workers/tasks/sending-domains.ts';
@@ -89,8 +89,8 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     announce: (customerId: bigint, campaignId: bigint) => announceCampaignChange(ctx, { customerId, campaignId }),
   };
   return [
-    planCampaignTask,
-    sendWaveTask,
+    snapshotTask,
+    sendAtTimeTask,
     startScheduledCampaignTask,
     sendBatchTask(tools),
     runImportTask,

@@ -230,7 +230,7 @@ export const settings = {
     about:
       'How long a recipient stays with a worker that no longer answers. After a crash, messages with an unknown outcome are settled this much later.',
   },
-  PLAN_BATCH_SIZE: {
+  AUDIENCE_BATCH_SIZE: {
     kind: numberFrom(100, 100_000),
     default: '10000',
     about: 'Recipients written to the ledger in one transaction when a campaign starts.',

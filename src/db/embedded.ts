@@ -89,8 +89,8 @@ async function bringUp(server: Server, adminUrl: (port: number) => string): Prom
       if (!running) answerForServer(server.folder);
       return port;
     }
-    const isHopeless = launches >= LAUNCHES_MAX && runningServer(server.data) === undefined;
-    if (isHopeless || performance.now() > deadline)
+    const isGivenUp = launches >= LAUNCHES_MAX && runningServer(server.data) === undefined;
+    if (isGivenUp || performance.now() > deadline)
       throw new Error(`The embedded database does not start (${lastWordIn(log) ?? failure}). See ${log.file}.`);
   }
 }

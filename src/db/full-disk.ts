@@ -27,11 +27,11 @@ export function writeTrouble(): WriteTrouble | undefined {
 }
 
 /** Whether so little room is left that sending waits. */
-export function noteLowRoom(isLowNow: boolean): void {
+export function noteLowDisk(isLowNow: boolean): void {
   isLow = isLowNow;
 }
 
 /** A write went through. */
-export function noteRoom(): void {
+export function noteDiskSpace(): void {
   refused = undefined;
 }

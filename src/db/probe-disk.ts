@@ -1,7 +1,7 @@
 /** Whether a disk that was full has room again. */
 import { randomBytes } from 'node:crypto';
 import { sql, type Database } from './database.ts';
-import { noteRoom } from './full-disk.ts';
+import { noteDiskSpace } from './full-disk.ts';
 
 /** Incompressible, and more than a page or two that a table may have left. */
 const PROBE_BYTES = 256 * 1_024;
@@ -17,7 +17,7 @@ export async function probeDisk(database: Database): Promise<boolean> {
   } catch (error) {
     if (error !== undone) return false;
   }
-  noteRoom();
+  noteDiskSpace();
   // What the probes left behind; the table is never read.
   await database.execute(sql`TRUNCATE hot.disk_probe`).catch(() => undefined);
   return true;

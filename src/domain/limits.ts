@@ -5,7 +5,7 @@ export interface Limits {
   /** How long a recipient stays with a worker that says nothing more. */
   readonly sendLeaseSeconds: number;
   /** Audience rows written to the ledger in one transaction. */
-  readonly planBatchSize: number;
+  readonly snapshotBatchSize: number;
   /** Lines of an import file written in one transaction. */
   readonly importBatchSize: number;
   /** Tries per recipient before a deferral becomes a failure. */

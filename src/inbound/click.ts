@@ -5,12 +5,12 @@ import { linkSignerOf } from '../domain/tracking/link-signer.ts';
 import { linkMount, tokenOf, visitorOf, type InboundMount } from './link-request.ts';
 import { sendNowhere, sendStoppedLink, sendUnknownLink } from './notices.ts';
 import { PUBLIC_HEADERS, setPublicHeaders } from './page.ts';
-import type { VisitMeans } from './visit-means.ts';
+import type { TrackingMeans } from './tracking-means.ts';
 
 const ALWAYS = PUBLIC_HEADERS.flat();
 
 /** `/c/<token>`. The redirect comes after the click is committed. */
-export function clickMount(ctx: Context, { recorder, patience, places, disabled }: VisitMeans): InboundMount {
+export function clickMount(ctx: Context, { recorder, deadline, places, disabled }: TrackingMeans): InboundMount {
   const signer = linkSignerOf(ctx.installation);
   const mount = linkMount(ctx, {
     prefix: '/c',
@@ -21,7 +21,7 @@ export function clickMount(ctx: Context, { recorder, patience, places, disabled 
       if (!click) return signer.leadsNowhere(token) ? sendNowhere(res) : sendUnknownLink(res);
       if (disabled.has(click.customerId)) return sendStoppedLink(res);
       setPublicHeaders(res);
-      patience.wait(recorder.click(click, visitor), (more) => redirect(res, click.url, more));
+      deadline.wait(recorder.click(click, visitor), (more) => redirect(res, click.url, more));
     },
   });
   return {
@@ -29,7 +29,7 @@ export function clickMount(ctx: Context, { recorder, patience, places, disabled 
     fast(req, ipAddress, answer) {
       const click = signer.readClick(tokenOf(req, '/c'));
       if (!click || disabled.has(click.customerId)) return false;
-      patience.wait(recorder.click(click, visitorOf(req, ipAddress, places)), (more) =>
+      deadline.wait(recorder.click(click, visitorOf(req, ipAddress, places)), (more) =>
         answer({ status: 302, headers: [...ALWAYS, ...more, 'Location', click.url], body: '' }),
       );
       return true;

@@ -2,8 +2,8 @@
 import { watchDisabledCustomers } from '../domain/accounts/disabled-customers.ts';
 import type { Context } from '../domain/context.ts';
 import { nowhere, type GeoLocator } from '../domain/tracking/geo-locator.ts';
-import { startVisitFollower } from '../domain/tracking/visit-follower.ts';
-import { createVisitRecorder } from '../domain/tracking/visit-recorder.ts';
+import { startTrackingEventConsumer } from '../domain/tracking/tracking-event-consumer.ts';
+import { createTrackingEventRecorder } from '../domain/tracking/tracking-event-recorder.ts';
 import { clickMount } from './click.ts';
 import { confirmMount } from './confirm.ts';
 import { fileMount } from './file.ts';
@@ -11,7 +11,7 @@ import type { InboundMount } from './link-request.ts';
 import { logOutMount } from './log-out.ts';
 import { loginLinkMount } from './login-link.ts';
 import { openMount } from './open.ts';
-import { createPatience } from './patience.ts';
+import { createAnswerDeadline } from './answer-deadline.ts';
 import { profileMount } from './profile.ts';
 import { signUpMount } from './sign-up.ts';
 import { hostProofMount } from './host-proof.ts';
@@ -24,7 +24,7 @@ export interface Inbound {
   readonly mounts: readonly InboundMount[];
   /** What an operator should know. */
   notes(): readonly string[];
-  /** After the web server has closed, before the database does: writes the visits that wait, and moves them on. */
+  /** After the web server has closed, before the database does: writes the tracking events that wait, and moves them on. */
   close(): Promise<void>;
 }
 
@@ -40,10 +40,10 @@ export interface InboundOptions {
 
 /** All handlers of this room. `ctx` is the public's: nobody is logged in. */
 export function createInbound(ctx: Context, { work = ctx, webView, places = nowhere }: InboundOptions): Inbound {
-  const follower = startVisitFollower(work);
-  const recorder = createVisitRecorder(work, () => follower.wake());
+  const follower = startTrackingEventConsumer(work);
+  const recorder = createTrackingEventRecorder(work, () => follower.wake());
   const disabled = watchDisabledCustomers(work);
-  const means = { recorder, places, disabled, patience: createPatience(ctx.log) };
+  const means = { recorder, places, disabled, deadline: createAnswerDeadline(ctx.log) };
   return {
     mounts: [
       openMount(ctx, means),

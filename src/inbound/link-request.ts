@@ -1,7 +1,7 @@
 /** A request for one of the addresses that stand in mails: its token, who asks, which methods it takes. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { nowhere, type GeoLocator } from '../domain/tracking/geo-locator.ts';
-import { judgeVisit } from '../domain/tracking/machine-visitor.ts';
+import { judgeTrackingEvent } from '../domain/tracking/machine-request.ts';
 import type { Visitor } from '../domain/tracking/tracking.ts';
 import type { Context } from '../domain/context.ts';
 import type { FastHandler } from '../http/fast-path.ts';
@@ -100,6 +100,6 @@ export function visitorOf(
   let purpose: string | null = null;
   for (const name of PURPOSES) if (headers[name] !== undefined) purpose = `${purpose ?? ''} ${String(headers[name])}`;
   const ip = ipAddress === '' ? null : ipAddress;
-  const { looksAhead, isMachine } = judgeVisit({ method, userAgent, purpose, ip });
+  const { looksAhead, isMachine } = judgeTrackingEvent({ method, userAgent, purpose, ip });
   return { ip, userAgent, looksAhead, isMachine, place: ip === null ? undefined : places.locate(ip) };
 }

@@ -5,7 +5,7 @@ import { linkSignerOf } from '../domain/tracking/link-signer.ts';
 import type { Visitor } from '../domain/tracking/tracking.ts';
 import { linkMount, tokenAtStart, tokenOf, visitorOf, type InboundMount } from './link-request.ts';
 import { PUBLIC_HEADERS, setPublicHeaders } from './page.ts';
-import type { VisitMeans } from './visit-means.ts';
+import type { TrackingMeans } from './tracking-means.ts';
 
 /** A byte a letter. */
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64').toString('latin1');
@@ -17,7 +17,7 @@ const ALWAYS = [...PUBLIC_HEADERS.flat(), ...PIXEL_HEADERS];
  * `/o/<token>.gif`. The answer comes after the open is committed. HEAD shows nothing to anybody and counts nothing. An address
  * that we never made gets the same answer after the same work: otherwise trying would tell which are valid.
  */
-export function openMount(ctx: Context, { recorder, patience, places, disabled }: VisitMeans): InboundMount {
+export function openMount(ctx: Context, { recorder, deadline, places, disabled }: TrackingMeans): InboundMount {
   const signer = linkSignerOf(ctx.installation);
   const record = (token: string, visitor: Visitor): Promise<void> => {
     const recipient = token.endsWith('.gif') ? signer.read('open', token.slice(0, -'.gif'.length)) : undefined;
@@ -29,7 +29,7 @@ export function openMount(ctx: Context, { recorder, patience, places, disabled }
     places,
     async serve({ res, method, token, visitor }) {
       setPublicHeaders(res);
-      if (method === 'GET') patience.wait(record(token, visitor), (more) => sendPixel(res, more));
+      if (method === 'GET') deadline.wait(record(token, visitor), (more) => sendPixel(res, more));
       else sendPixel(res, []);
     },
   });
@@ -37,7 +37,7 @@ export function openMount(ctx: Context, { recorder, patience, places, disabled }
     ...mount,
     fast(req, ipAddress, answer) {
       const token = tokenAtStart(tokenOf(req, '/o'));
-      patience.wait(record(token, visitorOf(req, ipAddress, places)), (more) =>
+      deadline.wait(record(token, visitorOf(req, ipAddress, places)), (more) =>
         answer({ status: 200, headers: [...ALWAYS, ...more], body: PIXEL }),
       );
       return true;

@@ -24,12 +24,12 @@ const HOW_TO_LOG_IN =
 const FOR_PROGRAMS = "A program sends an administrator's API token as Authorization: Bearer.";
 
 /** Who asks for the inbox from elsewhere than this machine. */
-export type Standing = 'administrator' | 'notAdministrator' | 'unknown';
+export type InboxRights = 'administrator' | 'notAdministrator' | 'unknown';
 
 export interface InboxHandlerOptions {
   readonly store: InboxStore;
   /** Asked about callers who are not at this machine; `ipAddress` is the client's, also behind a trusted proxy. */
-  standingOf(req: IncomingMessage, caller: { readonly ipAddress: string }): Standing | Promise<Standing>;
+  rightsOf(req: IncomingMessage, caller: { readonly ipAddress: string }): InboxRights | Promise<InboxRights>;
 }
 
 interface Answer {
@@ -54,8 +54,8 @@ export function inboxMount(options: InboxHandlerOptions): Mount {
     async handle(req, res, { ipAddress }) {
       const url = new URL(req.url ?? '/', 'http://inbox.invalid');
       const isJson = url.pathname.startsWith('/inbox/messages');
-      const standing = isLocalCaller(req) ? 'administrator' : await options.standingOf(req, { ipAddress });
-      const answer = standing === 'administrator' ? await answerTo(req, url, inbox) : whatToDo(isJson, standing);
+      const rights = isLocalCaller(req) ? 'administrator' : await options.rightsOf(req, { ipAddress });
+      const answer = rights === 'administrator' ? await answerTo(req, url, inbox) : whatToDo(isJson, rights);
       send(res, answer ?? refusal(isJson, 404, 'There is no such mail or page in the inbox.'));
     },
   };
@@ -140,8 +140,8 @@ function partOf({ raw, parsed: { html, text } }: OpenedMail, part: string): Answ
 }
 
 /** Without a name of a scheme that browsers ask a password for: their window would hide what is to be done. */
-function whatToDo(isJson: boolean, standing: Exclude<Standing, 'administrator'>): Answer {
-  if (standing === 'notAdministrator') return refusal(isJson, 403, NOT_ADMINISTRATOR, HOW_TO_LOG_IN);
+function whatToDo(isJson: boolean, rights: Exclude<InboxRights, 'administrator'>): Answer {
+  if (rights === 'notAdministrator') return refusal(isJson, 403, NOT_ADMINISTRATOR, HOW_TO_LOG_IN);
   const { headers, ...answer } = refusal(isJson, 401, FOR_ADMINISTRATORS, HOW_TO_LOG_IN, FOR_PROGRAMS);
   return { ...answer, headers: { ...headers, 'WWW-Authenticate': 'Bearer' } };
 }

@@ -8,7 +8,7 @@ const id = z.coerce.bigint();
 const ATTEMPTS_MAX = 15;
 
 /** Puts the audience into the ledger, slice by slice. */
-export const planCampaignJob = defineJob({
+export const snapshotAudienceJob = defineJob({
   name: 'campaigns.plan',
   payload: z.object({ customerId: id, campaignId: id }),
   attemptsMax: ATTEMPTS_MAX,
@@ -26,7 +26,7 @@ export const sendBatchJob = defineJob({
   name: 'delivery.send-batch',
   payload: z.object({ customerId: id, campaignId: id, fromId: id, toId: id }),
   attemptsMax: ATTEMPTS_MAX,
-  takesTurns: true,
+  isFairlyQueued: true,
 });
 
 /** Lets a campaign go on that waited for credits or quota of its customer's plan. */
@@ -52,8 +52,8 @@ export const dryRunJob = defineJob({
 });
 
 /** Sends to those of a campaign whose moment has come: by their own clocks, or after quiet hours. */
-export const sendWaveJob = defineJob({
-  name: 'campaigns.wave',
+export const sendAtTimeJob = defineJob({
+  name: 'campaigns.send-time',
   payload: z.object({ customerId: id, campaignId: id }),
   attemptsMax: ATTEMPTS_MAX,
 });

@@ -4,7 +4,7 @@
  */
 import type { z } from 'zod';
 import { sql, type Queryable } from '../db/database.ts';
-import { takeTurns } from './turns.ts';
+import { takePriorities } from './fair-queueing.ts';
 
 export interface JobDefinition<Schema extends z.ZodType = z.ZodType> {
   readonly name: string;
@@ -12,8 +12,8 @@ export interface JobDefinition<Schema extends z.ZodType = z.ZodType> {
   readonly payload: Schema;
   /** How often the queue tries again when the task throws (with its own growing delay). */
   readonly attemptsMax: number;
-  /** Its customer's jobs of this kind are taken up in turn with those of other customers (turns.ts). */
-  readonly takesTurns?: boolean;
+  /** Its customer's jobs of this kind are taken up in turn with those of other customers (fair-queueing.ts). */
+  readonly isFairlyQueued?: boolean;
   /** Runs for minutes: a process takes up few of these at once, so that short ones find a place. */
   readonly isLong?: boolean;
 }
@@ -61,7 +61,7 @@ export async function enqueueMany<Schema extends z.ZodType>(
 ): Promise<void> {
   if (payloads.length === 0) return;
   const customerId = customerOf(payloads[0]);
-  const turns = await turnsOf(db, definition, { customerId, amount: payloads.length, options });
+  const turns = await prioritiesOf(db, definition, { customerId, amount: payloads.length, options });
   const flags = [...(customerId ? [customerFlag(customerId)] : []), ...(definition.isLong ? [LONG_FLAG] : [])];
   const specs = payloads.map((payload, index) => ({
     identifier: definition.name,
@@ -86,19 +86,19 @@ function customerOf(payload: unknown): string | undefined {
   return String(payload.customerId);
 }
 
-interface TurnsAsked {
+interface PriorityRequest {
   readonly customerId: string | undefined;
   readonly amount: number;
   readonly options: EnqueueOptions;
 }
 
-async function turnsOf(
+async function prioritiesOf(
   db: Queryable,
-  { takesTurns = false }: JobDefinition,
-  { customerId, amount, options }: TurnsAsked,
+  { isFairlyQueued = false }: JobDefinition,
+  { customerId, amount, options }: PriorityRequest,
 ): Promise<number[] | undefined> {
-  if (!customerId || options.priority !== undefined || !(takesTurns || options.inTurn)) return undefined;
+  if (!customerId || options.priority !== undefined || !(isFairlyQueued || options.inTurn)) return undefined;
   // Whatever has waited already is work that comes back.
   const isAgain = options.delaySeconds !== undefined || options.inTurn === true;
-  return takeTurns(db, BigInt(customerId), { amount, kind: isAgain ? 'again' : 'planned' });
+  return takePriorities(db, BigInt(customerId), { amount, kind: isAgain ? 'again' : 'planned' });
 }

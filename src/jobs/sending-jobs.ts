@@ -16,7 +16,7 @@ export const recheckDomainsJob = defineJob({
 /** Tells the people of a customer what has become of a domain. */
 export const domainMailJob = defineJob({
   name: 'sending.domain-mail',
-  payload: z.object({ customerId: id, domainId: id, news: z.enum(['failing', 'lost', 'taken', 'back']) }),
+  payload: z.object({ customerId: id, domainId: id, notification: z.enum(['failing', 'lost', 'taken', 'back']) }),
   attemptsMax: MAIL_ATTEMPTS_MAX,
 });
 

@@ -13,7 +13,7 @@ export type DnsAnswer =
 export type DnsType = 'TXT' | 'CNAME' | 'MX' | 'A' | 'AAAA';
 
 /** Answers what stands at a name: TXT strings joined, hosts in lower case without the last dot, never throws. */
-export type DnsAsk = (type: DnsType, name: string) => Promise<DnsAnswer>;
+export type DnsQuery = (type: DnsType, name: string) => Promise<DnsAnswer>;
 
 /** A resolver is given up after two tries of this; nobody waits longer for a page. */
 const TIMEOUT_MS = 3_000;
@@ -23,7 +23,7 @@ const NAME_LENGTH_MAX = 253;
 const VALUES_MAX = 100;
 
 /** Asks these servers (`192.0.2.1`, `[2001:db8::1]:53`), or those of the system when there are none. */
-export function dnsAsker(servers: readonly string[] = []): DnsAsk {
+export function dnsAsker(servers: readonly string[] = []): DnsQuery {
   const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
   if (servers.length > 0) resolver.setServers(servers);
   return async (type, name) => {
@@ -38,7 +38,7 @@ export function dnsAsker(servers: readonly string[] = []): DnsAsk {
 }
 
 /** The same for `msMax` from now on; what is asked later is answered as a failure, so that slow servers add up to no more. */
-export function askFor(msMax: number, ask: DnsAsk): DnsAsk {
+export function askFor(msMax: number, ask: DnsQuery): DnsQuery {
   const until = performance.now() + msMax;
   return async (type, name) =>
     performance.now() < until ? ask(type, name) : { status: 'failed', reason: 'its name servers are too slow' };

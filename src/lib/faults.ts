@@ -23,12 +23,12 @@ export class Faults {
 
   /** Throws one ValidationError on all fields that had a fault; of several on one field, what the first one said. */
   check(): void {
-    const news = this.#errors.filter(({ fields }, index) => {
+    const unseen = this.#errors.filter(({ fields }, index) => {
       const told = this.#errors.slice(0, index).flatMap((earlier) => Object.keys(earlier.fields));
       return Object.keys(fields).some((field) => !told.includes(field));
     });
-    if (news.length === 0) return;
-    const fields = Object.assign({}, ...news.toReversed().map((error) => error.fields));
-    throw new ValidationError(fields, this.#code, news.map(({ message }) => message).join(' '));
+    if (unseen.length === 0) return;
+    const fields = Object.assign({}, ...unseen.toReversed().map((error) => error.fields));
+    throw new ValidationError(fields, this.#code, unseen.map(({ message }) => message).join(' '));
   }
 }

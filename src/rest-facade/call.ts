@@ -1,7 +1,7 @@
 /** One call of a row: its input, the operations it may run under the caller's own token, and the dialect. */
 import { Kind, OperationTypeNode, type DocumentNode } from 'graphql';
 import type { Log } from '../lib/log.ts';
-import type { Bag } from './bag.ts';
+import type { RequestParameters } from './request-parameters.ts';
 import type { Dialect } from './dialects.ts';
 import type { Documents } from './documents.ts';
 import {
@@ -45,9 +45,9 @@ export type Execute = (
 export interface CallParts {
   readonly row: Row;
   readonly params: Readonly<Record<string, string | undefined>>;
-  readonly bag: Bag;
+  readonly given: RequestParameters;
   readonly file: IncomingFile | undefined;
-  readonly completeBag: () => Promise<Bag>;
+  readonly completeParameters: () => Promise<RequestParameters>;
   readonly credentials: Credentials;
   /** From the header; it wins over the token's own. */
   readonly dialect: Dialect | undefined;
@@ -65,7 +65,7 @@ export interface Surroundings {
 /** Makes the call of one request. */
 export function beginCall(parts: CallParts, around: Surroundings): Call {
   let viewer: Execution['viewer'] | undefined;
-  const { row, params, bag, file } = parts;
+  const { row, params, given, file } = parts;
   const run = async (name: string, variables: Readonly<Record<string, unknown>>): Promise<Execution> => {
     const document = around.documents.get(name);
     if (!document) throw new Error(`The REST facade has no operation ${name}.`);
@@ -78,8 +78,8 @@ export function beginCall(parts: CallParts, around: Surroundings): Call {
   };
   const view = () => ({ ...around.view, dialect: parts.dialect ?? viewer?.restDialect ?? around.view.dialect });
   return {
-    input: inputOf(bag, params),
-    upload: file && { file, completeInput: async () => inputOf(await parts.completeBag(), params) },
+    input: inputOf(given, params),
+    upload: file && { file, completeInput: async () => inputOf(await parts.completeParameters(), params) },
     async execute<Name extends OperationName>(name: Name, variables: VariablesOf<Name>) {
       const execution = await run(name, variables);
       const data = dataOf(execution, parts);

@@ -1,5 +1,5 @@
 /** Flags (decision D4), in any of their spellings. */
-import type { BagValue } from './bag.ts';
+import type { ParameterValue } from './request-parameters.ts';
 
 const SPELLINGS: ReadonlyMap<string, boolean> = new Map([
   ['1', true],
@@ -13,7 +13,7 @@ const SPELLINGS: ReadonlyMap<string, boolean> = new Map([
 ]);
 
 /** The flag that was meant, or undefined when it is none. */
-export function flagOf(value: BagValue): boolean | undefined {
+export function flagOf(value: ParameterValue): boolean | undefined {
   if (typeof value === 'boolean') return value;
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
   return SPELLINGS.get(String(value).trim().toLowerCase());

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Bag, BagValue } from './bag.ts';
+import type { RequestParameters, ParameterValue } from './request-parameters.ts';
 import { RestError, invalid } from './errors.ts';
 
 /** An answer as it goes out; `upload` is the digest of the file that came with the call. */
@@ -67,11 +67,11 @@ export function idempotencyKeyOf(header: string | string[] | undefined): string 
 }
 
 /** One text for one call, whatever the order of its parameters. */
-export function contentOf(parts: readonly string[], bag: Bag): string {
-  return JSON.stringify([...parts, sorted(bag)]);
+export function contentOf(parts: readonly string[], given: RequestParameters): string {
+  return JSON.stringify([...parts, sorted(given)]);
 }
 
-function sorted(value: BagValue): unknown {
+function sorted(value: ParameterValue): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (isList(value)) return value.map(sorted);
   return Object.entries(value)
@@ -79,7 +79,7 @@ function sorted(value: BagValue): unknown {
     .map(([name, inner]) => [name, sorted(inner)]);
 }
 
-function isList(value: object): value is readonly BagValue[] {
+function isList(value: object): value is readonly ParameterValue[] {
   return Array.isArray(value);
 }
 

@@ -1,8 +1,8 @@
 /**
- * Reads typed values out of the bag. What is of the wrong type is collected under its own name, so that one answer
+ * Reads typed values out of the request's parameters. What is of the wrong type is collected under its own name, so that one answer
  * tells all; whether a value is required or too long is the verbs' business. Absent is `undefined`: leave alone.
  */
-import type { Bag, BagValue } from './bag.ts';
+import type { RequestParameters, ParameterValue } from './request-parameters.ts';
 import { invalid } from './errors.ts';
 import { flagOf } from './flags.ts';
 import { fromJsonText } from './json-text.ts';
@@ -33,9 +33,9 @@ export interface Input {
   /** A nested object's own reader; JSON text in its place is read. */
   object(name: string): Input | undefined;
   /** A nested object as it is. */
-  plainObject(name: string): Bag | undefined;
+  plainObject(name: string): RequestParameters | undefined;
   /** The value as it is. */
-  raw(name: string): BagValue | undefined;
+  raw(name: string): ParameterValue | undefined;
   /** Notes that this parameter is wrong. */
   refuse(name: string, message: string): void;
   /** Throws RestError 422 when anything was refused. */
@@ -43,8 +43,8 @@ export interface Input {
 }
 
 /** A reader for one request. */
-export function inputOf(bag: Bag, params: Readonly<Record<string, string | undefined>>): Input {
-  return reader(bag, { params, problems: new Map(), prefix: '' });
+export function inputOf(given: RequestParameters, params: Readonly<Record<string, string | undefined>>): Input {
+  return reader(given, { params, problems: new Map(), prefix: '' });
 }
 
 /** A text that names a thing: missing is a 422 that says so, not a 404 about a thing without a name. */
@@ -60,17 +60,17 @@ interface Scope {
   readonly prefix: string;
 }
 
-function reader(bag: Bag, scope: Scope): Input {
+function reader(given: RequestParameters, scope: Scope): Input {
   const refuse = (name: string, message: string) => {
     const field = scope.prefix + name;
     scope.problems.set(field, [...(scope.problems.get(field) ?? []), message]);
   };
   // The first of several spellings that is there.
   const find = (names: readonly string[]) =>
-    names.map((name) => [name, bag[name]] as const).find(([, value]) => value !== undefined);
+    names.map((name) => [name, given[name]] as const).find(([, value]) => value !== undefined);
   const read = <T>(
     names: readonly string[],
-    convert: (value: BagValue) => T | undefined,
+    convert: (value: ParameterValue) => T | undefined,
     expected: string,
   ): T | undefined => {
     const [name = '', value] = find(names) ?? [];
@@ -81,7 +81,7 @@ function reader(bag: Bag, scope: Scope): Input {
   };
   const readUnlessEmpty = <T>(
     names: readonly string[],
-    convert: (value: BagValue) => T | undefined,
+    convert: (value: ParameterValue) => T | undefined,
     expected: string,
   ) => {
     const value = find(names)?.[1];
@@ -92,8 +92,8 @@ function reader(bag: Bag, scope: Scope): Input {
   const readObject = (name: string) => read([name], (value) => objectOf(fromJsonText(name, value)), 'an object');
   return {
     param: (name) => scope.params[name] ?? '',
-    has: (name) => bag[name] !== undefined,
-    names: () => Object.keys(bag),
+    has: (name) => given[name] !== undefined,
+    names: () => Object.keys(given),
     text: (...names) => read(names, textOf, 'a text'),
     choice: (name, words) =>
       readUnlessEmpty(
@@ -117,7 +117,7 @@ function reader(bag: Bag, scope: Scope): Input {
       return object && reader(object, { ...scope, prefix: `${scope.prefix}${name}.` });
     },
     plainObject: readObject,
-    raw: (name) => bag[name],
+    raw: (name) => given[name],
     refuse,
     check: () => {
       if (scope.problems.size > 0) throw invalid(Object.fromEntries(scope.problems));
@@ -125,35 +125,35 @@ function reader(bag: Bag, scope: Scope): Input {
   };
 }
 
-function textOf(value: BagValue): string | undefined {
+function textOf(value: ParameterValue): string | undefined {
   if (value === null) return '';
   return typeof value === 'object' ? undefined : String(value);
 }
 
-function integerOf(value: BagValue): number | undefined {
+function integerOf(value: ParameterValue): number | undefined {
   if (typeof value === 'string' && !/^\s*[+-]?\d{1,15}(\.0+)?\s*$/.test(value)) return undefined;
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
   const number = Number(value);
   return Number.isInteger(number) && Math.abs(number) <= INT32_MAX ? number : undefined;
 }
 
-function boundedIntegerOf(value: BagValue): number | undefined {
+function boundedIntegerOf(value: ParameterValue): number | undefined {
   const number = typeof value === 'string' && /^\s*[+-]?\d+\s*$/.test(value) ? Number(value) : value;
   if (typeof number !== 'number' || !(Number.isInteger(number) || Math.abs(number) === Infinity))
     return integerOf(value);
   return Math.max(-INT32_MAX, Math.min(number, INT32_MAX));
 }
 
-function timeOf(value: BagValue): string | undefined {
+function timeOf(value: ParameterValue): string | undefined {
   return typeof value === 'string' ? isoTime(value) : undefined;
 }
 
 /** An empty list is what PHP clients send for an empty object. */
-function objectOf(value: BagValue): Bag | undefined {
+function objectOf(value: ParameterValue): RequestParameters | undefined {
   if (value === null || value === '' || (isList(value) && value.length === 0)) return {};
   return typeof value === 'object' && !isList(value) ? value : undefined;
 }
 
-function isList(value: BagValue): value is readonly BagValue[] {
+function isList(value: ParameterValue): value is readonly ParameterValue[] {
   return Array.isArray(value);
 }

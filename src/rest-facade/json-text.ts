@@ -1,12 +1,12 @@
 /** Forms, and shells that send them, can carry a tree as its JSON text: `warm_up={"kind":"linear",...}`. */
 import { excessOf } from '../lib/bounded-body.ts';
-import { buildBag, type BagValue } from './bag.ts';
+import { mergeParameters, type ParameterValue } from './request-parameters.ts';
 
-/** The object or list that the text is, within the limits of a bag; anything else as it is. */
-export function fromJsonText(name: string, value: BagValue): BagValue {
+/** The object or list that the text is, within the limits of a request's parameters; anything else as it is. */
+export function fromJsonText(name: string, value: ParameterValue): ParameterValue {
   if (typeof value !== 'string' || !/^\s*[{[]/.test(value)) return value;
   const tree = parsed(value);
-  return tree === undefined ? value : (buildBag([[name, tree]])[name] ?? null);
+  return tree === undefined ? value : (mergeParameters([[name, tree]])[name] ?? null);
 }
 
 function parsed(text: string): unknown {

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream/promises';
 import type { Readable } from 'node:stream';
 import busboy from 'busboy';
-import type { Parameter } from './bag.ts';
+import type { Parameter } from './request-parameters.ts';
 import { RestError, invalid } from './errors.ts';
 
 const FIELDS_MAX = 5_000;

@@ -3,7 +3,7 @@
  * it read, what it answers is the shape that it names. The tests hold every answer against this document.
  */
 import { BODY_BYTES_MAX, STRANGERS_BODY_BYTES_MAX } from '../lib/bounded-body.ts';
-import { NAME_LENGTH_MAX, PARAMETERS_MAX } from './bag.ts';
+import { NAME_LENGTH_MAX, PARAMETERS_MAX } from './request-parameters.ts';
 import type { Examples } from './examples.ts';
 import { refusalComponents, responsesOf } from './openapi-answers.ts';
 import { bodyOf, parametersIn } from './openapi-parameters.ts';

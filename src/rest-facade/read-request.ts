@@ -8,16 +8,22 @@ import {
   readBody,
   STRANGERS_BODY_BYTES_MAX,
 } from '../lib/bounded-body.ts';
-import { buildBag, PARAMETERS_MAX, tooManyParameters, type Bag, type Parameter } from './bag.ts';
+import {
+  mergeParameters,
+  PARAMETERS_MAX,
+  tooManyParameters,
+  type RequestParameters,
+  type Parameter,
+} from './request-parameters.ts';
 import { RestError, invalid } from './errors.ts';
 import { readMultipart, type IncomingFile } from './multipart.ts';
 
 export interface ReadRequest {
-  readonly bag: Bag;
+  readonly given: RequestParameters;
   /** The first file of a multipart body, on rows that take one: still streaming. */
   readonly file?: IncomingFile;
-  /** The bag with the fields that came after the file; to be asked for when the file has been read to its end. */
-  completeBag(): Promise<Bag>;
+  /** The request's parameters with the fields that came after the file; to be asked for when the file has been read to its end. */
+  completeParameters(): Promise<RequestParameters>;
 }
 
 export interface Reading {
@@ -40,12 +46,12 @@ export async function readRequest(req: IncomingMessage, reading: Reading): Promi
       bytesMax,
       tooLong: tooLarge(bytesMax),
     });
-    const completeBag = async () => buildBag([...fromQuery, ...parameters, ...(await later())]);
-    return { bag: buildBag([...fromQuery, ...parameters]), ...(file ? { file } : {}), completeBag };
+    const completeParameters = async () => mergeParameters([...fromQuery, ...parameters, ...(await later())]);
+    return { given: mergeParameters([...fromQuery, ...parameters]), ...(file ? { file } : {}), completeParameters };
   }
   const body = hasBody(req) ? bodyParameters(await readText(req, reading), type) : [];
-  const bag = buildBag([...fromQuery, ...body]);
-  return { bag, completeBag: () => Promise.resolve(bag) };
+  const given = mergeParameters([...fromQuery, ...body]);
+  return { given, completeParameters: () => Promise.resolve(given) };
 }
 
 /** Whether a body follows, however long. */

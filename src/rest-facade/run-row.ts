@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { OperationDefinitionNode } from 'graphql';
 import type { Log } from '../lib/log.ts';
 import type { TextStream } from './answer.ts';
-import type { Bag } from './bag.ts';
+import type { RequestParameters } from './request-parameters.ts';
 import { beginCall, type Credentials, type Surroundings } from './call.ts';
 import { dialectOf, refuseUnknownDialect, shape } from './dialects.ts';
 import { RestError, unauthenticated } from './errors.ts';
@@ -49,16 +49,16 @@ export async function runRow(request: RowRequest, around: Around): Promise<KeptA
   const caller = { ipAddress: exchange.ipAddress, userAgent: req.headers['user-agent'] };
   const isKnown = (inBody?: string) => isValidToken({ ...caller, token: tokenOf(req, query, inBody) }, around);
   const reading = { query, takesFile: row.takesFile === true, isKnown };
-  const { bag: everything, file, completeBag } = await readRequest(req, reading);
-  const { api_token: inBag, ...bag } = everything;
+  const { given: everything, file, completeParameters } = await readRequest(req, reading);
+  const { api_token: inBag, ...given } = everything;
   const token = tokenOf(req, query, inBag);
   await gate.pass(token);
   if (token === null && row.access !== 'public') throw unauthenticated();
   const credentials = { ...caller, token };
   const { log, requestId } = exchange;
   const dialect = dialectOf(req.headers['x-api-dialect']);
-  const upload = file && uploadOf(file, completeBag);
-  const parts = { row, params, bag, file: upload?.file, completeBag, credentials, dialect, log, requestId };
+  const upload = file && uploadOf(file, completeParameters);
+  const parts = { row, params, given, file: upload?.file, completeParameters, credentials, dialect, log, requestId };
   const call = beginCall(parts, around);
   try {
     refuseUnknownDialect(req.headers['x-api-dialect']);
@@ -66,7 +66,7 @@ export async function runRow(request: RowRequest, around: Around): Promise<KeptA
     if (row.takesFile || (row.dialectFirst && !dialect)) await call.identify();
     const key = isWrite(row, around) ? idempotencyKeyOf(req.headers['idempotency-key']) : undefined;
     if (key === undefined || req.method !== 'POST' || !around.idempotentCalls) return await answerOf(request, call);
-    const content = contentOf(['POST', row.path, JSON.stringify(params), dialect ?? ''], bag);
+    const content = contentOf(['POST', row.path, JSON.stringify(params), dialect ?? ''], given);
     const begun = await around.idempotentCalls.begin({ token, ipAddress: exchange.ipAddress, key, content });
     return await runOnce(
       begun,
@@ -129,12 +129,12 @@ async function refusalInOrder(error: unknown, row: Row, call: Call): Promise<unk
 type File = NonNullable<ReadRequest['file']>;
 
 /** The file as the row reads it, and the digest of it and of what came with it. */
-function uploadOf(file: File, completeBag: () => Promise<Bag>) {
+function uploadOf(file: File, completeParameters: () => Promise<RequestParameters>) {
   const { content, digest } = digesting(file.content);
   const whole = async () => {
     const ofFile = digest();
     if (ofFile === null) return null;
-    return digestOf(contentOf([file.field, file.name, ofFile], await withoutToken(completeBag)));
+    return digestOf(contentOf([file.field, file.name, ofFile], await withoutToken(completeParameters)));
   };
   return {
     file: { ...file, content },
@@ -146,13 +146,13 @@ function uploadOf(file: File, completeBag: () => Promise<Bag>) {
   };
 }
 
-async function withoutToken(completeBag: () => Promise<Bag>): Promise<Bag> {
-  const { api_token: _token, ...bag } = await completeBag();
-  return bag;
+async function withoutToken(completeParameters: () => Promise<RequestParameters>): Promise<RequestParameters> {
+  const { api_token: _token, ...given } = await completeParameters();
+  return given;
 }
 
 /** Decision D5: the header, then the query, then the body. */
-export function tokenOf(req: IncomingMessage, query: string, inBag?: Bag[string]): string | null {
+export function tokenOf(req: IncomingMessage, query: string, inBag?: RequestParameters[string]): string | null {
   const bearer = /^Bearer +(\S+) *$/i.exec(req.headers.authorization ?? '')?.[1];
   const token = bearer ?? (new URLSearchParams(query).get('api_token') || inBag);
   return typeof token === 'string' && token !== '' ? token : null;

@@ -1,5 +1,5 @@
 /** Maps and lists of maps as parameters: JSON has numbers in them, a form has texts that look like numbers. */
-import type { Bag, BagValue } from './bag.ts';
+import type { RequestParameters, ParameterValue } from './request-parameters.ts';
 import type { Input } from './input.ts';
 import { fromJsonText } from './json-text.ts';
 
@@ -23,7 +23,7 @@ export function routesParameter(input: Input, name: string): { uid: string; weig
   return known;
 }
 
-function routeOf(value: BagValue): { uid: string; weight?: number } | undefined {
+function routeOf(value: ParameterValue): { uid: string; weight?: number } | undefined {
   if (!isMap(value)) return undefined;
   const { uid, weight } = value;
   const number = numberIfAny(weight);
@@ -31,7 +31,7 @@ function routeOf(value: BagValue): { uid: string; weight?: number } | undefined 
   return { uid, ...(typeof number === 'number' && Math.abs(number) < 2 ** 31 ? { weight: number } : {}) };
 }
 
-function isMap(value: BagValue): value is Bag {
+function isMap(value: ParameterValue): value is RequestParameters {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

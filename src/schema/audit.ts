@@ -96,7 +96,7 @@ function actorOf({ viewer }: GraphqlContext, result: unknown): AuditActor | null
 
 /** Whose things were changed: a row says whose it is, and a customer is its own. */
 function ownerOf(result: unknown): bigint | undefined {
-  const isCustomer = typeof result === 'object' && result !== null && 'isHouse' in result;
+  const isCustomer = typeof result === 'object' && result !== null && 'isOperator' in result;
   return idIn(result, isCustomer ? 'id' : 'customerId');
 }
 

@@ -33,7 +33,7 @@ import './campaigns/mutations.ts';
 import './campaigns/attachments.ts';
 import './campaigns/message-tests.ts';
 import './campaigns/dry-runs.ts';
-import './sending-servers/standing.ts';
+import './sending-servers/sending-health.ts';
 import './sending-servers/queries.ts';
 import './sending-servers/mutations.ts';
 import './sending-domains/queries.ts';

@@ -22,7 +22,7 @@ import {
 } from '../lib/errors.ts';
 import type { GraphqlContext } from './context.ts';
 import { unavailableError } from './mask-error.ts';
-import { housePlugin } from './house-plugin.ts';
+import { authorizationPlugin } from './authorization-plugin.ts';
 import { FIRST_DEFAULT, FIRST_MAX } from './limits.ts';
 
 interface BuilderTypes {
@@ -56,7 +56,7 @@ export const builder = new SchemaBuilder<BuilderTypes>({
   // The first one is the outermost: errors of the others become members of the result.
   plugins: [
     ErrorsPlugin,
-    housePlugin,
+    authorizationPlugin,
     ScopeAuthPlugin,
     RelayPlugin,
     PrismaPlugin,

@@ -7,7 +7,7 @@ import type { Change, Context } from '../domain/context.ts';
 import { assert } from '../lib/errors.ts';
 
 /** By which door the operation came. It decides one thing only: how a foreign uid is answered. */
-export type Door = 'graphql' | 'rest';
+export type EntryPoint = 'graphql' | 'rest';
 
 export interface GraphqlContext extends Context {
   /** For reading; writes are verbs of the domain. */
@@ -16,7 +16,7 @@ export interface GraphqlContext extends Context {
   readonly notifications: Notifications;
   /** Where every mutation is noted. */
   readonly audit: AuditTrail;
-  readonly door: Door;
+  readonly door: EntryPoint;
   readonly change: Change;
   /** The token's own REST dialect, or null. */
   readonly restDialect: RestDialect | null;

@@ -6,11 +6,11 @@ import type { RestDialect } from '../domain/accounts/api-token-store.ts';
 import type { CountRequest } from '../lib/rate-limit.ts';
 import { buildSchema } from './build-schema.ts';
 import { Documents } from './documents.ts';
-import { createHttpDoor, type Caller, type DoorOptions } from './http-door.ts';
+import { createHttpEntryPoint, type Caller, type EntryPointOptions } from './http-entry-point.ts';
 import { LiveConnections } from './live-connections.ts';
 import { maskResult } from './mask-error.ts';
 import { makeContext, type Means } from './request-context.ts';
-import { createSocketDoor } from './socket-door.ts';
+import { createWebsocketEntryPoint } from './websocket-entry-point.ts';
 
 export interface GraphqlServerOptions {
   readonly means: Means;
@@ -50,7 +50,7 @@ export interface GraphqlServer {
 export function createGraphqlServer({ means, explorer, countRequest }: GraphqlServerOptions): GraphqlServer {
   const schema = buildSchema();
   const connections = new LiveConnections(means);
-  const door: DoorOptions = {
+  const door: EntryPointOptions = {
     schema,
     means,
     connections,
@@ -58,8 +58,8 @@ export function createGraphqlServer({ means, explorer, countRequest }: GraphqlSe
     policy: { introspectionForAll: explorer },
     countRequest,
   };
-  const http = createHttpDoor(door);
-  const sockets = createSocketDoor(door);
+  const http = createHttpEntryPoint(door);
+  const sockets = createWebsocketEntryPoint(door);
   return {
     schema,
     handle: (req, res, caller) => http.handle(req, res, caller),
@@ -80,7 +80,7 @@ interface RestOperation {
 }
 
 async function executeForRest(
-  { schema, means }: Pick<DoorOptions, 'schema' | 'means'>,
+  { schema, means }: Pick<EntryPointOptions, 'schema' | 'means'>,
   { document, variables, credentials }: RestOperation,
 ): Promise<RestExecution> {
   const { token, ...caller } = credentials;

@@ -3,7 +3,7 @@
  * the token ends (revoked, expired, its user or customer disabled), when its user's rights change, and at the end of
  * the program.
  */
-import { standingOfTokens } from '../domain/accounts/authenticate-token.ts';
+import { rightsOfTokens } from '../domain/accounts/authenticate-token.ts';
 import type { Context, Viewer } from '../domain/context.ts';
 import { messageOf } from '../lib/errors.ts';
 import { CONNECTIONS_SWEPT_EVERY_MS } from './limits.ts';
@@ -53,8 +53,8 @@ export class LiveConnections {
     try {
       const asked = new Set(this.#open);
       const viewers = new Map([...asked].map(({ viewer }) => [viewer.tokenId, viewer]));
-      const standing = await standingOfTokens(database, [...viewers.values()], installation.limits.sessionDays);
-      const hasEnded = ({ viewer }: LiveConnection) => standing.get(viewer.tokenId) !== viewer.isAdmin;
+      const rights = await rightsOfTokens(database, [...viewers.values()], installation.limits.sessionDays);
+      const hasEnded = ({ viewer }: LiveConnection) => rights.get(viewer.tokenId) !== viewer.isAdmin;
       this.#endAll((connection) => asked.has(connection) && hasEnded(connection), 'token-ended');
     } catch (error) {
       log.warn('graphql.connections_not_checked', { message: messageOf(error) });

@@ -6,7 +6,7 @@ import { authenticateToken, type Authentication } from '../domain/accounts/authe
 import { noteRefusedToken } from '../domain/accounts/note-refused-token.ts';
 import type { Context, Viewer } from '../domain/context.ts';
 import { programOf } from '../lib/user-agent.ts';
-import type { Door, GraphqlContext } from './context.ts';
+import type { EntryPoint, GraphqlContext } from './context.ts';
 
 /** What all requests share. */
 export interface Means extends Omit<Context, 'db' | 'tx' | 'viewer' | 'ipAddress' | 'client' | 'door' | 'change'> {
@@ -22,7 +22,7 @@ export interface Credentials {
   readonly session?: string | undefined;
   readonly ipAddress: string | null;
   readonly userAgent: string | undefined;
-  readonly door: Door;
+  readonly door: EntryPoint;
 }
 
 /** Looks up the token, once per request. One that is not valid makes the viewer null; fields then say so. */
@@ -51,7 +51,7 @@ export async function makeContext(means: Means, credentials: Credentials): Promi
  * Where a plan has no access to the API (`api_access`), tokens made for it open nothing, and what logging in gives
  * opens the web app's door only. While the service is closed, few are let in.
  */
-function viewerAt(door: Door, found: Authentication, isInMaintenance: boolean): Viewer {
+function viewerAt(door: EntryPoint, found: Authentication, isInMaintenance: boolean): Viewer {
   const { viewer } = found;
   if (isInMaintenance && !found.mayUseInMaintenance) return { ...viewer, refusal: 'maintenance', scopes: [] };
   const isForWeb = viewer.tokenKind === 'session' || (viewer.tokenKind === 'login' && door === 'graphql');

@@ -18,7 +18,7 @@ interface RunningJob {
   readonly isLong: boolean;
   readonly startedAt: number;
   isAsked: boolean;
-  makeRoom: (() => void) | undefined;
+  yieldSlot: (() => void) | undefined;
 }
 
 interface JobLike {
@@ -51,7 +51,7 @@ export class CustomerShares {
         isLong: flags.includes(LONG_FLAG),
         startedAt: performance.now(),
         isAsked: false,
-        makeRoom: undefined,
+        yieldSlot: undefined,
       });
       this.#endTurn();
     });
@@ -92,23 +92,23 @@ export class CustomerShares {
     return isFullOfLong ? [...customers, LONG_FLAG] : customers;
   }
 
-  /** The job can stop in the middle: `makeRoom` is called when somebody else needs its place. */
-  canMakeRoom(jobId: string, makeRoom: () => void): void {
+  /** The job can stop in the middle: `yieldSlot` is called when somebody else needs its place. */
+  canYield(jobId: string, yieldSlot: () => void): void {
     const job = this.#running.get(jobId);
-    if (job) job.makeRoom = makeRoom;
+    if (job) job.yieldSlot = yieldSlot;
   }
 
   /** Customers with a place, when none is left; else nobody has to wait. */
-  crowd(): string[] {
+  crowdedOut(): string[] {
     return this.#running.size < this.places ? [] : [...this.#placesByCustomer().keys()];
   }
 
   /** Others wait: the customer with the most places gives up the one it has had longest. Answers whether one was asked. */
-  makeRoom(): boolean {
+  yieldSlot(): boolean {
     const now = performance.now();
     const byCustomer = this.#placesByCustomer();
     const candidates = [...this.#running.values()].filter(
-      (job) => job.makeRoom && !job.isAsked && now - job.startedAt > SHARE_MS,
+      (job) => job.yieldSlot && !job.isAsked && now - job.startedAt > SHARE_MS,
     );
     candidates.sort(
       (a, b) =>
@@ -117,7 +117,7 @@ export class CustomerShares {
     const chosen = candidates[0];
     if (!chosen) return false;
     chosen.isAsked = true;
-    chosen.makeRoom?.();
+    chosen.yieldSlot?.();
     return true;
   }
 

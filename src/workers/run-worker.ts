@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger, parseCronItems, run, type TaskList, type WorkerPool } from 'graphile-worker';
 import type pg from 'pg';
 import type { Context } from '../domain/context.ts';
-import { doOthersWait } from '../jobs/turns.ts';
+import { doOthersWait } from '../jobs/fair-queueing.ts';
 import { messageOf } from '../lib/errors.ts';
 import { isTimeOut, isUnavailable } from '../lib/is-unavailable.ts';
 import type { Log } from '../lib/log.ts';
@@ -47,7 +47,7 @@ export interface Worker {
 const SWEEP_INTERVAL_MS = 2_000;
 const POLL_INTERVAL_MS = 1_000;
 /** How often a process whose places are all taken looks whether somebody waits for one. */
-const CROWD_INTERVAL_MS = 500;
+const YIELD_INTERVAL_MS = 500;
 
 /** Half a minute; whatever is away for longer is left to the queue. */
 const OUTLAST_TRIES_MAX = 30;
@@ -104,11 +104,11 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
     void freeJobsOfDeadPools(ctx.database).catch(() => undefined);
     void orphans.free(ctx.database, (jobId) => shares.isRunning(jobId)).catch(() => undefined);
   }, SWEEP_INTERVAL_MS);
-  const crowd = setInterval(() => void makeRoomForOthers(ctx, shares).catch(() => undefined), CROWD_INTERVAL_MS);
+  const crowdedOut = setInterval(() => void yieldToOthers(ctx, shares).catch(() => undefined), YIELD_INTERVAL_MS);
   let ended: Promise<void> | undefined;
   const beginStop = (): Promise<void> => {
     clearInterval(sweep);
-    clearInterval(crowd);
+    clearInterval(crowdedOut);
     stopping.abort();
     for (const end of ends) end.abort();
     queue.stop();
@@ -149,10 +149,10 @@ function queuePool(
 }
 
 /** Asks a job to stop in the middle when a customer without a place waits for one. */
-async function makeRoomForOthers({ database }: Context, shares: CustomerShares): Promise<void> {
-  const inside = shares.crowd();
+async function yieldToOthers({ database }: Context, shares: CustomerShares): Promise<void> {
+  const inside = shares.crowdedOut();
   if (inside.length === 0) return;
-  if (await doOthersWait(database, inside)) shares.makeRoom();
+  if (await doOthersWait(database, inside)) shares.yieldSlot();
 }
 
 interface PoolFollowers {
@@ -187,7 +187,7 @@ function taskListOf(tasks: readonly Task[], { ctx, workerId, shares, ends, stopp
       const end = new AbortController();
       ends.add(end);
       if (stopping.aborted) end.abort();
-      shares.canMakeRoom(job.id, () => end.abort());
+      shares.canYield(job.id, () => end.abort());
       try {
         const helpers = { abortSignal: end.signal, workerId, attempt: job.attempts };
         await outlast(() => task.run({ ...ctx, log }, payload, helpers), { log, isOver: () => end.signal.aborted });

@@ -1,7 +1,7 @@
 /** Checks every import against the table, and that no file imports itself by way of others. */
 import path from 'node:path';
 import { programs, programsMay, rooms } from './import-table.ts';
-import { roomOf, type Finding } from './project-files.ts';
+import { moduleOf, type Finding } from './project-files.ts';
 import type { Import, SourceFile } from './source-file.ts';
 
 const ADVICE = 'Move the code to a room that may, or pass what you need in from above; the table is import-table.ts.';
@@ -10,7 +10,7 @@ const ADVICE = 'Move the code to a room that may, or pass what you need in from 
 export function findForbiddenImports(files: readonly SourceFile[]): Finding[] {
   return files.flatMap((file) =>
     file.imports.flatMap((found) => {
-      const what = isRelative(found) ? judgeRoom(file.path, found) : judgePackage(file.path, found);
+      const what = isRelative(found) ? judgeModule(file.path, found) : judgePackage(file.path, found);
       return what === undefined ? [] : { path: file.path, line: found.line, what };
     }),
   );
@@ -43,9 +43,9 @@ export function findCycles(files: readonly SourceFile[]): Finding[] {
   return findings;
 }
 
-function judgeRoom(file: string, found: Import): string | undefined {
-  const [from, target] = [roomOf(file), resolve(file, found)];
-  const to = roomOf(target);
+function judgeModule(file: string, found: Import): string | undefined {
+  const [from, target] = [moduleOf(file), resolve(file, found)];
+  const to = moduleOf(target);
   if (from === 'plugins') return judgePlugin(file, target);
   if (from === to) return undefined;
   if (programs.includes(from)) return judgeProgram(from, to);
@@ -70,7 +70,7 @@ function judgeProgram(from: string, to: string): string | undefined {
 }
 
 function judgePackage(file: string, { specifier }: Import): string | undefined {
-  const room = roomOf(file);
+  const room = moduleOf(file);
   return rooms[room]?.packagesNever?.test(specifier)
     ? `${room} may not import the package ${specifier}. ${ADVICE}`
     : undefined;

@@ -1,5 +1,5 @@
 /** The measurable part of the house style: sizes, names, comments, what is never written. */
-import { isProduct, roomOf, type Finding } from './project-files.ts';
+import { isProduct, moduleOf, type Finding } from './project-files.ts';
 import type { SourceFile } from './source-file.ts';
 
 const FILE_LINES_MAX = 400;
@@ -19,7 +19,7 @@ export function checkStyle(file: SourceFile): Finding[] {
       : []),
     ...(KEBAB_CASE.test(file.path.split('/').at(-1) ?? '') ? [] : [at(1, 'is not named in kebab-case.')]),
     ...file.anys.map((line) => at(line, 'says any: name the type, or take unknown and check it.')),
-    ...(roomOf(file.path) === 'test' ? [] : checkCode(file, at)),
+    ...(moduleOf(file.path) === 'test' ? [] : checkCode(file, at)),
     ...(isProduct(file) ? checkProduct(file, at) : []),
   ];
 }

@@ -2,7 +2,7 @@
  * Who may import whom: the table of docs/ARCHITECTURE.md as data. Change both together, with a decision record.
  * A room may always import itself, and npm packages unless `packagesNever` names them.
  */
-export interface RoomRule {
+export interface ModuleRule {
   /** Imports point downwards only: every allowed room has a lower level. */
   readonly level: number;
   /** Rooms it may import; `domain/*` is every room of the domain. */
@@ -19,7 +19,7 @@ const means = ['domain/context', 'jobs', 'db', 'plugin-api', 'lib'];
 
 const databasePackages = /^(pg|pg-copy-streams|graphile-worker|@prisma\/.*)$/;
 
-export const rooms: Readonly<Record<string, RoomRule>> = {
+export const rooms: Readonly<Record<string, ModuleRule>> = {
   main: { level: 13, may: ['app', 'config'] },
   app: {
     level: 12,

@@ -22,7 +22,7 @@ export function readProject(root: string): SourceFile[] {
 }
 
 /** `src/domain/audience/x.ts` is in `domain/audience`, `src/lib/x.ts` in `lib`, any `*.test.ts` in `test`. */
-export function roomOf(file: string): string {
+export function moduleOf(file: string): string {
   const [top = '', first = '', second = '', ...rest] = file.split('/');
   if (file.endsWith('.test.ts')) return 'test';
   if (top !== 'src') return top;
@@ -33,7 +33,7 @@ export function roomOf(file: string): string {
 
 /** The product itself, as opposed to the programs around it. */
 export function isProduct({ path: file }: SourceFile): boolean {
-  return (file.startsWith('src/') || file.startsWith('plugins/')) && roomOf(file) !== 'test';
+  return (file.startsWith('src/') || file.startsWith('plugins/')) && moduleOf(file) !== 'test';
 }
 
 /** One finding a line, as a failed assertion shows it. */

@@ -18,7 +18,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'src/lib/dns-records.ts': 'asks name servers that the operator chose, and connects to nobody',
   'src/http/http-server.ts': 'listens',
   'src/http/client-address.ts': 'compares addresses',
-  'src/domain/tracking/machine-visitor.ts': 'compares addresses',
+  'src/domain/tracking/machine-request.ts': 'compares addresses',
   'src/db/free-port.ts': 'listens for a moment',
   'src/app/listening.ts': 'listens for a moment',
   'src/domain/bounces/imap-mailbox.ts': 'connects to the address that the guard has judged',

@@ -16,7 +16,7 @@ export interface Clients {
 /** What a server that is being hurt may answer: not now (503, 507), or that it is busy (429). */
 const EXCUSES: ReadonlySet<number> = new Set([429, 503, 507]);
 const PAUSE_MS = 30;
-/** Clicks wait in the inbox of raw visits for a moment before they are counted. */
+/** Clicks wait in the inbox of raw tracking events for a moment before they are counted. */
 const COUNTING_TRIES_MAX = 300;
 
 /** Starts both; `web` answers the process that serves now, or undefined while there is none. */

@@ -1,7 +1,7 @@
 /** The mails of a disabled customer: their links stop, and whoever got them can still leave. */
 import { describe, expect, test } from 'vitest';
 import { sql } from '../../src/db/database.ts';
-import { untilCounted } from '../support/record-visits.ts';
+import { untilCounted } from '../support/record-tracking-events.ts';
 import { startInboundServer, WEB_VIEW } from './inbound-server.ts';
 
 const { ctx, seeded, signer, links, here, status } = await startInboundServer();

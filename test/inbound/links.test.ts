@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { sql } from '../../src/db/database.ts';
-import { untilCounted } from '../support/record-visits.ts';
+import { untilCounted } from '../support/record-tracking-events.ts';
 import { startInboundServer, WEB_VIEW } from './inbound-server.ts';
 
 const { ctx, origin, seeded, signer, links, here, status } = await startInboundServer();

@@ -9,7 +9,7 @@ import { linkSignerOf } from '../../src/domain/tracking/link-signer.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { seedCampaign } from '../support/audience-rows.ts';
 import { writeGeoipFile } from '../support/geoip-file.ts';
-import { untilCounted } from '../support/record-visits.ts';
+import { untilCounted } from '../support/record-tracking-events.ts';
 import { startRestApp } from '../support/rest-app.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 
@@ -30,7 +30,7 @@ test('opens and clicks are kept and counted with their place, and shown by the r
     subscribers: 6,
     customerId,
   });
-  const visit = async (who: number, ip: string, { userAgent = BROWSER, click = false } = {}) => {
+  const trackingEvent = async (who: number, ip: string, { userAgent = BROWSER, click = false } = {}) => {
     const links = linkSignerOf(app.ctx.installation).forRecipient({
       customerId,
       listId,
@@ -45,10 +45,10 @@ test('opens and clicks are kept and counted with their place, and shown by the r
     });
     expect([200, 302]).toContain(answer.status);
   };
-  for (const who of [0, 1, 2]) await visit(who, '192.0.2.7');
-  await visit(3, '198.51.100.9');
-  await visit(4, '198.51.100.9', { userAgent: 'Mozilla/5.0' });
-  await visit(5, '203.0.113.5', { click: true });
+  for (const who of [0, 1, 2]) await trackingEvent(who, '192.0.2.7');
+  await trackingEvent(3, '198.51.100.9');
+  await trackingEvent(4, '198.51.100.9', { userAgent: 'Mozilla/5.0' });
+  await trackingEvent(5, '203.0.113.5', { click: true });
   await untilCounted(app.ctx);
   const { body } = await app.rest(`/campaigns/${campaignUid}`, { token });
   expect((body as { statistics: unknown }).statistics).toMatchObject({

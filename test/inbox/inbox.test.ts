@@ -32,7 +32,7 @@ const web = await startHttpServer({
   mounts: [
     inboxMount({
       store,
-      standingOf: (req) => (req.headers.authorization === 'Bearer right' ? 'administrator' : 'unknown'),
+      rightsOf: (req) => (req.headers.authorization === 'Bearer right' ? 'administrator' : 'unknown'),
     }),
   ],
 });
@@ -249,7 +249,7 @@ it('opens a mail once for all who ask for it, and sends them the same bytes', as
         return store.readRaw(one);
       },
     },
-    standingOf: () => 'unknown',
+    rightsOf: () => 'unknown',
   });
   const bodies: unknown[] = [];
   const keeping: Mount = {

@@ -2,7 +2,7 @@
 import { fc } from '../support/property.ts';
 import { expect, test } from 'vitest';
 import { sql } from '../../src/db/database.ts';
-import { ownList } from '../../src/domain/audience/own-list.ts';
+import { findOwnedList } from '../../src/domain/audience/find-owned-list.ts';
 import { runListImport } from '../../src/domain/audience/imports/run-list-import.ts';
 import { viewerContext } from '../support/viewer-context.ts';
 import { newUid } from '../../src/lib/ids.ts';
@@ -52,7 +52,7 @@ async function peopleOf({ customerId }: RestTenant, { id }: List): Promise<Perso
 
 async function importInto(tenant: RestTenant, list: List, csv: string) {
   const ctx = await viewerContext(app.ctx, tenant.customerId);
-  const queued = await uploadFile(ctx, await ownList(ctx, list.uid), csv);
+  const queued = await uploadFile(ctx, await findOwnedList(ctx, list.uid), csv);
   await runListImport(ctx, queued, new AbortController().signal);
   const [row] = await db.query<{ added: number; rejected: number }>(
     sql`SELECT added, rejected FROM mail_list_import WHERE uid = ${queued.uid}`,

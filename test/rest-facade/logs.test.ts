@@ -8,7 +8,7 @@ import { recordUnsubscribe } from '../../src/domain/tracking/record-unsubscribe.
 import { subscriberUid } from '../../src/lib/ids.ts';
 import { seedCampaign, type SeededCampaign } from '../support/audience-rows.ts';
 import { countStatements } from '../support/count-statements.ts';
-import { recordVisits } from '../support/record-visits.ts';
+import { recordTrackingEvents } from '../support/record-tracking-events.ts';
 import { startRestApp, type RestTenant } from '../support/rest-app.ts';
 
 const app = await startRestApp();
@@ -32,7 +32,7 @@ test('each log has its columns and its rows', async () => {
   const recipient = { customerId, campaignId, listId, subscriberId: seeded.subscriberIds[0] ?? 0n };
   const place = { country: 'Ireland', region: 'Leinster', city: 'Dublin' };
   const visitor = { ip: '192.0.2.7', userAgent: '=Reader/1, "x"', isMachine: false, looksAhead: false, place };
-  await recordVisits(app.ctx, [
+  await recordTrackingEvents(app.ctx, [
     { recipient, visitor, linkNo: null, url: null },
     { recipient, visitor: { ...visitor, isMachine: true }, linkNo: 0, url: 'https://example.org/?a=1,2' },
   ]);

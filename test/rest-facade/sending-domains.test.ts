@@ -77,14 +77,14 @@ function publish({ records }: Shown, only?: (record: Shown['records'][number]) =
   }
 }
 
-const identity = (fromEmail = `news@${name}`, customerId = tenant.customerId) =>
+const identity = (fromEmail = `notification@${name}`, customerId = tenant.customerId) =>
   identityFor(db, { customerId, fromEmail, signDkim: true, secret: installation.secret });
 
 async function signatures(fromEmail?: string): Promise<string[]> {
   const { sign } = await identity(fromEmail);
   if (!sign) return [];
   const content = Buffer.from(
-    `From: <${fromEmail ?? `news@${name}`}>\r\nTo: <a@b.example>\r\nSubject: Hi\r\n\r\nHello\r\n`,
+    `From: <${fromEmail ?? `notification@${name}`}>\r\nTo: <a@b.example>\r\nSubject: Hi\r\n\r\nHello\r\n`,
   );
   const resolver = async (host: string) => {
     const values = dns.zone.get(`TXT ${host}`);
@@ -128,7 +128,7 @@ describe('proving a domain', () => {
     });
     expect(await signatures()).toEqual([`${name} rsa-sha256 pass`, `${name} ed25519-sha256 pass`]);
     // A subdomain belongs to it; a name that only ends alike does not.
-    expect(await signatures(`a@news.${name}`)).toHaveLength(2);
+    expect(await signatures(`a@notification.${name}`)).toHaveLength(2);
     expect(await signatures(`a@evil-${name}`)).toEqual([]);
   });
 
@@ -317,10 +317,10 @@ describe('losing a domain', () => {
   };
   const mails = async (customerId: bigint) =>
     (
-      await db.query<{ news: string }>(
-        sql`SELECT payload ->> 'news' AS news FROM graphile_worker._private_jobs WHERE payload ->> 'customerId' = ${String(customerId)} ORDER BY id`,
+      await db.query<{ notification: string }>(
+        sql`SELECT payload ->> 'notification' AS notification FROM graphile_worker._private_jobs WHERE payload ->> 'customerId' = ${String(customerId)} ORDER BY id`,
       )
-    ).map(({ news }) => news);
+    ).map(({ notification }) => notification);
 
   test('a failed look-up changes nothing; a lost record costs the signature after three days, and comes back', async () => {
     const made = await create();

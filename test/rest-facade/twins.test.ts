@@ -7,7 +7,7 @@ import { print } from 'graphql';
 import { once } from 'node:events';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildBag } from '../../src/rest-facade/bag.ts';
+import { mergeParameters } from '../../src/rest-facade/request-parameters.ts';
 import { loadDocuments } from '../../src/rest-facade/documents.ts';
 import { inputOf } from '../../src/rest-facade/input.ts';
 import { parametersOf } from '../../src/rest-facade/row-parameters.ts';
@@ -85,9 +85,9 @@ class Captured extends Error {}
 /** The operation that the row would run in this world. */
 async function operationOf(row: Row, world: World): Promise<Operation> {
   let captured: Operation | undefined;
-  const bag = buildBag(Object.entries(bodyOf(await valuesFor(row, world))));
+  const given = mergeParameters(Object.entries(bodyOf(await valuesFor(row, world))));
   const call: Parameters<Row['run']>[0] = {
-    input: inputOf(bag, paramsIn(row.path, pathIn(world, row.path))),
+    input: inputOf(given, paramsIn(row.path, pathIn(world, row.path))),
     upload: undefined,
     execute: (name, variables) => {
       captured = { name, variables };

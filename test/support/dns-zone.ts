@@ -2,7 +2,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { decode, encode, type Answer, type Packet } from 'dns-packet';
-import type { DnsAsk } from '../../src/lib/dns-records.ts';
+import type { DnsQuery } from '../../src/lib/dns-records.ts';
 
 /** `'TXT name'` to its values; a name with any record exists. `fail` in the place of values: SERVFAIL. */
 export type Zone = Map<string, readonly string[] | 'fail'>;
@@ -18,7 +18,7 @@ export function zoneOf(records: Readonly<Record<string, readonly string[] | stri
 }
 
 /** Answers from the zone without a network. */
-export function askZone(zone: Zone, asked: string[] = []): DnsAsk {
+export function askZone(zone: Zone, asked: string[] = []): DnsQuery {
   return async (type, name) => {
     asked.push(`${type} ${name}`);
     const values = zone.get(`${type} ${name}`);

@@ -2,7 +2,7 @@
 import { appendImportChunk } from '../../src/domain/audience/imports/append-import-chunk.ts';
 import { finishImportUpload } from '../../src/domain/audience/imports/finish-import-upload.ts';
 import type { FinishImportInput, ListImport } from '../../src/domain/audience/imports/list-import.ts';
-import { ownImport } from '../../src/domain/audience/imports/own-import.ts';
+import { findOwnedImport } from '../../src/domain/audience/imports/find-owned-import.ts';
 import { runListImport } from '../../src/domain/audience/imports/run-list-import.ts';
 import { startListImport } from '../../src/domain/audience/imports/start-list-import.ts';
 import { sql } from '../../src/db/database.ts';
@@ -39,7 +39,7 @@ export async function importFile(
 ): Promise<ListImport> {
   const queued = await uploadFile(ctx, list, file, options);
   await runListImport(ctx, queued, new AbortController().signal);
-  return ownImport(ctx, queued.uid);
+  return findOwnedImport(ctx, queued.uid);
 }
 
 export interface PersonRow {

@@ -46,7 +46,7 @@ export const NEEDS_STATE: ReadonlySet<string> = new Set([
   'resumeSubscription',
   'approvePayment',
   // The installation is not held.
-  'releaseInstallation',
+  'endHold',
   // A plan names servers of the system; the world's is its own.
   'setPlanRoutes',
 ]);

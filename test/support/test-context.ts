@@ -10,7 +10,7 @@ import { createTestDatabase } from './test-database.ts';
 const limits: Context['installation']['limits'] = {
   sendBatchSize: 500,
   sendLeaseSeconds: 45,
-  planBatchSize: 10_000,
+  snapshotBatchSize: 10_000,
   importBatchSize: 20_000,
   sendAttemptsMax: 12,
   sendRetryDelaySeconds: 60,

@@ -15,7 +15,7 @@ import { startBounceServer } from '../../src/inbound/bounce-server.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { runWorker } from '../../src/workers/run-worker.ts';
 import { bounceTasks } from '../../src/workers/tasks/bounces.ts';
-import { planCampaignTask } from '../../src/workers/tasks/plan-campaign.ts';
+import { snapshotTask } from '../../src/workers/tasks/plan-campaign.ts';
 import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
 import { programShapes } from '../domain/bounces/bounce-shapes.ts';
 import { campaignWorld, untilStatus } from '../support/campaign-world.ts';
@@ -28,7 +28,7 @@ const drivers = createDriverPool(ctx.hooks);
 const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
 const worker = await runWorker({
   ctx,
-  tasks: [planCampaignTask, sendBatchTask(tools), ...bounceTasks],
+  tasks: [snapshotTask, sendBatchTask(tools), ...bounceTasks],
   concurrency: 2,
   crontab: [],
 });

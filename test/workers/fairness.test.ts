@@ -13,17 +13,17 @@ import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { enqueue, enqueueMany } from '../../src/jobs/define-job.ts';
 import { sendBatchJob } from '../../src/jobs/campaign-jobs.ts';
-import { renumberTurns, takeTurns } from '../../src/jobs/turns.ts';
+import { renumberPriorities, takePriorities } from '../../src/jobs/fair-queueing.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { Orphans } from '../../src/workers/orphans.ts';
 import { runWorker } from '../../src/workers/run-worker.ts';
-import { planCampaignTask } from '../../src/workers/tasks/plan-campaign.ts';
+import { snapshotTask } from '../../src/workers/tasks/plan-campaign.ts';
 import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
 import { campaignWorld, untilStatus, type CampaignWorld } from '../support/campaign-world.ts';
 import { scriptedSmtpServer, type SmtpEvent } from '../support/scripted-smtp-server.ts';
 import { createTestContext, testInstallation } from '../support/test-context.ts';
 
-const limits = { ...testInstallation.limits, sendBatchSize: 50, planBatchSize: 1_000 };
+const limits = { ...testInstallation.limits, sendBatchSize: 50, snapshotBatchSize: 1_000 };
 const ctx = await createTestContext({ installation: { ...testInstallation, limits } });
 await loadPlugins(path.resolve('plugins'), ctx.hooks);
 await makePartitions(ctx);
@@ -34,12 +34,7 @@ describe('workers with little room', () => {
   let worker: Awaited<ReturnType<typeof runWorker>>;
   beforeEach(async () => {
     const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
-    worker = await runWorker({
-      ctx,
-      tasks: [planCampaignTask, sendBatchTask(tools)],
-      concurrency: 2,
-      crontab: [],
-    });
+    worker = await runWorker({ ctx, tasks: [snapshotTask, sendBatchTask(tools)], concurrency: 2, crontab: [] });
   });
   afterEach(() => worker.stop(10_000));
 
@@ -153,15 +148,15 @@ describe('the line', () => {
     await place(901n, 3);
     await place(902n, 2);
     const before = await line();
-    expect(await renumberTurns(ctx.db)).toBe(30_999);
+    expect(await renumberPriorities(ctx.db)).toBe(30_999);
     expect(await line()).toEqual(before);
-    expect(await takeTurns(ctx.db, 901n, { amount: 2, kind: 'planned' })).toEqual([4, 5]);
-    expect(await renumberTurns(ctx.db)).toBe(0);
+    expect(await takePriorities(ctx.db, 901n, { amount: 2, kind: 'planned' })).toEqual([4, 5]);
+    expect(await renumberPriorities(ctx.db)).toBe(0);
   });
 
   it('gives each turn once, however many take them at the same time', async () => {
     const taken = await Promise.all(
-      Array.from({ length: 40 }, () => takeTurns(ctx.db, 901n, { amount: 5, kind: 'planned' })),
+      Array.from({ length: 40 }, () => takePriorities(ctx.db, 901n, { amount: 5, kind: 'planned' })),
     );
     expect(new Set(taken.flat()).size).toBe(200);
   });

@@ -11,7 +11,7 @@ import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { runWorker } from '../../src/workers/run-worker.ts';
 import { bounceTasks } from '../../src/workers/tasks/bounces.ts';
-import { planCampaignTask } from '../../src/workers/tasks/plan-campaign.ts';
+import { snapshotTask } from '../../src/workers/tasks/plan-campaign.ts';
 import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
 import { balanceOf, campaignWorld, untilStatus, type CampaignWorld } from '../support/campaign-world.ts';
 import { scriptedSmtpServer, type SmtpEvent } from '../support/scripted-smtp-server.ts';
@@ -27,7 +27,7 @@ const tools = () => ({ drivers, campaigns: createActiveCampaigns(), announce: ()
 /** Two that know nothing of one another, as processes do. */
 const workers = await Promise.all(
   [tools(), tools()].map((own) =>
-    runWorker({ ctx, tasks: [planCampaignTask, sendBatchTask(own), ...bounceTasks], concurrency: 2, crontab: [] }),
+    runWorker({ ctx, tasks: [snapshotTask, sendBatchTask(own), ...bounceTasks], concurrency: 2, crontab: [] }),
   ),
 );
 afterAll(async () => {

@@ -16,7 +16,7 @@ import { readCampaignLinks } from '../../src/domain/statistics/campaign-toplists
 import { WrongStateError } from '../../src/lib/errors.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { runWorker } from '../../src/workers/run-worker.ts';
-import { planCampaignTask } from '../../src/workers/tasks/plan-campaign.ts';
+import { snapshotTask } from '../../src/workers/tasks/plan-campaign.ts';
 import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
 import { balanceOf, campaignWorld, untilStatus, type CampaignWorld } from '../support/campaign-world.ts';
 import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
@@ -27,7 +27,7 @@ await loadPlugins(path.resolve('plugins'), ctx.hooks);
 await makePartitions(ctx);
 const drivers = createDriverPool(ctx.hooks);
 const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
-const worker = await runWorker({ ctx, tasks: [planCampaignTask, sendBatchTask(tools)], concurrency: 4, crontab: [] });
+const worker = await runWorker({ ctx, tasks: [snapshotTask, sendBatchTask(tools)], concurrency: 4, crontab: [] });
 afterAll(async () => {
   await worker.stop(5_000);
   await drivers.close();

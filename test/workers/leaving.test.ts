@@ -7,7 +7,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '../../src/db/database.ts';
 import { addSubscriber } from '../../src/domain/audience/add-subscriber.ts';
-import { ownList } from '../../src/domain/audience/own-list.ts';
+import { findOwnedList } from '../../src/domain/audience/find-owned-list.ts';
 import { signUp } from '../../src/domain/audience/sign-up.ts';
 import { subscribeSubscriber } from '../../src/domain/audience/subscribe-subscriber.ts';
 import { suppressAddresses, unsuppressAddress } from '../../src/domain/audience/suppression-list.ts';
@@ -24,7 +24,7 @@ import { recordUnsubscribe } from '../../src/domain/tracking/record-unsubscribe.
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { runWorker } from '../../src/workers/run-worker.ts';
 import { listMailTasks } from '../../src/workers/tasks/list-mails.ts';
-import { planCampaignTask } from '../../src/workers/tasks/plan-campaign.ts';
+import { snapshotTask } from '../../src/workers/tasks/plan-campaign.ts';
 import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
 import { balanceOf, campaignWorld, untilStatus } from '../support/campaign-world.ts';
 import { importFile } from '../support/import-file.ts';
@@ -32,7 +32,7 @@ import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
 import { newList } from '../support/tenant.ts';
 import { createTestContext, testInstallation } from '../support/test-context.ts';
 
-const limits = { ...testInstallation.limits, sendBatchSize: 50, planBatchSize: 200, sendRetryDelaySeconds: 1 };
+const limits = { ...testInstallation.limits, sendBatchSize: 50, snapshotBatchSize: 200, sendRetryDelaySeconds: 1 };
 const ctx = await createTestContext({ installation: { ...testInstallation, limits } });
 await loadPlugins(path.resolve('plugins'), ctx.hooks);
 await makePartitions(ctx);
@@ -40,7 +40,7 @@ const drivers = createDriverPool(ctx.hooks);
 const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
 const worker = await runWorker({
   ctx,
-  tasks: [planCampaignTask, sendBatchTask(tools), ...listMailTasks(drivers)],
+  tasks: [snapshotTask, sendBatchTask(tools), ...listMailTasks(drivers)],
   concurrency: 2,
   crontab: [],
 });
@@ -200,7 +200,7 @@ describe('a suppressed address gets no mail', () => {
     await using server = await scriptedSmtpServer();
     const world = await scene(server.port);
     const [row] = await ctx.db.query<{ uid: string }>(sql`SELECT uid FROM mail_list WHERE id = ${world.listId}`);
-    const list = await ownList(world.ctx, row?.uid ?? '');
+    const list = await findOwnedList(world.ctx, row?.uid ?? '');
     await unsubscribeSubscriber(world.ctx, { subscriber: address(4) });
     const file = `email,status\n${VICTIM},subscribed\n${address(4)},subscribed\n`;
     expect(await importFile(world.ctx, list, file)).toMatchObject({ added: 0, updated: 0 });

@@ -18,7 +18,7 @@ import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { proveLiveness } from '../../src/workers/liveness.ts';
 import { runWorker } from '../../src/workers/run-worker.ts';
 import { wakeCampaignTask } from '../../src/workers/tasks/maintenance.ts';
-import { planCampaignTask, startScheduledCampaignTask } from '../../src/workers/tasks/plan-campaign.ts';
+import { snapshotTask, startScheduledCampaignTask } from '../../src/workers/tasks/plan-campaign.ts';
 import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
 import { balanceOf, campaignWorld, statusOf, untilStatus, type CampaignWorld } from '../support/campaign-world.ts';
 import { changeOptions, endPlan, givePlan } from '../support/plans.ts';
@@ -26,7 +26,7 @@ import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
 import { createTestContext, testInstallation } from '../support/test-context.ts';
 import { storedReason } from '../support/stored-reason.ts';
 
-const limits = { ...testInstallation.limits, sendBatchSize: 30, planBatchSize: 100, sendRetryDelaySeconds: 1 };
+const limits = { ...testInstallation.limits, sendBatchSize: 30, snapshotBatchSize: 100, sendRetryDelaySeconds: 1 };
 const ctx = await createTestContext({ installation: { ...testInstallation, limits } });
 await loadPlugins(path.resolve('plugins'), ctx.hooks);
 await makePartitions(ctx);
@@ -37,7 +37,7 @@ const worksHere = await Promise.all(
   [1, 2, 3].map(async () => {
     const drivers = createDriverPool(ctx.hooks);
     const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
-    const tasks = [planCampaignTask, startScheduledCampaignTask, wakeCampaignTask, sendBatchTask(tools)];
+    const tasks = [snapshotTask, startScheduledCampaignTask, wakeCampaignTask, sendBatchTask(tools)];
     return { drivers, worker: await runWorker({ ctx, tasks, concurrency: 2, crontab: [] }) };
   }),
 );

@@ -9,7 +9,7 @@ import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { runWorker } from '../../src/workers/run-worker.ts';
-import { planCampaignTask } from '../../src/workers/tasks/plan-campaign.ts';
+import { snapshotTask } from '../../src/workers/tasks/plan-campaign.ts';
 import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
 import {
   balanceOf,
@@ -27,7 +27,7 @@ await loadPlugins(path.resolve('plugins'), ctx.hooks);
 await makePartitions(ctx);
 const drivers = createDriverPool(ctx.hooks);
 const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
-const worker = await runWorker({ ctx, tasks: [planCampaignTask, sendBatchTask(tools)], concurrency: 2, crontab: [] });
+const worker = await runWorker({ ctx, tasks: [snapshotTask, sendBatchTask(tools)], concurrency: 2, crontab: [] });
 afterAll(async () => {
   await worker.stop(5_000);
   await drivers.close();

@@ -9,20 +9,20 @@ import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { runWorker } from '../../src/workers/run-worker.ts';
-import { planCampaignTask } from '../../src/workers/tasks/plan-campaign.ts';
+import { snapshotTask } from '../../src/workers/tasks/plan-campaign.ts';
 import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
 import { balanceOf, campaignWorld, copiesByRecipient, untilStatus } from '../support/campaign-world.ts';
 import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
 import { createTestContext, testInstallation } from '../support/test-context.ts';
 import { storedReason } from '../support/stored-reason.ts';
 
-const limits = { ...testInstallation.limits, sendBatchSize: 30, planBatchSize: 100 };
+const limits = { ...testInstallation.limits, sendBatchSize: 30, snapshotBatchSize: 100 };
 const ctx = await createTestContext({ installation: { ...testInstallation, limits } });
 await loadPlugins(path.resolve('plugins'), ctx.hooks);
 await makePartitions(ctx);
 const drivers = createDriverPool(ctx.hooks);
 const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
-const worker = await runWorker({ ctx, tasks: [planCampaignTask, sendBatchTask(tools)], concurrency: 2, crontab: [] });
+const worker = await runWorker({ ctx, tasks: [snapshotTask, sendBatchTask(tools)], concurrency: 2, crontab: [] });
 afterAll(async () => {
   await worker.stop(5_000);
   await drivers.close();

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { sql } from '../../src/db/database.ts';
 import { pauseCampaign } from '../../src/domain/campaigns/pause-campaign.ts';
-import { planCampaign } from '../../src/domain/campaigns/plan-campaign.ts';
+import { snapshotAudience } from '../../src/domain/campaigns/snapshot-audience.ts';
 import { resumeCampaign } from '../../src/domain/campaigns/resume-campaign.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import type { Context } from '../../src/domain/context.ts';
@@ -15,7 +15,7 @@ import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { runWorker } from '../../src/workers/run-worker.ts';
-import { planCampaignTask } from '../../src/workers/tasks/plan-campaign.ts';
+import { snapshotTask } from '../../src/workers/tasks/plan-campaign.ts';
 import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
 import { afterFile } from '../support/after-file.ts';
 import { balanceOf, campaignWorld, untilStatus, type CampaignWorld } from '../support/campaign-world.ts';
@@ -39,7 +39,7 @@ function newTools() {
 async function withWorker(watch: () => Promise<void>): Promise<void> {
   const worker = await runWorker({
     ctx,
-    tasks: [planCampaignTask, sendBatchTask(newTools())],
+    tasks: [snapshotTask, sendBatchTask(newTools())],
     concurrency: 2,
     crontab: [],
   });
@@ -129,7 +129,7 @@ describe('a batch', () => {
     const world = await campaignWorld(ctx, { recipients: 3, smtpPort: 9 });
     const key = { customerId: world.ctx.viewer?.customerId ?? 0n, campaignId: world.campaignId };
     await startCampaign(world.ctx, world.campaignUid);
-    await planCampaign(world.ctx, key, new AbortController().signal);
+    await snapshotAudience(world.ctx, key, new AbortController().signal);
     await ctx.db.execute(sql`DELETE FROM graphile_worker._private_jobs`);
     const shared = newTools();
     const send = (workerId: string = crypto.randomUUID()) =>
@@ -138,20 +138,20 @@ describe('a batch', () => {
         { ...key, fromId: 0n, toId: 2n ** 62n },
         { ...shared, workerId, abortSignal: new AbortController().signal },
       );
-    return { world, send, holdRange: shared.campaigns.holdRange };
+    return { world, send, lockRange: shared.campaigns.lockRange };
   }
 
   it('is left to the job of the same process that works on it already', async () => {
-    const { world, send, holdRange } = await plannedWorld();
+    const { world, send, lockRange } = await plannedWorld();
     const [row] = await ctx.db.query<{ day: string }>(
       sql`SELECT planned_on::text AS day FROM campaign WHERE id = ${world.campaignId}`,
     );
     const key = { plannedOn: row?.day ?? '', customerId: 0n, campaignId: world.campaignId };
     const jobs = async (workerId: string) => [await send(workerId), (await secondsToNextJob()).length];
-    holdRange('all', { ...key, fromId: 0n, toId: 2n ** 62n });
+    lockRange('all', { ...key, fromId: 0n, toId: 2n ** 62n });
     expect(await jobs('all')).toEqual(['open', 0]);
     // Of a part the rest has nobody else.
-    holdRange('part', { ...key, fromId: 2n ** 62n, toId: 2n ** 62n });
+    lockRange('part', { ...key, fromId: 2n ** 62n, toId: 2n ** 62n });
     expect(await jobs('part')).toEqual(['open', 1]);
   });
 

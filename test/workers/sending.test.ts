@@ -12,7 +12,7 @@ import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { runWorker } from '../../src/workers/run-worker.ts';
-import { planCampaignTask, startScheduledCampaignTask } from '../../src/workers/tasks/plan-campaign.ts';
+import { snapshotTask, startScheduledCampaignTask } from '../../src/workers/tasks/plan-campaign.ts';
 import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
 import { onBusyMachine } from '../support/busy-machine.ts';
 import { balanceOf, campaignWorld, copiesByRecipient, statusOf, untilStatus } from '../support/campaign-world.ts';
@@ -23,7 +23,7 @@ const extensions = ['PIPELINING', '8BITMIME'];
 const limits = {
   ...testInstallation.limits,
   sendBatchSize: 50,
-  planBatchSize: 200,
+  snapshotBatchSize: 200,
   sendAttemptsMax: 3,
   sendRetryDelaySeconds: 1,
 };
@@ -34,7 +34,7 @@ const drivers = createDriverPool(ctx.hooks);
 const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
 const worker = await runWorker({
   ctx,
-  tasks: [planCampaignTask, startScheduledCampaignTask, sendBatchTask(tools)],
+  tasks: [snapshotTask, startScheduledCampaignTask, sendBatchTask(tools)],
   concurrency: 2,
   crontab: [],
 });

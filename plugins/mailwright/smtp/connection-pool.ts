@@ -174,7 +174,7 @@ export class ConnectionPool {
 
   #admit(session: Session): void {
     const listener = {
-      onRoom: (connection: SmtpConnection) => this.#feed(connection),
+      onCapacity: (connection: SmtpConnection) => this.#feed(connection),
       onEnd: (connection: SmtpConnection, end: ConnectionEnd) => this.#onEnd(connection, end),
     };
     const mode = this.#modeFor(session.capabilities);

@@ -56,7 +56,7 @@ export interface ConnectionEnd {
 }
 
 export interface ConnectionListener {
-  onRoom(connection: SmtpConnection): void;
+  onCapacity(connection: SmtpConnection): void;
   onEnd(connection: SmtpConnection, end: ConnectionEnd): void;
 }
 
@@ -244,7 +244,7 @@ export class SmtpConnection {
     if (this.#mode === 'lockstep') return;
     this.#dialogue = undefined;
     this.#advance();
-    this.#options.listener.onRoom(this);
+    this.#options.listener.onCapacity(this);
   }
 
   #onRefusal(transaction: Transaction, step: Step, reply: Reply): void {
@@ -301,11 +301,11 @@ export class SmtpConnection {
     }
     if (this.#farewell) return this.#startedCount === 0 ? this.#channel.destroy(this.#farewell) : undefined;
     this.#advance();
-    if (this.#transactions.length > 0) return this.#options.listener.onRoom(this);
+    if (this.#transactions.length > 0) return this.#options.listener.onCapacity(this);
     this.#lastReplyAt = performance.now();
     if (this.#isRetiring) return void this.#leave();
     this.#idleTimer.refresh();
-    this.#options.listener.onRoom(this);
+    this.#options.listener.onCapacity(this);
   }
 
   /** The time of one answer: since the last one, or since it was begun. */

@@ -38,8 +38,8 @@ export const userNotFound = () => new NotFoundError('USER_NOT_FOUND', 'No user h
 export const emailTaken = () => new ValidationError({ email: ['The email has already been taken.'] });
 
 /** Nobody could let anybody in again. */
-export const houseStays = () =>
-  new WrongStateError('CUSTOMER_IS_HOUSE', "The installation's own customer cannot be disabled or deleted.");
+export const operatorStays = () =>
+  new WrongStateError('CUSTOMER_IS_OPERATOR', "The installation's own customer cannot be disabled or deleted.");
 export const notYourself = () =>
   new WrongStateError('CUSTOMER_IS_YOURS', 'You cannot lock yourself out: another administrator has to do this.');
 

@@ -94,7 +94,7 @@ const mayUseApi = sql`(c.is_house OR coalesce(o.options ->> 'api_access', 'yes')
  * Those of the tokens that still work, each with whether its user is an administrator now: for connections that stay
  * open longer than a request.
  */
-export async function standingOfTokens(
+export async function rightsOfTokens(
   db: Queryable,
   tokens: readonly Pick<Viewer, 'customerId' | 'tokenId'>[],
   sessionDays: SessionDays,

@@ -3,7 +3,7 @@ import { sql } from '../../db/database.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { viewerOf, type Context } from '../context.ts';
 import { PASSWORD_LENGTH_MAX } from './account-limits.ts';
-import { GUESSES, hiddenSubject, releaseLoginTry, reserveLoginTry } from './login-failures.ts';
+import { GUESSES, hiddenSubject, countNoLoginTry, reserveLoginTry } from './login-failures.ts';
 import { noteFailure } from './note-failure.ts';
 import { verifyNobody, verifyPassword } from './password.ts';
 
@@ -31,5 +31,5 @@ async function confirm(ctx: Context, { password, field }: { password: string; fi
   const typed = password.slice(0, PASSWORD_LENGTH_MAX + 1);
   const right = user ? await verifyPassword(typed, user.hash) : await verifyNobody(typed);
   if (!right) throw new ValidationError({ [field]: ['The password is not right.'] });
-  await releaseLoginTry(ctx.database, reservation);
+  await countNoLoginTry(ctx.database, reservation);
 }

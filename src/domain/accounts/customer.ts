@@ -10,7 +10,7 @@ export interface Customer {
   readonly id: bigint;
   readonly uid: string;
   readonly status: CustomerStatus;
-  readonly isHouse: boolean;
+  readonly isOperator: boolean;
   /** Its first user. */
   readonly userId: bigint;
   readonly isAdmin: boolean;

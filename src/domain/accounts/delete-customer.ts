@@ -8,13 +8,13 @@ import { eraseCustomerJob } from '../../jobs/account-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { auditInTransaction } from './audit-trail.ts';
-import { knownCustomer, refuseOwnOrHouse } from './known-customer.ts';
+import { knownCustomer, refuseOwnOrOperator } from './known-customer.ts';
 
-/** Deletes it for good. Throws NotFoundError; WrongStateError `CUSTOMER_IS_HOUSE`, `CUSTOMER_IS_YOURS`. */
+/** Deletes it for good. Throws NotFoundError; WrongStateError `CUSTOMER_IS_OPERATOR`, `CUSTOMER_IS_YOURS`. */
 export async function deleteCustomer(ctx: Context, { uid }: { uid: string }): Promise<{ id: bigint; uid: string }> {
   return inTransaction(ctx, async (inner) => {
     const customer = await knownCustomer(inner, uid, { lock: true });
-    refuseOwnOrHouse(inner, customer);
+    refuseOwnOrOperator(inner, customer);
     const { id } = customer;
     // Its name and address are a person's: they go at once.
     await inner.db.execute(

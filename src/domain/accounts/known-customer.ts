@@ -2,7 +2,7 @@
 import { isUid } from '../../lib/ids.ts';
 import { emailKey, isEmailAddress } from '../../lib/text.ts';
 import { viewerOf, type Context, type Viewer } from '../context.ts';
-import { customerNotFound, houseStays, needsFullToken, noCustomerWithEmail, notYourself } from './account-errors.ts';
+import { customerNotFound, operatorStays, needsFullToken, noCustomerWithEmail, notYourself } from './account-errors.ts';
 import { findCustomer } from './customer-store.ts';
 import type { Customer } from './customer.ts';
 import { EVERY_SCOPE } from './scopes.ts';
@@ -23,8 +23,8 @@ export async function customerWithEmail(ctx: Context, email: string): Promise<Cu
 }
 
 /** Throws WrongStateError for the house's own customer, and for the one of the administrator who asks. */
-export function refuseOwnOrHouse(ctx: Context, { id, isHouse }: Customer): void {
-  if (isHouse) throw houseStays();
+export function refuseOwnOrOperator(ctx: Context, { id, isOperator }: Customer): void {
+  if (isOperator) throw operatorStays();
   if (viewerOf(ctx).customerId === id) throw notYourself();
 }
 

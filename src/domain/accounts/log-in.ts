@@ -20,7 +20,7 @@ import {
   GUESSES_OF_CODE,
   PACE_OF_ADDRESS,
   hiddenSubject,
-  releaseLoginTry,
+  countNoLoginTry,
   reserveLoginTry,
   type LoginSubject,
 } from './login-failures.ts';
@@ -94,7 +94,7 @@ async function admit(ctx: Context, { name, password, code, deviceToken, user }: 
   await sleep(reservation.delayMs);
   const right = user ? await verifyPassword(password, user.passwordHash) : await verifyNobody(password);
   if (!user || !right) throw wrongCredentials();
-  await releaseLoginTry(ctx.database, reservation);
+  await countNoLoginTry(ctx.database, reservation);
   if (!user.active) throw accountDisabled();
   await checkSecondFactor(ctx, user, { code, known });
   const passwordHash = await rehashed(ctx, user, password);
@@ -128,7 +128,7 @@ async function checkSecondFactor(ctx: Context, user: User, { code, known }: Code
   const key = hiddenSubject(ctx, `code:${user.userId}:${known ?? ''}`);
   const reservation = await reserveLoginTry(ctx.database, [{ key, bounds: GUESSES_OF_CODE }]);
   if (!(await takeSecondFactorCode(ctx, { ...user, sealedSecret: user.secondFactor }, code))) throw wrongCode();
-  await releaseLoginTry(ctx.database, reservation);
+  await countNoLoginTry(ctx.database, reservation);
 }
 
 async function findUser(ctx: Context, key: string): Promise<User | undefined> {

@@ -96,13 +96,13 @@ async function reserve(db: Queryable, subjects: readonly LoginSubject[]): Promis
     const kept = new Set(subjects.filter(({ countsAll }) => countsAll).map(({ key }) => key));
     return { rows: rows.filter(({ subject }) => !kept.has(subject)), delayMs: delayOf(failures) };
   } catch (error) {
-    await releaseLoginTry(db, { rows });
+    await countNoLoginTry(db, { rows });
     throw error;
   }
 }
 
 /** The try did not fail (or was not let in): it no longer counts. */
-export async function releaseLoginTry(db: Queryable, { rows }: Pick<Reservation, 'rows'>): Promise<void> {
+export async function countNoLoginTry(db: Queryable, { rows }: Pick<Reservation, 'rows'>): Promise<void> {
   // By the whole key: under an attack the table is large.
   await db.execute(sql`
     DELETE FROM login_failure WHERE (subject, id) IN (

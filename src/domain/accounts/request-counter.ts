@@ -62,11 +62,11 @@ export class RequestCounter {
   #ask(key: string, limit: RateLimit): Waiting {
     const asked = this.#waiting.get(key) ?? { limit, waiters: [], late: 0 };
     this.#waiting.set(key, asked);
-    if (!this.#isTelling) void this.#tellAll();
+    if (!this.#isTelling) void this.#reportAll();
     return asked;
   }
 
-  async #tellAll(): Promise<void> {
+  async #reportAll(): Promise<void> {
     this.#isTelling = true;
     // Those of the same turn of the event loop go together.
     await Promise.resolve();

@@ -35,7 +35,7 @@ export async function setAdministrator(
       : [];
     if (!user) throw userNotFound();
     if (user.userId === viewer.userId && !isAdmin) throw notYourself();
-    if (!isAdmin) await keepOneInTheHouse(db, user);
+    if (!isAdmin) await keepOneAdministrator(db, user);
     if (user.isAdmin !== isAdmin) {
       const { customerId, userId } = user;
       await db.execute(
@@ -49,9 +49,9 @@ export async function setAdministrator(
 }
 
 /** The house's row is the lock under which parallel calls count. */
-async function keepOneInTheHouse(db: Queryable, { customerId, userId }: UserKey): Promise<void> {
-  const [house] = await db.query(sql`SELECT 1 FROM customer WHERE id = ${customerId} AND is_house FOR UPDATE`);
-  if (!house) return;
+async function keepOneAdministrator(db: Queryable, { customerId, userId }: UserKey): Promise<void> {
+  const [operator] = await db.query(sql`SELECT 1 FROM customer WHERE id = ${customerId} AND is_house FOR UPDATE`);
+  if (!operator) return;
   const others = await db.query(sql`
     SELECT 1 FROM app_user
      WHERE customer_id = ${customerId} AND id <> ${userId} AND is_admin AND status = 'active' LIMIT 1`);

@@ -11,16 +11,16 @@ import { inTransaction, type Context, type TransactionContext } from '../context
 import { auditInTransaction } from './audit-trail.ts';
 import type { Customer, CustomerStatus } from './customer.ts';
 import { endOtherLogins } from './end-other-logins.ts';
-import { knownCustomer, refuseOwnOrHouse } from './known-customer.ts';
+import { knownCustomer, refuseOwnOrOperator } from './known-customer.ts';
 
 /** Sending is stopped before other work is begun. */
 const PAUSE_PRIORITY = -100;
 
-/** Disables it; doing it twice is harmless. Throws NotFoundError; WrongStateError `CUSTOMER_IS_HOUSE`, `CUSTOMER_IS_YOURS`. */
+/** Disables it; doing it twice is harmless. Throws NotFoundError; WrongStateError `CUSTOMER_IS_OPERATOR`, `CUSTOMER_IS_YOURS`. */
 export async function disableCustomer(ctx: Context, { uid }: { uid: string }): Promise<{ id: bigint; uid: string }> {
   return inTransaction(ctx, async (inner) => {
     const customer = await knownCustomer(inner, uid, { lock: true });
-    refuseOwnOrHouse(inner, customer);
+    refuseOwnOrOperator(inner, customer);
     await setStatus(inner, customer, 'disabled');
     await endLogins(inner, customer);
     await enqueue(

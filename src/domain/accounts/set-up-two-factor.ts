@@ -8,7 +8,7 @@ import { inTransaction, viewerOf, type Context, type Viewer } from '../context.t
 import { auditInTransaction } from './audit-trail.ts';
 import { confirmPassword } from './confirm-password.ts';
 import { endOtherLogins } from './end-other-logins.ts';
-import { GUESSES_OF_CODE, hiddenSubject, releaseLoginTry, reserveLoginTry } from './login-failures.ts';
+import { GUESSES_OF_CODE, hiddenSubject, countNoLoginTry, reserveLoginTry } from './login-failures.ts';
 import { noteFailure } from './note-failure.ts';
 import {
   findTwoFactor,
@@ -108,7 +108,7 @@ async function takeCode(ctx: Context, viewer: Viewer, code: string): Promise<voi
   const factor = await findTwoFactor(ctx.db, viewer);
   if (!factor || !(await takeSecondFactorCode(ctx, factor, code)))
     throw new ValidationError({ code: ['The code is wrong, or was used before.'] });
-  await releaseLoginTry(ctx.database, reservation);
+  await countNoLoginTry(ctx.database, reservation);
 }
 
 /** Throws WrongStateError `TWO_FACTOR_IS_OFF` where the caller has not switched it on. */

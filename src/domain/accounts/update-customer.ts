@@ -86,7 +86,7 @@ type NewNames = { firstName?: string | undefined; lastName?: string | undefined;
 
 /** A customer is called as its first user, unless it is the house. */
 function newName(customer: Customer, { firstName, lastName, email }: NewNames): string | undefined {
-  if (customer.isHouse) return undefined;
+  if (customer.isOperator) return undefined;
   return customerName({
     firstName: firstName ?? customer.firstName,
     lastName: lastName ?? customer.lastName,

@@ -2,7 +2,7 @@
 import { sql } from '../../db/database.ts';
 import { parseInput } from '../../lib/text.ts';
 import { inTransaction, type Context } from '../context.ts';
-import { ownList } from './own-list.ts';
+import { findOwnedList } from './find-owned-list.ts';
 import { addListFieldInput, LIST_FIELDS_MAX, type AddListFieldInput, type ListField } from './list-field.ts';
 import { fieldsOfList, insertField } from './list-field-store.ts';
 import { listNotFound, tagTaken, tooManyFields } from './list-errors.ts';
@@ -12,7 +12,7 @@ import { listNotFound, tagTaken, tooManyFields } from './list-errors.ts';
  * `TOO_MANY_FIELDS`), NotFoundError `LIST_NOT_FOUND`, ForeignResourceError.
  */
 export async function addListField(ctx: Context, listUid: string, input: AddListFieldInput): Promise<ListField> {
-  const list = await ownList(ctx, listUid);
+  const list = await findOwnedList(ctx, listUid);
   const field = parseInput(addListFieldInput, input);
   return inTransaction(ctx, async ({ db }) => {
     // One at a time per list, so that the count below holds.

@@ -4,15 +4,15 @@
  * comes back by `subscribeSubscriber`, which asks that person. A suppressed address is refused too.
  */
 import { checkInput, emailKey } from '../../lib/text.ts';
-import { requireSubscriberRoom } from '../billing/require-room.ts';
+import { requireSubscribersLeft } from '../billing/require-within-limit.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
-import { askForConfirmation } from './confirmation.ts';
+import { sendConfirmation } from './confirmation.ts';
 import { addressDigest, barOf } from './erasing/erased-people.ts';
 import { checkFieldValues } from './field-values.ts';
 import type { MailList } from './list.ts';
 import { fieldsOfList } from './list-field-store.ts';
 import { enqueuePersonMail } from './mails/person-mail.ts';
-import { holdOwnList } from './own-list.ts';
+import { lockOwnedList } from './find-owned-list.ts';
 import { emailSuppressed, emailTaken, wrongFields } from './subscriber-errors.ts';
 import { insertConsentEvent, insertSubscriber, rememberTags, type NewSubscriber } from './subscriber-store.ts';
 import { addSubscriberInput, type ConsentSource, type Subscriber } from './subscriber.ts';
@@ -37,7 +37,7 @@ export async function addSubscriber(
   source: ConsentSource = 'api',
 ): Promise<Subscriber> {
   return inTransaction(ctx, async (inner) => {
-    const list = await holdOwnList(inner, input.listUid);
+    const list = await lockOwnedList(inner, input.listUid);
     const person = await checkPerson(inner, list, input);
     const key = emailKey(person.email);
     const digest = addressDigest(ctx.installation, key);
@@ -62,9 +62,9 @@ async function checkPerson(ctx: TransactionContext, list: MailList, input: AddSu
 async function insert(ctx: TransactionContext, list: MailList, person: NewSubscriber): Promise<Subscriber> {
   const added = await insertSubscriber(ctx.db, list, person);
   if (!added) throw emailTaken();
-  await requireSubscriberRoom(ctx.tx, { ...added, field: 'EMAIL' });
+  await requireSubscribersLeft(ctx.tx, { ...added, field: 'EMAIL' });
   const by = { source: person.source, ipAddress: ctx.ipAddress };
-  if (added.status === 'pending') await askForConfirmation(ctx.db, added, by);
+  if (added.status === 'pending') await sendConfirmation(ctx.db, added, by);
   else {
     const eventId = await insertConsentEvent(ctx.db, added, { ...by, status: added.status });
     if (list.sendWelcomeEmail) await enqueuePersonMail(ctx.db, added, { kind: 'welcome', eventId });

@@ -26,7 +26,7 @@ export interface ConfirmationRequest extends SubscriberKey {
 }
 
 /** Writes into the history that a person is asked, and enqueues the mail; it goes when the transaction commits. */
-export async function askForConfirmation(
+export async function sendConfirmation(
   db: Queryable,
   person: Subscriber,
   by: Omit<ConsentEntry, 'status'>,

@@ -1,6 +1,6 @@
 /** A new list with its contact and the two fields every list begins with (decisions D14, D16). */
 import { parseInput } from '../../lib/text.ts';
-import { requireRoom } from '../billing/require-room.ts';
+import { requireWithinLimit } from '../billing/require-within-limit.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { createListInput, createListInputClassic, type CreateListInput, type MailList } from './list.ts';
 import { insertField } from './list-field-store.ts';
@@ -15,7 +15,7 @@ export async function createList(ctx: Context, input: CreateListInput): Promise<
   const { customerId } = viewerOf(ctx);
   const { contact, ...list } = parseInput(input.briefContact ? createListInputClassic : createListInput, input);
   return inTransaction(ctx, async ({ db, tx }) => {
-    await requireRoom(tx, { customerId, limit: 'list_max', field: 'name' });
+    await requireWithinLimit(tx, { customerId, limit: 'list_max', field: 'name' });
     const created = await insertList(db, { customerId, ...list });
     await insertContact(db, created, contact);
     await insertField(db, created, {

@@ -6,7 +6,7 @@ import { sql } from '../../db/database.ts';
 import { ERASE_DELETED_KEY, eraseDeletedJob } from '../../jobs/account-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { inTransaction, type Context } from '../context.ts';
-import { ownList } from './own-list.ts';
+import { findOwnedList } from './find-owned-list.ts';
 import type { MailList } from './list.ts';
 import { listInUse, listNotFound } from './list-errors.ts';
 
@@ -18,10 +18,10 @@ const NAMED_CAMPAIGNS_MAX = 5;
  * WrongStateError `LIST_IN_USE` while a campaign to it is scheduled or under way.
  */
 export async function deleteList(ctx: Context, uid: string): Promise<MailList> {
-  const list = await ownList(ctx, uid);
+  const list = await findOwnedList(ctx, uid);
   const { customerId, id } = list;
   return inTransaction(ctx, async ({ db }) => {
-    // Waits for whoever is adding people (holdOwnList), and they then find no list.
+    // Waits for whoever is adding people (lockOwnedList), and they then find no list.
     const [held] = await db.query(
       sql`SELECT 1 FROM mail_list WHERE customer_id = ${customerId} AND id = ${id} FOR UPDATE`,
     );

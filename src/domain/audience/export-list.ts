@@ -8,7 +8,7 @@ import { ValidationError } from '../../lib/errors.ts';
 import { requireAllowed } from '../billing/require-allowed.ts';
 import type { Context } from '../context.ts';
 import { fieldsOfList } from './list-field-store.ts';
-import { ownList } from './own-list.ts';
+import { findOwnedList } from './find-owned-list.ts';
 
 /** People of a page: its overhead is nothing then, and many pages fit into memory at once. */
 export const EXPORT_PAGE_MAX = 2_000;
@@ -39,7 +39,7 @@ export async function exportList(
   ctx: Context,
   { listUid, after, limit }: { listUid: string; after: string | null; limit: number },
 ): Promise<ExportPage> {
-  const list = await ownList(ctx, listUid);
+  const list = await findOwnedList(ctx, listUid);
   await requireAllowed(ctx, 'list_export');
   if (after !== null && !/^\d{1,18}$/.test(after))
     throw new ValidationError({ after: ['This is no cursor of this export.'] });

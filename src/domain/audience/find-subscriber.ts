@@ -7,7 +7,7 @@ import { isUid, subscriberIdOf } from '../../lib/ids.ts';
 import { emailKey, isEmailAddress } from '../../lib/text.ts';
 import { viewerOf, type Context } from '../context.ts';
 import type { MailList } from './list.ts';
-import { ownList } from './own-list.ts';
+import { findOwnedList } from './find-owned-list.ts';
 import { foreignSubscriber, severalLists, subscriberNotFound } from './subscriber-errors.ts';
 import { SUBSCRIBER_COLUMNS } from './subscriber-store.ts';
 import type { Subscriber, SubscriberRef } from './subscriber.ts';
@@ -23,7 +23,7 @@ const LISTS_PER_ADDRESS_MAX = 1_000;
  * `LIST_NOT_FOUND`, ForeignResourceError of the same codes, ValidationError `LIST_REQUIRED` for an address on several lists.
  */
 export async function findSubscriber(ctx: Context, { subscriber, listUid }: SubscriberRef): Promise<Subscriber> {
-  const list = listUid ? await ownList(ctx, listUid) : undefined;
+  const list = listUid ? await findOwnedList(ctx, listUid) : undefined;
   const slot = subscriber.trim();
   if (slot.includes('@')) return findByAddress(ctx, slot, list);
   const byUid = isUid(slot) ? await findById(ctx, subscriberIdOf(slot)) : undefined;

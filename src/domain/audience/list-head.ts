@@ -8,7 +8,7 @@ import { isUid } from '../../lib/ids.ts';
 import { viewerOf, type Context } from '../context.ts';
 import type { MailList } from './list.ts';
 import { listNotFound } from './list-errors.ts';
-import { ownList } from './own-list.ts';
+import { findOwnedList } from './find-owned-list.ts';
 import {
   isNearStart,
   peopleAsJson,
@@ -37,7 +37,11 @@ interface HeadRow extends PeopleCount {
 }
 
 /** The caller's list. Throws NotFoundError `LIST_NOT_FOUND`, ForeignResourceError of the same code. */
-export async function ownListHead(ctx: Context, uid: string, window: SubscriberWindow & Activity): Promise<ListHead> {
+export async function findOwnedListHead(
+  ctx: Context,
+  uid: string,
+  window: SubscriberWindow & Activity,
+): Promise<ListHead> {
   const { customerId } = viewerOf(ctx);
   if (!isUid(uid)) throw listNotFound();
   const { offset, limit, opened, clicked } = window;
@@ -57,7 +61,8 @@ export async function ownListHead(ctx: Context, uid: string, window: SubscriberW
     preparedName('audience.list_head', statement),
   );
   // It says why not.
-  if (!row) return { everybody: 0, openers: 0, clickers: 0, fieldTags: [], list: await ownList(ctx, uid), people: [] };
+  if (!row)
+    return { everybody: 0, openers: 0, clickers: 0, fieldTags: [], list: await findOwnedList(ctx, uid), people: [] };
   const list = { customerId, id: row.id };
   return { ...row, list, people: row.people?.map((person) => personOf(customerId, person)) };
 }

@@ -26,7 +26,7 @@ export const TAKES_SIGN_UPS = sql`l.public_signup
   AND EXISTS (SELECT 1 FROM customer c WHERE c.id = l.customer_id AND c.status = 'active')`;
 
 /** Keeps a list from being deleted, and its people from being erased, until the transaction ends. */
-export async function holdList(db: Queryable, list: { customerId: bigint; listId: bigint }): Promise<void> {
+export async function lockList(db: Queryable, list: { customerId: bigint; listId: bigint }): Promise<void> {
   await db.query(
     sql`SELECT 1 FROM mail_list WHERE customer_id = ${list.customerId} AND id = ${list.listId} FOR KEY SHARE`,
     'audience.hold_list',

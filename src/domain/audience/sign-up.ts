@@ -7,14 +7,14 @@ import { ExpectedError, RateLimitedError } from '../../lib/errors.ts';
 import { addressBlock } from '../../lib/address-block.ts';
 import { sha256 } from '../../lib/crypto.ts';
 import { checkInput, emailKey } from '../../lib/text.ts';
-import { hasSubscriberRoom, requireSubscriberRoom } from '../billing/require-room.ts';
+import { hasSubscribersLeft, requireSubscribersLeft } from '../billing/require-within-limit.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
-import { askForConfirmation } from './confirmation.ts';
+import { sendConfirmation } from './confirmation.ts';
 import { addressDigest, barOf } from './erasing/erased-people.ts';
 import { checkFieldValues } from './field-values.ts';
 import { fieldsOfList } from './list-field-store.ts';
 import type { MailList } from './list.ts';
-import { holdPublicList } from './own-list.ts';
+import { lockPublicList } from './find-owned-list.ts';
 import { listFull, wrongFields } from './subscriber-errors.ts';
 import { insertSubscriber, lockSubscriber, writeSubscriber, type SubscriberKey } from './subscriber-store.ts';
 import { addSubscriberInput } from './subscriber.ts';
@@ -44,7 +44,7 @@ const BY = 'form';
 export async function signUp(ctx: Context, input: SignUpInput): Promise<{ message: string }> {
   await refuseTooMany(ctx);
   await inTransaction(ctx, async (inner) => {
-    const list = await holdPublicList(inner, input.listUid);
+    const list = await lockPublicList(inner, input.listUid);
     const person = await checkPerson(inner, list, input);
     if (!input.trap?.trim()) await take(inner, list, person);
   }).catch((error: unknown) => {
@@ -76,16 +76,16 @@ async function take(
 ): Promise<void> {
   const { db, ipAddress } = ctx;
   // Before it is known whether the person is on the list: a full one says the same to everybody.
-  if (!(await hasSubscriberRoom(db, { customerId: list.customerId, listId: list.id }))) throw listFull();
+  if (!(await hasSubscribersLeft(db, { customerId: list.customerId, listId: list.id }))) throw listFull();
   const key = emailKey(email);
   const digest = addressDigest(ctx.installation, key);
   // Somebody who was erased may come back so: it is the person who asks, and the person who confirms.
   if ((await barOf(db, { customerId: list.customerId, emailKey: key, digest })) === 'suppressed') return;
   const fresh = { email, fields, status: 'pending', source: BY, ipAddress, tags: [] } as const;
   const added = await insertSubscriber(db, list, fresh);
-  if (added) await requireSubscriberRoom(ctx.tx, { ...added, field: 'EMAIL' });
+  if (added) await requireSubscribersLeft(ctx.tx, { ...added, field: 'EMAIL' });
   const asked = added ?? (await askAgain(ctx, list, key));
-  if (asked) await askForConfirmation(db, asked, { source: BY, ipAddress });
+  if (asked) await sendConfirmation(db, asked, { source: BY, ipAddress });
 }
 
 /**

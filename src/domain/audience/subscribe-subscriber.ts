@@ -1,7 +1,7 @@
 /** Asks a person on a list (again) for consent: `pending` and a confirmation mail, whatever the status was (D18). */
 import { emailKey } from '../../lib/text.ts';
 import { inTransaction, type Context } from '../context.ts';
-import { askForConfirmation } from './confirmation.ts';
+import { sendConfirmation } from './confirmation.ts';
 import { findSubscriber } from './find-subscriber.ts';
 import { emailSuppressed, subscriberNotFound } from './subscriber-errors.ts';
 import { lockSubscriber, writeSubscriber } from './subscriber-store.ts';
@@ -20,7 +20,7 @@ export async function subscribeSubscriber(ctx: Context, ref: SubscriberRef): Pro
     const { customerId, email } = subscriber;
     if (await isSuppressed(db, { customerId, emailKey: emailKey(email) })) throw emailSuppressed();
     const asked = await writeSubscriber(db, subscriber, { ...subscriber, status: 'pending' }, true);
-    await askForConfirmation(db, asked, { source: 'api', ipAddress: ctx.ipAddress });
+    await sendConfirmation(db, asked, { source: 'api', ipAddress: ctx.ipAddress });
     return asked;
   });
 }

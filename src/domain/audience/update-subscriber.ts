@@ -5,7 +5,7 @@ import { addressDigest, barOf } from './erasing/erased-people.ts';
 import { checkFieldValues } from './field-values.ts';
 import { findSubscriber } from './find-subscriber.ts';
 import { fieldsOfList } from './list-field-store.ts';
-import { holdList } from './list-store.ts';
+import { lockList } from './list-store.ts';
 import { emailSuppressed, emailTaken, subscriberNotFound, tooManyTags, wrongFields } from './subscriber-errors.ts';
 import {
   insertConsentEvent,
@@ -34,7 +34,7 @@ export async function updateSubscriber(ctx: Context, input: UpdateSubscriberInpu
   return inTransaction(ctx, async (inner) => {
     // Whoever erases a person holds its lists: the address is looked up before or after that, never in the middle.
     const isNewAddress = typeof input.email === 'string' && input.email !== found.email;
-    if (isNewAddress) await holdList(inner.db, found);
+    if (isNewAddress) await lockList(inner.db, found);
     const subscriber = isNewAddress
       ? await lockForNewAddress(inner.db, found, emailKey(input.email.trim()))
       : await lockSubscriber(inner.db, found);

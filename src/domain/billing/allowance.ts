@@ -24,7 +24,7 @@ export interface Allowance {
 }
 
 interface Row {
-  readonly isHouse: boolean;
+  readonly isOperator: boolean;
   readonly id: bigint | null;
   readonly isRunning: boolean | null;
   readonly planUid: string | null;
@@ -39,7 +39,7 @@ interface Row {
 export async function allowanceOf(db: Queryable, customerId: bigint): Promise<Allowance> {
   const [row] = await db.query<Row>(
     sql`
-      SELECT c.is_house AS "isHouse", s.id, p.uid AS "planUid", p.name AS "planName",
+      SELECT c.is_house AS "isOperator", s.id, p.uid AS "planUid", p.name AS "planName",
              s.status IN ('active', 'cancelled') AND (s.ends_at IS NULL OR s.ends_at > now()) AS "isRunning",
              s.current_period_started_at AS "periodStartedAt", s.current_period_ends_at AS "periodEndsAt",
              coalesce(p.price_minor = 0, false) AS "isTrial", p.options || s.options AS options
@@ -53,7 +53,7 @@ export async function allowanceOf(db: Queryable, customerId: bigint): Promise<Al
        WHERE c.id = ${customerId}`,
     'billing.allowance',
   );
-  if (!row || row.isHouse || row.id === null) return { ...UNLIMITED, options: UNLIMITED_OPTIONS };
+  if (!row || row.isOperator || row.id === null) return { ...UNLIMITED, options: UNLIMITED_OPTIONS };
   const { id, planUid, planName, periodStartedAt, periodEndsAt, isTrial } = row;
   const source = row.isRunning === true ? 'plan' : 'ended';
   const plan = { subscriptionId: id, planUid, planName, periodStartedAt, periodEndsAt, isTrial };

@@ -1,7 +1,7 @@
 /** How much of its plan a customer uses, limit by limit, in one statement. */
 import { sql, type Queryable } from '../../db/database.ts';
 import { limitOf, type Allowance } from './allowance.ts';
-import { bytesOf } from './require-room.ts';
+import { bytesOf } from './require-within-limit.ts';
 
 export interface LimitUsage {
   /** The option of the plan: `list_max`. */

@@ -1,6 +1,6 @@
 /**
  * How much of a plan's limits a customer uses. Small nouns are counted where they stand, people from the counters
- * that triggers keep. Whoever must not be overtaken asks under `holdUsage`.
+ * that triggers keep. Whoever must not be overtaken asks under `lockUsage`.
  */
 import { sql, type Queryable, type Sql, type Transaction } from '../../db/database.ts';
 import { lockUntilCommit } from '../../db/lock.ts';
@@ -26,7 +26,7 @@ export interface UsageKey {
 const PEOPLE = sql`coalesce(sum(subscribed + unsubscribed + unconfirmed + pending), 0)`;
 
 /** Lets nobody else make one of these for this customer until the transaction ends: what is counted then stays true. */
-export async function holdUsage(tx: Transaction, { customerId, limit }: UsageKey): Promise<void> {
+export async function lockUsage(tx: Transaction, { customerId, limit }: UsageKey): Promise<void> {
   await lockUntilCommit(tx, `mailwright:usage:${limit}:${customerId}`);
 }
 

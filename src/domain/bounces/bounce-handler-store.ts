@@ -79,7 +79,7 @@ export function dueHandlers(db: Queryable): Promise<BounceHandlerKey[]> {
 }
 
 /** Takes the handler for one process: undefined when another has it, or it is not active. */
-export async function holdHandler(
+export async function leaseHandler(
   db: Queryable,
   { customerId, id }: BounceHandlerKey,
   seconds: number,
@@ -93,7 +93,7 @@ export async function holdHandler(
 }
 
 /** Holds it longer; false when it is not active any more, or was given another address. */
-export async function renewHold(
+export async function renewLease(
   db: Queryable,
   { customerId, id }: BounceHandlerKey,
   seconds: number,

@@ -33,11 +33,11 @@ export async function createBounceHandler(ctx: Context, input: CreateBounceHandl
     folder: folderOf(wanted.folder),
   };
   // Asked before the mailbox is opened, too: who may not have one need not wait for that.
-  await inTransaction(ctx, ({ db }) => requireRoom(db, customerId));
+  await inTransaction(ctx, ({ db }) => requireWithinLimit(db, customerId));
   await tryMailbox(ctx, { address: { ...place, password }, isSystem });
   const uid = newUid();
   return inTransaction(ctx, async ({ db }) => {
-    await requireRoom(db, customerId);
+    await requireWithinLimit(db, customerId);
     return insertHandler(db, {
       ...place,
       customerId,
@@ -50,6 +50,6 @@ export async function createBounceHandler(ctx: Context, input: CreateBounceHandl
   });
 }
 
-async function requireRoom(db: Context['db'], customerId: bigint): Promise<void> {
+async function requireWithinLimit(db: Context['db'], customerId: bigint): Promise<void> {
   if ((await countHandlers(db, customerId)) >= HANDLERS_PER_CUSTOMER_MAX) throw tooManyHandlers();
 }

@@ -1,12 +1,12 @@
 /** Deletes a bounce handler; its mailbox is left as it is. */
 import { inTransaction, type Context } from '../context.ts';
 import { deleteHandlerRow } from './bounce-handler-store.ts';
-import { ownBounceHandler } from './own-bounce-handler.ts';
+import { findOwnedBounceHandler } from './find-owned-bounce-handler.ts';
 
 /** Throws NotFoundError, ForeignResourceError. */
 export async function deleteBounceHandler(ctx: Context, { uid }: { uid: string }): Promise<{ uid: string }> {
   return inTransaction(ctx, async (tx) => {
-    const handler = await ownBounceHandler(tx, uid, { lock: true });
+    const handler = await findOwnedBounceHandler(tx, uid, { lock: true });
     await deleteHandlerRow(tx.db, handler);
     return { uid };
   });

@@ -4,9 +4,9 @@ import { ImapFlow } from 'imapflow';
 import { connectionFaultInWords } from '../../lib/connection-faults.ts';
 import type { MailboxAddress } from './bounce-handler.ts';
 import { MAIL_BYTES_READ } from './mail-report.ts';
-import { LISTED_MAX, MAILBOX_TIMEOUTS, type Mailbox, type MailboxVisit } from './mailbox.ts';
+import { LISTED_MAX, MAILBOX_TIMEOUTS, type Mailbox, type MailboxSession } from './mailbox.ts';
 
-const { connectMs, idleMs, visitMs } = MAILBOX_TIMEOUTS;
+const { connectMs, idleMs, sessionMs } = MAILBOX_TIMEOUTS;
 const CLOSED = 'The connection to the mailbox is closed.';
 /** The uids of a million messages stand on one line; the library would take a gigabyte. */
 const LINE_BYTES_MAX = 16 * 1024 * 1024;
@@ -16,7 +16,7 @@ const REASON_CHARS_MAX = 450;
 /** Opens the folder. Throws an Error with what the server said. */
 export async function openImapMailbox(
   address: MailboxAddress,
-  { lookup, msMax = visitMs }: MailboxVisit = {},
+  { lookup, msMax = sessionMs }: MailboxSession = {},
 ): Promise<Mailbox> {
   // An address is no name that could be asked for (RFC 6066, 3).
   const named = isIP(address.host) === 0 ? { servername: address.host } : {};

@@ -8,19 +8,19 @@ export const MAILBOX_TIMEOUTS = {
   connectMs: 15_000,
   /** Between two pieces of an answer. */
   idleMs: 60_000,
-  /** Of a whole visit: a server that always has one more piece to say keeps nobody at work for ever. */
-  visitMs: 600_000,
+  /** Of a whole tracking event: a server that always has one more piece to say keeps nobody at work for ever. */
+  sessionMs: 600_000,
 } as const;
 
-export interface MailboxVisit {
+export interface MailboxSession {
   /** Resolves the mailbox's host; absent: as the system does. */
   readonly lookup?: LookupFunction | undefined;
-  /** When the connection is cut, whatever it is doing; absent: after `visitMs`. */
+  /** When the connection is cut, whatever it is doing; absent: after `sessionMs`. */
   readonly msMax?: number | undefined;
 }
 
 export interface Mailbox {
-  /** Names of its messages that stay the same from one visit to the next, the oldest first; at most `LISTED_MAX`. */
+  /** Names of its messages that stay the same from one tracking event to the next, the oldest first; at most `LISTED_MAX`. */
   list(): Promise<readonly string[]>;
   /** The first bytes of a message; undefined when it is gone. */
   read(name: string): Promise<Buffer | undefined>;

@@ -5,7 +5,7 @@ import { addressGuard } from '../../lib/public-address.ts';
 import type { Context } from '../context.ts';
 import { hostNotAllowed } from './bounce-handler-errors.ts';
 import type { MailboxAddress } from './bounce-handler.ts';
-import type { Mailbox, MailboxVisit } from './mailbox.ts';
+import type { Mailbox, MailboxSession } from './mailbox.ts';
 import { openPop3Mailbox } from './pop3-mailbox.ts';
 
 /**
@@ -24,7 +24,7 @@ export async function openMailbox(
   });
 }
 
-async function open(address: MailboxAddress, visit: MailboxVisit): Promise<Mailbox> {
+async function open(address: MailboxAddress, visit: MailboxSession): Promise<Mailbox> {
   if (address.protocol !== 'imap') return openPop3Mailbox(address, visit);
   // Loaded when there is such a mailbox: the library and its tables of characters take 10 MB.
   const { openImapMailbox } = await import('./imap-mailbox.ts');

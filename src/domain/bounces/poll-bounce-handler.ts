@@ -7,7 +7,7 @@ import { sha256 } from '../../lib/crypto.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { withPartitions } from '../tracking/partitions.ts';
-import { countFound, holdHandler, letGoOfHandler, mailboxAddressOf, renewHold } from './bounce-handler-store.ts';
+import { countFound, leaseHandler, letGoOfHandler, mailboxAddressOf, renewLease } from './bounce-handler-store.ts';
 import type { BounceHandler, BounceHandlerKey } from './bounce-handler.ts';
 import type { Mailbox } from './mailbox.ts';
 import { openMailbox } from './open-mailbox.ts';
@@ -20,7 +20,7 @@ const AGAIN_SECONDS = 1;
 /** One process reads a mailbox; when it dies, another may after this. */
 const HOLD_SECONDS = 300;
 const MESSAGES_PER_POLL = 500;
-/** Well within a visit (mailbox.ts): what was dealt with is deleted in good order, and the rest comes with the next. */
+/** Well within a tracking event (mailbox.ts): what was dealt with is deleted in good order, and the rest comes with the next. */
 const READING_MS_MAX = 300_000;
 const RENEWED_EVERY = 25;
 const ATTEMPTS_MAX = 3;
@@ -34,7 +34,7 @@ const ERROR_LENGTH_MAX = 500;
 
 /** Reads what is new, unless another process does. Does not throw for what a mailbox does: the handler says so. */
 export async function pollBounceHandler(ctx: Context, key: BounceHandlerKey, abortSignal: AbortSignal): Promise<void> {
-  const handler = await holdHandler(ctx.db, key, HOLD_SECONDS);
+  const handler = await leaseHandler(ctx.db, key, HOLD_SECONDS);
   if (!handler) return;
   try {
     const address = mailboxAddressOf(ctx.installation.secret, handler);
@@ -81,7 +81,7 @@ async function readMailbox(reading: Reading): Promise<boolean> {
     isLate = performance.now() > until;
     if (abortSignal.aborted || isLate) break;
     if (index % RENEWED_EVERY === 0) {
-      if (!(await renewHold(ctx.db, handler, HOLD_SECONDS))) return false;
+      if (!(await renewLease(ctx.db, handler, HOLD_SECONDS))) return false;
       await mailbox.remove(done);
       done = [];
     }

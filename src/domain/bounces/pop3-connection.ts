@@ -7,7 +7,7 @@ import tls from 'node:tls';
 import { connectionFaultInWords } from '../../lib/connection-faults.ts';
 import type { MailboxAddress } from './bounce-handler.ts';
 import { MAIL_BYTES_READ } from './mail-report.ts';
-import { LISTED_MAX, MAILBOX_TIMEOUTS, type MailboxVisit } from './mailbox.ts';
+import { LISTED_MAX, MAILBOX_TIMEOUTS, type MailboxSession } from './mailbox.ts';
 
 /** RFC 2449: 512 octets of an answer; some servers are more talkative. */
 const LINE_BYTES_MAX = 8_192;
@@ -38,7 +38,7 @@ export class Pop3Connection {
   /** Connects and reads the greeting. */
   static async open(
     { host, port, encryption }: MailboxAddress,
-    { lookup, msMax = MAILBOX_TIMEOUTS.visitMs }: MailboxVisit,
+    { lookup, msMax = MAILBOX_TIMEOUTS.sessionMs }: MailboxSession,
   ): Promise<Pop3Connection> {
     const options = { host, port, ...(lookup ? { lookup } : {}) };
     const socket =

@@ -1,13 +1,13 @@
 /** A mailbox by POP3 (RFC 1939): messages are named by their UIDL; deletions count from QUIT on. */
 import type { MailboxAddress } from './bounce-handler.ts';
-import { LISTED_MAX, type Mailbox, type MailboxVisit } from './mailbox.ts';
+import { LISTED_MAX, type Mailbox, type MailboxSession } from './mailbox.ts';
 import { Pop3Connection } from './pop3-connection.ts';
 
 /** Of each message: what matters is in the first hundreds. */
 const LINES_READ = 8_000;
 
 /** Logs in. Throws an Error with what the server said. */
-export async function openPop3Mailbox(address: MailboxAddress, visit: MailboxVisit = {}): Promise<Mailbox> {
+export async function openPop3Mailbox(address: MailboxAddress, visit: MailboxSession = {}): Promise<Mailbox> {
   const connection = await Pop3Connection.open(address, visit);
   try {
     if (address.encryption === 'starttls') await connection.startTls(address.host);

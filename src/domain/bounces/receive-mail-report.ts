@@ -3,10 +3,10 @@
  * alone can make, and records what it says. A mail that names nothing of ours, or nothing provably ours, has no effect.
  */
 import type { Context } from '../context.ts';
-import type { DeliveryNews } from '../tracking/delivery-report.ts';
+import type { ReportedOutcome } from '../tracking/delivery-report.ts';
 import { reportOnDelivery, type ReportOutcome } from '../tracking/report-on-delivery.ts';
 import type { MailReport, MailVerdict } from './mail-report.ts';
-import { deliveryMarked } from './own-mark.ts';
+import { deliveryReferenced } from './signed-reference.ts';
 import { readMailReport } from './read-mail-report.ts';
 
 export interface ReceivedMail {
@@ -32,16 +32,16 @@ export async function receiveMailReport(ctx: Context, mail: ReceivedMail): Promi
 }
 
 async function record(ctx: Context, mail: ReceivedMail, report: MailReport): Promise<MailOutcome> {
-  const news = newsIn(report);
-  if (!news) return 'nothing';
+  const reported = reportIn(report);
+  if (!reported) return 'nothing';
   const marks = mail.recipient === undefined ? report.marks : [mail.recipient, ...report.marks];
-  const key = deliveryMarked(ctx.installation, marks);
+  const key = deliveryReferenced(ctx.installation, marks);
   if (!key) return 'unmarked';
   if (mail.customerId !== undefined && key.customerId !== mail.customerId) return 'foreign';
-  return reportOnDelivery(ctx, key, news);
+  return reportOnDelivery(ctx, key, reported);
 }
 
-function newsIn({ verdict, statusCode, message }: MailReport): DeliveryNews | undefined {
+function reportIn({ verdict, statusCode, message }: MailReport): ReportedOutcome | undefined {
   switch (verdict) {
     case 'hard':
     case 'soft':

@@ -57,14 +57,14 @@ async function refusedRows(db: Queryable, { customerId, campaignId, subscriberId
 function record(ctx: Context, refusals: Refusals, refused: readonly Refusal[]): Promise<void> {
   return inTransaction(ctx, async (inner) => {
     const bounces = (await isOnHold(inner.db, refusals)) ? await withoutHard(inner.db, refusals, refused) : refused;
-    const news = await write(inner, refusals, bounces);
+    const reported = await write(inner, refusals, bounces);
     // In one order, so that two batches never wait for one another's rows.
     const people = bounces
-      .filter(({ subscriberId }) => news.has(subscriberId))
+      .filter(({ subscriberId }) => reported.has(subscriberId))
       .toSorted((a, b) => (a.emailKey < b.emailKey ? -1 : 1));
     for (const { emailKey, type } of people)
       await actOnBounce(inner, { customerId: refusals.customerId, emailKey, type });
-    if (news.size > 0) inner.tx.afterCommit(() => announceCampaignChange(ctx, refusals));
+    if (reported.size > 0) inner.tx.afterCommit(() => announceCampaignChange(ctx, refusals));
   });
 }
 

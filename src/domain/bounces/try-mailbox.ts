@@ -5,7 +5,7 @@ import { mailboxFailed } from './bounce-handler-errors.ts';
 import { mailboxAddressOf } from './bounce-handler-store.ts';
 import type { MailboxAddress } from './bounce-handler.ts';
 import { openMailbox } from './open-mailbox.ts';
-import { ownBounceHandler } from './own-bounce-handler.ts';
+import { findOwnedBounceHandler } from './find-owned-bounce-handler.ts';
 
 /** Somebody waits for the answer in a browser. */
 const TRY_MS_MAX = 20_000;
@@ -18,7 +18,7 @@ export interface MailboxTest {
 /** Tries the caller's handler as it is stored. Throws as `tryMailbox` does. */
 export async function testBounceHandler(ctx: Context, { uid }: { uid: string }): Promise<MailboxTest> {
   viewerOf(ctx);
-  const handler = await ownBounceHandler(ctx, uid);
+  const handler = await findOwnedBounceHandler(ctx, uid);
   const address = mailboxAddressOf(ctx.installation.secret, handler);
   return { uid, messageCount: await tryMailbox(ctx, { address, isSystem: handler.isSystem }) };
 }

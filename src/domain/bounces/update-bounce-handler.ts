@@ -13,7 +13,7 @@ import {
   type MailboxAddress,
   type UpdateBounceHandlerInput,
 } from './bounce-handler.ts';
-import { ownBounceHandler } from './own-bounce-handler.ts';
+import { findOwnedBounceHandler } from './find-owned-bounce-handler.ts';
 import { tryMailbox } from './try-mailbox.ts';
 
 type Changes = z.output<typeof updateBounceHandlerInput>;
@@ -26,7 +26,7 @@ export async function updateBounceHandler(
   ctx: Context,
   { uid, ...input }: UpdateBounceHandlerInput & { uid: string },
 ): Promise<BounceHandler> {
-  const before = await ownBounceHandler(ctx, uid);
+  const before = await findOwnedBounceHandler(ctx, uid);
   const wanted = parseInput(updateBounceHandlerInput, input);
   const present = mailboxAddressOf(ctx.installation.secret, before);
   const address = addressAfter(present, wanted);
@@ -35,7 +35,7 @@ export async function updateBounceHandler(
   // Outside of the transaction: a connection may take seconds.
   if (isElsewhere) await tryMailbox(ctx, { address, isSystem: before.isSystem && administers(ctx) });
   return inTransaction(ctx, async (tx) => {
-    const handler = await ownBounceHandler(tx, uid, { lock: true });
+    const handler = await findOwnedBounceHandler(tx, uid, { lock: true });
     const { password, ...place } = address;
     const after: BounceHandler = {
       ...handler,

@@ -11,7 +11,7 @@ import { sha256 } from '../../lib/crypto.ts';
 import type { WebhookEvent } from '../../plugin-api/index.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { deliveriesNamed } from '../tracking/record-delivery-report.ts';
-import { REPORT_WORD_LENGTH_MAX, type DeliveryNews } from '../tracking/delivery-report.ts';
+import { REPORT_WORD_LENGTH_MAX, type ReportedOutcome } from '../tracking/delivery-report.ts';
 import { reportOnDelivery } from '../tracking/report-on-delivery.ts';
 import { oneLine } from './one-line.ts';
 
@@ -146,7 +146,7 @@ async function record(ctx: Context, event: MessageEvent, onlyOf: bigint | undefi
   return false;
 }
 
-function newsOf(event: MessageEvent): DeliveryNews {
+function newsOf(event: MessageEvent): ReportedOutcome {
   switch (event.kind) {
     case 'delivered':
       return { kind: 'arrived' };

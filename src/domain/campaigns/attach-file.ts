@@ -5,7 +5,7 @@ import { optionalLine, parseInput, singleLine } from '../../lib/text.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { isInlineImage, isRefusedFile, MESSAGE_FILE_BYTES_MAX } from '../content/message-files.ts';
 import { attachmentsOf, faultsOf, fileFaultText, type Attachment } from '../delivery/campaign-files.ts';
-import { ownFile } from '../files/file-store.ts';
+import { findOwnedFile } from '../files/file-store.ts';
 import { placeOf, type StoredFile } from '../files/file.ts';
 import { deleteAttachment, putAttachment } from './campaign-attachment-store.ts';
 import { attachmentNotFound, wrongCampaignState } from './campaign-errors.ts';
@@ -13,7 +13,7 @@ import { campaignFaults } from './campaign-readiness.ts';
 import { writeCampaign } from './campaign-store.ts';
 import type { Campaign } from './campaign.ts';
 import { mayChangeContent } from './change-late.ts';
-import { ownCampaign } from './own-campaign.ts';
+import { findOwnedCampaign } from './find-owned-campaign.ts';
 import { followContent } from './update-campaign.ts';
 
 const NAME_LENGTH_MAX = 200;
@@ -36,8 +36,8 @@ export type AttachFileInput = z.input<typeof input>;
 export async function attachFile(ctx: Context, given: AttachFileInput): Promise<{ uid: string }> {
   const parsed = parseInput(input, given);
   return inTransaction(ctx, async (tx) => {
-    const campaign = await ownCampaign(tx, parsed.uid, { lock: true });
-    const file = await ownFile(tx, parsed.file_uid);
+    const campaign = await findOwnedCampaign(tx, parsed.uid, { lock: true });
+    const file = await findOwnedFile(tx, parsed.file_uid);
     const isInline = parsed.inline ?? false;
     const name = attachedName(file, { name: parsed.name, isInline });
     if (!(await mayChange(tx, campaign, (attachment) => attachment.name === name)))
@@ -57,7 +57,7 @@ export async function detachFile(
   { uid, attachmentUid }: { uid: string; attachmentUid: string },
 ): Promise<{ uid: string }> {
   return inTransaction(ctx, async (tx) => {
-    const campaign = await ownCampaign(tx, uid, { lock: true });
+    const campaign = await findOwnedCampaign(tx, uid, { lock: true });
     if (!(await mayChange(tx, campaign, ({ uid }) => uid === attachmentUid)))
       throw wrongCampaignState('changed', campaign.status);
     if (!(await deleteAttachment(tx.db, campaign, attachmentUid))) throw attachmentNotFound();

@@ -1,6 +1,6 @@
 /** Which segment a campaign may be sent to: one of its own list, and never a wider audience by accident. */
 import { ValidationError } from '../../lib/errors.ts';
-import { ownSegment } from '../audience/segments/own-segment.ts';
+import { findOwnedSegment } from '../audience/segments/find-owned-segment.ts';
 import type { TransactionContext } from '../context.ts';
 
 interface Choice {
@@ -24,7 +24,7 @@ export async function segmentToWrite(tx: TransactionContext, choice: Choice): Pr
     return undefined;
   }
   if (segmentUid === null || segmentUid === '') return null;
-  const segment = await ownSegment(tx, segmentUid, 'use');
+  const segment = await findOwnedSegment(tx, segmentUid, 'use');
   if (segment.listId !== listId) throw otherList('The segment must be one of the list.');
   return segment.id;
 }

@@ -107,7 +107,7 @@ export async function writeCampaign(db: Queryable, campaign: Campaign, values: C
 }
 
 /** What its server says of people who are not there counts for nothing until somebody resumes it. */
-export async function holdRefusals(db: Queryable, { customerId, campaignId }: CampaignKey): Promise<void> {
+export async function countRefusals(db: Queryable, { customerId, campaignId }: CampaignKey): Promise<void> {
   await db.execute(
     sql`UPDATE campaign SET hard_refusals = 'held' WHERE customer_id = ${customerId} AND id = ${campaignId}`,
   );
@@ -127,7 +127,7 @@ export async function keepSegment(
 }
 
 /** Remembers how far the audience is in the ledger. */
-export async function movePlanCursor(
+export async function moveSnapshotCursor(
   db: Queryable,
   campaign: Campaign,
   cursor: { readonly lastId: bigint | null; readonly isComplete: boolean },

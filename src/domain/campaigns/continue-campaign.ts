@@ -3,10 +3,10 @@
  * ledger says is open. Doubled jobs do no harm: the ledger decides who is sent to.
  */
 import { enqueue } from '../../jobs/define-job.ts';
-import { planCampaignJob } from '../../jobs/campaign-jobs.ts';
+import { snapshotAudienceJob } from '../../jobs/campaign-jobs.ts';
 import type { Context, TransactionContext } from '../context.ts';
-import { openBatches } from '../delivery/ledger-plan-store.ts';
-import { enqueueWaves } from './campaign-waves.ts';
+import { openBatches } from '../delivery/audience-snapshot-store.ts';
+import { enqueueSendTimes } from './campaign-send-times.ts';
 import { moveCampaign } from './campaign-state.ts';
 import type { Campaign } from './campaign.ts';
 import { enqueueBatches } from './enqueue-batches.ts';
@@ -26,9 +26,9 @@ export async function enqueueOpenWork(ctx: Context, campaign: Campaign, batchesM
   const { customerId, id: campaignId, plannedOn } = campaign;
   // Also when the plan is complete: this job closes a campaign that has nothing left to send.
   const payload = { customerId: String(customerId), campaignId: String(campaignId) };
-  await enqueue(ctx.db, planCampaignJob, payload, { key: `campaigns.plan:${campaignId}` });
+  await enqueue(ctx.db, snapshotAudienceJob, payload, { key: `campaigns.plan:${campaignId}` });
   if (plannedOn === null) return;
-  await enqueueWaves(ctx.db, { customerId, campaignId });
+  await enqueueSendTimes(ctx.db, { customerId, campaignId });
   let afterId = 0n;
   for (let left = batchesMax; left > 0; left -= BATCHES_PER_STATEMENT) {
     const batchesInStatement = Math.min(BATCHES_PER_STATEMENT, left);

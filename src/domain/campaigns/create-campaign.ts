@@ -1,8 +1,8 @@
 /** Makes a campaign from what the caller says, after composing it once to see that it can be composed. */
 import { newUid } from '../../lib/ids.ts';
 import { parseInput } from '../../lib/text.ts';
-import { ownList } from '../audience/own-list.ts';
-import { requireRoom } from '../billing/require-room.ts';
+import { findOwnedList } from '../audience/find-owned-list.ts';
+import { requireWithinLimit } from '../billing/require-within-limit.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { campaignValues, createCampaignInput, type CreateCampaignInput } from './campaign-input.ts';
@@ -15,11 +15,11 @@ import { insertCampaign } from './campaign-store.ts';
 export async function createCampaign(ctx: Context, input: CreateCampaignInput): Promise<{ uid: string }> {
   const { customerId } = viewerOf(ctx);
   const parsed = parseInput(createCampaignInput, input);
-  const list = await ownList(ctx, parsed.list_uid);
+  const list = await findOwnedList(ctx, parsed.list_uid);
   const uid = newUid();
   await inTransaction(ctx, async (tx) => {
     const { db } = tx;
-    await requireRoom(tx.tx, { customerId, limit: 'campaign_max', field: 'name' });
+    await requireWithinLimit(tx.tx, { customerId, limit: 'campaign_max', field: 'name' });
     const segmentId = await segmentToWrite(tx, { listId: list.id, segmentUid: parsed.segment_uid });
     const id = await insertCampaign(db, {
       ...campaignValues(parsed),

@@ -7,7 +7,7 @@ import { decideUnknown, type UnknownDecision } from '../delivery/ledger-store.ts
 import { wrongCampaignState } from './campaign-errors.ts';
 import { moveCampaign } from './campaign-state.ts';
 import { enqueueOpenWork } from './continue-campaign.ts';
-import { ownCampaign } from './own-campaign.ts';
+import { findOwnedCampaign } from './find-owned-campaign.ts';
 
 /**
  * Accepts or resends every parked delivery of the viewer's campaign and answers how many there were. A campaign that
@@ -20,7 +20,7 @@ export async function decideUnknownDeliveries(
   decision: UnknownDecision,
 ): Promise<{ uid: string; decided: number }> {
   return inTransaction(ctx, async (tx) => {
-    const campaign = await ownCampaign(tx, uid, { lock: true });
+    const campaign = await findOwnedCampaign(tx, uid, { lock: true });
     const { customerId, id: campaignId, plannedOn } = campaign;
     if (plannedOn === null) throw wrongCampaignState('decided about', campaign.status);
     const decided = await decideUnknown(tx.db, { plannedOn, customerId, campaignId }, decision);

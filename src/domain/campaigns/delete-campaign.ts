@@ -7,12 +7,12 @@ import { readCampaignStatistics } from '../statistics/campaign-statistics.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
 import { eraseCampaign } from './campaign-store.ts';
 import { UNDER_WAY } from './campaign-state.ts';
-import { ownCampaign } from './own-campaign.ts';
+import { findOwnedCampaign } from './find-owned-campaign.ts';
 
 /** Erases the viewer's campaign. Throws CAMPAIGN_WRONG_STATE while it is in progress, CAMPAIGN_NOT_FOUND. */
 export async function deleteCampaign(ctx: Context, uid: string): Promise<{ uid: string }> {
   return inTransaction(ctx, async (tx) => {
-    const campaign = await ownCampaign(tx, uid, { lock: true });
+    const campaign = await findOwnedCampaign(tx, uid, { lock: true });
     if (UNDER_WAY.includes(campaign.status)) throw wrongCampaignState('deleted', campaign.status);
     const { customerId, listId } = campaign;
     const [figures] = await readCampaignStatistics(tx, [{ customerId, campaignId: campaign.id }]);

@@ -26,7 +26,7 @@ import {
   type DryRun,
   type DryRunKey,
 } from './dry-run-store.ts';
-import { ownCampaign } from './own-campaign.ts';
+import { findOwnedCampaign } from './find-owned-campaign.ts';
 import type { DryRunReason } from './status-reason.ts';
 
 /** People looked at between two looks at whether to go on: some tenths of a second. */
@@ -38,7 +38,7 @@ const FAULT_LENGTH_MAX = 1_000;
 /** Starts one. Throws ValidationError (what cannot be composed at all), DRY_RUN_RUNNING, NotFoundError, ForeignResourceError. */
 export async function startDryRun(ctx: Context, uid: string): Promise<DryRun> {
   return inTransaction(ctx, async (tx) => {
-    const { customerId, id: campaignId } = await ownCampaign(tx, uid);
+    const { customerId, id: campaignId } = await findOwnedCampaign(tx, uid);
     await compileCampaign(tx.db, { customerId, campaignId });
     const run = await insertDryRun(tx.db, { customerId, campaignId });
     if (!run) throw dryRunRunning();
@@ -50,7 +50,7 @@ export async function startDryRun(ctx: Context, uid: string): Promise<DryRun> {
 /** Cancels the one that is open; it composes nothing more after its present slice. Throws DRY_RUN_NOT_RUNNING. */
 export async function cancelDryRun(ctx: Context, uid: string): Promise<DryRun> {
   return inTransaction(ctx, async (tx) => {
-    const { customerId, id: campaignId } = await ownCampaign(tx, uid);
+    const { customerId, id: campaignId } = await findOwnedCampaign(tx, uid);
     const run = await latestDryRun(tx.db, { customerId, campaignId });
     if (!run || !(await endDryRun(tx.db, run, { status: 'cancelled' }))) throw noDryRun();
     return (await latestDryRun(tx.db, { customerId, campaignId })) ?? run;
@@ -118,7 +118,7 @@ async function nextPeople(ctx: Context, campaign: Campaign, afterId: bigint): Pr
     return db.query<DryPerson & Record<string, unknown>>(
       sql`SELECT s.id, s.email, s.fields,
                  CASE WHEN ${slice ? [...slice.ids] : null}::bigint[] IS NOT NULL AND NOT s.id = ANY (${slice ? [...slice.ids] : []}::bigint[]) THEN 'not in the segment'
-                      WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS obstacle
+                      WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS denialReason
             FROM subscriber s
             LEFT JOIN LATERAL (SELECT true AS found FROM suppression x WHERE x.customer_id IN (0, ${customerId}) AND x.email_key = s.email_key LIMIT 1) x ON true
            WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id > ${afterId} AND s.id <= ${slice?.lastId ?? 2n ** 62n}

@@ -19,7 +19,7 @@ export async function finishCampaign(
   return inTransaction(ctx, async (tx) => {
     const campaign = await findCampaignById(tx.db, key.customerId, key.campaignId, { lock: true });
     if (campaign?.status !== 'sending' || campaign.plannedAt === null || campaign.plannedOn === null) return false;
-    const shown = await holdCounters(tx, key);
+    const shown = await lockCounters(tx, key);
     const balance = await countLedger(tx.db, { ...key, plannedOn: campaign.plannedOn });
     const open = balance.queued + balance.leased + balance.sending;
     if (shown !== open) {
@@ -45,7 +45,7 @@ async function looksFinished(ctx: Context, { customerId, campaignId }: CampaignK
 }
 
 /** Locks the counters, so that no outcome comes between counting and writing; answers how many they show as open. */
-async function holdCounters(ctx: Context, { customerId, campaignId }: CampaignKey): Promise<number> {
+async function lockCounters(ctx: Context, { customerId, campaignId }: CampaignKey): Promise<number> {
   const [row] = await ctx.db.query<{ open: number }>(
     sql`SELECT open FROM hot.delivery_counter WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} FOR UPDATE`,
   );

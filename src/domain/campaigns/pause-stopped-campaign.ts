@@ -4,7 +4,7 @@ import type { CampaignStop } from '../delivery/campaign-stop.ts';
 import { takeBackRefusals } from '../delivery/take-back-refusals.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { moveCampaign } from './campaign-state.ts';
-import { holdRefusals } from './campaign-store.ts';
+import { countRefusals } from './campaign-store.ts';
 
 /** Answers whether it was being sent until now. Whoever is left stays in the ledger: resumed, it goes on with them. */
 export async function pauseStoppedCampaign(
@@ -16,7 +16,7 @@ export async function pauseStoppedCampaign(
   return inTransaction(ctx, async ({ db }) => {
     const isPaused = await moveCampaign(db, campaign, { from: ['sending'], to: 'paused', reason: pauseFor });
     if (!isPaused || !refusedSince) return isPaused;
-    await holdRefusals(db, key);
+    await countRefusals(db, key);
     await takeBackRefusals(db, key, refusedSince);
     return true;
   });

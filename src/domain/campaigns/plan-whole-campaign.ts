@@ -1,19 +1,19 @@
 /** Plans a campaign to its end, and does what follows: it is finished, waits for a send time, or another process goes on. */
-import { planCampaignJob } from '../../jobs/campaign-jobs.ts';
+import { snapshotAudienceJob } from '../../jobs/campaign-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import type { Context } from '../context.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
-import { waitForWave } from './campaign-waves.ts';
+import { waitForSendTime } from './campaign-send-times.ts';
 import { finishCampaign } from './finish-campaign.ts';
-import { planCampaign } from './plan-campaign.ts';
+import { snapshotAudience } from './snapshot-audience.ts';
 
 /** A process that is asked to stop leaves the rest of the audience to a job. */
 export async function planWholeCampaign(ctx: Context, key: CampaignKey, abortSignal: AbortSignal): Promise<void> {
-  const end = await planCampaign(ctx, key, abortSignal);
+  const end = await snapshotAudience(ctx, key, abortSignal);
   // An empty audience, or one that was sent while the last slice was planned, is finished now.
-  if (end === 'planned' && !(await finishCampaign(ctx, key))) await waitForWave(ctx, key);
+  if (end === 'planned' && !(await finishCampaign(ctx, key))) await waitForSendTime(ctx, key);
   if (end !== 'stopped' || !abortSignal.aborted) return;
   const payload = { customerId: String(key.customerId), campaignId: String(key.campaignId) };
   // The first slice goes before everything; the rest of a large audience stands in line.
-  await enqueue(ctx.db, planCampaignJob, payload, { key: `campaigns.plan:${key.campaignId}`, inTurn: true });
+  await enqueue(ctx.db, snapshotAudienceJob, payload, { key: `campaigns.plan:${key.campaignId}`, inTurn: true });
 }

@@ -13,7 +13,7 @@ import { sampleLinks, sampleValues } from '../delivery/sample-recipient.ts';
 import { linkAddressFor } from '../sending/identity.ts';
 import type { Campaign } from './campaign.ts';
 import { campaignNotFound, tooManyPreviews } from './campaign-errors.ts';
-import { ownCampaign } from './own-campaign.ts';
+import { findOwnedCampaign } from './find-owned-campaign.ts';
 
 export interface CampaignPreview {
   readonly subject: string;
@@ -50,7 +50,7 @@ export async function previewCampaign(ctx: Context, wish: PreviewWish): Promise<
 }
 
 async function preview(ctx: Context, { uid, subscriber }: PreviewWish): Promise<CampaignPreview> {
-  const campaign = await ownCampaign(ctx, uid);
+  const campaign = await findOwnedCampaign(ctx, uid);
   const { customerId, listId, id: campaignId } = campaign;
   const subscriberId = await readerOf(ctx, campaign, subscriber);
   const options = { files: 'whole', baseUrl: ctx.installation.baseUrl } as const;

@@ -2,13 +2,13 @@
 import type { Context } from '../context.ts';
 import { inTransaction } from '../context.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
-import { ownCampaign } from './own-campaign.ts';
+import { findOwnedCampaign } from './find-owned-campaign.ts';
 import { startCampaign } from './start-campaign.ts';
 
 /** Resumes the viewer's campaign. Throws CAMPAIGN_WRONG_STATE when it is not paused, CAMPAIGN_NOT_FOUND. */
 export async function resumeCampaign(ctx: Context, uid: string): Promise<{ uid: string }> {
   return inTransaction(ctx, async (tx) => {
-    const campaign = await ownCampaign(tx, uid, { lock: true });
+    const campaign = await findOwnedCampaign(tx, uid, { lock: true });
     if (campaign.status !== 'paused') throw wrongCampaignState('resumed', campaign.status);
     return startCampaign(tx, uid);
   });

@@ -3,7 +3,7 @@
  * job any more (given up after too many tries, lost by hand) gets new ones; one that is finished is closed.
  */
 import { sql } from '../../db/database.ts';
-import { planCampaignJob, sendBatchJob, sendWaveJob } from '../../jobs/campaign-jobs.ts';
+import { snapshotAudienceJob, sendBatchJob, sendAtTimeJob } from '../../jobs/campaign-jobs.ts';
 import { queuedJobs } from '../../jobs/queue-internals.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
@@ -18,7 +18,7 @@ export async function reviveCampaigns(ctx: Context): Promise<number> {
     sql`SELECT c.customer_id AS "customerId", c.id AS "campaignId" FROM campaign c
          WHERE c.status IN ('queued', 'sending') AND c.wait_kind IS NULL
            AND NOT EXISTS (SELECT 1 FROM ${queuedJobs} j
-                            WHERE j.name IN (${planCampaignJob.name}, ${sendBatchJob.name}, ${sendWaveJob.name})
+                            WHERE j.name IN (${snapshotAudienceJob.name}, ${sendBatchJob.name}, ${sendAtTimeJob.name})
                               AND j.payload ->> 'campaignId' = c.id::text AND NOT j.is_given_up)`,
   );
   let revived = 0;

@@ -2,7 +2,7 @@
 import type { Context } from '../context.ts';
 import type { Batch, BatchWorker } from '../delivery/batch.ts';
 import { sendBatch } from '../delivery/send-batch.ts';
-import { waitForWave } from './campaign-waves.ts';
+import { waitForSendTime } from './campaign-send-times.ts';
 import { finishCampaign } from './finish-campaign.ts';
 import { pauseStoppedCampaign } from './pause-stopped-campaign.ts';
 import { waitForPlan } from './wait-for-plan.ts';
@@ -19,6 +19,6 @@ export async function sendCampaignBatch(ctx: Context, batch: Batch, worker: Batc
   // At a limit too: another job may have sent the last of it meanwhile.
   if (end !== 'settled' && typeof end !== 'object') return;
   if (await finishCampaign(ctx, batch)) worker.campaigns.close(batch);
-  else if (!(await waitForWave(ctx, batch))) return;
+  else if (!(await waitForSendTime(ctx, batch))) return;
   announce();
 }

@@ -10,12 +10,12 @@ import { requireRunningPlan } from '../billing/require-allowed.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { insertTests, testsInLastHour, type TestMessage } from '../delivery/test-message-store.ts';
-import { noteAskedMails } from '../sending/asked-mails.ts';
+import { countRequestedMail } from '../sending/requested-mails.ts';
 import { senderFault } from '../sending/addresses/usable-sender.ts';
 import { hasServerToSendThrough } from '../sending/choose-server.ts';
 import type { Campaign } from './campaign.ts';
 import { campaignNotReady } from './campaign-errors.ts';
-import { ownCampaign } from './own-campaign.ts';
+import { findOwnedCampaign } from './find-owned-campaign.ts';
 import { readerOf } from './preview-campaign.ts';
 
 /** A test is for colleagues; a mailing is a campaign. */
@@ -49,7 +49,7 @@ export async function sendTestCampaign(
   const parsed = parseInput(input, given);
   const emails = [...new Map(parsed.emails.map((email) => [emailKey(email), email])).values()];
   return inTransaction(ctx, async (inner) => {
-    const campaign = await ownCampaign(inner, parsed.uid);
+    const campaign = await findOwnedCampaign(inner, parsed.uid);
     const { customerId, id: campaignId } = campaign;
     const reader = await readerOf(inner, campaign, parsed.subscriber);
     await requireRunningPlan(inner.db, customerId);
@@ -61,7 +61,7 @@ export async function sendTestCampaign(
     await compileCampaign(inner.db, { customerId, campaignId });
     if ((await testsInLastHour(inner.tx, customerId)) + emails.length > TESTS_PER_HOUR_MAX) throw tooManyTests();
     const { secret } = inner.installation;
-    await noteAskedMails(inner.db, { secret, customerId, kind: 'test', emails });
+    await countRequestedMail(inner.db, { secret, customerId, kind: 'test', emails });
     const readers: { email: string; subscriberId: bigint | null }[] = [];
     for (const email of emails)
       readers.push({ email, subscriberId: reader ?? (await subscriberWith(inner, campaign, email)) });

@@ -1,6 +1,6 @@
 /** Starts a campaign, or resumes a paused one, or schedules one whose time is still to come (decision D21). */
 import { enqueue } from '../../jobs/define-job.ts';
-import { planCampaignJob } from '../../jobs/campaign-jobs.ts';
+import { snapshotAudienceJob } from '../../jobs/campaign-jobs.ts';
 import { allowanceOf } from '../billing/allowance.ts';
 import { requireRunningPlan } from '../billing/require-allowed.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
@@ -8,13 +8,13 @@ import { compileCampaign } from '../delivery/campaign-message.ts';
 import { hasServerToSendThrough } from '../sending/choose-server.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { registerCampaignLinks } from '../statistics/campaign-toplists.ts';
-import { appoint, isAhead } from './campaign-appointment.ts';
+import { appoint, isAhead } from './campaign-schedule.ts';
 import { campaignNotReady, wrongCampaignState } from './campaign-errors.ts';
 import { campaignFaults, lackingForSending, missingForSending } from './campaign-readiness.ts';
 import { moveCampaign } from './campaign-state.ts';
 import { findCampaignById, keepSegment } from './campaign-store.ts';
 import { hasBegun, type Campaign } from './campaign.ts';
-import { ownCampaign } from './own-campaign.ts';
+import { findOwnedCampaign } from './find-owned-campaign.ts';
 import { continueCampaign } from './continue-campaign.ts';
 import { fieldsOf } from './send-fault.ts';
 import { pauseWithoutPlan } from './wait-for-plan.ts';
@@ -25,7 +25,7 @@ import { pauseWithoutPlan } from './wait-for-plan.ts';
  */
 export async function startCampaign(ctx: Context, uid: string): Promise<{ uid: string }> {
   return inTransaction(ctx, async (tx) => {
-    const campaign = await ownCampaign(tx, uid, { lock: true });
+    const campaign = await findOwnedCampaign(tx, uid, { lock: true });
     await start(tx, campaign);
     return { uid: campaign.uid };
   });
@@ -76,5 +76,5 @@ async function launch(tx: TransactionContext, campaign: Campaign): Promise<void>
   await keepSegment(tx.db, campaign);
   await moveCampaign(tx.db, campaign, { from: [campaign.status], to: 'queued' });
   const payload = { customerId: String(customerId), campaignId: String(campaignId) };
-  await enqueue(tx.db, planCampaignJob, payload, { key: `campaigns.plan:${campaignId}` });
+  await enqueue(tx.db, snapshotAudienceJob, payload, { key: `campaigns.plan:${campaignId}` });
 }

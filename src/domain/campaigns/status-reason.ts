@@ -19,7 +19,7 @@ interface StatusParams extends StopParams {
   /** Its time came, and something was missing. */
   not_ready: { readonly faults: readonly SendFault[] };
   attachment_missing: { readonly name: string };
-  stalled: { readonly since: string; readonly obstacle: Obstacle };
+  stalled: { readonly since: string; readonly cause: StallCause };
 }
 export type StatusReason = CodedReason<StatusParams>;
 export type Stall = CodedReason<StatusParams, 'stalled'>;
@@ -51,16 +51,16 @@ interface LiveParams extends ServerWaitParams {
 export type LiveWait = CodedReason<LiveParams>;
 
 /** What a stalled campaign has in its way. */
-interface ObstacleParams extends LiveParams {
+interface StallCauseParams extends LiveParams {
   not_planned: NoParams;
   server_silent: NoParams;
   not_taken_up: NoParams;
   /** One who is due, with what the ledger says of the last try. */
   delivery: { readonly reason: string | null; readonly reply: string | null };
 }
-export type Obstacle = CodedReason<ObstacleParams>;
+export type StallCause = CodedReason<StallCauseParams>;
 
-type AllParams = StatusParams & DryRunParams & WaitParams & ObstacleParams;
+type AllParams = StatusParams & DryRunParams & WaitParams & StallCauseParams;
 
 const TO_MEND =
   'Sending was stopped; nobody who is left has lost anything. See to what is named there, and to the fields that a template reads, then resume.';
@@ -77,7 +77,7 @@ const TEXTS: ReasonTexts<AllParams, [until: Date | null]> = {
     'The installation was restored from a backup. Resume this campaign only if it was not sent meanwhile.',
   not_ready: ({ faults }) => faults.map(sendFaultText).join(' '),
   attachment_missing: (params) => sendFaultText({ code: 'attachment_missing', params }),
-  stalled: ({ since, obstacle }) => `No progress since ${timeOf(since)}: ${reasonText(obstacle).replace(/\.$/, '')}.`,
+  stalled: ({ since, cause }) => `No progress since ${timeOf(since)}: ${reasonText(cause).replace(/\.$/, '')}.`,
   message_fault: ({ fault }) => `${fault} ${TO_MEND}`,
   recipient_fault: ({ subscriber, fault }) =>
     `The message to subscriber ${subscriber} could not be composed. ${fault} ${TO_MEND}`,

@@ -1,9 +1,9 @@
 /** Changes a campaign that is not under way (decision D22; what has begun: change-late.ts). */
 import { parseInput } from '../../lib/text.ts';
-import { ownList } from '../audience/own-list.ts';
+import { findOwnedList } from '../audience/find-owned-list.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
-import { appoint } from './campaign-appointment.ts';
+import { appoint } from './campaign-schedule.ts';
 import { moveCampaign, type CampaignStatus } from './campaign-state.ts';
 import { hasBegun, type Campaign } from './campaign.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
@@ -13,7 +13,7 @@ import { segmentToWrite } from './campaign-segment.ts';
 import { writeCampaignRouting } from './campaign-routing.ts';
 import { writeCampaign, type CampaignValues } from './campaign-store.ts';
 import { isContent, mayChangeLate, takeLateContent } from './change-late.ts';
-import { ownCampaign } from './own-campaign.ts';
+import { findOwnedCampaign } from './find-owned-campaign.ts';
 
 /**
  * Writes the fields given; the others stay. A scheduled campaign follows its new time; without a time, or lacking
@@ -23,10 +23,10 @@ import { ownCampaign } from './own-campaign.ts';
 export async function updateCampaign(ctx: Context, uid: string, input: UpdateCampaignInput): Promise<{ uid: string }> {
   const parsed = parseInput(updateCampaignInput, input);
   return inTransaction(ctx, async (tx) => {
-    const campaign = await ownCampaign(tx, uid, { lock: true });
+    const campaign = await findOwnedCampaign(tx, uid, { lock: true });
     if (!isEditable(campaign) && !(await mayChangeLate(tx, campaign, parsed)))
       throw wrongCampaignState('changed', campaign.status);
-    const list = parsed.list_uid === undefined ? undefined : await ownList(tx, parsed.list_uid);
+    const list = parsed.list_uid === undefined ? undefined : await findOwnedList(tx, parsed.list_uid);
     const segmentId = await segmentToWrite(tx, {
       listId: list?.id ?? campaign.listId,
       segmentUid: parsed.segment_uid,

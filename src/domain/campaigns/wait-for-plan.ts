@@ -10,8 +10,8 @@ import { assert } from '../../lib/errors.ts';
 import { allowanceOf, type Allowance } from '../billing/allowance.ts';
 import { inTransaction, type Context } from '../context.ts';
 import type { PlanLimit } from '../delivery/batch.ts';
-import { roomIn, sendUsage } from '../sending/send-budget.ts';
-import { keepMoment } from '../delivery/waves.ts';
+import { remainingIn, sendUsage } from '../sending/send-budget.ts';
+import { keepSendTime } from '../delivery/send-times.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { beginWait, endWait, moveCampaign, PAUSABLE } from './campaign-state.ts';
 import { findCampaignById } from './campaign-store.ts';
@@ -34,7 +34,7 @@ export async function waitForPlan(ctx: Context, key: CampaignKey, limit: PlanLim
     const waits = await beginWait(db, key, { reason: reasonFor(kind, limit.allowance), until });
     if (!waits || until === null) return;
     // A moment like those of people: no change of the plan ends it before its time.
-    if (kind === 'hours') await keepMoment(db, key, until);
+    if (kind === 'hours') await keepSendTime(db, key, until);
     const payload = { customerId: String(customerId), campaignId: String(campaignId) };
     await enqueue(db, wakeCampaignJob, payload, { runAt: until, key: `campaigns.wake:${campaignId}` });
   });
@@ -71,7 +71,7 @@ export async function wakeCampaign(ctx: Context, { customerId, campaignId }: Cam
   await inTransaction(ctx, async (tx) => {
     const campaign = await findCampaignById(tx.db, customerId, campaignId, { lock: true });
     if (!campaign || !(await endWait(tx.db, { customerId, campaignId }))) return;
-    const room = await roomOf(tx.db, customerId);
+    const room = await remainingOf(tx.db, customerId);
     // More than there is room for: some of them find out that there is no more, and let the campaign wait again.
     const { sendBatchSize } = tx.installation.limits;
     const batchesMax = room === null ? undefined : Math.ceil(room / sendBatchSize) + BATCHES_TO_SPARE;
@@ -91,7 +91,7 @@ export async function wakeCampaigns(ctx: Context): Promise<number> {
   let woken = 0;
   for (const key of waiting) {
     const { customerId } = key;
-    if (!rooms.has(customerId)) rooms.set(customerId, await roomOf(ctx.db, customerId));
+    if (!rooms.has(customerId)) rooms.set(customerId, await remainingOf(ctx.db, customerId));
     if (!key.isDue && rooms.get(customerId) === 0) continue;
     await wakeCampaign(ctx, key);
     woken += 1;
@@ -100,7 +100,7 @@ export async function wakeCampaigns(ctx: Context): Promise<number> {
 }
 
 /** Messages the customer may send now; null: any number. An ended subscription counts as room: its campaigns are then paused. */
-async function roomOf(db: Queryable, customerId: bigint): Promise<number | null> {
+async function remainingOf(db: Queryable, customerId: bigint): Promise<number | null> {
   const allowance = await allowanceOf(db, customerId);
-  return allowance.source === 'plan' ? roomIn(await sendUsage(db, customerId, allowance)) : null;
+  return allowance.source === 'plan' ? remainingIn(await sendUsage(db, customerId, allowance)) : null;
 }

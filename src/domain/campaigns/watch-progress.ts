@@ -8,7 +8,7 @@ import { sql, type Queryable } from '../../db/database.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { clearStalls, reportStall } from './campaign-state.ts';
 import { campaignWaits } from './campaign-wait.ts';
-import { reasonText, type Obstacle } from './status-reason.ts';
+import { reasonText, type StallCause } from './status-reason.ts';
 
 /** Nothing is expected sooner: servers wait, retries wait, workers are replaced. */
 const EXPECTED_SECONDS_MIN = 60;
@@ -39,13 +39,13 @@ export async function watchProgress(ctx: Context): Promise<string[]> {
     const waits = stalled.length > 0 ? await campaignWaits(db, stalled) : [];
     for (const [index, stall] of stalled.entries()) {
       const wait = waits[index];
-      const obstacle = wait?.isInOrder ? undefined : (wait?.reason ?? (await obstacleOf(db, stall)));
-      if (obstacle === undefined) {
+      const cause = wait?.isInOrder ? undefined : (wait?.reason ?? (await causeOf(db, stall)));
+      if (cause === undefined) {
         await excuse(db, stall);
         continue;
       }
-      await alarm(db, stall, obstacle);
-      log.error('campaign.stalled', { campaign: stall.uid, since: stall.since, obstacle: reasonText(obstacle) });
+      await alarm(db, stall, cause);
+      log.error('campaign.stalled', { campaign: stall.uid, since: stall.since, cause: reasonText(cause) });
       alarms.push(stall.uid);
     }
     return alarms;
@@ -92,7 +92,7 @@ function stalls(db: Queryable): Promise<Stall[]> {
 }
 
 /** What is in the way of one who is due; undefined: nobody is due, and then there is nothing to wait for. */
-async function obstacleOf(db: Queryable, { customerId, campaignId, plannedOn }: Stall): Promise<Obstacle | undefined> {
+async function causeOf(db: Queryable, { customerId, campaignId, plannedOn }: Stall): Promise<StallCause | undefined> {
   if (plannedOn === null) return { code: 'not_planned', params: {} };
   interface Rows extends Record<string, unknown> {
     due: { reason: string | null; reply: string | null } | null;
@@ -123,13 +123,9 @@ async function excuse(db: Queryable, { customerId, campaignId }: Stall): Promise
   );
 }
 
-async function alarm(db: Queryable, { customerId, campaignId, since }: Stall, obstacle: Obstacle): Promise<void> {
+async function alarm(db: Queryable, { customerId, campaignId, since }: Stall, cause: StallCause): Promise<void> {
   await db.execute(
     sql`UPDATE hot.campaign_watch SET alarmed_at = now() WHERE customer_id = ${customerId} AND campaign_id = ${campaignId}`,
   );
-  await reportStall(
-    db,
-    { customerId, campaignId },
-    { code: 'stalled', params: { since: since.toISOString(), obstacle } },
-  );
+  await reportStall(db, { customerId, campaignId }, { code: 'stalled', params: { since: since.toISOString(), cause } });
 }

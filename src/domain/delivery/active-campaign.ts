@@ -9,7 +9,7 @@ import type { Limits } from '../limits.ts';
 import { JobLine } from '../sending/routing/job-line.ts';
 import { readEditionHead, loadEdition, type Edition } from './campaign-edition.ts';
 import type { LedgerKey, LedgerRange } from './delivery.ts';
-import { HeldRanges, type Refused } from './held-ranges.ts';
+import { HeldRanges, type Refused } from './range-locks.ts';
 import type { Leaseholder } from './ledger-store.ts';
 import { createOutcomeRecorder, type OutcomeRecorder } from './outcome-recorder.ts';
 import { RefusalCounts } from './refusal-counts.ts';
@@ -63,7 +63,7 @@ export interface ActiveCampaigns {
   /** This process sends it no more: whoever takes it up again counts anew. */
   close(key: CampaignKey): void;
   /** Holds the range for the worker, and answers what to call to let go; or who is there already. */
-  holdRange(workerId: string, range: LedgerRange): (() => void) | Refused;
+  lockRange(workerId: string, range: LedgerRange): (() => void) | Refused;
 }
 
 /** The installation's secret opens the keys that sign. */
@@ -92,7 +92,7 @@ export function createActiveCampaigns(): ActiveCampaigns {
       campaign.use(edition);
       campaigns.delete(key.campaignId);
       campaigns.set(key.campaignId, campaign);
-      makeRoom(campaigns);
+      yieldSlot(campaigns);
       return { campaign, edition };
     } finally {
       loading.delete(key.campaignId);
@@ -115,12 +115,12 @@ export function createActiveCampaigns(): ActiveCampaigns {
       return loaded;
     },
     close: ({ campaignId }) => void campaigns.delete(campaignId),
-    holdRange: (workerId, range) => ranges.hold(workerId, range),
+    lockRange: (workerId, range) => ranges.hold(workerId, range),
   };
 }
 
 /** Forgets the messages, and then the campaigns, that were loaded longest ago; never the last one. */
-function makeRoom(campaigns: Map<bigint, ActiveCampaign>): void {
+function yieldSlot(campaigns: Map<bigint, ActiveCampaign>): void {
   const compiled = [...campaigns.values()].flatMap((campaign) => campaign.edition ?? []);
   let bytes = compiled.reduce((sum, { message }) => sum + message.staticBytes, 0);
   let count = compiled.length;

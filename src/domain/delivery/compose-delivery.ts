@@ -15,7 +15,7 @@ import {
   NOT_COMPOSED,
   REPLY_LENGTH_MAX,
   untried,
-  type ClaimedDelivery,
+  type LeasedDelivery,
   type DeliveryOutcome,
 } from './delivery.ts';
 import { fieldValues } from './field-values.ts';
@@ -27,7 +27,7 @@ class NotSignedError extends Error {}
 export async function composeDelivery(
   ctx: Context,
   { campaign, edition }: CampaignInHand,
-  { subscriberId, email, fields }: ClaimedDelivery,
+  { subscriberId, email, fields }: LeasedDelivery,
 ): Promise<FilledMessage> {
   const { sign, trackingBaseUrl, returnPathDomain } = edition.identity;
   const { customerId, campaignId } = campaign.key;
@@ -59,7 +59,7 @@ export interface ComposeFault {
 /** What follows from what `composeDelivery` threw. */
 export function composeFault(
   error: unknown,
-  delivery: ClaimedDelivery,
+  delivery: LeasedDelivery,
   { skipsFailed }: { skipsFailed: boolean },
 ): ComposeFault {
   const waiting = untried(delivery, { state: 'queued', reason: 'template_stopped' });

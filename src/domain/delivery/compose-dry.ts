@@ -13,7 +13,7 @@ export interface DryPerson {
   readonly email: string;
   readonly fields: Readonly<Record<string, unknown>>;
   /** Why there is no message; null: there is one. */
-  readonly obstacle: string | null;
+  readonly denialReason: string | null;
 }
 
 interface DryCampaign {
@@ -47,8 +47,9 @@ export async function composeAll(
   people: readonly DryPerson[],
 ): Promise<DryResult> {
   const skipped: Record<string, number> = {};
-  for (const { obstacle } of people) if (obstacle !== null) skipped[obstacle] = (skipped[obstacle] ?? 0) + 1;
-  const readers = people.filter(({ obstacle }) => obstacle === null);
+  for (const { denialReason } of people)
+    if (denialReason !== null) skipped[denialReason] = (skipped[denialReason] ?? 0) + 1;
+  const readers = people.filter(({ denialReason }) => denialReason === null);
   const start = performance.now();
   const faults: { subscriberId: string; text: string }[] = [];
   let [bytes, largestBytes] = [0, 0];

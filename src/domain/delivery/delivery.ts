@@ -39,24 +39,24 @@ export interface LedgerRange extends LedgerKey {
 }
 
 /** A row that this worker holds, or may take by marking it. Every later write must carry the epoch. */
-export interface Claim {
+export interface Lease {
   readonly subscriberId: bigint;
   readonly epoch: number;
   readonly attempts: number;
 }
 
 /** A claimed row with what its message is filled with. */
-export interface ClaimedDelivery extends Claim {
+export interface LeasedDelivery extends Lease {
   readonly email: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
 /** A row that is due, with the person behind it. */
-export interface DueDelivery extends Claim {
+export interface DueDelivery extends Lease {
   readonly email: string | null;
   readonly fields: Readonly<Record<string, unknown>> | null;
   /** Why there is no mail: `deleted`, `suppressed`, or the status that is not `subscribed`; null: there is. */
-  readonly obstacle: NoMailReason | null;
+  readonly denialReason: NoMailReason | null;
 }
 
 /** Why somebody in the ledger gets no mail. */
@@ -83,7 +83,7 @@ export const HEADER_TOO_LONG = 'header_too_long';
 
 /** The outcome for somebody whom nothing was handed over for: closed, or back in the queue. */
 export function untried(
-  { subscriberId, epoch }: Pick<Claim, 'subscriberId' | 'epoch'>,
+  { subscriberId, epoch }: Pick<Lease, 'subscriberId' | 'epoch'>,
   end: Pick<DeliveryOutcome, 'state' | 'reason'> & { delaySeconds?: number },
 ): DeliveryOutcome {
   return { subscriberId, epoch, isTry: false, reply: null, runtimeMessageId: null, delaySeconds: 0, ...end };
@@ -119,7 +119,7 @@ export interface RetryRule {
 }
 
 interface EndedAttempt {
-  readonly delivery: Pick<ClaimedDelivery, 'subscriberId' | 'epoch' | 'attempts'>;
+  readonly delivery: Pick<LeasedDelivery, 'subscriberId' | 'epoch' | 'attempts'>;
   readonly verdict: RecipientVerdict;
   /** What the server said. */
   readonly reply: string;

@@ -1,6 +1,6 @@
 /** Reads of the ledger: what a range still owes, the balance, one recipient's story. */
 import { raw, sql, type Queryable, type Sql } from '../../db/database.ts';
-import { inLaterWave } from './waves.ts';
+import { atLaterSendTime } from './send-times.ts';
 import { deliveryStates, type DeliveryState, type LedgerKey, type LedgerRange } from './delivery.ts';
 
 export interface OpenWork {
@@ -17,7 +17,7 @@ export async function openWorkIn(db: Queryable, range: LedgerRange): Promise<Ope
           FROM hot.delivery d
          WHERE d.planned_on = ${range.plannedOn}::date AND d.customer_id = ${range.customerId} AND d.campaign_id = ${range.campaignId}
            AND d.subscriber_id BETWEEN ${range.fromId} AND ${range.toId} AND d.state IN ('queued', 'leased', 'sending')
-           AND NOT ${inLaterWave}`,
+           AND NOT ${atLaterSendTime}`,
     'delivery.open-work',
   );
   const due = row?.due ?? null;

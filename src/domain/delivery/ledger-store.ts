@@ -9,7 +9,7 @@ import type { DeliveryReason } from '../sending/delivery-reason.ts';
 import { NO_ANSWER } from '../sending/replies/judge-reply.ts';
 import { needsRuntimeMessage, runtimeMessageKey } from '../tracking/runtime-message.ts';
 import {
-  type Claim,
+  type Lease,
   type DeliveryOutcome,
   type DueDelivery,
   type LedgerKey,
@@ -42,8 +42,8 @@ function inLedger(key: LedgerKey) {
  * Leases to `holder` what is due in the range: queued rows whose time has come, and rows whose leaseholder's lease ran
  * out or who is dead. Each gets a new epoch, so whatever the former holder still writes finds nothing.
  */
-export async function claimRange(db: Queryable, range: LedgerRange, holder: Leaseholder): Promise<Claim[]> {
-  return db.query<Claim & Record<string, unknown>>(
+export async function leaseRange(db: Queryable, range: LedgerRange, holder: Leaseholder): Promise<Lease[]> {
+  return db.query<Lease & Record<string, unknown>>(
     sql`UPDATE hot.delivery d
            SET state = 'leased', epoch = d.epoch + 1, owner = ${holder.owner}::uuid, lease_expires_at = ${leaseEnd(holder)}, updated_at = now()
          WHERE ${inRange(range)}
@@ -59,7 +59,7 @@ export async function dueInRange(db: Queryable, range: LedgerRange, listId: bigi
   // One look-up by the whole key for each, whatever the planner thinks of a list that was just imported.
   return db.query<DueDelivery & Record<string, unknown>>(
     sql`SELECT d.subscriber_id AS "subscriberId", d.epoch + 1 AS epoch, d.attempts, s.email, s.fields,
-               CASE WHEN s.email IS NULL THEN 'deleted' WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS obstacle
+               CASE WHEN s.email IS NULL THEN 'deleted' WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS denialReason
           FROM hot.delivery d
           LEFT JOIN LATERAL (SELECT s.email, s.email_key, s.fields, s.status FROM public.subscriber s
                               WHERE s.customer_id = ${range.customerId} AND s.list_id = ${listId} AND s.id = d.subscriber_id OFFSET 0) s ON true

@@ -81,7 +81,7 @@ async function writeGroup(db: Queryable, log: Log, input: SettleInput): Promise<
       if (settled.recorded < input.outcomes.length && sent.length > 0) {
         await resolveUnknownAsSent(db, input.key, { owner: input.holder.owner, late: sent });
       }
-      await tellRefusals(db, log, input);
+      await logRefusals(db, log, input);
       return settled;
     } catch (error) {
       if (!isPassing(error)) throw error;
@@ -92,7 +92,7 @@ async function writeGroup(db: Queryable, log: Log, input: SettleInput): Promise<
 }
 
 /** Who was refused because nobody is there must not be mailed again: a job of its own looks at what was said. */
-async function tellRefusals(db: Queryable, log: Log, { key, outcomes }: SettleInput): Promise<void> {
+async function logRefusals(db: Queryable, log: Log, { key, outcomes }: SettleInput): Promise<void> {
   const refused = outcomes.filter(
     ({ state, reply, reason }) =>
       state === 'failed' && reply !== null && reason !== NOT_COMPOSED && reason !== HEADER_TOO_LONG,

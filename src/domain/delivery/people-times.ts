@@ -41,7 +41,7 @@ export async function peopleTimesOf(
 }
 
 /** For people of the set `person (zone)`: a set `moment (zone, at)`, one row a zone. */
-export function momentsOf({ base, localTime, quiet, zone }: PeopleTimes, zones: readonly string[]): Sql {
+export function sendTimesOfPeople({ base, localTime, quiet, zone }: PeopleTimes, zones: readonly string[]): Sql {
   return sql`SELECT z.zone, hot.send_time(coalesce(n.name, ${zone}), ${base}::timestamptz, ${localTime}::time,
                       ${quiet?.from ?? null}::time, ${quiet?.to ?? null}::time, ${quiet?.timezone ?? null}::text) AS at
                FROM (SELECT DISTINCT zone FROM person) z

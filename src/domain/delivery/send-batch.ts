@@ -29,7 +29,7 @@ export type BatchEnd = 'settled' | 'open' | 'not sending' | PlanLimit | Campaign
  */
 export async function sendBatch(ctx: Context, batch: Batch, worker: BatchWorker): Promise<BatchEnd> {
   try {
-    return await sendWhatIsDue(ctx, batch, worker);
+    return await sendDueDeliveries(ctx, batch, worker);
   } catch (error) {
     // It may run away while it is compiled: a field of the list has another default by now. Or one of its files is gone.
     if (!(error instanceof ValidationError)) throw error;
@@ -38,7 +38,7 @@ export async function sendBatch(ctx: Context, batch: Batch, worker: BatchWorker)
   }
 }
 
-async function sendWhatIsDue(ctx: Context, batch: Batch, worker: BatchWorker): Promise<BatchEnd> {
+async function sendDueDeliveries(ctx: Context, batch: Batch, worker: BatchWorker): Promise<BatchEnd> {
   const inHand = await worker.campaigns.take(ctx, batch);
   if (!inHand) return 'not sending';
   const { campaign, edition } = inHand;
@@ -51,8 +51,8 @@ async function sendWhatIsDue(ctx: Context, batch: Batch, worker: BatchWorker): P
   if (!channel) return followUp(ctx, batch, range, { reason: 'unavailable', waitSeconds: NO_SERVER_DELAY_SECONDS });
   const work = { ctx, ...inHand, range, channel, worker, allowance };
   // Asked before anybody is leased: to lease a batch and put it back is the dearest way to find out.
-  const obstacle = await channel.gate.obstacle(ctx, batch.customerId);
-  const end = obstacle ? await unlessElsewhere(work, obstacle) : await sendRange(work);
+  const denial = await channel.gate.denial(ctx, batch.customerId);
+  const end = denial ? await unlessElsewhere(work, denial) : await sendRange(work);
   if (end === 'covered') return 'open';
   if ('limit' in end) return end;
   if (end.reason === 'pause' || end.reason === 'stopped') worker.campaigns.close(batch);

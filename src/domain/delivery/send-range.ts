@@ -6,10 +6,10 @@ import type { SendingChannel } from '../sending/driver-pool.ts';
 import { leaseSends, returnLease, shrinkLease, type SendLease } from '../sending/send-budget.ts';
 import type { CampaignInHand } from './active-campaign.ts';
 import type { BatchWorker, PlanLimit } from './batch.ts';
-import { claimRecipients, findRecipients } from './claim-recipients.ts';
+import { leaseRecipients, findRecipients } from './lease-recipients.ts';
 import { RENEWALS_PER_LEASE, type LedgerRange } from './delivery.ts';
-import { parkOldDoubts } from './doubts-at-vendor.ts';
-import { holdForQuiet } from './hold-for-quiet.ts';
+import { parkOldUnknownOutcomes } from './unknown-at-vendor.ts';
+import { waitForQuietHours } from './wait-for-quiet-hours.ts';
 import { recoverAmbiguous, releaseLeases, renewLeases } from './ledger-store.ts';
 import { runSendingLoop, type LoopEnd } from './sending-loop.ts';
 
@@ -32,7 +32,7 @@ export interface RangeWork extends CampaignInHand {
  * other leaves a job for all that stays open.
  */
 export async function sendRange(work: RangeWork): Promise<LoopEnd | PlanLimit | 'covered'> {
-  const held = work.worker.campaigns.holdRange(work.worker.workerId, work.range);
+  const held = work.worker.campaigns.lockRange(work.worker.workerId, work.range);
   if (typeof held === 'object')
     return held.isCovered ? 'covered' : { reason: 'limited', waitSeconds: HELD_BY_OTHERS_SECONDS };
   try {
@@ -57,7 +57,7 @@ async function sendAsPlanAllows(work: RangeWork): Promise<LoopEnd | PlanLimit> {
   const { sendAttemptsMax, sendBatchSize } = ctx.installation.limits;
   await recoverAmbiguous(ctx.db, range, { policy: edition.policy, attemptsMax: sendAttemptsMax });
   const { keySeconds, serverId } = work.channel;
-  if (keySeconds !== undefined) await parkOldDoubts(ctx.db, range, { serverId, keySeconds });
+  if (keySeconds !== undefined) await parkOldUnknownOutcomes(ctx.db, range, { serverId, keySeconds });
   if (allowance.source === 'unlimited') return sendWithin(work, Infinity);
   const asked = { range, allowance, workerId: worker.workerId, wanted: sendBatchSize };
   const { sliceId, granted, refusal, quotaEndsAt } = await leaseSends(ctx.db, asked);
@@ -81,9 +81,9 @@ async function sendWithin(work: RangeWork, sendsMax: number, sliceId: SendLease[
   const { ctx, campaign, edition, range, channel, worker } = work;
   const holder = { owner: worker.workerId, leaseSeconds: ctx.installation.limits.sendLeaseSeconds };
   // A slice of a budget must be able to take back what was not begun, so its rows are leased; others need not be.
-  const find = sliceId === null ? findRecipients : claimRecipients;
+  const find = sliceId === null ? findRecipients : leaseRecipients;
   const found = await find(ctx.db, range, { listId: campaign.listId, holder });
-  const claimed = await holdForQuiet(ctx.db, { campaign, edition, holder }, found);
+  const claimed = await waitForQuietHours(ctx.db, { campaign, edition, holder }, found);
   if (claimed.length === 0) return { reason: 'finished' };
   if (sliceId !== null && claimed.length < sendsMax)
     await shrinkLease(ctx.db, range.customerId, { id: sliceId, to: claimed.length });

@@ -12,11 +12,11 @@ import type { SendingChannel } from '../sending/driver-pool.ts';
 import type { CampaignInHand } from './active-campaign.ts';
 import { stopFor, type CampaignStop } from './campaign-stop.ts';
 import { composeDelivery, composeFault } from './compose-delivery.ts';
-import { outcomeOf, untried, type ClaimedDelivery, type DeliveryOutcome } from './delivery.ts';
+import { outcomeOf, untried, type LeasedDelivery, type DeliveryOutcome } from './delivery.ts';
 import type { Settled } from './ledger-store.ts';
 import type { OutcomeRecorder, RecordRequest } from './outcome-recorder.ts';
 import { PermissionToSend } from './permission-to-send.ts';
-import { SendingWindow, type Guest } from './sending-window.ts';
+import { SendingWindow, type Recipient } from './sending-window.ts';
 
 /**
  * Why the loop ended: nothing left, campaign or process stopping, server down, its pace or the plan's limit reached, or
@@ -32,7 +32,7 @@ export interface LoopInput extends CampaignInHand {
   readonly ctx: Context;
   readonly channel: SendingChannel;
   readonly recorder: OutcomeRecorder;
-  readonly claimed: readonly ClaimedDelivery[];
+  readonly claimed: readonly LeasedDelivery[];
   /** So many may be taken by the server, or left in doubt; what is refused does not count. */
   readonly sendsMax: number;
   readonly abortSignal: AbortSignal;
@@ -40,7 +40,7 @@ export interface LoopInput extends CampaignInHand {
 }
 
 /** Messages composed in one turn of a loop, some 40 microseconds each; more a turn are fewer and larger writes to sockets. */
-const HAND_OVERS_A_TURN = 64;
+const HAND_OVERS_PER_TICK = 64;
 
 /** Sends the claimed deliveries until they are done or something ends the loop; every attempt's outcome is recorded. */
 export async function runSendingLoop(input: LoopInput): Promise<LoopEnd> {
@@ -48,12 +48,12 @@ export async function runSendingLoop(input: LoopInput): Promise<LoopEnd> {
 }
 
 /** One that the ledger lets go. */
-interface MarkedGuest extends Guest {
+interface VersionedRecipient extends Recipient {
   readonly permission: PermissionToSend;
 }
 
 /** The message may have left. */
-function isInDoubt(error: unknown): boolean {
+function isOutcomeUnknown(error: unknown): boolean {
   return !(error instanceof SendingError) || error.kind === 'unknown';
 }
 
@@ -61,7 +61,7 @@ class SendingLoop {
   readonly #input: LoopInput;
   readonly #window: SendingWindow;
   /** Those that the ledger lets go, in order. */
-  readonly #marked: MarkedGuest[] = [];
+  readonly #marked: VersionedRecipient[] = [];
   /** Outcomes of this turn, on their way to the recorder. */
   #ended: DeliveryOutcome[] = [];
   #end: LoopEnd | undefined;
@@ -101,23 +101,23 @@ class SendingLoop {
     const { go, later, stop } = admission;
     if (stop) this.#finishWith(stop);
     if (go.length + later.length === 0) return;
-    const outcomes = later.map(({ guest, delaySeconds, reason }) =>
-      untried(guest.delivery, { state: 'queued', reason, delaySeconds }),
+    const outcomes = later.map(({ recipient, delaySeconds, reason }) =>
+      untried(recipient.delivery, { state: 'queued', reason, delaySeconds }),
     );
     const settled = await this.#record({ outcomes, next: go.map(({ delivery }) => delivery) });
     if (!settled?.goesOn) this.#finishWith({ reason: 'stopped' });
-    for (const guest of go) {
-      if (!settled || settled.turnedAway.has(guest.delivery.subscriberId)) this.#turnAway(guest);
-      else if (this.#marked.push(this.#permitted(guest)) === 1) setImmediate(() => this.#handOverSome());
+    for (const recipient of go) {
+      if (!settled || settled.turnedAway.has(recipient.delivery.subscriberId)) this.#refuse(recipient);
+      else if (this.#marked.push(this.#permitted(recipient)) === 1) setImmediate(() => this.#handOverSome());
     }
   }
 
-  #permitted(guest: Guest): MarkedGuest {
-    return { ...guest, permission: new PermissionToSend(() => this.#markAgain(guest)) };
+  #permitted(recipient: Recipient): VersionedRecipient {
+    return { ...recipient, permission: new PermissionToSend(() => this.#markAgain(recipient)) };
   }
 
   /** Marks a row that is marked already, which asks everything anew. */
-  async #markAgain({ delivery }: Guest): Promise<boolean> {
+  async #markAgain({ delivery }: Recipient): Promise<boolean> {
     const settled = await this.#record({ outcomes: [], next: [delivery] });
     if (!settled?.goesOn) this.#finishWith({ reason: 'stopped' });
     return settled !== undefined && !settled.turnedAway.has(delivery.subscriberId);
@@ -125,13 +125,13 @@ class SendingLoop {
 
   /** After the next write was begun, so that the database works meanwhile; and never so many that replies wait for long. */
   #handOverSome(): void {
-    for (const guest of this.#marked.splice(0, HAND_OVERS_A_TURN)) void this.#handOver(guest);
+    for (const recipient of this.#marked.splice(0, HAND_OVERS_PER_TICK)) void this.#handOver(recipient);
     if (this.#marked.length > 0) setImmediate(() => this.#handOverSome());
   }
 
   /** The ledger did not let it go. */
-  #turnAway(guest: Guest): void {
-    this.#input.channel.gate.withdraw([guest]);
+  #refuse(recipient: Recipient): void {
+    this.#input.channel.gate.withdraw([recipient]);
     this.#close({ count: 1, spent: 0 });
   }
 
@@ -141,8 +141,8 @@ class SendingLoop {
     this.#finishWith({ reason: 'limited', waitSeconds: 0 });
   }
 
-  async #handOver(guest: MarkedGuest): Promise<void> {
-    const outcome = await this.#attempt(guest);
+  async #handOver(recipient: VersionedRecipient): Promise<void> {
+    const outcome = await this.#attempt(recipient);
     // What ends in one turn is recorded, closed and told of together: most replies come by the dozen.
     if (this.#ended.push(outcome) === 1) queueMicrotask(() => void this.#recordEnded());
   }
@@ -189,14 +189,14 @@ class SendingLoop {
     });
   }
 
-  async #attempt(guest: MarkedGuest): Promise<DeliveryOutcome> {
+  async #attempt(recipient: VersionedRecipient): Promise<DeliveryOutcome> {
     const { ctx, channel, edition } = this.#input;
-    const { delivery, permission } = guest;
+    const { delivery, permission } = recipient;
     let message: FilledMessage;
     try {
       message = await composeDelivery(ctx, this.#input, delivery);
     } catch (error) {
-      channel.gate.withdraw([guest]);
+      channel.gate.withdraw([recipient]);
       const { outcome, stop } = composeFault(error, delivery, edition);
       if (stop) this.#finishWith({ reason: 'pause', ...stop });
       return outcome;
@@ -204,33 +204,35 @@ class SendingLoop {
     try {
       const mayStillLeave = (): boolean | Promise<boolean> => permission.isGood();
       const may = mayStillLeave();
-      if (may !== true && !(await may)) return this.#withdrawn(guest);
+      if (may !== true && !(await may)) return this.#withdrawn(recipient);
       const { reply, runtimeMessageId } = await channel.driver.send({ ...message, mayStillLeave });
       giveBack(message.content);
-      return { ...this.#outcomeFor(guest, undefined, reply), runtimeMessageId };
+      return { ...this.#outcomeFor(recipient, undefined, reply), runtimeMessageId };
     } catch (error) {
-      return permission.isWithdrawn && !isInDoubt(error) ? this.#withdrawn(guest) : this.#failed(guest, error);
+      return permission.isWithdrawn && !isOutcomeUnknown(error)
+        ? this.#withdrawn(recipient)
+        : this.#failed(recipient, error);
     }
   }
 
   /** Back into the queue: whoever takes it up next reads the person, and the address, as they are then. */
-  #withdrawn(guest: Guest): DeliveryOutcome {
-    this.#input.channel.gate.withdraw([guest]);
-    return untried(guest.delivery, { state: 'queued', reason: 'recipient_changed' });
+  #withdrawn(recipient: Recipient): DeliveryOutcome {
+    this.#input.channel.gate.withdraw([recipient]);
+    return untried(recipient.delivery, { state: 'queued', reason: 'recipient_changed' });
   }
 
-  #failed(guest: Guest, thrown: unknown): DeliveryOutcome {
+  #failed(recipient: Recipient, thrown: unknown): DeliveryOutcome {
     // A driver that throws anything else broke its contract; the message may have left.
     const error = thrown instanceof SendingError ? thrown : new SendingError('unknown', messageOf(thrown));
-    return this.#outcomeFor(guest, error, error.message);
+    return this.#outcomeFor(recipient, error, error.message);
   }
 
   /** Does what the verdict says for the campaign and the server, and answers its part for the ledger. */
-  #outcomeFor(guest: Guest, error: SendingError | undefined, reply: string): DeliveryOutcome {
+  #outcomeFor(recipient: Recipient, error: SendingError | undefined, reply: string): DeliveryOutcome {
     const { ctx, campaign, channel, edition } = this.#input;
-    const { delivery } = guest;
+    const { delivery } = recipient;
     const { attempts } = delivery;
-    const { verdict, stop } = channel.gate.ended(ctx, guest, { error, attempts, campaign: campaign.refusals });
+    const { verdict, stop } = channel.gate.ended(ctx, recipient, { error, attempts, campaign: campaign.refusals });
     if (verdict.campaign) {
       // The campaign is to blame, not the recipient: whoever is left waits for the day when it is put right.
       const [reason, pause] = stopFor(verdict.campaign, reply);

@@ -6,19 +6,19 @@ import { domainOf } from '../../lib/mail-domain.ts';
 import type { Context } from '../context.ts';
 import type { SendingChannel } from '../sending/driver-pool.ts';
 import type { Permits } from '../sending/fair-permits.ts';
-import type { GateGuest } from '../sending/routing/waiting.ts';
+import type { WaitingRecipient } from '../sending/routing/waiting.ts';
 import type { Admission } from '../sending/sending-gate.ts';
-import type { ClaimedDelivery } from './delivery.ts';
+import type { LeasedDelivery } from './delivery.ts';
 
 /** A recipient at the gate of a server. */
-export interface Guest extends GateGuest {
-  readonly delivery: ClaimedDelivery;
+export interface Recipient extends WaitingRecipient {
+  readonly delivery: LeasedDelivery;
 }
 
 export interface WindowInput {
   readonly customerId: bigint;
   readonly channel: SendingChannel;
-  readonly claimed: readonly ClaimedDelivery[];
+  readonly claimed: readonly LeasedDelivery[];
   /** So many may be taken by the server, or left in doubt; what is refused does not count. */
   readonly sendsMax: number;
   /** Of one copy of the message. */
@@ -32,7 +32,7 @@ export class SendingWindow {
   readonly #input: WindowInput;
   readonly #permits: Permits;
   /** The next one is the last. */
-  readonly #waiting: ClaimedDelivery[];
+  readonly #waiting: LeasedDelivery[];
   /** Of a message with large files, fewer than the server would take. */
   readonly #openMax: number;
   #open = 0;
@@ -75,26 +75,26 @@ export class SendingWindow {
    * Asks the gate for as many as there are permits. Those that go are open; whom it neither lets go nor sends back is next
    * again. Their permits are given back, also when the gate cannot be asked.
    */
-  async admit(ctx: Context, permits: number): Promise<Admission<Guest>> {
+  async admit(ctx: Context, permits: number): Promise<Admission<Recipient>> {
     const { channel, customerId } = this.#input;
     const next = this.#waiting.splice(this.#waiting.length - permits, permits).reverse();
-    const guests = next.map((delivery) => ({ delivery, domain: domainOf(delivery.email) }));
+    const recipients = next.map((delivery) => ({ delivery, domain: domainOf(delivery.email) }));
     let gone = 0;
     try {
-      const admission = await channel.gate.admit(ctx, customerId, guests);
+      const admission = await channel.gate.admit(ctx, customerId, recipients);
       gone = admission.go.length;
       this.#open += gone;
       this.#sendsLeft -= gone;
-      if (gone < guests.length) this.#putBack(guests, admission);
+      if (gone < recipients.length) this.#putBack(recipients, admission);
       return admission;
     } finally {
       this.#permits.give(permits - gone);
     }
   }
 
-  #putBack(guests: readonly Guest[], { go, later }: Admission<Guest>): void {
-    const answered = new Set([...go, ...later.map(({ guest }) => guest)]);
-    const others = guests.filter((guest) => !answered.has(guest)).map(({ delivery }) => delivery);
+  #putBack(recipients: readonly Recipient[], { go, later }: Admission<Recipient>): void {
+    const answered = new Set([...go, ...later.map(({ recipient }) => recipient)]);
+    const others = recipients.filter((recipient) => !answered.has(recipient)).map(({ delivery }) => delivery);
     this.#waiting.push(...others.toReversed());
   }
 

@@ -1,11 +1,11 @@
 /** Deletes a file, or breaks its upload off. Mails that show it show nothing in its place from then on. */
 import { inTransaction, type Context } from '../context.ts';
-import { deleteFileRow, lockOwnFile } from './file-store.ts';
+import { deleteFileRow, lockOwnedFile } from './file-store.ts';
 
 /** Throws NotFoundError, ForeignResourceError. */
 export async function deleteFile(ctx: Context, { uid }: { uid: string }): Promise<{ uid: string }> {
   return inTransaction(ctx, async (inner) => {
-    const file = await lockOwnFile(inner, uid);
+    const file = await lockOwnedFile(inner, uid);
     await deleteFileRow(inner.db, file);
     return { uid };
   });

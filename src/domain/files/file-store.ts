@@ -18,12 +18,12 @@ export async function insertFile(db: Queryable, file: NewFile): Promise<StoredFi
 }
 
 /** The caller's file. Throws NotFoundError `FILE_NOT_FOUND`, ForeignResourceError of the same code. */
-export async function ownFile(ctx: Context, uid: string): Promise<StoredFile> {
+export async function findOwnedFile(ctx: Context, uid: string): Promise<StoredFile> {
   return find(ctx, uid, false);
 }
 
 /** The same, and nobody changes it before the transaction ends. */
-export async function lockOwnFile(ctx: TransactionContext, uid: string): Promise<StoredFile> {
+export async function lockOwnedFile(ctx: TransactionContext, uid: string): Promise<StoredFile> {
   return find(ctx, uid, true);
 }
 

@@ -3,7 +3,7 @@
  * while the bytes come in, and at the end, when it counts.
  */
 import { fileTypeFromBuffer } from 'file-type';
-import { requireUploadRoom, uploadLimitsOf } from '../billing/require-room.ts';
+import { requireUploadSpace, uploadLimitsOf } from '../billing/require-within-limit.ts';
 import { inTransaction, viewerOf, type Context, type TransactionContext } from '../context.ts';
 import { newUid } from '../../lib/ids.ts';
 import { assert } from '../../lib/errors.ts';
@@ -13,7 +13,7 @@ import {
   countOpenUploads,
   insertFile,
   insertPiece,
-  lockOwnFile,
+  lockOwnedFile,
   readPiece,
   sizeOf,
 } from './file-store.ts';
@@ -58,7 +58,7 @@ export async function appendToFile(ctx: Context, { uid, no, bytes }: FilePieceIn
   if (bytes.length === 0 || bytes.length > PIECE_BYTES_MAX)
     throw wrongPiece(`A piece has 1 to ${PIECE_BYTES_MAX} bytes.`);
   return inTransaction(ctx, async (inner) => {
-    const file = await lockOwnFile(inner, uid);
+    const file = await lockOwnedFile(inner, uid);
     if (file.status !== 'uploading') throw uploadComplete();
     const total = await insertPiece(inner.tx, file, { no, bytes });
     await refuseTooLarge(inner, { customerId: file.customerId, total });
@@ -73,7 +73,8 @@ async function refuseTooLarge(
   const { fileBytesMax } = ctx.installation.limits;
   if (total > fileBytesMax) throw fileBeyondLimit(Math.floor(fileBytesMax / BYTES_PER_MEGABYTE));
   const allowed = (await uploadLimitsOf(ctx.tx, customerId)).fileBytesMax;
-  if (allowed !== null && total > allowed) await requireUploadRoom(ctx.tx, { customerId, bytes: total, field: 'file' });
+  if (allowed !== null && total > allowed)
+    await requireUploadSpace(ctx.tx, { customerId, bytes: total, field: 'file' });
 }
 
 /**
@@ -83,12 +84,12 @@ async function refuseTooLarge(
  */
 export async function finishFileUpload(ctx: Context, { uid }: { uid: string }): Promise<StoredFile> {
   return inTransaction(ctx, async (inner) => {
-    const file = await lockOwnFile(inner, uid);
+    const file = await lockOwnedFile(inner, uid);
     if (file.status !== 'uploading') throw uploadComplete();
     const { bytes, pieces, last } = await sizeOf(inner.db, file);
     if (bytes === 0) throw emptyFile();
     if (last !== pieces - 1) throw wrongPiece('A piece is missing: send all from 0 on.');
-    await requireUploadRoom(inner.tx, { customerId: file.customerId, bytes, field: 'file' });
+    await requireUploadSpace(inner.tx, { customerId: file.customerId, bytes, field: 'file' });
     const head = await readPiece(inner.db, file, { no: 0, from: 0, length: PIECE_BYTES_MAX });
     const found = head && (await fileTypeFromBuffer(head).catch(() => undefined));
     const complete = await completeFile(inner.db, file, {

@@ -82,7 +82,7 @@ export interface Released {
 }
 
 /** Ends the hold: an administrator has seen what would be sent. Answers what is not sent. */
-export async function releaseInstallation(
+export async function endHold(
   { database, log }: Pick<Context, 'database' | 'log'>,
   underWay: AfterHold,
 ): Promise<Released> {

@@ -2,7 +2,7 @@
 import { newUid } from '../../lib/ids.ts';
 import { parseInput } from '../../lib/text.ts';
 import { administers } from '../billing/billing-rights.ts';
-import { requireRoom } from '../billing/require-room.ts';
+import { requireWithinLimit } from '../billing/require-within-limit.ts';
 import { inTransaction, viewerOf, type Context, type TransactionContext } from '../context.ts';
 import { requireOwnServers } from './choose-server.ts';
 import { tooManyServers } from './sending-server-errors.ts';
@@ -23,7 +23,7 @@ const CONNECTIONS_DEFAULT = 5;
 
 /**
  * Stores the server when its settings work. Throws ValidationError on the input, `settings.<key>` or `connection`, and
- * what `requireOwnServers` and `requireRoom` throw.
+ * what `requireOwnServers` and `requireWithinLimit` throw.
  */
 export async function createSendingServer(ctx: Context, input: CreateSendingServerInput): Promise<SendingServer> {
   const { customerId } = viewerOf(ctx);
@@ -32,11 +32,11 @@ export async function createSendingServer(ctx: Context, input: CreateSendingServ
   const wanted = parseInput(createSendingServerInput, input);
   if (!isSystem) await requireOwnServers(ctx.db, customerId, wanted.type);
   // Asked before the connection is tried, too: who may not have one need not wait for that.
-  await inTransaction(ctx, (inner) => requireServerRoom(inner, { customerId, isSystem }));
+  await inTransaction(ctx, (inner) => requireServersLeft(inner, { customerId, isSystem }));
   const tried = await trySettings(ctx, { type: wanted.type, settings: wanted.settings, isSystem });
   const uid = newUid();
   return inTransaction(ctx, async (inner) => {
-    await requireServerRoom(inner, { customerId, isSystem });
+    await requireServersLeft(inner, { customerId, isSystem });
     return insertServer(inner.db, {
       customerId,
       uid,
@@ -54,11 +54,11 @@ export async function createSendingServer(ctx: Context, input: CreateSendingServ
   });
 }
 
-async function requireServerRoom(
+async function requireServersLeft(
   { tx }: TransactionContext,
   { customerId, isSystem }: { customerId: bigint; isSystem: boolean },
 ): Promise<void> {
-  if (!isSystem) await requireRoom(tx, { customerId, limit: 'sending_servers_max', field: 'name' });
+  if (!isSystem) await requireWithinLimit(tx, { customerId, limit: 'sending_servers_max', field: 'name' });
   if ((await countServers(tx, customerId)) >= SERVERS_PER_CUSTOMER_MAX) throw tooManyServers();
 }
 

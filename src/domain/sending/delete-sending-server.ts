@@ -1,6 +1,6 @@
 /** Deletes a sending server that nothing unfinished is sent through (decision D30). */
 import { inTransaction, type Context } from '../context.ts';
-import { ownSendingServer } from './own-sending-server.ts';
+import { findOwnedSendingServer } from './find-owned-sending-server.ts';
 import { serverInUse } from './sending-server-errors.ts';
 import { campaignsThrough, deleteServerRow } from './sending-server-store.ts';
 
@@ -10,7 +10,7 @@ const CAMPAIGNS_NAMED_MAX = 5;
 /** Deletes the server. Throws WrongStateError `SENDING_SERVER_IN_USE` naming the campaigns; NotFoundError, ForeignResourceError. */
 export async function deleteSendingServer(ctx: Context, { uid }: { uid: string }): Promise<{ uid: string }> {
   return inTransaction(ctx, async (tx) => {
-    const server = await ownSendingServer(tx, uid, { lock: true });
+    const server = await findOwnedSendingServer(tx, uid, { lock: true });
     const campaigns = await campaignsThrough(tx.db, server, CAMPAIGNS_NAMED_MAX);
     // What another tenant calls its campaign is its own business.
     if (campaigns.length > 0)

@@ -13,7 +13,7 @@ export interface Permits {
   whenFree(): Promise<void>;
 }
 
-interface Guest {
+interface Recipient {
   used: number;
   waiting: (() => void)[];
   /** When it was last called; until it asks again it still counts as waiting. */
@@ -26,7 +26,7 @@ const CALL_MS = 100;
 export class FairPermits {
   readonly #capacity: number;
   #free: number;
-  readonly #guests = new Map<bigint, Guest>();
+  readonly #recipients = new Map<bigint, Recipient>();
   /** Calls that somebody waits for. */
   #callsWanted = 0;
 
@@ -45,26 +45,26 @@ export class FairPermits {
   }
 
   #tryTake(customerId: bigint, wanted: number): number {
-    const guest = this.#guestOf(customerId);
-    guest.calledAt = -Infinity;
-    const taken = Math.max(0, Math.min(wanted, this.#free, this.#roomFor(guest)));
-    guest.used += taken;
+    const recipient = this.#customerOf(customerId);
+    recipient.calledAt = -Infinity;
+    const taken = Math.max(0, Math.min(wanted, this.#free, this.#freePermitsFor(recipient)));
+    recipient.used += taken;
     this.#free -= taken;
-    this.#forget(customerId, guest);
+    this.#forget(customerId, recipient);
     return taken;
   }
 
   #give(customerId: bigint, count: number): void {
-    const guest = this.#guestOf(customerId);
-    guest.used -= count;
+    const recipient = this.#customerOf(customerId);
+    recipient.used -= count;
     this.#free += count;
-    this.#forget(customerId, guest);
+    this.#forget(customerId, recipient);
     if (this.#callsWanted > 0) this.#callWaiting(performance.now());
   }
 
   /** Whoever has least first; all are called, since some may have gone home. */
   #callWaiting(now: number): void {
-    for (const [id, next] of [...this.#guests].sort(([, a], [, b]) => a.used - b.used)) {
+    for (const [id, next] of [...this.#recipients].sort(([, a], [, b]) => a.used - b.used)) {
       if (next.waiting.length === 0) {
         this.#forget(id, next);
         continue;
@@ -76,38 +76,38 @@ export class FairPermits {
   }
 
   #whenFree(customerId: bigint): Promise<void> {
-    const guest = this.#guestOf(customerId);
-    if (this.#free > 0 && this.#roomFor(guest) > 0) {
-      this.#forget(customerId, guest);
+    const recipient = this.#customerOf(customerId);
+    if (this.#free > 0 && this.#freePermitsFor(recipient) > 0) {
+      this.#forget(customerId, recipient);
       return Promise.resolve();
     }
     this.#callsWanted += 1;
-    return new Promise((resolve) => guest.waiting.push(resolve));
+    return new Promise((resolve) => recipient.waiting.push(resolve));
   }
 
   /** How many more it may have: no limit while nobody who has less than its part waits. */
-  #roomFor(guest: Guest): number {
-    if (this.#guests.size === 1) return this.#capacity;
-    const share = Math.max(1, Math.floor(this.#capacity / this.#guests.size));
+  #freePermitsFor(recipient: Recipient): number {
+    if (this.#recipients.size === 1) return this.#capacity;
+    const share = Math.max(1, Math.floor(this.#capacity / this.#recipients.size));
     const now = performance.now();
-    for (const other of this.#guests.values()) {
+    for (const other of this.#recipients.values()) {
       const isWaiting = other.waiting.length > 0 || now - other.calledAt < CALL_MS;
-      if (other !== guest && isWaiting && other.used < share) return share - guest.used;
+      if (other !== recipient && isWaiting && other.used < share) return share - recipient.used;
     }
     return this.#capacity;
   }
 
-  #guestOf(customerId: bigint): Guest {
-    const known = this.#guests.get(customerId);
+  #customerOf(customerId: bigint): Recipient {
+    const known = this.#recipients.get(customerId);
     if (known) return known;
-    const guest = { used: 0, waiting: [], calledAt: -Infinity };
-    this.#guests.set(customerId, guest);
-    return guest;
+    const recipient = { used: 0, waiting: [], calledAt: -Infinity };
+    this.#recipients.set(customerId, recipient);
+    return recipient;
   }
 
-  /** Whoever has nothing and waits for nothing is no guest. */
-  #forget(customerId: bigint, guest: Guest): void {
-    if (guest.used === 0 && guest.waiting.length === 0 && performance.now() - guest.calledAt >= CALL_MS)
-      this.#guests.delete(customerId);
+  /** Whoever has nothing and waits for nothing is no recipient. */
+  #forget(customerId: bigint, recipient: Recipient): void {
+    if (recipient.used === 0 && recipient.waiting.length === 0 && performance.now() - recipient.calledAt >= CALL_MS)
+      this.#recipients.delete(customerId);
   }
 }

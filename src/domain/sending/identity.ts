@@ -4,7 +4,7 @@
 import { sql, type Queryable, type Sql } from '../../db/database.ts';
 import { isVerifiedAddress } from './addresses/from-address-store.ts';
 import { domainOfAddress, type HoldingDomain } from './domains/domain-of-address.ts';
-import { houseDomainNear } from './domains/house-domain-near.ts';
+import { operatorDomainNear } from './domains/operator-domain-near.ts';
 import type { DkimAlgorithm, DkimIdentity } from './signing/dkim-identity.ts';
 import { openDkimKey } from './signing/dkim-keys.ts';
 import { signMessage } from './signing/sign-message.ts';
@@ -94,7 +94,7 @@ async function defaultSigner(
          WHERE is_default AND status IN ('verified', 'failing') LIMIT 1`,
     'sending.default-signer',
   );
-  if (!row || row.customerId === customerId || !(await houseDomainNear(db, { email: fromEmail }))) return row;
+  if (!row || row.customerId === customerId || !(await operatorDomainNear(db, { email: fromEmail }))) return row;
   return (await isVerifiedAddress(db, { customerId, email: fromEmail })) ? row : undefined;
 }
 

@@ -3,8 +3,8 @@ import { sql, type Queryable } from '../../db/database.ts';
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { wakeJobs } from '../../jobs/wake-jobs.ts';
 import { inTransaction, type Context } from '../context.ts';
-import { ownSendingServer } from './own-sending-server.ts';
-import { forgetHealth } from './routing/server-standing.ts';
+import { findOwnedSendingServer } from './find-owned-sending-server.ts';
+import { resetHealth } from './routing/health-read-model.ts';
 import { BATCH_WAIT_SECONDS_MAX } from './routing/waiting.ts';
 import { updateServerRow } from './sending-server-store.ts';
 import type { SendingServer } from './sending-server.ts';
@@ -15,7 +15,7 @@ import type { SendingServer } from './sending-server.ts';
  */
 export async function resetServerHealth(ctx: Context, { uid }: { uid: string }): Promise<SendingServer> {
   return inTransaction(ctx, async (tx) => {
-    const server = await ownSendingServer(tx, uid, { lock: true });
+    const server = await findOwnedSendingServer(tx, uid, { lock: true });
     await tryAtOnce(tx.db, server);
     await tx.db.execute(
       sql`UPDATE sending_server SET warm_up_stopped_at = NULL, warm_up_stop_reason = NULL
@@ -34,7 +34,7 @@ export async function tryAtOnce(
   db: Queryable,
   { id, customerId, isSystem }: Pick<SendingServer, 'id' | 'customerId' | 'isSystem'>,
 ): Promise<void> {
-  await forgetHealth(db, id);
+  await resetHealth(db, id);
   await wakeJobs(db, sendBatchJob, {
     customerId: isSystem ? undefined : customerId,
     dueWithinSeconds: BATCH_WAIT_SECONDS_MAX,

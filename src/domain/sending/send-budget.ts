@@ -115,7 +115,7 @@ export async function sendUsage(db: Queryable, customerId: bigint, allowance: Al
 }
 
 /** Messages that may be sent now; null: any number. */
-export function roomIn({ creditsMax, creditsUsed, quotaMax, quotaUsed }: SendUsage): number | null {
+export function remainingIn({ creditsMax, creditsUsed, quotaMax, quotaUsed }: SendUsage): number | null {
   if (creditsMax === null && quotaMax === null) return null;
   return Math.max(0, Math.min((creditsMax ?? Infinity) - creditsUsed, (quotaMax ?? Infinity) - quotaUsed));
 }

@@ -12,31 +12,35 @@ import type { MailboxGroups } from './routing/mailbox-group.ts';
 import { Pacing, type PacedServer } from './routing/pacing.ts';
 import { WHOLE_SERVER, type ServerHealth } from './routing/server-health.ts';
 import { SetUpRefusals } from './routing/set-up-refusals.ts';
-import type { GateGuest, GateStop, Held } from './routing/waiting.ts';
+import type { WaitingRecipient, GateStop, Held } from './routing/waiting.ts';
 
-/** Each guest is in `go`, in `later`, or behind a `stop`: whoever is in neither list stays with the loop, which ends. */
-export interface Admission<Guest> {
+/** Each recipient is in `go`, in `later`, or behind a `stop`: whoever is in neither list stays with the loop, which ends. */
+export interface Admission<Recipient> {
   /** They have a place each, given back by `ended` or, unused, by `withdraw`. */
-  readonly go: readonly Guest[];
+  readonly go: readonly Recipient[];
   /** They go back into the ledger until then; `reason` is for its reader. */
-  readonly later: readonly Held<Guest>[];
+  readonly later: readonly Held<Recipient>[];
   readonly stop: GateStop | undefined;
 }
 
 export interface SendingGate {
   /** What is known to hold everybody back, before anybody is leased. Takes nothing. */
-  obstacle(ctx: Context, customerId: bigint): Promise<GateStop | undefined>;
-  /** Takes places for as many of a customer's guests as may go now. */
-  admit<Guest extends GateGuest>(ctx: Context, customerId: bigint, guests: readonly Guest[]): Promise<Admission<Guest>>;
+  denial(ctx: Context, customerId: bigint): Promise<GateStop | undefined>;
+  /** Takes places for as many of a customer's recipients as may go now. */
+  admit<Recipient extends WaitingRecipient>(
+    ctx: Context,
+    customerId: bigint,
+    recipients: readonly Recipient[],
+  ): Promise<Admission<Recipient>>;
   /**
    * Judges how one that went has ended, and learns from it; `error` is undefined when the server took the message. Answers
    * whether the loop must stop, too. Cheap: what is learnt is gathered, not written one by one.
    */
-  ended(ctx: Context, guest: GateGuest, ending: Ending): { verdict: Verdict; stop: GateStop | undefined };
+  ended(ctx: Context, recipient: WaitingRecipient, ending: Ending): { verdict: Verdict; stop: GateStop | undefined };
   /** The same for a message that never asked here (a notice, a test): the server's health is everybody's. */
   heard(ctx: Context, domain: string, error: SendingError | undefined): Verdict;
-  /** Gives back places of guests that were not handed over after all. */
-  withdraw(guests: readonly GateGuest[]): void;
+  /** Gives back places of recipients that were not handed over after all. */
+  withdraw(recipients: readonly WaitingRecipient[]): void;
 }
 
 export interface Ending extends Pick<Witnesses, 'attempts' | 'campaign'> {
@@ -63,35 +67,35 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
   const judge = createJudge(memory);
 
   return {
-    async obstacle(ctx, customerId) {
+    async denial(ctx, customerId) {
       await health.refresh(ctx.database, ctx.log, [WHOLE_SERVER]);
       const stop = serverStop(health);
       if (stop) await health.told(ctx.database, ctx.log);
-      return stop ?? pacing.obstacle(ctx.db, customerId);
+      return stop ?? pacing.denial(ctx.db, customerId);
     },
 
-    async admit(ctx, customerId, guests) {
+    async admit(ctx, customerId, recipients) {
       await health.refresh(ctx.database, ctx.log, [WHOLE_SERVER]);
-      if (!health.isWell || pacing.isByGroup) await meet(ctx, memory, guests);
-      const healthy = byHealth(memory, line, guests);
+      if (!health.isWell || pacing.isByGroup) await meet(ctx, memory, recipients);
+      const healthy = byHealth(memory, line, recipients);
       // At once: whoever asks while this one waits for the paces must find these places taken.
       healthy.tried.forEach(hold);
-      const request = { customerId, guests: healthy.go, groupOf: groups.groupOf, line };
+      const request = { customerId, recipients: healthy.go, groupOf: groups.groupOf, line };
       const paced = await pacing.take(ctx.db, request).catch((error: unknown) => {
         healthy.tried.forEach(release);
         throw error;
       });
       const went = new Set(paced.go);
-      for (const guest of healthy.tried) if (!went.has(guest)) release(guest);
+      for (const recipient of healthy.tried) if (!went.has(recipient)) release(recipient);
       health.tell(ctx.database, ctx.log);
       return { go: paced.go, later: [...healthy.later, ...paced.later], stop: paced.stop ?? healthy.stop };
     },
 
-    ended(ctx, guest, ending) {
-      release(guest);
-      const { verdict, stop } = judge(ctx, guest.domain, ending);
+    ended(ctx, recipient, ending) {
+      release(recipient);
+      const { verdict, stop } = judge(ctx, recipient.domain, ending);
       const isUnavailable = verdict.recipient.kind === 'unavailable';
-      if (isUnavailable) pacing.giveBack([guest], groups.groupOf);
+      if (isUnavailable) pacing.giveBack([recipient], groups.groupOf);
       pacing.ended(ctx, { isSent: ending.error === undefined, isHardBounce: verdict.server.isHardBounce });
       // A message that the server would not even look at stops a loop, whoever is to blame: the next one asks again.
       const mustAskAgain = isUnavailable && verdict.server.server !== undefined;
@@ -100,9 +104,9 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
 
     heard: (ctx, domain, error) => judge(ctx, domain, { error, attempts: 0 }).verdict,
 
-    withdraw(guests) {
-      for (const guest of guests) release(guest);
-      pacing.giveBack(guests, groups.groupOf);
+    withdraw(recipients) {
+      for (const recipient of recipients) release(recipient);
+      pacing.giveBack(recipients, groups.groupOf);
     },
   };
 }
@@ -114,7 +118,7 @@ function createJudge({ health, groups }: GateMemory) {
   const judged = new WeakSet<SendingError>();
   const witnessFor = (domain: string): ServerWitness => ({
     isToBlame(attempts) {
-      const { restSeconds, slots } = health.standing(WHOLE_SERVER);
+      const { restSeconds, slots } = health.healthOf(WHOLE_SERVER);
       const isUnwell = restSeconds > 0 || slots < Infinity;
       return refusals.isServers({ group: groups.groupOf(domain), attempts, isUnwell });
     },
@@ -142,70 +146,74 @@ function createJudge({ health, groups }: GateMemory) {
   };
 }
 
-/** Guests on their way to groups that are not well; the others are not counted. */
+/** Recipients on their way to groups that are not well; the others are not counted. */
 function createTries({ health, groups }: GateMemory) {
-  const trying = new Map<GateGuest, readonly string[]>();
+  const trying = new Map<WaitingRecipient, readonly string[]>();
   return {
-    hold(guest: GateGuest): void {
-      const unwell = [WHOLE_SERVER, groups.groupOf(guest.domain)].filter(
-        (group) => health.standing(group).slots < Infinity,
+    hold(recipient: WaitingRecipient): void {
+      const unwell = [WHOLE_SERVER, groups.groupOf(recipient.domain)].filter(
+        (group) => health.healthOf(group).slots < Infinity,
       );
-      trying.set(guest, unwell);
+      trying.set(recipient, unwell);
       for (const group of unwell) health.trying(group, 1);
     },
-    release(guest: GateGuest): void {
-      for (const group of trying.get(guest) ?? []) health.trying(group, -1);
-      trying.delete(guest);
+    release(recipient: WaitingRecipient): void {
+      for (const group of trying.get(recipient) ?? []) health.trying(group, -1);
+      trying.delete(recipient);
     },
   };
 }
 
 /** Learns whose mail it is, where that matters, and how those stand. */
-async function meet(ctx: Context, { health, groups }: GateMemory, guests: readonly GateGuest[]): Promise<void> {
-  const domains = new Set(guests.map(({ domain }) => domain));
+async function meet(
+  ctx: Context,
+  { health, groups }: GateMemory,
+  recipients: readonly WaitingRecipient[],
+): Promise<void> {
+  const domains = new Set(recipients.map(({ domain }) => domain));
   await groups.learn(domains);
   const wanted = new Set([WHOLE_SERVER, ...[...domains].map((domain) => groups.groupOf(domain))]);
   await health.refresh(ctx.database, ctx.log, wanted);
 }
 
 function serverStop(health: ServerHealth): GateStop | undefined {
-  const { restSeconds, slots } = health.standing(WHOLE_SERVER);
+  const { restSeconds, slots } = health.healthOf(WHOLE_SERVER);
   if (restSeconds > 0) return { reason: 'unavailable', waitSeconds: restSeconds };
   return slots > 0 ? undefined : { reason: 'unavailable', waitSeconds: PROBE_WAIT_SECONDS };
 }
 
-interface Healthy<Guest> extends Admission<Guest> {
+interface Healthy<Recipient> extends Admission<Recipient> {
   /** Those of `go` that go to somebody who is tried again. */
-  readonly tried: readonly Guest[];
+  readonly tried: readonly Recipient[];
 }
 
 /** Who may go as far as health is concerned. */
-function byHealth<Guest extends GateGuest>(
+function byHealth<Recipient extends WaitingRecipient>(
   { health, groups }: GateMemory,
   line: Line,
-  guests: readonly Guest[],
-): Healthy<Guest> {
-  if (health.isWell) return { go: guests, later: [], stop: undefined, tried: [] };
+  recipients: readonly Recipient[],
+): Healthy<Recipient> {
+  if (health.isWell) return { go: recipients, later: [], stop: undefined, tried: [] };
   const stop = serverStop(health);
   if (stop) return { go: [], later: [], stop, tried: [] };
-  let places = health.standing(WHOLE_SERVER).slots;
+  let places = health.healthOf(WHOLE_SERVER).slots;
   const free = new Map<string, number>();
-  const go: Guest[] = [];
-  const later: Held<Guest>[] = [];
-  const tried: Guest[] = [];
-  for (const guest of guests) {
-    const group = groups.groupOf(guest.domain);
-    const { restSeconds, slots } = health.standing(group);
+  const go: Recipient[] = [];
+  const later: Held<Recipient>[] = [];
+  const tried: Recipient[] = [];
+  for (const recipient of recipients) {
+    const group = groups.groupOf(recipient.domain);
+    const { restSeconds, slots } = health.healthOf(group);
     const left = free.get(group) ?? slots;
     if (restSeconds > 0 || left === 0) {
-      later.push({ guest, delaySeconds: line.place(group, restSeconds), reason: HEALTH_REASON });
+      later.push({ recipient, delaySeconds: line.place(group, restSeconds), reason: HEALTH_REASON });
     } else if (places > 0) {
       places -= 1;
       free.set(group, left - 1);
-      go.push(guest);
-      if (slots < Infinity || health.standing(WHOLE_SERVER).slots < Infinity) tried.push(guest);
+      go.push(recipient);
+      if (slots < Infinity || health.healthOf(WHOLE_SERVER).slots < Infinity) tried.push(recipient);
     }
   }
-  const isFull = go.length + later.length < guests.length;
+  const isFull = go.length + later.length < recipients.length;
   return { go, later, tried, stop: isFull ? { reason: 'unavailable', waitSeconds: PROBE_WAIT_SECONDS } : undefined };
 }

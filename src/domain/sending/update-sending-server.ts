@@ -3,7 +3,7 @@ import { parseInput } from '../../lib/text.ts';
 import { administers } from '../billing/billing-rights.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { connectionsOf } from './create-sending-server.ts';
-import { ownSendingServer } from './own-sending-server.ts';
+import { findOwnedSendingServer } from './find-owned-sending-server.ts';
 import { tryAtOnce } from './reset-server-health.ts';
 import { typeFixed } from './sending-server-errors.ts';
 import { updateServerRow, type ServerChanges, type StoredSettings } from './sending-server-store.ts';
@@ -30,12 +30,12 @@ export async function updateSendingServer(
   { uid, ...input }: UpdateSendingServerInput & { uid: string },
 ): Promise<SendingServer> {
   viewerOf(ctx);
-  const before = await ownSendingServer(ctx, uid);
+  const before = await findOwnedSendingServer(ctx, uid);
   const wanted = parseInput(updateSendingServerInput, input);
   if (wanted.type !== undefined && wanted.type !== before.type) throw typeFixed();
   const settings = await triedSettings(ctx, before, wanted);
   return inTransaction(ctx, async (tx) => {
-    const server = await ownSendingServer(tx, uid, { lock: true });
+    const server = await findOwnedSendingServer(tx, uid, { lock: true });
     await updateServerRow(tx.db, server, { ...plainChanges(server, wanted), ...settings });
     // They have just been seen to work, or whoever waits may go through it now.
     if (wanted.settings !== undefined || wanted.status === 'active') await tryAtOnce(tx.db, server);

@@ -20,7 +20,7 @@ export interface StatisticsFeed {
 /** A notification can be lost while a connection is made: whoever watches sees the truth this late at most. */
 const REREAD_MS = 5_000;
 
-interface Room {
+interface Channel {
   readonly campaign: CampaignKey;
   /** Wakes the watchers that wait. */
   waiting: Set<() => void>;
@@ -45,87 +45,87 @@ export function statisticsFeedOf(ctx: Pick<Context, 'database' | 'log'>, notific
 
 /** Opens the feed; it listens on the database's channel from now on. */
 export function openStatisticsFeed(ctx: Pick<Context, 'db' | 'log'>, notifications: Notifications): StatisticsFeed {
-  const rooms = new Map<string, Room>();
+  const channels = new Map<string, Channel>();
   let closed = false;
 
   const stopListening = notifications.listen(STATISTICS_CHANNEL, (payload) => {
     // null: something was missed, nobody knows what.
-    if (payload === null) for (const room of rooms.values()) touch(room);
-    else touch(rooms.get(payload));
+    if (payload === null) for (const channel of channels.values()) touch(channel);
+    else touch(channels.get(payload));
   });
-  const rereading = setInterval(() => rooms.forEach(touch), REREAD_MS);
+  const rereading = setInterval(() => channels.forEach(touch), REREAD_MS);
   rereading.unref();
 
-  function touch(room: Room | undefined): void {
-    if (!room) return;
-    room.isDirty = true;
-    if (room.timer === undefined && !room.reading) void refresh(room);
+  function touch(channel: Channel | undefined): void {
+    if (!channel) return;
+    channel.isDirty = true;
+    if (channel.timer === undefined && !channel.reading) void refresh(channel);
   }
 
-  async function refresh(room: Room): Promise<void> {
-    room.isDirty = false;
-    room.reading = true;
+  async function refresh(channel: Channel): Promise<void> {
+    channel.isDirty = false;
+    channel.reading = true;
     try {
-      [room.latest] = await readCampaignStatistics(ctx, [room.campaign]);
-      room.version += 1;
-      wake(room);
+      [channel.latest] = await readCampaignStatistics(ctx, [channel.campaign]);
+      channel.version += 1;
+      wake(channel);
     } catch (error) {
-      room.isDirty = true;
-      ctx.log.warn('statistics.read_failed', { campaign: room.campaign.campaignId, message: messageOf(error) });
+      channel.isDirty = true;
+      ctx.log.warn('statistics.read_failed', { campaign: channel.campaign.campaignId, message: messageOf(error) });
     }
-    room.reading = false;
-    if (room.watchers === 0 || closed) return;
-    room.timer = setTimeout(() => {
-      room.timer = undefined;
-      if (room.isDirty) void refresh(room);
+    channel.reading = false;
+    if (channel.watchers === 0 || closed) return;
+    channel.timer = setTimeout(() => {
+      channel.timer = undefined;
+      if (channel.isDirty) void refresh(channel);
     }, STATISTICS_INTERVAL_MS);
   }
 
-  function enter(campaign: CampaignKey): Room {
+  function enter(campaign: CampaignKey): Channel {
     const key = `${campaign.customerId}:${campaign.campaignId}`;
-    const room = rooms.get(key) ?? newRoom(campaign);
-    rooms.set(key, room);
-    room.watchers += 1;
-    if (room.watchers === 1) touch(room);
-    return room;
+    const channel = channels.get(key) ?? newChannel(campaign);
+    channels.set(key, channel);
+    channel.watchers += 1;
+    if (channel.watchers === 1) touch(channel);
+    return channel;
   }
 
-  function leave(room: Room): void {
-    room.watchers -= 1;
-    if (room.watchers > 0) return;
-    clearTimeout(room.timer);
-    rooms.delete(`${room.campaign.customerId}:${room.campaign.campaignId}`);
+  function leave(channel: Channel): void {
+    channel.watchers -= 1;
+    if (channel.watchers > 0) return;
+    clearTimeout(channel.timer);
+    channels.delete(`${channel.campaign.customerId}:${channel.campaign.campaignId}`);
   }
 
   return {
-    watch: (campaign) => watchRoom({ enter: () => enter(campaign), leave, isClosed: () => closed }),
+    watch: (campaign) => watchChannel({ enter: () => enter(campaign), leave, isClosed: () => closed }),
     close() {
       closed = true;
       stopListening();
       clearInterval(rereading);
-      for (const room of rooms.values()) {
-        clearTimeout(room.timer);
-        wake(room);
+      for (const channel of channels.values()) {
+        clearTimeout(channel.timer);
+        wake(channel);
       }
     },
   };
 }
 
-interface Door {
-  readonly enter: () => Room;
-  readonly leave: (room: Room) => void;
+interface EntryPoint {
+  readonly enter: () => Channel;
+  readonly leave: (channel: Channel) => void;
   readonly isClosed: () => boolean;
 }
 
 /** An iterator by hand: `return` ends a `next` that waits, which a generator cannot do. */
-function watchRoom({ enter, leave, isClosed }: Door): AsyncIterableIterator<CampaignStatistics> {
-  const room = enter();
+function watchChannel({ enter, leave, isClosed }: EntryPoint): AsyncIterableIterator<CampaignStatistics> {
+  const channel = enter();
   let seen = 0;
   let ended = false;
   let wakeUp: (() => void) | undefined;
 
   function end(): IteratorReturnResult<undefined> {
-    if (!ended) leave(room);
+    if (!ended) leave(channel);
     ended = true;
     wakeUp?.();
     return { done: true, value: undefined };
@@ -133,16 +133,16 @@ function watchRoom({ enter, leave, isClosed }: Door): AsyncIterableIterator<Camp
 
   return {
     async next() {
-      while (!ended && !isClosed() && room.version === seen) {
+      while (!ended && !isClosed() && channel.version === seen) {
         await new Promise<void>((resolve) => {
           wakeUp = resolve;
-          room.waiting.add(resolve);
+          channel.waiting.add(resolve);
         });
-        if (wakeUp) room.waiting.delete(wakeUp);
+        if (wakeUp) channel.waiting.delete(wakeUp);
       }
-      if (ended || isClosed() || !room.latest) return end();
-      seen = room.version;
-      return { done: false, value: room.latest };
+      if (ended || isClosed() || !channel.latest) return end();
+      seen = channel.version;
+      return { done: false, value: channel.latest };
     },
     async return() {
       return end();
@@ -157,13 +157,13 @@ function watchRoom({ enter, leave, isClosed }: Door): AsyncIterableIterator<Camp
   };
 }
 
-function wake(room: Room): void {
-  const waiting = room.waiting;
-  room.waiting = new Set();
+function wake(channel: Channel): void {
+  const waiting = channel.waiting;
+  channel.waiting = new Set();
   for (const resume of waiting) resume();
 }
 
-function newRoom(campaign: CampaignKey): Room {
+function newChannel(campaign: CampaignKey): Channel {
   return {
     campaign,
     waiting: new Set(),

@@ -29,7 +29,7 @@ const policyInput = z.object({
 export type BouncePolicyInput = z.input<typeof policyInput>;
 
 /** The policy of the caller's customer. */
-export async function ownBouncePolicy(ctx: Context): Promise<BouncePolicy> {
+export async function bouncePolicyOfCustomer(ctx: Context): Promise<BouncePolicy> {
   return policyOf(ctx, viewerOf(ctx).customerId);
 }
 

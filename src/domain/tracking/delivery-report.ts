@@ -20,7 +20,7 @@ export interface Bounce {
 }
 
 /** What became of a message, in the words of this room. */
-export type DeliveryNews =
+export type ReportedOutcome =
   | { readonly kind: 'arrived' }
   | ({ readonly kind: 'bounce' } & Bounce)
   | { readonly kind: 'complaint'; readonly type: string; readonly message: string | null };
@@ -61,7 +61,7 @@ export interface RecordedReport {
 }
 
 /** What a report says. */
-export function newsOf(report: DeliveryReport): DeliveryNews {
+export function newsOf(report: DeliveryReport): ReportedOutcome {
   const message = report.description || null;
   switch (report.type) {
     case 'sent':

@@ -8,7 +8,7 @@ import { inTransaction, type Context, type TransactionContext } from '../context
 import { announceCampaignChange } from '../statistics/announce-campaign-change.ts';
 import { forgetSoftBounces, noteSoftBounce, policyOf } from './bounce-policy.ts';
 import type { DeliveryKey } from './delivery-mark.ts';
-import { isNoComplaint, type DeliveryNews } from './delivery-report.ts';
+import { isNoComplaint, type ReportedOutcome } from './delivery-report.ts';
 import {
   findReportedDelivery,
   resolveAsSent,
@@ -25,42 +25,46 @@ const HANDED_OVER = new Set(['sending', 'sent', 'unknown']);
 export type ReportOutcome = 'recorded' | 'known' | 'not found' | 'too old' | 'not sent';
 
 /** Takes what is reported about the delivery with this key. Repeats change nothing. */
-export async function reportOnDelivery(ctx: Context, key: DeliveryKey, news: DeliveryNews): Promise<ReportOutcome> {
+export async function reportOnDelivery(
+  ctx: Context,
+  key: DeliveryKey,
+  reported: ReportedOutcome,
+): Promise<ReportOutcome> {
   const delivery = await findReportedDelivery(ctx.db, key);
   if (!delivery) return 'not found';
   if (delivery.isTooOld) return 'too old';
   if (!HANDED_OVER.has(delivery.state)) return 'not sent';
-  return withPartitions(ctx, () => record(ctx, delivery, news));
+  return withPartitions(ctx, () => record(ctx, delivery, reported));
 }
 
-function record(ctx: Context, delivery: ReportedDelivery, news: DeliveryNews): Promise<ReportOutcome> {
+function record(ctx: Context, delivery: ReportedDelivery, reported: ReportedOutcome): Promise<ReportOutcome> {
   return inTransaction(ctx, async (inner) => {
     const isResolved = await resolveAsSent(inner.db, delivery);
-    const isNews = await write(inner, delivery, news);
-    if (!isResolved && !isNews) return 'known';
+    const isNewReport = await write(inner, delivery, reported);
+    if (!isResolved && !isNewReport) return 'known';
     inner.tx.afterCommit(() => announceCampaignChange(ctx, delivery));
     return 'recorded';
   });
 }
 
 /** People who are gone get no rows: whoever erased them wanted none. */
-async function write(ctx: TransactionContext, delivery: ReportedDelivery, news: DeliveryNews): Promise<boolean> {
+async function write(ctx: TransactionContext, delivery: ReportedDelivery, reported: ReportedOutcome): Promise<boolean> {
   const { customerId, emailKey } = delivery;
   if (emailKey === null) return false;
-  switch (news.kind) {
+  switch (reported.kind) {
     case 'arrived':
       await forgetSoftBounces(ctx.db, { customerId, emailKey });
       return false;
     case 'bounce': {
-      const isNews = await writeBounce(ctx.db, delivery, news);
-      if (isNews) await actOnBounce(ctx, { customerId, emailKey, type: news.type });
-      return isNews;
+      const isNewReport = await writeBounce(ctx.db, delivery, reported);
+      if (isNewReport) await actOnBounce(ctx, { customerId, emailKey, type: reported.type });
+      return isNewReport;
     }
     case 'complaint': {
-      if (isNoComplaint(news.type)) return false;
-      const isNews = await writeComplaint(ctx.db, delivery, news);
-      if (isNews) await letGo(ctx, { ...delivery, emailKey });
-      return isNews;
+      if (isNoComplaint(reported.type)) return false;
+      const isNewReport = await writeComplaint(ctx.db, delivery, reported);
+      if (isNewReport) await letGo(ctx, { ...delivery, emailKey });
+      return isNewReport;
     }
   }
 }

@@ -3,10 +3,10 @@ import { builder } from '../builder.ts';
 
 /** Given by a field whose answer is the caller's own user, although the request has no token yet (logging in). */
 export const OWN_USER = 'own-user';
-const ownUser = { $any: { authenticated: true, $granted: OWN_USER } } as const;
+const findOwnUser = { $any: { authenticated: true, $granted: OWN_USER } } as const;
 
 export const Customer = builder.prismaObject('Customer', {
-  authScopes: ownUser,
+  authScopes: findOwnUser,
   // What a field grants is known to fields only.
   runScopesOnType: false,
   fields: (t) => ({
@@ -19,7 +19,7 @@ export const Customer = builder.prismaObject('Customer', {
 });
 
 export const User = builder.prismaObject('User', {
-  authScopes: ownUser,
+  authScopes: findOwnUser,
   // What a field grants is known to fields only.
   runScopesOnType: false,
   fields: (t) => ({

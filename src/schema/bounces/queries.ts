@@ -1,6 +1,6 @@
 /** Reading bounce handlers, the caller's own, and its policy. */
-import { ownBounceHandler } from '../../domain/bounces/own-bounce-handler.ts';
-import { ownBouncePolicy } from '../../domain/tracking/bounce-policy.ts';
+import { findOwnedBounceHandler } from '../../domain/bounces/find-owned-bounce-handler.ts';
+import { bouncePolicyOfCustomer } from '../../domain/tracking/bounce-policy.ts';
 import { builder } from '../builder.ts';
 import { nounIndex, ownRows } from '../noun-index.ts';
 import { BounceHandler } from './bounce-handler.ts';
@@ -15,7 +15,7 @@ builder.queryField('bounceHandler', (t) =>
     authScopes: reading,
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => {
-      const { customerId, id } = await ownBounceHandler(ctx, uid);
+      const { customerId, id } = await findOwnedBounceHandler(ctx, uid);
       return ctx.prisma.bounceHandler.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
     },
   }),
@@ -37,6 +37,6 @@ builder.queryField('bouncePolicy', (t) =>
     type: BouncePolicy,
     description: 'How many soft bounces suppress an address.',
     authScopes: reading,
-    resolve: (_root, _args, ctx) => ownBouncePolicy(ctx),
+    resolve: (_root, _args, ctx) => bouncePolicyOfCustomer(ctx),
   }),
 );

@@ -1,6 +1,6 @@
 /** Where and when a campaign goes: its servers by weight, its quiet hours, the moments of its people. */
 import { viewerOf } from '../../domain/context.ts';
-import { wavesOf, type Wave } from '../../domain/delivery/waves.ts';
+import { sendTimesOf, type SendTime } from '../../domain/delivery/send-times.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 import { QuietHoursType, shownQuietHours } from '../lists/quiet-hours.ts';
@@ -8,14 +8,14 @@ import { loadBy } from '../loaders/load-by.ts';
 import { SendingRouteType, shownRoutes } from '../sending-servers/sending-route.ts';
 import { Campaign } from './campaign.ts';
 
-const DeliveryWave = builder.objectRef<Wave>('DeliveryWave').implement({
+const DeliverySendTime = builder.objectRef<SendTime>('DeliverySendTime').implement({
   authScopes: { scope: 'campaigns:read' },
   fields: (t) => ({ at: t.expose('at', { type: 'DateTime' }), people: t.exposeInt('people') }),
 });
 
-async function readWaves(ctx: GraphqlContext, ids: readonly bigint[]): Promise<Wave[][]> {
-  const waves = await wavesOf(ctx.db, viewerOf(ctx).customerId, ids);
-  return ids.map((id) => waves.filter(({ campaignId }) => campaignId === id));
+async function readSendTimes(ctx: GraphqlContext, ids: readonly bigint[]): Promise<SendTime[][]> {
+  const sendTimes = await sendTimesOf(ctx.db, viewerOf(ctx).customerId, ids);
+  return ids.map((id) => sendTimes.filter(({ campaignId }) => campaignId === id));
 }
 
 builder.prismaObjectFields(Campaign, (t) => ({
@@ -34,12 +34,12 @@ builder.prismaObjectFields(Campaign, (t) => ({
   }),
   deliverInSubscriberTimezone: t.exposeBoolean('deliverInSubscriberTimezone'),
   localTime: t.exposeString('localTime', { nullable: true }),
-  waves: t.field({
-    type: [DeliveryWave],
+  sendTimes: t.field({
+    type: [DeliverySendTime],
     description: 'The later moments at which people are written to: by their own clocks, and after quiet hours.',
     // The zones of the world have some forty times of day.
     extensions: { listLength: 40 },
     select: { customerId: true, id: true },
-    resolve: ({ id }, _args, ctx) => loadBy(ctx, readWaves).load(id),
+    resolve: ({ id }, _args, ctx) => loadBy(ctx, readSendTimes).load(id),
   }),
 }));

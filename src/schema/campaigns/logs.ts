@@ -1,5 +1,5 @@
 /** The logs of a campaign in bulk: what a download is made of. */
-import { ownCampaign } from '../../domain/campaigns/own-campaign.ts';
+import { findOwnedCampaign } from '../../domain/campaigns/find-owned-campaign.ts';
 import { LOGS, LOG_PAGE_MAX, readCampaignLog, type LogPage } from '../../domain/tracking/campaign-log.ts';
 import { csvLine } from '../../lib/csv.ts';
 import { builder } from '../builder.ts';
@@ -49,7 +49,7 @@ builder.queryField('campaignLog', (t) =>
       perPage: t.arg.int({ defaultValue: PER_PAGE_DEFAULT }),
     },
     resolve: async (_root, { uid, log, after, perPage }, ctx) => {
-      const campaign = await ownCampaign(ctx, uid);
+      const campaign = await findOwnedCampaign(ctx, uid);
       const limit = Math.min(Math.max(perPage ?? PER_PAGE_DEFAULT, 1), LOG_PAGE_MAX);
       return readCampaignLog(ctx, campaign, { log, after: after ?? null, limit });
     },

@@ -1,5 +1,5 @@
 /** Reading campaigns. */
-import { ownCampaign } from '../../domain/campaigns/own-campaign.ts';
+import { findOwnedCampaign } from '../../domain/campaigns/find-owned-campaign.ts';
 import { countLedger } from '../../domain/delivery/ledger-read-model.ts';
 import { builder } from '../builder.ts';
 import { nounIndex, ownRows } from '../noun-index.ts';
@@ -16,7 +16,7 @@ builder.queryField('campaign', (t) =>
     errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => {
-      const { customerId, id } = await ownCampaign(ctx, uid);
+      const { customerId, id } = await findOwnedCampaign(ctx, uid);
       return ctx.prisma.campaign.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
     },
   }),
@@ -41,7 +41,7 @@ builder.queryField('campaignLedger', (t) =>
     authScopes: reading,
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (_root, { uid }, ctx) => {
-      const { customerId, id, plannedOn } = await ownCampaign(ctx, uid);
+      const { customerId, id, plannedOn } = await findOwnedCampaign(ctx, uid);
       return plannedOn === null ? null : countLedger(ctx.db, { customerId, campaignId: id, plannedOn });
     },
   }),

@@ -6,7 +6,7 @@ builder.prismaObjectFields(Customer, (t) => ({
   id: t.expose('id', { type: 'BigInt', grantScopes: [OWN_USER] }),
   languageId: t.exposeInt('languageId', { nullable: true }),
   image: t.exposeString('image', { nullable: true }),
-  isHouse: t.exposeBoolean('isHouse', { description: "The installation's own customer, whom no plan limits." }),
+  isOperator: t.exposeBoolean('isOperator', { description: "The installation's own customer, whom no plan limits." }),
   updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
   owner: t.field({
     type: User,

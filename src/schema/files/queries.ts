@@ -1,5 +1,5 @@
 /** Reading files: the caller's own. */
-import { ownFile } from '../../domain/files/file-store.ts';
+import { findOwnedFile } from '../../domain/files/file-store.ts';
 import { builder } from '../builder.ts';
 import { nounIndex, ownRows } from '../noun-index.ts';
 import { fileRow, UploadedFile } from './file.ts';
@@ -13,7 +13,7 @@ builder.queryField('file', (t) =>
     authScopes: reading,
     errors: {},
     args: { uid: t.arg.string({ required: true }) },
-    resolve: async (query, _root, { uid }, ctx) => fileRow(ctx, query, await ownFile(ctx, uid)),
+    resolve: async (query, _root, { uid }, ctx) => fileRow(ctx, query, await findOwnedFile(ctx, uid)),
   }),
 );
 

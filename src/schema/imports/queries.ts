@@ -1,5 +1,5 @@
 /** Reading and watching imports. */
-import { ownImport } from '../../domain/audience/imports/own-import.ts';
+import { findOwnedImport } from '../../domain/audience/imports/find-owned-import.ts';
 import { watchImport } from '../../domain/audience/imports/watch-import.ts';
 import { builder } from '../builder.ts';
 import '../subscription-type.ts';
@@ -15,7 +15,7 @@ builder.queryField('listImport', (t) =>
     errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => {
-      const { customerId, id } = await ownImport(ctx, uid);
+      const { customerId, id } = await findOwnedImport(ctx, uid);
       return ctx.prisma.mailListImport.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
     },
   }),
@@ -28,7 +28,7 @@ builder.subscriptionField('listImport', (t) =>
     authScopes: reading,
     args: { uid: t.arg.string({ required: true }) },
     subscribe: async (_root, { uid }, ctx) => {
-      await ownImport(ctx, uid);
+      await findOwnedImport(ctx, uid);
       return watchImport(ctx, ctx.notifications, uid);
     },
     resolve: (query, { customerId, id }, _args, ctx) =>

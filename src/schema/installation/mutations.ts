@@ -1,5 +1,5 @@
 /** Letting a restored backup go on. */
-import { releaseInstallation, type AfterHold, type Released } from '../../domain/installation/restore-guard.ts';
+import { endHold, type AfterHold, type Released } from '../../domain/installation/restore-guard.ts';
 import type { WaitingMails } from '../../domain/installation/waiting-mails.ts';
 import { builder } from '../builder.ts';
 
@@ -36,13 +36,13 @@ const ReleasedInstallation = builder.objectRef<Released>('ReleasedInstallation')
   }),
 });
 
-builder.mutationField('releaseInstallation', (t) =>
+builder.mutationField('endHold', (t) =>
   t.fieldWithInput({
     type: ReleasedInstallation,
     description: 'Lets an installation work that is held as a restored backup (`installation.hold`).',
     authScopes: { admin: true },
     errors: {},
     input: { underWay: t.input.field({ type: AfterHoldChoice, required: true }) },
-    resolve: (_root, { input }, ctx) => releaseInstallation(ctx, input.underWay),
+    resolve: (_root, { input }, ctx) => endHold(ctx, input.underWay),
   }),
 );

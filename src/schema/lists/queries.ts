@@ -1,5 +1,5 @@
 /** Reading lists. */
-import { ownList } from '../../domain/audience/own-list.ts';
+import { findOwnedList } from '../../domain/audience/find-owned-list.ts';
 import { builder } from '../builder.ts';
 import { nounIndex, ownRows } from '../noun-index.ts';
 import { MailList } from './mail-list.ts';
@@ -12,7 +12,7 @@ builder.queryField('list', (t) =>
     errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => {
-      const { customerId, id } = await ownList(ctx, uid);
+      const { customerId, id } = await findOwnedList(ctx, uid);
       return ctx.prisma.mailList.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
     },
   }),

@@ -1,7 +1,7 @@
 /** Reading segments, and the people they pick. What tells of people needs the right to read people. */
-import { ownList } from '../../domain/audience/own-list.ts';
+import { findOwnedList } from '../../domain/audience/find-owned-list.ts';
 import { checkedRule } from '../../domain/audience/segments/check-rule.ts';
-import { ownSegment } from '../../domain/audience/segments/own-segment.ts';
+import { findOwnedSegment } from '../../domain/audience/segments/find-owned-segment.ts';
 import {
   countPeople,
   peopleByKey,
@@ -29,7 +29,7 @@ builder.queryField('segment', (t) =>
     errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => {
-      const { customerId, id } = await ownSegment(ctx, uid);
+      const { customerId, id } = await findOwnedSegment(ctx, uid);
       return ctx.prisma.segment.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
     },
   }),
@@ -72,7 +72,7 @@ builder.queryField('segmentsPage', (t) =>
 );
 
 async function rowsOf(ctx: GraphqlContext, listUid: string | null | undefined) {
-  const list = listUid ? { listId: (await ownList(ctx, listUid)).id } : {};
+  const list = listUid ? { listId: (await findOwnedList(ctx, listUid)).id } : {};
   return { where: { ...ownRows(ctx), ...list }, order: 'asc' as const };
 }
 
@@ -94,7 +94,7 @@ builder.queryField('segmentSize', (t) =>
     authScopes: readingPeople,
     errors: {},
     args: { uid: t.arg.string({ required: true }) },
-    resolve: async (_root, { uid }, ctx) => countPeople(ctx, await ownSegment(ctx, uid)),
+    resolve: async (_root, { uid }, ctx) => countPeople(ctx, await findOwnedSegment(ctx, uid)),
   }),
 );
 
@@ -124,7 +124,7 @@ builder.queryField('segmentPreview', (t) =>
     errors: {},
     args: { listUid: t.arg.string({ required: true }), rule: t.arg({ type: SegmentRuleInput, required: true }) },
     resolve: async (_root, { listUid, rule }, ctx) => {
-      const list = await ownList(ctx, listUid);
+      const list = await findOwnedList(ctx, listUid);
       return { customerId: list.customerId, listId: list.id, rule: await checkedRule(ctx, list, rule) };
     },
   }),
@@ -138,7 +138,7 @@ builder.queryField('segmentSubscribers', (t) =>
       description: 'The people a segment picks, the oldest first.',
       authScopes: readingPeople,
       args: { uid: t.arg.string({ required: true }) },
-      resolve: async (_root, { uid, ...args }, ctx) => peopleConnection(ctx, await ownSegment(ctx, uid), args),
+      resolve: async (_root, { uid, ...args }, ctx) => peopleConnection(ctx, await findOwnedSegment(ctx, uid), args),
     },
     { name: 'SegmentSubscribersConnection' },
     { name: 'SegmentSubscribersEdge' },
@@ -156,7 +156,7 @@ builder.queryField('segmentSubscribersPage', (t) =>
     args: { uid: t.arg.string({ required: true }), ...pageArgs() },
     resolve: async (_root, { uid, ...args }, ctx) => {
       const { page, perPage, offset } = pageWindow(args);
-      const found = await peoplePage(ctx, await ownSegment(ctx, uid), { offset, limit: perPage });
+      const found = await peoplePage(ctx, await findOwnedSegment(ctx, uid), { offset, limit: perPage });
       return { ...found, page, perPage };
     },
   }),

@@ -1,6 +1,6 @@
 /** Reading sending domains, and what receivers see of a sender: the caller's own. */
 import { checkSender, type SenderCheck as Check } from '../../domain/sending/check-sender.ts';
-import { ownSendingDomain } from '../../domain/sending/domains/own-sending-domain.ts';
+import { findOwnedSendingDomain } from '../../domain/sending/domains/find-owned-sending-domain.ts';
 import { builder } from '../builder.ts';
 import { nounIndex, ownRows } from '../noun-index.ts';
 import { SendingDomain } from './sending-domain.ts';
@@ -14,7 +14,7 @@ builder.queryField('sendingDomain', (t) =>
     authScopes: reading,
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => {
-      const { customerId, id } = await ownSendingDomain(ctx, uid);
+      const { customerId, id } = await findOwnedSendingDomain(ctx, uid);
       return ctx.prisma.sendingDomain.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
     },
   }),

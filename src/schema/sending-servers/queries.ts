@@ -1,5 +1,5 @@
 /** Reading sending servers: the caller's own. */
-import { ownSendingServer } from '../../domain/sending/own-sending-server.ts';
+import { findOwnedSendingServer } from '../../domain/sending/find-owned-sending-server.ts';
 import { builder } from '../builder.ts';
 import { nounIndex, ownRows } from '../noun-index.ts';
 import { readSendingRoutes } from '../../domain/sending/set-routes.ts';
@@ -15,7 +15,7 @@ builder.queryField('sendingServer', (t) =>
     authScopes: reading,
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => {
-      const { customerId, id } = await ownSendingServer(ctx, uid);
+      const { customerId, id } = await findOwnedSendingServer(ctx, uid);
       return ctx.prisma.sendingServer.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
     },
   }),

@@ -1,5 +1,5 @@
 /** A campaign's figures as they change, across all processes. */
-import { ownCampaign } from '../../domain/campaigns/own-campaign.ts';
+import { findOwnedCampaign } from '../../domain/campaigns/find-owned-campaign.ts';
 import { statisticsFeedOf } from '../../domain/statistics/statistics-feed.ts';
 import { builder } from '../builder.ts';
 import '../subscription-type.ts';
@@ -13,7 +13,7 @@ builder.subscriptionField('campaignStatistics', (t) =>
     authScopes: { scope: 'campaigns:read' },
     args: { uid: t.arg.string({ required: true }) },
     subscribe: async (_root, { uid }, ctx) => {
-      const { customerId, id } = await ownCampaign(ctx, uid);
+      const { customerId, id } = await findOwnedCampaign(ctx, uid);
       return statisticsFeedOf(ctx, ctx.notifications).watch({ customerId, campaignId: id });
     },
     resolve: (figures) => figures,

@@ -1,5 +1,5 @@
 /** The rights of a person: to get what is stored about it, and to be erased. */
-import { erasePerson, ownErasure, type Erasure } from '../../domain/audience/erasing/erase-person.ts';
+import { erasePerson, findOwnedErasure, type Erasure } from '../../domain/audience/erasing/erase-person.ts';
 import {
   personalData,
   personalTables,
@@ -87,7 +87,7 @@ builder.queryField('erasure', (t) =>
     authScopes: READ,
     errors: {},
     args: { uid: t.arg.string({ required: true }) },
-    resolve: (_root, { uid }, ctx) => ownErasure(ctx, uid),
+    resolve: (_root, { uid }, ctx) => findOwnedErasure(ctx, uid),
   }),
 );
 

@@ -1,7 +1,7 @@
 /** Reading subscribers: one, all with an address, by numbered pages and by key. */
 import { findSubscriber, subscribersByAddress } from '../../domain/audience/find-subscriber.ts';
-import { ownListHead } from '../../domain/audience/list-head.ts';
-import { ownList } from '../../domain/audience/own-list.ts';
+import { findOwnedListHead } from '../../domain/audience/list-head.ts';
+import { findOwnedList } from '../../domain/audience/find-owned-list.ts';
 import {
   countSubscribers,
   subscriberPage,
@@ -35,7 +35,7 @@ builder.queryField('subscribersByEmail', (t) =>
     authScopes: { scope: 'subscribers:read' },
     args: { email: t.arg.string({ required: true }), listUid: t.arg.string() },
     resolve: async (_root, { email, listUid }, ctx) =>
-      subscribersByAddress(ctx, email, listUid ? await ownList(ctx, listUid) : undefined),
+      subscribersByAddress(ctx, email, listUid ? await findOwnedList(ctx, listUid) : undefined),
   }),
 );
 
@@ -57,7 +57,9 @@ builder.queryField('subscribersPage', (t) =>
     resolve: async (_root, args, ctx) => {
       const { page, perPage, offset } = pageWindow(args);
       const window = { offset, limit: perPage };
-      const head = args.listUid ? await ownListHead(ctx, args.listUid, { ...window, ...activityOf(args) }) : undefined;
+      const head = args.listUid
+        ? await findOwnedListHead(ctx, args.listUid, { ...window, ...activityOf(args) })
+        : undefined;
       const filter = filterOf(ctx, head?.list, args);
       const total = await countSubscribers(ctx, filter, head);
       const people = head?.people ?? (await subscriberPage(ctx, filter, { ...window, total }));

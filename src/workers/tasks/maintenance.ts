@@ -6,21 +6,21 @@ import {
   reviveCampaignsJob,
   wakeCampaignJob,
 } from '../../jobs/campaign-jobs.ts';
-import { renumberTurns } from '../../jobs/turns.ts';
+import { renumberPriorities } from '../../jobs/fair-queueing.ts';
 import { dropPartitions, KEEP_ALL } from '../../domain/delivery/drop-partitions.ts';
 import { refreshCounts } from '../../domain/audience/segments/refresh-counts.ts';
 import { makePartitions } from '../../domain/delivery/make-partitions.ts';
 import { refreshReceived } from '../../domain/delivery/refresh-received.ts';
-import { decideDoubts } from '../../domain/campaigns/decide-doubts.ts';
+import { decideUnknownOutcomes } from '../../domain/campaigns/decide-unknown-outcomes.ts';
 import { reviveCampaigns } from '../../domain/campaigns/revive-campaigns.ts';
-import { forgetOldStandings } from '../../domain/sending/routing/forget-old-standings.ts';
+import { deleteOldHealth } from '../../domain/sending/routing/delete-old-health.ts';
 import { wakeCampaign, wakeCampaigns } from '../../domain/campaigns/wait-for-plan.ts';
 import { defineTask } from '../task.ts';
 
 export const makePartitionsTask = defineTask(makePartitionsJob, (ctx) => makePartitions(ctx));
 
 export const dropPartitionsTask = defineTask(dropPartitionsJob, async (ctx) => {
-  await forgetOldStandings(ctx.db);
+  await deleteOldHealth(ctx.db);
   await dropPartitions(ctx, ctx.installation.retention ?? KEEP_ALL);
 });
 
@@ -33,7 +33,7 @@ export const wakeCampaignTask = defineTask(wakeCampaignJob, wakeCampaign);
 
 export const reviveCampaignsTask = defineTask(reviveCampaignsJob, async (ctx) => {
   await reviveCampaigns(ctx);
-  await decideDoubts(ctx);
+  await decideUnknownOutcomes(ctx);
   await wakeCampaigns(ctx);
-  await renumberTurns(ctx.db);
+  await renumberPriorities(ctx.db);
 });

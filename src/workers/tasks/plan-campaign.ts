@@ -1,14 +1,14 @@
 /** Job `campaigns.plan`: the audience goes into the ledger. */
-import { planCampaignJob, sendWaveJob, startScheduledCampaignJob } from '../../jobs/campaign-jobs.ts';
-import { sendWave } from '../../domain/campaigns/campaign-waves.ts';
+import { snapshotAudienceJob, sendAtTimeJob, startScheduledCampaignJob } from '../../jobs/campaign-jobs.ts';
+import { sendAtTime } from '../../domain/campaigns/campaign-send-times.ts';
 import { planWholeCampaign } from '../../domain/campaigns/plan-whole-campaign.ts';
 import { startScheduledCampaign } from '../../domain/campaigns/start-campaign.ts';
 import { defineTask } from '../task.ts';
 
-export const planCampaignTask = defineTask(planCampaignJob, (ctx, key, { abortSignal }) =>
+export const snapshotTask = defineTask(snapshotAudienceJob, (ctx, key, { abortSignal }) =>
   planWholeCampaign(ctx, key, abortSignal),
 );
 
 export const startScheduledCampaignTask = defineTask(startScheduledCampaignJob, startScheduledCampaign);
 
-export const sendWaveTask = defineTask(sendWaveJob, sendWave);
+export const sendAtTimeTask = defineTask(sendAtTimeJob, sendAtTime);

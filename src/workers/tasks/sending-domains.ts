@@ -1,5 +1,5 @@
 /** Jobs of sending domains: the daily look, and the mails about what became of them and of senders' addresses. */
-import { sendHouseMail } from '../../domain/delivery/house-mail.ts';
+import { sendSystemMail } from '../../domain/delivery/system-mail.ts';
 import { domainMail } from '../../domain/sending/domains/domain-mail.ts';
 import { recheckDomains } from '../../domain/sending/domains/recheck-domains.ts';
 import { addressMail } from '../../domain/sending/addresses/address-mail.ts';
@@ -14,11 +14,11 @@ export function sendingDomainTasks(drivers: DriverPool): Task[] {
       await recheckDomains(ctx, { isStopping: () => abortSignal.aborted });
     }),
     defineTask(domainMailJob, async (ctx, payload) => {
-      for (const mail of await domainMail(ctx, payload)) await sendHouseMail(ctx, drivers, mail);
+      for (const mail of await domainMail(ctx, payload)) await sendSystemMail(ctx, drivers, mail);
     }),
     defineTask(addressMailJob, async (ctx, payload) => {
       const mail = await addressMail(ctx, payload);
-      if (mail) await sendHouseMail(ctx, drivers, mail);
+      if (mail) await sendSystemMail(ctx, drivers, mail);
     }),
   ];
 }

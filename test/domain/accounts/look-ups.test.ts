@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { sql, type Transaction } from '../../../src/db/database.ts';
 import { insertApiToken } from '../../../src/domain/accounts/api-token-store.ts';
-import { standingOfTokens } from '../../../src/domain/accounts/authenticate-token.ts';
-import { GUESSES, releaseLoginTry, reserveLoginTry } from '../../../src/domain/accounts/login-failures.ts';
+import { rightsOfTokens } from '../../../src/domain/accounts/authenticate-token.ts';
+import { GUESSES, countNoLoginTry, reserveLoginTry } from '../../../src/domain/accounts/login-failures.ts';
 import { viewerOf } from '../../../src/domain/context.ts';
 import { createTenant } from '../../support/tenant.ts';
 import { createTestContext } from '../../support/test-context.ts';
@@ -27,7 +27,7 @@ test('a login that goes well finds its own reservation', async () => {
   await ctx.db.execute(sql`ANALYZE login_failure`);
   const reservation = await reserveLoginTry(ctx.database, [{ key: 'me', bounds: GUESSES }]);
   await ctx.database.transaction(async (tx) => {
-    await releaseLoginTry(tx, reservation);
+    await countNoLoginTry(tx, reservation);
     expect(await rowsRead(tx, 'login_failure')).toBeLessThan(10);
   });
   const [left] = await ctx.db.query<{ n: number }>(
@@ -47,7 +47,7 @@ test('whether the tokens of open connections still work is found by their keys',
     SELECT customer_id, 't' || id, id, 'login', 'x', sha256(id::text::bytea), '{*}' FROM u`);
   await ctx.db.execute(sql`ANALYZE api_token`);
   await ctx.database.transaction(async (tx) => {
-    const standing = await standingOfTokens(tx, [{ customerId, tokenId: mine?.id ?? 0n }], {
+    const standing = await rightsOfTokens(tx, [{ customerId, tokenId: mine?.id ?? 0n }], {
       idle: 30,
       inAll: 90,
     });

@@ -9,7 +9,7 @@ import { deleteList } from '../../../src/domain/audience/delete-list.ts';
 import { listCounters, listStatistics } from '../../../src/domain/audience/list-counters.ts';
 import { fieldValueFault, isTakenTag, LIST_FIELDS_MAX } from '../../../src/domain/audience/list-field.ts';
 import { fieldsOfList } from '../../../src/domain/audience/list-field-store.ts';
-import { ownList } from '../../../src/domain/audience/own-list.ts';
+import { findOwnedList } from '../../../src/domain/audience/find-owned-list.ts';
 import { updateList } from '../../../src/domain/audience/update-list.ts';
 import { tagValues } from '../../../src/domain/content/merge-tags.ts';
 import type { MessageSource } from '../../../src/domain/content/message.ts';
@@ -102,12 +102,12 @@ test('an update changes what it names and nothing else', async () => {
 
 test("lists of others and of nobody are not the caller's", async () => {
   const theirs = await newList(stranger);
-  for (const act of [ownList, deleteList, (c: typeof ctx, uid: string) => updateList(c, uid, { name: 'Mine' })]) {
+  for (const act of [findOwnedList, deleteList, (c: typeof ctx, uid: string) => updateList(c, uid, { name: 'Mine' })]) {
     await expect(act(ctx, theirs.uid)).rejects.toThrow(ForeignResourceError);
     for (const uid of ['0000000000000', 'nonsense', '', 'a\u0000', 'é'.repeat(500)])
       await expect(act(ctx, uid)).rejects.toThrow(NotFoundError);
   }
-  await expect(ownList(stranger, theirs.uid)).resolves.toMatchObject({ name: 'Friends' });
+  await expect(findOwnedList(stranger, theirs.uid)).resolves.toMatchObject({ name: 'Friends' });
 });
 
 test('fields: upper-case tags, unique, never the name of a merge tag', async () => {

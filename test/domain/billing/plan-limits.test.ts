@@ -9,7 +9,7 @@ import { signUp } from '../../../src/domain/audience/sign-up.ts';
 import { unsubscribeSubscriber } from '../../../src/domain/audience/unsubscribe-subscriber.ts';
 import { deleteSubscriber } from '../../../src/domain/audience/delete-subscriber.ts';
 import { requireAllowed } from '../../../src/domain/billing/require-allowed.ts';
-import { requireUploadRoom } from '../../../src/domain/billing/require-room.ts';
+import { requireUploadSpace } from '../../../src/domain/billing/require-within-limit.ts';
 import { createCampaign } from '../../../src/domain/campaigns/create-campaign.ts';
 import { inTransaction, viewerOf, type Context } from '../../../src/domain/context.ts';
 import { sql } from '../../../src/db/database.ts';
@@ -69,13 +69,13 @@ describe('of 100 callers at once, exactly as many get', () => {
     const { ctx, customerId } = await tenantWith({ max_size_upload_total: '10', max_file_size_upload: '1' });
     const upload = (n: number) =>
       inTransaction(ctx, async ({ tx }) => {
-        await requireUploadRoom(tx, { customerId, bytes: 1_048_576, field: 'file' });
+        await requireUploadSpace(tx, { customerId, bytes: 1_048_576, field: 'file' });
         await tx.execute(sql`INSERT INTO uploaded_file (customer_id, uid, token, name, path, size_bytes)
                              VALUES (${customerId}, ${`f${n}`}, ${`t${n}`}, 'x', 'x', 1048576)`);
       });
     expect(await throughOf100(upload)).toBe(10);
     await expect(
-      inTransaction(ctx, ({ tx }) => requireUploadRoom(tx, { customerId, bytes: 1_048_577, field: 'file' })),
+      inTransaction(ctx, ({ tx }) => requireUploadSpace(tx, { customerId, bytes: 1_048_577, field: 'file' })),
     ).rejects.toMatchObject({
       code: 'PLAN_FILE_TOO_LARGE',
       fields: { file: ['The plan allows files of at most 1 MB.'] },

@@ -112,9 +112,9 @@ export const crlf = (text: string): string => text.replace(/\r?\n/g, '\r\n');
 export function originalHeaders({ messageId, to, returnPath }: Original): string {
   return `Return-Path: <${returnPath}>
 Received: from mail.sender.example (mail.sender.example [192.0.2.7]) by mx.example; Sat, 21 Nov 2026 10:00:00 +0000
-From: News <news@sender.example>
+From: News <reported@sender.example>
 To: ${to}
-Subject: Our news
+Subject: Our reported
 Message-ID: ${messageId}
 Date: Sat, 21 Nov 2026 10:00:00 +0000
 MIME-Version: 1.0
@@ -313,7 +313,7 @@ const exchange: Template = (saying, original) =>
   reportMail(
     `From: <MicrosoftExchange329e71ec88ae4615bbc36ab6ce41109e@corp.example>
 To: <${original.returnPath}>
-Subject: Undeliverable: Our news
+Subject: Undeliverable: Our reported
 Auto-Submitted: auto-replied
 X-MS-Exchange-Message-Is-Ndr:
 In-Reply-To: ${original.messageId}`,

@@ -55,8 +55,8 @@ export interface ComplaintShape extends Shape {
 export function complaintShapes(original: Original, unsubscribeUrl: string): ComplaintShape[] {
   const headers = originalHeaders(original);
   // Outlook's program: the recipient is taken out, the headers of the sender are left.
-  const sparse = `X-HmXmrOriginalRecipient: <redacted@hotmail.example>\nX-MS-Exchange-EOPDirect: true\nReceived: from mail.sender.example ([192.0.2.7]) by a.protection.example\nFrom: News <news@sender.example>\nSubject: Our news\nMessage-ID: ${original.messageId}\nDate: Sat, 21 Nov 2026 10:00:00 +0000\n`;
-  const onlyLink = `From: News <news@sender.example>\nTo: redacted\nSubject: Our news\nList-Unsubscribe: <mailto:stop@sender.example>,\n <${unsubscribeUrl}>\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\n`;
+  const sparse = `X-HmXmrOriginalRecipient: <redacted@hotmail.example>\nX-MS-Exchange-EOPDirect: true\nReceived: from mail.sender.example ([192.0.2.7]) by a.protection.example\nFrom: News <reported@sender.example>\nSubject: Our reported\nMessage-ID: ${original.messageId}\nDate: Sat, 21 Nov 2026 10:00:00 +0000\n`;
+  const onlyLink = `From: News <reported@sender.example>\nTo: redacted\nSubject: Our reported\nList-Unsubscribe: <mailto:stop@sender.example>,\n <${unsubscribeUrl}>\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\n`;
   const loops: Loop[] = [
     { name: 'minimal', from: 'abusedesk@example.com', subject: 'FW: Earn money', feedback: report('abuse') },
     {
@@ -109,21 +109,21 @@ export function complaintShapes(original: Original, unsubscribeUrl: string): Com
       from: 'fbl@provider.example',
       subject: 'complaint',
       feedback: report('abuse'),
-      original: `From: news@sender.example\nReferences: ${original.messageId}\n\n`,
+      original: `From: reported@sender.example\nReferences: ${original.messageId}\n\n`,
     },
     {
       name: 'return-path only',
       from: 'fbl@provider.example',
       subject: 'complaint',
       feedback: report('abuse'),
-      original: `Return-Path: <${original.returnPath}>\nFrom: news@sender.example\n\n`,
+      original: `Return-Path: <${original.returnPath}>\nFrom: reported@sender.example\n\n`,
     },
     {
       name: 'original mail from only',
       from: 'fbl@provider.example',
       subject: 'complaint',
       feedback: report('abuse', `Original-Mail-From: ${original.returnPath.toUpperCase()}\n`),
-      original: `From: news@sender.example\n\n`,
+      original: `From: reported@sender.example\n\n`,
     },
     {
       name: 'unsubscribe link only',

@@ -280,7 +280,7 @@ function people(original: Original): Draft[] {
       'a person',
       'none',
       plainMail(
-        `Return-Path: <p@person.example>\nFrom: P <p@person.example>\nTo: <${original.returnPath}>\nSubject: Re: Our news`,
+        `Return-Path: <p@person.example>\nFrom: P <p@person.example>\nTo: <${original.returnPath}>\nSubject: Re: Our reported`,
         `My old mailbox is full and the user unknown, please use another address.\n\n> 550 5.1.1 user unknown\n${quoted(original)}`,
       ),
     ],

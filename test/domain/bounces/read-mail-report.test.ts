@@ -1,6 +1,6 @@
 /** Hard cases B6 and B7: bounces and complaints are understood, by shapes of the world's mail programs. */
 import { describe, expect, test } from 'vitest';
-import { deliveryMarked } from '../../../src/domain/bounces/own-mark.ts';
+import { deliveryReferenced } from '../../../src/domain/bounces/signed-reference.ts';
 import { readMailReport } from '../../../src/domain/bounces/read-mail-report.ts';
 import { deliveryMessageId } from '../../../src/domain/tracking/delivery-message-id.ts';
 import { linkSignerOf } from '../../../src/domain/tracking/link-signer.ts';
@@ -24,7 +24,7 @@ async function judged<Some extends Shape>(shapes: readonly Some[]) {
   return Promise.all(
     shapes.map(async (shape) => {
       const report = await readMailReport(Buffer.from(shape.raw));
-      const marked = deliveryMarked(testInstallation, report.marks);
+      const marked = deliveryReferenced(testInstallation, report.marks);
       return { ...shape, report, isOurs: marked?.subscriberId === delivery.subscriberId };
     }),
   );
@@ -115,7 +115,7 @@ test('hostile mails are read in bounded time, and never throw', async () => {
   for (const [name, raw] of Object.entries(hostile)) {
     const before = process.cpuUsage();
     const report = await readMailReport(Buffer.from(raw));
-    deliveryMarked(testInstallation, report.marks);
+    deliveryReferenced(testInstallation, report.marks);
     const { user, system } = process.cpuUsage(before);
     expect(`${name}: ${(user + system) / 1_000 < CPU_MS_MAX}`).toBe(`${name}: true`);
     expect(report.message ?? '').not.toMatch(/\0/);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { receiveMailReport } from '../../../src/domain/bounces/receive-mail-report.ts';
 import { recordRefusals } from '../../../src/domain/bounces/record-refusals.ts';
-import { ownBouncePolicy, updateBouncePolicy } from '../../../src/domain/tracking/bounce-policy.ts';
+import { bouncePolicyOfCustomer, updateBouncePolicy } from '../../../src/domain/tracking/bounce-policy.ts';
 import { deliveryMessageId } from '../../../src/domain/tracking/delivery-message-id.ts';
 import { recordDeliveryReport } from '../../../src/domain/tracking/record-delivery-report.ts';
 import { returnPathOf } from '../../../src/domain/tracking/return-path.ts';
@@ -58,7 +58,7 @@ test('soft: after five messages in thirty days; the same message counts once, on
 test('soft: what is older than the policy looks back counts no more, and a customer may be more or less patient', async () => {
   let at = await reportedWorld(root);
   const { ctx, customerId } = at;
-  expect(await ownBouncePolicy(ctx)).toEqual({ softBounceLimit: 5, softBounceDays: 30, isOwn: false });
+  expect(await bouncePolicyOfCustomer(ctx)).toEqual({ softBounceLimit: 5, softBounceDays: 30, isOwn: false });
   expect(await updateBouncePolicy(ctx, { softBounceLimit: 2, softBounceDays: 7 })).toEqual({
     softBounceLimit: 2,
     softBounceDays: 7,

@@ -71,7 +71,7 @@ export function withoutStandard(original: Original): Draft[] {
     text(
       'domino',
       'hard',
-      `Your message\n\n  Subject: Our news\n\nwas not delivered to:\n\n  ${original.to}\n\nbecause:\n\n  User p (${original.to}) not listed in Domino Directory`,
+      `Your message\n\n  Subject: Our reported\n\nwas not delivered to:\n\n  ${original.to}\n\nbecause:\n\n  User p (${original.to}) not listed in Domino Directory`,
       from('Postmaster@domino.example', 'DELIVERY FAILURE: User p not listed in Domino Directory', original),
     ),
     text(

@@ -6,7 +6,7 @@ import { deleteSegment } from '../../../src/domain/audience/segments/delete-segm
 import { updateSegment } from '../../../src/domain/audience/segments/update-segment.ts';
 import { createCampaign } from '../../../src/domain/campaigns/create-campaign.ts';
 import { pauseCampaign } from '../../../src/domain/campaigns/pause-campaign.ts';
-import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
+import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audience.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
 import { updateCampaign } from '../../../src/domain/campaigns/update-campaign.ts';
 import type { Context } from '../../../src/domain/context.ts';
@@ -21,7 +21,7 @@ const SLICE = 100;
 const ctx = await createTestContext({
   installation: {
     ...testInstallation,
-    limits: { ...testInstallation.limits, planBatchSize: SLICE, sendBatchSize: 30 },
+    limits: { ...testInstallation.limits, snapshotBatchSize: SLICE, sendBatchSize: 30 },
   },
 });
 
@@ -58,7 +58,7 @@ describe('planning', () => {
   test('takes whom the rule picks, each once, over many slices, and the ledger balances', async () => {
     const world = await worldOf(4_600);
     await start(world, await newSegment(world));
-    expect(await planCampaign(world.ctx, keyOf(world), never)).toBe('planned');
+    expect(await snapshotAudience(world.ctx, keyOf(world), never)).toBe('planned');
     expect(await plannedEmails(world)).toEqual(everyTenth(460));
     expect(await balanceOf(world)).toMatchObject({ audience: 460, queued: 460 });
     const [counter] = await ctx.db.query(
@@ -70,7 +70,7 @@ describe('planning', () => {
   test('looks at everybody once, however few belong to it', async () => {
     const world = await worldOf(2_000);
     await start(world, await newSegment(world, { email: { is: 'p1999@example.org' } }));
-    const { statements } = await countStatements(() => planCampaign(world.ctx, keyOf(world), never));
+    const { statements } = await countStatements(() => snapshotAudience(world.ctx, keyOf(world), never));
     // A thousand, then stretches that grow: not ten of a hundred, and one that finds nobody.
     expect(statements.filter((text) => text.includes('stretch')).length).toBeLessThan(12);
     expect(await plannedEmails(world)).toEqual(['p1999@example.org']);
@@ -85,7 +85,7 @@ describe('planning', () => {
       sql`INSERT INTO suppression (customer_id, email_key, reason) VALUES (${keyOf(world).customerId}, 'p20@example.org', 'manual')`,
     );
     await start(world, await newSegment(world));
-    await planCampaign(world.ctx, keyOf(world), never);
+    await snapshotAudience(world.ctx, keyOf(world), never);
     expect(await plannedEmails(world)).toEqual(['p20@example.org', 'p30@example.org', 'p40@example.org']);
     expect(await balanceOf(world)).toMatchObject({ audience: 3, suppressed: 1, queued: 2 });
   });
@@ -93,7 +93,7 @@ describe('planning', () => {
   test('of nobody is complete and empty', async () => {
     const world = await worldOf(20);
     await start(world, await newSegment(world, { status: ['pending'] }));
-    expect(await planCampaign(world.ctx, keyOf(world), never)).toBe('planned');
+    expect(await snapshotAudience(world.ctx, keyOf(world), never)).toBe('planned');
     expect(await balanceOf(world)).toMatchObject({ audience: 0 });
   });
 
@@ -103,7 +103,7 @@ describe('planning', () => {
     let crashes = 0;
     for (let allowed = 0; ; allowed += 1) {
       const dying = dyingAfter(world.ctx, allowed);
-      const end = await planCampaign(dying, keyOf(world), never).catch(() => 'crashed');
+      const end = await snapshotAudience(dying, keyOf(world), never).catch(() => 'crashed');
       expect(await balanceOf(world)).toMatchObject(await counters(world));
       if (end === 'planned') break;
       crashes += 1;
@@ -146,10 +146,10 @@ describe('the rule of a campaign under way', () => {
     await start(world, uid);
     // One slice, then everything changes.
     const once = new AbortController();
-    await planCampaign({ ...world.ctx, database: stopAfterOne(world.ctx, once) }, keyOf(world), once.signal);
+    await snapshotAudience({ ...world.ctx, database: stopAfterOne(world.ctx, once) }, keyOf(world), once.signal);
     expect(await plannedEmails(world)).toHaveLength(100);
     await updateSegment(world.ctx, uid, { name: 'Nobody', rule: { status: ['pending'] } });
-    expect(await planCampaign(world.ctx, keyOf(world), never)).toBe('planned');
+    expect(await snapshotAudience(world.ctx, keyOf(world), never)).toBe('planned');
     expect(await plannedEmails(world)).toEqual(everyTenth(120));
     await ctx.db.execute(sql`UPDATE campaign SET status = 'done' WHERE id = ${world.campaignId}`);
     await deleteSegment(world.ctx, uid);
@@ -165,14 +165,14 @@ describe('the rule of a campaign under way', () => {
     await pauseCampaign(world.ctx, world.campaignUid);
     await updateCampaign(world.ctx, world.campaignUid, { segment_uid: await newSegment(world, { none: [VIPS] }) });
     await startCampaign(world.ctx, world.campaignUid);
-    await planCampaign(world.ctx, keyOf(world), never);
+    await snapshotAudience(world.ctx, keyOf(world), never);
     expect(await plannedEmails(world)).toHaveLength(27);
   });
 
   test('counts "the last campaigns" without the campaign itself', async () => {
     const first = await worldOf(20);
     await start(first, await newSegment(first));
-    await planCampaign(first.ctx, keyOf(first), never);
+    await snapshotAudience(first.ctx, keyOf(first), never);
     await ctx.db.execute(sql`UPDATE hot.delivery SET state = 'sent' WHERE campaign_id = ${first.campaignId}`);
     const input = {
       list_uid: first.listUid,
@@ -187,7 +187,7 @@ describe('the rule of a campaign under way', () => {
     await startCampaign(first.ctx, uid);
     const [row] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM campaign WHERE uid = ${uid}`);
     const second = { ...first, campaignUid: uid, campaignId: row?.id ?? 0n };
-    await planCampaign(second.ctx, keyOf(second), never);
+    await snapshotAudience(second.ctx, keyOf(second), never);
     expect(await plannedEmails(second)).toEqual(['p10@example.org', 'p20@example.org']);
   });
 });

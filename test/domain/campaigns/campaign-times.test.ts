@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { pauseCampaign } from '../../../src/domain/campaigns/pause-campaign.ts';
-import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
+import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audience.ts';
 import { resumeCampaign } from '../../../src/domain/campaigns/resume-campaign.ts';
 import { reviveCampaigns } from '../../../src/domain/campaigns/revive-campaigns.ts';
 import { startCampaign, startScheduledCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
@@ -77,7 +77,7 @@ describe('a resumed campaign', () => {
     const world = await campaignWorld(ctx, { recipients: 1_500, smtpPort: 9 });
     const stop = new AbortController();
     await startCampaign(world.ctx, world.campaignUid);
-    const planning = planCampaign(world.ctx, keyOf(world), stop.signal);
+    const planning = snapshotAudience(world.ctx, keyOf(world), stop.signal);
     stop.abort();
     await planning;
     await pauseCampaign(world.ctx, world.campaignUid);
@@ -88,7 +88,7 @@ describe('a resumed campaign', () => {
   it('with nothing left to send is closed by a job, not by the minute', async () => {
     const world = await campaignWorld(ctx, { recipients: 0, smtpPort: 9 });
     await startCampaign(world.ctx, world.campaignUid);
-    await planCampaign(world.ctx, keyOf(world), new AbortController().signal);
+    await snapshotAudience(world.ctx, keyOf(world), new AbortController().signal);
     await pauseCampaign(world.ctx, world.campaignUid);
     await ctx.db.execute(sql`DELETE FROM graphile_worker._private_jobs`);
     await resumeCampaign(world.ctx, world.campaignUid);
@@ -110,7 +110,7 @@ describe('the safety net', () => {
   it('mends counters that say more is open than the ledger', async () => {
     const world = await campaignWorld(ctx, { recipients: 0, smtpPort: 9 });
     await startCampaign(world.ctx, world.campaignUid);
-    await planCampaign(world.ctx, keyOf(world), new AbortController().signal);
+    await snapshotAudience(world.ctx, keyOf(world), new AbortController().signal);
     await ctx.db.execute(
       sql`UPDATE hot.delivery_counter SET audience = 2, open = 2 WHERE campaign_id = ${world.campaignId}`,
     );

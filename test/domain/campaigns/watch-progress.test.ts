@@ -53,14 +53,14 @@ it('alarms once, says what is in the way, repeats it hourly, and takes it back',
 it.each([
   ['nobody takes it up', 0],
   ['its server does not answer', 1],
-])('says that %s where nobody was told anything yet and %d are under way', async (obstacle, underWay) => {
+])('says that %s where nobody was told anything yet and %d are under way', async (cause, underWay) => {
   await ctx.db.execute(sql`UPDATE hot.delivery SET reason = NULL, reply = NULL, state = 'queued'`);
   await ctx.db.execute(sql`
     UPDATE hot.delivery SET state = 'sending', owner = gen_random_uuid(), lease_expires_at = now() + interval '45 seconds'
      WHERE subscriber_id IN (SELECT subscriber_id FROM hot.delivery LIMIT ${underWay})`);
   await pass(100_000);
   expect(await watchProgress(ctx)).toEqual([world.campaignUid]);
-  expect(await reason()).toMatch(new RegExp(`UTC: ${obstacle}\\.$`));
+  expect(await reason()).toMatch(new RegExp(`UTC: ${cause}\\.$`));
   await ctx.db.execute(sql`UPDATE hot.delivery SET state = 'queued', owner = NULL, lease_expires_at = NULL`);
   await getOn();
   await watchProgress(ctx);

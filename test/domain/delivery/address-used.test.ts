@@ -9,7 +9,7 @@ import { suppressAddresses } from '../../../src/domain/audience/suppression-list
 import { unsubscribeSubscriber } from '../../../src/domain/audience/unsubscribe-subscriber.ts';
 import { erasePerson } from '../../../src/domain/audience/erasing/erase-person.ts';
 import { updateSubscriber } from '../../../src/domain/audience/update-subscriber.ts';
-import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
+import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audience.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
 import type { Context } from '../../../src/domain/context.ts';
 import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
@@ -108,7 +108,7 @@ test.each([
     if (limit === 'credits')
       await givePlan(ctx.db, key.customerId, { email_max: '1000', sending_server_option: 'own' });
     await startCampaign(world.ctx, world.campaignUid);
-    await planCampaign(world.ctx, key, new AbortController().signal);
+    await snapshotAudience(world.ctx, key, new AbortController().signal);
     const drivers = createDriverPool(ctx.hooks);
     const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
     const worker = { ...tools, workerId: crypto.randomUUID(), abortSignal: new AbortController().signal };
@@ -151,7 +151,7 @@ test('a bounce is about the address that the message went to', async () => {
   const world = await campaignWorld(ctx, { recipients: 2, smtpPort: 9 });
   const customerId = world.ctx.viewer?.customerId ?? 0n;
   await startCampaign(world.ctx, world.campaignUid);
-  await planCampaign(world.ctx, { customerId, campaignId: world.campaignId }, new AbortController().signal);
+  await snapshotAudience(world.ctx, { customerId, campaignId: world.campaignId }, new AbortController().signal);
   const [first, second] = await people(world);
   await ctx.db.execute(sql`UPDATE hot.delivery SET state = 'sent' WHERE campaign_id = ${world.campaignId}`);
   await updateSubscriber(world.ctx, { subscriber: subscriberUid(first?.id ?? 0n), email: 'moved@example.org' });

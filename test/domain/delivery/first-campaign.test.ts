@@ -3,9 +3,9 @@
  * it yet, and must all the same look everybody up by the key.
  */
 import { expect, test } from 'vitest';
-import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
+import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audience.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
-import { findRecipients } from '../../../src/domain/delivery/claim-recipients.ts';
+import { findRecipients } from '../../../src/domain/delivery/lease-recipients.ts';
 import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
 import { settle } from '../../../src/domain/delivery/ledger-store.ts';
 import { campaignWorld } from '../../support/campaign-world.ts';
@@ -23,7 +23,7 @@ test('looks each recipient up, although no statistics were there', async () => {
   const { campaignId, listId } = world;
   const customerId = world.ctx.viewer?.customerId ?? 0n;
   await startCampaign(world.ctx, world.campaignUid);
-  await planCampaign(world.ctx, { customerId, campaignId }, new AbortController().signal);
+  await snapshotAudience(world.ctx, { customerId, campaignId }, new AbortController().signal);
   const inHand = await createActiveCampaigns().take(ctx, { customerId, campaignId });
   if (!inHand) throw new Error('The campaign is not being sent.');
   const { key } = inHand.campaign;

@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
+import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audience.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
-import { claimRecipients } from '../../../src/domain/delivery/claim-recipients.ts';
+import { leaseRecipients } from '../../../src/domain/delivery/lease-recipients.ts';
 import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
 import { recoverAmbiguous, renewLeases, settle } from '../../../src/domain/delivery/ledger-store.ts';
 import { balanceOf, campaignWorld } from '../../support/campaign-world.ts';
@@ -19,13 +19,13 @@ async function claimedWorld(recipients: number) {
   const world = await campaignWorld(ctx, { recipients, smtpPort: 9 });
   const customerId = world.ctx.viewer?.customerId ?? 0n;
   await startCampaign(world.ctx, world.campaignUid);
-  await planCampaign(world.ctx, { customerId, campaignId: world.campaignId }, new AbortController().signal);
+  await snapshotAudience(world.ctx, { customerId, campaignId: world.campaignId }, new AbortController().signal);
   const inHand = await createActiveCampaigns().take(ctx, { customerId, campaignId: world.campaignId });
   if (!inHand) throw new Error('The campaign is not being sent.');
   const { campaign, edition } = inHand;
   const holder = { owner: randomUUID(), leaseSeconds: 45 };
   const range = { ...campaign.key, fromId: 0n, toId: 2n ** 62n };
-  const claimed = await claimRecipients(ctx.db, range, { listId: campaign.listId, holder });
+  const claimed = await leaseRecipients(ctx.db, range, { listId: campaign.listId, holder });
   return { world, campaign, edition, holder, range, claimed };
 }
 

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { updateList } from '../../../src/domain/audience/update-list.ts';
-import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
+import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audience.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
 import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
 import { sendBatch } from '../../../src/domain/delivery/send-batch.ts';
@@ -25,7 +25,7 @@ async function planned(...options: Parameters<typeof campaignWorld>) {
   const world = await campaignWorld(...options);
   const key = { customerId: world.ctx.viewer?.customerId ?? 0n, campaignId: world.campaignId };
   await startCampaign(world.ctx, world.campaignUid);
-  await planCampaign(world.ctx, key, new AbortController().signal);
+  await snapshotAudience(world.ctx, key, new AbortController().signal);
   const people = await ctx.db.query<{ id: bigint }>(
     sql`SELECT id FROM subscriber WHERE list_id = ${world.listId} ORDER BY id`,
   );

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
+import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audience.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
 import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
 import { sendBatch } from '../../../src/domain/delivery/send-batch.ts';
@@ -30,7 +30,7 @@ test.each([
   await named('p1@example.org', lengthMax);
   await named('p2@example.org', lengthMax + 1);
   await startCampaign(world.ctx, world.campaignUid);
-  await planCampaign(world.ctx, key, new AbortController().signal);
+  await snapshotAudience(world.ctx, key, new AbortController().signal);
   const drivers = createDriverPool(ctx.hooks);
   const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
   const worker = { ...tools, workerId: crypto.randomUUID(), abortSignal: new AbortController().signal };

@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
+import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audience.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
-import { findRecipients } from '../../../src/domain/delivery/claim-recipients.ts';
-import type { ClaimedDelivery, DeliveryOutcome } from '../../../src/domain/delivery/delivery.ts';
+import { findRecipients } from '../../../src/domain/delivery/lease-recipients.ts';
+import type { LeasedDelivery, DeliveryOutcome } from '../../../src/domain/delivery/delivery.ts';
 import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
 import { recoverAmbiguous, resolveUnknownAsSent, settle } from '../../../src/domain/delivery/ledger-store.ts';
 import { balanceOf, campaignWorld } from '../../support/campaign-world.ts';
@@ -18,7 +18,7 @@ async function openWorld(recipients: number) {
   const world = await campaignWorld(ctx, { recipients, smtpPort: 9 });
   const customerId = world.ctx.viewer?.customerId ?? 0n;
   await startCampaign(world.ctx, world.campaignUid);
-  await planCampaign(world.ctx, { customerId, campaignId: world.campaignId }, new AbortController().signal);
+  await snapshotAudience(world.ctx, { customerId, campaignId: world.campaignId }, new AbortController().signal);
   const inHand = await createActiveCampaigns().take(ctx, { customerId, campaignId: world.campaignId });
   if (!inHand) throw new Error('The campaign is not being sent.');
   const { key, listId } = inHand.campaign;
@@ -26,20 +26,20 @@ async function openWorld(recipients: number) {
   const range = { ...key, fromId: 0n, toId: 2n ** 62n };
   const worker = () => {
     const holder = { owner: randomUUID(), leaseSeconds: 45 };
-    const write = (outcomes: readonly DeliveryOutcome[], next: readonly ClaimedDelivery[]) =>
+    const write = (outcomes: readonly DeliveryOutcome[], next: readonly LeasedDelivery[]) =>
       settle(ctx.db, { key, listId, holder, serverId: 1n, outcomes, next, contentVersion });
     return {
-      late: (rows: readonly ClaimedDelivery[]) =>
+      late: (rows: readonly LeasedDelivery[]) =>
         resolveUnknownAsSent(ctx.db, key, {
           owner: holder.owner,
           late: rows.map(({ subscriberId, epoch }) => ({ subscriberId, epoch, delaySeconds: 0, ...sent })),
         }),
       find: () => findRecipients(ctx.db, range, { listId, holder }),
-      mark: async (next: readonly ClaimedDelivery[]) => {
+      mark: async (next: readonly LeasedDelivery[]) => {
         const { turnedAway } = await write([], next);
         return next.map(({ subscriberId }) => subscriberId).filter((id) => !turnedAway.has(id));
       },
-      record: (rows: readonly ClaimedDelivery[], outcome: Partial<DeliveryOutcome> = {}) =>
+      record: (rows: readonly LeasedDelivery[], outcome: Partial<DeliveryOutcome> = {}) =>
         write(
           rows.map(({ subscriberId, epoch }) => ({ subscriberId, epoch, delaySeconds: 0, ...sent, ...outcome })),
           [],
@@ -151,13 +151,13 @@ describe('rows taken from the queue', () => {
   it('are worked on by one job of a process at a time', async () => {
     const { range } = await openWorld(1);
     const part = { ...range, fromId: 10n, toId: 20n };
-    const { holdRange } = createActiveCampaigns();
-    const letGo = holdRange('one', part);
-    expect(holdRange('one', { ...range, fromId: 20n, toId: 30n })).toEqual({ isCovered: false });
-    expect(holdRange('one', { ...range, fromId: 11n, toId: 20n })).toEqual({ isCovered: true });
-    expect(holdRange('one', { ...range, fromId: 21n, toId: 30n })).toBeTypeOf('function');
-    expect(holdRange('two', part)).toBeTypeOf('function');
+    const { lockRange } = createActiveCampaigns();
+    const letGo = lockRange('one', part);
+    expect(lockRange('one', { ...range, fromId: 20n, toId: 30n })).toEqual({ isCovered: false });
+    expect(lockRange('one', { ...range, fromId: 11n, toId: 20n })).toEqual({ isCovered: true });
+    expect(lockRange('one', { ...range, fromId: 21n, toId: 30n })).toBeTypeOf('function');
+    expect(lockRange('two', part)).toBeTypeOf('function');
     if (typeof letGo === 'function') letGo();
-    expect(holdRange('one', part)).toBeTypeOf('function');
+    expect(lockRange('one', part)).toBeTypeOf('function');
   });
 });

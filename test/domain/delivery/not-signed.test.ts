@@ -1,7 +1,7 @@
 /** Messages that cannot be signed: the campaign stops and says why, and nobody is skipped for it. */
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
+import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audience.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
 import { createActiveCampaigns, type ActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
 import { sendBatch } from '../../../src/domain/delivery/send-batch.ts';
@@ -32,7 +32,7 @@ test('a campaign that skips what cannot be composed skips nobody because of its 
     sql`UPDATE sending_server SET type = 'taker', settings = '{}' WHERE customer_id = ${key.customerId}`,
   );
   await startCampaign(world.ctx, world.campaignUid);
-  await planCampaign(world.ctx, key, new AbortController().signal);
+  await snapshotAudience(world.ctx, key, new AbortController().signal);
   const real = createActiveCampaigns();
   const campaigns: ActiveCampaigns = {
     ...real,

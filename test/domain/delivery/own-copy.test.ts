@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
+import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audience.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
 import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
 import { sendBatch } from '../../../src/domain/delivery/send-batch.ts';
@@ -24,7 +24,7 @@ const HUGE_RANGE = { fromId: 0n, toId: 2n ** 62n };
 async function sendAll(world: CampaignWorld): Promise<void> {
   const key = { customerId: world.ctx.viewer?.customerId ?? 0n, campaignId: world.campaignId };
   await startCampaign(world.ctx, world.campaignUid);
-  await planCampaign(world.ctx, key, new AbortController().signal);
+  await snapshotAudience(world.ctx, key, new AbortController().signal);
   const drivers = createDriverPool(ctx.hooks);
   const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
   const worker = { ...tools, workerId: crypto.randomUUID(), abortSignal: new AbortController().signal };

@@ -4,10 +4,10 @@ import path from 'node:path';
 import { sql } from '../../../src/db/database.ts';
 import { loadPlugins } from '../../../src/plugin-host/load-plugins.ts';
 import { pauseCampaign } from '../../../src/domain/campaigns/pause-campaign.ts';
-import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
+import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audience.ts';
 import { resumeCampaign } from '../../../src/domain/campaigns/resume-campaign.ts';
 import { reviveCampaigns } from '../../../src/domain/campaigns/revive-campaigns.ts';
-import { sendWave, waitForWave } from '../../../src/domain/campaigns/campaign-waves.ts';
+import { sendAtTime, waitForSendTime } from '../../../src/domain/campaigns/campaign-send-times.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
 import { waitForPlan, wakeCampaigns } from '../../../src/domain/campaigns/wait-for-plan.ts';
 import { updateList } from '../../../src/domain/audience/update-list.ts';
@@ -86,8 +86,8 @@ const keyOf = ({ ctx: own, campaignId }: CampaignWorld) => ({ customerId: own.vi
 
 async function plan(world: CampaignWorld): Promise<void> {
   await startCampaign(world.ctx, world.campaignUid);
-  await planCampaign(world.ctx, keyOf(world), new AbortController().signal);
-  await waitForWave(world.ctx, keyOf(world));
+  await snapshotAudience(world.ctx, keyOf(world), new AbortController().signal);
+  await waitForSendTime(world.ctx, keyOf(world));
 }
 
 async function jobs(): Promise<Record<string, number>> {
@@ -97,7 +97,7 @@ async function jobs(): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ name, count }) => [name, count]));
 }
 
-async function waves({ campaignId }: CampaignWorld): Promise<number[]> {
+async function sendTimes({ campaignId }: CampaignWorld): Promise<number[]> {
   const rows = await ctx.db.query<{ people: number }>(
     sql`SELECT people FROM hot.campaign_wave WHERE campaign_id = ${campaignId} ORDER BY at`,
   );
@@ -109,10 +109,10 @@ describe('a campaign by the clocks of its people', () => {
     const world = await zonedWorld(4_000);
     await plan(world);
     // Five known zones, and one for those whose field says nothing that is known.
-    const moments = await waves(world);
+    const moments = await sendTimes(world);
     expect(moments).toHaveLength(6);
     expect(moments.toSorted((a, b) => a - b)).toEqual([500, 500, 500, 500, 500, 1_500]);
-    expect(await jobs()).toMatchObject({ 'campaigns.wave': 6 });
+    expect(await jobs()).toMatchObject({ 'campaigns.send-time': 6 });
     expect((await jobs())['delivery.send-batch']).toBeUndefined();
     const [row] = await ctx.db.query<{ waits: boolean }>(
       sql`SELECT wait_until = (SELECT min(at) FROM hot.campaign_wave WHERE campaign_id = c.id) AS waits FROM campaign c WHERE id = ${world.campaignId}`,
@@ -141,8 +141,8 @@ describe('a campaign by the clocks of its people', () => {
            moved AS (UPDATE hot.campaign_wave SET at = now() - interval '1 second' WHERE campaign_id = ${world.campaignId} AND at = (SELECT at FROM first)),
            rows AS (UPDATE hot.delivery SET not_before = now() - interval '1 second' WHERE campaign_id = ${world.campaignId} AND not_before = (SELECT at FROM first))
       UPDATE campaign SET wait_until = now() - interval '1 second' WHERE id = ${world.campaignId}`);
-    await sendWave(world.ctx, keyOf(world));
-    expect(await jobs()).toEqual({ 'campaigns.wave': 5, 'delivery.send-batch': expect.any(Number) });
+    await sendAtTime(world.ctx, keyOf(world));
+    expect(await jobs()).toEqual({ 'campaigns.send-time': 5, 'delivery.send-batch': expect.any(Number) });
     expect((await jobs())['delivery.send-batch']).toBeLessThanOrEqual(3);
     const [plannedOnRow] = await ctx.db.query<{ plannedOn: string }>(
       sql`SELECT planned_on::text AS "plannedOn" FROM campaign WHERE id = ${world.campaignId}`,
@@ -161,10 +161,10 @@ describe('a campaign by the clocks of its people', () => {
     await plan(world);
     await pauseCampaign(world.ctx, world.campaignUid);
     await ctx.db.execute(sql`DELETE FROM graphile_worker._private_jobs`);
-    await sendWave(world.ctx, keyOf(world));
+    await sendAtTime(world.ctx, keyOf(world));
     expect(await jobs()).toEqual({});
     await resumeCampaign(world.ctx, world.campaignUid);
-    expect(await jobs()).toEqual({ 'campaigns.wave': 6, 'campaigns.plan': 1 });
+    expect(await jobs()).toEqual({ 'campaigns.send-time': 6, 'campaigns.plan': 1 });
   });
 });
 
@@ -223,7 +223,7 @@ describe('quiet hours', () => {
   it('by the clocks of people hold those for whom it is quiet, and no others', async () => {
     const world = await zonedWorld(80, { isOwnTime: false });
     await plan(world);
-    expect(await waves(world)).toEqual([]);
+    expect(await sendTimes(world)).toEqual([]);
     const [row] = await ctx.db.query<{ from: string; to: string }>(
       sql`SELECT to_char((now() AT TIME ZONE 'Asia/Tokyo') - interval '10 minutes', 'HH24:MI') AS from, to_char((now() AT TIME ZONE 'Asia/Tokyo') + interval '10 minutes', 'HH24:MI') AS to`,
     );

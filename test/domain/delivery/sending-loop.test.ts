@@ -1,9 +1,9 @@
 /** The loop when what it leans on fails: nothing that it holds is lost, and nothing under way is left alone. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { planCampaign } from '../../../src/domain/campaigns/plan-campaign.ts';
+import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audience.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
-import { findRecipients } from '../../../src/domain/delivery/claim-recipients.ts';
+import { findRecipients } from '../../../src/domain/delivery/lease-recipients.ts';
 import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
 import { runSendingLoop } from '../../../src/domain/delivery/sending-loop.ts';
 import type { SendingChannel } from '../../../src/domain/sending/driver-pool.ts';
@@ -21,7 +21,7 @@ describe('a gate that cannot be asked', () => {
     const world = await campaignWorld(ctx, { recipients: 12, smtpPort: 9 });
     const customerId = world.ctx.viewer?.customerId ?? 0n;
     await startCampaign(world.ctx, world.campaignUid);
-    await planCampaign(world.ctx, { customerId, campaignId: world.campaignId }, new AbortController().signal);
+    await snapshotAudience(world.ctx, { customerId, campaignId: world.campaignId }, new AbortController().signal);
     const inHand = await createActiveCampaigns().take(ctx, { customerId, campaignId: world.campaignId });
     if (!inHand) throw new Error('The campaign is not being sent.');
     const holder = { owner: crypto.randomUUID(), leaseSeconds: 45 };
@@ -44,12 +44,12 @@ describe('a gate that cannot be asked', () => {
         close: async () => undefined,
       },
       gate: {
-        obstacle: async () => undefined,
+        denial: async () => undefined,
         // Two may go; then the database is away.
-        admit: async (_ctx, _customer, guests) => {
+        admit: async (_ctx, _customer, waiting) => {
           asked += 1;
           if (asked > 1) throw new Error('Connection terminated unexpectedly');
-          return { go: guests.slice(0, 2), later: [], stop: undefined };
+          return { go: waiting.slice(0, 2), later: [], stop: undefined };
         },
         ended: (_ctx, _guest, { error, attempts }) => ({ verdict: judgeReply(error, { attempts }), stop: undefined }),
         withdraw: () => undefined,

@@ -6,12 +6,7 @@ import { insertTests } from '../../../src/domain/delivery/test-message-store.ts'
 import { holdOverdueCampaigns } from '../../../src/domain/installation/hold-overdue.ts';
 import { suspicionOf, type Arrival } from '../../../src/domain/installation/place.ts';
 import { enterProcess, livingProcesses, signOfLife } from '../../../src/domain/installation/processes.ts';
-import {
-  guardRestoredBackup,
-  hold,
-  holdOf,
-  releaseInstallation,
-} from '../../../src/domain/installation/restore-guard.ts';
+import { guardRestoredBackup, hold, holdOf, endHold } from '../../../src/domain/installation/restore-guard.ts';
 import { campaignWorld, statusOf } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
@@ -98,9 +93,9 @@ describe('an installation that starts', () => {
       await campaignIs('sending');
       await known({ marks: '1.2.3.4' });
       expect(await arrive()).not.toBeNull();
-      await releaseInstallation(ctx, choice);
+      await endHold(ctx, choice);
       expect(await statusOf(world)).toBe(status);
-      await expect(releaseInstallation(ctx, choice)).rejects.toThrow('not held');
+      await expect(endHold(ctx, choice)).rejects.toThrow('not held');
       expect(await arrive()).toBeNull();
     }
   });
@@ -116,7 +111,7 @@ it('drops what would mail somebody by itself when all is paused, and nothing els
     await ctx.db.query(sql`SELECT graphile_worker.add_job(${name}, '{"customerId": "1"}'::json)`);
   await known({ marks: '1.2.3.4' });
   expect(await arrive()).not.toBeNull();
-  await releaseInstallation(ctx, 'pause');
+  await endHold(ctx, 'pause');
   const left = await ctx.db.query<{ name: string }>(
     sql`SELECT task_identifier AS name FROM graphile_worker.jobs WHERE task_identifier = ANY(${jobs})`,
   );
@@ -143,7 +138,7 @@ it('keeps what was asked for while it was held, and lists what goes', async () =
   await askFor(4);
   const campaign = { customerId, campaignId: world.campaignId };
   await insertTests(ctx.db, { campaign, readers: [{ email: 'later@x.test', subscriberId: null }], isMarked: true });
-  const { mailsDropped } = await releaseInstallation(ctx, 'pause');
+  const { mailsDropped } = await endHold(ctx, 'pause');
   expect(mailsDropped).toMatchObject([{ kind: 'audience.send-confirmation', listUid: list?.uid, count: 2 }]);
   const left = await ctx.db.query<{ person: string }>(
     sql`SELECT payload ->> 'subscriberId' AS person FROM graphile_worker._private_jobs ORDER BY 1`,
@@ -163,7 +158,7 @@ it.each([
   await insertTests(ctx.db, { campaign, readers, isMarked: true });
   await ctx.db.execute(sql`UPDATE test_message SET state = email, created_at = created_at - interval '1 second'`);
   await hold(ctx.db, 'by hand');
-  await releaseInstallation(ctx, choice);
+  await endHold(ctx, choice);
   const rows = await ctx.db.query(sql`SELECT email, state, reply FROM test_message ORDER BY id`);
   const untouched = emails.slice(1).map((email) => ({ email, state: email, reply: null }));
   expect(rows).toEqual([{ email: 'queued', state, reply }, ...untouched]);

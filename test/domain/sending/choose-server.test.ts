@@ -19,8 +19,8 @@ import { createTenant, newList } from '../../support/tenant.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
 const root = await createTestContext();
-const houseCtx = await createTenant(root);
-const house = viewerOf(houseCtx).customerId;
+const operatorCtx = await createTenant(root);
+const house = viewerOf(operatorCtx).customerId;
 afterEach(() => root.db.execute(sql`DELETE FROM sending_server`));
 
 async function server(customerId: bigint, name: string, { type = 'smtp', isSystem = false } = {}): Promise<string> {
@@ -158,9 +158,9 @@ describe("an administrator's token that may not act as one", () => {
 
   test("moves a server of the system like a customer's", async () => {
     const input = { uid: await system('relay'), settings };
-    const narrow = updateSendingServer(as(houseCtx, ['sending-servers:write']), input);
+    const narrow = updateSendingServer(as(operatorCtx, ['sending-servers:write']), input);
     await expect(narrow).rejects.toMatchObject(refused);
-    const wide = updateSendingServer(as(houseCtx, ['admin']), input);
+    const wide = updateSendingServer(as(operatorCtx, ['admin']), input);
     await expect(wide).rejects.toThrow(/connect|refused/i);
     const [row] = await root.db.query(sql`SELECT settings FROM sending_server WHERE uid = ${input.uid}`);
     expect(row).toEqual({ settings: {} });

@@ -1,10 +1,10 @@
 /** The health of servers and providers over several processes: each has a view of its own, the state is one. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { forgetOldStandings } from '../../../src/domain/sending/routing/forget-old-standings.ts';
+import { deleteOldHealth } from '../../../src/domain/sending/routing/delete-old-health.ts';
 import { createMailboxGroups } from '../../../src/domain/sending/routing/mailbox-group.ts';
 import { ServerHealth } from '../../../src/domain/sending/routing/server-health.ts';
-import type { GateGuest } from '../../../src/domain/sending/routing/waiting.ts';
+import type { WaitingRecipient } from '../../../src/domain/sending/routing/waiting.ts';
 import { createSendingGate, type SendingGate } from '../../../src/domain/sending/sending-gate.ts';
 import { SendingError } from '../../../src/plugin-api/index.ts';
 import { createTestContext } from '../../support/test-context.ts';
@@ -59,34 +59,35 @@ async function stored(group = '') {
   return row;
 }
 
-const ended = ({ gate }: Pick<Process, 'gate'>, guest: GateGuest, error: SendingError | undefined) =>
-  gate.ended(ctx, guest, { error, attempts: 0 }).stop;
+const ended = ({ gate }: Pick<Process, 'gate'>, recipient: WaitingRecipient, error: SendingError | undefined) =>
+  gate.ended(ctx, recipient, { error, attempts: 0 }).stop;
 
 /** Ends a message that went; `at` of those that did. */
 function end(
   { gate }: Process,
-  go: readonly GateGuest[],
+  go: readonly WaitingRecipient[],
   { at = 0, error }: { at?: number; error?: SendingError } = {},
 ) {
-  const guest = go[at];
-  if (!guest) throw new Error('Nobody went.');
-  return ended({ gate }, guest, error);
+  const recipient = go[at];
+  if (!recipient) throw new Error('Nobody went.');
+  return ended({ gate }, recipient, error);
 }
 
-const guests = (domain: string, count: number): GateGuest[] => Array.from({ length: count }, () => ({ domain }));
-const admit = ({ gate }: Process, list: GateGuest[]) => gate.admit(ctx, 1n, list);
+const recipients = (domain: string, count: number): WaitingRecipient[] =>
+  Array.from({ length: count }, () => ({ domain }));
+const admit = ({ gate }: Process, list: WaitingRecipient[]) => gate.admit(ctx, 1n, list);
 
 describe('a provider that says 421 4.7.28', () => {
   it('gets nothing for ten minutes, from no process and at none of its domains; others are not held', async () => {
     const [one, other] = [newProcess(), newProcess()];
-    const first = (await admit(one, guests('gmail.com', 1))).go;
+    const first = (await admit(one, recipients('gmail.com', 1))).go;
     expect(end(one, first, { error: rateLimited() })).toBeUndefined();
     await settle(one);
     for (const process of [one, other]) {
       const crowd = [
-        ...guests('GoogleMail.com', 3),
-        ...guests('kept-at-google.example', 2),
-        ...guests('example.org', 95),
+        ...recipients('GoogleMail.com', 3),
+        ...recipients('kept-at-google.example', 2),
+        ...recipients('example.org', 95),
       ];
       const { go, later, stop } = await admit(process, crowd);
       expect(stop).toBeUndefined();
@@ -101,56 +102,56 @@ describe('a provider that says 421 4.7.28', () => {
 
   it('then gets one at a time from one process, one more each round, and everything when it stays well', async () => {
     const [one, other] = [newProcess(), newProcess()];
-    const first = (await admit(one, guests('gmail.com', 1))).go;
+    const first = (await admit(one, recipients('gmail.com', 1))).go;
     end(one, first, { error: rateLimited() });
     await settle(one);
     await endRest();
     const rounds: number[] = [];
     for (let round = 0; round < 8; round++) {
-      const { go, later } = await admit(one, guests('gmail.com', 30));
+      const { go, later } = await admit(one, recipients('gmail.com', 30));
       expect(go.length + later.length).toBe(30);
-      expect((await admit(other, guests('gmail.com', 10))).go).toHaveLength(0);
+      expect((await admit(other, recipients('gmail.com', 10))).go).toHaveLength(0);
       // They are still on their way: nobody else of this process goes either.
-      expect((await admit(one, guests('gmail.com', 5))).go).toHaveLength(0);
+      expect((await admit(one, recipients('gmail.com', 5))).go).toHaveLength(0);
       rounds.push(go.length);
-      for (const guest of go) ended(one, guest, undefined);
+      for (const recipient of go) ended(one, recipient, undefined);
       await settle(one);
     }
     expect(rounds).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
     await ctx.db.execute(sql`UPDATE hot.server_health SET slots = 20 WHERE server_id = ${serverId}`);
-    const { go } = await admit(one, guests('gmail.com', 30));
+    const { go } = await admit(one, recipients('gmail.com', 30));
     expect(go).toHaveLength(20);
-    for (const guest of go) ended(one, guest, undefined);
+    for (const recipient of go) ended(one, recipient, undefined);
     await settle(one);
     expect(await stored('google')).toBeUndefined();
-    expect((await admit(other, guests('gmail.com', 30))).go).toHaveLength(30);
+    expect((await admit(other, recipients('gmail.com', 30))).go).toHaveLength(30);
   });
 
   it('is tried by one message, however many loops of the process ask at once', async () => {
     // With a pace each of them waits for the database between looking for a place and taking it.
     const one = newProcess({ quotaPerSecond: 1_000 });
-    end(one, (await admit(one, guests('gmail.com', 1))).go, { error: rateLimited() });
+    end(one, (await admit(one, recipients('gmail.com', 1))).go, { error: rateLimited() });
     await settle(one);
     await endRest();
-    const answers = await Promise.all(Array.from({ length: 8 }, () => admit(one, guests('gmail.com', 5))));
+    const answers = await Promise.all(Array.from({ length: 8 }, () => admit(one, recipients('gmail.com', 5))));
     const went = answers.flatMap(({ go }) => go);
     expect(went).toHaveLength(1);
     one.gate.withdraw(went);
-    expect((await admit(one, guests('gmail.com', 5))).go).toHaveLength(1);
+    expect((await admit(one, recipients('gmail.com', 5))).go).toHaveLength(1);
   });
 
   it('and says it again when it is tried again rests twice as long, and other places take over from a process that died', async () => {
     const [one, other] = [newProcess(), newProcess()];
-    const first = (await admit(one, guests('gmail.com', 1))).go;
+    const first = (await admit(one, recipients('gmail.com', 1))).go;
     end(one, first, { error: rateLimited() });
     await settle(one);
     await endRest();
-    const { go } = await admit(one, guests('gmail.com', 3));
+    const { go } = await admit(one, recipients('gmail.com', 3));
     expect(go).toHaveLength(1);
     await ctx.db.execute(
       sql`UPDATE hot.server_health SET prober_until = now() - interval '1 second' WHERE server_id = ${serverId}`,
     );
-    const taken = await admit(other, guests('gmail.com', 3));
+    const taken = await admit(other, recipients('gmail.com', 3));
     expect(taken.go).toHaveLength(1);
     end(other, taken.go, { error: rateLimited() });
     await settle(other);
@@ -167,27 +168,27 @@ describe('a server that cannot be connected to', () => {
       [3, 4, 'open'],
       [4, 8, 'open'],
     ] as const) {
-      const { go } = await admit(one, guests('example.org', 4));
+      const { go } = await admit(one, recipients('example.org', 4));
       expect(go.length).toBe(state === 'open' && failures === 4 ? 1 : 4);
-      for (const guest of go) expect(ended(one, guest, broken())).toMatchObject({ reason: 'unavailable' });
+      for (const recipient of go) expect(ended(one, recipient, broken())).toMatchObject({ reason: 'unavailable' });
       await settle(one);
       expect(await stored()).toMatchObject({ failures, backoff, state });
-      if (failures === 4) expect(await other.gate.obstacle(ctx, 1n)).toMatchObject({ reason: 'unavailable' });
+      if (failures === 4) expect(await other.gate.denial(ctx, 1n)).toMatchObject({ reason: 'unavailable' });
       await endRest();
     }
-    const { go, stop } = await admit(other, guests('example.org', 4));
+    const { go, stop } = await admit(other, recipients('example.org', 4));
     expect(go).toHaveLength(1);
     expect(stop).toMatchObject({ reason: 'unavailable' });
-    expect((await admit(one, guests('example.org', 4))).go).toHaveLength(0);
+    expect((await admit(one, recipients('example.org', 4))).go).toHaveLength(0);
     end(other, go);
     await settle(other);
     expect(await stored()).toBeUndefined();
-    expect((await admit(one, guests('example.org', 4))).go).toHaveLength(4);
+    expect((await admit(one, recipients('example.org', 4))).go).toHaveLength(4);
   });
 
   it('is not in trouble for what it says about a recipient or a message, and a success ends a row of failures', async () => {
     const one = newProcess();
-    const { go } = await admit(one, guests('example.org', 3));
+    const { go } = await admit(one, recipients('example.org', 3));
     end(one, go, {
       at: 0,
       error: new SendingError('refused', '550 5.1.1 no such user', { code: 550, enhancedStatus: '5.1.1' }),
@@ -202,7 +203,7 @@ describe('a server that cannot be connected to', () => {
     await settle(one);
     expect(await stored()).toMatchObject({ failures: 1 });
     await endRest();
-    const again = await admit(one, guests('example.org', 1));
+    const again = await admit(one, recipients('example.org', 1));
     end(one, again.go);
     await settle(one);
     expect(await stored()).toBeUndefined();
@@ -214,15 +215,15 @@ describe('a server that leaves messages in doubt', () => {
 
   it('rests a second after a lost connection, however many messages were on it, and is sent to as before', async () => {
     const one = newProcess();
-    const { go } = await admit(one, guests('example.org', 50));
+    const { go } = await admit(one, recipients('example.org', 50));
     expect(go).toHaveLength(50);
-    for (const guest of go) expect(ended(one, guest, lost())).toMatchObject({ reason: 'unavailable' });
+    for (const recipient of go) expect(ended(one, recipient, lost())).toMatchObject({ reason: 'unavailable' });
     await settle(one);
     expect(await stored()).toMatchObject({ state: 'closed', failures: 1, backoff: 1 });
     await endRest();
-    const again = await admit(one, guests('example.org', 50));
+    const again = await admit(one, recipients('example.org', 50));
     expect(again.go).toHaveLength(50);
-    for (const guest of again.go) ended(one, guest, undefined);
+    for (const recipient of again.go) ended(one, recipient, undefined);
     await settle(one);
     expect(await stored()).toBeUndefined();
   });
@@ -231,9 +232,9 @@ describe('a server that leaves messages in doubt', () => {
     const one = newProcess();
     const went: number[] = [];
     for (let time = 0; time < 12; time++) {
-      const { go } = await admit(one, guests('example.org', 4));
+      const { go } = await admit(one, recipients('example.org', 4));
       went.push(go.length);
-      for (const guest of go) ended(one, guest, lost());
+      for (const recipient of go) ended(one, recipient, lost());
       await settle(one);
       await endRest();
     }
@@ -252,7 +253,7 @@ it('what was said long ago and holds nobody back is forgotten', async () => {
   await ctx.db.execute(sql`
     INSERT INTO hot.rate_bucket (key, tokens, refilled_at)
     SELECT k.key, 0, now() - interval '2 days' FROM (VALUES ('domain:1:x.example'), ('customer:1'), ('server:1')) AS k (key)`);
-  expect(await forgetOldStandings(ctx.db)).toBeGreaterThanOrEqual(3);
+  expect(await deleteOldHealth(ctx.db)).toBeGreaterThanOrEqual(3);
   expect(await stored('old.example')).toBeUndefined();
   expect(await stored('fresh.example')).toBeDefined();
   expect(await stored('open.example')).toBeDefined();
@@ -270,7 +271,7 @@ describe('paces', () => {
       newProcess({ quotaPerSecond: 50, domainLimits: { 'gmail.com': 600, '*': 600_000 } }),
     );
     // Far more than its pace lets go while they ask, however long that takes.
-    const crowd = [...guests('gmail.com', 20), ...guests('example.org', 200)];
+    const crowd = [...recipients('gmail.com', 20), ...recipients('example.org', 200)];
     const startedAt = performance.now();
     const answers = await Promise.all(processes.map((process) => admit(process, crowd)));
     const seconds = (performance.now() - startedAt) / 1_000;
@@ -282,37 +283,37 @@ describe('paces', () => {
     expect(went.length).toBeGreaterThanOrEqual(50);
     expect(went.length).toBeLessThanOrEqual(50 + 50 * seconds);
     const held = answers.flatMap(({ later }) => later);
-    expect(held.every(({ guest }) => guest.domain === 'gmail.com')).toBe(true);
+    expect(held.every(({ recipient }) => recipient.domain === 'gmail.com')).toBe(true);
     expect(answers.some(({ stop }) => stop?.reason === 'paced')).toBe(true);
     const process = processes[0] ?? newProcess();
     process.gate.withdraw(gmail.slice(0, 4));
     await new Promise((resolve) => setTimeout(resolve, 1_000));
-    const again = await admit(process, guests('gmail.com', 20));
+    const again = await admit(process, recipients('gmail.com', 20));
     expect(again.go.length).toBeGreaterThanOrEqual(4);
     expect(again.go.length).toBeLessThanOrEqual(4 + (performance.now() - startedAt) / 6_000);
   });
 
   it('of a warm-up give back the day of what never left, also when that was the whole day', async () => {
     const [one, other] = [newProcess({ perDay: 3 }), newProcess({ perDay: 3 })];
-    const first = await admit(one, guests('example.org', 5));
+    const first = await admit(one, recipients('example.org', 5));
     expect(first.go).toHaveLength(3);
-    expect(await other.gate.obstacle(ctx, 1n)).toMatchObject({ reason: 'paced' });
+    expect(await other.gate.denial(ctx, 1n)).toMatchObject({ reason: 'paced' });
     one.gate.withdraw(first.go);
-    expect(await one.gate.obstacle(ctx, 1n)).toBeUndefined();
-    const again = await admit(one, guests('example.org', 5));
+    expect(await one.gate.denial(ctx, 1n)).toBeUndefined();
+    const again = await admit(one, recipients('example.org', 5));
     expect(again.go).toHaveLength(3);
-    for (const guest of again.go) ended(one, guest, broken());
+    for (const recipient of again.go) ended(one, recipient, broken());
     // Told by itself: with another server to go through, nobody would ask here again today.
-    await expect.poll(() => other.gate.obstacle(ctx, 1n).then((stop) => stop?.reason)).not.toBe('paced');
+    await expect.poll(() => other.gate.denial(ctx, 1n).then((stop) => stop?.reason)).not.toBe('paced');
   });
 
   it('write nothing and ask nothing while a server is well and has none', async () => {
     const one = newProcess();
-    await admit(one, guests('example.org', 1));
+    await admit(one, recipients('example.org', 1));
     const before = performance.now();
     for (let window = 0; window < 200 && performance.now() - before < 500; window++) {
-      const { go } = await admit(one, guests('example.org', 100));
-      for (const guest of go) ended(one, guest, undefined);
+      const { go } = await admit(one, recipients('example.org', 100));
+      for (const recipient of go) ended(one, recipient, undefined);
     }
     expect(await ctx.db.query(sql`SELECT 1 FROM hot.server_health WHERE server_id = ${serverId}`)).toHaveLength(0);
   });

@@ -7,7 +7,7 @@ import { allowanceOf } from '../../../src/domain/billing/allowance.ts';
 import { changePlan } from '../../../src/domain/billing/change-plan.ts';
 import { assignPlan } from '../../../src/domain/billing/create-subscription.ts';
 import { renewSubscriptions } from '../../../src/domain/billing/renew-subscriptions.ts';
-import { decideDoubts } from '../../../src/domain/campaigns/decide-doubts.ts';
+import { decideUnknownOutcomes } from '../../../src/domain/campaigns/decide-unknown-outcomes.ts';
 import { leaseSends, returnLease, sendUsage } from '../../../src/domain/sending/send-budget.ts';
 import { proveLiveness } from '../../../src/workers/liveness.ts';
 import { newUid } from '../../../src/lib/ids.ts';
@@ -113,11 +113,11 @@ describe('what a dead worker left in doubt', () => {
     );
     expect(await sends(customerId, 20)).toBe(15);
     expect((await lease(customerId, 20)).refusal).toBe('held');
-    expect(await decideDoubts(ctx)).toBe(0);
+    expect(await decideUnknownOutcomes(ctx)).toBe(0);
     await db.execute(
       sql`UPDATE hot.delivery SET lease_expires_at = now() - interval '1 second' WHERE customer_id = ${customerId}`,
     );
-    expect(await decideDoubts(ctx)).toBe(5);
+    expect(await decideUnknownOutcomes(ctx)).toBe(5);
     // Five that the server may have taken: they are used, and nobody waits for them any more.
     expect((await lease(customerId, 20)).refusal).toBe('credits');
     const [slices] = await db.query<{ n: number }>(

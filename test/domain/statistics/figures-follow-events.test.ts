@@ -13,12 +13,12 @@ import {
 import { rate } from '../../../src/domain/statistics/rate.ts';
 import { recordDeliveryReport } from '../../../src/domain/tracking/record-delivery-report.ts';
 import { recordUnsubscribe } from '../../../src/domain/tracking/record-unsubscribe.ts';
-import type { Visit } from '../../../src/domain/tracking/visit.ts';
+import type { TrackingEvent } from '../../../src/domain/tracking/tracking-event.ts';
 import { deliveryMessageId } from '../../../src/domain/tracking/delivery-message-id.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
 import { seedCampaign, type SeededCampaign } from '../../support/audience-rows.ts';
 import { wrongBits } from '../../support/bits.ts';
-import { recordVisits } from '../../support/record-visits.ts';
+import { recordTrackingEvents } from '../../support/record-tracking-events.ts';
 import { createTenant } from '../../support/tenant.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
@@ -89,11 +89,11 @@ async function started(trackOpen: boolean): Promise<SeededCampaign> {
 /** Plays the acts in their order; answers how many clicks only looked ahead. */
 async function play(seeded: SeededCampaign, given: readonly Act[]): Promise<number> {
   const { campaignId, listId, subscriberIds } = seeded;
-  let batch: Visit[] = [];
+  let batch: TrackingEvent[] = [];
   let cameAt = performance.now() - 7_200_000;
   let ahead = 0;
   const flush = async () => {
-    if (batch.length > 0) await recordVisits(ctx, batch);
+    if (batch.length > 0) await recordTrackingEvents(ctx, batch);
     batch = [];
   };
   for (const act of given) {

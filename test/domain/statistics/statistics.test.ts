@@ -10,10 +10,10 @@ import {
   registerCampaignLinks,
 } from '../../../src/domain/statistics/campaign-toplists.ts';
 import { rate } from '../../../src/domain/statistics/rate.ts';
-import type { Visit } from '../../../src/domain/tracking/visit.ts';
+import type { TrackingEvent } from '../../../src/domain/tracking/tracking-event.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
 import { seedCampaign } from '../../support/audience-rows.ts';
-import { recordVisits } from '../../support/record-visits.ts';
+import { recordTrackingEvents } from '../../support/record-tracking-events.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
 const ctx = await createTestContext();
@@ -22,7 +22,7 @@ const seeded = await seedCampaign(ctx.db, { subscribers: 20 });
 const other = await seedCampaign(ctx.db, { subscribers: 1 });
 const { customerId, listId, campaignId } = seeded;
 
-function act(who: number, link?: number): Visit {
+function act(who: number, link?: number): TrackingEvent {
   const recipient = { customerId, listId, campaignId, subscriberId: seeded.subscriberIds[who] ?? 0n };
   const visitor = { ip: null, userAgent: null, isMachine: false, looksAhead: false };
   return { recipient, visitor, linkNo: link ?? null, url: link === undefined ? null : 'https://example.org/filled' };
@@ -46,7 +46,12 @@ test('a campaign that has not begun has zeros, no rates and no times', async () 
 test('the figures follow from the counters, in the order asked for', async () => {
   await ctx.db.execute(sql`INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, sent, failed, open)
                            VALUES (${customerId}, ${campaignId}, 20, 15, 3, 2)`);
-  await recordVisits(ctx, [...[0, 0, 0, 1, 1, 2, 3, 4, 5].map((who) => act(who)), act(0, 1), act(0, 1), act(1, 2)]);
+  await recordTrackingEvents(ctx, [
+    ...[0, 0, 0, 1, 1, 2, 3, 4, 5].map((who) => act(who)),
+    act(0, 1),
+    act(0, 1),
+    act(1, 2),
+  ]);
   const [first, second] = await readCampaignStatistics(ctx, [other, seeded]);
   expect([first?.campaignId, first?.status]).toEqual([other.campaignId, 'new']);
   expect(second).toMatchObject({
@@ -91,7 +96,7 @@ test('links show the address as written, also those that nobody clicked', async 
   expect(written).toEqual(links.map(({ url }) => ({ url, clickCount: 0, uniqClickCount: 0, lastClick: null })));
   const [subscriberId = 0n] = other.subscriberIds;
   const recipient = { ...fresh, listId: other.listId, subscriberId };
-  await recordVisits(ctx, [{ ...act(0, 1), recipient }]);
+  await recordTrackingEvents(ctx, [{ ...act(0, 1), recipient }]);
   const [after] = await readCampaignLinks(ctx, [fresh]);
   expect(after?.map(({ url, clickCount }) => [url, clickCount])).toEqual(
     links.map(({ url, no }) => [url, Number(no === 1)]),

@@ -1,21 +1,21 @@
-/** People told from machines (B13), on sequences of visits that are played against a real database. */
+/** People told from machines (B13), on sequences of tracking events that are played against a real database. */
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { readCampaignStatistics } from '../../../src/domain/statistics/campaign-statistics.ts';
 import { registerCampaignLinks } from '../../../src/domain/statistics/campaign-toplists.ts';
-import { judgeVisit } from '../../../src/domain/tracking/machine-visitor.ts';
-import { createVisitRecorder } from '../../../src/domain/tracking/visit-recorder.ts';
-import type { Visit } from '../../../src/domain/tracking/visit.ts';
+import { judgeTrackingEvent } from '../../../src/domain/tracking/machine-request.ts';
+import { createTrackingEventRecorder } from '../../../src/domain/tracking/tracking-event-recorder.ts';
+import type { TrackingEvent } from '../../../src/domain/tracking/tracking-event.ts';
 import { seedCampaign, type SeededCampaign } from '../../support/audience-rows.ts';
-import { moveAll, recordVisits } from '../../support/record-visits.ts';
+import { moveAll, recordTrackingEvents } from '../../support/record-tracking-events.ts';
 import { createTestContext } from '../../support/test-context.ts';
 import {
   LINKS,
   humanSequences,
   scannerSequences,
   seededRandom,
-  type VisitSequence,
-} from '../../support/visit-sequences.ts';
+  type TrackingEventSequence,
+} from '../../support/tracking-event-sequences.ts';
 
 const ctx = await createTestContext();
 await ctx.db.execute(sql`SELECT hot.ensure_partitions((current_date - 31)::date, current_date)`);
@@ -45,33 +45,33 @@ async function delivered(
 
 const DAY_MS = 86_400_000;
 
-/** Plays each sequence as one person's, visit by visit; visits of all people that have the same turn share a batch. */
-async function play(seeded: SeededCampaign, sequences: readonly VisitSequence[]): Promise<void> {
+/** Plays each sequence as one person's, tracking event by tracking event; tracking events of all people that have the same turn share a batch. */
+async function play(seeded: SeededCampaign, sequences: readonly TrackingEventSequence[]): Promise<void> {
   const deliveredAt = performance.now() - DAY_MS;
   const { customerId, campaignId, listId } = seeded;
-  const turns = Math.max(...sequences.map(({ visits }) => visits.length));
+  const turns = Math.max(...sequences.map(({ trackingEvents }) => trackingEvents.length));
   for (let turn = 0; turn < turns; turn++) {
-    const batch = sequences.flatMap(({ visits }, who): Visit[] => {
-      const visit = visits[turn];
+    const batch = sequences.flatMap(({ trackingEvents }, who): TrackingEvent[] => {
+      const trackingEvent = trackingEvents[turn];
       // The pixel answers to HEAD without recording it.
-      if (!visit || (visit.link === null && visit.method === 'HEAD')) return [];
-      const { ip = '192.0.2.7', userAgent, link, method, purpose = null } = visit;
+      if (!trackingEvent || (trackingEvent.link === null && trackingEvent.method === 'HEAD')) return [];
+      const { ip = '192.0.2.7', userAgent, link, method, purpose = null } = trackingEvent;
       return [
         {
           recipient: { customerId, campaignId, listId, subscriberId: seeded.subscriberIds[who] ?? 0n },
-          visitor: { ip, userAgent, ...judgeVisit({ method, userAgent, purpose, ip }) },
+          visitor: { ip, userAgent, ...judgeTrackingEvent({ method, userAgent, purpose, ip }) },
           linkNo: link,
           url: link === null ? null : url(link),
-          cameAt: deliveredAt + visit.at,
+          cameAt: deliveredAt + trackingEvent.at,
         },
       ];
     });
-    if (batch.length > 0) await recordVisits(ctx, batch);
+    if (batch.length > 0) await recordTrackingEvents(ctx, batch);
   }
 }
 
 /** Share of the sequences of which nothing, or anything, was taken for a person's. */
-async function takenForPeople(seeded: SeededCampaign, sequences: readonly VisitSequence[]) {
+async function takenForPeople(seeded: SeededCampaign, sequences: readonly TrackingEventSequence[]) {
   const rows = await ctx.db.query<{ id: bigint; people: number; all: number }>(sql`
     SELECT subscriber_id AS id, count(*) FILTER (WHERE NOT is_machine)::int AS people, count(*)::int AS all
       FROM (SELECT subscriber_id, is_machine FROM hot.open_event WHERE campaign_id = ${seeded.campaignId} AND NOT by_click
@@ -100,7 +100,7 @@ test('at least 95 % of scanners are found out, all of their visits; people are t
   const wronged = judged.filter(({ people: found = 0, all = 0 }) => found < all);
   expect(wronged.length / people.length, JSON.stringify(wronged.slice(0, 5))).toBeLessThanOrEqual(0.01);
   // Everything is kept, whoever did it.
-  expect(judged.map(({ all }) => all)).toEqual(people.map(({ visits }) => visits.length));
+  expect(judged.map(({ all }) => all)).toEqual(people.map(({ trackingEvents }) => trackingEvents.length));
   console.info(
     `scanners missed: ${missed.length} of ${scanners.length}; people wronged: ${wronged.length} of ${people.length}`,
   );
@@ -117,7 +117,7 @@ function clicksOf(
   { customerId, campaignId, listId, subscriberIds }: SeededCampaign,
   start = performance.now() - 60_000,
 ) {
-  return (link: number | null, afterMs: number, visitor = browser): Visit => ({
+  return (link: number | null, afterMs: number, visitor = browser): TrackingEvent => ({
     recipient: { customerId, campaignId, listId, subscriberId: subscriberIds[0] ?? 0n },
     visitor,
     linkNo: link,
@@ -144,38 +144,38 @@ async function human(seeded: SeededCampaign) {
 test('the first clicks of a run are taken back when the third comes, counters and all', async () => {
   const seeded = await delivered(1, { agoMs: DAY_MS, links: LINKS });
   const click = clicksOf(seeded);
-  await recordVisits(ctx, [click(0, 0)]);
-  await recordVisits(ctx, [click(1, 400)]);
+  await recordTrackingEvents(ctx, [click(0, 0)]);
+  await recordTrackingEvents(ctx, [click(1, 400)]);
   expect(await human(seeded)).toEqual({ all: [1, 1, 2], people: [1, 1, 2, 1] });
-  await recordVisits(ctx, [click(2, 800)]);
+  await recordTrackingEvents(ctx, [click(2, 800)]);
   expect(await human(seeded)).toEqual({ all: [1, 1, 3], people: [0, 0, 0, 0] });
   const [left] = await ctx.db.query(sql`
     SELECT (SELECT count(*)::int FROM hot.click_event WHERE campaign_id = ${seeded.campaignId} AND NOT is_machine) AS clicks,
            (SELECT count(*)::int FROM hot.open_event WHERE campaign_id = ${seeded.campaignId} AND NOT is_machine) AS opens`);
   expect(left).toEqual({ clicks: 0, opens: 0 });
   // The person comes later.
-  await recordVisits(ctx, [click(1, 30_000)]);
+  await recordTrackingEvents(ctx, [click(1, 30_000)]);
   expect(await human(seeded)).toEqual({ all: [1, 1, 4], people: [1, 1, 1, 1] });
 });
 
 test('what is earlier than the run, and slower clicks, stay a person’s', async () => {
   const seeded = await delivered(1, { agoMs: DAY_MS, links: LINKS });
   const click = clicksOf(seeded);
-  await recordVisits(ctx, [click(null, 0)]);
-  await recordVisits(ctx, [click(5, 2_000)]);
-  await recordVisits(ctx, [click(0, 10_000), click(1, 10_001), click(2, 10_002)]);
+  await recordTrackingEvents(ctx, [click(null, 0)]);
+  await recordTrackingEvents(ctx, [click(5, 2_000)]);
+  await recordTrackingEvents(ctx, [click(0, 10_000), click(1, 10_001), click(2, 10_002)]);
   expect(await human(seeded)).toEqual({ all: [1, 1, 4], people: [1, 1, 1, 1] });
   // Three links in three seconds, all in one batch that waited for its database.
-  await recordVisits(ctx, [click(0, 20_000), click(1, 21_500), click(2, 23_000)]);
+  await recordTrackingEvents(ctx, [click(0, 20_000), click(1, 21_500), click(2, 23_000)]);
   expect(await human(seeded)).toEqual({ all: [1, 1, 7], people: [1, 1, 4, 1] });
 });
 
 test('of a message with two links, both within a second are a machine’s; the same link twice is a person’s', async () => {
   const seeded = await delivered(1, { agoMs: DAY_MS, links: 2 });
   const click = clicksOf(seeded);
-  await recordVisits(ctx, [click(0, 0), click(0, 200)]);
+  await recordTrackingEvents(ctx, [click(0, 0), click(0, 200)]);
   expect(await human(seeded)).toMatchObject({ people: [1, 1, 2, 1] });
-  await recordVisits(ctx, [click(1, 900)]);
+  await recordTrackingEvents(ctx, [click(1, 900)]);
   expect(await human(seeded)).toMatchObject({ all: [1, 1, 3], people: [0, 0, 0, 0] });
 });
 
@@ -183,7 +183,11 @@ test('runs of two hundred people through three processes at once are all taken b
   const people = 200;
   const seeded = await delivered(people, { agoMs: DAY_MS, links: LINKS });
   const { customerId, campaignId, listId } = seeded;
-  const recorders = [createVisitRecorder(ctx), createVisitRecorder(ctx), createVisitRecorder(ctx)];
+  const recorders = [
+    createTrackingEventRecorder(ctx),
+    createTrackingEventRecorder(ctx),
+    createTrackingEventRecorder(ctx),
+  ];
   await Promise.all(
     seeded.subscriberIds.flatMap((subscriberId) =>
       recorders.map((recorder, linkNo) =>
@@ -204,7 +208,7 @@ test('machines and people are counted beside one another', async () => {
   const seeded = await delivered(2, { agoMs: DAY_MS, links: LINKS });
   const click = clicksOf(seeded);
   const proxy = { ...browser, userAgent: 'Mozilla/5.0', isMachine: true };
-  await recordVisits(ctx, [click(null, 0, proxy), click(null, 1, proxy), click(null, 2), click(3, 3, proxy)]);
+  await recordTrackingEvents(ctx, [click(null, 0, proxy), click(null, 1, proxy), click(null, 2), click(3, 3, proxy)]);
   const [figures] = await readCampaignStatistics(ctx, [seeded]);
   expect(figures).toMatchObject({
     ...{
@@ -228,7 +232,7 @@ test('machines and people are counted beside one another', async () => {
 
 test('an address or a program that is nobody’s is a machine, whatever its case; people’s programs are not', () => {
   const judge = (userAgent: string, ip = '192.0.2.7') =>
-    judgeVisit({ method: 'GET', userAgent, purpose: null, ip }).isMachine;
+    judgeTrackingEvent({ method: 'GET', userAgent, purpose: null, ip }).isMachine;
   const machines = [
     '',
     ' ',

@@ -85,7 +85,7 @@ function eraseFromLists(
 }
 
 /** What has become of an erasure of the caller's; administrators see those for every customer too. Throws NotFoundError. */
-export async function ownErasure(ctx: Context, uid: string): Promise<Erasure> {
+export async function findOwnedErasure(ctx: Context, uid: string): Promise<Erasure> {
   const { customerId, isAdmin } = viewerOf(ctx);
   const whose = isAdmin ? [customerId, EVERY_CUSTOMER] : [customerId];
   const [erasure] = isUid(uid)

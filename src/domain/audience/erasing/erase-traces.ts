@@ -29,7 +29,7 @@ const UNDER_WAY_SECONDS = 60;
 /**
  * Erases what an erasure has left to do. Repeating it, or two at once, is harmless. While a message to the person is
  * being handed over it comes back later: the server's answer, which may name the address, is yet to be written. So it does
- * while a visit of the person waits to be counted.
+ * while a tracking event of the person waits to be counted.
  */
 export async function eraseTraces(ctx: Context, { customerId, id }: { customerId: bigint; id: bigint }): Promise<void> {
   const [open] = await ctx.db.query<OpenErasure & Record<string, unknown>>(sql`
@@ -65,7 +65,7 @@ async function customersOf(db: Queryable, customerId: bigint): Promise<bigint[]>
   return (await db.query<{ id: bigint }>(sql`SELECT id FROM customer ORDER BY id`)).map(({ id }) => id);
 }
 
-/** A message to the person, or a visit of it that is not counted yet. */
+/** A message to the person, or a tracking event of it that is not counted yet. */
 async function isUnderWay(db: Queryable, person: Somebody): Promise<boolean> {
   const { customerIds } = person;
   const subscriberIds = [...person.subscriberIds, ...person.formerIds];

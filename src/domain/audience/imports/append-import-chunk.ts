@@ -5,7 +5,7 @@ import { inTransaction, type Context } from '../../context.ts';
 import { fileTooLarge, uploadOver, wrongChunk } from './list-import-errors.ts';
 import { insertChunk } from './list-import-store.ts';
 import { CHUNK_BYTES_MAX, CHUNKS_MAX, type ListImport } from './list-import.ts';
-import { lockOwnImport } from './own-import.ts';
+import { lockOwnedImport } from './find-owned-import.ts';
 
 export interface AppendImportChunkInput {
   readonly uid: string;
@@ -29,7 +29,7 @@ export async function appendImportChunk(ctx: Context, { uid, no, bytes }: Append
   return inTransaction(ctx, async (inner) => {
     // The end of the upload is written for good, and everything before it with it.
     await inner.db.execute(sql`SET LOCAL synchronous_commit = off`);
-    const found = await lockOwnImport(inner, uid);
+    const found = await lockOwnedImport(inner, uid);
     if (found.status !== 'uploading') throw uploadOver(found.status);
     const bytesTotal = await insertChunk(inner.tx, found, { no, bytes, isAscii: isAscii(bytes) });
     const { importBytesMax } = ctx.installation.limits;

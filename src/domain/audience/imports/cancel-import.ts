@@ -3,7 +3,7 @@ import { inTransaction, type Context } from '../../context.ts';
 import { importOver } from './list-import-errors.ts';
 import { endImport } from './list-import-store.ts';
 import type { ListImport } from './list-import.ts';
-import { lockOwnImport, ownImport } from './own-import.ts';
+import { lockOwnedImport, findOwnedImport } from './find-owned-import.ts';
 
 /**
  * Cancels the caller's import and answers it as it then is; no line is taken after that. Throws WrongStateError
@@ -12,8 +12,8 @@ import { lockOwnImport, ownImport } from './own-import.ts';
 export async function cancelImport(ctx: Context, uid: string): Promise<ListImport> {
   return inTransaction(ctx, async (inner) => {
     // Waits for the batch that is being written: its lines count.
-    const found = await lockOwnImport(inner, uid);
+    const found = await lockOwnedImport(inner, uid);
     if (!(await endImport(inner.db, found, { status: 'cancelled' }))) throw importOver(found.status);
-    return ownImport(inner, uid);
+    return findOwnedImport(inner, uid);
   });
 }

@@ -13,7 +13,7 @@ import { checkUploadComplete, readFileStart, rewriteAsUtf8, tellingStretch } fro
 import { unusableFile, uploadOver } from './list-import-errors.ts';
 import { endImport, updateImport } from './list-import-store.ts';
 import { finishImportInput, type ColumnMapping, type FinishImportInput, type ListImport } from './list-import.ts';
-import { lockOwnImport, ownImport } from './own-import.ts';
+import { lockOwnedImport, findOwnedImport } from './find-owned-import.ts';
 import { PLAN_BYTES, planImport } from './plan-import.ts';
 
 export type FinishImportUploadInput = FinishImportInput & { readonly uid: string };
@@ -29,7 +29,7 @@ export async function finishImportUpload(
 ): Promise<ListImport> {
   const { mapping, updateExisting, tag } = parseInput(finishImportInput, options);
   const outcome = await inTransaction(ctx, async (inner) => {
-    const found = await lockOwnImport(inner, uid);
+    const found = await lockOwnedImport(inner, uid);
     if (found.status !== 'uploading') throw uploadOver(found.status);
     await checkUploadComplete(inner.db, found);
     try {
@@ -46,7 +46,7 @@ export async function finishImportUpload(
       { customerId: String(found.customerId), importId: String(found.id) },
       { key: importJobKey(found) },
     );
-    return ownImport(inner, uid);
+    return findOwnedImport(inner, uid);
   });
   if (outcome instanceof ValidationError) throw outcome;
   return outcome;

@@ -2,7 +2,7 @@
 import { parseInput } from '../../../lib/text.ts';
 import { requireAllowed } from '../../billing/require-allowed.ts';
 import { inTransaction, type Context } from '../../context.ts';
-import { holdOwnList } from '../own-list.ts';
+import { lockOwnedList } from '../find-owned-list.ts';
 import { insertImport } from './list-import-store.ts';
 import { startImportInput, type ListImport } from './list-import.ts';
 
@@ -19,5 +19,7 @@ export interface StartListImportInput {
 export async function startListImport(ctx: Context, { listUid, fileName }: StartListImportInput): Promise<ListImport> {
   await requireAllowed(ctx, 'list_import');
   const input = parseInput(startImportInput, { fileName: fileName ?? '' });
-  return inTransaction(ctx, async (inner) => insertImport(inner.db, await holdOwnList(inner, listUid), input.fileName));
+  return inTransaction(ctx, async (inner) =>
+    insertImport(inner.db, await lockOwnedList(inner, listUid), input.fileName),
+  );
 }

@@ -3,7 +3,7 @@ import type { Notifications } from '../../../db/listen.ts';
 import { NotFoundError } from '../../../lib/errors.ts';
 import type { Context } from '../../context.ts';
 import { IMPORT_CHANNEL, isOpen, type ListImport } from './list-import.ts';
-import { ownImport } from './own-import.ts';
+import { findOwnedImport } from './find-owned-import.ts';
 
 /** A notification can be lost while a connection is made: whoever watches sees the truth this late at most. */
 const REREAD_MS = 5_000;
@@ -45,7 +45,7 @@ export function watchImport(
       while (!hasEnded && !isDirty) await new Promise<void>((resolve) => (wake = resolve));
       if (hasEnded) return end();
       isDirty = false;
-      const found = await ownImport(ctx, uid).catch((error: unknown) => {
+      const found = await findOwnedImport(ctx, uid).catch((error: unknown) => {
         if (error instanceof NotFoundError) return undefined;
         throw error;
       });

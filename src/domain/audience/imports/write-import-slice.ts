@@ -1,7 +1,7 @@
 /** Writes one slice of an import in one transaction: new people, changes of known ones, rejected lines, and the progress. */
 import { sql, type Transaction } from '../../../db/database.ts';
 import { notify } from '../../../db/listen.ts';
-import { subscriberRoom, type SubscriberRoom } from '../../billing/require-room.ts';
+import { remainingSubscribers, type RemainingSubscribers } from '../../billing/require-within-limit.ts';
 import type { Context } from '../../context.ts';
 import { rememberTags } from '../subscriber-store.ts';
 import { COPY_REJECTIONS, copyRejections } from './copy-format.ts';
@@ -119,7 +119,10 @@ function cellsOf({ email, fields }: Person, { columns }: PersonReader): string[]
  * slice is written first and counted after it (`checkRoom`), so that nobody waits for it; the slice that would be too much is
  * undone, and from then on every slice asks here, and rejects whoever does not fit, line by line.
  */
-async function lockRoom(tx: Transaction, { customerId, listId }: ListImport): Promise<SubscriberRoom | undefined> {
+async function lockRoom(
+  tx: Transaction,
+  { customerId, listId }: ListImport,
+): Promise<RemainingSubscribers | undefined> {
   // The list's counters before the customer's lock: the order in which writers come to have the two.
   await tx.execute(
     sql`INSERT INTO hot.list_counter (customer_id, list_id) VALUES (${customerId}, ${listId}) ON CONFLICT DO NOTHING`,
@@ -127,11 +130,11 @@ async function lockRoom(tx: Transaction, { customerId, listId }: ListImport): Pr
   await tx.query(
     sql`SELECT 1 FROM hot.list_counter WHERE customer_id = ${customerId} AND list_id = ${listId} FOR UPDATE`,
   );
-  return subscriberRoom(tx, { customerId, listId });
+  return remainingSubscribers(tx, { customerId, listId });
 }
 
 async function checkRoom(tx: Transaction, { customerId, listId }: ListImport): Promise<void> {
-  const room = await subscriberRoom(tx, { customerId, listId });
+  const room = await remainingSubscribers(tx, { customerId, listId });
   if (room && room.left < 0) throw new NoRoom();
 }
 

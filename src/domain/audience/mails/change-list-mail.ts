@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { parseInput } from '../../../lib/text.ts';
 import { inTransaction, type Context } from '../../context.ts';
 import { listNotFound } from '../list-errors.ts';
-import { holdOwnList, ownList } from '../own-list.ts';
+import { lockOwnedList, findOwnedList } from '../find-owned-list.ts';
 import {
   compileListMail,
   mailSenderOf,
@@ -34,7 +34,7 @@ const kindInput = z.object({ kind: listMailKind });
  */
 export async function changeListMail(ctx: Context, input: ChangeListMailInput): Promise<ListMail> {
   return inTransaction(ctx, async (inner) => {
-    const list = await holdOwnList(inner, input.listUid);
+    const list = await lockOwnedList(inner, input.listUid);
     const { kind } = parseInput(kindInput, input);
     const present = await mailOfList(inner.db, list, kind);
     const texts = parseInput(mailTextsInput, mergedTexts(present, input));
@@ -47,7 +47,7 @@ export async function changeListMail(ctx: Context, input: ChangeListMailInput): 
 /** Back to the built-in words. Throws as `changeListMail`. */
 export async function resetListMail(ctx: Context, ref: ListMailRef): Promise<ListMail> {
   return inTransaction(ctx, async (inner) => {
-    const list = await holdOwnList(inner, ref.listUid);
+    const list = await lockOwnedList(inner, ref.listUid);
     const { kind } = parseInput(kindInput, ref);
     await removeListMail(inner.db, list, kind);
     return mailOfList(inner.db, list, kind);
@@ -63,7 +63,7 @@ export interface ListMailPreview {
 
 /** The mail as somebody would get it, with what is given instead of what is stored. Throws as `changeListMail`. */
 export async function previewListMail(ctx: Context, input: ChangeListMailInput): Promise<ListMailPreview> {
-  const list = await ownList(ctx, input.listUid);
+  const list = await findOwnedList(ctx, input.listUid);
   const { kind } = parseInput(kindInput, input);
   const present = await mailOfList(ctx.db, list, kind);
   const texts = parseInput(mailTextsInput, mergedTexts(present, input));

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { newUid } from '../../../lib/ids.ts';
 import { parseInput, singleLine } from '../../../lib/text.ts';
 import { inTransaction, type Context } from '../../context.ts';
-import { requireRoom } from '../../billing/require-room.ts';
-import { holdOwnList } from '../own-list.ts';
+import { requireWithinLimit } from '../../billing/require-within-limit.ts';
+import { lockOwnedList } from '../find-owned-list.ts';
 import { checkedRule } from './check-rule.ts';
 import { tooManySegments } from './segment-errors.ts';
 import { countSegments, insertSegment } from './segment-store.ts';
@@ -26,10 +26,10 @@ export interface CreateSegmentInput {
 export async function createSegment(ctx: Context, input: CreateSegmentInput): Promise<{ uid: string }> {
   const { name } = parseInput(createSegmentInput, { name: input.name });
   return inTransaction(ctx, async (tx) => {
-    const list = await holdOwnList(tx, input.listUid);
+    const list = await lockOwnedList(tx, input.listUid);
     const rule = await checkedRule(tx, list, input.rule);
     const { customerId, id: listId } = list;
-    await requireRoom(tx.tx, { customerId, limit: 'segment_per_list_max', field: 'name', listId });
+    await requireWithinLimit(tx.tx, { customerId, limit: 'segment_per_list_max', field: 'name', listId });
     if ((await countSegments(tx.db, list)) >= SEGMENTS_PER_LIST_MAX) throw tooManySegments(SEGMENTS_PER_LIST_MAX);
     const uid = newUid();
     await insertSegment(tx.db, { customerId, listId, uid, name, rule });

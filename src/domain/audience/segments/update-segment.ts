@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { parseInput, singleLine } from '../../../lib/text.ts';
 import { inTransaction, type Context } from '../../context.ts';
 import { checkedRule } from './check-rule.ts';
-import { ownSegment } from './own-segment.ts';
+import { findOwnedSegment } from './find-owned-segment.ts';
 import { writeSegment } from './segment-store.ts';
 import { SEGMENT_NAME_MAX } from './segment.ts';
 
@@ -17,7 +17,7 @@ export interface UpdateSegmentInput {
 /** Writes what is given and answers the uid. Throws ValidationError, `SEGMENT_NOT_FOUND`, `CAMPAIGN_NOT_FOUND`. */
 export async function updateSegment(ctx: Context, uid: string, input: UpdateSegmentInput): Promise<{ uid: string }> {
   return inTransaction(ctx, async (tx) => {
-    const segment = await ownSegment(tx, uid, 'change');
+    const segment = await findOwnedSegment(tx, uid, 'change');
     const { name } = parseInput(updateSegmentInput, { name: input.name ?? undefined });
     const list = { customerId: segment.customerId, id: segment.listId };
     const rule = input.rule === undefined || input.rule === null ? undefined : await checkedRule(tx, list, input.rule);

@@ -4,7 +4,7 @@ import { addressMailJob } from '../../../jobs/sending-jobs.ts';
 import { newUid } from '../../../lib/ids.ts';
 import { parseInput } from '../../../lib/text.ts';
 import { inTransaction, viewerOf, type Context } from '../../context.ts';
-import { askedOfAddress, countAskedMails, noteAskedMails } from '../asked-mails.ts';
+import { requestedOfAddress, requestedMails, countRequestedMail } from '../requested-mails.ts';
 import { countAddresses, keepAddress, noteMail } from './from-address-store.ts';
 import {
   ADDRESSES_PER_CUSTOMER_MAX,
@@ -32,10 +32,10 @@ export async function requestFromAddress(ctx: Context, input: { email: string })
     const address = await keepAddress(tx, { customerId, uid: newUid(), email });
     if (address.verifiedAt !== null) return address;
     if (total >= ADDRESSES_PER_CUSTOMER_MAX) throw tooManyAddresses();
-    const mailed = await countAskedMails(tx, { customerId, kind: KIND }, HOUR_SECONDS);
+    const mailed = await requestedMails(tx, { customerId, kind: KIND }, HOUR_SECONDS);
     if (mailed >= MAILS_PER_HOUR_MAX) throw mailedJustNow(HOUR_SECONDS);
     const { secret } = ctx.installation;
-    const { justNow, inDay } = await askedOfAddress(tx, {
+    const { justNow, inDay } = await requestedOfAddress(tx, {
       secret,
       customerId,
       email,
@@ -43,7 +43,7 @@ export async function requestFromAddress(ctx: Context, input: { email: string })
     });
     if (justNow > 0) throw mailedJustNow(MAIL_PAUSE_SECONDS);
     if (inDay >= MAILS_PER_ADDRESS_AND_DAY_MAX) throw mailedJustNow(HOUR_SECONDS);
-    await noteAskedMails(tx, { secret, customerId, kind: KIND, emails: [email] });
+    await countRequestedMail(tx, { secret, customerId, kind: KIND, emails: [email] });
     await noteMail(tx, address);
     await enqueue(tx, addressMailJob, { customerId: String(customerId), addressId: String(address.id) });
     return address;

@@ -3,7 +3,7 @@ import { sql, type Queryable } from '../../../db/database.ts';
 import type { CodedReason, ReasonTexts } from '../../../lib/coded-reason.ts';
 import type { Installation } from '../../context.ts';
 import { domainOfAddress } from '../domains/domain-of-address.ts';
-import { houseDomainNear } from '../domains/house-domain-near.ts';
+import { operatorDomainNear } from '../domains/operator-domain-near.ts';
 import { isVerifiedAddress } from './from-address-store.ts';
 
 export interface SenderFaultParams {
@@ -34,10 +34,11 @@ export async function findSenderFault(
 ): Promise<SenderFault | undefined> {
   const holder = await domainOfAddress(db, sender.email);
   if (holder?.customerId === sender.customerId || (await isVerifiedAddress(db, sender))) return undefined;
-  if (await isHouse(db, sender.customerId)) return undefined;
+  if (await isOperator(db, sender.customerId)) return undefined;
   if (holder) return { code: 'domain_of_another', params: { domain: holder.name, email: sender.email } };
-  const house = await houseDomainNear(db, { email: sender.email, bounceDomain });
-  if (house !== undefined) return { code: 'domain_of_installation', params: { domain: house, email: sender.email } };
+  const operator = await operatorDomainNear(db, { email: sender.email, bounceDomain });
+  if (operator !== undefined)
+    return { code: 'domain_of_installation', params: { domain: operator, email: sender.email } };
   if (fromAddresses === 'any') return undefined;
   return { code: 'sender_not_verified', params: { email: sender.email } };
 }
@@ -52,6 +53,6 @@ function textOf<Code extends keyof SenderFaultParams>(fault: CodedReason<SenderF
   return senderFaultTexts[fault.code](fault.params);
 }
 
-async function isHouse(db: Queryable, customerId: bigint): Promise<boolean> {
+async function isOperator(db: Queryable, customerId: bigint): Promise<boolean> {
   return (await db.query(sql`SELECT 1 FROM customer WHERE id = ${customerId} AND is_house`)).length > 0;
 }

@@ -4,7 +4,7 @@ import { newUid } from '../../../lib/ids.ts';
 import { parseInput } from '../../../lib/text.ts';
 import { administers } from '../../billing/billing-rights.ts';
 import { requireAllowed } from '../../billing/require-allowed.ts';
-import { requireRoom } from '../../billing/require-room.ts';
+import { requireWithinLimit } from '../../billing/require-within-limit.ts';
 import { inTransaction, viewerOf, type Context } from '../../context.ts';
 import { makeDkimKey, type NewDkimKey } from '../signing/dkim-keys.ts';
 import type { DkimAlgorithm } from '../signing/dkim-identity.ts';
@@ -20,7 +20,7 @@ import {
 
 /**
  * Stores the domain and its keys. Throws ValidationError on the input, `SENDING_DOMAIN_EXISTS`,
- * `TOO_MANY_SENDING_DOMAINS` on `name`; ForbiddenError, and what `requireAllowed` and `requireRoom` throw.
+ * `TOO_MANY_SENDING_DOMAINS` on `name`; ForbiddenError, and what `requireAllowed` and `requireWithinLimit` throw.
  */
 export async function createSendingDomain(
   ctx: Context,
@@ -33,7 +33,7 @@ export async function createSendingDomain(
   // Before the transaction: a key of RSA may take half a second to find.
   const keys = await makeKeys(ctx, algorithmsOf(wanted.usesEd25519 ?? false));
   return inTransaction(ctx, async ({ tx }) => {
-    await requireRoom(tx, { customerId, limit: 'sending_domains_max', field: 'name' });
+    await requireWithinLimit(tx, { customerId, limit: 'sending_domains_max', field: 'name' });
     if ((await countDomains(tx, customerId)) >= DOMAINS_PER_CUSTOMER_MAX) throw tooManyDomains();
     if (wanted.isDefault) await unsetDefault(tx);
     const id = await insertDomain(tx, {

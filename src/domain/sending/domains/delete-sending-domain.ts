@@ -1,12 +1,12 @@
 /** Deletes a sending domain with its keys; campaigns from it go on without its signature. */
 import { inTransaction, type Context } from '../../context.ts';
-import { ownSendingDomain } from './own-sending-domain.ts';
+import { findOwnedSendingDomain } from './find-owned-sending-domain.ts';
 import { deleteDomainRow } from './sending-domain-store.ts';
 
 /** Deletes the domain. Throws NotFoundError, ForeignResourceError. */
 export async function deleteSendingDomain(ctx: Context, { uid }: { uid: string }): Promise<{ uid: string }> {
   return inTransaction(ctx, async (tx) => {
-    await deleteDomainRow(tx.db, await ownSendingDomain(tx, uid, { lock: true }));
+    await deleteDomainRow(tx.db, await findOwnedSendingDomain(tx, uid, { lock: true }));
     return { uid };
   });
 }

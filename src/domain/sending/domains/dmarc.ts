@@ -2,7 +2,7 @@
  * DMARC (RFC 9989) of a domain as receivers find it: the record by the tree walk, what it asks for, and what its owner
  * should mend. Evaluates no message.
  */
-import type { DnsAnswer, DnsAsk } from '../../../lib/dns-records.ts';
+import type { DnsAnswer, DnsQuery } from '../../../lib/dns-records.ts';
 import { isDmarc, parseDmarc, type DmarcFinding, type DmarcPolicy, type DmarcRecord } from './dmarc-record.ts';
 
 export interface DmarcReport {
@@ -27,7 +27,7 @@ interface Step {
 const LABELS_AFTER_FIRST = 7;
 
 /** Finds the record that counts for mail from `domain`, and judges it. */
-export async function checkDmarc(ask: DnsAsk, domain: string): Promise<DmarcReport> {
+export async function checkDmarc(ask: DnsQuery, domain: string): Promise<DmarcReport> {
   const problems: DmarcFinding[] = [];
   const { steps, failed } = await walkTree(ask, domain, problems);
   const own = steps.find((step) => step.domain === domain);
@@ -72,7 +72,7 @@ const NOTHING = {
 } as const;
 
 async function walkTree(
-  ask: DnsAsk,
+  ask: DnsQuery,
   domain: string,
   problems: DmarcFinding[],
 ): Promise<{ steps: Step[]; failed: boolean }> {
@@ -140,7 +140,7 @@ function publicSuffixOf(steps: readonly Step[]): Step | undefined {
 }
 
 /** A name without a record of its own goes by `sp`, and by `np` when it does not exist (RFC 9989 4.10.1). */
-async function inheritedPolicy(ask: DnsAsk, domain: string, record: DmarcRecord): Promise<DmarcPolicy | null> {
+async function inheritedPolicy(ask: DnsQuery, domain: string, record: DmarcRecord): Promise<DmarcPolicy | null> {
   if (record.policy === null) return null;
   const forSubdomains = record.subdomainPolicy ?? record.policy;
   if (record.absentPolicy === null) return forSubdomains;
@@ -155,7 +155,7 @@ function milder(policy: DmarcPolicy | null): DmarcPolicy | null {
 }
 
 /** Where people put it by mistake: at the domain itself, or with the domain's name twice. */
-async function lookElsewhere(ask: DnsAsk, domain: string): Promise<DmarcFinding[]> {
+async function lookElsewhere(ask: DnsQuery, domain: string): Promise<DmarcFinding[]> {
   for (const name of [domain, `_dmarc.${domain}.${domain}`, `dmarc.${domain}`]) {
     const answer = await ask('TXT', name);
     const record = answer.status === 'found' && answer.values.some(isDmarc);

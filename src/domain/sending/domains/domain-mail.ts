@@ -2,7 +2,7 @@
 import { sql } from '../../../db/database.ts';
 import type { Context } from '../../context.ts';
 import { GRACE_HOURS } from './sending-domain.ts';
-import type { DomainNews } from './settle-look.ts';
+import type { DomainNotification } from './record-check.ts';
 
 export interface DomainMail {
   readonly to: string;
@@ -17,36 +17,36 @@ const PEOPLE_MAX = 10;
 /** The mails, one a person; none when the domain has gone, or the news is not true any more. */
 export async function domainMail(
   { db, installation }: Context,
-  { customerId, domainId, news }: { customerId: bigint; domainId: bigint; news: DomainNews },
+  { customerId, domainId, notification }: { customerId: bigint; domainId: bigint; notification: DomainNotification },
 ): Promise<DomainMail[]> {
   const people = await db.query<{ email: string; name: string; status: string; uid: string }>(sql`
     SELECT u.email, d.name, d.status, d.uid FROM sending_domain d JOIN app_user u ON u.customer_id = d.customer_id
      WHERE d.customer_id = ${customerId} AND d.id = ${domainId} ORDER BY u.id LIMIT ${PEOPLE_MAX}`);
   return people
-    .filter(({ status }) => status === STATUS_OF[news])
+    .filter(({ status }) => status === STATUS_OF[notification])
     .map(({ email, name, uid }) => ({
       to: email,
-      subject: SUBJECTS[news](name),
-      paragraphs: [...TEXTS[news](name), `Its records, and what was seen of them: ${installation.baseUrl}`],
-      purpose: `sending domain ${uid} ${news}`,
+      subject: SUBJECTS[notification](name),
+      paragraphs: [...TEXTS[notification](name), `Its records, and what was seen of them: ${installation.baseUrl}`],
+      purpose: `sending domain ${uid} ${notification}`,
     }));
 }
 
-const STATUS_OF: Readonly<Record<DomainNews, string>> = {
+const STATUS_OF: Readonly<Record<DomainNotification, string>> = {
   failing: 'failing',
   lost: 'lost',
   taken: 'lost',
   back: 'verified',
 };
 
-const SUBJECTS: Readonly<Record<DomainNews, (name: string) => string>> = {
+const SUBJECTS: Readonly<Record<DomainNotification, (name: string) => string>> = {
   failing: (name) => `${name}: a DNS record is missing`,
   lost: (name) => `${name} does not sign your mail any more`,
   taken: (name) => `${name} was verified by somebody else`,
   back: (name) => `${name} is verified again`,
 };
 
-const TEXTS: Readonly<Record<DomainNews, (name: string) => readonly string[]>> = {
+const TEXTS: Readonly<Record<DomainNotification, (name: string) => readonly string[]>> = {
   failing: (name) => [
     `The DNS of ${name} does not show the records any more that prove it to be yours and verify your signatures.`,
     `Your mail is still signed for ${GRACE_HOURS} hours. Put the records back before that; nothing else has to be done.`,

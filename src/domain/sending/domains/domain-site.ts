@@ -1,6 +1,6 @@
 /** What an installation brings into the records of its customers' domains: its host, its bounce domain, its SPF terms. */
 import type { Installation } from '../../context.ts';
-import { dnsAsker, type DnsAsk } from '../../../lib/dns-records.ts';
+import { dnsAsker, type DnsQuery } from '../../../lib/dns-records.ts';
 
 export interface DomainSite {
   /** Host of the installation's address; null when it is none that a record could lead to (`localhost`, an address). */
@@ -9,7 +9,7 @@ export interface DomainSite {
   readonly bounceDomain: string | null;
   /** What an SPF record must allow so that mail of this installation passes. */
   readonly spfTerms: readonly string[];
-  readonly ask: DnsAsk;
+  readonly ask: DnsQuery;
 }
 
 const HOST_NAME = /^(?=.{1,253}$)([a-z0-9-]{1,63}\.)+(?!\d+$)[a-z0-9-]{2,63}$/;

@@ -4,17 +4,17 @@
  */
 import { inTransaction, type Context } from '../../context.ts';
 import { algorithmsOf, makeKeys } from './create-sending-domain.ts';
-import { ownSendingDomain } from './own-sending-domain.ts';
+import { findOwnedSendingDomain } from './find-owned-sending-domain.ts';
 import { rotationUnderWay } from './sending-domain-errors.ts';
 import { insertKey, keysOf } from './sending-domain-store.ts';
 import type { SendingDomain } from './sending-domain.ts';
 
 /** Makes the new keys. Throws WrongStateError `DKIM_ROTATION_UNDER_WAY`; NotFoundError, ForeignResourceError. */
 export async function rotateDkimKeys(ctx: Context, { uid }: { uid: string }): Promise<SendingDomain> {
-  const before = await ownSendingDomain(ctx, uid);
+  const before = await findOwnedSendingDomain(ctx, uid);
   const keys = await makeKeys(ctx, algorithmsOf(before.usesEd25519));
   return inTransaction(ctx, async (tx) => {
-    const domain = await ownSendingDomain(tx, uid, { lock: true });
+    const domain = await findOwnedSendingDomain(tx, uid, { lock: true });
     if ((await keysOf(tx.db, domain)).some(({ status }) => status === 'new')) throw rotationUnderWay();
     for (const key of keys) await insertKey(tx.db, domain, key);
     return domain;

@@ -2,7 +2,7 @@
  * SPF (RFC 7208) as its owner should hear of it: one record, well-formed, at most ten look-ups however deep they are
  * hidden, and the terms that this installation's mail needs. Evaluates no message: every term is counted.
  */
-import type { DnsAnswer, DnsAsk } from '../../../lib/dns-records.ts';
+import type { DnsAnswer, DnsQuery } from '../../../lib/dns-records.ts';
 
 export type SpfProblem =
   | 'LOOKUP_FAILED'
@@ -47,7 +47,7 @@ interface Term {
 }
 
 interface Walk {
-  readonly ask: DnsAsk;
+  readonly ask: DnsQuery;
   readonly seen: Set<string>;
   readonly problems: Map<SpfProblem, string>;
   lookups: number;
@@ -55,7 +55,7 @@ interface Walk {
 }
 
 /** Looks at the record of `domain`; `needed` are the terms it must come to, such as `include:spf.example.com`. */
-export async function checkSpf(ask: DnsAsk, domain: string, needed: readonly string[]): Promise<SpfReport> {
+export async function checkSpf(ask: DnsQuery, domain: string, needed: readonly string[]): Promise<SpfReport> {
   const walk: Walk = { ask, seen: new Set(), problems: new Map(), lookups: 0, voids: 0 };
   const { record, problem } = spfRecordIn(await ask('TXT', domain), domain);
   if (record === undefined) return { record: null, lookups: 0, problems: [problem] };

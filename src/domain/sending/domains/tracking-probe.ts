@@ -2,12 +2,12 @@
  * Whether a host leads to this installation: asked over HTTP, as browsers will ask. The answer is a MAC of the host's
  * name that only this installation can make, so nobody else's server passes, and nothing of it is shown to anybody.
  */
-import { dnsAsker, type DnsAsk } from '../../../lib/dns-records.ts';
+import { dnsAsker, type DnsQuery } from '../../../lib/dns-records.ts';
 import { deriveKey, mac } from '../../../lib/crypto.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import { openOutbound } from '../../../lib/outbound-request.ts';
 import type { Installation } from '../../context.ts';
-import type { TrackingProbe } from './look-at-domain.ts';
+import type { TrackingProbe } from './read-domain-records.ts';
 
 /** Where an installation says that a host is one of its own; registered names below it are of no use here (RFC 8615). */
 export const HOST_PROOF_PATH = '/.well-known/mailwright-host';
@@ -42,7 +42,7 @@ export function trackingProbe(installation: Installation): TrackingProbe {
 interface Try {
   readonly url: string;
   readonly host: string;
-  readonly ask: DnsAsk;
+  readonly ask: DnsQuery;
 }
 
 /** Undefined: it is this installation. */
@@ -71,11 +71,11 @@ async function tryUrl(installation: Installation, { url, host, ask }: Try): Prom
   }
 }
 
-async function addressesOf({ baseUrl }: Installation, ask: DnsAsk): Promise<string[]> {
+async function addressesOf({ baseUrl }: Installation, ask: DnsQuery): Promise<string[]> {
   return (await hostAddresses(ask, new URL(baseUrl).hostname)).map(({ address }) => address);
 }
 
-async function hostAddresses(ask: DnsAsk, host: string): Promise<{ address: string; family: number }[]> {
+async function hostAddresses(ask: DnsQuery, host: string): Promise<{ address: string; family: number }[]> {
   const [four, six] = await Promise.all([ask('A', host), ask('AAAA', host)]);
   return [
     ...(four.status === 'found' ? four.values.map((address) => ({ address, family: 4 })) : []),

@@ -3,7 +3,7 @@ import { parseInput } from '../../../lib/text.ts';
 import { administers } from '../../billing/billing-rights.ts';
 import { inTransaction, type Context, type TransactionContext } from '../../context.ts';
 import { makeKeys, type MadeKey } from './create-sending-domain.ts';
-import { ownSendingDomain } from './own-sending-domain.ts';
+import { findOwnedSendingDomain } from './find-owned-sending-domain.ts';
 import { defaultIsForAdministrators, sameHosts } from './sending-domain-errors.ts';
 import { deleteNewKeys, insertKey, keysOf, moveKey, unsetDefault, updateDomainRow } from './sending-domain-store.ts';
 import { updateSendingDomainInput, type SendingDomain, type UpdateSendingDomainInput } from './sending-domain.ts';
@@ -18,13 +18,13 @@ export async function updateSendingDomain(
   ctx: Context,
   { uid, ...input }: UpdateSendingDomainInput & { uid: string },
 ): Promise<SendingDomain> {
-  const before = await ownSendingDomain(ctx, uid);
+  const before = await findOwnedSendingDomain(ctx, uid);
   const wanted = parseInput(updateSendingDomainInput, input);
   if (typeof wanted.isDefault === 'boolean' && wanted.isDefault !== before.isDefault && !administers(ctx))
     throw defaultIsForAdministrators();
   const newKeys = wanted.usesEd25519 && !before.usesEd25519 ? await makeKeys(ctx, [ED25519]) : [];
   return inTransaction(ctx, async (tx) => {
-    const domain = await ownSendingDomain(tx, uid, { lock: true });
+    const domain = await findOwnedSendingDomain(tx, uid, { lock: true });
     const returnPathHost = hostOf(wanted.returnPathSubdomain, domain);
     const trackingHost = hostOf(wanted.trackingSubdomain, domain);
     const isRenamed = returnPathHost !== undefined || trackingHost !== undefined;

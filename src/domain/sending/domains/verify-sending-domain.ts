@@ -4,12 +4,12 @@ import { enqueue } from '../../../jobs/define-job.ts';
 import { domainMailJob } from '../../../jobs/sending-jobs.ts';
 import { inTransaction, type Context } from '../../context.ts';
 import { siteOf } from './domain-site.ts';
-import { lookAtDomain } from './look-at-domain.ts';
-import { ownSendingDomain } from './own-sending-domain.ts';
+import { readDomainRecords } from './read-domain-records.ts';
+import { findOwnedSendingDomain } from './find-owned-sending-domain.ts';
 import { checkedJustNow } from './sending-domain-errors.ts';
 import { keysOf } from './sending-domain-store.ts';
 import { CHECK_PAUSE_SECONDS, type SendingDomain } from './sending-domain.ts';
-import { settleLook } from './settle-look.ts';
+import { recordCheck } from './record-check.ts';
 import { trackingProbe } from './tracking-probe.ts';
 
 /**
@@ -17,7 +17,7 @@ import { trackingProbe } from './tracking-probe.ts';
  * ForeignResourceError.
  */
 export async function verifySendingDomain(ctx: Context, { uid }: { uid: string }): Promise<SendingDomain> {
-  const domain = await ownSendingDomain(ctx, uid);
+  const domain = await findOwnedSendingDomain(ctx, uid);
   const asked = await ctx.db.execute(sql`
     UPDATE sending_domain SET check_asked_at = now()
      WHERE customer_id = ${domain.customerId} AND id = ${domain.id}
@@ -31,13 +31,13 @@ export async function verifySendingDomain(ctx: Context, { uid }: { uid: string }
 export async function checkDomain(ctx: Context, domain: SendingDomain): Promise<void> {
   const means = { site: siteOf(ctx.installation), probe: trackingProbe(ctx.installation) };
   // Outside of the transaction: DNS servers of others may take seconds.
-  const look = await lookAtDomain(means, domain, await keysOf(ctx.db, domain));
+  const look = await readDomainRecords(means, domain, await keysOf(ctx.db, domain));
   await inTransaction(ctx, async ({ tx, log }) => {
-    const settled = await settleLook(tx, domain, look);
-    for (const { customerId, domainId, news } of settled?.news ?? []) {
-      log.warn('sending.domain_news', { customerId, domainId, domain: domain.name, news });
-      const payload = { customerId: String(customerId), domainId: String(domainId), news };
-      await enqueue(tx, domainMailJob, payload, { key: `sending.domain-mail:${domainId}:${news}` });
+    const settled = await recordCheck(tx, domain, look);
+    for (const { customerId, domainId, notification } of settled?.notification ?? []) {
+      log.warn('sending.domain_news', { customerId, domainId, domain: domain.name, notification });
+      const payload = { customerId: String(customerId), domainId: String(domainId), notification };
+      await enqueue(tx, domainMailJob, payload, { key: `sending.domain-mail:${domainId}:${notification}` });
     }
   });
 }

@@ -3,7 +3,7 @@
  * in the data; whose domain is only kept with one is known by its MX, asked for in the background, bounded and
  * remembered. Nothing here decides who may go.
  */
-import type { DnsAsk } from '../../../lib/dns-records.ts';
+import type { DnsQuery } from '../../../lib/dns-records.ts';
 import { mailboxProviders } from './mailbox-providers.ts';
 
 /** Asks a domain's MX host names. */
@@ -89,7 +89,7 @@ export function createMailboxGroups(resolveMx: ResolveMx | undefined): MailboxGr
 }
 
 /** Asks through this way to the DNS; a name server that does not answer gives none. */
-export function mxThrough(ask: DnsAsk): ResolveMx {
+export function mxThrough(ask: DnsQuery): ResolveMx {
   return async (domain) => {
     const answer = await ask('MX', domain);
     return answer.status === 'found' ? answer.values : [];

@@ -64,7 +64,7 @@ export interface PaceQuestion {
 export interface PaceAnswer {
   readonly granted: readonly number[];
   /** What each class's own bucket would have given. */
-  readonly classRoom: readonly number[];
+  readonly classRemaining: readonly number[];
   /** The outer bucket or the day that gave no more; null: all that the classes allow was granted. */
   readonly stoppedBy: number | null;
   /** Seconds until it gives one more. */
@@ -75,7 +75,7 @@ export interface PaceAnswer {
 export async function takePaces(db: Queryable, question: PaceQuestion): Promise<PaceAnswer> {
   const { buckets, classes, warmUp, returned, dayReturned } = question;
   const [row] = await db.query<PaceAnswer & Record<string, unknown>>(
-    sql`SELECT granted, class_room AS "classRoom", stopped_by AS "stoppedBy", wait_seconds AS "waitSeconds"
+    sql`SELECT granted, class_room AS "classRemaining", stopped_by AS "stoppedBy", wait_seconds AS "waitSeconds"
           FROM hot.take_paces(${buckets.map(({ key }) => key)}::text[], ${buckets.map(capacityOf)}::float8[],
             ${buckets.map(({ pace }) => perSecond(pace))}::float8[], ${buckets.map(({ isOuter }) => isOuter)}::boolean[],
             ${buckets.map(({ key }) => returned.get(key) ?? 0)}::int[],
@@ -124,10 +124,10 @@ export async function paceWaitSeconds(
 export async function noteWarmUp(
   db: Queryable,
   serverId: bigint,
-  news: { sent: number; bounced: number },
+  report: { sent: number; bounced: number },
 ): Promise<void> {
   await db.query(
-    sql`SELECT hot.note_warm_up(${serverId}, ${news.sent}::int, ${news.bounced}::int)::text`,
+    sql`SELECT hot.note_warm_up(${serverId}, ${report.sent}::int, ${report.bounced}::int)::text`,
     'sending.note-warm-up',
   );
 }

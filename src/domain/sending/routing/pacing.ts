@@ -14,7 +14,7 @@ import {
   type PaceQuestion,
   type WarmUpState,
 } from './paces.ts';
-import type { GateGuest, GateStop, Held } from './waiting.ts';
+import type { WaitingRecipient, GateStop, Held } from './waiting.ts';
 
 export interface PacedServer {
   readonly serverId: bigint;
@@ -25,16 +25,16 @@ export interface PacedServer {
   paceOfCustomer(customerId: bigint): number | undefined;
 }
 
-export interface PaceRequest<Guest> {
+export interface PaceRequest<Recipient> {
   readonly customerId: bigint;
-  readonly guests: readonly Guest[];
+  readonly recipients: readonly Recipient[];
   readonly groupOf: (domain: string) => string;
   readonly line: Line;
 }
 
-export interface Paced<Guest> {
-  readonly go: readonly Guest[];
-  readonly later: readonly Held<Guest>[];
+export interface Paced<Recipient> {
+  readonly go: readonly Recipient[];
+  readonly later: readonly Held<Recipient>[];
   readonly stop: GateStop | undefined;
 }
 
@@ -47,7 +47,7 @@ const HOUR_SECONDS = 3_600;
 const STOPPED_WAIT_SECONDS = 60;
 /** Nobody is told to come back later than this: a limit may be lifted meanwhile. */
 const WAIT_SECONDS_MAX = 600;
-const NEWS_INTERVAL_MS = 250;
+const REPORT_INTERVAL_MS = 250;
 /** Providers for which something is kept to be given back. */
 const RETURNED_MAX = 10_000;
 const LIMIT_REASON = 'domain_limit';
@@ -56,7 +56,7 @@ export class Pacing {
   readonly #server: PacedServer;
   readonly #limitOf: ((group: string) => number | undefined) | undefined;
   readonly #serverBuckets: readonly Bucket[];
-  readonly #news: ReturnType<typeof createWarmUpNews>;
+  readonly #report: ReturnType<typeof createWarmUpReporter>;
   /** Taken before and not used; told with the next window. */
   readonly #returned = new Map<string, number>();
   #dayReturned = 0;
@@ -66,7 +66,7 @@ export class Pacing {
     const { serverId, quota } = server;
     this.#server = server;
     this.#limitOf = limitFinder(server.domainLimits);
-    this.#news = createWarmUpNews(server);
+    this.#report = createWarmUpReporter(server);
     this.#serverBuckets = quota
       ? [{ key: `server:${serverId}`, pace: quota, burstSeconds: SERVER_BURST_SECONDS, isOuter: true }]
       : [];
@@ -78,7 +78,7 @@ export class Pacing {
   }
 
   /** What holds everybody back. Takes nothing. */
-  async obstacle(db: Queryable, customerId: bigint): Promise<GateStop | undefined> {
+  async denial(db: Queryable, customerId: bigint): Promise<GateStop | undefined> {
     const { warmUp } = this.#server;
     if (warmUp?.isStopped) return { reason: 'paced', waitSeconds: STOPPED_WAIT_SECONDS };
     await this.#giveDayBack(db);
@@ -88,14 +88,17 @@ export class Pacing {
     return waitSeconds > 0 ? paced(waitSeconds) : undefined;
   }
 
-  /** Takes for as many guests as the paces allow. */
-  async take<Guest extends GateGuest>(db: Queryable, request: PaceRequest<Guest>): Promise<Paced<Guest>> {
-    const { customerId, guests, groupOf, line } = request;
+  /** Takes for as many recipients as the paces allow. */
+  async take<Recipient extends WaitingRecipient>(
+    db: Queryable,
+    request: PaceRequest<Recipient>,
+  ): Promise<Paced<Recipient>> {
+    const { customerId, recipients, groupOf, line } = request;
     const { warmUp } = this.#server;
     const outer = this.#outerFor(customerId);
-    if (guests.length === 0 || (outer.length === 0 && !this.#limitOf && !warmUp))
-      return { go: guests, later: [], stop: undefined };
-    const classes = classesOf(guests, (domain) => this.#limitFor(groupOf(domain)));
+    if (recipients.length === 0 || (outer.length === 0 && !this.#limitOf && !warmUp))
+      return { go: recipients, later: [], stop: undefined };
+    const classes = classesOf(recipients, (domain) => this.#limitFor(groupOf(domain)));
     const limited = classes.flatMap(({ limit }) =>
       limit ? [hourly(this.#groupKey(limit.group), limit.perHour, false)] : [],
     );
@@ -105,24 +108,24 @@ export class Pacing {
       classes: classes.map(({ limit, members }) => ({ wanted: members.length, bucket: limit ? place++ : undefined })),
       warmUp,
     });
-    return shareOut(guests.length, classes, { answer, line });
+    return shareOut(recipients.length, classes, { answer, line });
   }
 
   /** They had taken from the buckets and did not go. */
-  giveBack(guests: readonly GateGuest[], groupOf: (domain: string) => string): void {
-    for (const { key } of this.#serverBuckets) add(this.#returned, key, guests.length);
+  giveBack(recipients: readonly WaitingRecipient[], groupOf: (domain: string) => string): void {
+    for (const { key } of this.#serverBuckets) add(this.#returned, key, recipients.length);
     // Buckets fill up again by themselves.
     if (this.#returned.size > RETURNED_MAX) this.#returned.clear();
-    for (const { domain } of guests) {
+    for (const { domain } of recipients) {
       const limit = this.#limitFor(groupOf(domain));
       if (limit) add(this.#returned, this.#groupKey(limit.group), 1);
     }
-    if (this.#server.warmUp) this.#dayReturned += guests.length;
+    if (this.#server.warmUp) this.#dayReturned += recipients.length;
   }
 
   /** How one that went has ended. */
   ended(ctx: Context, end: { isSent: boolean; isHardBounce: boolean }): void {
-    if (this.#server.warmUp) this.#news(ctx, end);
+    if (this.#server.warmUp) this.#report(ctx, end);
     if (this.#dayReturned > 0) this.#giveDayBackSoon(ctx);
   }
 
@@ -139,7 +142,7 @@ export class Pacing {
       this.#giveDayBack(database).catch((error: unknown) =>
         log.warn('sending.day_not_returned', { message: messageOf(error) }),
       );
-    }, NEWS_INTERVAL_MS).unref();
+    }, REPORT_INTERVAL_MS).unref();
   }
 
   /** Tells what was not used along with the question; what could not be told is told with the next. */
@@ -184,21 +187,21 @@ export class Pacing {
 }
 
 /** Who goes, who waits for the limit of their own provider; the others stay with the loop. */
-function shareOut<Guest extends GateGuest>(
+function shareOut<Recipient extends WaitingRecipient>(
   total: number,
-  classes: readonly GuestClass<Guest>[],
+  classes: readonly RecipientClass<Recipient>[],
   { answer, line }: { answer: PaceAnswer; line: Line },
-): Paced<Guest> {
-  const go: Guest[] = [];
-  const later: Held<Guest>[] = [];
+): Paced<Recipient> {
+  const go: Recipient[] = [];
+  const later: Held<Recipient>[] = [];
   for (const [no, { limit, members }] of classes.entries()) {
     const granted = answer.granted[no] ?? 0;
     go.push(...members.slice(0, granted));
     if (!limit) continue;
     // Those between what was granted and what their own limit allows wait for the server.
-    for (const guest of members.slice(Math.max(granted, answer.classRoom[no] ?? 0))) {
+    for (const recipient of members.slice(Math.max(granted, answer.classRemaining[no] ?? 0))) {
       const delaySeconds = line.place(limit.group, 0, HOUR_SECONDS / limit.perHour);
-      later.push({ guest, delaySeconds, reason: LIMIT_REASON });
+      later.push({ recipient, delaySeconds, reason: LIMIT_REASON });
     }
   }
   const isStopped = answer.stoppedBy !== null && go.length + later.length < total;
@@ -222,29 +225,29 @@ interface Limit {
   readonly perHour: number;
 }
 
-interface GuestClass<Guest> {
+interface RecipientClass<Recipient> {
   readonly limit: Limit | undefined;
-  readonly members: Guest[];
+  readonly members: Recipient[];
 }
 
-/** Guests by the limit they share; those without one are one class. */
-function classesOf<Guest extends GateGuest>(
-  guests: readonly Guest[],
+/** Recipients by the limit they share; those without one are one class. */
+function classesOf<Recipient extends WaitingRecipient>(
+  recipients: readonly Recipient[],
   limitFor: (domain: string) => Limit | undefined,
-): GuestClass<Guest>[] {
-  const classes = new Map<string, GuestClass<Guest>>();
-  for (const guest of guests) {
-    const limit = limitFor(guest.domain);
+): RecipientClass<Recipient>[] {
+  const classes = new Map<string, RecipientClass<Recipient>>();
+  for (const recipient of recipients) {
+    const limit = limitFor(recipient.domain);
     const key = limit?.group ?? '';
     const found = classes.get(key) ?? { limit, members: [] };
     classes.set(key, found);
-    found.members.push(guest);
+    found.members.push(recipient);
   }
   return [...classes.values()];
 }
 
 /** Counts what a server in warm-up sent and what bounced, and writes it a few times a second at most. */
-function createWarmUpNews({
+function createWarmUpReporter({
   serverId,
 }: PacedServer): (ctx: Context, end: { isSent: boolean; isHardBounce: boolean }) => void {
   let sent = 0;
@@ -262,6 +265,6 @@ function createWarmUpNews({
       noteWarmUp(database, serverId, told).catch((error: unknown) =>
         log.warn('sending.warm_up_unknown', { message: messageOf(error) }),
       );
-    }, NEWS_INTERVAL_MS).unref();
+    }, REPORT_INTERVAL_MS).unref();
   };
 }

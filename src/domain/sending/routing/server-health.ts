@@ -14,7 +14,7 @@ export const WHOLE_SERVER = '';
 /** What others found out is known here so much later at most. */
 const VIEW_MS = 1_000;
 /** News is written this often at most. */
-const NEWS_INTERVAL_MS = 250;
+const REPORT_INTERVAL_MS = 250;
 /** A process that tries a server again and dies is followed by another after this. */
 const PROBE_LEASE_SECONDS = 60;
 /** While its messages are on their way it stays the one that tries: renewed in time. */
@@ -22,14 +22,14 @@ const RENEWAL_MS = 15_000;
 const MESSAGE_LENGTH_MAX = 500;
 
 /** How a group stands. */
-export interface Standing {
+export interface SendingHealth {
   /** Seconds for which nothing may go. */
   readonly restSeconds: number;
   /** Places that are free; `Infinity` where nothing is wrong, 0 where another process tries. */
   readonly slots: number;
 }
 
-const WELL: Standing = { restSeconds: 0, slots: Infinity };
+const WELL: SendingHealth = { restSeconds: 0, slots: Infinity };
 
 interface ViewRow {
   readonly state: string;
@@ -39,7 +39,7 @@ interface ViewRow {
   readonly slots: number;
 }
 
-interface News {
+interface Observation {
   taken: number;
   troubles: number;
   trouble: Trouble | undefined;
@@ -51,7 +51,7 @@ export class ServerHealth {
   /** Names this process where only one may try. */
   readonly #prober = crypto.randomUUID();
   #view = new Map<string, ViewRow>();
-  #news = new Map<string, News>();
+  #observations = new Map<string, Observation>();
   #viewedAt = -Infinity;
   #writtenAt = -Infinity;
   #underWay: Promise<void> | undefined;
@@ -69,7 +69,7 @@ export class ServerHealth {
     return this.#view.size === 0;
   }
 
-  standing(group: string): Standing {
+  healthOf(group: string): SendingHealth {
     const row = this.#view.get(group);
     if (!row) return WELL;
     const restSeconds = Math.max(0, (row.restUntil - performance.now()) / 1_000);
@@ -98,17 +98,17 @@ export class ServerHealth {
   /** A group's messages were taken. */
   taken(group: string): void {
     // While all is well there is nothing that a success would change.
-    if (!this.#view.has(group) && !this.#news.has(group)) return;
-    this.#newsOf(group).taken += 1;
+    if (!this.#view.has(group) && !this.#observations.has(group)) return;
+    this.#observationOf(group).taken += 1;
   }
 
   /** A group's message met trouble. */
   trouble(group: string, trouble: Trouble): void {
-    const news = this.#newsOf(group);
+    const observations = this.#observationOf(group);
     // Several messages in flight fail together when one connection breaks: that is one trouble.
-    news.troubles = restsAtOnce(trouble) ? 1 : news.troubles + 1;
-    news.trouble = trouble;
-    if (!restsAtOnce(trouble) || this.standing(group).restSeconds > 0) return;
+    observations.troubles = restsAtOnce(trouble) ? 1 : observations.troubles + 1;
+    observations.trouble = trouble;
+    if (!restsAtOnce(trouble) || this.healthOf(group).restSeconds > 0) return;
     const restUntil = performance.now() + trouble.rule.restMin * 1_000;
     this.#view.set(group, { state: 'open', restUntil, isMine: false, slots: 0 });
   }
@@ -122,8 +122,8 @@ export class ServerHealth {
 
   /** Sees to it that news is written soon, in the background; answers at once. */
   tell(db: Queryable, log: Log): void {
-    if (this.#timer || (this.#news.size === 0 && this.#tries.size === 0)) return;
-    const waitMs = this.#news.size > 0 ? this.#writtenAt + NEWS_INTERVAL_MS - performance.now() : RENEWAL_MS;
+    if (this.#timer || (this.#observations.size === 0 && this.#tries.size === 0)) return;
+    const waitMs = this.#observations.size > 0 ? this.#writtenAt + REPORT_INTERVAL_MS - performance.now() : RENEWAL_MS;
     this.#timer = setTimeout(
       () => {
         this.#timer = undefined;
@@ -137,14 +137,14 @@ export class ServerHealth {
   /** Resolves when what is known here is in the database, where servers are chosen. */
   async told(db: Queryable, log: Log): Promise<void> {
     if (this.#underWay) await this.#underWay;
-    if (this.#news.size > 0) await this.#sync(db, log);
+    if (this.#observations.size > 0) await this.#sync(db, log);
   }
 
   /** Writes what is still to be written; for the end of the process. */
   async close(db: Queryable, log: Log): Promise<void> {
     clearTimeout(this.#timer);
     if (this.#underWay) await this.#underWay;
-    if (this.#news.size > 0) await this.#sync(db, log);
+    if (this.#observations.size > 0) await this.#sync(db, log);
   }
 
   #mayBeTried(group: string): boolean {
@@ -152,10 +152,10 @@ export class ServerHealth {
     return row !== undefined && row.state !== 'closed' && !row.isMine && row.restUntil <= performance.now();
   }
 
-  #newsOf(group: string): News {
-    const news = this.#news.get(group) ?? { taken: 0, troubles: 0, trouble: undefined };
-    this.#news.set(group, news);
-    return news;
+  #observationOf(group: string): Observation {
+    const observations = this.#observations.get(group) ?? { taken: 0, troubles: 0, trouble: undefined };
+    this.#observations.set(group, observations);
+    return observations;
   }
 
   #sync(db: Queryable, log: Log, due: readonly string[] = []): Promise<void> {
@@ -168,15 +168,15 @@ export class ServerHealth {
   }
 
   async #exchange(db: Queryable, wanted: readonly string[]): Promise<void> {
-    const news = this.#news;
-    this.#news = new Map();
+    const observations = this.#observations;
+    this.#observations = new Map();
     this.#writtenAt = performance.now();
     this.#viewedAt = performance.now();
     try {
       const rows = await db.query<ReadRow>(
         sql`SELECT mailbox_group AS "group", state, rest_seconds AS "restSeconds", is_mine AS "isMine", slots
               FROM hot.sync_health(${this.#serverId}, ${this.#prober}::uuid, make_interval(secs => ${PROBE_LEASE_SECONDS}),
-                                   ${toldOf(news)}::jsonb, ${[...wanted]}::text[])`,
+                                   ${reportOf(observations)}::jsonb, ${[...wanted]}::text[])`,
         'sending.sync-health',
       );
       this.#view = new Map(
@@ -186,17 +186,18 @@ export class ServerHealth {
         ]),
       );
     } catch (error) {
-      this.#keep(news);
+      this.#keep(observations);
       throw error;
     }
     // What came in meanwhile is not in what was read.
-    for (const [group, { trouble }] of this.#news) if (trouble && restsAtOnce(trouble)) this.trouble(group, trouble);
+    for (const [group, { trouble }] of this.#observations)
+      if (trouble && restsAtOnce(trouble)) this.trouble(group, trouble);
   }
 
   /** News that could not be written is told with the next. */
-  #keep(news: Map<string, News>): void {
-    for (const [group, { taken, troubles, trouble }] of news) {
-      const now = this.#newsOf(group);
+  #keep(observations: Map<string, Observation>): void {
+    for (const [group, { taken, troubles, trouble }] of observations) {
+      const now = this.#observationOf(group);
       now.taken += taken;
       now.troubles = Math.max(now.troubles, troubles);
       now.trouble ??= trouble;
@@ -213,8 +214,8 @@ interface ReadRow {
   readonly slots: number;
 }
 
-function toldOf(news: ReadonlyMap<string, News>): string {
-  const rows = [...news].map(([group, { taken, troubles, trouble }]) => ({
+function reportOf(observations: ReadonlyMap<string, Observation>): string {
+  const rows = [...observations].map(([group, { taken, troubles, trouble }]) => ({
     group,
     taken,
     troubles: trouble ? troubles : 0,

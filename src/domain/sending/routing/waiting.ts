@@ -5,7 +5,7 @@ import type { DeliveryReason } from '../delivery-reason.ts';
 export const BATCH_WAIT_SECONDS_MAX = 300;
 
 /** Somebody who waits for a place; `domain` is the part of the address behind the @, as it stands there. */
-export interface GateGuest {
+export interface WaitingRecipient {
   readonly domain: string;
 }
 
@@ -15,8 +15,8 @@ export interface GateStop {
   readonly waitSeconds: number;
 }
 
-export interface Held<Guest> {
-  readonly guest: Guest;
+export interface Held<Recipient> {
+  readonly recipient: Recipient;
   readonly delaySeconds: number;
   readonly reason: DeliveryReason;
 }

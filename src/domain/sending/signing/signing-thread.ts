@@ -69,7 +69,7 @@ function handOut(): void {
   try {
     while (waiting.length > 0) {
       thread ??= new SigningThread();
-      if (!thread.hasRoomFor(waiting[0])) return;
+      if (!thread.canTake(waiting[0])) return;
       const count = batchLength(waiting);
       thread.post(waiting.slice(0, count));
       waiting = waiting.slice(count);
@@ -118,7 +118,7 @@ class SigningThread {
   }
 
   /** What was lost with a thread is in this one by itself: should that end, too, no other message is to blame. */
-  hasRoomFor(next: Task | undefined): boolean {
+  canTake(next: Task | undefined): boolean {
     const isSuspect = next?.wasLost === true || this.#isTrying;
     return this.#underWay.size < (isSuspect ? 1 : BATCHES_MAX);
   }

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { raw, sql } from '../../../../src/db/database.ts';
 import { addSubscriber } from '../../../../src/domain/audience/add-subscriber.ts';
 import { confirmSubscription } from '../../../../src/domain/audience/confirm-subscription.ts';
-import { erasePerson, ownErasure } from '../../../../src/domain/audience/erasing/erase-person.ts';
+import { erasePerson, findOwnedErasure } from '../../../../src/domain/audience/erasing/erase-person.ts';
 import { eraseTraces } from '../../../../src/domain/audience/erasing/erase-traces.ts';
 import { personalData, personalTables } from '../../../../src/domain/audience/erasing/export-person.ts';
 import { PERSONAL_PLACES } from '../../../../src/domain/audience/erasing/personal-places.ts';
@@ -198,7 +198,7 @@ test('of an erased person nothing is left but a digest', async () => {
   expect(performance.now() - started).toBeLessThan(60_000);
 
   expect(await occurrencesOf(ANN)).toEqual({});
-  expect(await ownErasure(ctx, uid)).toMatchObject({ status: 'done' });
+  expect(await findOwnedErasure(ctx, uid)).toMatchObject({ status: 'done' });
   expect((await everyRowOf(ctx, ANN)).length).toBe(0);
 });
 
@@ -283,9 +283,9 @@ test('waits for a message that is being handed over: its answer may name the add
   const { uid } = await erasePerson(ctx, { email: 'fred@person.example' });
   await finish(ctx, uid);
   await move('sent');
-  expect(await ownErasure(ctx, uid)).toMatchObject({ status: 'running' });
+  expect(await findOwnedErasure(ctx, uid)).toMatchObject({ status: 'running' });
   await finish(ctx, uid);
-  expect(await ownErasure(ctx, uid)).toMatchObject({ status: 'done' });
+  expect(await findOwnedErasure(ctx, uid)).toMatchObject({ status: 'done' });
   expect(await occurrencesOf('fred@person.example')).toEqual({});
 });
 

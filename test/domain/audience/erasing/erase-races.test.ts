@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { sql } from '../../../../src/db/database.ts';
 import { addSubscriber } from '../../../../src/domain/audience/add-subscriber.ts';
-import { erasePerson, ownErasure } from '../../../../src/domain/audience/erasing/erase-person.ts';
+import { erasePerson, findOwnedErasure } from '../../../../src/domain/audience/erasing/erase-person.ts';
 import { eraseTraces } from '../../../../src/domain/audience/erasing/erase-traces.ts';
 import { updateSubscriber } from '../../../../src/domain/audience/update-subscriber.ts';
 import { settle, type Settled } from '../../../../src/domain/delivery/ledger-store.ts';
@@ -66,7 +66,7 @@ describe('somebody who is erased', () => {
     const erase = async (uid: string) => {
       const [erasure] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM erasure WHERE uid = ${uid}`);
       await eraseTraces(ctx, { customerId, id: erasure?.id ?? 0n });
-      return (await ownErasure(ctx, uid)).status;
+      return (await findOwnedErasure(ctx, uid)).status;
     };
     let marking: Promise<Settled> | undefined;
     let uid = '';
@@ -107,10 +107,10 @@ describe('somebody who is erased', () => {
     const { uid } = await erasePerson(ctx, { email: 'ann@person.example' });
     const [erasure] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM erasure WHERE uid = ${uid}`);
     await eraseTraces(ctx, { customerId, id: erasure?.id ?? 0n });
-    expect(await ownErasure(ctx, uid)).toMatchObject({ status: 'running' });
+    expect(await findOwnedErasure(ctx, uid)).toMatchObject({ status: 'running' });
     await ctx.db.execute(sql`DELETE FROM hot.visit`);
     await eraseTraces(ctx, { customerId, id: erasure?.id ?? 0n });
-    expect(await ownErasure(ctx, uid)).toMatchObject({ status: 'done' });
+    expect(await findOwnedErasure(ctx, uid)).toMatchObject({ status: 'done' });
   });
 
   test.each(['leased', 'sending'])('is erased to the end though its message is %s by a dead worker', async (state) => {
@@ -130,10 +130,10 @@ describe('somebody who is erased', () => {
     const [erasure] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM erasure WHERE uid = ${uid}`);
     // Its worker may only be cut off: until the lease is over, its server's answer may still be written.
     await eraseTraces(ctx, { customerId, id: erasure?.id ?? 0n });
-    expect(await ownErasure(ctx, uid)).toMatchObject({ status: 'running' });
+    expect(await findOwnedErasure(ctx, uid)).toMatchObject({ status: 'running' });
     await ctx.db.execute(sql`
       UPDATE hot.delivery SET lease_expires_at = now() - interval '1 second' WHERE customer_id = ${customerId}`);
     await eraseTraces(ctx, { customerId, id: erasure?.id ?? 0n });
-    expect(await ownErasure(ctx, uid)).toMatchObject({ status: 'done' });
+    expect(await findOwnedErasure(ctx, uid)).toMatchObject({ status: 'done' });
   });
 });

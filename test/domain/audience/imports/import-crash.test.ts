@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { ownImport } from '../../../../src/domain/audience/imports/own-import.ts';
+import { findOwnedImport } from '../../../../src/domain/audience/imports/find-owned-import.ts';
 import { addSubscriber } from '../../../../src/domain/audience/add-subscriber.ts';
 import { sql } from '../../../../src/db/database.ts';
 import { rejectionsOf, uploadFile } from '../../../support/import-file.ts';
@@ -38,13 +38,13 @@ test('killed eight times, it ends with exactly the people of the file', async ()
   const processed: number[] = [];
   for (let kill = 0; kill < KILLS; kill++) {
     expect(await run(String(1 + Math.floor(Math.random() * STATEMENTS_MAX)))).toBe('SIGKILL');
-    processed.push((await ownImport(ctx, queued.uid)).processed);
+    processed.push((await findOwnedImport(ctx, queued.uid)).processed);
   }
   // Most of them were in the middle of it.
   expect(new Set(processed).size).toBeGreaterThan(KILLS / 2);
   expect(await run()).toBe(0);
 
-  const done = await ownImport(ctx, queued.uid);
+  const done = await findOwnedImport(ctx, queued.uid);
   const wrong = LINES / 1_000;
   const repeats = LINES / 100 - wrong;
   expect(done).toMatchObject({ processed: LINES, rejected: wrong, added: LINES - wrong - repeats - 1, error: null });

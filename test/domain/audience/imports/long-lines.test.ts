@@ -1,7 +1,7 @@
 /** F12: an import of lines that are made to hurt. */
 import { expect, test } from 'vitest';
 import { runListImport } from '../../../../src/domain/audience/imports/run-list-import.ts';
-import { ownImport } from '../../../../src/domain/audience/imports/own-import.ts';
+import { findOwnedImport } from '../../../../src/domain/audience/imports/find-owned-import.ts';
 import { rejectionsOf, uploadFile } from '../../../support/import-file.ts';
 import { createTenant, newList } from '../../../support/tenant.ts';
 import { createTestContext } from '../../../support/test-context.ts';
@@ -19,6 +19,6 @@ test('a line far too long is rejected once, whatever stands in it, and the lines
   ];
   const queued = await uploadFile(ctx, list, `${lines.join('\n')}\n`);
   expect(await runListImport(ctx, queued, new AbortController().signal)).toBe('done');
-  expect(await ownImport(ctx, queued.uid)).toMatchObject({ status: 'done', processed: 5, added: 3, rejected: 2 });
+  expect(await findOwnedImport(ctx, queued.uid)).toMatchObject({ status: 'done', processed: 5, added: 3, rejected: 2 });
   expect(Object.keys(await rejectionsOf(ctx, queued))).toEqual(['3', '5']);
 });

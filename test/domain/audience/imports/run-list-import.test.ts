@@ -10,7 +10,7 @@ import type { MailList } from '../../../../src/domain/audience/list.ts';
 import { RECORD_BYTES_MAX } from '../../../../src/domain/audience/imports/csv-reader.ts';
 import { cancelImport } from '../../../../src/domain/audience/imports/cancel-import.ts';
 import type { ListImport } from '../../../../src/domain/audience/imports/list-import.ts';
-import { ownImport } from '../../../../src/domain/audience/imports/own-import.ts';
+import { findOwnedImport } from '../../../../src/domain/audience/imports/find-owned-import.ts';
 import { runListImport } from '../../../../src/domain/audience/imports/run-list-import.ts';
 import { sql } from '../../../../src/db/database.ts';
 import type { Context } from '../../../../src/domain/context.ts';
@@ -308,12 +308,13 @@ describe('the life of an import', () => {
     await ctx.db.execute(sql`DELETE FROM graphile_worker._private_jobs`);
     const stop = new AbortController();
     const running = runListImport(small, queued, stop.signal);
-    while ((await ownImport(ctx, queued.uid)).processed === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    while ((await findOwnedImport(ctx, queued.uid)).processed === 0)
+      await new Promise((resolve) => setTimeout(resolve, 1));
     stop.abort();
     const outcome = await running;
     if (outcome === 'stopped') expect(await jobsFor(queued)).toHaveLength(1);
     expect(await runListImport(small, queued, never)).toBe(outcome === 'stopped' ? 'done' : 'over');
-    expect(await ownImport(ctx, queued.uid)).toMatchObject({ status: 'done', processed: 95, added: 95 });
+    expect(await findOwnedImport(ctx, queued.uid)).toMatchObject({ status: 'done', processed: 95, added: 95 });
     expect((await peopleOf(ctx, list)).size).toBe(95);
   });
 
@@ -323,7 +324,7 @@ describe('the life of an import', () => {
     const queued = await uploadFile(small, list, people(200));
     const outcomes = await Promise.all([runListImport(small, queued, never), runListImport(small, queued, never)]);
     if (!outcomes.includes('done')) await runListImport(small, queued, never);
-    expect(await ownImport(ctx, queued.uid)).toMatchObject({
+    expect(await findOwnedImport(ctx, queued.uid)).toMatchObject({
       status: 'done',
       processed: 200,
       added: 200,
@@ -337,10 +338,11 @@ describe('the life of an import', () => {
     const small = withBatches(20);
     const queued = await uploadFile(small, list, people(400));
     const running = runListImport(small, queued, never);
-    while ((await ownImport(ctx, queued.uid)).processed === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    while ((await findOwnedImport(ctx, queued.uid)).processed === 0)
+      await new Promise((resolve) => setTimeout(resolve, 1));
     const last = await addSubscriber(ctx, { listUid: list.uid, email: 'p399@x.com' }).catch((error: unknown) => error);
     expect(await running).toBe('done');
-    const done = await ownImport(ctx, queued.uid);
+    const done = await findOwnedImport(ctx, queued.uid);
     balance(done);
     expect((await peopleOf(ctx, list)).size).toBe(400);
     expect(done.added).toBe(last instanceof ValidationError ? 400 : 399);
@@ -351,11 +353,12 @@ describe('the life of an import', () => {
     const small = withBatches(5);
     const queued = await uploadFile(small, list, people(2_000));
     const running = runListImport(small, queued, never);
-    while ((await ownImport(ctx, queued.uid)).processed === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    while ((await findOwnedImport(ctx, queued.uid)).processed === 0)
+      await new Promise((resolve) => setTimeout(resolve, 1));
     const cancelled = await cancelImport(ctx, queued.uid);
     expect(cancelled).toMatchObject({ status: 'cancelled', finishedAt: expect.any(Date) });
     expect(await running).toBe('over');
-    expect((await ownImport(ctx, queued.uid)).processed).toBe(cancelled.processed);
+    expect((await findOwnedImport(ctx, queued.uid)).processed).toBe(cancelled.processed);
     expect((await peopleOf(ctx, list)).size).toBe(cancelled.added);
     expect(await ctx.db.query(sql`SELECT 1 FROM import_chunk WHERE import_id = ${queued.id}`)).toEqual([]);
     await expect(cancelImport(ctx, queued.uid)).rejects.toBeInstanceOf(WrongStateError);
@@ -367,11 +370,12 @@ describe('the life of an import', () => {
     const small = withBatches(5);
     const queued = await uploadFile(small, list, people(2_000));
     const running = runListImport(small, queued, never);
-    while ((await ownImport(ctx, queued.uid)).processed === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    while ((await findOwnedImport(ctx, queued.uid)).processed === 0)
+      await new Promise((resolve) => setTimeout(resolve, 1));
     await deleteList(ctx, list.uid);
     expect(await running).toBe('over');
     expect(await eraseDeleted(ctx, { isStopping: () => false })).toBe(true);
     expect((await peopleOf(ctx, list)).size).toBe(0);
-    await expect(ownImport(ctx, queued.uid)).rejects.toBeInstanceOf(NotFoundError);
+    await expect(findOwnedImport(ctx, queued.uid)).rejects.toBeInstanceOf(NotFoundError);
   });
 });

@@ -4,7 +4,7 @@ import { appendImportChunk } from '../../../../src/domain/audience/imports/appen
 import { cancelImport } from '../../../../src/domain/audience/imports/cancel-import.ts';
 import { dropAbandonedImports } from '../../../../src/domain/audience/imports/drop-abandoned-imports.ts';
 import { finishImportUpload } from '../../../../src/domain/audience/imports/finish-import-upload.ts';
-import { ownImport } from '../../../../src/domain/audience/imports/own-import.ts';
+import { findOwnedImport } from '../../../../src/domain/audience/imports/find-owned-import.ts';
 import { runListImport } from '../../../../src/domain/audience/imports/run-list-import.ts';
 import { startListImport } from '../../../../src/domain/audience/imports/start-list-import.ts';
 import { sql } from '../../../../src/db/database.ts';
@@ -26,7 +26,7 @@ test('pieces in any order and twice are one file', async () => {
   const queued = await finishImportUpload(ctx, { uid });
   expect(queued).toMatchObject({ status: 'queued', bytesTotal: 37n });
   await runListImport(ctx, queued, never);
-  expect(await ownImport(ctx, uid)).toMatchObject({ status: 'done', added: 2 });
+  expect(await findOwnedImport(ctx, uid)).toMatchObject({ status: 'done', added: 2 });
   await expect(appendImportChunk(ctx, { uid, no: 3, bytes: Buffer.from('x') })).rejects.toBeInstanceOf(WrongStateError);
   await expect(finishImportUpload(ctx, { uid })).rejects.toBeInstanceOf(WrongStateError);
 });
@@ -49,7 +49,7 @@ test('a hole, a piece too large and a file too large are refused', async () => {
     code: 'IMPORT_FILE_TOO_LARGE',
   });
   await expect(finishImportUpload(ctx, { uid })).rejects.toMatchObject({ code: 'IMPORT_CHUNK_MISSING' });
-  expect(await ownImport(ctx, uid)).toMatchObject({ status: 'uploading', bytesTotal: 600_000n });
+  expect(await findOwnedImport(ctx, uid)).toMatchObject({ status: 'uploading', bytesTotal: 600_000n });
 });
 
 test('a file that cannot be taken fails the import and says why', async () => {
@@ -67,14 +67,14 @@ test('belongs to its tenant', async () => {
   const stranger = await createTenant(root);
   const { uid } = await startListImport(ctx, { listUid: list.uid });
   const acts = [
-    () => ownImport(stranger, uid),
+    () => findOwnedImport(stranger, uid),
     () => appendImportChunk(stranger, { uid, no: 0, bytes: Buffer.from('x') }),
     () => finishImportUpload(stranger, { uid }),
     () => cancelImport(stranger, uid),
     () => startListImport(stranger, { listUid: list.uid }),
   ];
   for (const act of acts) await expect(act()).rejects.toBeInstanceOf(ForeignResourceError);
-  await expect(ownImport(ctx, '0000000000000')).rejects.toBeInstanceOf(NotFoundError);
+  await expect(findOwnedImport(ctx, '0000000000000')).rejects.toBeInstanceOf(NotFoundError);
 });
 
 test('that nobody finishes is dropped after a day', async () => {
@@ -84,6 +84,6 @@ test('that nobody finishes is dropped after a day', async () => {
   await appendImportChunk(ctx, { uid, no: 0, bytes: Buffer.from('email\n') });
   await ctx.db.execute(sql`UPDATE mail_list_import SET created_at = now() - interval '25 hours' WHERE id = ${id}`);
   expect(await dropAbandonedImports(ctx)).toBeGreaterThan(0);
-  expect(await ownImport(ctx, uid)).toMatchObject({ status: 'cancelled' });
-  expect(await ownImport(ctx, fresh)).toMatchObject({ status: 'uploading' });
+  expect(await findOwnedImport(ctx, uid)).toMatchObject({ status: 'cancelled' });
+  expect(await findOwnedImport(ctx, fresh)).toMatchObject({ status: 'uploading' });
 });

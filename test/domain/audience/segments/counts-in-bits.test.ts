@@ -4,11 +4,11 @@ import { raw, sql } from '../../../../src/db/database.ts';
 import { parseRule } from '../../../../src/domain/audience/segments/parse-rule.ts';
 import { refreshCounts } from '../../../../src/domain/audience/segments/refresh-counts.ts';
 import { countPeople } from '../../../../src/domain/audience/segments/segment-people.ts';
-import type { Visit } from '../../../../src/domain/tracking/visit.ts';
+import type { TrackingEvent } from '../../../../src/domain/tracking/tracking-event.ts';
 import { seedCampaign, type SeededCampaign } from '../../../support/audience-rows.ts';
 import { wrongBits } from '../../../support/bits.ts';
 import { countingReads } from '../../../support/read-counter.ts';
-import { recordVisits } from '../../../support/record-visits.ts';
+import { recordTrackingEvents } from '../../../support/record-tracking-events.ts';
 import { createTestContext } from '../../../support/test-context.ts';
 
 /** More than a block of 2,048 ids. */
@@ -26,14 +26,14 @@ beforeEach(async () => {
     sql`UPDATE campaign SET started_at = now() - interval '9 days', status = 'done' WHERE id = ${seeded.campaignId}`,
   );
   const opens = [...everyNth(1), ...everyNth(2)].map(opened);
-  await recordVisits(ctx, [...opens, ...everyNth(3).map(clicked(1)), ...everyNth(5).map(clicked(2))]);
+  await recordTrackingEvents(ctx, [...opens, ...everyNth(3).map(clicked(1)), ...everyNth(5).map(clicked(2))]);
 });
 
 const everyNth = (n: number) => seeded.subscriberIds.filter((_, no) => no % n === 0);
 const both = (n: number, m: number) => seeded.subscriberIds.filter((_, no) => no % n === 0 && no % m === 0);
 const refresh = () => refreshCounts(ctx, { peopleMin: 1 });
 
-function visit(subscriberId: bigint, linkNo: number | null): Visit {
+function visit(subscriberId: bigint, linkNo: number | null): TrackingEvent {
   const { customerId, listId, campaignId } = seeded;
   return {
     recipient: { customerId, listId, campaignId, subscriberId },
@@ -92,14 +92,14 @@ test('what happens afterwards counts at once, and only the people nearby are rea
   await daysPass(3);
   await refresh();
   const [first = 0n] = both(3, 2);
-  await recordVisits(ctx, [opened(first), clicked(2)(first)]);
+  await recordTrackingEvents(ctx, [opened(first), clicked(2)(first)]);
   const thrice = await counted({ opened: { atLeast: 3 } });
   expect(thrice.count).toBe(1);
   expect(thrice.read).toBeGreaterThan(0);
   expect(thrice.read).toBeLessThanOrEqual(2_048);
   expect((await counted({ clicked: { linkContains: 'news' } })).count).toBe(everyNth(5).length);
   const [other = 0n] = seeded.subscriberIds.slice(1);
-  await recordVisits(ctx, [clicked(2)(other)]);
+  await recordTrackingEvents(ctx, [clicked(2)(other)]);
   expect((await counted({ clicked: { linkContains: 'news' } })).count).toBe(everyNth(5).length + 1);
   expect(await wrongBits(db)).toEqual([]);
 });
@@ -107,7 +107,7 @@ test('what happens afterwards counts at once, and only the people nearby are rea
 test('the bits are made anew on a later day, when something has happened', async () => {
   await daysPass(3);
   await refresh();
-  await recordVisits(ctx, [opened(everyNth(2)[0] ?? 0n)]);
+  await recordTrackingEvents(ctx, [opened(everyNth(2)[0] ?? 0n)]);
   expect(await refresh()).toBe(0);
   await daysPass(2);
   expect((await counted({ opened: { atLeast: 3 } })).read).toBeGreaterThan(0);
@@ -155,7 +155,7 @@ test('a campaign whose bits cannot be made is told of, and keeps none of the oth
   await db.execute(
     sql`UPDATE campaign SET started_at = now() - interval '8 days', status = 'done' WHERE id = ${newer.campaignId}`,
   );
-  await recordVisits(
+  await recordTrackingEvents(
     ctx,
     newer.subscriberIds.map((subscriberId) => ({ ...opened(subscriberId), recipient: { ...newer, subscriberId } })),
   );

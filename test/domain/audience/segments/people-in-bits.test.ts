@@ -6,12 +6,12 @@ import { countPeople, peoplePage } from '../../../../src/domain/audience/segment
 import { eraseSubscriber } from '../../../../src/domain/audience/subscriber-store.ts';
 import { refreshReceived } from '../../../../src/domain/delivery/refresh-received.ts';
 import { decideUnknown } from '../../../../src/domain/delivery/ledger-store.ts';
-import type { Visit } from '../../../../src/domain/tracking/visit.ts';
+import type { TrackingEvent } from '../../../../src/domain/tracking/tracking-event.ts';
 import { seedCampaign, type SeededCampaign } from '../../../support/audience-rows.ts';
 import { wrongBits } from '../../../support/bits.ts';
 import { countStatements } from '../../../support/count-statements.ts';
 import { countingReads } from '../../../support/read-counter.ts';
-import { recordVisits } from '../../../support/record-visits.ts';
+import { recordTrackingEvents } from '../../../support/record-tracking-events.ts';
 import { createTestContext } from '../../../support/test-context.ts';
 
 const PEOPLE = 3_000;
@@ -50,7 +50,7 @@ async function counted(rule: unknown, table: string): Promise<{ count: number; r
   return { count, read: rowsRead() };
 }
 
-function visits(count: number): Visit[] {
+function visits(count: number): TrackingEvent[] {
   const { customerId, listId, campaignId, subscriberIds } = seeded;
   const visitor = { ip: null, userAgent: null, isMachine: false, looksAhead: false };
   return subscriberIds.slice(0, count).map((subscriberId, no) => ({
@@ -95,7 +95,7 @@ test('counters that were wrong and are put right take the bits with them', async
 });
 
 test('opens and clicks are read from bits alone', async () => {
-  await recordVisits(ctx, visits(1_000));
+  await recordTrackingEvents(ctx, visits(1_000));
   expect(await counted({ opened: { campaigns: { last: 1 } } }, 'recipient_activity')).toEqual({
     count: 1_000,
     read: 0,
@@ -110,7 +110,7 @@ test('opens and clicks are read from bits alone', async () => {
 });
 
 test('nothing is left of people, campaigns and lists that are gone', async () => {
-  await recordVisits(ctx, visits(100));
+  await recordTrackingEvents(ctx, visits(100));
   await refresh();
   const { customerId, listId, campaignId, subscriberIds } = seeded;
   await eraseSubscriber(db, { customerId, listId, id: subscriberIds[0] ?? 0n });

@@ -4,7 +4,7 @@ import { sql } from '../../../../src/db/database.ts';
 import { addListField } from '../../../../src/domain/audience/add-list-field.ts';
 import { createSegment } from '../../../../src/domain/audience/segments/create-segment.ts';
 import { deleteSegment } from '../../../../src/domain/audience/segments/delete-segment.ts';
-import { ownSegment } from '../../../../src/domain/audience/segments/own-segment.ts';
+import { findOwnedSegment } from '../../../../src/domain/audience/segments/find-owned-segment.ts';
 import { parseRule } from '../../../../src/domain/audience/segments/parse-rule.ts';
 import {
   countPeople,
@@ -188,20 +188,20 @@ describe('a segment', () => {
   test('is made, read, changed and deleted by its owner', async () => {
     const own = await tenantList();
     const { uid } = await createSegment(own.ctx, { listUid: own.list.uid, name: '  VIPs ', rule: VIPS });
-    expect(await ownSegment(own.ctx, uid)).toMatchObject({ name: 'VIPs', rule: VIPS, listId: own.list.id });
+    expect(await findOwnedSegment(own.ctx, uid)).toMatchObject({ name: 'VIPs', rule: VIPS, listId: own.list.id });
     await updateSegment(own.ctx, uid, { name: 'Others' });
-    expect(await ownSegment(own.ctx, uid)).toMatchObject({ name: 'Others', rule: VIPS });
+    expect(await findOwnedSegment(own.ctx, uid)).toMatchObject({ name: 'Others', rule: VIPS });
     await updateSegment(own.ctx, uid, { rule: { none: [VIPS] } });
-    expect(await ownSegment(own.ctx, uid)).toMatchObject({ name: 'Others', rule: { none: [VIPS] } });
+    expect(await findOwnedSegment(own.ctx, uid)).toMatchObject({ name: 'Others', rule: { none: [VIPS] } });
     await deleteSegment(own.ctx, uid);
-    await expect(ownSegment(own.ctx, uid)).rejects.toBeInstanceOf(NotFoundError);
+    await expect(findOwnedSegment(own.ctx, uid)).rejects.toBeInstanceOf(NotFoundError);
   });
 
   test('of somebody else is foreign, of nobody unknown', async () => {
     const [own, stranger] = [await tenantList(), await tenantList()];
     const { uid } = await createSegment(stranger.ctx, { listUid: stranger.list.uid, name: 'Theirs', rule: VIPS });
     for (const act of [
-      () => ownSegment(own.ctx, uid),
+      () => findOwnedSegment(own.ctx, uid),
       () => updateSegment(own.ctx, uid, { name: 'Mine' }),
       () => deleteSegment(own.ctx, uid),
     ])

@@ -1,0 +1,57 @@
+/**
+ * Lets an installation work that is held as a restored backup: `npm run end-hold -- pause` or `-- continue`. Without a
+ * word it says whether it is held and what would be sent. `-- hold` holds it by hand.
+ */
+import { sql, type Database } from '../src/db/database.ts';
+import { hold, holdOf, endHold } from '../src/domain/installation/restore-guard.ts';
+import { waitingMails, type WaitingMails } from '../src/domain/installation/waiting-mails.ts';
+import { messageOf } from '../src/lib/errors.ts';
+import { silentLog } from '../src/lib/log.ts';
+import { withInstallation } from './support/open-installation.ts';
+
+const [word] = process.argv.slice(2);
+try {
+  await withInstallation((database) => act(database));
+} catch (error) {
+  console.error(messageOf(error));
+  process.exitCode = 1;
+}
+
+async function act(database: Database): Promise<void> {
+  if (word === 'hold') {
+    const { since } = await hold(database, 'Held by hand.');
+    return console.log(`The installation is held since ${since.toISOString()}. Running workers stop within seconds.`);
+  }
+  if (word === undefined) return tell(database);
+  if (word !== 'pause' && word !== 'continue')
+    throw new Error('Say one of: pause, continue, hold; or nothing, to look.');
+  const { campaignsPaused, mailsDropped } = await endHold({ database, log: silentLog }, word);
+  console.log(`The installation works again within seconds. Campaigns paused: ${campaignsPaused}.`);
+  if (mailsDropped.length > 0) console.log('These mails are not sent:');
+  mailsDropped.forEach(printMails);
+}
+
+async function tell(database: Database): Promise<void> {
+  const held = await holdOf(database);
+  if (!held) return console.log('The installation is not held.');
+  console.log(`Held since ${held.since.toISOString()}: ${held.reason}\n`);
+  const campaigns = await database.query<{ uid: string; status: string; name: string; open: number }>(
+    sql`SELECT c.uid, c.status, c.name, coalesce(d.open, 0)::int AS open FROM campaign c
+          LEFT JOIN hot.delivery_counter d ON d.customer_id = c.customer_id AND d.campaign_id = c.id
+         WHERE c.status IN ('scheduled', 'queued', 'sending') ORDER BY c.id LIMIT 100`,
+  );
+  for (const { uid, status, name, open } of campaigns)
+    console.log(`  ${uid}  ${status.padEnd(9)}  ${String(open).padStart(9)} still to be sent  ${name}`);
+  const mails = await waitingMails(database, held.since);
+  if (mails.length > 0) console.log('\nMails that were asked for before the hold began:');
+  mails.forEach(printMails);
+  console.log('\nnpm run end-hold -- pause     works again; these campaigns are paused, these mails are not sent');
+  console.log('npm run end-hold -- continue  works again; these campaigns go on where the backup left them');
+}
+
+function printMails({ kind, count, customerUid, listUid, firstAskedAt, lastAskedAt }: WaitingMails): void {
+  const whose = [customerUid ? `customer ${customerUid}` : '', listUid ? `list ${listUid}` : ''].join('  ');
+  console.log(
+    `  ${String(count).padStart(9)}  ${kind}  ${whose}  ${firstAskedAt.toISOString()} to ${lastAskedAt.toISOString()}`,
+  );
+}

@@ -1,0 +1,204 @@
+/**
+ * What this process does all the time besides its work: gives signs of life, watches the disk, and looks whether the
+ * installation is held. The worker pauses for as long as the disk is full or the installation held; readiness tells.
+ */
+import { randomUUID } from 'node:crypto';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Settings } from '../config/settings.ts';
+import { isDiskFull, noteLowDisk, writeTrouble } from '../db/full-disk.ts';
+import { probeDisk } from '../db/probe-disk.ts';
+import type { Context } from '../domain/context.ts';
+import { watchProgress } from '../domain/campaigns/watch-progress.ts';
+import { holdOverdueCampaigns } from '../domain/installation/hold-overdue.ts';
+import type { Place } from '../domain/installation/place.ts';
+import { enterProcess, forgetOldProcesses, signOfLife, type ProcessState } from '../domain/installation/processes.ts';
+import { guardRestoredBackup, guardState } from '../domain/installation/restore-guard.ts';
+import { messageOf } from '../lib/errors.ts';
+
+/** What pauses: the running worker, or nobody. */
+export interface Pausable {
+  isWorking(): boolean;
+  pause(reason: string): void;
+  resume(reason: string): void;
+}
+
+export interface ProcessHeartbeat {
+  /** Whether the installation is held as a restored backup. */
+  isHeld(): boolean;
+  /** Gives signs of life for this worker from now on, and pauses it when it must. */
+  watch(worker: Pausable): void;
+  /** Throws when the disk has no room. */
+  checkDisk(): Promise<void>;
+  /** Says that it is leaving, so that nobody counts on this worker any more. */
+  close(): Promise<void>;
+}
+
+interface HeartbeatOptions {
+  readonly ctx: Context;
+  readonly settings: Settings;
+  readonly isEmbedded: boolean;
+  readonly version: string;
+}
+
+const INTERVAL_MS = 3_000;
+const WATCH_INTERVAL_MS = 30_000;
+/** Good manners: without the word of it the others take this process for alive a few seconds longer. */
+const LEAVING_MS_MAX = 1_000;
+/** PostgreSQL stops itself when its log finds no room; two of its files are kept free, and as much for tables. */
+const FREE_BYTES_MIN = 64 * 1_024 * 1_024;
+export const HELD = 'installation held';
+const DISK = 'disk full';
+
+/** Looks where the database lies, holds what must be held, and begins to give signs of life. */
+export async function startHeartbeat(options: HeartbeatOptions): Promise<ProcessHeartbeat> {
+  const { ctx, settings } = options;
+  const arriving = { place: placeOf(options), seenAt: lastSeen(settings) };
+  const held = await guardRestoredBackup(ctx, arriving);
+  if (held) ctx.log.error('installation.held', { reason: held.reason, release: 'npm run end-hold' });
+  await holdOverdueCampaigns(ctx);
+  await forgetOldProcesses(ctx.db);
+  return new Heartbeat(options, held !== null);
+}
+
+class Heartbeat implements ProcessHeartbeat {
+  readonly #options: HeartbeatOptions;
+  readonly #id = randomUUID();
+  #isHeld: boolean;
+  #worker: Pausable | undefined;
+  #seenAt: Date | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  #watchedAt = performance.now();
+
+  constructor(options: HeartbeatOptions, isHeld: boolean) {
+    this.#options = options;
+    this.#isHeld = isHeld;
+  }
+
+  isHeld(): boolean {
+    return this.#isHeld;
+  }
+
+  watch(worker: Pausable): void {
+    this.#worker = worker;
+    void this.#beat();
+  }
+
+  async checkDisk(): Promise<void> {
+    if (await this.#isDiskFullNow()) throw new Error('The disk is full: sending waits until there is room.');
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    const { ctx } = this.#options;
+    const leaving = signOfLife(ctx.database, { ...this.#state(), isWorking: false }).catch(() => undefined);
+    await Promise.race([leaving, sleep(LEAVING_MS_MAX, undefined, { ref: false })]);
+  }
+
+  async #beat(): Promise<void> {
+    const { log } = this.#options.ctx;
+    // Each on its own: with a full disk no sign of life is written, and that is when the rest matters.
+    await this.#watchDisk().catch((error: unknown) => log.warn('disk.not_watched', { message: messageOf(error) }));
+    await this.#sign().catch((error: unknown) => log.warn('installation.no_sign', { message: messageOf(error) }));
+    await this.#watchCampaigns().catch((error: unknown) =>
+      log.warn('campaigns.not_watched', { message: messageOf(error) }),
+    );
+    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#beat(), INTERVAL_MS).unref();
+  }
+
+  async #sign(): Promise<void> {
+    const { ctx, settings } = this.#options;
+    const seenAt = await signOfLife(ctx.database, this.#state());
+    if (!seenAt) await this.#enter();
+    else this.#seenAt = seenAt;
+    await this.#watchGuard();
+    remember(settings, this.#seenAt ?? null);
+  }
+
+  /** For the first time; or the database was put back, under a process that runs, to when it did not know it yet. */
+  async #enter(): Promise<void> {
+    const { ctx } = this.#options;
+    if (this.#seenAt) await guardRestoredBackup(ctx, { place: placeOf(this.#options), seenAt: this.#seenAt });
+    this.#seenAt = await enterProcess(ctx.database, this.#state());
+  }
+
+  async #watchGuard(): Promise<void> {
+    const { ctx } = this.#options;
+    const { hold: held, isPlaced } = await guardState(ctx.database);
+    if (!held && !isPlaced) await guardRestoredBackup(ctx, { place: placeOf(this.#options), seenAt: null });
+    const isHeld = held !== null;
+    if (isHeld !== this.#isHeld) ctx.log.warn(isHeld ? 'installation.held' : 'installation.released');
+    this.#isHeld = isHeld;
+    if (isHeld) this.#worker?.pause(HELD);
+    else this.#worker?.resume(HELD);
+  }
+
+  /** Every process: when all workers are dead nobody else would notice that campaigns stand still. */
+  async #watchCampaigns(): Promise<void> {
+    if (performance.now() - this.#watchedAt < WATCH_INTERVAL_MS) return;
+    this.#watchedAt = performance.now();
+    await watchProgress(this.#options.ctx);
+  }
+
+  async #watchDisk(): Promise<void> {
+    if (writeTrouble() !== undefined) await probeDisk(this.#options.ctx.database);
+    const isDiskFullNow = await this.#isDiskFullNow();
+    noteLowDisk(isDiskFullNow);
+    if (isDiskFullNow) this.#worker?.pause(DISK);
+    else this.#worker?.resume(DISK);
+  }
+
+  async #isDiskFullNow(): Promise<boolean> {
+    if (isDiskFull()) return true;
+    const { isEmbedded, settings } = this.#options;
+    if (!isEmbedded) return false;
+    const { bavail, bsize } = await statfs(settings.DATA_DIR);
+    return bavail * bsize < FREE_BYTES_MIN;
+  }
+
+  #state(): ProcessState {
+    const { settings, version } = this.#options;
+    return {
+      ...{ id: this.#id, host: hostname(), pid: process.pid, roles: settings.ROLES, version },
+      memoryMb: Math.round(process.memoryUsage.rss() / 1_048_576),
+      isWorking: this.#worker?.isWorking() ?? false,
+    };
+  }
+}
+
+/** By what this process knows the place; the embedded database has an address of its own at every start. */
+function placeOf({ settings, isEmbedded }: HeartbeatOptions): Pick<Place, 'address' | 'file'> {
+  if (isEmbedded) {
+    const { ino, birthtimeMs } = statSync(path.join(settings.DATA_DIR, 'postgres', 'data', 'PG_VERSION'));
+    return { address: null, file: `${ino}.${birthtimeMs}` };
+  }
+  const { hostname: host, port, pathname } = new URL(settings.DATABASE_URL);
+  return { address: `${host}:${port || '5432'}${pathname}`, file: null };
+}
+
+/** The latest sign of life that this machine remembers; a container without a folder that lasts remembers none. */
+function lastSeen(settings: Settings): Date | null {
+  try {
+    const at = new Date(readFileSync(memoryOf(settings), 'utf8').trim());
+    return Number.isNaN(at.getTime()) ? null : at;
+  } catch {
+    return null;
+  }
+}
+
+function remember(settings: Settings, seenAt: Date | null): void {
+  try {
+    writeFileSync(memoryOf(settings), seenAt ? `${seenAt.toISOString()}\n` : '');
+  } catch {
+    // A folder that cannot be written to: the guard has one sign less.
+  }
+}
+
+function memoryOf({ DATA_DIR }: Settings): string {
+  return path.join(DATA_DIR, 'last-seen');
+}

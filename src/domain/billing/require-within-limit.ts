@@ -1,0 +1,157 @@
+/**
+ * Asked by every verb that makes something a plan counts, in the verb's own transaction, so that parallel callers
+ * never go beyond a limit, not by one:
+ *
+ * - `requireWithinLimit` before the row is written (lists, campaigns, segments, sending servers): the customer's makers of
+ *   this noun take turns from here to their commit.
+ * - `requireSubscribersLeft` after the row is written (people): by then the list's counter counts it, and only the
+ *   short way to the commit is taken in turns.
+ * - `remainingSubscribers` for many people at once: how many more fit. `hasSubscribersLeft` asks without waiting for anybody.
+ * - `uploadLimitsOf`, `requireUploadSpace` for files, before the file's row is written.
+ *
+ * Nothing is limited for the house and for customers who never had a plan. Who has more than a new plan allows keeps
+ * it and makes no more.
+ */
+import { sql, type Queryable, type Transaction } from '../../db/database.ts';
+import { lockUntilCommit } from '../../db/lock.ts';
+import { fileTooLarge, limitReached, subscriptionEnded, uploadsFull } from './allowance-errors.ts';
+import { allowanceOf, limitOf, type Allowance } from './allowance.ts';
+import { countUsage, lockUsage, type CountedLimit } from './usage-store.ts';
+
+interface LimitRequest {
+  readonly customerId: bigint;
+  readonly limit: Exclude<CountedLimit, 'subscriber_max' | 'subscriber_per_list_max'>;
+  /** The field of the input that the error names. */
+  readonly field: string;
+  /** For limits of a list. */
+  readonly listId?: bigint;
+}
+
+const NOUNS: Readonly<Record<CountedLimit, string>> = {
+  list_max: 'lists',
+  subscriber_max: 'subscribers',
+  subscriber_per_list_max: 'subscribers in a list',
+  segment_per_list_max: 'segments in a list',
+  campaign_max: 'campaigns',
+  sending_servers_max: 'sending servers',
+  sending_domains_max: 'sending domains',
+};
+
+const PEOPLE_LIMITS = ['subscriber_per_list_max', 'subscriber_max'] as const;
+
+const BYTES_PER_MEGABYTE = 1_048_576;
+
+/** Room for one more. Throws ValidationError `PLAN_LIMIT_REACHED`, WrongStateError `SUBSCRIPTION_ENDED`. */
+export async function requireWithinLimit(tx: Transaction, request: LimitRequest): Promise<void> {
+  const { limit, field } = request;
+  const max = limitOf(await runningAllowance(tx, request.customerId), limit);
+  if (max === null) return;
+  await lockUsage(tx, request);
+  if ((await countUsage(tx, request)) >= max) throw limitReached({ max, noun: NOUNS[limit], field });
+}
+
+interface ListKey {
+  readonly customerId: bigint;
+  readonly listId: bigint;
+}
+
+/**
+ * Whether the person who was just written to the list is still within the limits. Throws ValidationError
+ * `PLAN_LIMIT_REACHED` on `field`, WrongStateError `SUBSCRIPTION_ENDED`; the transaction must then be rolled back.
+ */
+export async function requireSubscribersLeft(tx: Transaction, { field, ...list }: ListKey & { field: string }) {
+  const allowance = await runningAllowance(tx, list.customerId);
+  const full = (await fullest(tx, allowance, list)).find(({ left }) => left < 0);
+  if (full) throw limitReached({ max: full.max, noun: NOUNS[full.limit], field });
+}
+
+/** Whether one more person would fit now. No promise: others may be faster. An ended subscription has no room. */
+export async function hasSubscribersLeft(db: Queryable, { customerId, listId }: ListKey): Promise<boolean> {
+  const allowance = await allowanceOf(db, customerId);
+  if (allowance.source === 'ended') return false;
+  for (const limit of PEOPLE_LIMITS) {
+    const max = limitOf(allowance, limit);
+    if (max !== null && (await countUsage(db, { customerId, limit, listId })) >= max) return false;
+  }
+  return true;
+}
+
+/** Room for people in one list: `left` more fit (below 0: so many are too many), and what to tell who does not. */
+export interface RemainingSubscribers {
+  readonly left: number;
+  readonly reason: string;
+}
+
+/**
+ * How many more people fit into the list, or undefined when there is no limit. Counted under the lock that
+ * `requireSubscribersLeft` takes; whoever asks before writing must hold the list's row of counters already, since
+ * that is the order in which everybody takes the two. Throws WrongStateError `SUBSCRIPTION_ENDED`.
+ */
+export async function remainingSubscribers(tx: Transaction, list: ListKey): Promise<RemainingSubscribers | undefined> {
+  const limits = await fullest(tx, await runningAllowance(tx, list.customerId), list);
+  const [first] = limits.toSorted((a, b) => a.left - b.left);
+  return first && { left: first.left, reason: `the plan allows at most ${first.max} ${NOUNS[first.limit]}` };
+}
+
+async function fullest(tx: Transaction, allowance: Allowance, { customerId, listId }: ListKey) {
+  const found: { limit: CountedLimit; max: number; left: number }[] = [];
+  // The list's own counter is held by who wrote to it, so it needs no lock. The customer's does: other lists count too.
+  for (const limit of PEOPLE_LIMITS) {
+    const max = limitOf(allowance, limit);
+    if (max === null) continue;
+    const key = { customerId, limit, listId };
+    if (limit === 'subscriber_max') await lockUsage(tx, key);
+    found.push({ limit, max, left: max - (await countUsage(tx, key)) });
+  }
+  return found;
+}
+
+export interface UploadLimits {
+  /** Largest file, in bytes; null: any size. */
+  readonly fileBytesMax: number | null;
+  /** All files together; null: any size. */
+  readonly totalBytesMax: number | null;
+}
+
+/** What the customer may upload, to refuse a file while it still comes in. Throws WrongStateError `SUBSCRIPTION_ENDED`. */
+export async function uploadLimitsOf(db: Queryable, customerId: bigint): Promise<UploadLimits> {
+  const { options } = await runningAllowance(db, customerId);
+  return { fileBytesMax: bytesOf(options.max_file_size_upload), totalBytesMax: bytesOf(options.max_size_upload_total) };
+}
+
+/**
+ * Room for a file of `bytes`. Throws ValidationError `PLAN_FILE_TOO_LARGE` or `PLAN_LIMIT_REACHED` on `field`,
+ * WrongStateError `SUBSCRIPTION_ENDED`.
+ */
+export async function requireUploadSpace(
+  tx: Transaction,
+  { customerId, bytes, field }: { customerId: bigint; bytes: number; field: string },
+): Promise<void> {
+  const { fileBytesMax, totalBytesMax } = await uploadLimitsOf(tx, customerId);
+  if (fileBytesMax !== null && bytes > fileBytesMax) throw fileTooLarge(field, fileBytesMax / BYTES_PER_MEGABYTE);
+  if (totalBytesMax === null) return;
+  await lockUntilCommit(tx, `mailwright:usage:uploads:${customerId}`);
+  if ((await uploadedBytes(tx, customerId)) + bytes > totalBytesMax)
+    throw uploadsFull(field, totalBytesMax / BYTES_PER_MEGABYTE);
+}
+
+/** Bytes of all the customer's uploaded files. */
+export async function uploadedBytes(db: Queryable, customerId: bigint): Promise<number> {
+  const [row] = await db.query<{ bytes: number }>(
+    sql`SELECT coalesce(sum(size_bytes), 0)::float8 AS bytes FROM uploaded_file WHERE customer_id = ${customerId}`,
+  );
+  return row?.bytes ?? 0;
+}
+
+/** An option in megabytes as bytes; null is unlimited. */
+export function bytesOf(megabytes: string): number | null {
+  const number = Number(megabytes);
+  return number < 0 ? null : number * BYTES_PER_MEGABYTE;
+}
+
+/** The allowance, unless it has ended. */
+async function runningAllowance(db: Queryable, customerId: bigint): Promise<Allowance> {
+  const allowance = await allowanceOf(db, customerId);
+  if (allowance.source === 'ended') throw subscriptionEnded();
+  return allowance;
+}

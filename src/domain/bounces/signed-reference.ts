@@ -1,0 +1,50 @@
+/**
+ * Finds whose message a report is about, by marks that only we can make (hard case B8): the return-path it came to, the
+ * Message-ID of the message it quotes, its unsubscribe link. Each has a MAC; what does not verify says nothing.
+ */
+import type { Installation } from '../context.ts';
+import type { DeliveryKey } from '../tracking/delivery-mark.ts';
+import { deliveryMessageIdsIn, parseDeliveryMessageId } from '../tracking/delivery-message-id.ts';
+import { linkSignerOf } from '../tracking/link-signer.ts';
+import { fieldsOf } from './mail-parts.ts';
+import { parseReturnPath, returnPathsIn } from '../tracking/return-path.ts';
+
+const UNSUBSCRIBE_LINK = /\/u\/([A-Za-z0-9_-]{43,86})(?![A-Za-z0-9_-])/g;
+/** A report quotes one message; each try costs a digest. */
+const TRIES_MAX = 20;
+
+/** The delivery that the first mark of ours in these texts names. */
+export function deliveryReferenced(installation: Installation, texts: readonly string[]): DeliveryKey | undefined {
+  for (const text of texts) {
+    const found = markIn(installation, text);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function markIn(installation: Installation, text: string): DeliveryKey | undefined {
+  for (const address of returnPathsIn(text)) {
+    const key = parseReturnPath(installation, address);
+    if (key) return key;
+  }
+  for (const id of deliveryMessageIdsIn(text).slice(0, TRIES_MAX)) {
+    const key = parseDeliveryMessageId(installation, id);
+    if (key) return key;
+  }
+  for (const [, token = ''] of [...unsubscribeHeader(text).matchAll(UNSUBSCRIBE_LINK)].slice(0, TRIES_MAX)) {
+    const recipient = linkSignerOf(installation).read('unsubscribe', token);
+    // A notice that belongs to no campaign has nothing to file a report under.
+    if (recipient && recipient.campaignId !== 0n) {
+      const { customerId, campaignId, subscriberId } = recipient;
+      return { customerId, campaignId, subscriberId };
+    }
+  }
+  return undefined;
+}
+
+/** In the header only: the same link stands in the body, and bodies are forwarded to others. */
+function unsubscribeHeader(text: string): string {
+  if (!/^list-unsubscribe:/im.test(text)) return '';
+  const [head = ''] = text.split(/\r?\n\r?\n/, 1);
+  return fieldsOf(head).get('list-unsubscribe') ?? '';
+}

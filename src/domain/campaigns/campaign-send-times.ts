@@ -1,0 +1,57 @@
+/**
+ * The later moments of a campaign (delivery/send times.ts): one job each, which gives batches to whoever is due then. While
+ * everybody who is left waits for one, the campaign says until when, and has no other job.
+ */
+import { sql, type Queryable } from '../../db/database.ts';
+import { sendAtTimeJob } from '../../jobs/campaign-jobs.ts';
+import { enqueue } from '../../jobs/define-job.ts';
+import { inTransaction, type Context } from '../context.ts';
+import { sendTimeBatches } from '../delivery/audience-snapshot-store.ts';
+import { peopleTimesOf } from '../delivery/people-times.ts';
+import { nextSendTimeIfIdle, passSendTimes } from '../delivery/send-times.ts';
+import type { CampaignKey } from '../statistics/campaign-key.ts';
+import { enqueueBatches } from './enqueue-batches.ts';
+import { beginWait, endWait } from './campaign-state.ts';
+import { findCampaignById } from './campaign-store.ts';
+
+/** Batches cut in one statement; more come in the next. */
+const BATCHES_PER_STATEMENT = 1_000;
+
+/** Makes the appointments for the moments still to come; one that is there already stays one. */
+export async function enqueueSendTimes(db: Queryable, key: CampaignKey): Promise<void> {
+  const payload = { customerId: String(key.customerId), campaignId: String(key.campaignId) };
+  for (const at of await passSendTimes(db, key))
+    await enqueue(db, sendAtTimeJob, payload, {
+      runAt: at,
+      key: `campaigns.sendTime:${key.campaignId}:${at.getTime()}`,
+    });
+}
+
+/** Gives jobs to whoever is due; a campaign that is not being sent keeps them for the day it is. */
+export async function sendAtTime(ctx: Context, key: CampaignKey): Promise<void> {
+  await inTransaction(ctx, async (tx) => {
+    const campaign = await findCampaignById(tx.db, key.customerId, key.campaignId, { lock: true });
+    if (campaign?.status !== 'sending' || campaign.plannedOn === null) return;
+    await endWait(tx.db, key, { isDueOnly: true });
+    await enqueueSendTimes(tx.db, key);
+    const { sendBatchSize: batchSize } = tx.installation.limits;
+    for (let afterId = 0n; ;) {
+      const options = { afterId, batchSize, batchesMax: BATCHES_PER_STATEMENT };
+      const batches = await sendTimeBatches(tx.db, { ...key, plannedOn: campaign.plannedOn }, options);
+      await enqueueBatches(tx.db, campaign, batches);
+      const last = batches.at(-1);
+      if (!last || batches.length < BATCHES_PER_STATEMENT) return;
+      afterId = last.toId;
+    }
+  });
+}
+
+/** Says until when the campaign waits, if all that is open waits for a later moment; true when it does. */
+export async function waitForSendTime(ctx: Context, key: CampaignKey): Promise<boolean> {
+  const at = await nextSendTimeIfIdle(ctx.db, key);
+  if (at === null) return false;
+  const times = await peopleTimesOf(ctx.db, key);
+  const code = times === null || times.localTime === null ? 'quiet_hours_of_recipients' : 'time_of_recipients';
+  const provided = sql`planned_at IS NOT NULL AND wait_kind IS NULL AND ${at}::timestamptz > now()`;
+  return beginWait(ctx.db, key, { reason: { code, params: {} }, until: at }, provided);
+}

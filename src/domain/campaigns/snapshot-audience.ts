@@ -1,0 +1,59 @@
+/**
+ * Puts the audience into the ledger, slice by slice; each slice, its batches' jobs and the cursor are one
+ * transaction, so a crash repeats nothing and skips nothing. Sending begins with the first slice.
+ */
+import { sql } from '../../db/database.ts';
+import { inTransaction, type Context } from '../context.ts';
+import { snapshotSegmentSlice, snapshotSlice } from '../delivery/audience-snapshot-store.ts';
+import { refreshStatistics } from '../delivery/refresh-statistics.ts';
+import { assert } from '../../lib/errors.ts';
+import { peopleTimesOf } from '../delivery/people-times.ts';
+import type { CampaignKey } from '../statistics/campaign-key.ts';
+import { enqueueSendTimes } from './campaign-send-times.ts';
+import { enqueueBatches } from './enqueue-batches.ts';
+import { moveCampaign } from './campaign-state.ts';
+import { findCampaignById, moveSnapshotCursor } from './campaign-store.ts';
+
+/** The first slice is small: the first message should leave at once, however large the audience is. */
+const FIRST_SLICE_ROWS = 1_000;
+
+/** Plans until the audience is complete, or the campaign is no longer under way, or the process stops. */
+export async function snapshotAudience(
+  ctx: Context,
+  key: CampaignKey,
+  abortSignal: AbortSignal,
+): Promise<'planned' | 'stopped'> {
+  for (;;) {
+    if (abortSignal.aborted) return 'stopped';
+    const step = await snapshotNextSlice(ctx, key);
+    if (step !== 'more') return step;
+  }
+}
+
+async function snapshotNextSlice(
+  ctx: Context,
+  { customerId, campaignId }: CampaignKey,
+): Promise<'more' | 'planned' | 'stopped'> {
+  return inTransaction(ctx, async (tx) => {
+    const campaign = await findCampaignById(tx.db, customerId, campaignId, { lock: true });
+    if (!campaign || (campaign.status !== 'queued' && campaign.status !== 'sending')) return 'stopped';
+    if (campaign.plannedAt !== null) return 'planned';
+    assert(campaign.plannedOn !== null, 'a queued campaign has its day in the ledger');
+    const { plannedOn, listId, planCursor, segmentSnapshot } = campaign;
+    await tx.db.query(sql`SELECT hot.ensure_partitions(${plannedOn}::date, ${plannedOn}::date)`);
+    const rows = planCursor === 0n ? FIRST_SLICE_ROWS : tx.installation.limits.snapshotBatchSize;
+    const { sendBatchSize: batchSize } = tx.installation.limits;
+    const key = { plannedOn, customerId, campaignId };
+    const times = await peopleTimesOf(tx.db, key);
+    const input = { key, listId, afterId: planCursor, rows, batchSize, times };
+    const slice = segmentSnapshot
+      ? await snapshotSegmentSlice(tx.db, input, segmentSnapshot)
+      : await snapshotSlice(tx.db, input);
+    await refreshStatistics(tx.db, plannedOn);
+    await moveSnapshotCursor(tx.db, campaign, slice);
+    await enqueueBatches(tx.db, campaign, slice.batches);
+    if (times) await enqueueSendTimes(tx.db, key);
+    await moveCampaign(tx.db, campaign, { from: ['queued'], to: 'sending' });
+    return slice.isComplete ? 'planned' : 'more';
+  });
+}

@@ -1,0 +1,65 @@
+/**
+ * The later moments of a campaign: people who are written to by their own clocks, or after quiet hours, wait in the
+ * ledger until theirs. Each moment has one row here and one job, however many people wait for it; until then their rows
+ * are in no batch, so a million people in all zones of the world make as many jobs as there are moments.
+ */
+import { sql, type Queryable } from '../../db/database.ts';
+import type { DeliveryReason } from '../sending/delivery-reason.ts';
+import type { CampaignKey } from '../statistics/campaign-key.ts';
+
+export interface SendTime {
+  readonly campaignId: bigint;
+  readonly at: Date;
+  readonly people: number;
+}
+
+/** Why a row of the ledger waits for its moment. */
+export const SEND_TIME_REASON: DeliveryReason = 'own_time';
+
+/** True for a row `d` of the ledger that waits for a later moment: not yet the work of any batch. */
+export const atLaterSendTime = sql`((d.state = 'queued' AND d.not_before > now() AND d.reason = ${SEND_TIME_REASON}) IS TRUE)`;
+
+/** The moments still to come of these campaigns, the next one first. */
+export async function sendTimesOf(
+  db: Queryable,
+  customerId: bigint,
+  campaignIds: readonly bigint[],
+): Promise<SendTime[]> {
+  return db.query<SendTime & Record<string, unknown>>(
+    sql`SELECT campaign_id AS "campaignId", at, people FROM hot.campaign_wave
+         WHERE customer_id = ${customerId} AND campaign_id = ANY (${[...campaignIds]}::bigint[]) AND at > now() AND people > 0
+         ORDER BY campaign_id, at`,
+  );
+}
+
+/** Keeps a moment for which nobody in particular waits: the end of quiet hours. `at` in whole milliseconds. */
+export async function keepSendTime(db: Queryable, { customerId, campaignId }: CampaignKey, at: Date): Promise<void> {
+  await db.execute(
+    sql`INSERT INTO hot.campaign_wave (customer_id, campaign_id, at, people) VALUES (${customerId}, ${campaignId}, ${at}, 0) ON CONFLICT DO NOTHING`,
+  );
+}
+
+/** Forgets the moments that have come; answers those still to come. */
+export async function passSendTimes(db: Queryable, { customerId, campaignId }: CampaignKey): Promise<Date[]> {
+  await db.execute(
+    sql`DELETE FROM hot.campaign_wave WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} AND at <= now()`,
+  );
+  const rows = await db.query<{ at: Date }>(
+    sql`SELECT at FROM hot.campaign_wave WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} ORDER BY at`,
+  );
+  return rows.map(({ at }) => at);
+}
+
+/**
+ * The next moment, when everybody who is still open waits for one: nothing is to be done until then. Null: somebody is
+ * due, or being sent to, or nobody is open.
+ */
+export async function nextSendTimeIfIdle(db: Queryable, { customerId, campaignId }: CampaignKey): Promise<Date | null> {
+  const [row] = await db.query<{ at: Date | null }>(
+    sql`SELECT CASE WHEN sum(w.people) >= max(c.open) THEN min(w.at) END AS at
+          FROM hot.campaign_wave w JOIN hot.delivery_counter c USING (customer_id, campaign_id)
+         WHERE w.customer_id = ${customerId} AND w.campaign_id = ${campaignId} AND w.at > now() AND c.open > 0`,
+    'delivery.next-send-time',
+  );
+  return row?.at ?? null;
+}

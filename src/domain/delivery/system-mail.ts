@@ -1,0 +1,45 @@
+/**
+ * A mail that the program itself writes to somebody: from the operator's address (the setting `mail_from`), through the house's own
+ * server, in plain words. The caller is a job: a failure is thrown, and the queue tries again.
+ */
+import { sql } from '../../db/database.ts';
+import { NO_CONTACT } from '../content/message.ts';
+import type { Context } from '../context.ts';
+import type { DriverPool } from '../sending/driver-pool.ts';
+import { sendTransactional } from './send-transactional.ts';
+
+export interface SystemMail {
+  readonly to: string;
+  readonly subject: string;
+  /** One paragraph each. */
+  readonly paragraphs: readonly string[];
+  /** Tells this mail from every other to the same person: a repeated job sends the same Message-ID. */
+  readonly purpose: string;
+}
+
+const NAME = 'Mailwright';
+
+/** Sends the mail. Throws when there is no server or it was not taken. */
+export async function sendSystemMail(ctx: Context, drivers: DriverPool, mail: SystemMail): Promise<void> {
+  const [operator] = await ctx.db.query<{ id: bigint; uid: string }>(
+    sql`SELECT id, uid FROM customer WHERE is_house ORDER BY id LIMIT 1`,
+  );
+  if (!operator) throw new Error('The installation has no customer of its own.');
+  const fields = Object.fromEntries(mail.paragraphs.map((text, index) => [`PARAGRAPH_${index}`, text]));
+  await sendTransactional(ctx, drivers, {
+    customerId: operator.id,
+    customerUid: operator.uid,
+    list: { uid: operator.uid, name: NAME, contact: NO_CONTACT },
+    from: { name: NAME, email: senderOf(ctx) },
+    subject: mail.subject,
+    // Values of tags, so that nothing in them is taken for a template.
+    html: mail.paragraphs.map((_text, index) => `<p>{PARAGRAPH_${index}}</p>`).join('\n'),
+    fieldDefaults: Object.fromEntries(Object.keys(fields).map((tag) => [tag, ''])),
+    to: { email: mail.to, uid: operator.uid, fields },
+    purpose: `${mail.purpose}\n${mail.to}`,
+  });
+}
+
+function senderOf({ installation: { mailFrom = '', baseUrl } }: Context): string {
+  return mailFrom === '' ? `no-reply@${new URL(baseUrl).hostname}` : mailFrom;
+}

@@ -1,0 +1,36 @@
+/** People by whose own clocks it is quiet now: they go back into the ledger until it is not. */
+import type { Queryable } from '../../db/database.ts';
+import { untried, type LeasedDelivery } from './delivery.ts';
+import type { CampaignInHand } from './active-campaign.ts';
+import { settle, type Leaseholder } from './ledger-store.ts';
+import { quietZones } from './people-times.ts';
+
+/** Answers those who may be written to now. */
+export async function waitForQuietHours(
+  db: Queryable,
+  { campaign, edition, holder }: CampaignInHand & { holder: Leaseholder },
+  claimed: readonly LeasedDelivery[],
+): Promise<readonly LeasedDelivery[]> {
+  if (edition.times === null || claimed.length === 0) return claimed;
+  const fields = claimed.map((delivery) => delivery.fields);
+  const secondsFor = await quietZones(db, edition.times, fields);
+  const held = claimed.filter((delivery) => secondsFor(delivery.fields) > 0);
+  if (held.length === 0) return claimed;
+  const outcomes = held.map((delivery) =>
+    untried(delivery, {
+      state: 'queued',
+      reason: 'quiet_hours',
+      delaySeconds: secondsFor(delivery.fields),
+    }),
+  );
+  await settle(db, {
+    key: campaign.key,
+    listId: campaign.listId,
+    holder,
+    serverId: null,
+    outcomes,
+    next: [],
+    contentVersion: null,
+  });
+  return claimed.filter((delivery) => secondsFor(delivery.fields) <= 0);
+}

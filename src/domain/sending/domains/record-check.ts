@@ -1,0 +1,215 @@
+/**
+ * What follows from a look at a domain's records: its state, which keys sign, whether its hosts are used. A look-up that
+ * failed changes nothing; a record that is gone costs the signature only after a time of grace.
+ */
+import { sql, type Sql, type Transaction } from '../../../db/database.ts';
+import { lockUntilCommit } from '../../../db/lock.ts';
+import { ownershipValue } from './domain-records.ts';
+import type { DomainCheck } from './read-domain-records.ts';
+import { lockDomain, keysOf, moveKey, type DomainKey, type StoredKey } from './sending-domain-store.ts';
+import {
+  GRACE_HOURS,
+  RETIRED_KEY_DAYS,
+  type DomainChecks,
+  type DomainStatus,
+  type RecordFinding,
+  type RecordStatus,
+  type SendingDomain,
+} from './sending-domain.ts';
+
+/** What its people should hear of; `taken`: somebody else has proved that the domain is theirs. */
+export type DomainNotification = 'failing' | 'lost' | 'taken' | 'back';
+
+export interface Settled {
+  readonly status: DomainStatus;
+  readonly notification: readonly {
+    readonly customerId: bigint;
+    readonly domainId: bigint;
+    readonly notification: DomainNotification;
+  }[];
+}
+
+const TAKEN = 'Another customer of this installation has proved that this domain is theirs, and still does.';
+
+/** Writes what was seen and what follows. Undefined when the domain has gone meanwhile. */
+export async function recordCheck(
+  tx: Transaction,
+  key: DomainKey & { name: string },
+  look: DomainCheck,
+): Promise<Settled | undefined> {
+  // Whoever claims the same name waits here, so that two looks never lock each other's domain.
+  await lockUntilCommit(tx, `mailwright:sending-domain:${key.name}`);
+  const domain = await lockDomain(tx, key);
+  if (!domain) return undefined;
+  const proved = proofOf(look);
+  const holder = proved === 'verified' ? await otherHolder(tx, domain) : undefined;
+  const holderStays =
+    holder !== undefined && look.proofs.some((value) => value.trim() === ownershipValue(holder.token));
+  const status = holderStays ? domain.status : nextStatus(domain, proved, await isGraceOver(tx, domain));
+  if (holder && !holderStays) await dispossess(tx, holder);
+  if (status === 'verified') await moveKeys(tx, domain, look);
+  await dropRetiredKeys(tx, domain);
+  await writeDomain(tx, domain, {
+    status,
+    look,
+    ownership: holderStays ? { ...look.ownership, status: 'wrong', problems: [TAKEN] } : look.ownership,
+  });
+  const own = notificationOf(domain.status, status);
+  return {
+    status,
+    notification: [
+      ...(own ? [{ customerId: domain.customerId, domainId: domain.id, notification: own }] : []),
+      ...(holder && !holderStays
+        ? [{ customerId: holder.customerId, domainId: holder.id, notification: 'taken' as const }]
+        : []),
+    ],
+  };
+}
+
+/** The domain is proved while its token and one of its keys can be seen. */
+function proofOf({ ownership, dkim }: DomainCheck): RecordStatus {
+  const keys = Array.from(dkim.values(), ({ status }) => status);
+  if (ownership.status === 'verified' && keys.includes('verified')) return 'verified';
+  if (ownership.status === 'unknown' || (ownership.status === 'verified' && keys.includes('unknown'))) return 'unknown';
+  return 'missing';
+}
+
+function nextStatus({ status }: SendingDomain, proved: RecordStatus, isGraceOver: boolean): DomainStatus {
+  if (proved === 'verified') return 'verified';
+  if (proved === 'unknown') return status;
+  if (status === 'verified') return 'failing';
+  return status === 'failing' && isGraceOver ? 'lost' : status;
+}
+
+async function isGraceOver(tx: Transaction, { failingSince }: SendingDomain): Promise<boolean> {
+  if (failingSince === null) return false;
+  const [row] = await tx.query<{ isOver: boolean }>(
+    sql`SELECT now() > ${failingSince}::timestamptz + make_interval(hours => ${GRACE_HOURS}::int) AS "isOver"`,
+  );
+  return row?.isOver ?? false;
+}
+
+async function otherHolder(
+  tx: Transaction,
+  domain: SendingDomain,
+): Promise<(DomainKey & { token: string }) | undefined> {
+  const [row] = await tx.query<{ customerId: bigint; id: bigint; token: string }>(sql`
+    SELECT customer_id AS "customerId", id, token FROM sending_domain
+     WHERE name = ${domain.name} AND status IN ('verified', 'failing') AND customer_id <> ${domain.customerId} FOR UPDATE`);
+  return row;
+}
+
+/** Its proof is gone from where the new one stands: no grace for who is not the owner any more. */
+async function dispossess(tx: Transaction, holder: DomainKey): Promise<void> {
+  await tx.execute(sql`
+    UPDATE sending_domain SET status = 'lost', is_default = false, return_path_ready = false, tracking_url = '', failing_since = now(),
+           updated_at = clock_timestamp()
+     WHERE customer_id = ${holder.customerId} AND id = ${holder.id}`);
+}
+
+/** New keys that can be seen take over from older ones of their kind; of the others it is noted which can be seen. */
+async function moveKeys(tx: Transaction, domain: SendingDomain, look: DomainCheck): Promise<void> {
+  const keys = await keysOf(tx, domain);
+  const isSeen = ({ selector }: StoredKey) => look.dkim.get(selector)?.status;
+  for (const key of keys.filter(({ status }) => status === 'new')) {
+    if (isSeen(key) !== 'verified') continue;
+    await moveKey(tx, domain, { id: key.id, to: 'active' });
+    const older = keys.filter(({ status, algorithm }) => status === 'active' && algorithm === key.algorithm);
+    for (const { id } of older) await moveKey(tx, domain, { id, to: 'retired' });
+  }
+  const missing = keys
+    .filter((key) => isSeen(key) === 'missing' || isSeen(key) === 'wrong')
+    .map(({ selector }) => selector);
+  const seen = keys.filter((key) => isSeen(key) === 'verified').map(({ selector }) => selector);
+  await tx.execute(sql`
+    UPDATE dkim_key SET missing_since = CASE WHEN selector = ANY(${missing}::text[]) THEN coalesce(missing_since, now()) END
+     WHERE customer_id = ${domain.customerId} AND domain_id = ${domain.id} AND status = 'active'
+       AND (selector = ANY(${missing}::text[]) OR selector = ANY(${seen}::text[]))`);
+}
+
+async function dropRetiredKeys(tx: Transaction, { customerId, id }: DomainKey): Promise<void> {
+  await tx.execute(sql`
+    DELETE FROM dkim_key WHERE customer_id = ${customerId} AND domain_id = ${id} AND status = 'retired'
+       AND retired_at < now() - make_interval(days => ${RETIRED_KEY_DAYS}::int)`);
+}
+
+interface Written {
+  readonly status: DomainStatus;
+  readonly look: DomainCheck;
+  readonly ownership: RecordFinding;
+}
+
+async function writeDomain(
+  tx: Transaction,
+  domain: SendingDomain,
+  { status, look, ownership }: Written,
+): Promise<void> {
+  const holds = status === 'verified' || status === 'failing';
+  const returnPath = look.returnPath?.status;
+  const isReady = returnPath === 'unknown' ? domain.returnPathReady : returnPath === 'verified';
+  const trackingUrl = look.trackingUrl ?? domain.trackingUrl;
+  await tx.execute(sql`
+    UPDATE sending_domain
+       SET status = ${status}::text, checks = ${JSON.stringify(checksOf(domain, look, ownership))}::jsonb, checked_at = now(),
+           return_path_ready = ${holds && isReady}, tracking_url = ${holds ? trackingUrl : ''},
+           verified_at = CASE WHEN ${status}::text = 'verified' THEN coalesce(verified_at, now()) ELSE verified_at END,
+           failing_since = CASE WHEN ${status}::text IN ('failing', 'lost') THEN coalesce(failing_since, now()) END,
+           is_default = is_default AND ${status}::text <> 'lost',
+           next_check_at = ${nextCheck(status)}, updated_at = clock_timestamp()
+     WHERE customer_id = ${domain.customerId} AND id = ${domain.id}`);
+}
+
+/** Daily while all is well, hourly while its owner is likely at work on it, never for what was given up. */
+function nextCheck(status: DomainStatus): Sql {
+  return sql`CASE
+    WHEN ${status}::text = 'verified' THEN now() + interval '1 day' * (0.9 + 0.2 * random())
+    WHEN ${status}::text = 'failing' OR created_at > now() - interval '3 days' THEN now() + interval '1 hour'
+    WHEN ${status}::text = 'lost' OR created_at > now() - interval '30 days' THEN now() + interval '1 day' END`;
+}
+
+function checksOf(domain: SendingDomain, look: DomainCheck, ownership: RecordFinding): DomainChecks {
+  const { foundAt, record, policy, organizationalDomain, dkimAlignment, spfAlignment } = look.dmarc;
+  const messages = (problems: readonly { message: string }[]) => problems.map(({ message }) => message);
+  const statusOf = (
+    report: { record: string | null; problems: readonly { code: string }[] },
+    minor: ReadonlySet<string>,
+  ) => {
+    if (report.problems.some(({ code }) => code === 'LOOKUP_FAILED')) return 'unknown';
+    if (report.record === null) return report.problems.every(({ code }) => code === 'NO_RECORD') ? 'missing' : 'wrong';
+    return report.problems.every(({ code }) => minor.has(code)) ? 'verified' : 'wrong';
+  };
+  const records: RecordFinding[] = [
+    ownership,
+    ...look.dkim.values(),
+    {
+      kind: 'spf',
+      name: domain.name,
+      status: statusOf(look.spf, MINOR_SPF),
+      seen: look.spf.record === null ? [] : [look.spf.record],
+      problems: messages(look.spf.problems),
+    },
+    {
+      kind: 'dmarc',
+      name: foundAt ?? `_dmarc.${domain.name}`,
+      status: statusOf(look.dmarc, MINOR_DMARC),
+      seen: record === null ? [] : [record],
+      problems: messages(look.dmarc.problems),
+    },
+    ...[look.returnPath, look.tracking].filter((found) => found !== null),
+  ];
+  return {
+    records,
+    spfLookups: look.spf.record === null ? null : look.spf.lookups,
+    dmarc: { foundAt, record, policy, organizationalDomain, dkimAlignment, spfAlignment },
+  };
+}
+
+/** To be looked at, but mail passes. */
+const MINOR_SPF = new Set(['USES_PTR', 'NO_END']);
+const MINOR_DMARC = new Set(['OBSOLETE_TAG', 'UNKNOWN_TAG', 'TESTING', 'BAD_REPORT_ADDRESS']);
+
+function notificationOf(before: DomainStatus, after: DomainStatus): DomainNotification | undefined {
+  if (before === after) return undefined;
+  if (after === 'failing' || after === 'lost') return after;
+  return before === 'failing' && after === 'verified' ? 'back' : undefined;
+}

@@ -1,0 +1,19 @@
+/** Resolves a sending server's uid for the caller: his own, somebody else's, or nobody's. */
+import { isUid } from '../../lib/ids.ts';
+import { viewerOf, type Context } from '../context.ts';
+import { foreignServer, serverNotFound } from './sending-server-errors.ts';
+import { findServer, serverExists, type StoredSettings } from './sending-server-store.ts';
+import type { QuotaColumns, SendingServer } from './sending-server.ts';
+
+/** The caller's server. Throws NotFoundError `SENDING_SERVER_NOT_FOUND`, ForeignResourceError of the same code. */
+export async function findOwnedSendingServer(
+  ctx: Context,
+  uid: string,
+  options: { lock?: boolean } = {},
+): Promise<SendingServer & StoredSettings & QuotaColumns> {
+  const { customerId } = viewerOf(ctx);
+  if (!isUid(uid)) throw serverNotFound();
+  const server = await findServer(ctx.db, { customerId, uid }, options.lock);
+  if (server) return server;
+  throw (await serverExists(ctx.db, uid)) ? foreignServer() : serverNotFound();
+}

@@ -1,0 +1,52 @@
+/** How sending servers stand: their health, and how far their warm-up is; for whoever looks after them. Reads only. */
+import { sql, type Queryable } from '../../../db/database.ts';
+
+/** One group's health; without a row in the database it is well, and not listed. */
+export interface HealthRow {
+  readonly serverId: bigint;
+  /** A provider, or a domain; empty: the server as a whole. */
+  readonly group: string;
+  readonly state: 'closed' | 'open' | 'half-open';
+  readonly failures: number;
+  /** While it is tried again: so many messages at once. */
+  readonly slots: number;
+  readonly restsUntil: Date | null;
+  readonly lastError: string | null;
+  readonly changedAt: Date;
+}
+
+export interface WarmUpState {
+  readonly serverId: bigint;
+  readonly day: number;
+  /** Null: it is warm, and has no limit any more. */
+  readonly limit: number | null;
+  readonly used: number;
+  readonly sent: number;
+  readonly bounced: number;
+}
+
+/** What is not well with these servers, the servers themselves first. */
+export async function healthOfServers(db: Queryable, serverIds: readonly bigint[]): Promise<HealthRow[]> {
+  return db.query<HealthRow & Record<string, unknown>>(
+    sql`SELECT server_id AS "serverId", mailbox_group AS group, state, failures, slots, last_error AS "lastError", changed_at AS "changedAt",
+               CASE WHEN open_until > now() THEN open_until END AS "restsUntil"
+          FROM hot.server_health WHERE server_id = ANY (${[...serverIds]}::bigint[]) ORDER BY server_id, mailbox_group LIMIT 10000`,
+  );
+}
+
+/** The day that each of these servers is on, of those that warm up. */
+export async function warmUpOfServers(db: Queryable, serverIds: readonly bigint[]): Promise<WarmUpState[]> {
+  return db.query<WarmUpState & Record<string, unknown>>(
+    sql`SELECT s.id AS "serverId", n.day, hot.warm_up_limit(s.warm_up, n.day) AS limit, coalesce(d.taken, 0) AS used,
+               coalesce(d.sent, 0) AS sent, coalesce(d.bounced, 0) AS bounced
+          FROM sending_server s
+         CROSS JOIN LATERAL (SELECT hot.warm_up_day_no(s.warm_up_started_at) AS day) n
+          LEFT JOIN hot.warm_up_day d ON d.server_id = s.id AND d.day = n.day
+         WHERE s.id = ANY (${[...serverIds]}::bigint[]) AND s.warm_up IS NOT NULL`,
+  );
+}
+
+/** Forgets what is held against the server and those behind it: the next messages are tried as if all were well. */
+export async function resetHealth(db: Queryable, serverId: bigint): Promise<void> {
+  await db.execute(sql`DELETE FROM hot.server_health WHERE server_id = ${serverId}`);
+}

@@ -1,0 +1,36 @@
+/** Splits a batch where clicks of one recipient are too far apart to be looked at together. */
+import { RUN_GAP_MS, type TrackingEvent } from './tracking-event.ts';
+
+/**
+ * One statement takes all clicks of a recipient in it for one run. That is one round nearly always; only a batch that
+ * waited long for its database has clicks of one person that are further apart.
+ */
+export function roundsOf(batch: readonly TrackingEvent[]): readonly (readonly TrackingEvent[])[] {
+  return isShort(batch) ? [batch] : split(batch);
+}
+
+function isShort(batch: readonly TrackingEvent[]): boolean {
+  let first = Infinity;
+  let last = -Infinity;
+  for (const { cameAt = 0 } of batch) {
+    first = Math.min(first, cameAt);
+    last = Math.max(last, cameAt);
+  }
+  return last - first <= RUN_GAP_MS;
+}
+
+function split(batch: readonly TrackingEvent[]): readonly (readonly TrackingEvent[])[] {
+  const last = new Map<bigint, { round: number; cameAt: number }>();
+  const rounds: TrackingEvent[][] = [];
+  for (const trackingEvent of batch) {
+    const { linkNo, cameAt, recipient } = trackingEvent;
+    const before = last.get(recipient.subscriberId);
+    let round = before?.round ?? 0;
+    if (linkNo !== null && cameAt !== undefined) {
+      if (before && cameAt - before.cameAt > RUN_GAP_MS) round++;
+      last.set(recipient.subscriberId, { round, cameAt });
+    }
+    (rounds[round] ??= []).push(trackingEvent);
+  }
+  return rounds;
+}

@@ -1,0 +1,46 @@
+/**
+ * Turns: the order in which the work of many customers is taken up. A customer's k-th waiting job stands beside the
+ * k-th of everybody else, however many follow it (start-time fair queueing, docs/decisions/0113).
+ */
+import { sql, type Queryable } from '../db/database.ts';
+
+/** `planned`: new work. `again`: work that comes back, with a line of its own, or it would wait behind all that is new. */
+export type PriorityKind = 'planned' | 'again';
+
+/** A priority is a smallint; whoever has more waiting than this has the rest in the order of their time. */
+const PRIORITY_MAX = 32_000;
+/** The count begins anew when it has come this far; the room above is for the waiting jobs of one customer. */
+const PRIORITIES_BEFORE_RENUMBERING = 8_000;
+
+/** The priorities of `amount` jobs of the customer, in their order. */
+export async function takePriorities(
+  db: Queryable,
+  customerId: bigint,
+  { amount, kind }: { amount: number; kind: PriorityKind },
+): Promise<number[]> {
+  const [row] = await db.query<{ first: number }>(
+    sql`SELECT hot.take_turns(${customerId}, ${amount}::int, ${kind === 'again'}) AS first`,
+    'jobs.take-turns',
+  );
+  const first = row?.first ?? 1;
+  return Array.from({ length: amount }, (_, index) => Math.min(PRIORITY_MAX, first + index));
+}
+
+/** Keeps the numbers small; answers by how much they became smaller. Cheap when there is nothing to do. */
+export async function renumberPriorities(db: Queryable): Promise<number> {
+  const [row] = await db.query<{ by: number }>(
+    sql`SELECT hot.renumber_turns(${PRIORITIES_BEFORE_RENUMBERING}::int) AS by`,
+  );
+  return row?.by ?? 0;
+}
+
+/** Whether a job is due that has none of the flags. */
+export async function doOthersWait(db: Queryable, flags: readonly string[]): Promise<boolean> {
+  const rows = await db.query(
+    sql`SELECT 1 FROM graphile_worker.jobs
+         WHERE locked_at IS NULL AND attempts < max_attempts AND run_at <= now()
+           AND (flags ?| ${[...flags]}::text[]) IS NOT TRUE LIMIT 1`,
+    'jobs.do-others-wait',
+  );
+  return rows.length > 0;
+}

@@ -1,0 +1,156 @@
+/**
+ * The rules that hold for every field with arguments: texts that the database cannot hold are refused, `executionsMax`
+ * counts per request (aliases do not multiply a login), and a foreign uid is answered as the door wants it. And for
+ * every mutation: what went well is in the audit trail before it is answered.
+ */
+import SchemaBuilder, {
+  BasePlugin,
+  type FieldNullability,
+  type InputFieldMap,
+  type PothosOutputFieldConfig,
+  type SchemaTypes,
+  type TypeParam,
+} from '@pothos/core';
+import { GraphQLError, type GraphQLFieldResolver, type GraphQLResolveInfo } from 'graphql';
+import type { ChangedThing } from '../domain/context.ts';
+import {
+  ForbiddenError,
+  ForeignResourceError,
+  NotFoundError,
+  RateLimitedError,
+  ValidationError,
+} from '../lib/errors.ts';
+import { isUnavailable } from '../lib/is-unavailable.ts';
+import { insertAuditEntries } from '../domain/accounts/audit-trail.ts';
+import { auditEntryOf, changesAccess, noteChange } from './audit.ts';
+import { graphqlContext, type GraphqlContext } from './context.ts';
+
+declare global {
+  // Pothos learns of a plugin and its options by declaration merging; the parameters repeat those of its own types.
+  export namespace PothosSchemaTypes {
+    interface Plugins<Types extends SchemaTypes> {
+      authorization: AuthorizationPlugin<Types>;
+    }
+    interface MutationFieldOptions<
+      Types extends SchemaTypes,
+      Type extends TypeParam<Types>,
+      Nullable extends FieldNullability<Type>,
+      Args extends InputFieldMap,
+      ResolveReturnShape,
+    > {
+      /** How often the field may run in one request, however it is aliased. */
+      executionsMax?: number;
+    }
+  }
+}
+
+type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>;
+
+/** After a limited field was refused, the next request is welcome at once. */
+const NEXT_REQUEST_SECONDS = 1;
+
+class AuthorizationPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+  override wrapResolve(resolver: Resolver<Types>, fieldConfig: PothosOutputFieldConfig<Types>): Resolver<Types> {
+    return this.#guard(fieldConfig.kind === 'Mutation' ? audited(resolver) : resolver, fieldConfig);
+  }
+
+  override wrapSubscribe(
+    subscribe: Resolver<Types> | undefined,
+    fieldConfig: PothosOutputFieldConfig<Types>,
+  ): Resolver<Types> | undefined {
+    return subscribe && this.#guard(subscribe, fieldConfig);
+  }
+
+  #guard(resolver: Resolver<Types>, fieldConfig: PothosOutputFieldConfig<Types>): Resolver<Types> {
+    if (Object.keys(fieldConfig.args).length === 0) return resolver;
+    const executionsMax = fieldConfig.kind === 'Mutation' ? fieldConfig.pothosOptions.executionsMax : undefined;
+    return async (source, args, context, info) => {
+      const ctx = graphqlContext(context);
+      if (executionsMax !== undefined) countExecution(ctx, info, executionsMax);
+      refuseBrokenTexts(args);
+      try {
+        return await resolver(source, args, context, info);
+      } catch (error) {
+        if (error instanceof ForeignResourceError) throw answerToForeign(error, ctx);
+        throw isForgedCursor(error, args) ? new GraphQLError('Invalid cursor.') : error;
+      }
+    };
+  }
+}
+
+/** A mutation that notes, when it has gone well, that it was done: by its verb, within the change, or else behind it. */
+function audited<Types extends SchemaTypes>(resolver: Resolver<Types>): Resolver<Types> {
+  return async (source, args, context, info) => {
+    const ctx = graphqlContext(context);
+    const operation = info.fieldName;
+    let written: ChangedThing | undefined;
+    // Mutations of a request run one after another, so there is one change at a time.
+    ctx.change.write = async (tx, about) => {
+      await insertAuditEntries(tx, [auditEntryOf({ operation, args, about, ctx })]);
+      tx.afterCommit(() => void (written = about));
+    };
+    try {
+      const result: unknown = await resolver(source, args, context, info);
+      const entry = auditEntryOf({ operation, args, result, about: written, ctx });
+      if (!written) await ctx.audit.record(entry);
+      if (changesAccess(entry)) noteChange(ctx, entry);
+      return result;
+    } finally {
+      ctx.change.write = undefined;
+    }
+  };
+}
+
+export const authorizationPlugin = 'authorization';
+SchemaBuilder.registerPlugin(authorizationPlugin, AuthorizationPlugin);
+
+function countExecution(ctx: GraphqlContext, info: GraphQLResolveInfo, executionsMax: number): void {
+  const count = (ctx.executions.get(info.fieldName) ?? 0) + 1;
+  ctx.executions.set(info.fieldName, count);
+  if (count <= executionsMax) return;
+  const message = `${info.fieldName} may run ${executionsMax === 1 ? 'once' : `${executionsMax} times`} per request.`;
+  throw new RateLimitedError('TOO_MANY_EXECUTIONS', message, NEXT_REQUEST_SECONDS);
+}
+
+/** NUL cannot be stored by PostgreSQL, half a surrogate pair is no text: both would fail deep inside. */
+function refuseBrokenTexts(args: object): void {
+  const broken = pathOfBrokenText(args, []);
+  if (!broken) return;
+  const path = broken[0] === 'input' ? broken.slice(1) : broken;
+  const name = path.join('.') || 'input';
+  throw new ValidationError({ [name]: [`The ${path.at(-1) ?? 'input'} must not contain NUL or broken characters.`] });
+}
+
+function pathOfBrokenText(value: unknown, path: readonly string[]): readonly string[] | undefined {
+  if (typeof value === 'string') return value.includes('\0') || !value.isWellFormed() ? path : undefined;
+  if (typeof value !== 'object' || value === null || value instanceof Date || ArrayBuffer.isView(value))
+    return undefined;
+  for (const [key, inner] of Object.entries(value)) {
+    if (key.includes('\0') || !key.isWellFormed()) return path;
+    const broken = pathOfBrokenText(inner, [...path, key]);
+    if (broken) return broken;
+  }
+  return undefined;
+}
+
+/** The specification wants a 403 over REST; GraphQL does not tell that the uid exists at all. */
+function answerToForeign(error: ForeignResourceError, ctx: GraphqlContext): Error {
+  if (ctx.door === 'rest') return new ForbiddenError('FOREIGN_RESOURCE', 'This resource belongs to somebody else.');
+  return new NotFoundError(error.code, error.message);
+}
+
+/**
+ * Prisma refuses a cursor whose parts are of the wrong type or too large for a column. The cursors we hand out never
+ * are; and nothing else of what a connection asks for comes from the caller.
+ */
+function isForgedCursor(error: unknown, args: object): boolean {
+  const hasCursor = ('after' in args && args.after) || ('before' in args && args.before);
+  return Boolean(hasCursor) && error instanceof Error && error.name.startsWith('PrismaClient') && !isAway(error);
+}
+
+/** What Prisma throws when the database cannot be reached, is out of connections or too slow: no fault of a cursor. */
+function isAway(error: Error): boolean {
+  if (isUnavailable(error)) return true;
+  const code = 'code' in error ? String(error.code) : '';
+  return error.name === 'PrismaClientInitializationError' || /^P(1\d{3}|2024)$/.test(code);
+}

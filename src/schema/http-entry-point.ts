@@ -1,0 +1,165 @@
+/**
+ * GraphQL over HTTP and server-sent events, and the explorer for browsers. Only JSON bodies, only from our own pages
+ * or from no page, a session's cookie only from our own pages, no CORS.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { GraphQLSchema } from 'graphql';
+import { createYoga, type GraphQLParams, type Plugin } from 'graphql-yoga';
+import { rateLimitHeaders, RATE_LIMITED_CODE, RATE_LIMITED_MESSAGE, type CountRequest } from '../lib/rate-limit.ts';
+import { sessionOf } from '../domain/accounts/session-cookie.ts';
+import { isOwnOrigin } from './check-origin.ts';
+import { graphqlContext, type GraphqlContext } from './context.ts';
+import type { Documents } from './documents.ts';
+import { sendExplorer, wantsExplorer } from './explorer-page.ts';
+import type { LiveConnections } from './live-connections.ts';
+import { maskError } from './mask-error.ts';
+import { readOperation, type BodyRefusal } from './request-body.ts';
+import { bearerToken, makeContext, type Means } from './request-context.ts';
+import { checkOperation, subscribeFresh, type OperationPolicy } from './run-operation.ts';
+
+/** What both doors, HTTP and websocket, stand on. */
+export interface EntryPointOptions {
+  readonly schema: GraphQLSchema;
+  readonly documents: Documents;
+  readonly means: Means;
+  readonly policy: OperationPolicy;
+  readonly connections: LiveConnections;
+  /** Absent: there is no limit on requests. */
+  readonly countRequest?: CountRequest | undefined;
+}
+
+/** What the web server found out about a request. */
+export interface Caller {
+  /** The client's address, also behind a trusted proxy. */
+  readonly ipAddress: string;
+}
+
+export interface HttpEntryPoint {
+  handle(req: IncomingMessage, res: ServerResponse, caller: Caller): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface NodeContext extends Caller {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  /** Of a POST: what its body says. */
+  readonly params?: GraphQLParams;
+}
+
+/** The handler of `/graphql` for everything that is no websocket. */
+export function createHttpEntryPoint(options: EntryPointOptions): HttpEntryPoint {
+  const { schema, means, policy } = options;
+  const yoga = createYoga<NodeContext, GraphqlContext>({
+    schema,
+    context: (request) => contextOf(request, means),
+    plugins: [guard(options)],
+    maskedErrors: { maskError: (error) => maskError(error, means.log) },
+    // Read before Yoga hears of the request.
+    maxRequestBodySize: false,
+    parserAndValidationCache: false,
+    graphiql: false,
+    landingPage: false,
+    cors: false,
+    logging: false,
+    multipart: false,
+    batching: false,
+  });
+  return {
+    async handle(req, res, { ipAddress }) {
+      // Answers are somebody's own; the explorer's page sets another rule.
+      res.setHeader('Cache-Control', 'no-store');
+      const refusal = refusalOf(req, means.installation.baseUrl);
+      if (refusal) return refuse(res, refusal);
+      if (policy.introspectionForAll && wantsExplorer(req)) return sendExplorer(req, res);
+      if (!(await passes(options, { req, res, ipAddress }))) return;
+      if (req.method !== 'POST') return void (await yoga(req, res, { req, res, ipAddress }));
+      const isKnown = async () => (await contextOf({ req, res, ipAddress }, means)).viewer !== null;
+      const body = await readOperation(req, isKnown);
+      if ('refusal' in body) return refuse(res, body.refusal);
+      await yoga(req, res, { req, res, ipAddress, params: body.params });
+    },
+    close: async () => void (await yoga.dispose()),
+  };
+}
+
+/** Counts the request, tells what is left of the limit, and answers it when nothing is. */
+async function passes(
+  { countRequest, means }: EntryPointOptions,
+  { req, res, ipAddress }: NodeContext,
+): Promise<boolean> {
+  const { authorization } = req.headers;
+  const credential = bearerToken(authorization) ?? sessionOf(req.headers, means.installation.baseUrl) ?? null;
+  const verdict = await countRequest?.({ credential, ipAddress });
+  if (!verdict) return true;
+  for (const [name, value] of Object.entries(rateLimitHeaders(verdict))) res.setHeader(name, value);
+  if (verdict.isAllowed) return true;
+  const extensions = { code: RATE_LIMITED_CODE, retryAfterSeconds: verdict.resetSeconds };
+  res.writeHead(429, { 'content-type': 'application/json; charset=utf-8' });
+  res.end(JSON.stringify({ errors: [{ message: RATE_LIMITED_MESSAGE, extensions }] }));
+  return false;
+}
+
+function contextOf({ req, ipAddress }: NodeContext, means: Means): Promise<GraphqlContext> {
+  const token = bearerToken(req.headers.authorization);
+  const session = sessionOf(req.headers, means.installation.baseUrl);
+  return makeContext(means, { token, session, ipAddress, userAgent: req.headers['user-agent'], door: 'graphql' });
+}
+
+function guard({ documents, policy, connections }: EntryPointOptions): Plugin<NodeContext, NodeContext> {
+  return {
+    onRequestParse({ serverContext: { params }, setRequestParser }) {
+      if (params) setRequestParser(() => params);
+    },
+    onResponse({ response: { headers } }) {
+      // A proxy is not to hold events back, which nginx does unless it is told.
+      if (headers.get('content-type')?.startsWith('text/event-stream')) headers.set('X-Accel-Buffering', 'no');
+      headers.set('Cache-Control', 'no-store');
+    },
+    onParse: ({ params, setParseFn }) => setParseFn(() => documents.parse(params.source)),
+    onValidate: ({ params, setValidationFn }) => {
+      setValidationFn(() => documents.validate(params.documentAST));
+    },
+    onExecute: ({ args }) => checkOperation(args, policy),
+    onSubscribe: ({ args, context, setSubscribeFn }) => {
+      checkOperation(args, policy);
+      watchStream(context, connections);
+      setSubscribeFn(subscribeFresh);
+    },
+  };
+}
+
+/** An event stream ends with its token; a stranger's ends by itself, as nothing may be watched without one. */
+function watchStream(context: NodeContext, connections: LiveConnections): void {
+  const { viewer } = graphqlContext(context);
+  if (!viewer) return;
+  const { res } = context;
+  res.once('close', connections.add({ viewer, end: () => void res.destroy() }));
+}
+
+interface Refusal {
+  readonly status: 403 | 405 | 415;
+  readonly message: string;
+}
+
+const JSON_TYPE = /^application\/(json|graphql\+json)\s*(;|$)/i;
+
+function refusalOf(req: IncomingMessage, baseUrl: string): Refusal | undefined {
+  if (req.method !== 'GET' && req.method !== 'POST') return { status: 405, message: 'GraphQL takes GET and POST.' };
+  if (!isOwnOrigin(req, baseUrl)) return { status: 403, message: 'Requests from other sites are refused.' };
+  if (req.method === 'POST' && !JSON_TYPE.test(req.headers['content-type'] ?? '')) {
+    return { status: 415, message: 'GraphQL takes `content-type: application/json`.' };
+  }
+  if ((req.headers['content-encoding'] ?? 'identity') !== 'identity') {
+    return { status: 415, message: 'Send the body without Content-Encoding.' };
+  }
+  return undefined;
+}
+
+function refuse(res: ServerResponse, { status, message, ...refusal }: Refusal | BodyRefusal): void {
+  const code = 'code' in refusal ? refusal.code : 'REQUEST_REFUSED';
+  res.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8',
+    ...(status === 405 ? { allow: 'GET, POST' } : {}),
+  });
+  res.end(JSON.stringify({ errors: [{ message, extensions: { code } }] }));
+}

@@ -1,0 +1,124 @@
+/** How a sending server stands: its health, its warm-up, its limits. */
+import {
+  healthOfServers,
+  warmUpOfServers,
+  type HealthRow,
+  type WarmUpState,
+} from '../../domain/sending/routing/health-read-model.ts';
+import { builder } from '../builder.ts';
+import type { GraphqlContext } from '../context.ts';
+import { loadBy } from '../loaders/load-by.ts';
+import { SendingServer } from './sending-server.ts';
+
+const reading = { scope: 'sending-servers:read' } as const;
+
+/** `closed` is well: the word is a breaker's. */
+const HealthState = builder.enumType('SendingHealthState', {
+  description: 'As of a breaker: CLOSED lets everything through, OPEN nothing, HALF_OPEN a few that try.',
+  values: { CLOSED: { value: 'closed' }, OPEN: { value: 'open' }, HALF_OPEN: { value: 'half-open' } } as const,
+});
+
+type ShownHealth = Omit<HealthRow, 'serverId' | 'changedAt'> & { readonly changedAt: Date | null };
+
+const SendingHealth = builder.objectRef<ShownHealth>('SendingHealth').implement({
+  authScopes: reading,
+  fields: (t) => ({
+    mailboxes: t.exposeString('group', {
+      description: 'A provider or domain behind the server; empty: the server itself.',
+    }),
+    state: t.expose('state', { type: HealthState }),
+    failures: t.exposeInt('failures', { description: 'In a row.' }),
+    slots: t.exposeInt('slots', { description: 'Messages at once while it is tried again.' }),
+    restsUntil: t.expose('restsUntil', { type: 'DateTime', nullable: true }),
+    lastError: t.exposeString('lastError', { nullable: true }),
+    changedAt: t.expose('changedAt', { type: 'DateTime', nullable: true }),
+  }),
+});
+
+const WarmUp = builder
+  .objectRef<{
+    schedule: unknown;
+    stoppedAt: Date | null;
+    stopReason: string | null;
+    warmUpState: WarmUpState | undefined;
+  }>('SendingServerWarmUp')
+  .implement({
+    description: "A new server's first weeks.",
+    authScopes: reading,
+    fields: (t) => ({
+      schedule: t.field({ type: 'JsonObject', resolve: ({ schedule }) => recordOf(schedule) }),
+      day: t.int({ description: 'Counted from 1.', resolve: ({ warmUpState }) => warmUpState?.day ?? 1 }),
+      limitToday: t.int({
+        nullable: true,
+        description: 'Null: it is warm, and has no limit any more.',
+        resolve: ({ warmUpState }) => warmUpState?.limit ?? null,
+      }),
+      usedToday: t.int({ resolve: ({ warmUpState }) => warmUpState?.used ?? 0 }),
+      bouncedToday: t.int({ resolve: ({ warmUpState }) => warmUpState?.bounced ?? 0 }),
+      stoppedAt: t.expose('stoppedAt', {
+        type: 'DateTime',
+        nullable: true,
+        description: 'Too much bounced: see `stopReason`.',
+      }),
+      stopReason: t.exposeString('stopReason', { nullable: true }),
+    }),
+  });
+
+builder.prismaObjectField(SendingServer, 'health', (t) =>
+  t.field({
+    type: SendingHealth,
+    description: 'The server as a whole.',
+    select: { id: true },
+    resolve: async ({ id }, _args, ctx) => {
+      const rows = await loadBy(ctx, readHealth).load(id);
+      return rows.find(({ group }) => group === '') ?? WELL;
+    },
+  }),
+);
+builder.prismaObjectField(SendingServer, 'mailboxHealth', (t) =>
+  t.field({
+    type: [SendingHealth],
+    description: 'Providers and domains that are held back, or tried again; the others are well.',
+    select: { id: true },
+    resolve: async ({ id }, _args, ctx) => (await loadBy(ctx, readHealth).load(id)).filter(({ group }) => group !== ''),
+  }),
+);
+builder.prismaObjectField(SendingServer, 'warmUp', (t) =>
+  t.field({
+    type: WarmUp,
+    nullable: true,
+    description: 'Null: it is not warmed up.',
+    select: { id: true, warmUp: true, warmUpStoppedAt: true, warmUpStopReason: true },
+    resolve: async ({ id, warmUp, warmUpStoppedAt: stoppedAt, warmUpStopReason: stopReason }, _args, ctx) =>
+      warmUp === null
+        ? null
+        : { schedule: warmUp, stoppedAt, stopReason, warmUpState: await loadBy(ctx, readWarmUp).load(id) },
+  }),
+);
+builder.prismaObjectField(SendingServer, 'domainLimits', (t) =>
+  t.field({
+    type: 'JsonObject',
+    description: 'Messages an hour to a provider or domain, by name; `*` is each of the others.',
+    select: { domainLimits: true },
+    resolve: ({ domainLimits }) => recordOf(domainLimits),
+  }),
+);
+
+const WELL: ShownHealth = {
+  ...{ group: '', state: 'closed', failures: 0, slots: 0 },
+  ...{ restsUntil: null, lastError: null, changedAt: null },
+};
+
+async function readHealth(ctx: GraphqlContext, ids: readonly bigint[]): Promise<HealthRow[][]> {
+  const rows = await healthOfServers(ctx.db, ids);
+  return ids.map((id) => rows.filter(({ serverId }) => serverId === id));
+}
+
+async function readWarmUp(ctx: GraphqlContext, ids: readonly bigint[]): Promise<(WarmUpState | undefined)[]> {
+  const rows = await warmUpOfServers(ctx.db, ids);
+  return ids.map((id) => rows.find(({ serverId }) => serverId === id));
+}
+
+function recordOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+}
