@@ -3,6 +3,7 @@
  * k-th of everybody else, however many follow it (start-time fair queueing, docs/decisions/0113).
  */
 import { sql, type Queryable } from '../db/database.ts';
+import { availableJobs } from './queue-internals.ts';
 
 /** `planned`: new work. `again`: work that comes back, with a line of its own, or it would wait behind all that is new. */
 export type PriorityKind = 'planned' | 'again';
@@ -37,9 +38,8 @@ export async function renumberPriorities(db: Queryable): Promise<number> {
 /** Whether a job is due that has none of the flags. */
 export async function doOthersWait(db: Queryable, flags: readonly string[]): Promise<boolean> {
   const rows = await db.query(
-    sql`SELECT 1 FROM graphile_worker.jobs
-         WHERE locked_at IS NULL AND attempts < max_attempts AND run_at <= now()
-           AND (flags ?| ${[...flags]}::text[]) IS NOT TRUE LIMIT 1`,
+    sql`SELECT 1 FROM ${availableJobs} j
+         WHERE j.run_at <= now() AND (j.flags ?| ${[...flags]}::text[]) IS NOT TRUE LIMIT 1`,
     'jobs.do-others-wait',
   );
   return rows.length > 0;

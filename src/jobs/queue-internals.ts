@@ -14,6 +14,9 @@ export const queuedJobs: Sql = sql`(
          j.locked_at IS NOT NULL AS is_running, j.attempts >= j.max_attempts AS is_given_up
     FROM graphile_worker._private_jobs j JOIN graphile_worker._private_tasks t ON t.id = j.task_id)`;
 
+/** Jobs that nobody works on and that have tries left, for a FROM: by the library's own index, which the public view does not use. */
+export const availableJobs: Sql = sql`(SELECT j.run_at, j.flags FROM graphile_worker._private_jobs j WHERE j.is_available)`;
+
 /** Makes these jobs available again, as far as one of the worker pools still holds them; none of their tries is counted off. */
 export async function unlockJobs(
   db: Queryable,

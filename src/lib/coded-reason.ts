@@ -12,3 +12,14 @@ export type ReasonTexts<Params, Rest extends readonly unknown[] = []> = {
 
 /** The parameters of a code that has none. */
 export type NoParams = Readonly<Record<string, never>>;
+
+/**
+ * The parameters as JSON that a `jsonb` column takes, or null when there are none. Texts of others are cut at lengths: half
+ * a character and U+0000 are left out of what is stored, since the database refuses both.
+ */
+export function storedParams({ params }: { readonly params: object }): string | null {
+  if (Object.keys(params).length === 0) return null;
+  return JSON.stringify(params, (_name, value: unknown) =>
+    typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '') : value,
+  );
+}

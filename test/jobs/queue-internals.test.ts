@@ -7,7 +7,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { sql } from '../../src/db/database.ts';
-import { QUEUE_VERSION } from '../../src/jobs/queue-internals.ts';
+import { availableJobs, QUEUE_VERSION } from '../../src/jobs/queue-internals.ts';
 import { createTestContext } from '../support/test-context.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -65,3 +65,13 @@ async function columnsOf(table: string): Promise<Record<string, string>> {
   );
   return Object.fromEntries(rows.map(({ name, type }) => [name, type]));
 }
+
+test('available jobs are found by the index of the library', async () => {
+  const plan = await ctx.db.transaction(async (tx) => {
+    await tx.query(sql`SELECT set_config('enable_seqscan', 'off', true)`);
+    return tx.query<{ 'QUERY PLAN': string }>(
+      sql`EXPLAIN SELECT 1 FROM ${availableJobs} j WHERE j.run_at <= now() LIMIT 1`,
+    );
+  });
+  expect(JSON.stringify(plan)).toContain('jobs_main_index');
+});

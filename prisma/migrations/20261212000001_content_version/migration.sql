@@ -13,7 +13,7 @@ BEGIN
   UPDATE public.campaign c SET content_version = c.content_version + 1
     FROM public.campaign_attachment a
    WHERE a.customer_id = OLD.customer_id AND a.file_id = OLD.id
-     AND c.customer_id = a.customer_id AND c.id = a.campaign_id AND c.status <> 'done';
+     AND c.customer_id = a.customer_id AND c.id = a.campaign_id;
   RETURN NULL;
 END $$;
 

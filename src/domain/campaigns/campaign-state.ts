@@ -5,6 +5,7 @@
  * file that is deleted under a campaign, has its statement in the SQL function `hot.reopen_campaigns_without_file`.
  */
 import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
+import { storedParams } from '../../lib/coded-reason.ts';
 import { assert } from '../../lib/errors.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import type { StatusReason, Stall, WaitReason } from './status-reason.ts';
@@ -63,12 +64,13 @@ export async function moveCampaigns(
     `a campaign may become ${to} from ${from.join(', ')}`,
   );
   const moved = await db.query<{ uid: string }>(
-    sql`UPDATE campaign SET status = ${to}, reason_code = ${reason?.code ?? null}, reason_params = ${paramsOf(reason)}::jsonb,
+    sql`UPDATE campaign SET status = ${to}, reason_code = ${reason?.code ?? null}, reason_params = ${reason ? storedParams(reason) : null}::jsonb,
           wait_kind = NULL, wait_until = NULL, updated_at = now(),
           started_at = CASE WHEN ${to} = 'queued' THEN coalesce(started_at, now()) ELSE started_at END,
           planned_on = CASE WHEN ${to} = 'queued' THEN coalesce(planned_on, (now() AT TIME ZONE 'UTC')::date) ELSE planned_on END,
           finished_at = CASE WHEN ${to} = 'done' THEN now() END,
-          -- Whoever lets it go on believes what the server says.
+          -- Whoever lets it go on believes what the server says: with a new version every process takes the campaign up anew.
+          content_version = content_version + CASE WHEN ${to} IN ('queued', 'sending') AND hard_refusals = 'held' THEN 1 ELSE 0 END,
           hard_refusals = CASE WHEN ${to} IN ('queued', 'sending') AND hard_refusals = 'held' THEN 'believed' ELSE hard_refusals END
         WHERE status = ANY(${from}::text[]) AND ${which} RETURNING uid`,
   );
@@ -89,7 +91,7 @@ export async function beginWait(
   provided: Sql = sql`true`,
 ): Promise<boolean> {
   const waits = await db.execute(
-    sql`UPDATE campaign SET wait_kind = ${reason.code}, wait_until = ${until}, reason_code = NULL, reason_params = ${paramsOf(reason)}::jsonb
+    sql`UPDATE campaign SET wait_kind = ${reason.code}, wait_until = ${until}, reason_code = NULL, reason_params = ${storedParams(reason)}::jsonb
          WHERE customer_id = ${customerId} AND id = ${campaignId} AND status = 'sending' AND ${provided}`,
   );
   return waits > 0;
@@ -111,7 +113,7 @@ export async function endWait(
 /** Writes that the campaign makes no progress, unless it has another reason for where it stands. */
 export async function reportStall(db: Queryable, { customerId, campaignId }: CampaignKey, stall: Stall): Promise<void> {
   await db.execute(
-    sql`UPDATE campaign SET reason_code = ${stall.code}, reason_params = ${paramsOf(stall)}::jsonb
+    sql`UPDATE campaign SET reason_code = ${stall.code}, reason_params = ${storedParams(stall)}::jsonb
          WHERE customer_id = ${customerId} AND id = ${campaignId} AND status = ANY(${UNDER_WAY}::text[]) AND wait_kind IS NULL
            AND (reason_code IS NULL OR reason_code = ${stall.code})`,
   );
@@ -125,8 +127,4 @@ export async function clearStalls(db: Queryable): Promise<void> {
          WHERE c.status = ANY(${UNDER_WAY}::text[]) AND c.reason_code = ${code}
            AND NOT EXISTS (SELECT 1 FROM hot.campaign_watch w WHERE w.customer_id = c.customer_id AND w.campaign_id = c.id AND w.alarmed_at IS NOT NULL)`,
   );
-}
-
-function paramsOf(reason: StatusReason | WaitReason | undefined): string | null {
-  return reason === undefined || Object.keys(reason.params).length === 0 ? null : JSON.stringify(reason.params);
 }

@@ -1,5 +1,6 @@
 /** Reads and writes of dry runs. One at a time per campaign; a repeated job finds what the one before has done. */
 import { sql, type Queryable } from '../../db/database.ts';
+import { storedParams } from '../../lib/coded-reason.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import type { DryRunReason } from './status-reason.ts';
 
@@ -144,7 +145,7 @@ export async function endDryRun(
   { status, reason }: { status: DryRunStatus; reason?: DryRunReason },
 ): Promise<boolean> {
   const ended = await db.execute(sql`
-    UPDATE dry_run SET status = ${status}, reason_code = ${reason?.code ?? null}, reason_params = ${reason ? JSON.stringify(reason.params) : null}::jsonb, finished_at = now()
+    UPDATE dry_run SET status = ${status}, reason_code = ${reason?.code ?? null}, reason_params = ${reason ? storedParams(reason) : null}::jsonb, finished_at = now()
      WHERE customer_id = ${customerId} AND id = ${id} AND status IN ('queued', 'running')`);
   return ended > 0;
 }

@@ -308,8 +308,7 @@ describe('the life of an import', () => {
     await ctx.db.execute(sql`DELETE FROM graphile_worker._private_jobs`);
     const stop = new AbortController();
     const running = runListImport(small, queued, stop.signal);
-    while ((await findOwnedImport(ctx, queued.uid)).processed === 0)
-      await new Promise((resolve) => setTimeout(resolve, 1));
+    await untilSomeAreProcessed(queued.uid);
     stop.abort();
     const outcome = await running;
     if (outcome === 'stopped') expect(await jobsFor(queued)).toHaveLength(1);
@@ -338,8 +337,7 @@ describe('the life of an import', () => {
     const small = withBatches(20);
     const queued = await uploadFile(small, list, people(400));
     const running = runListImport(small, queued, never);
-    while ((await findOwnedImport(ctx, queued.uid)).processed === 0)
-      await new Promise((resolve) => setTimeout(resolve, 1));
+    await untilSomeAreProcessed(queued.uid);
     const last = await addSubscriber(ctx, { listUid: list.uid, email: 'p399@x.com' }).catch((error: unknown) => error);
     expect(await running).toBe('done');
     const done = await findOwnedImport(ctx, queued.uid);
@@ -353,8 +351,7 @@ describe('the life of an import', () => {
     const small = withBatches(5);
     const queued = await uploadFile(small, list, people(2_000));
     const running = runListImport(small, queued, never);
-    while ((await findOwnedImport(ctx, queued.uid)).processed === 0)
-      await new Promise((resolve) => setTimeout(resolve, 1));
+    await untilSomeAreProcessed(queued.uid);
     const cancelled = await cancelImport(ctx, queued.uid);
     expect(cancelled).toMatchObject({ status: 'cancelled', finishedAt: expect.any(Date) });
     expect(await running).toBe('over');
@@ -370,8 +367,7 @@ describe('the life of an import', () => {
     const small = withBatches(5);
     const queued = await uploadFile(small, list, people(2_000));
     const running = runListImport(small, queued, never);
-    while ((await findOwnedImport(ctx, queued.uid)).processed === 0)
-      await new Promise((resolve) => setTimeout(resolve, 1));
+    await untilSomeAreProcessed(queued.uid);
     await deleteList(ctx, list.uid);
     expect(await running).toBe('over');
     expect(await eraseDeleted(ctx, { isStopping: () => false })).toBe(true);
@@ -379,3 +375,7 @@ describe('the life of an import', () => {
     await expect(findOwnedImport(ctx, queued.uid)).rejects.toBeInstanceOf(NotFoundError);
   });
 });
+
+async function untilSomeAreProcessed(uid: string): Promise<void> {
+  while ((await findOwnedImport(ctx, uid)).processed === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+}
