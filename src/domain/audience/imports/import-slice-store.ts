@@ -160,8 +160,6 @@ export async function insertNew(tx: Transaction, { customerId, listId, uid }: Li
 
 /** Writes what the file changes, with an entry in the history for every change of status. Answers how many were changed. */
 export async function updateChanged(tx: Transaction, { customerId, listId, uid }: ListImport): Promise<number> {
-  // Each by its key: a slice is small beside a list that is read as a whole.
-  await tx.query(sql`SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`);
   const [counted] = await tx.query<{ updated: number }>(sql`
     WITH changed AS (
       UPDATE subscriber s

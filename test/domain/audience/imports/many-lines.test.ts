@@ -1,4 +1,4 @@
-/** Of a person on many lines of a file, what all of them together say. */
+/** Many lines in one slice: of one person, what all of them together say; and of many people, changed all at once. */
 import { expect, test } from 'vitest';
 import { importFile, peopleOf } from '../../../support/import-file.ts';
 import { fc } from '../../../support/property.ts';
@@ -44,4 +44,15 @@ test('an import keeps of every person what all lines together said', async () =>
     }),
     { numRuns: 25 },
   );
+});
+
+/** As many as a slice has by default. A plan that sets each beside all others would take minutes: the test would not end. */
+const PEOPLE = 20_000;
+
+test('a slice in which everybody is changed takes work in proportion to it', async () => {
+  const list = await newList(ctx);
+  const file = (name: string) =>
+    `email,first name\n${Array.from({ length: PEOPLE }, (_, n) => `p${n}@x.com,${name}`).join('\n')}`;
+  expect(await importFile(ctx, list, file('A'))).toMatchObject({ added: PEOPLE });
+  expect(await importFile(ctx, list, file('B'))).toMatchObject({ updated: PEOPLE, unchanged: 0 });
 });
