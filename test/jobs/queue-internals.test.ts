@@ -67,7 +67,7 @@ async function columnsOf(table: string): Promise<Record<string, string>> {
 }
 
 test('available jobs are found by the index of the library', async () => {
-  const plan = await ctx.db.transaction(async (tx) => {
+  const plan = await ctx.database.transaction(async (tx) => {
     await tx.query(sql`SELECT set_config('enable_seqscan', 'off', true)`);
     return tx.query<{ 'QUERY PLAN': string }>(
       sql`EXPLAIN SELECT 1 FROM ${availableJobs} j WHERE j.run_at <= now() LIMIT 1`,

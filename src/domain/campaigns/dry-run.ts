@@ -118,7 +118,7 @@ async function nextPeople(ctx: Context, campaign: Campaign, afterId: bigint): Pr
     return db.query<DryPerson & Record<string, unknown>>(
       sql`SELECT s.id, s.email, s.fields,
                  CASE WHEN ${slice ? [...slice.ids] : null}::bigint[] IS NOT NULL AND NOT s.id = ANY (${slice ? [...slice.ids] : []}::bigint[]) THEN 'not in the segment'
-                      WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS denialReason
+                      WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS "denialReason"
             FROM subscriber s
             LEFT JOIN LATERAL (SELECT true AS found FROM suppression x WHERE x.customer_id IN (0, ${customerId}) AND x.email_key = s.email_key LIMIT 1) x ON true
            WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id > ${afterId} AND s.id <= ${slice?.lastId ?? 2n ** 62n}

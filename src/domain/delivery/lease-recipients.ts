@@ -76,7 +76,7 @@ function peopleBehind(
 ): Promise<Person[]> {
   return db.query<Person & Record<string, unknown>>(
     sql`SELECT i.id, s.email, s.fields,
-               CASE WHEN s.email IS NULL THEN 'deleted' WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS denialReason
+               CASE WHEN s.email IS NULL THEN 'deleted' WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS "denialReason"
           FROM unnest(${rows.map((row) => row.subscriberId)}::bigint[]) AS i(id)
           LEFT JOIN LATERAL (SELECT s.email, s.email_key, s.fields, s.status FROM public.subscriber s
                               WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = i.id OFFSET 0) s ON true

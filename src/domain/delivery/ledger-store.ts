@@ -59,7 +59,7 @@ export async function dueInRange(db: Queryable, range: LedgerRange, listId: bigi
   // One look-up by the whole key for each, whatever the planner thinks of a list that was just imported.
   return db.query<DueDelivery & Record<string, unknown>>(
     sql`SELECT d.subscriber_id AS "subscriberId", d.epoch + 1 AS epoch, d.attempts, s.email, s.fields,
-               CASE WHEN s.email IS NULL THEN 'deleted' WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS denialReason
+               CASE WHEN s.email IS NULL THEN 'deleted' WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS "denialReason"
           FROM hot.delivery d
           LEFT JOIN LATERAL (SELECT s.email, s.email_key, s.fields, s.status FROM public.subscriber s
                               WHERE s.customer_id = ${range.customerId} AND s.list_id = ${listId} AND s.id = d.subscriber_id OFFSET 0) s ON true

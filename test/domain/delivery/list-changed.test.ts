@@ -6,6 +6,8 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { updateList } from '../../../src/domain/audience/update-list.ts';
+import { pauseCampaign } from '../../../src/domain/campaigns/pause-campaign.ts';
+import { resumeCampaign } from '../../../src/domain/campaigns/resume-campaign.ts';
 import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audience.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
 import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
@@ -38,7 +40,7 @@ async function planned(...options: Parameters<typeof campaignWorld>) {
   const worker = { ...tools, workerId: crypto.randomUUID(), abortSignal: new AbortController().signal };
   const sendTo = (id: bigint) => sendBatch(ctx, { ...key, fromId: id, toId: id }, worker);
   const change = (values: Parameters<typeof updateList>[2]) => updateList(world.ctx, list?.uid ?? '', values);
-  return { ids: people.map(({ id }) => id), list, sendTo, change };
+  return { ...world, key, tools, ids: people.map(({ id }) => id), list, sendTo, change };
 }
 
 test('the next batch has the name and the contact of the list as they are then', async () => {
@@ -70,4 +72,17 @@ test('refusals of the campaign count on, however often its list is changed', asy
     'open',
     expect.objectContaining({ pauseFor: expect.objectContaining({ code: 'refused_by_server' }) }),
   ]);
+});
+
+test('a campaign that goes on after a bounce spike is taken up anew, also by a process that did not see the pause', async () => {
+  await using receiver = await scriptedSmtpServer({ extensions: ['PIPELINING'] });
+  const { ctx: own, key, tools, campaignUid } = await planned(ctx, { recipients: 1, smtpPort: receiver.port });
+  const before = await tools.campaigns.take(ctx, key);
+  await pauseCampaign(own, campaignUid);
+  await ctx.db.execute(sql`UPDATE campaign SET hard_refusals = 'held' WHERE id = ${key.campaignId}`);
+  await resumeCampaign(own, campaignUid);
+  const after = await createActiveCampaigns().take(ctx, key);
+  expect(after?.campaign.refusals.believesBounces).toBe(true);
+  // Nobody is marked for another version than the present one: the loop that has the old one ends.
+  expect(after?.edition.contentVersion).toBe((before?.edition.contentVersion ?? 0) + 1);
 });
