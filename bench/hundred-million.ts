@@ -58,7 +58,7 @@ const CARELESS = ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off',
 
 const UNFINISHED = 'unfinished';
 
-interface House {
+interface Operator {
   readonly name: string;
   readonly product: Product;
   readonly tenant: BenchTenant;
@@ -80,7 +80,7 @@ async function compare(): Promise<void> {
   const empty = await open('empty', sink, scratch);
   for (let round = 0; round <= ROUNDS; round++) {
     // The first round warms up.
-    for (const house of round % 2 === 0 ? [empty, full] : [full, empty]) await measure(house, round > 0);
+    for (const operator of round % 2 === 0 ? [empty, full] : [full, empty]) await measure(operator, round > 0);
   }
   report(empty, full);
 }
@@ -127,7 +127,7 @@ async function fill(url: string): Promise<void> {
   console.log(`${ROWS} rows of history, ${sizes[0]?.size}, made in ${seconds} s`);
 }
 
-async function open(name: string, sink: BenchSink, { url }: { url: string }): Promise<House> {
+async function open(name: string, sink: BenchSink, { url }: { url: string }): Promise<Operator> {
   const product = await startProduct(url);
   closers.defer(() => product.stop());
   const client = new pg.Client(url);
@@ -139,7 +139,7 @@ async function open(name: string, sink: BenchSink, { url }: { url: string }): Pr
   return { name, product, tenant, client, sent: [], clicked: [] };
 }
 
-async function measure({ name, product, tenant, client, sent, clicked }: House, counts: boolean): Promise<void> {
+async function measure({ name, product, tenant, client, sent, clicked }: Operator, counts: boolean): Promise<void> {
   const uid = await tenant.createCampaign();
   const startedAt = performance.now();
   await tenant.run(uid);
@@ -177,7 +177,7 @@ async function linksOf(client: pg.Client, { url }: Product, uid: string): Promis
   });
 }
 
-function report(empty: House, full: House): void {
+function report(empty: Operator, full: Operator): void {
   for (const what of ['sent', 'clicked'] as const) {
     const ratios = full[what].map((rate, at) => rate / (empty[what][at] ?? 1));
     console.log(

@@ -79,7 +79,7 @@ async function compare(mode: SinkMode, delayMs: number, ways: Readonly<Record<st
   const bare =
     mode === 'chunking' && delayMs === 0 ? { 'bare sockets': bareWay(1), 'bare, six a write': bareWay(6) } : {};
   const all = { ...bare, ...ways };
-  await inTurn(all, async (way) => {
+  await isFairlyQueued(all, async (way) => {
     await way(sink.port, connections);
     const { messages } = await sink.report('reset');
     if (messages < MESSAGES) throw new Error(`Only ${messages} of ${MESSAGES} messages arrived`);
@@ -92,7 +92,7 @@ async function comparePostfix(sinkPath: string, ways: Readonly<Record<string, Wa
   console.log(`\nsmtp-sink, ${connections} connections; load ${load()}`);
   const sink = await startPostfixSink(sinkPath);
   try {
-    await inTurn(ways, (way) => way(sink.port, connections));
+    await isFairlyQueued(ways, (way) => way(sink.port, connections));
     const seconds = runSmtpSource(sinkPath, { port: sink.port, connections, bytes: BYTES, messages: MESSAGES });
     if (seconds !== undefined) console.log(`  smtp-source: ${Math.round(MESSAGES / seconds)} messages/s`);
   } finally {
@@ -101,7 +101,7 @@ async function comparePostfix(sinkPath: string, ways: Readonly<Record<string, Wa
 }
 
 /** All ways after one another, several times, so that all meet the same machine; the first time only warms up. */
-async function inTurn(ways: Readonly<Record<string, Way>>, run: (way: Way) => Promise<void>): Promise<void> {
+async function isFairlyQueued(ways: Readonly<Record<string, Way>>, run: (way: Way) => Promise<void>): Promise<void> {
   const found = new Map<string, Measured[]>(Object.keys(ways).map((name) => [name, []]));
   for (let round = 0; round <= REPEAT; round++) {
     for (const [name, way] of Object.entries(ways)) {

@@ -5,7 +5,7 @@ import { newUid } from '../../src/lib/ids.ts';
 /** Runs a statement, whatever runs it. */
 type Run = (text: string, values: readonly unknown[]) => Promise<unknown>;
 
-/** Gives the first customer, with which benches work, a running subscription with these options; the house is limited like any other. */
+/** Gives the first customer, with which benches work, a running subscription with these options; the operator's account is limited like any other. */
 export async function givePlan(run: Run, options: Readonly<Record<string, number | string>>): Promise<void> {
   await run('UPDATE customer SET is_house = false WHERE is_house', []);
   await run(

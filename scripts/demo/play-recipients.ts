@@ -89,18 +89,18 @@ async function behave(client: Client, message: Mail, random: Random): Promise<vo
   const pixel = /<img[^>]+src="([^"]+\/o\/[^"]+)"/.exec(message.html ?? '')?.[1];
   const tracked = message.links.filter((link) => pathOf(link).startsWith('/c/'));
   if (seesImages && pixel !== undefined) {
-    await visit(client, pixel);
-    if (random.chance(OPEN_AGAIN_SHARE)) await visit(client, pixel);
+    await request(client, pixel);
+    if (random.chance(OPEN_AGAIN_SHARE)) await request(client, pixel);
   }
   if (tracked.length > 0 && (random.chance(CLICK_SHARE) || !seesImages)) {
-    await visit(client, random.pick(tracked));
-    if (random.chance(CLICK_AGAIN_SHARE)) await visit(client, random.pick(tracked));
+    await request(client, random.pick(tracked));
+    if (random.chance(CLICK_AGAIN_SHARE)) await request(client, random.pick(tracked));
   }
   if (random.chance(UNSUBSCRIBE_SHARE)) await unsubscribe(client, message);
 }
 
 /** Does not follow the redirect: where it leads does not exist. */
-async function visit(client: Client, address: string): Promise<void> {
+async function request(client: Client, address: string): Promise<void> {
   const headers = { 'User-Agent': USER_AGENT };
   const response = await fetch(client.url + pathOf(address), { redirect: 'manual', headers });
   await response.arrayBuffer();

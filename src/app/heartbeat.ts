@@ -31,7 +31,7 @@ export interface ProcessHeartbeat {
   isHeld(): boolean;
   /** Gives signs of life for this worker from now on, and pauses it when it must. */
   watch(worker: Pausable): void;
-  /** Throws when the disk has no room. */
+  /** Throws when the disk has no space. */
   checkDisk(): Promise<void>;
   /** Says that it is leaving, so that nobody counts on this worker any more. */
   close(): Promise<void>;
@@ -48,7 +48,7 @@ const INTERVAL_MS = 3_000;
 const WATCH_INTERVAL_MS = 30_000;
 /** Good manners: without the word of it the others take this process for alive a few seconds longer. */
 const LEAVING_MS_MAX = 1_000;
-/** PostgreSQL stops itself when its log finds no room; two of its files are kept free, and as much for tables. */
+/** PostgreSQL stops itself when its log finds no space; two of its files are kept free, and as much for tables. */
 const FREE_BYTES_MIN = 64 * 1_024 * 1_024;
 export const HELD = 'installation held';
 const DISK = 'disk full';

@@ -1,6 +1,6 @@
 /**
  * The composition root: what the program is made of, in the order in which it comes up. It goes down in the
- * opposite order. Nothing here decides anything; rooms are made, handed what they need, and joined.
+ * opposite order. Nothing here decides anything; modules are made, handed what they need, and joined.
  */
 import path from 'node:path';
 import type { Settings } from '../config/settings.ts';

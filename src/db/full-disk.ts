@@ -16,7 +16,7 @@ export function noteRefusedWrite(error: unknown): void {
     refused = TROUBLES[error.code] ?? refused;
 }
 
-/** A statement found no room, and none has found any since. */
+/** A statement found no space, and none has found any since. */
 export function isDiskFull(): boolean {
   return refused === 'full';
 }
@@ -26,7 +26,7 @@ export function writeTrouble(): WriteTrouble | undefined {
   return refused ?? (isLow ? 'full' : undefined);
 }
 
-/** Whether so little room is left that sending waits. */
+/** Whether so little space is left that sending waits. */
 export function noteLowDisk(isLowNow: boolean): void {
   isLow = isLowNow;
 }

@@ -1,4 +1,4 @@
-/** Whether a disk that was full has room again. */
+/** Whether a disk that was full has space again. */
 import { randomBytes } from 'node:crypto';
 import { sql, type Database } from './database.ts';
 import { noteDiskSpace } from './full-disk.ts';
@@ -6,7 +6,7 @@ import { noteDiskSpace } from './full-disk.ts';
 /** Incompressible, and more than a page or two that a table may have left. */
 const PROBE_BYTES = 256 * 1_024;
 
-/** Tries to write as much as a busy moment needs, and undoes it. Answers whether there is room again. */
+/** Tries to write as much as a busy moment needs, and undoes it. Answers whether there is space again. */
 export async function probeDisk(database: Database): Promise<boolean> {
   const undone = new Error('undone');
   try {

@@ -15,7 +15,7 @@ import type { SecurityEvents } from './security-event.ts';
  */
 export type TokenKind = 'primary' | 'login' | 'named' | 'session';
 
-/** Who asks, as the token said; null for the public and for jobs that act for the house. */
+/** Who asks, as the token said; null for the public and for jobs that act for the operator. */
 export interface Viewer {
   readonly userId: bigint;
   readonly userUid: string;
@@ -90,7 +90,7 @@ export interface Installation {
   readonly spfTerms?: readonly string[];
   /** Whether campaigns need a verified sender. */
   readonly fromAddresses?: 'any' | 'verified';
-  /** Sender of the mails that the house itself writes. */
+  /** Sender of the mails that the program itself writes. */
   readonly mailFrom?: string;
   /** What an unpaid invoice says of how to pay it. */
   readonly paymentInstructions?: string;

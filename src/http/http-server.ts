@@ -16,7 +16,7 @@ import { takeAbsoluteForm, wantsSocket } from './request-target.ts';
 import { sendJson } from './send-json.ts';
 import { BODY_PACE, watchBody, type BodyPace } from './slow-body.ts';
 
-// Decision D3: request line and headers up to 64 KiB (whole HTML documents arrive in query strings), and some room.
+// Decision D3: request line and headers up to 64 KiB (whole HTML documents arrive in query strings), and some space.
 const HEADER_BYTES_MAX = 80 * 1024;
 // A client that needs longer for its headers is holding a connection, not sending a request.
 const HEADERS_TIMEOUT_MS = 20_000;

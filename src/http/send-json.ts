@@ -1,4 +1,4 @@
-/** The one way this room writes a JSON answer. */
+/** The one way this module writes a JSON answer. */
 import type { ServerResponse } from 'node:http';
 
 /** Ends the answer with this body. */

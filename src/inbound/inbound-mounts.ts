@@ -38,7 +38,7 @@ export interface InboundOptions {
   readonly places?: GeoLocator;
 }
 
-/** All handlers of this room. `ctx` is the public's: nobody is logged in. */
+/** All handlers of this module. `ctx` is the public's: nobody is logged in. */
 export function createInbound(ctx: Context, { work = ctx, webView, places = nowhere }: InboundOptions): Inbound {
   const follower = startTrackingEventConsumer(work);
   const recorder = createTrackingEventRecorder(work, () => follower.wake());

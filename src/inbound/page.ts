@@ -28,7 +28,7 @@ const POLICY =
   `default-src 'none'; style-src 'sha256-${STYLE_DIGEST}'; form-action 'self'; ` +
   "base-uri 'none'; frame-ancestors 'none'";
 
-/** What this room adds to the headers of every answer of the server. */
+/** What this module adds to the headers of every answer of the server. */
 export const PUBLIC_HEADERS = [
   ['Cache-Control', 'no-store'],
   ['X-Robots-Tag', 'noindex, nofollow'],
@@ -68,7 +68,7 @@ export function sendHtml(res: ServerResponse, status: number, text: string): voi
   res.end(bytes);
 }
 
-/** Headers of everything in this room: personal addresses are not cached, indexed or told to others. */
+/** Headers of everything in this module: personal addresses are not cached, indexed or told to others. */
 export function setPublicHeaders(res: ServerResponse): void {
   for (const [name, value] of PUBLIC_HEADERS) res.setHeader(name, value);
   res.setHeader('Referrer-Policy', 'no-referrer');

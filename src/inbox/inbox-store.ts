@@ -3,7 +3,7 @@ import { empty, join, sql, type Database, type Sql } from '../db/database.ts';
 import type { ReceivedMessage } from './inbox-server.ts';
 import { subjectOf } from './parse-message.ts';
 
-/** Enough for several demonstration campaigns; older mails make room. */
+/** Enough for several demonstration campaigns; older mails make space. */
 export const MESSAGES_KEPT_MAX = 5_000;
 
 /** What a list shows of a mail. */

@@ -27,7 +27,7 @@ export interface EnqueueOptions {
   /** Lower runs first; default 0. */
   readonly priority?: number;
   /** Takes a turn although the first job of this kind does not. */
-  readonly inTurn?: boolean;
+  readonly isFairlyQueued?: boolean;
 }
 
 /** On every job of a customer: a worker sees by it whose job it is, and takes up no more than the customer's share. */
@@ -61,7 +61,7 @@ export async function enqueueMany<Schema extends z.ZodType>(
 ): Promise<void> {
   if (payloads.length === 0) return;
   const customerId = customerOf(payloads[0]);
-  const turns = await prioritiesOf(db, definition, { customerId, amount: payloads.length, options });
+  const priorities = await prioritiesOf(db, definition, { customerId, amount: payloads.length, options });
   const flags = [...(customerId ? [customerFlag(customerId)] : []), ...(definition.isLong ? [LONG_FLAG] : [])];
   const specs = payloads.map((payload, index) => ({
     identifier: definition.name,
@@ -69,7 +69,7 @@ export async function enqueueMany<Schema extends z.ZodType>(
     max_attempts: definition.attemptsMax,
     ...(options.runAt ? { run_at: options.runAt } : {}),
     job_key: options.key ?? null,
-    priority: options.priority ?? turns?.[index] ?? 0,
+    priority: options.priority ?? priorities?.[index] ?? 0,
     ...(flags.length > 0 ? { flags } : {}),
   }));
   await db.query(
@@ -80,7 +80,7 @@ export async function enqueueMany<Schema extends z.ZodType>(
   );
 }
 
-/** Undefined: the house's own. */
+/** Undefined: of no customer. */
 function customerOf(payload: unknown): string | undefined {
   if (typeof payload !== 'object' || payload === null || !('customerId' in payload)) return undefined;
   return String(payload.customerId);
@@ -97,8 +97,8 @@ async function prioritiesOf(
   { isFairlyQueued = false }: JobDefinition,
   { customerId, amount, options }: PriorityRequest,
 ): Promise<number[] | undefined> {
-  if (!customerId || options.priority !== undefined || !(isFairlyQueued || options.inTurn)) return undefined;
+  if (!customerId || options.priority !== undefined || !(isFairlyQueued || options.isFairlyQueued)) return undefined;
   // Whatever has waited already is work that comes back.
-  const isAgain = options.delaySeconds !== undefined || options.inTurn === true;
+  const isAgain = options.delaySeconds !== undefined || options.isFairlyQueued === true;
   return takePriorities(db, BigInt(customerId), { amount, kind: isAgain ? 'again' : 'planned' });
 }

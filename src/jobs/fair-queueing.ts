@@ -10,7 +10,7 @@ export type PriorityKind = 'planned' | 'again';
 
 /** A priority is a smallint; whoever has more waiting than this has the rest in the order of their time. */
 const PRIORITY_MAX = 32_000;
-/** The count begins anew when it has come this far; the room above is for the waiting jobs of one customer. */
+/** The count begins anew when it has come this far; the space above is for the waiting jobs of one customer. */
 const PRIORITIES_BEFORE_RENUMBERING = 8_000;
 
 /** The priorities of `amount` jobs of the customer, in their order. */

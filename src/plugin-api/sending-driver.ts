@@ -1,5 +1,5 @@
 /**
- * The contract of a sending driver: how a message leaves the house (specification 4.13).
+ * The contract of a sending driver: how a message leaves the installation (specification 4.13).
  * The host composes, signs, accounts and retries; a driver only hands bytes over and reports truly what became
  * of them. `send` throws on failure, it never returns a failed result.
  */

@@ -50,8 +50,8 @@ export async function runRow(request: RowRequest, around: Around): Promise<KeptA
   const isKnown = (inBody?: string) => isValidToken({ ...caller, token: tokenOf(req, query, inBody) }, around);
   const reading = { query, takesFile: row.takesFile === true, isKnown };
   const { given: everything, file, completeParameters } = await readRequest(req, reading);
-  const { api_token: inBag, ...given } = everything;
-  const token = tokenOf(req, query, inBag);
+  const { api_token: givenToken, ...given } = everything;
+  const token = tokenOf(req, query, givenToken);
   await gate.pass(token);
   if (token === null && row.access !== 'public') throw unauthenticated();
   const credentials = { ...caller, token };
@@ -152,8 +152,8 @@ async function withoutToken(completeParameters: () => Promise<RequestParameters>
 }
 
 /** Decision D5: the header, then the query, then the body. */
-export function tokenOf(req: IncomingMessage, query: string, inBag?: RequestParameters[string]): string | null {
+export function tokenOf(req: IncomingMessage, query: string, givenToken?: RequestParameters[string]): string | null {
   const bearer = /^Bearer +(\S+) *$/i.exec(req.headers.authorization ?? '')?.[1];
-  const token = bearer ?? (new URLSearchParams(query).get('api_token') || inBag);
+  const token = bearer ?? (new URLSearchParams(query).get('api_token') || givenToken);
   return typeof token === 'string' && token !== '' ? token : null;
 }

@@ -7,13 +7,13 @@ import type { EventEmitter } from 'node:events';
 import { LONG_FLAG } from '../jobs/define-job.ts';
 
 const CUSTOMER_FLAG = /^customer:/;
-/** A job of a customer has its place for so long before it may be asked to make room. */
+/** A job of a customer has its place for so long before it may be asked to stop. */
 const SHARE_MS = 1_500;
 /** A look-up that is not answered in this time does not hold up the others. */
 const FETCH_MS_MAX = 1_000;
 
 interface RunningJob {
-  /** Undefined: the house's own. */
+  /** Undefined: of no customer. */
   readonly customer: string | undefined;
   readonly isLong: boolean;
   readonly startedAt: number;
@@ -30,8 +30,8 @@ export class CustomerShares {
   readonly #concurrency: number;
   readonly #running = new Map<string, RunningJob>();
   /** Look-ups go one after the other: each must see what those before it have found. */
-  #turn: Promise<void> = Promise.resolve();
-  #endTurn: () => void = () => undefined;
+  #lookUpBefore: Promise<void> = Promise.resolve();
+  #endLookUp: () => void = () => undefined;
 
   /** `concurrency` places for one customer; there is one more than that. */
   constructor(concurrency: number) {
@@ -53,11 +53,11 @@ export class CustomerShares {
         isAsked: false,
         yieldSlot: undefined,
       });
-      this.#endTurn();
+      this.#endLookUp();
     });
     events.on('job:complete', ({ job }: { job: JobLike }) => void this.leave(job.id));
-    events.on('worker:getJob:empty', () => this.#endTurn());
-    events.on('worker:getJob:error', () => this.#endTurn());
+    events.on('worker:getJob:empty', () => this.#endLookUp());
+    events.on('worker:getJob:error', () => this.#endLookUp());
   }
 
   leave(jobId: string): void {
@@ -70,12 +70,12 @@ export class CustomerShares {
 
   /** Flags of the jobs that a free place must not take up now; waits until the look-up before has ended. */
   async forbiddenFlags(): Promise<string[]> {
-    const before = this.#turn;
+    const before = this.#lookUpBefore;
     let end: () => void = () => undefined;
-    this.#turn = new Promise((resolve) => (end = resolve));
+    this.#lookUpBefore = new Promise((resolve) => (end = resolve));
     await before;
     const late = setTimeout(end, FETCH_MS_MAX);
-    this.#endTurn = () => {
+    this.#endLookUp = () => {
       clearTimeout(late);
       end();
     };

@@ -67,14 +67,14 @@ const PRESET = {
 /** Starts working. Resolves when jobs are being taken up. */
 export async function runWorker(options: WorkerOptions): Promise<Worker> {
   const { ctx, tasks, concurrency } = options;
-  const log = ctx.log.with({ room: 'workers' });
+  const log = ctx.log.with({ module: 'workers' });
   const workerId = randomUUID();
   const stopping = new AbortController();
   const shares = new CustomerShares(concurrency);
   const queue = new QueueWatch();
   const orphans = new Orphans();
   if (options.pausedFor !== undefined) queue.pause(options.pausedFor);
-  // One signal a job: it ends for the job alone when it makes room, for all when the process stops or pauses.
+  // One signal a job: it ends for the job alone when it is asked to stop, for all when the process stops or pauses.
   const ends = new Set<AbortController>();
   const liveness = await proveLiveness(ctx.database, log);
   await liveness.hold(workerId);

@@ -6,7 +6,7 @@ import path from 'node:path';
 
 export interface SmallDisk {
   readonly folder: string;
-  /** Leaves no byte free; answers how to give the room back. */
+  /** Leaves no byte free; answers how to give the space back. */
   fill(): Promise<() => Promise<void>>;
   unmount(): void;
 }

@@ -49,7 +49,7 @@ export interface World {
   stillUnderWay(rows: UnderWay): Promise<number>;
   /** Ends the database's server without a word, as a power cut does; it comes back by itself. */
   cutDatabase(): Promise<void>;
-  /** Leaves no room on the database's disk; answers how to give it back. Needs `smallDisk`. */
+  /** Leaves no space on the database's disk; answers how to give it back. Needs `smallDisk`. */
   fillDisk(): Promise<() => Promise<void>>;
   /** How many seconds off the clocks of the processes are, by their pids in turn. Needs `shiftedClocks`. */
   setClocks(offsets: readonly number[]): void;

@@ -23,7 +23,7 @@ const NEEDS_STATE = new Set([
   '/campaigns/:uid/dry-run',
   '/payments/:uid/approve',
 ]);
-/** What belongs to the house and is shown to everybody. */
+/** What belongs to the operator's account and is shown to everybody. */
 const NOBODYS = new Set(['/plans/:uid']);
 
 const texts: [string, unknown][] = [

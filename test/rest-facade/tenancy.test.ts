@@ -24,7 +24,7 @@ const NEED_NO_SCOPE = new Set([
   'GET /plans',
   'GET /plans/:uid',
 ]);
-/** What belongs to the house and is shown to everybody (decision D33). */
+/** What belongs to the operator's account and is shown to everybody (decision D33). */
 const EVERYBODYS = new Set(['GET /plans/:uid']);
 
 /** Free, not reached yet, and beyond what an id can be. */

@@ -87,7 +87,7 @@ describe('workers with little room', () => {
     const before = asked;
     await startCampaign(worlds[2].ctx, worlds[2].campaignUid);
     await untilStatus(worlds[2], 'done');
-    // A batch is 50 messages, and there are three places: without making room at least one batch would have ended.
+    // A batch is 50 messages, and there are three places: without making space at least one batch would have ended.
     expect(asked - before).toBeLessThan(75);
     for (const world of worlds.slice(0, 2)) await pauseCampaign(world.ctx, world.campaignUid);
   });

@@ -15,7 +15,7 @@ const FLUSH_BYTES = 65_536;
  * A server that takes bytes is not silent, but one that takes a few now and then would hold a message for days: after
  * so many times the time for a reply, taking bytes counts no more.
  */
-const PATIENCE = 3;
+const SILENT_REPLIES_MAX = 3;
 
 /** No whole reply came within the time for one. */
 export class SmtpTimeoutError extends Error {}
@@ -166,7 +166,7 @@ export class SmtpChannel {
     if (error || this.#closedBy || !this.#isBlocked || this.#socket.writableLength > 0) return;
     this.#isBlocked = false;
     this.#drainingSince ??= performance.now();
-    if (performance.now() - this.#drainingSince < PATIENCE * this.#replyTimeoutMs) this.#timer.refresh();
+    if (performance.now() - this.#drainingSince < SILENT_REPLIES_MAX * this.#replyTimeoutMs) this.#timer.refresh();
     this.#flush();
   };
 

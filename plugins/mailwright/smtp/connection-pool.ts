@@ -77,7 +77,7 @@ export class ConnectionPool {
     if (this.#isClosing) return Promise.reject(unavailable('The driver is closed'));
     return new Promise((resolve, reject) => {
       this.#waiting.push({ message, resolve, reject, wasMoved: false });
-      // where others wait already, no connection has room
+      // where others wait already, no connection has space
       if (this.#waiting.length === 1) this.#pump();
       else this.#openMore();
     });
@@ -96,9 +96,9 @@ export class ConnectionPool {
     clearTimeout(cutTimer);
   }
 
-  /** This one has room again. */
+  /** This one has space again. */
   #feed(connection: SmtpConnection): void {
-    while (connection.room > 0 && this.#hasNext) this.#giveNext(connection);
+    while (connection.capacity > 0 && this.#hasNext) this.#giveNext(connection);
     this.#openMore();
     if (this.#isClosing) this.#retireWhenDrained();
   }
@@ -126,7 +126,7 @@ export class ConnectionPool {
     else void this.#askAbout(delivery, may);
   }
 
-  /** It goes to the next connection with room, or back to the host. */
+  /** It goes to the next connection with space, or back to the host. */
   async #askAbout(delivery: Delivery, answer: boolean | Promise<boolean>): Promise<void> {
     this.#askingCount++;
     const may = await Promise.resolve(answer).catch(() => false);
@@ -140,7 +140,7 @@ export class ConnectionPool {
   #emptiestConnection(): SmtpConnection | undefined {
     let emptiest: SmtpConnection | undefined;
     for (const connection of this.#connections) {
-      if (connection.room === 0) continue;
+      if (connection.capacity === 0) continue;
       if (!emptiest || connection.inFlightCount < emptiest.inFlightCount) emptiest = connection;
     }
     return emptiest;

@@ -111,12 +111,12 @@ export class SmtpConnection {
   }
 
   /** How many messages it takes now. */
-  get room(): number {
+  get capacity(): number {
     if (this.#isRetiring || this.#farewell || this.#hasEnded) return 0;
     return Math.max(0, this.#limit() - this.#transactions.length);
   }
 
-  /** Starts with a message, or keeps it until the ones before leave room on the wire. */
+  /** Starts with a message, or keeps it until the ones before leave space on the wire. */
   take(delivery: Delivery): void {
     try {
       const commands = envelopeCommands(delivery.message, this.#options.session.capabilities);

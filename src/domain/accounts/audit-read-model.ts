@@ -30,7 +30,7 @@ export interface AuditWindow {
   readonly limit: number;
 }
 
-/** A page of the trail. Who of the house did something is the house's business: others see that it was the operator. */
+/** A page of the trail. Who of the operator's users did something is the operator's business: others see that it was the operator. */
 export async function auditPage(db: Queryable, { customerId, beforeId, limit }: AuditWindow): Promise<AuditEvent[]> {
   const own = customerId === null ? sql`true` : sql`e.actor_customer_id IS NOT DISTINCT FROM e.customer_id`;
   return db.query<AuditEvent & Record<string, unknown>>(sql`

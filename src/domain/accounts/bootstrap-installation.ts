@@ -1,5 +1,5 @@
 /**
- * The first start: the house's own customer, its administrator and that user's primary API token (decision D45).
+ * The first start: the operator's account, its administrator and that user's primary API token (decision D45).
  * A row in `setting` says that it was done; it outlives every account, so nothing can bring the first start back.
  */
 import { randomBytes } from 'node:crypto';

@@ -22,7 +22,7 @@ export async function customerWithEmail(ctx: Context, email: string): Promise<Cu
   return customer;
 }
 
-/** Throws WrongStateError for the house's own customer, and for the one of the administrator who asks. */
+/** Throws WrongStateError for the operator's account, and for the one of the administrator who asks. */
 export function refuseOwnOrOperator(ctx: Context, { id, isOperator }: Customer): void {
   if (isOperator) throw operatorStays();
   if (viewerOf(ctx).customerId === id) throw notYourself();

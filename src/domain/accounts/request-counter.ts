@@ -91,7 +91,7 @@ export class RequestCounter {
       const window = { used: Number(used), late, endsAtMs: askedAtMs + seconds * 1_000 };
       this.#remember(key, window);
       const { waiters, limit } = batch.get(key) ?? { waiters: [], limit: { requests: 0 } };
-      // Those that were let in before are part of what was used; of the others as many as there is room for.
+      // Those that were let in before are part of what was used; of the others as many as there is space for.
       for (const [place, answer] of waiters.entries()) {
         const nth = window.used - waiters.length + place + 1;
         answer(told({ ...window, used: nth }, limit, nth <= limit.requests));

@@ -48,7 +48,7 @@ export async function setAdministrator(
   });
 }
 
-/** The house's row is the lock under which parallel calls count. */
+/** The row of the operator's account is the lock under which parallel calls count. */
 async function keepOneAdministrator(db: Queryable, { customerId, userId }: UserKey): Promise<void> {
   const [operator] = await db.query(sql`SELECT 1 FROM customer WHERE id = ${customerId} AND is_house FOR UPDATE`);
   if (!operator) return;

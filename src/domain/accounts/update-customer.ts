@@ -84,7 +84,7 @@ export function profileValues(given: {
 
 type NewNames = { firstName?: string | undefined; lastName?: string | undefined; email?: string | undefined };
 
-/** A customer is called as its first user, unless it is the house. */
+/** A customer is called as its first user, unless it is the operator's account. */
 function newName(customer: Customer, { firstName, lastName, email }: NewNames): string | undefined {
   if (customer.isOperator) return undefined;
   return customerName({

@@ -1,6 +1,6 @@
 /**
  * Addresses that must not be mailed, by any path: a customer's own, and the whole installation's (customer 0).
- * This room only knows them; whoever sends asks.
+ * This module only knows them; whoever sends asks.
  */
 import { sql, type Queryable } from '../../db/database.ts';
 

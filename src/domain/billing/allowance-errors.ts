@@ -35,7 +35,7 @@ export function fileTooLarge(field: string, megabytes: number): ValidationError 
   return new ValidationError({ [field]: [`The plan allows files of at most ${megabytes} MB.`] }, 'PLAN_FILE_TOO_LARGE');
 }
 
-/** All files together would be more than the plan has room for. */
+/** All files together would be more than the plan has space for. */
 export function uploadsFull(field: string, megabytes: number): ValidationError {
   return new ValidationError(
     { [field]: [`The plan allows uploaded files of ${megabytes} MB altogether: this one would not fit.`] },

@@ -1,6 +1,6 @@
 /**
  * What a customer may do right now: the options of its subscription's plan, with the subscription's own ones over them.
- * The house (the installation's own customer) and customers that never had a plan are not limited; a customer whose
+ * The operator's account and customers that never had a plan are not limited; a customer whose
  * last subscription ended may read, but nothing new is made or sent (decision record 0050).
  */
 import { sql, type Queryable } from '../../db/database.ts';
@@ -18,7 +18,7 @@ export interface Allowance {
   /** The period that counts credits (`email_max`). */
   readonly periodStartedAt: Date | null;
   readonly periodEndsAt: Date | null;
-  /** A plan that costs nothing is the house's trial: there are no other ones. */
+  /** A plan that costs nothing is the operator's trial: there are no other ones. */
   readonly isTrial: boolean;
   readonly options: PlanOptions;
 }

@@ -6,7 +6,7 @@ export interface Money {
   readonly currencyCode: string;
 }
 
-// A trillion of the cheapest currency is no price; it leaves room for every product within 64 bits.
+// A trillion of the cheapest currency is no price; it leaves space for every product within 64 bits.
 const WHOLE_DIGITS_MAX = 12;
 // Zeros that a client's number format adds; longer is no number format.
 const FRACTION_DIGITS_MAX = 10;

@@ -1,7 +1,7 @@
 /**
  * The options of a plan (specification 2.8): what they are called, what they may hold, what they mean by default.
  * They are kept and shown as texts, the way clients write them: numbers with `-1` for unlimited, `yes` and `no`.
- * `allowance.ts` turns them into what the rooms ask.
+ * `allowance.ts` turns them into what the modules ask.
  */
 import { z } from 'zod';
 import { ValidationError } from '../../lib/errors.ts';

@@ -1,5 +1,5 @@
 /**
- * The noun: a plan, what a customer may do and what it costs. Plans belong to the house; administrators make them,
+ * The noun: a plan, what a customer may do and what it costs. Plans belong to the operator's account; administrators make them,
  * everybody reads the active ones (decision D33). This file says what an input may hold.
  */
 import { z } from 'zod';

@@ -9,7 +9,7 @@
  * - `remainingSubscribers` for many people at once: how many more fit. `hasSubscribersLeft` asks without waiting for anybody.
  * - `uploadLimitsOf`, `requireUploadSpace` for files, before the file's row is written.
  *
- * Nothing is limited for the house and for customers who never had a plan. Who has more than a new plan allows keeps
+ * Nothing is limited for the operator's account and for customers who never had a plan. Who has more than a new plan allows keeps
  * it and makes no more.
  */
 import { sql, type Queryable, type Transaction } from '../../db/database.ts';
@@ -65,7 +65,7 @@ export async function requireSubscribersLeft(tx: Transaction, { field, ...list }
   if (full) throw limitReached({ max: full.max, noun: NOUNS[full.limit], field });
 }
 
-/** Whether one more person would fit now. No promise: others may be faster. An ended subscription has no room. */
+/** Whether one more person would fit now. No promise: others may be faster. An ended subscription has no space. */
 export async function hasSubscribersLeft(db: Queryable, { customerId, listId }: ListKey): Promise<boolean> {
   const allowance = await allowanceOf(db, customerId);
   if (allowance.source === 'ended') return false;

@@ -1,5 +1,5 @@
 /**
- * The noun: what a mail that came back says about a message of ours. This room reads such mails, fetches them from
+ * The noun: what a mail that came back says about a message of ours. This module reads such mails, fetches them from
  * mailboxes and takes vendors' webhooks; what follows from a report is decided in tracking (report-on-delivery.ts).
  */
 

@@ -24,9 +24,9 @@ export async function openMailbox(
   });
 }
 
-async function open(address: MailboxAddress, visit: MailboxSession): Promise<Mailbox> {
-  if (address.protocol !== 'imap') return openPop3Mailbox(address, visit);
+async function open(address: MailboxAddress, session: MailboxSession): Promise<Mailbox> {
+  if (address.protocol !== 'imap') return openPop3Mailbox(address, session);
   // Loaded when there is such a mailbox: the library and its tables of characters take 10 MB.
   const { openImapMailbox } = await import('./imap-mailbox.ts');
-  return openImapMailbox(address, visit);
+  return openImapMailbox(address, session);
 }

@@ -7,8 +7,8 @@ import { Pop3Connection } from './pop3-connection.ts';
 const LINES_READ = 8_000;
 
 /** Logs in. Throws an Error with what the server said. */
-export async function openPop3Mailbox(address: MailboxAddress, visit: MailboxSession = {}): Promise<Mailbox> {
-  const connection = await Pop3Connection.open(address, visit);
+export async function openPop3Mailbox(address: MailboxAddress, session: MailboxSession = {}): Promise<Mailbox> {
+  const connection = await Pop3Connection.open(address, session);
   try {
     if (address.encryption === 'starttls') await connection.startTls(address.host);
     await connection.command(`USER ${address.username}`);

@@ -126,7 +126,7 @@ export async function takeWebhookEvents(
   if (!server) return;
   const unknown: MessageEvent[] = [];
   for (const event of z.array(messageEvent).parse(events)) {
-    // The house's servers send for everybody, a customer's for itself.
+    // The operator's servers send for everybody, a customer's for itself.
     const onlyOf = server.isSystem ? undefined : lookUp.customerId;
     if (!(await record(ctx, event, onlyOf))) unknown.push(event);
   }
@@ -140,13 +140,13 @@ async function record(ctx: Context, event: MessageEvent, onlyOf: bigint | undefi
   const keys = await deliveriesNamed(ctx, event.messageId);
   for (const key of keys) {
     if (onlyOf !== undefined && key.customerId !== onlyOf) continue;
-    const outcome = await reportOnDelivery(ctx, key, newsOf(event));
+    const outcome = await reportOnDelivery(ctx, key, reportedOutcomeOf(event));
     if (outcome !== 'not found') return outcome !== 'not sent';
   }
   return false;
 }
 
-function newsOf(event: MessageEvent): ReportedOutcome {
+function reportedOutcomeOf(event: MessageEvent): ReportedOutcome {
   switch (event.kind) {
     case 'delivered':
       return { kind: 'arrived' };

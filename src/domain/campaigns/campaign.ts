@@ -1,12 +1,12 @@
 /**
- * The noun of this room: a campaign, one mailing to one list. Its states: campaign-state.ts.
- * This room plans, schedules, starts, pauses and finishes; it never hands a message over.
+ * The noun of this module: a campaign, one mailing to one list. Its states: campaign-state.ts.
+ * This module plans, schedules, starts, pauses and finishes; it never hands a message over.
  */
 import type { SegmentSnapshot } from '../audience/segments/segment.ts';
 import type { CampaignStatus } from './campaign-state.ts';
 import type { SendFault } from './send-fault.ts';
 
-/** A campaign's row as the verbs of this room see it. */
+/** A campaign's row as the verbs of this module see it. */
 export interface Campaign {
   readonly id: bigint;
   readonly uid: string;

@@ -15,5 +15,8 @@ export async function planWholeCampaign(ctx: Context, key: CampaignKey, abortSig
   if (end !== 'stopped' || !abortSignal.aborted) return;
   const payload = { customerId: String(key.customerId), campaignId: String(key.campaignId) };
   // The first slice goes before everything; the rest of a large audience stands in line.
-  await enqueue(ctx.db, snapshotAudienceJob, payload, { key: `campaigns.plan:${key.campaignId}`, inTurn: true });
+  await enqueue(ctx.db, snapshotAudienceJob, payload, {
+    key: `campaigns.plan:${key.campaignId}`,
+    isFairlyQueued: true,
+  });
 }

@@ -71,10 +71,10 @@ export async function wakeCampaign(ctx: Context, { customerId, campaignId }: Cam
   await inTransaction(ctx, async (tx) => {
     const campaign = await findCampaignById(tx.db, customerId, campaignId, { lock: true });
     if (!campaign || !(await endWait(tx.db, { customerId, campaignId }))) return;
-    const room = await remainingOf(tx.db, customerId);
-    // More than there is room for: some of them find out that there is no more, and let the campaign wait again.
+    const remaining = await remainingOf(tx.db, customerId);
+    // More than there is space for: some of them find out that there is no more, and let the campaign wait again.
     const { sendBatchSize } = tx.installation.limits;
-    const batchesMax = room === null ? undefined : Math.ceil(room / sendBatchSize) + BATCHES_TO_SPARE;
+    const batchesMax = remaining === null ? undefined : Math.ceil(remaining / sendBatchSize) + BATCHES_TO_SPARE;
     await enqueueOpenWork(tx, campaign, batchesMax);
   });
 }
@@ -87,19 +87,20 @@ export async function wakeCampaigns(ctx: Context): Promise<number> {
            AND NOT EXISTS (SELECT 1 FROM hot.campaign_wave w WHERE w.customer_id = c.customer_id AND w.campaign_id = c.id AND w.at = c.wait_until)
          ORDER BY customer_id, id`,
   );
-  const rooms = new Map<bigint, number | null>();
+  const remainingByCustomer = new Map<bigint, number | null>();
   let woken = 0;
   for (const key of waiting) {
     const { customerId } = key;
-    if (!rooms.has(customerId)) rooms.set(customerId, await remainingOf(ctx.db, customerId));
-    if (!key.isDue && rooms.get(customerId) === 0) continue;
+    if (!remainingByCustomer.has(customerId))
+      remainingByCustomer.set(customerId, await remainingOf(ctx.db, customerId));
+    if (!key.isDue && remainingByCustomer.get(customerId) === 0) continue;
     await wakeCampaign(ctx, key);
     woken += 1;
   }
   return woken;
 }
 
-/** Messages the customer may send now; null: any number. An ended subscription counts as room: its campaigns are then paused. */
+/** Messages the customer may send now; null: any number. An ended subscription counts as space: its campaigns are then paused. */
 async function remainingOf(db: Queryable, customerId: bigint): Promise<number | null> {
   const allowance = await allowanceOf(db, customerId);
   return allowance.source === 'plan' ? remainingIn(await sendUsage(db, customerId, allowance)) : null;

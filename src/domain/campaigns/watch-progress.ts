@@ -14,7 +14,7 @@ import { reasonText, type StallCause } from './status-reason.ts';
 const EXPECTED_SECONDS_MIN = 60;
 /** Beyond this, habits say nothing any more: a campaign at one message an hour is still alarming after a day. */
 const EXPECTED_SECONDS_MAX = 28_800;
-const PATIENCE = 3;
+const EXPECTED_TIMES_MAX = 3;
 /** An alarm that goes on is repeated for those who look at the latest lines only. */
 const REPEAT_SECONDS = 3_600;
 
@@ -86,7 +86,7 @@ function stalls(db: Queryable): Promise<Stall[]> {
   return db.query<Stall & Record<string, unknown>>(
     sql`SELECT w.customer_id AS "customerId", w.campaign_id AS "campaignId", c.uid, c.planned_on::text AS "plannedOn", w.changed_at AS since
           FROM hot.campaign_watch w JOIN campaign c ON c.customer_id = w.customer_id AND c.id = w.campaign_id
-         WHERE w.changed_at < now() - make_interval(secs => ${PATIENCE} * w.expected_seconds)
+         WHERE w.changed_at < now() - make_interval(secs => ${EXPECTED_TIMES_MAX} * w.expected_seconds)
            AND (w.alarmed_at IS NULL OR w.alarmed_at < now() - make_interval(secs => ${REPEAT_SECONDS}))`,
   );
 }

@@ -18,7 +18,7 @@ import { addPiece, type MarkedText } from './template-marks.ts';
 const BYTES_PER_LINE = 57;
 /** Encoded at once: enough that the loop costs nothing, little enough that no second copy of a file lies about. */
 const LINES_AT_ONCE = 4_096;
-/** RFC 5322 2.1.1, with room for the parameter's name and number. */
+/** RFC 5322 2.1.1, with space for the parameter's name and number. */
 const PARAMETER_LENGTH = 56;
 
 /** Throws ValidationError on `attachments`. */

@@ -83,9 +83,9 @@ function encodeWords(text: string, startColumn: number): string {
   let length = 0;
   for (const [index, character] of [...text].entries()) {
     const column = words.length === 0 ? startColumn : 1;
-    const room = Math.min(ENCODED_WORD_LENGTH, LINE_LENGTH - 2 - column) - ENCODED_WORD_OVERHEAD;
+    const space = Math.min(ENCODED_WORD_LENGTH, LINE_LENGTH - 2 - column) - ENCODED_WORD_OVERHEAD;
     const cost = useBase64 ? Buffer.byteLength(character) : (quoted[index]?.length ?? 0);
-    if (pending !== '' && length + cost > (useBase64 ? Math.floor(room / 4) * 3 : room)) {
+    if (pending !== '' && length + cost > (useBase64 ? Math.floor(space / 4) * 3 : space)) {
       words.push(encodedWord(pending, useBase64));
       pending = '';
       length = 0;

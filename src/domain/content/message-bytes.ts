@@ -14,7 +14,7 @@ export class MessageBytes {
   /** Copies of one message are of one size, nearly. */
   #lastLength = 0;
 
-  /** Where the next byte is written in what `room` answers. */
+  /** Where the next byte is written in what `space` answers. */
   get end(): number {
     return this.#end;
   }
@@ -25,19 +25,19 @@ export class MessageBytes {
   }
 
   add(bytes: Uint8Array): void {
-    const memory = this.room(bytes.length);
+    const memory = this.reserve(bytes.length);
     memory.set(bytes, this.#end);
     this.#end += bytes.length;
   }
 
   /** As UTF-8. */
   addText(text: string): void {
-    const memory = this.room(text.length * BYTES_PER_UNIT_MAX);
+    const memory = this.reserve(text.length * BYTES_PER_UNIT_MAX);
     this.#end += memory.write(text, this.#end);
   }
 
-  /** Memory with room for `count` bytes at `end`; whoever writes there tells by `wrote` where they end. */
-  room(count: number): Buffer {
+  /** Memory with space for `count` bytes at `end`; whoever writes there tells by `wrote` where they end. */
+  reserve(count: number): Buffer {
     if (this.#end + count > this.#memory.length) this.#grow(count);
     return this.#memory;
   }

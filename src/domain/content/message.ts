@@ -1,6 +1,6 @@
 /**
- * The noun of this room: a message that is compiled once per campaign and filled once per recipient.
- * This room knows templates, merge tags and MIME; it never reads a database, opens a socket or signs a link.
+ * The noun of this module: a message that is compiled once per campaign and filled once per recipient.
+ * This module knows templates, merge tags and MIME; it never reads a database, opens a socket or signs a link.
  */
 import type { MessageFiles } from './message-files.ts';
 
@@ -83,7 +83,7 @@ export interface MessageSource {
   readonly fieldDefaults: Readonly<Record<string, string>>;
 }
 
-/** The addresses in one recipient's message that say whose it is; from the room that signs links (tracking). */
+/** The addresses in one recipient's message that say whose it is; from the module that signs links (tracking). */
 export interface RecipientLinks {
   /** The tracked address of link `no`, leading to `url` (merge tags already filled in). */
   click(no: number, url: string): string;

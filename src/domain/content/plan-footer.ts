@@ -1,5 +1,5 @@
 /**
- * The footer that the house adds to every marketing mail of a customer's plan. It is a text of the house, not of the
+ * The footer that the operator adds to every marketing mail of a customer's plan. It is a text of the operator, not of the
  * author: merge tags in it are filled in and its links are tracked, but it is no template, so that no fault in it
  * can stop a campaign.
  */

@@ -104,7 +104,7 @@ export function writeChunks(chunks: readonly Chunk[], scope: FillScope, out: Mes
       continue;
     }
     if (isStatic(chunk)) out.add(column === 0 ? chunk.bytes : chunk.broken);
-    else out.wrote(chunk.code.write(out.room(CODE_LENGTH_MAX), out.end));
+    else out.wrote(chunk.code.write(out.reserve(CODE_LENGTH_MAX), out.end));
     column = chunk.column;
   }
 }
@@ -143,7 +143,7 @@ function writeBytes(out: MessageBytes, source: Uint8Array, startColumn: number):
   if (column > 0 && isLineEnd(source[0])) out.add(SOFT_BREAK);
   for (let from = 0; from < source.length; from += BYTES_AT_ONCE) {
     const to = Math.min(from + BYTES_AT_ONCE, source.length);
-    const bytes = out.room(BYTES_OF_ONE_MAX * (to - from));
+    const bytes = out.reserve(BYTES_OF_ONE_MAX * (to - from));
     let at = out.end;
     for (let index = from; index < to; index += 1) {
       const byte = source[index] ?? 0;
@@ -190,7 +190,7 @@ function isWhiteSpace(byte: number): boolean {
 function writeLine(out: MessageBytes, encoded: string, startColumn: number): number {
   const isWhole = startColumn + encoded.length <= LINE_LENGTH;
   const space = isWhole ? 0 : SOFT_BREAK.length * Math.ceil((startColumn + encoded.length) / SHORTEST_LINE);
-  const bytes = out.room(space + encoded.length);
+  const bytes = out.reserve(space + encoded.length);
   let at = out.end;
   let from = at + space;
   const end = from + bytes.write(encoded, from);

@@ -1,5 +1,5 @@
 /**
- * The files of a campaign's messages: those attached to it, and the pictures of the files room that its html shows,
+ * The files of a campaign's messages: those attached to it, and the pictures of the file store that its html shows,
  * when they are to go along. Their bytes are read when the message is to leave, and not for a page or a check.
  */
 import { sql, type Queryable } from '../../db/database.ts';
@@ -130,7 +130,7 @@ export async function filesOfMessage(
   return { attachments: files, images };
 }
 
-/** Pictures of the files room that the html shows, as many as fit; the others stay addresses. */
+/** Pictures of the file store that the html shows, as many as fit; the others stay addresses. */
 async function shownIn(
   db: Queryable,
   { customerId }: CampaignKey,

@@ -1,6 +1,6 @@
 /**
- * The noun of this room: a delivery, one recipient's row in a campaign's ledger, and the states it goes through.
- * The ledger is the truth about who got what; queue jobs only say where to look. This room never decides who is in
+ * The noun of this module: a delivery, one recipient's row in a campaign's ledger, and the states it goes through.
+ * The ledger is the truth about who got what; queue jobs only say where to look. This module never decides who is in
  * the audience.
  */
 import { unreachable } from '../../lib/errors.ts';
@@ -10,7 +10,7 @@ import type { RecipientVerdict } from '../sending/replies/judge-reply.ts';
 
 /**
  * queued -> sending (about to be handed over) -> sent | failed | unknown, and back to queued for a deferral; by way of
- * leased (a worker has it) where a plan's budget is counted. skipped and suppressed never leave the house.
+ * leased (a worker has it) where a plan's budget is counted. skipped and suppressed never leave the installation.
  */
 export const deliveryStates = [
   'queued',

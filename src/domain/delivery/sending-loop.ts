@@ -90,7 +90,7 @@ class SendingLoop {
     return this.#end ?? { reason: 'finished' };
   }
 
-  /** Marks as many deliveries as the window has room for, and hands over those that the ledger lets go. */
+  /** Marks as many deliveries as the window has space for, and hands over those that the ledger lets go. */
   async #markNext(): Promise<void> {
     const window = this.#window;
     if (!window.hasSends) return this.#untilSendsAreLeft();

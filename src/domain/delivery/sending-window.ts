@@ -62,8 +62,8 @@ export class SendingWindow {
 
   /** Takes permits for the next ones; 0: none is free, or the memory is full. */
   takePermits(): number {
-    const room = Math.min(this.#waiting.length, this.#sendsLeft, this.#openMax - this.#open);
-    return room > 0 ? this.#permits.tryTake(room) : 0;
+    const freePlaces = Math.min(this.#waiting.length, this.#sendsLeft, this.#openMax - this.#open);
+    return freePlaces > 0 ? this.#permits.tryTake(freePlaces) : 0;
   }
 
   /** Resolves when a permit may have come free; never while the memory is what is full. */

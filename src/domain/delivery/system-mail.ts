@@ -1,5 +1,5 @@
 /**
- * A mail that the program itself writes to somebody: from the operator's address (the setting `mail_from`), through the house's own
+ * A mail that the program itself writes to somebody: from the operator's address (the setting `mail_from`), through the operator's own
  * server, in plain words. The caller is a job: a failure is thrown, and the queue tries again.
  */
 import { sql } from '../../db/database.ts';

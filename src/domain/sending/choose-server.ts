@@ -20,7 +20,7 @@ interface RouteQuestion {
  * a choice by weight these are the chosen ones. Else the one at place 1 carries everything, and those behind it (of
  * the same owner, never the development inbox for a real one) only when it cannot. Own servers come before the
  * system's, real ones before the development inbox, the one that the plan names before the others, older before newer.
- * For the house and for customers who never had a plan `o.options` is null: everything is theirs.
+ * For the operator's account and for customers who never had a plan `o.options` is null: everything is theirs.
  */
 export function routedServers(columns: Sql, { customerId, campaignRoutes }: RouteQuestion, more: Sql = empty): Sql {
   return sql`

@@ -16,7 +16,7 @@ export async function hasRealSendingServer(ctx: Context): Promise<boolean> {
   );
 }
 
-/** Makes the server, or moves it to this port. It belongs to the house, the first customer. */
+/** Makes the server, or moves it to this port. It belongs to the operator's account, the first customer. */
 export async function useDevelopmentServer(ctx: Context, port: number): Promise<void> {
   const settings = JSON.stringify({ host: '127.0.0.1', port, encryption: 'none' });
   const moved = await ctx.db.execute(

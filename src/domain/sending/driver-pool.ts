@@ -89,7 +89,7 @@ const SERVER_COLUMNS = sql`s.id, s.uid, s.name, s.type, s.settings, s.sealed_set
   coalesce(h.state = 'half-open' AND h.prober_until > clock_timestamp(), false) AS "isTried",
   s.warm_up IS NOT NULL AND (s.warm_up_stopped_at IS NOT NULL OR coalesce(d.taken >= hot.warm_up_limit(s.warm_up, d.day), false)) AS "isFull"`;
 /** How the server stands, and what the day of its warm-up has left. */
-const STANDING = sql`
+const STATE_COLUMNS = sql`
   LEFT JOIN hot.server_health h ON h.server_id = s.id AND h.mailbox_group = ''
   LEFT JOIN hot.warm_up_day d ON s.warm_up IS NOT NULL AND d.server_id = s.id AND d.day = hot.warm_up_day_no(s.warm_up_started_at)`;
 
@@ -185,7 +185,7 @@ function createComplaints(): (ctx: Context, customerId: bigint, message: string)
 function serversFor(ctx: Context, customerId: bigint, campaignId: bigint | undefined): Promise<ServerRow[]> {
   const columns = sql`${SERVER_COLUMNS}, (SELECT w.sends_per_hour FROM customer w WHERE w.id = ${customerId}::bigint) AS sends_per_hour`;
   return ctx.db.query<ServerRow & Record<string, unknown>>(
-    routedServers(columns, routeQuestion(customerId, campaignId ?? null), STANDING),
+    routedServers(columns, routeQuestion(customerId, campaignId ?? null), STATE_COLUMNS),
     'sending.choose-server',
   );
 }

@@ -71,7 +71,7 @@ const COLUMNS = sql`s.name, s.quota_value, s.quota_base, s.quota_unit,
   CASE WHEN d.taken >= hot.warm_up_limit(s.warm_up, d.day) THEN s.warm_up_started_at + make_interval(secs => 86400 * d.day) END AS "dayEndsAt",
   b.tokens, b.refilled_at AS "refilledAt",
   w.sends_per_hour AS "sendsPerHour", wb.tokens AS "customerTokens", wb.refilled_at AS "customerRefilledAt"`;
-const STANDING = sql`
+const STATE_COLUMNS = sql`
   JOIN customer w ON w.id = k.customer_id
   LEFT JOIN hot.rate_bucket wb ON wb.key = 'customer:' || w.id
   LEFT JOIN hot.server_health h ON h.server_id = s.id AND h.mailbox_group = ''
@@ -92,7 +92,7 @@ export async function serverWaits(
     sql`SELECT k.no::int AS no, t.*
           FROM unnest(${keys.map(({ customerId }) => customerId)}::bigint[], ${keys.map(({ campaignId }) => campaignId)}::bigint[])
                WITH ORDINALITY AS k (customer_id, campaign_id, no)
-         CROSS JOIN LATERAL (${routedServers(COLUMNS, QUESTION, STANDING)}) t
+         CROSS JOIN LATERAL (${routedServers(COLUMNS, QUESTION, STATE_COLUMNS)}) t
          ORDER BY k.no, t.place`,
     'sending.server-waits',
   );

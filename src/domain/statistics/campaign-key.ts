@@ -1,4 +1,4 @@
-/** Names one campaign: what every room needs that counts for it, sends it or closes it. */
+/** Names one campaign: what every module needs that counts for it, sends it or closes it. */
 export interface CampaignKey {
   readonly customerId: bigint;
   readonly campaignId: bigint;

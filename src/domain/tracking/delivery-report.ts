@@ -19,7 +19,7 @@ export interface Bounce {
   readonly message: string | null;
 }
 
-/** What became of a message, in the words of this room. */
+/** What became of a message, in the words of this module. */
 export type ReportedOutcome =
   | { readonly kind: 'arrived' }
   | ({ readonly kind: 'bounce' } & Bounce)
@@ -61,7 +61,7 @@ export interface RecordedReport {
 }
 
 /** What a report says. */
-export function newsOf(report: DeliveryReport): ReportedOutcome {
+export function reportedOutcomeOf(report: DeliveryReport): ReportedOutcome {
   const message = report.description || null;
   switch (report.type) {
     case 'sent':

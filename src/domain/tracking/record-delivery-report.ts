@@ -13,7 +13,7 @@ import {
   foreignMessage,
   messageNotFound,
   messageNotSent,
-  newsOf,
+  reportedOutcomeOf,
   reportTooOld,
   type DeliveryReportInput,
   type RecordedReport,
@@ -24,7 +24,7 @@ import { runtimeMessageKey } from './runtime-message.ts';
 
 /**
  * Records a report about a message of the viewer's customer; an administrator may report about everybody's, because
- * the house's own servers send for all. Throws MESSAGE_NOT_FOUND, the foreign error of the same code, REPORT_TOO_OLD
+ * the operator's own servers send for all. Throws MESSAGE_NOT_FOUND, the foreign error of the same code, REPORT_TOO_OLD
  * and MESSAGE_NOT_SENT.
  */
 export async function recordDeliveryReport(ctx: Context, input: DeliveryReportInput): Promise<RecordedReport> {
@@ -34,7 +34,7 @@ export async function recordDeliveryReport(ctx: Context, input: DeliveryReportIn
   const keys = await deliveriesNamed(ctx, report.messageId);
   const reachable = keys.filter((key) => mayReportForAll || key.customerId === customerId);
   for (const key of reachable) {
-    const outcome = await reportOnDelivery(ctx, key, newsOf(report));
+    const outcome = await reportOnDelivery(ctx, key, reportedOutcomeOf(report));
     if (outcome === 'too old') throw reportTooOld();
     if (outcome === 'not sent') throw messageNotSent();
     if (outcome !== 'not found') return { type: report.type, changed: outcome === 'recorded' };

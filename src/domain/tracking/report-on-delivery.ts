@@ -18,7 +18,7 @@ import {
 } from './delivery-report-store.ts';
 import { withPartitions } from './partitions.ts';
 
-/** Nothing can be reported about what never left the house. */
+/** Nothing can be reported about what never left the installation. */
 const HANDED_OVER = new Set(['sending', 'sent', 'unknown']);
 
 /** `known`: nothing changed, because it was told before or there is nobody left. The last three: it is not taken. */

@@ -54,7 +54,7 @@ export async function trackingLogPage(
   });
 }
 
-/** A server may be the customer's own or one of the house's. There are few. */
+/** A server may be the customer's own or one of the operator's. There are few. */
 async function namesOfServers(
   db: Queryable,
   { customerId, rows }: { customerId: bigint; rows: readonly LedgerRow[] },

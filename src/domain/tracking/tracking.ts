@@ -1,6 +1,6 @@
 /**
- * The nouns of this room: who a link of ours belongs to, and what somebody did with it.
- * This room signs links and records what comes back; it never composes a message and never decides who is mailed.
+ * The nouns of this module: who a link of ours belongs to, and what somebody did with it.
+ * This module signs links and records what comes back; it never composes a message and never decides who is mailed.
  */
 
 /** Longest address a tracked link leads to; browsers and servers refuse much longer ones. Longer ones stay untracked. */

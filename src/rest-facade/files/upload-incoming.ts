@@ -1,4 +1,4 @@
-/** The file of a multipart form into the files room, piece after piece. */
+/** The file of a multipart form into the file store, piece after piece. */
 import { sendInPieces } from '../shared/send-in-pieces.ts';
 import type { Call } from '../row.ts';
 

@@ -34,7 +34,9 @@ const optionalFields = (input: InputFields) => ({
   skipFailedMessages: input.boolean({
     description: 'False: the campaign is paused at the first person that no message can be composed for.',
   }),
-  embedImages: input.boolean({ description: 'Pictures of the files room go along instead of being fetched.' }),
+  embedImages: input.boolean({
+    description: 'Pictures uploaded as files are sent within the message instead of being fetched.',
+  }),
   unknownPolicy: input.field({ type: UnknownPolicy }),
   deliveryAt: input.field({ type: 'DateTime', description: 'Null: no time.' }),
   sendingServers: input.field({

@@ -15,7 +15,7 @@ import { pauseCustomerCampaigns } from '../../domain/campaigns/pause-customer-ca
 import type { Context } from '../../domain/context.ts';
 import { defineTask, type Task } from '../task.ts';
 
-/** Erases what a room keeps of a customer outside the tables, such as files; harmless to repeat. */
+/** Erases what a module keeps of a customer outside the tables, such as files; harmless to repeat. */
 export type Eraser = (ctx: Context, customer: { customerId: bigint }) => Promise<void>;
 
 /** Campaigns first, so that nothing is sent meanwhile; then what lies outside the tables; then the tables. */

@@ -1,4 +1,4 @@
-/** Whose name an address is in, however it is written: nobody sends as another customer, or as the house, unproved. */
+/** Whose name an address is in, however it is written: nobody sends as another customer, or as the operator's account, unproved. */
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import type { Context } from '../../../src/domain/context.ts';

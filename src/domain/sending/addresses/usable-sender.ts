@@ -25,7 +25,7 @@ export const senderFaultTexts: ReasonTexts<SenderFaultParams> = {
 /**
  * Why the address cannot be used; undefined when it can. A verified domain of the customer's covers its
  * addresses, and those of its subdomains; a domain that another customer has proved takes a verified address, always, and so
- * does one that receivers take for the installation's own. The house answers for itself.
+ * does one that receivers take for the installation's own. The operator answers for itself.
  */
 export async function findSenderFault(
   db: Queryable,

@@ -1,5 +1,5 @@
 /**
- * Which of the installation's own domains stands so near to an address that receivers take its mail for the house's: the
+ * Which of the installation's own domains stands so near to an address that receivers take its mail for the operator's: the
  * default domain, whose signature DMARC counts for its whole organization, and the bounce domain, whose SPF it counts.
  */
 import { z } from 'zod';

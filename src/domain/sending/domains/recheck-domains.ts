@@ -18,7 +18,7 @@ export async function recheckDomains(ctx: Context, { isStopping }: { isStopping:
              ORDER BY next_check_at LIMIT ${DOMAINS_AT_ONCE} FOR UPDATE SKIP LOCKED) AS next
      WHERE d.customer_id = next.customer_id AND d.id = next.id
     RETURNING ${DOMAIN_COLUMNS}`);
-  const lane = async (): Promise<void> => {
+  const checkOneAfterAnother = async (): Promise<void> => {
     for (let domain = due.pop(); domain && !isStopping(); domain = due.pop()) {
       const { uid, name } = domain;
       await checkDomain(ctx, domain).catch((error: unknown) =>
@@ -27,6 +27,6 @@ export async function recheckDomains(ctx: Context, { isStopping }: { isStopping:
     }
   };
   const count = due.length;
-  await Promise.all(Array.from({ length: PARALLEL }, lane));
+  await Promise.all(Array.from({ length: PARALLEL }, checkOneAfterAnother));
   return count;
 }

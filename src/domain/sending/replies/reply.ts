@@ -1,4 +1,4 @@
-/** The nouns of this room: a reply of another server, what it means, and a rule that says so. */
+/** The nouns of this module: a reply of another server, what it means, and a rule that says so. */
 import type { ReplyMatter } from './reply-matter.ts';
 
 /** A reply as it was received; a bounce may have the status alone, or only a text. */

@@ -236,7 +236,7 @@ describe('a segment', () => {
     expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
     const [refused] = made.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
     expect(refused).toMatchObject({ code: 'PLAN_LIMIT_REACHED', fields: { name: [expect.stringContaining('5')] } });
-    // Another list has room of its own.
+    // Another list has space of its own.
     const other = await newList(own.ctx);
     await createSegment(own.ctx, { listUid: other.uid, name: 'S', rule: VIPS });
   });
