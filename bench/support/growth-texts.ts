@@ -133,7 +133,7 @@ export const textCases: readonly GrowthCase[] = [
     name: 'text: file of an import',
     lengthMax: 2 * RECORD_BYTES_MAX,
     // A piece of a file of any length.
-    parse: (text) => new CsvReader({ separator: ',' }).push(Buffer.from(text), true).length,
+    parse: (text) => [...new CsvReader({ separator: ',' }).push(Buffer.from(text), true)].length,
     boundMs: IMPORT_PIECE_MS_MAX,
     shapes: {
       commas: repeated(','),
@@ -141,6 +141,7 @@ export const textCases: readonly GrowthCase[] = [
       'one open quote': nearMiss('"', 'a\n', ''),
       'open quotes': repeated('"a\n'),
       'open quotes in lines': repeated('a,"b\n'),
+      'quotes that close and open': repeated('a","\n'),
       'quotes that close nothing': repeated('"a" b\n'),
       'one long line': nearMiss('a', 'x', '\nb'),
     },

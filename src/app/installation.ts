@@ -11,6 +11,8 @@ import { makeFolder } from '../lib/make-folder.ts';
 import { makeOnce } from '../lib/make-once.ts';
 import type { LiveSettings } from './live-settings.ts';
 
+/** A slice of an import is held in memory; earlier versions took settings up to twice as large. */
+const IMPORT_BATCH_MAX = 50_000;
 /** As for APP_SECRET. */
 const SECRET_CHARS_MIN = 32;
 
@@ -64,7 +66,7 @@ export function limitsOf(
     sendAttemptsMax: settings.SEND_ATTEMPTS_MAX,
     sendRetryDelaySeconds: settings.SEND_RETRY_DELAY_SECONDS,
     snapshotBatchSize: settings.AUDIENCE_BATCH_SIZE,
-    importBatchSize: settings.IMPORT_BATCH_SIZE,
+    importBatchSize: Math.min(settings.IMPORT_BATCH_SIZE, IMPORT_BATCH_MAX),
     importBytesMax: settings.IMPORT_SIZE_MAX_MB * 1_000_000,
     fileBytesMax: settings.FILE_SIZE_MAX_MB * 1_048_576,
     get bouncePause() {

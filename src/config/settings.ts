@@ -236,9 +236,9 @@ export const settings = {
     about: 'Recipients written to the ledger in one transaction when a campaign starts.',
   },
   IMPORT_BATCH_SIZE: {
-    kind: numberFrom(100, 50_000),
+    kind: numberFrom(100, 100_000),
     default: '20000',
-    about: 'Lines of an import file written in one transaction.',
+    about: 'Lines of an import file written in one transaction; more than 50000 count as 50000.',
   },
   IMPORT_SIZE_MAX_MB: { kind: numberFrom(1, 10_000), default: '500', about: 'Largest import file, in megabytes.' },
   FILE_SIZE_MAX_MB: {

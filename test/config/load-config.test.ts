@@ -1,4 +1,5 @@
 /** What a wrong value of a setting is answered with: the value, and what it must be, for every kind of setting. */
+import { limitsOf } from '../../src/app/installation.ts';
 import { expect, test } from 'vitest';
 import { ConfigError, loadConfig } from '../../src/config/load-config.ts';
 import { movedToDatabase, settings } from '../../src/config/settings.ts';
@@ -84,3 +85,7 @@ function faultsOf(environment: Readonly<Record<string, string>>): readonly strin
   }
   return [];
 }
+
+test('a batch of an import as earlier versions took it is accepted, and half of it used', () => {
+  expect(limitsOf(loadConfig({ IMPORT_BATCH_SIZE: '100000' })).importBatchSize).toBe(50_000);
+});

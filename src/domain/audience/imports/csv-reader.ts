@@ -1,10 +1,9 @@
 /**
- * Reads CSV out of UTF-8 bytes that come in pieces, by csv-parse, and says at which byte and line each record stands, so
- * that an import can go on from there. What people upload is not always CSV: lines end in LF, CRLF or CR, text follows
- * a closing quote, and a quote that is never closed costs its own line only.
+ * Reads CSV out of UTF-8 bytes that come in pieces, and says at which byte and line each record stands, so that an import
+ * can go on from there. What people upload is not always CSV: lines end in LF, CRLF or CR, blanks stand around cells, text
+ * follows a closing quote, and a quote that is never closed costs its own line only. That line is read by trying, so no
+ * cell is tried twice: whatever a file holds, reading it takes time in proportion to its bytes.
  */
-import { Parser } from 'csv-parse';
-
 export interface CsvRecord {
   readonly cells: readonly string[];
   /** Offset of the byte behind the record and its line end. */
@@ -33,194 +32,205 @@ const CELLS_MAX = 2_000;
 /** What is kept of a line that is too long: more than a report stores. */
 const BEGINNING_BYTES = 64 * 1024;
 
+const INCOMPLETE = -1;
+const BROKEN = -2;
+const TAB = 0x09;
 const LF = 0x0a;
 const CR = 0x0d;
-/** A quoted cell with the blanks before it. A tab is one, unless it separates. */
-const QUOTED = /\s*"((?:[^"]|"")*)"/y;
-const QUOTED_BEHIND_TABS = /[^\S\t]*"((?:[^"]|"")*)"/y;
-const LINE_END = /\r\n|\n|\r/g;
-/** Ends the work of a parser from inside of it; what it holds is given to a new one. */
-const UNREADABLE = new Error('A record of a CSV file cannot be read.');
-
-/** csv-parse, asked for where it stands at each record: its own way to say that takes longer than the parsing. */
-class RecordParser extends Parser {
-  readonly #take: (cells: string[]) => void;
-
-  constructor(separator: string, take: (cells: string[]) => void) {
-    super({
-      delimiter: separator,
-      record_delimiter: ['\r\n', '\n', '\r'],
-      relax_quotes: true,
-      relax_column_count: true,
-      ltrim: true,
-    });
-    this.#take = take;
-    // Read from `errored`, at once.
-    this.on('error', () => undefined);
-  }
-
-  override push(cells: string[] | null): boolean {
-    if (cells !== null) this.#take(cells);
-    return true;
-  }
-}
+const SPACE = 0x20;
+const QUOTE = 0x22;
 
 export class CsvReader {
-  readonly #separator: string;
-  readonly #quoted: RegExp;
-  #parser: RecordParser;
-  /** Where the parser began; lines it had counted at the end of the last record. */
-  #parserStart: number;
-  #parserLines = 0;
-  /** Bytes of which no record has been made, and the offset of the first one. */
+  /** Bytes that were looked at, those that were looked at again included. */
+  bytesRead = 0;
+  readonly #separator: number;
+  /** A tab is a blank too, unless it separates. */
+  readonly #blank: number;
+  /** What has been pushed and not been read to its end, and the offset of its first byte. */
   #held: Buffer = Buffer.alloc(0);
   #heldStart: number;
-  #records: CsvRecord[] = [];
-  /** Where the next record begins. */
-  #start: number;
+  /**
+   * 1 for each byte held at which a cell began that was read. One that is met again belonged to a record that was rejected:
+   * what follows a cell does not depend on what stands before it, so the record that meets it is rejected too.
+   */
+  #tried = new Uint8Array(0);
+  #isLast = false;
+  /** Where in `#held` the present record begins; its cells so far; where the next cell begins, and its closing quote is looked for. */
+  #start = 0;
+  #cells: string[] = [];
+  #at = 0;
+  #quoteFrom = 0;
   #line: number;
+  #lines = 1;
   /** The beginning of a line that is too long, while its end is looked for. */
   #longLine: string | undefined;
 
   constructor({ separator, offset = 0, line = 1 }: CsvReaderOptions) {
-    this.#separator = separator;
-    this.#quoted = separator === '\t' ? QUOTED_BEHIND_TABS : QUOTED;
-    this.#parserStart = this.#heldStart = this.#start = offset;
+    this.#separator = separator.charCodeAt(0);
+    this.#blank = separator === '\t' ? SPACE : TAB;
+    this.#heldStart = offset;
     this.#line = line;
-    this.#parser = this.#newParser();
-  }
-
-  /** Takes the next piece of the file and answers the records that end in it; `isLast` says that nothing follows. */
-  push(piece: Uint8Array, isLast = false): readonly CsvRecord[] {
-    this.#records = [];
-    let fresh = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
-    this.#held = this.#held.length === 0 ? fresh : Buffer.concat([this.#held, fresh]);
-    if (this.#longLine !== undefined) {
-      if (!this.#endLongLine(isLast)) return this.#records;
-      fresh = this.#restart();
-    }
-    while (!this.#parse(fresh, isLast)) {
-      this.#dropRead();
-      if (!this.#rejectLine(isLast)) return this.#records;
-      fresh = this.#restart();
-    }
-    this.#dropRead();
-    return this.#records;
-  }
-
-  /** False when the first record of what is held cannot be read. */
-  #parse(fresh: Buffer, isLast: boolean): boolean {
-    try {
-      this.#parser.write(fresh);
-      if (isLast) this.#parser.end();
-    } catch (error) {
-      if (error !== UNREADABLE) throw error;
-      return false;
-    }
-    if (this.#parser.errored) return false;
-    const rest = this.#heldStart + this.#held.length - this.#start;
-    // The parser makes nothing of blanks at the end.
-    if (isLast && rest > 0) this.#add({ cells: [''], end: this.#start + rest, lines: 1 });
-    return isLast || rest <= RECORD_BYTES_MAX;
-  }
-
-  #newParser(): RecordParser {
-    return new RecordParser(this.#separator, (cells) => this.#take(cells));
-  }
-
-  /** A new parser for what is held. */
-  #restart(): Buffer {
-    this.#dropRead();
-    this.#parser = this.#newParser();
-    this.#parserStart = this.#start;
-    this.#parserLines = 0;
-    return this.#held;
-  }
-
-  #dropRead(): void {
-    this.#held = this.#held.subarray(this.#start - this.#heldStart);
-    this.#heldStart = this.#start;
-  }
-
-  #take(cells: string[]): void {
-    const end = this.#parserStart + this.#parser.info.bytes;
-    if (end - this.#start > RECORD_BYTES_MAX) throw UNREADABLE;
-    const lines = this.#parser.info.lines - this.#parserLines;
-    this.#parserLines = this.#parser.info.lines;
-    if (cells.length > CELLS_MAX) cells.length = CELLS_MAX;
-    if (lines === 1 && !cells.some(isUnusual)) return this.#add({ cells, end, lines });
-    const text = this.#held.toString('utf8', this.#start - this.#heldStart, end - this.#heldStart);
-    const hasEnd = text.endsWith('\n') || text.endsWith('\r');
-    const read = this.#cellsOf(hasEnd ? text.slice(0, text.endsWith('\r\n') ? -2 : -1) : text);
-    if (read === undefined) throw UNREADABLE;
-    this.#add({ cells: read, end, lines: (text.match(LINE_END)?.length ?? 0) + (hasEnd ? 0 : 1) });
   }
 
   /**
-   * The cells of a record with something in it that csv-parse leaves as it is: blanks at the end of a cell go, and what
-   * follows a closing quote belongs to the cell. Undefined when that comes lines behind the opening quote: it closes nothing then.
+   * Takes the next piece of the file and answers the records that end in it, each one when it is asked for; all of them must
+   * be, before the next piece. `isLast` says that nothing follows.
    */
-  #cellsOf(text: string): string[] | undefined {
-    const cells: string[] = [];
-    for (let at = 0; cells.length < CELLS_MAX;) {
-      this.#quoted.lastIndex = at;
-      const inside = this.#quoted.exec(text)?.[1];
-      const from = inside === undefined ? at : this.#quoted.lastIndex;
-      const stop = text.indexOf(this.#separator, from);
-      const more = text.slice(from, stop === -1 ? text.length : stop);
-      if (inside === undefined) cells.push(more.trim());
-      else if (more.trim() !== '' && /[\r\n]/.test(inside)) return undefined;
-      else cells.push(inside.replaceAll('""', '"') + more.trimEnd());
-      if (stop === -1) break;
-      at = stop + 1;
+  *push(piece: Uint8Array, isLast = false): Generator<CsvRecord, void> {
+    this.#hold(piece, isLast);
+    while (this.#start < this.#held.length) {
+      const record = this.#longLine === undefined ? this.#next() : this.#endLongLine(this.#longLine);
+      if (!record) return;
+      yield record;
     }
-    return cells;
   }
 
-  /** Only the first line is lost: what follows it is read as if the quote had not been there. False when its end is not here yet. */
-  #rejectLine(isLast: boolean): boolean {
-    const end = endOfLine(this.#held);
-    if (end === -1 && !isLast) {
-      this.#longLine = this.#held.toString('utf8', 0, BEGINNING_BYTES).trim();
-      return this.#endLongLine(isLast);
+  #hold(piece: Uint8Array, isLast: boolean): void {
+    const fresh = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+    const rest = this.#held.subarray(this.#start);
+    const tried = this.#tried.subarray(this.#start);
+    this.#held = rest.length === 0 ? fresh : Buffer.concat([rest, fresh]);
+    this.#tried = new Uint8Array(this.#held.length);
+    this.#tried.set(tried);
+    this.#heldStart += this.#start;
+    this.#at -= this.#start;
+    this.#quoteFrom = Math.max(0, this.#quoteFrom - this.#start);
+    this.#start = 0;
+    this.#isLast = isLast;
+  }
+
+  /** Undefined when the end of the record is not here yet. */
+  #next(): CsvRecord | undefined {
+    const end = this.#readCells();
+    const isEndless = end === INCOMPLETE && (this.#isLast || this.#held.length - this.#start > RECORD_BYTES_MAX);
+    if (end === INCOMPLETE && !isEndless) return undefined;
+    if (end >= 0 && end - this.#start <= RECORD_BYTES_MAX) return this.#recordTo(end);
+    if (this.#at - this.#start <= RECORD_BYTES_MAX) this.#tried[this.#at] = 1;
+    return this.#rejectLine();
+  }
+
+  /** Reads cells from where it stopped; answers where the record ends, or INCOMPLETE or BROKEN. */
+  #readCells(): number {
+    const held = this.#held;
+    for (;;) {
+      if (this.#tried[this.#at] === 1 || this.#at - this.#start > RECORD_BYTES_MAX) return BROKEN;
+      let first = this.#at;
+      while (held[first] === SPACE || held[first] === this.#blank) first++;
+      const stop = held[first] === QUOTE ? this.#quotedCell(first) : this.#plainCell(first);
+      if (stop < 0) return stop;
+      if (stop === held.length) return stop;
+      if (held[stop] !== this.#separator) return this.#behindBreak(stop);
+      this.#tried[this.#at] = 1;
+      this.#at = stop + 1;
+      this.#quoteFrom = 0;
     }
-    const length = end === -1 ? this.#held.length : end;
-    const cells = [this.#held.toString('utf8', 0, length).trim()];
-    this.#add({ cells, end: this.#start + length, lines: 1, isBroken: true, isTooLong: length > RECORD_BYTES_MAX });
-    return true;
+  }
+
+  /** The byte that ends the cell: a separator, a line end or the end of the file. */
+  #plainCell(first: number): number {
+    const stop = this.#endOfCell(first);
+    if (stop >= 0) this.#take(this.#held.toString('utf8', first, stop).trim());
+    return stop;
+  }
+
+  #quotedCell(open: number): number {
+    const held = this.#held;
+    let quote = Math.max(open + 1, this.#quoteFrom);
+    const from = quote;
+    for (;;) {
+      quote = held.indexOf(QUOTE, quote);
+      if (quote === -1 || held[quote + 1] !== QUOTE) break;
+      quote += 2;
+    }
+    this.bytesRead += (quote === -1 ? held.length : quote) - from;
+    // A quote at the very end may be the first of two.
+    this.#quoteFrom = quote === -1 ? held.length : quote;
+    if (quote === -1 || (quote + 1 === held.length && !this.#isLast)) return INCOMPLETE;
+    const stop = this.#endOfCell(quote + 1);
+    if (stop < 0) return stop;
+    const more = stop === quote + 1 ? '' : held.toString('utf8', quote + 1, stop).trimEnd();
+    const breaks = this.#breaksIn(open, quote);
+    // Over several lines to a quote that closes nothing: that one opens a cell, and ours was never closed.
+    if (more !== '' && breaks > 0) return BROKEN;
+    this.#lines += breaks;
+    this.#take(held.toString('utf8', open + 1, quote).replaceAll('""', '"') + more);
+    return stop;
+  }
+
+  #take(cell: string): void {
+    if (this.#cells.length < CELLS_MAX) this.#cells.push(cell);
+  }
+
+  #endOfCell(from: number): number {
+    const held = this.#held;
+    const separator = this.#separator;
+    let at = from;
+    for (; at < held.length; at++) {
+      const byte = held[at];
+      if (byte === separator || byte === LF || byte === CR) break;
+    }
+    this.bytesRead += at - from;
+    // A CR at the very end may be the first half of CRLF.
+    const isOpen = at === held.length || (held[at] === CR && at + 1 === held.length);
+    return isOpen && !this.#isLast ? INCOMPLETE : at;
+  }
+
+  #breaksIn(from: number, end: number): number {
+    const held = this.#held;
+    let breaks = 0;
+    for (let at = from; at < end; at++) if (held[at] === LF || (held[at] === CR && held[at + 1] !== LF)) breaks++;
+    this.bytesRead += end - from;
+    return breaks;
+  }
+
+  #behindBreak(at: number): number {
+    return this.#held[at] === CR && this.#held[at + 1] === LF ? at + 2 : at + 1;
+  }
+
+  /** Only the first line is lost: what follows it is read as if the quote had not been there. Undefined when its end is not here yet. */
+  #rejectLine(): CsvRecord | undefined {
+    const stop = this.#endOfLine();
+    if (stop === INCOMPLETE) {
+      const beginning = this.#held.toString('utf8', this.#start, this.#start + BEGINNING_BYTES).trim();
+      this.#longLine = beginning;
+      return this.#endLongLine(beginning);
+    }
+    const isTooLong = stop - this.#start > RECORD_BYTES_MAX;
+    this.#cells = [this.#held.toString('utf8', this.#start, stop).trim()];
+    this.#lines = 1;
+    return this.#recordTo(stop, { isBroken: true, isTooLong });
   }
 
   /** Rejects a line that is too long when its end has come; until then its bytes are passed over. */
-  #endLongLine(isLast: boolean): boolean {
-    const end = endOfLine(this.#held);
-    const length = end === -1 ? this.#held.length : end;
-    if (end === -1 && !isLast) {
-      this.#heldStart += length;
-      this.#held = this.#held.subarray(length);
-      return false;
+  #endLongLine(beginning: string): CsvRecord | undefined {
+    const stop = this.#endOfLine();
+    if (stop === INCOMPLETE) {
+      this.#start = this.#at = this.#held.length - (this.#held.at(-1) === CR ? 1 : 0);
+      return undefined;
     }
-    const cells = [this.#longLine ?? ''];
     this.#longLine = undefined;
-    this.#add({ cells, end: this.#heldStart + length, lines: 1, isBroken: true, isTooLong: true });
-    return true;
+    this.#cells = [beginning];
+    this.#lines = 1;
+    return this.#recordTo(stop, { isBroken: true, isTooLong: true });
   }
 
-  #add(record: Partial<CsvRecord> & Pick<CsvRecord, 'cells' | 'end' | 'lines'>): void {
-    this.#records.push({ isBroken: false, isTooLong: false, ...record, line: this.#line });
-    this.#start = record.end;
-    this.#line += record.lines;
+  /** Behind the line in which the present record begins, or INCOMPLETE. */
+  #endOfLine(): number {
+    const held = this.#held;
+    let at = this.#start;
+    while (at < held.length && held[at] !== LF && held[at] !== CR) at++;
+    this.bytesRead += at - this.#start;
+    if (at === held.length) return this.#isLast ? at : INCOMPLETE;
+    return held[at] === CR && at + 1 === held.length && !this.#isLast ? INCOMPLETE : this.#behindBreak(at);
   }
-}
 
-/** A quote that may be no part of the cell, or blanks that are none. */
-function isUnusual(cell: string): boolean {
-  return cell.startsWith('"') || cell.trimEnd().length !== cell.length;
-}
-
-/** Where the first line ends, its line end included; -1 when that is not among the bytes. */
-function endOfLine(bytes: Buffer): number {
-  const [lf, cr] = [bytes.indexOf(LF), bytes.indexOf(CR)];
-  const at = lf === -1 || (cr !== -1 && cr < lf) ? cr : lf;
-  if (at === -1) return -1;
-  return bytes[at] === CR && bytes[at + 1] === LF ? at + 2 : at + 1;
+  #recordTo(end: number, { isBroken, isTooLong } = { isBroken: false, isTooLong: false }): CsvRecord {
+    const [cells, line, lines] = [this.#cells, this.#line, this.#lines];
+    this.#start = this.#at = end;
+    this.#quoteFrom = 0;
+    this.#cells = [];
+    this.#line += lines;
+    this.#lines = 1;
+    return { cells, end: this.#heldStart + end, line, lines, isBroken, isTooLong };
+  }
 }

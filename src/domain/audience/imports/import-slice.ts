@@ -2,6 +2,7 @@
  * The parts of a file that are written in one transaction each: people by address, and rejected lines. A person who comes
  * twice in a slice is one person: what the later line says is added to, and wins over, the earlier.
  */
+import { setImmediate } from 'node:timers/promises';
 import type { Database } from '../../../db/database.ts';
 import type { Rejection } from './copy-format.ts';
 import { CsvReader, type CsvRecord } from './csv-reader.ts';
@@ -11,6 +12,9 @@ import { mergePerson, type Person, type PersonReader } from './person.ts';
 
 /** A slice of very long lines ends here, so that memory is bounded by bytes too. */
 const SLICE_BYTES_MAX = 8 * 1024 * 1024;
+/** Others have their turn after so many records; one that cannot be read may have taken as long as many. */
+const TURN_RECORDS = 2_000;
+const TURN_BROKEN = 64;
 
 export interface ImportSlice {
   /** By the address as it is compared, in the order of the file. */
@@ -47,8 +51,14 @@ export async function* readSlices(
     line: found.linesProcessed + 1,
   });
   let slice = emptySlice(Number(found.bytesProcessed));
+  let turn = 0;
   for await (const { bytes, isLast } of readImportFile(db, found, slice.start)) {
     for (const record of csv.push(bytes, isLast)) {
+      turn += record.isBroken ? TURN_RECORDS / TURN_BROKEN : 1;
+      if (turn >= TURN_RECORDS) {
+        turn = 0;
+        await setImmediate();
+      }
       add(slice, record, found.updateExisting, reader.read(record));
       if (slice.processed < linesMax && slice.end - slice.start < SLICE_BYTES_MAX) continue;
       yield slice;

@@ -110,10 +110,12 @@ function sampleRecords({ bytes, isWhole, offset, line }: Sample, separator: stri
   const reader = new CsvReader({ separator, offset, line });
   const records: CsvRecord[] = [];
   // In pieces: usually the first one has enough records.
-  for (let at = offset; at < bytes.length && records.length < SAMPLE_RECORDS; at += SAMPLE_PIECE_BYTES) {
+  for (let at = offset; at < bytes.length; at += SAMPLE_PIECE_BYTES) {
     const stop = at + SAMPLE_PIECE_BYTES;
-    const read = reader.push(bytes.subarray(at, stop), isWhole && stop >= bytes.length);
-    records.push(...read.filter(({ cells }) => cells.some((cell) => cell.trim() !== '')));
+    for (const record of reader.push(bytes.subarray(at, stop), isWhole && stop >= bytes.length)) {
+      if (record.cells.some((cell) => cell.trim() !== '')) records.push(record);
+      if (records.length === SAMPLE_RECORDS) return records;
+    }
   }
-  return records.slice(0, SAMPLE_RECORDS);
+  return records;
 }

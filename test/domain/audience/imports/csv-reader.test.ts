@@ -5,6 +5,10 @@ import { describe, expect, test } from 'vitest';
 import { CsvReader, RECORD_BYTES_MAX, type CsvRecord } from '../../../../src/domain/audience/imports/csv-reader.ts';
 import { csvLine } from '../../../../src/lib/csv.ts';
 
+/** Of a file, as an import reads it; each byte may be looked at so often. */
+const PIECE_BYTES = 64 * 1024;
+const READ_FACTOR_MAX = 6;
+
 function read(text: string | Buffer, { separator = ',', pieceBytes = 1 << 20 } = {}): CsvRecord[] {
   const bytes = Buffer.from(text);
   const reader = new CsvReader({ separator });
@@ -86,7 +90,7 @@ test('any bytes at all: every byte belongs to exactly one record, and cuts chang
       // Read on from any record's end, the rest is the same.
       for (const [index, { end, line, lines }] of whole.entries()) {
         const reader = new CsvReader({ separator: ',', offset: end, line: line + lines });
-        expect(reader.push(Buffer.from(text).subarray(end), true)[0]).toEqual(whole[index + 1]);
+        expect(reader.push(Buffer.from(text).subarray(end), true).next().value).toEqual(whole[index + 1]);
       }
     }),
     { numRuns: 500 },
@@ -127,6 +131,28 @@ describe('what people upload', () => {
     expect(records[0]).toMatchObject({ isBroken: true, cells: ['"open'] });
     expect(records).toHaveLength(1 + lines.length / 24);
     expect(records.at(-1)).toMatchObject({ cells: ['person@example.com', 'Name'], line: records.length });
+  });
+
+  test.each([
+    ['every line closes a quote and opens one', `email,name\nb@x.com,B\n${'a","\n'.repeat(50_000)}`, 50_002],
+    ['every line opens a quote', 'a@x.com,"Bob\n'.repeat(20_000), 20_000],
+    ['no quote after the first', `"a\n${'b\n'.repeat(1_000_000)}`, 1_000_001],
+    ['two ways through the lines', 'a,"" ""\n,"\n'.repeat(200_000), undefined],
+  ])('no byte is read over and over: %s', (_, text, count) => {
+    const bytes = Buffer.from(text);
+    const reader = new CsvReader({ separator: ',' });
+    let records = 0;
+    for (let at = 0; at < bytes.length; at += PIECE_BYTES)
+      records += [...reader.push(bytes.subarray(at, at + PIECE_BYTES), at + PIECE_BYTES >= bytes.length)].length;
+    if (count !== undefined) expect(records).toBe(count);
+    expect(reader.bytesRead).toBeLessThan(READ_FACTOR_MAX * bytes.length);
+  });
+
+  test('records are made one by one, when they are asked for', () => {
+    const reader = new CsvReader({ separator: ',' });
+    const records = reader.push(Buffer.from('a@x.com,"Bob\n'.repeat(20_000)), true);
+    expect(records.next().value).toMatchObject({ isBroken: true, cells: ['a@x.com,"Bob'] });
+    expect(reader.bytesRead).toBeLessThan(200);
   });
 
   test('lines are counted through line breaks in cells', () => {

@@ -160,6 +160,14 @@ describe('columns', () => {
   });
 });
 
+test.each([
+  ['closes a quote and opens one', 'a","\n'],
+  ['opens a quote', 'a@x.com,"Bob\n'],
+])('a file of which each line %s is planned at once', (_, line) => {
+  const { columns } = plan(`email,name\nb@x.com,B\n${line.repeat(250_000 / line.length)}`);
+  expect(columns).toMatchObject([{ target: 'EMAIL' }, { target: null }]);
+});
+
 describe('files that cannot be taken', () => {
   test.each([
     ['nothing', Buffer.alloc(0), 'empty'],
