@@ -29,6 +29,8 @@ export interface FastPathOptions {
   readonly log: Log;
   readonly httpsOnly: HttpsOnly;
   readonly addressOf: (req: IncomingMessage) => string;
+  /** Whether the server ends: no connection is used again. */
+  readonly isClosing: () => boolean;
 }
 
 interface Route {
@@ -41,8 +43,9 @@ interface Route {
 const LOG_EVERY_MS = 10_000;
 
 /** Serves the mounts that have a fast handler: GETs without a body, of addresses below their prefix. */
-export function openFastPath({ mounts, log, httpsOnly, addressOf }: FastPathOptions): FastPath {
+export function openFastPath({ mounts, log, httpsOnly, addressOf, isClosing }: FastPathOptions): FastPath {
   const always = Object.entries(safetyHeaders(httpsOnly)).flat();
+  const atTheEnd = [...always, 'Connection', 'close'];
   const routes = mounts.flatMap(({ prefix, fast: handle }): Route[] =>
     handle ? [{ prefix, below: `${prefix}/`, handle, count: 0 }] : [],
   );
@@ -69,7 +72,12 @@ export function openFastPath({ mounts, log, httpsOnly, addressOf }: FastPathOpti
         }
       };
       const isTaken = guarded(() =>
-        route.handle(req, addressOf(req), (answer) => void guarded(() => send(res, always, answer))),
+        route.handle(
+          req,
+          addressOf(req),
+          // Asked when it is answered: the server may have begun to close since the request came.
+          (answer) => void guarded(() => send(res, isClosing() ? atTheEnd : always, answer)),
+        ),
       );
       if (isTaken === true) route.count++;
       return isTaken !== false;

@@ -86,7 +86,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     shouldUpgradeCallback: (req) => wantsSocket(req) && upgraderOf(options.mounts, req) !== undefined,
   });
   server.setTimeout(STALLED_SOCKET_TIMEOUT_MS);
-  const fastPath = openFastPath({ mounts: options.mounts, log: options.log, httpsOnly, addressOf });
+  const isClosing = (): boolean => state.closing;
+  const fastPath = openFastPath({ mounts: options.mounts, log: options.log, httpsOnly, addressOf, isClosing });
   const paced = paceConnections(server, options.answerPace ?? ANSWER_PACE);
   server.on('checkExpectation', (req, res) => {
     paced.begin(req, res);

@@ -143,6 +143,9 @@ test('closing ends idle connections at once, and the others with their answers',
   const closed = other.close(5_000);
   expect([await answers[0], await answers[1]]).toEqual(['', '']);
   waiting.pop()?.();
-  expect(bodies((await answers[2]) ?? '')).toEqual(['fast /x/late 127.0.0.1']);
+  const last = (await answers[2]) ?? '';
+  expect(bodies(last)).toEqual(['fast /x/late 127.0.0.1']);
+  expect(last).toContain('Connection: close');
+  expect(last).not.toContain('keep-alive');
   await closed;
 });
