@@ -2,7 +2,7 @@
 import type { Database } from '../db/database.ts';
 import type { Notifications } from '../db/listen.ts';
 import { readSettings, SETTINGS_CHANNEL } from '../domain/installation/change-settings.ts';
-import type { InstallationSettings } from '../domain/installation/settings.ts';
+import { SETTINGS_DEFAULT, type InstallationSettings } from '../domain/installation/settings.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 
@@ -19,24 +19,31 @@ export async function openLiveSettings(
   database: Database,
   { notifications, log }: { notifications: Notifications; log: Log },
 ): Promise<LiveSettings> {
+  // Notifications may come while the first reading is under way: from here on there is something to replace.
+  let current = SETTINGS_DEFAULT;
   let readings = 0;
+  let taken = 0;
   let retry: NodeJS.Timeout | undefined;
+  // An older reading that comes late says what no longer holds.
+  const take = (reading: number, settings: InstallationSettings): void => {
+    if (reading < taken) return;
+    taken = reading;
+    current = settings;
+  };
   const readAgain = async (): Promise<void> => {
     const reading = (readings += 1);
     clearTimeout(retry);
     try {
-      const settings = await readSettings(database);
-      // An older reading that comes late says what no longer holds.
-      if (reading === readings) current = settings;
+      take(reading, await readSettings(database));
     } catch (error) {
       if (reading !== readings) return;
       log.warn('settings.not_read', { message: messageOf(error) });
       retry = setTimeout(() => void readAgain(), RETRY_MS).unref();
     }
   };
-  // Before the first reading: a change right after it is heard of.
+  // Connecting takes longer than the first reading: what changes in between is read when it has been done.
   const stopListening = notifications.listen(SETTINGS_CHANNEL, () => void readAgain());
-  let current = await readSettings(database);
+  take(0, await readSettings(database));
   return {
     current: () => current,
     close() {

@@ -1,6 +1,6 @@
 /**
- * LISTEN/NOTIFY between processes: one connection of its own that reconnects. What is sent while it reconnects is
- * lost, so listeners are told of a gap and read again.
+ * LISTEN/NOTIFY between processes: one connection of its own that reconnects. What is sent while it connects is lost, the
+ * first time too, so listeners are told of a gap and read again.
  */
 import pg from 'pg';
 import type { Log } from '../lib/log.ts';
@@ -65,10 +65,10 @@ class PgNotifications implements Notifications {
       void this.#client.query(`${verb} ${pg.escapeIdentifier(channel)}`).catch(() => undefined);
       return;
     }
-    if (verb === 'LISTEN') void this.#connect(false);
+    if (verb === 'LISTEN') void this.#connect();
   }
 
-  async #connect(afterGap: boolean): Promise<void> {
+  async #connect(): Promise<void> {
     if (this.#closed || this.#client || this.#isConnecting) return;
     this.#isConnecting = true;
     try {
@@ -78,7 +78,7 @@ class PgNotifications implements Notifications {
       client.on('end', () => this.#lost(client));
       client.on('notification', ({ channel, payload }) => this.#deliver(channel, payload ?? ''));
       for (const channel of this.#listeners.keys()) await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
-      if (afterGap) for (const channel of this.#listeners.keys()) this.#deliver(channel, null);
+      for (const channel of this.#listeners.keys()) this.#deliver(channel, null);
       // Asked to close meanwhile.
       if (this.#closed) await client.end();
     } catch {
@@ -97,6 +97,6 @@ class PgNotifications implements Notifications {
     this.#client = undefined;
     this.#log.warn('database.listen_lost');
     void client?.end().catch(() => undefined);
-    this.#retry = setTimeout(() => void this.#connect(true), RECONNECT_DELAY_MS);
+    this.#retry = setTimeout(() => void this.#connect(), RECONNECT_DELAY_MS);
   }
 }

@@ -1,8 +1,12 @@
 /** The settings in the database: changed by an administrator, without a restart, heard of by every process, audited. */
+import { setImmediate } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
+import { openLiveSettings } from '../../src/app/live-settings.ts';
 import { sql } from '../../src/db/database.ts';
+import { openNotifications, type Listener } from '../../src/db/listen.ts';
 import { movedToDatabase } from '../../src/config/settings.ts';
 import { SETTINGS_DEFAULT, settingsTable } from '../../src/domain/installation/settings.ts';
+import { silentLog } from '../../src/lib/log.ts';
 import { afterFile } from '../support/after-file.ts';
 import { openRestApp } from '../support/open-rest-app.ts';
 import { startRestApp } from '../support/rest-app.ts';
@@ -52,6 +56,46 @@ test('a process whose listening connection was cut hears what it missed', async 
   await vi.waitFor(() => expect([daysOf(other), app.ctx.installation.limits.billingGraceDays]).toEqual([3, 3]), {
     timeout: 10_000,
   });
+});
+
+test('a process that has just started hears of what was changed before it was listening', async () => {
+  const { database } = app.ctx;
+  let letConnect = (): void => undefined;
+  const mayConnect = new Promise<void>((resolve) => (letConnect = resolve));
+  const connect = async (name: string) => {
+    await mayConnect;
+    return database.connect(name);
+  };
+  const notifications = openNotifications({ connect }, silentLog);
+  afterFile(() => notifications.close());
+  const live = await openLiveSettings(database, { notifications, log: silentLog });
+  afterFile(() => live.close());
+  await change({ keep_events_months: 11 });
+  letConnect();
+  await vi.waitFor(() => expect(live.current().keepEventsMonths).toBe(11), { timeout: 10_000 });
+});
+
+test('a process that hears of a change before its first reading has ended keeps what it read last', async () => {
+  const { database } = app.ctx;
+  const warn = vi.spyOn(silentLog, 'warn');
+  const again = vi.spyOn(database, 'query');
+  // What is begun here by the notification is over when the first reading goes on.
+  const listen = (_channel: string, listener: Listener) => {
+    listener(null);
+    const begun = again.mock.results[0]?.value;
+    again.mockImplementationOnce(async () => {
+      await begun;
+      await setImmediate();
+      return [];
+    });
+    return () => undefined;
+  };
+  const notifications = { listen, close: async () => undefined };
+  const live = await openLiveSettings(database, { notifications, log: silentLog });
+  afterFile(() => live.close());
+  expect(live.current().keepEventsMonths).toBe(11);
+  expect(warn).not.toHaveBeenCalled();
+  vi.restoreAllMocks();
 });
 
 test('every one of them arrives where it is used', async () => {
