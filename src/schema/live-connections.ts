@@ -1,22 +1,27 @@
 /**
  * The connections that outlive a request: websockets and event streams. Each belongs to a token and is closed when
- * the token ends (revoked, expired, its user or customer disabled), when its user's rights change, and at the end of
- * the program.
+ * the token ends (revoked, expired, its user or customer disabled), when its user's rights change, when maintenance begins
+ * or ends, and at the end of the program.
  */
 import { rightsOfTokens } from '../domain/accounts/authenticate-token.ts';
 import type { Context, Viewer } from '../domain/context.ts';
 import { messageOf } from '../lib/errors.ts';
 import { CONNECTIONS_SWEPT_EVERY_MS } from './limits.ts';
 
-export type EndReason = 'token-ended' | 'shutdown';
+export type EndReason = 'token-ended' | 'maintenance' | 'shutdown';
 
 export interface LiveConnection {
   readonly viewer: Viewer;
   end(reason: EndReason): void;
 }
 
+/** What a connection may do was decided when it was opened, and once only: by this too. */
+interface Kept extends LiveConnection {
+  readonly isInMaintenance: boolean;
+}
+
 export class LiveConnections {
-  readonly #open = new Set<LiveConnection>();
+  readonly #open = new Set<Kept>();
   readonly #means: Pick<Context, 'database' | 'installation' | 'log'>;
   readonly #timer: NodeJS.Timeout;
   #sweeping = false;
@@ -29,8 +34,10 @@ export class LiveConnections {
 
   /** Keeps watch over a connection until the answer is called. */
   add(connection: LiveConnection): () => void {
-    this.#open.add(connection);
-    return () => void this.#open.delete(connection);
+    const { viewer } = connection;
+    const kept: Kept = { viewer, end: (reason) => connection.end(reason), isInMaintenance: this.#isInMaintenance() };
+    this.#open.add(kept);
+    return () => void this.#open.delete(kept);
   }
 
   countOf(userId: bigint): number {
@@ -56,6 +63,9 @@ export class LiveConnections {
       const rights = await rightsOfTokens(database, [...viewers.values()], installation.limits.sessionDays);
       const hasEnded = ({ viewer }: LiveConnection) => rights.get(viewer.tokenId) !== viewer.isAdmin;
       this.#endAll((connection) => asked.has(connection) && hasEnded(connection), 'token-ended');
+      const now = this.#isInMaintenance();
+      // Administrators are let in whether or not there is maintenance.
+      this.#endAll(({ viewer, isInMaintenance }) => !viewer.isAdmin && isInMaintenance !== now, 'maintenance');
     } catch (error) {
       log.warn('graphql.connections_not_checked', { message: messageOf(error) });
     } finally {
@@ -63,7 +73,11 @@ export class LiveConnections {
     }
   }
 
-  #endAll(which: (connection: LiveConnection) => boolean, reason: EndReason): void {
+  #isInMaintenance(): boolean {
+    return this.#means.installation.isInMaintenance === true;
+  }
+
+  #endAll(which: (connection: Kept) => boolean, reason: EndReason): void {
     for (const connection of [...this.#open].filter(which)) {
       this.#open.delete(connection);
       connection.end(reason);

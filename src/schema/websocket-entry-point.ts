@@ -25,7 +25,13 @@ import type { EndReason } from './live-connections.ts';
 import { maskError } from './mask-error.ts';
 import { bearerToken, makeContext } from './request-context.ts';
 import { checkOperation, subscribeFresh } from './run-operation.ts';
-import { GOING_AWAY_CODE, SocketTransport, TOKEN_ENDED_CODE, TOO_MANY_SOCKETS_CODE } from './websocket-transport.ts';
+import {
+  GOING_AWAY_CODE,
+  MAINTENANCE_CODE,
+  SocketTransport,
+  TOKEN_ENDED_CODE,
+  TOO_MANY_SOCKETS_CODE,
+} from './websocket-transport.ts';
 
 export interface WebsocketEntryPoint {
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer, ipAddress: string): void;
@@ -44,6 +50,11 @@ interface Extra {
 type Connection = Context<Record<string, unknown>, Extra>;
 
 const BROKEN_CODE = 4500;
+const GOODBYES: Readonly<Record<EndReason, readonly [code: number, reason: string]>> = {
+  'token-ended': [TOKEN_ENDED_CODE, 'Token ended'],
+  maintenance: [MAINTENANCE_CODE, 'Maintenance began or ended'],
+  shutdown: [GOING_AWAY_CODE, 'Going away'],
+};
 
 /** The handler of websocket upgrades on `/graphql`. */
 export function createWebsocketEntryPoint(options: EntryPointOptions): WebsocketEntryPoint {
@@ -136,10 +147,7 @@ async function admit(
     return false;
   }
   extra.context = context;
-  const end = (reason: EndReason) =>
-    reason === 'shutdown'
-      ? transport.close(GOING_AWAY_CODE, 'Going away')
-      : transport.close(TOKEN_ENDED_CODE, 'Token ended');
+  const end = (reason: EndReason) => transport.close(...GOODBYES[reason]);
   const forget = connections.add({ viewer: context.viewer, end });
   if (socket.readyState === socket.OPEN) socket.once('close', forget);
   else forget();

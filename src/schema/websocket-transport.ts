@@ -10,6 +10,8 @@ export const SLOW_READER_CODE = 4413;
 export const TOKEN_ENDED_CODE = 4401;
 export const TOO_MANY_SOCKETS_CODE = 4429;
 export const GOING_AWAY_CODE = 1001;
+/** "Service restart" (RFC 6455's registry): clients connect again, which the 44xx above tell some of them not to do. */
+export const MAINTENANCE_CODE = 1012;
 
 export class SocketTransport {
   readonly #socket: WebSocket;

@@ -1,11 +1,14 @@
 /** The settings in the database: changed by an administrator, without a restart, heard of by every process, audited. */
+import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
+import { WebSocket } from 'ws';
 import { openLiveSettings } from '../../src/app/live-settings.ts';
 import { sql } from '../../src/db/database.ts';
 import { openNotifications, type Listener } from '../../src/db/listen.ts';
 import { movedToDatabase } from '../../src/config/settings.ts';
 import { SETTINGS_DEFAULT, settingsTable } from '../../src/domain/installation/settings.ts';
+import { newUid } from '../../src/lib/ids.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { afterFile } from '../support/after-file.ts';
 import { openRestApp } from '../support/open-rest-app.ts';
@@ -18,6 +21,35 @@ const tenant = await app.newTenant();
 
 const change = (body: object) => app.rest('/settings', { method: 'PATCH', body });
 const settingsIn = ({ body }: { body: unknown }) => (body as { settings: Record<string, unknown> }).settings;
+
+interface SocketMessage {
+  readonly id?: string;
+  readonly type: string;
+  readonly payload?: { readonly errors?: readonly { readonly extensions: { readonly code: string } }[] };
+}
+
+/** A socket of this token; `codeOf` runs a query on it and answers the code of its first error. */
+async function openSocket(token: string) {
+  const socket = new WebSocket(`${app.baseUrl.replace('http:', 'ws:')}/graphql`, 'graphql-transport-ws');
+  const closed = new Promise<number>((resolve) => socket.once('close', resolve));
+  const ask = (message: object, type: string) =>
+    new Promise<SocketMessage>((resolve) => {
+      socket.on('message', function take(data: Buffer) {
+        const answer = JSON.parse(data.toString()) as SocketMessage;
+        if (answer.type !== type) return;
+        socket.off('message', take);
+        resolve(answer);
+      });
+      socket.send(JSON.stringify(message));
+    });
+  await once(socket, 'open');
+  await ask({ type: 'connection_init', payload: { apiToken: token } }, 'connection_ack');
+  const codeOf = async (query: string) => {
+    const { payload } = await ask({ type: 'subscribe', id: newUid(), payload: { query } }, 'next');
+    return payload?.errors?.[0]?.extensions.code;
+  };
+  return { socket, closed, codeOf };
+}
 
 test('begin with the defaults, each variable that moved under its own name', async () => {
   const shown = settingsIn(await app.rest('/settings'));
@@ -44,6 +76,22 @@ test('hold in this process and in the others without a restart, and back again',
   expect((await other.rest('/lists')).status).toBe(200);
   await change({ maintenance: '' });
   await vi.waitFor(async () => expect(await statusesOf()).toEqual([200, 200]), { timeout: 10_000 });
+});
+
+test('maintenance that begins or ends reaches what is connected, but for administrators', async () => {
+  const mine = await openSocket(tenant.token);
+  const administrator = await openSocket(app.adminToken);
+  expect(await mine.codeOf('{ me { email } }')).toBeUndefined();
+  await change({ maintenance: true });
+  expect(await mine.closed).toBe(1012);
+  const meanwhile = await openSocket(tenant.token);
+  expect(await meanwhile.codeOf('{ me { email } }')).toBe('SERVICE_UNAVAILABLE');
+  await change({ maintenance: '' });
+  expect(await meanwhile.closed).toBe(1012);
+  const again = await openSocket(tenant.token);
+  expect(await again.codeOf('{ me { email } }')).toBeUndefined();
+  expect(await administrator.codeOf('{ me { email } }')).toBeUndefined();
+  for (const { socket } of [again, administrator]) socket.terminate();
 });
 
 test('a process whose listening connection was cut hears what it missed', async () => {

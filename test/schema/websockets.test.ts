@@ -253,6 +253,16 @@ describe('event streams', () => {
     await drained;
     await expect.poll(() => finished).toContain('revoked-stream');
   });
+
+  test('end when maintenance begins', async () => {
+    const { token } = await app.newCustomer();
+    const answer = await stream(token, 'closed-stream');
+    const drained = answer.text().catch(() => 'ended');
+    Object.assign(app.ctx.installation, { isInMaintenance: true });
+    await drained;
+    Object.assign(app.ctx.installation, { isInMaintenance: false });
+    await expect.poll(() => finished).toContain('closed-stream');
+  });
 });
 
 test('shutting down ends every socket', async () => {
