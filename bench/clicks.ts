@@ -359,7 +359,7 @@ async function serveInbound(url: string): Promise<void> {
     ...{ db: database, database, tx: undefined, hooks: createHookBus(silentLog), clock: systemClock, log: silentLog },
     ...{ viewer: null, ipAddress: null, installation },
   };
-  const inbound = createInbound(ctx, { webView: async () => undefined });
+  const inbound = await createInbound(ctx, { webView: async () => undefined });
   const server = await startHttpServer({ host: '127.0.0.1', port: 0, mounts: inbound.mounts, log: silentLog });
   process.send?.(server.port);
   process.once('disconnect', () => process.exit(1));

@@ -64,7 +64,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
     explorer: settings.GRAPHQL_EXPLORER === 'on',
     countRequest,
   });
-  const inbound = createInbound(ctx, { work: options.ctx, webView: webViewOf, places });
+  const inbound = await createInbound(ctx, { work: options.ctx, webView: webViewOf, places });
   const server = await startHttpServer({
     host: settings.HOST,
     port,

@@ -39,10 +39,14 @@ export interface InboundOptions {
 }
 
 /** All handlers of this module. `ctx` is the public's: nobody is logged in. */
-export function createInbound(ctx: Context, { work = ctx, webView, places = nowhere }: InboundOptions): Inbound {
+export async function createInbound(
+  ctx: Context,
+  { work = ctx, webView, places = nowhere }: InboundOptions,
+): Promise<Inbound> {
+  // First: it throws when the database cannot be asked, and nothing else is open then.
+  const disabled = await watchDisabledCustomers(work);
   const follower = startTrackingEventConsumer(work);
   const recorder = createTrackingEventRecorder(work, () => follower.wake());
-  const disabled = watchDisabledCustomers(work);
   const means = { recorder, places, disabled, deadline: createAnswerDeadline(ctx.log) };
   return {
     mounts: [

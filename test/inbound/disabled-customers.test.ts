@@ -1,6 +1,8 @@
 /** The mails of a disabled customer: their links stop, and whoever got them can still leave. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { sql } from '../../src/db/database.ts';
+import { watchDisabledCustomers } from '../../src/domain/accounts/disabled-customers.ts';
+import { silentLog } from '../../src/lib/log.ts';
 import { untilCounted } from '../support/record-tracking-events.ts';
 import { startInboundServer, WEB_VIEW } from './inbound-server.ts';
 
@@ -19,6 +21,24 @@ async function opens(): Promise<number> {
   const [row] = await ctx.db.query<{ n: number }>(sql`SELECT count(*)::int AS n FROM hot.open_event`);
   return row?.n ?? 0;
 }
+
+test('who is disabled is known before the first link is served, and a failed look is logged', async () => {
+  await setStatus('disabled');
+  let isAway = false;
+  const warn = vi.fn();
+  const query: typeof ctx.db.query = (...statement) =>
+    isAway ? Promise.reject(new Error('away')) : ctx.db.query(...statement);
+  const watch = await watchDisabledCustomers({ db: { ...ctx.db, query }, log: { ...silentLog, warn } });
+  expect(watch.has(seeded.customerId)).toBe(true);
+  isAway = true;
+  const failed = ['accounts.disabled_customers_not_read', { message: 'away' }];
+  await expect.poll(() => warn.mock.calls, { timeout: 10_000 }).toContainEqual(failed);
+  expect(watch.has(seeded.customerId)).toBe(true);
+  watch.close();
+  await expect(watchDisabledCustomers({ db: { ...ctx.db, query }, log: silentLog })).rejects.toThrow('away');
+  await setStatus('active');
+  await expect.poll(() => follow(), { timeout: 10_000 }).toEqual([302, 'https://example.org/offer']);
+});
 
 describe('the links of a customer', () => {
   test('work, stop soon after it is disabled, and work again when it is enabled', async () => {

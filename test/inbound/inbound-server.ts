@@ -30,7 +30,7 @@ export async function startInboundServer(overrides: Partial<Context> = {}): Prom
   const seeded = await seedCampaign(ctx.db, { subscribers: 5 });
   const webView = async (_ctx: Context, { campaignId }: { campaignId: bigint }) =>
     campaignId === seeded.campaignId ? WEB_VIEW : undefined;
-  const inbound = createInbound(ctx, { webView });
+  const inbound = await createInbound(ctx, { webView });
   const server = await startHttpServer({ host: '127.0.0.1', port: 0, mounts: inbound.mounts, log: silentLog });
   afterFile(async () => {
     await server.close(100);

@@ -2,7 +2,7 @@
  * Which customers are disabled, for paths that may not ask the database: the redirect of a click is answered from memory.
  * The set is small, and read anew often enough that a disabled customer's links stop within five seconds.
  */
-import { sql } from '../../db/database.ts';
+import { sql, type Queryable } from '../../db/database.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
 
@@ -15,26 +15,32 @@ export interface DisabledCustomers {
 /** With the time that a slow statement takes, under five seconds. */
 const READ_EVERY_MS = 2_000;
 
-/** Reads the set now and every two seconds until it is closed; while the database is away it stays as it was. */
-export function watchDisabledCustomers({ db, log }: Pick<Context, 'db' | 'log'>): DisabledCustomers {
-  let disabled: ReadonlySet<bigint> = new Set();
+/**
+ * Reads the set, and again every two seconds until it is closed; while the database is away it stays as it was. Throws when
+ * it cannot be read the first time: no link is to be served before.
+ */
+export async function watchDisabledCustomers({ db, log }: Pick<Context, 'db' | 'log'>): Promise<DisabledCustomers> {
+  let disabled = await readDisabled(db);
   let isReading = false;
-  async function read(): Promise<void> {
+  async function readAgain(): Promise<void> {
     if (isReading) return;
     isReading = true;
     try {
-      const rows = await db.query<{ id: bigint }>(
-        sql`SELECT id FROM customer WHERE status <> 'active'`,
-        'accounts.disabled_customers',
-      );
-      disabled = new Set(rows.map(({ id }) => id));
+      disabled = await readDisabled(db);
     } catch (error) {
-      log.debug('accounts.disabled_customers_not_read', { message: messageOf(error) });
+      log.warn('accounts.disabled_customers_not_read', { message: messageOf(error) });
     } finally {
       isReading = false;
     }
   }
-  const timer = setInterval(() => void read(), READ_EVERY_MS).unref();
-  void read();
+  const timer = setInterval(() => void readAgain(), READ_EVERY_MS).unref();
   return { has: (customerId) => disabled.has(customerId), close: () => clearInterval(timer) };
+}
+
+async function readDisabled(db: Queryable): Promise<ReadonlySet<bigint>> {
+  const rows = await db.query<{ id: bigint }>(
+    sql`SELECT id FROM customer WHERE status <> 'active'`,
+    'accounts.disabled_customers',
+  );
+  return new Set(rows.map(({ id }) => id));
 }
