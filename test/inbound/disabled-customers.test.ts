@@ -2,6 +2,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { sql } from '../../src/db/database.ts';
 import { watchDisabledCustomers } from '../../src/domain/accounts/disabled-customers.ts';
+import { eraseCustomer } from '../../src/domain/accounts/erase-customer.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { untilCounted } from '../support/record-tracking-events.ts';
 import { startInboundServer, WEB_VIEW } from './inbound-server.ts';
@@ -75,5 +76,18 @@ describe('the links of a customer', () => {
     const address = here(signer.forRecipient(other).click(0, 'https://example.net/'));
     expect(await follow()).toEqual([410, null]);
     expect(await follow('GET', address)).toEqual([302, 'https://example.net/']);
+  });
+
+  test('do not lead again once it was deleted and erased, of which nothing stays but its id and the time', async () => {
+    const { customerId } = seeded;
+    await ctx.db.execute(sql`UPDATE customer SET status = 'deleting' WHERE id = ${customerId}`);
+    expect(await eraseCustomer(ctx, { customerId, isStopping: () => false })).toBe(true);
+    expect(await ctx.db.query(sql`SELECT 1 FROM customer WHERE id = ${customerId}`)).toEqual([]);
+    const watch = await watchDisabledCustomers({ db: ctx.db, log: silentLog });
+    expect(watch.has(customerId)).toBe(true);
+    watch.close();
+    expect(await follow()).toEqual([410, null]);
+    const kept = await ctx.db.query(sql`SELECT * FROM erased_customer`);
+    expect(kept).toEqual([{ id: customerId, erased_at: expect.any(Date) }]);
   });
 });

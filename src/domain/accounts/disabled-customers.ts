@@ -7,7 +7,7 @@ import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
 
 export interface DisabledCustomers {
-  /** Whether this customer is disabled, or being deleted. */
+  /** Whether this customer is disabled, being deleted, or was erased. */
   has(customerId: bigint): boolean;
   close(): void;
 }
@@ -39,7 +39,7 @@ export async function watchDisabledCustomers({ db, log }: Pick<Context, 'db' | '
 
 async function readDisabled(db: Queryable): Promise<ReadonlySet<bigint>> {
   const rows = await db.query<{ id: bigint }>(
-    sql`SELECT id FROM customer WHERE status <> 'active'`,
+    sql`SELECT id FROM customer WHERE status <> 'active' UNION ALL SELECT id FROM erased_customer`,
     'accounts.disabled_customers',
   );
   return new Set(rows.map(({ id }) => id));

@@ -32,8 +32,15 @@ export async function eraseCustomer(
   if (!(await goOn(true)) || !(await eraseDeleted(ctx, { customerId, isStopping })) || !(await goOn(false)))
     return false;
   await eraseOwnTrail(db, customerId);
-  await db.execute(sql`DELETE FROM customer WHERE id = ${customerId} AND status = 'deleting'`);
+  await deleteCustomer(db, customerId);
   return true;
+}
+
+/** Its id is kept, and nothing else of it: without it the links in its mails would lead again (disabled-customers.ts). */
+async function deleteCustomer(db: Queryable, customerId: bigint): Promise<void> {
+  await db.execute(sql`
+    WITH gone AS (DELETE FROM customer WHERE id = ${customerId} AND status = 'deleting' RETURNING id)
+    INSERT INTO erased_customer (id) SELECT id FROM gone ON CONFLICT DO NOTHING`);
 }
 
 async function eraseTable(
