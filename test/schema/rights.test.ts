@@ -46,7 +46,7 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'SendingRoutes.servers': 'at most a hundred servers by weight',
   'Plan.sendingServers': 'at most a hundred servers by weight',
   'Campaign.sendingServers': 'at most a hundred servers by weight',
-  'Campaign.waves': 'one for each time zone of the people and day',
+  'Campaign.sendTimes': 'one for each time zone of the people and day',
   'SendingServer.mailboxHealth': 'only those that are not well, cut at ten thousand',
   'CampaignLogPage.columns': 'nine at most',
   'Allowance.limits': 'one for each limit that plans count',

@@ -12,9 +12,9 @@ import { mergePerson, type Person, type PersonReader } from './person.ts';
 
 /** A slice of very long lines ends here, so that memory is bounded by bytes too. */
 const SLICE_BYTES_MAX = 8 * 1024 * 1024;
-/** Others have their turn after so many records; one that cannot be read may have taken as long as many. */
-const TURN_RECORDS = 2_000;
-const TURN_BROKEN = 64;
+/** Others have their pause after so many records; one that cannot be read may have taken as long as many. */
+const RECORDS_PER_TICK = 2_000;
+const BROKEN_PER_TICK = 64;
 
 export interface ImportSlice {
   /** By the address as it is compared, in the order of the file. */
@@ -51,12 +51,12 @@ export async function* readSlices(
     line: found.linesProcessed + 1,
   });
   let slice = emptySlice(Number(found.bytesProcessed));
-  let turn = 0;
+  let pause = 0;
   for await (const { bytes, isLast } of readImportFile(db, found, slice.start)) {
     for (const record of csv.push(bytes, isLast)) {
-      turn += record.isBroken ? TURN_RECORDS / TURN_BROKEN : 1;
-      if (turn >= TURN_RECORDS) {
-        turn = 0;
+      pause += record.isBroken ? RECORDS_PER_TICK / BROKEN_PER_TICK : 1;
+      if (pause >= RECORDS_PER_TICK) {
+        pause = 0;
         await setImmediate();
       }
       add(slice, record, found.updateExisting, reader.read(record));
