@@ -60,7 +60,7 @@ it('mails nobody from a restored backup, and goes on at once where it always was
   });
   expect(restored.output()).toContain('installation.held');
   const release =
-    'mutation { releaseInstallation(input: { underWay: PAUSE }) { ... on ReleasedInstallation { campaignsPaused mailsDropped { kind listUid count } } } }';
+    'mutation { endHold(input: { underWay: PAUSE }) { ... on ReleasedInstallation { campaignsPaused mailsDropped { kind listUid count } } } }';
   expect(await ask(restored, release)).toMatchObject({ endHold: { campaignsPaused: 1, mailsDropped: [] } });
   await restored.stop();
   expect(taken.length).toBe(sent);

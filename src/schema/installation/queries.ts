@@ -22,7 +22,7 @@ const ProcessOfInstallation = builder.objectRef<SeenProcess>('InstallationProces
 });
 
 const HoldOfInstallation = builder.objectRef<Hold>('InstallationHold').implement({
-  description: 'The database looks like a restored backup: nothing is sent until `releaseInstallation`.',
+  description: 'The database looks like a restored backup: nothing is sent until `endHold`.',
   authScopes: forAdministrators,
   fields: (t) => ({
     since: t.expose('since', { type: 'DateTime' }),
