@@ -7,7 +7,6 @@ import { openLiveSettings } from '../../src/app/live-settings.ts';
 import { sql } from '../../src/db/database.ts';
 import { openNotifications, type Listener } from '../../src/db/listen.ts';
 import { movedToDatabase } from '../../src/config/settings.ts';
-import { SETTINGS_CHANNEL } from '../../src/domain/installation/change-settings.ts';
 import { SETTINGS_DEFAULT, settingsTable } from '../../src/domain/installation/settings.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { silentLog } from '../../src/lib/log.ts';
@@ -177,33 +176,6 @@ test('wrong ones are refused, all or nothing, under their own names', async () =
     'mail_from',
   ]);
   expect(settingsIn(await app.rest('/settings'))).toEqual(before);
-});
-
-test('names that are none are refused, with the nearest that is one', async () => {
-  const { status, body } = await change({ maintenence: 1, bounce_pause_percents: 5, billing_grace_days: 6 });
-  expect(status).toBe(422);
-  expect((body as { errors: object }).errors).toEqual({
-    maintenence: ['There is no setting maintenence. The nearest is maintenance.'],
-    bounce_pause_percents: ['There is no setting bounce_pause_percents. The nearest is bounce_pause_percent.'],
-  });
-  expect(settingsIn(await app.rest('/settings'))).toMatchObject({ maintenance: false, billing_grace_days: 3 });
-});
-
-test('none given changes nothing, says so, and tells nobody', async () => {
-  const heard: unknown[] = [];
-  const notifications = openNotifications(app.ctx.database, silentLog);
-  afterFile(() => notifications.close());
-  notifications.listen(SETTINGS_CHANNEL, (payload) => void heard.push(payload));
-  // The first is of the connection.
-  await vi.waitFor(() => expect(heard).toEqual([null]));
-  const { status, body } = await change({});
-  expect([status, body]).toEqual([
-    200,
-    expect.objectContaining({ message: 'No setting was given: nothing was changed' }),
-  ]);
-  await change({ soft_bounce_days: 9 });
-  await vi.waitFor(() => expect(heard.length).toBeGreaterThan(1));
-  expect(heard).toEqual([null, '']);
 });
 
 test('are changed over GraphQL as over REST, null goes back to the default, and the trail says who did it', async () => {

@@ -36,7 +36,6 @@ export async function changeSettings(ctx: Context, input: SettingsChange): Promi
 /** The same in a transaction that is open. */
 export async function writeSettings(tx: Queryable, input: SettingsChange): Promise<void> {
   const given = Object.entries(parseInput(changeInput, input)).filter(([, value]) => value !== undefined);
-  if (given.length === 0) return;
   for (const [name, value] of given) await writeSetting(tx, `${KEY_PREFIX}${name}`, value);
   await notify(tx, SETTINGS_CHANNEL, '');
 }

@@ -1,15 +1,10 @@
 /** The settings of the installation, for administrators: an extension of the specification. */
 import type { RestSettingsFragment } from '../../generated/operations.ts';
-import { nearestWord } from '../../lib/nearest-word.ts';
 import { done, ok } from '../answer.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Input } from '../input.ts';
-import type { VariablesOf } from '../operations.ts';
 import { answersBody } from '../shapes.ts';
-import { settingNames, settingsChangedShape, settingsShape } from './shapes.ts';
-
-/** Whoever sends more of them is told of these first: each is compared with all names. */
-const UNKNOWN_TOLD_MAX = 20;
+import { settingsChangedShape, settingsShape } from './shapes.ts';
 
 export const settingsRows = [
   endpoint({
@@ -30,41 +25,27 @@ export const settingsRows = [
     details: 'A change holds in all processes within seconds. An empty value goes back to its default.',
     answers: answersBody(settingsChangedShape),
     operation: 'UpdateInstallationSettings',
-    variables: (input) => {
-      refuseUnknown(input);
-      return { input: changesIn(input) };
-    },
-    present: ({ updateInstallationSettings: settings }, _view, input) =>
-      done(input.names().length === 0 ? 'No setting was given: nothing was changed' : 'The settings were changed', {
-        settings: presentSettings(settings),
-      }),
+    variables: (input) => ({
+      input: {
+        maintenance: flagOrNull(input, 'maintenance'),
+        sessionIdleDays: integerOrNull(input, 'session_idle_days'),
+        sessionDaysMax: integerOrNull(input, 'session_days_max'),
+        softBounceLimit: integerOrNull(input, 'soft_bounce_limit'),
+        softBounceDays: integerOrNull(input, 'soft_bounce_days'),
+        bouncePausePercent: integerOrNull(input, 'bounce_pause_percent'),
+        bouncePauseRecipients: integerOrNull(input, 'bounce_pause_recipients'),
+        billingGraceDays: integerOrNull(input, 'billing_grace_days'),
+        keepLedgerMonths: integerOrNull(input, 'keep_ledger_months'),
+        keepEventsMonths: integerOrNull(input, 'keep_events_months'),
+        fromAddresses: input.nullableText('from_addresses'),
+        mailFrom: input.nullableText('mail_from'),
+        offlinePaymentInstructions: input.nullableText('offline_payment_instructions'),
+      },
+    }),
+    present: ({ updateInstallationSettings: settings }) =>
+      done('The settings were changed', { settings: presentSettings(settings) }),
   }),
 ];
-
-/** A name with a mistake in it would change nothing, and nobody would know. */
-function refuseUnknown(input: Input): void {
-  const unknown = input.names().filter((name) => !settingNames.includes(name));
-  for (const name of unknown.slice(0, UNKNOWN_TOLD_MAX))
-    input.refuse(name, `There is no setting ${name}. The nearest is ${nearestWord(name, settingNames)}.`);
-}
-
-function changesIn(input: Input): VariablesOf<'UpdateInstallationSettings'>['input'] {
-  return {
-    maintenance: flagOrNull(input, 'maintenance'),
-    sessionIdleDays: integerOrNull(input, 'session_idle_days'),
-    sessionDaysMax: integerOrNull(input, 'session_days_max'),
-    softBounceLimit: integerOrNull(input, 'soft_bounce_limit'),
-    softBounceDays: integerOrNull(input, 'soft_bounce_days'),
-    bouncePausePercent: integerOrNull(input, 'bounce_pause_percent'),
-    bouncePauseRecipients: integerOrNull(input, 'bounce_pause_recipients'),
-    billingGraceDays: integerOrNull(input, 'billing_grace_days'),
-    keepLedgerMonths: integerOrNull(input, 'keep_ledger_months'),
-    keepEventsMonths: integerOrNull(input, 'keep_events_months'),
-    fromAddresses: input.nullableText('from_addresses'),
-    mailFrom: input.nullableText('mail_from'),
-    offlinePaymentInstructions: input.nullableText('offline_payment_instructions'),
-  };
-}
 
 function presentSettings(settings: RestSettingsFragment) {
   return {

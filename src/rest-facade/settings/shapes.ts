@@ -22,6 +22,3 @@ const shape = z
 
 export const settingsShape = z.strictObject({ settings: shape });
 export const settingsChangedShape = actionShape({ settings: shape });
-
-/** What can be set, as the interface calls it. */
-export const settingNames: readonly string[] = shape.keyof().options;
