@@ -1,5 +1,5 @@
 /**
- * The parameter request's parameters (decision D3): query string and body, whatever its type, become one tree of plain values. Names
+ * The parameters of a request (decision D3): query string and body, whatever its type, become one tree of plain values. Names
  * with brackets nest (`contact[company]`, `tag[]`), in JSON keys too; what comes later wins. Everything has a limit,
  * and what no database can hold is refused here.
  */

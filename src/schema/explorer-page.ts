@@ -1,5 +1,5 @@
 /**
- * The GraphQL explorer: GraphiQL as one page that needs nothing from elsewhere. It is made once, at the first tracking event,
+ * The GraphQL explorer: GraphiQL as one page that needs nothing from elsewhere. It is made once, when it is first asked for,
  * and sent with a policy that lets it run its own script, by digest, and talk to this server only.
  */
 import { once } from 'node:events';

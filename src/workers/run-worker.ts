@@ -55,7 +55,7 @@ const OUTLAST_WAIT_MS = 1_000;
 /** Longer than a stall that passes, and short enough that supervisors do not kill first. */
 const STOP_SILENCE_MS_MAX = 6_000;
 const AWAY_INTERVAL_MS = 250;
-const CLOCK_ONLY = 'house.clock';
+const CLOCK_ONLY = 'worker.clock';
 const PRESET = {
   pollInterval: POLL_INTERVAL_MS,
   // 0, not the default -1: with -1 a job that ends during the stop stays locked and runs again.

@@ -24,7 +24,7 @@ describe('me', () => {
     expect(data['me']).toMatchObject({
       email: app.admin.email,
       isAdmin: true,
-      customer: { name: 'House', status: 'active' },
+      customer: { name: 'Operator', status: 'active' },
     });
   });
 

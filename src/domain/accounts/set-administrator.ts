@@ -16,7 +16,7 @@ export interface SetAdministratorInput {
 /**
  * Gives or takes the right. A change ends every login of the user and what is open under its tokens. Throws NotFoundError
  * `USER_NOT_FOUND`; WrongStateError `CUSTOMER_IS_YOURS` (nobody takes the right from himself) and `LAST_ADMINISTRATOR`: the
- * house, which cannot be disabled, keeps one, however many take it from each other at once; ForbiddenError
+ * operator's account, which cannot be disabled, keeps one, however many take it from each other at once; ForbiddenError
  * `FULL_TOKEN_NEEDED`.
  */
 export async function setAdministrator(

@@ -8,7 +8,7 @@ export const MAILBOX_TIMEOUTS = {
   connectMs: 15_000,
   /** Between two pieces of an answer. */
   idleMs: 60_000,
-  /** Of a whole tracking event: a server that always has one more piece to say keeps nobody at work for ever. */
+  /** Of a whole session: a server that always has one more piece to say keeps nobody at work for ever. */
   sessionMs: 600_000,
 } as const;
 
@@ -20,7 +20,7 @@ export interface MailboxSession {
 }
 
 export interface Mailbox {
-  /** Names of its messages that stay the same from one tracking event to the next, the oldest first; at most `LISTED_MAX`. */
+  /** Names of its messages that stay the same from one session to the next, the oldest first; at most `LISTED_MAX`. */
   list(): Promise<readonly string[]>;
   /** The first bytes of a message; undefined when it is gone. */
   read(name: string): Promise<Buffer | undefined>;

@@ -20,7 +20,7 @@ const AGAIN_SECONDS = 1;
 /** One process reads a mailbox; when it dies, another may after this. */
 const HOLD_SECONDS = 300;
 const MESSAGES_PER_POLL = 500;
-/** Well within a tracking event (mailbox.ts): what was dealt with is deleted in good order, and the rest comes with the next. */
+/** Well within a session (mailbox.ts): what was dealt with is deleted in good order, and the rest comes with the next. */
 const READING_MS_MAX = 300_000;
 const RENEWED_EVERY = 25;
 const ATTEMPTS_MAX = 3;

@@ -1,5 +1,5 @@
 /**
- * The later moments of a campaign (delivery/send times.ts): one job each, which gives batches to whoever is due then. While
+ * The later moments of a campaign (delivery/send-times.ts): one job each, which gives batches to whoever is due then. While
  * everybody who is left waits for one, the campaign says until when, and has no other job.
  */
 import { sql, type Queryable } from '../../db/database.ts';

@@ -37,7 +37,7 @@ interface StoredBytes {
 
 /** The texts of a message have their own limits; pictures that are only shown may take what attachments leave. */
 const EMBEDDED_BYTES_MAX = MESSAGE_BYTES_MAX * 0.8;
-/** A file of this house by its public address, on whatever host. */
+/** A file of this installation by its public address, on whatever host. */
 const FILE_URL = /https?:\/\/[^\s"'<>()]{1,255}\/files\/([0-9a-f]{32})\/[^\s"'<>()?#&]{1,700}/g;
 
 /** What the campaign has attached, in the order of attaching. */

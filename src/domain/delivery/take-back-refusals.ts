@@ -1,4 +1,4 @@
-/** Takes back what was written down of an bounce spike (hard-refusals.ts) before it was known for one. */
+/** Takes back what was written down of a bounce spike (refusal-counts.ts) before it was known for one. */
 import { sql, type Queryable } from '../../db/database.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { queueRefusedAgain } from '../tracking/queue-refused-again.ts';

@@ -1,5 +1,5 @@
 /**
- * The parts of the one statement that moves opens and clicks (move-tracking events.ts), as common table
+ * The parts of the one statement that moves opens and clicks (move-tracking-events.ts), as common table
  * expressions over `given`, the batch itself. Rows are written in the order of their keys: two processes that write
  * about the same campaign take their locks in the same order. Nothing here joins one expression with another: the
  * planner takes the batch for ten rows and would compare each row with each. UNION ALL and GROUP BY do it in one pass.

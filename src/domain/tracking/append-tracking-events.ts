@@ -1,6 +1,6 @@
 /**
  * Writes tracking events down as they came, in one row of `hot.visit`: all that a request waits for. What they mean is found out
- * by whoever moves them on (move-tracking events.ts).
+ * by whoever moves them on (move-tracking-events.ts).
  */
 import { plainArray, textArray } from '../../db/array-text.ts';
 import { sql, type Queryable } from '../../db/database.ts';

@@ -1,7 +1,7 @@
 /**
  * Tells programs from people by what a single request says: the method, the purpose, the program's name, the network.
  * What shows only over several requests or against the time of delivery is judged where events are written
- * (move-tracking events.ts). It marks; what is counted is decided there.
+ * (move-tracking-events.ts). It marks; what is counted is decided there.
  */
 import { BlockList, isIP } from 'node:net';
 import { remember } from '../../lib/remember.ts';

@@ -70,7 +70,7 @@ export const Allowance = builder.objectRef<AllowanceOf>('Allowance').implement({
   fields: (t) => ({
     source: t.string({
       description:
-        '`unlimited` (the house, or never a plan), `plan`, or `ended`: reading and deleting go on, nothing new is made or sent.',
+        "`unlimited` (the operator's account, or never a plan), `plan`, or `ended`: reading and deleting go on, nothing new is made or sent.",
       resolve: ({ allowance }) => allowance.source,
     }),
     planUid: t.string({ nullable: true, resolve: ({ allowance }) => allowance.planUid }),

@@ -7,7 +7,7 @@ import { nameableServers } from '../choose-server.ts';
 import { foreignServer, serverNotFound } from '../sending-server-errors.ts';
 import { serverExists } from '../sending-server-store.ts';
 
-/** More servers at once are a mistake; a hundred are a house with a plan for them. */
+/** More servers at once are a mistake; a hundred are enough for any sender. */
 const ROUTES_MAX = 100;
 const WEIGHT_MAX = 10_000;
 const UID_LENGTH_MAX = 64;
