@@ -6,7 +6,7 @@ import type { Context } from '../domain/context.ts';
 import { linkSignerOf } from '../domain/tracking/link-signer.ts';
 import { readRecipient, type RecipientCard } from '../domain/tracking/recipient-read-model.ts';
 import { recordUnsubscribe } from '../domain/tracking/record-unsubscribe.ts';
-import { sameAddressNow } from '../domain/tracking/same-address.ts';
+import { sameAddressNow } from '../domain/tracking/same-address-read-model.ts';
 import type { TrackedRecipient } from '../domain/tracking/tracking.ts';
 import { isUnsubscribeReason, unsubscribeReasons } from '../domain/tracking/unsubscribe-reason.ts';
 import { html } from '../lib/html.ts';

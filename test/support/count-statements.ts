@@ -1,6 +1,6 @@
 /** Counts what is asked of the database while something runs, whoever asks: every statement goes through the pool. */
 import pg from 'pg';
-import { LOOKING } from '../../src/domain/tracking/move-tracking-events.ts';
+import { LOOKING } from '../../src/domain/tracking/move-tracking-events-store.ts';
 
 /** Asked every few seconds by an idle process: not what is counted. */
 const OF_AN_IDLE_PROCESS = new Set([LOOKING, 'installation.sign-of-life', 'installation.guard-state']);

@@ -1,7 +1,8 @@
 /** Tracking events as tests bring them about: written down and moved on, as the product does in two steps. */
 import type { Context } from '../../src/domain/context.ts';
-import { appendTrackingEvents } from '../../src/domain/tracking/append-tracking-events.ts';
-import { moveTrackingEvents, trackingEventsWait } from '../../src/domain/tracking/move-tracking-events.ts';
+import { appendTrackingEvents } from '../../src/domain/tracking/tracking-event-store.ts';
+import { trackingEventsWait } from '../../src/domain/tracking/move-tracking-events-store.ts';
+import { moveTrackingEvents } from '../../src/domain/tracking/move-tracking-events.ts';
 import { roundsOf } from '../../src/domain/tracking/tracking-event-rounds.ts';
 import type { TrackingEvent } from '../../src/domain/tracking/tracking-event.ts';
 

@@ -9,7 +9,7 @@ import { inTransaction, type Context, type TransactionContext } from '../context
 import { announceCampaignChange } from '../statistics/announce-campaign-change.ts';
 import { DESCRIPTION_LENGTH_KEPT, statusCodeIn } from '../tracking/delivery-report.ts';
 import { withPartitions } from '../tracking/partitions.ts';
-import { queueRefusedAgain } from '../tracking/queue-refused-again.ts';
+import { queueRefusedAgain } from '../tracking/refused-again-store.ts';
 import { actOnBounce } from '../tracking/report-on-delivery.ts';
 import { classifyBounce } from './classify-bounce.ts';
 

@@ -2,7 +2,8 @@
 import type { Queryable } from '../../db/database.ts';
 import { allowanceOf } from '../billing/allowance.ts';
 import type { TransactionContext } from '../context.ts';
-import { attachmentsOf, faultsOf } from '../delivery/campaign-files.ts';
+import { faultsOf } from '../delivery/campaign-files.ts';
+import { attachmentsOf } from '../delivery/campaign-files-read-model.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { findSenderFault } from '../sending/addresses/usable-sender.ts';
 import { EDITABLE } from './campaign-state.ts';

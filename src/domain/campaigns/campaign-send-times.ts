@@ -1,5 +1,5 @@
 /**
- * The later moments of a campaign (delivery/send-times.ts): one job each, which gives batches to whoever is due then. While
+ * The later moments of a campaign (delivery/send-time-store.ts): one job each, which gives batches to whoever is due then. While
  * everybody who is left waits for one, the campaign says until when, and has no other job.
  */
 import { sql, type Queryable } from '../../db/database.ts';
@@ -7,8 +7,8 @@ import { sendAtTimeJob } from '../../jobs/campaign-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { sendTimeBatches } from '../delivery/audience-snapshot-store.ts';
-import { peopleTimesOf } from '../delivery/people-times.ts';
-import { nextSendTimeIfIdle, passSendTimes } from '../delivery/send-times.ts';
+import { peopleTimesOf } from '../delivery/people-times-read-model.ts';
+import { nextSendTimeIfIdle, passSendTimes } from '../delivery/send-time-store.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { enqueueBatches } from './enqueue-batches.ts';
 import { beginWait, endWait } from './campaign-state.ts';

@@ -3,7 +3,7 @@
  * server's log accepts them as sent; whoever would rather mail somebody twice than not at all sends them again.
  */
 import { inTransaction, type Context } from '../context.ts';
-import { decideUnknown, type UnknownDecision } from '../delivery/ledger-store.ts';
+import { decideUnknown, type UnknownDecision } from '../delivery/unknown-outcome-store.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
 import { moveCampaign } from './campaign-state.ts';
 import { enqueueOpenWork } from './continue-campaign.ts';

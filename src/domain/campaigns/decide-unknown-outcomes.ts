@@ -5,7 +5,7 @@
 import { sql } from '../../db/database.ts';
 import type { Context } from '../context.ts';
 import type { LedgerRange, UnknownPolicy } from '../delivery/delivery.ts';
-import { recoverAmbiguous } from '../delivery/ledger-store.ts';
+import { recoverAmbiguous } from '../delivery/unknown-outcome-store.ts';
 
 /** Decides what dead workers left in doubt in campaigns that are not being sent, by each one's policy. Answers how many. */
 export async function decideUnknownOutcomes(ctx: Context): Promise<number> {

@@ -5,9 +5,9 @@
 import { sql } from '../../db/database.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { snapshotSegmentSlice, snapshotSlice } from '../delivery/audience-snapshot-store.ts';
-import { refreshStatistics } from '../delivery/refresh-statistics.ts';
+import { refreshStatistics } from '../delivery/planner-statistics-store.ts';
 import { assert } from '../../lib/errors.ts';
-import { peopleTimesOf } from '../delivery/people-times.ts';
+import { peopleTimesOf } from '../delivery/people-times-read-model.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { enqueueSendTimes } from './campaign-send-times.ts';
 import { enqueueBatches } from './enqueue-batches.ts';

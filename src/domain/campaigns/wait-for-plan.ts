@@ -11,7 +11,7 @@ import { allowanceOf, type Allowance } from '../billing/allowance.ts';
 import { inTransaction, type Context } from '../context.ts';
 import type { PlanLimit } from '../delivery/batch.ts';
 import { remainingIn, sendUsage } from '../sending/send-budget.ts';
-import { keepSendTime } from '../delivery/send-times.ts';
+import { keepSendTime } from '../delivery/send-time-store.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { beginWait, endWait, moveCampaign, PAUSABLE } from './campaign-state.ts';
 import { findCampaignById } from './campaign-store.ts';

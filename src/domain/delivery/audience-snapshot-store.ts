@@ -6,8 +6,8 @@ import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
 import { audienceSlice } from '../audience/segments/segment-people.ts';
 import type { SegmentSnapshot } from '../audience/segments/segment.ts';
 import type { LedgerKey } from './delivery.ts';
-import { knownZones, sendTimesOfPeople, zoneOf, type PeopleTimes } from './people-times.ts';
-import { atLaterSendTime, SEND_TIME_REASON } from './send-times.ts';
+import { knownZones, sendTimesOfPeople, zoneOf, type PeopleTimes } from './people-times-read-model.ts';
+import { atLaterSendTime, SEND_TIME_REASON } from './send-time-store.ts';
 
 export interface SnapshotSlice {
   /** Rows written. */

@@ -1,14 +1,14 @@
 /** A campaign's message, compiled, and all else that its batches are sent by, as it was at one moment. */
-import { sql, type Queryable } from '../../db/database.ts';
 import { assert } from '../../lib/errors.ts';
 import { asciiDomainOf } from '../../lib/mail-domain.ts';
 import type { CompiledMessage } from '../content/message.ts';
 import type { Context } from '../context.ts';
-import { identityFor, identityVersion, type SendingIdentity } from '../sending/identity.ts';
+import { identityFor, type SendingIdentity } from '../sending/identity.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
-import { compileSource, readSource } from './campaign-message.ts';
+import { compileSource } from './campaign-message.ts';
+import { readSource } from './campaign-source-read-model.ts';
 import type { LedgerKey, UnknownPolicy } from './delivery.ts';
-import { peopleTimesOf, type PeopleTimes } from './people-times.ts';
+import { peopleTimesOf, type PeopleTimes } from './people-times-read-model.ts';
 
 export interface Edition {
   /** Of everything below: what has another one has to be loaded anew. */
@@ -26,25 +26,6 @@ export interface Edition {
   readonly identity: SendingIdentity;
   /** When its people are written to; null: at any time. */
   readonly times: PeopleTimes | null;
-}
-
-/** Whether the campaign is being sent, and the version of what it is sent by. */
-export async function readEditionHead(
-  db: Queryable,
-  { customerId, campaignId }: CampaignKey,
-): Promise<{ status: string; version: string } | undefined> {
-  const rows = await db.query<{ status: string; version: string }>(
-    // A customer that was just disabled sends nothing more, even before its campaigns are paused.
-    sql`SELECT CASE WHEN u.status <> 'active' THEN 'paused' WHEN c.wait_kind IS NOT NULL AND coalesce(c.wait_until > now(), true) THEN 'waiting' ELSE c.status END AS status,
-               concat_ws('|', c.content_version, coalesce(c.hard_refusals, ''), l.updated_at, (
-                 SELECT concat_ws('|', u.id, u.updated_at, p.updated_at) FROM subscription u JOIN plan p ON p.id = u.plan_id
-                  WHERE u.customer_id = c.customer_id AND u.status <> 'pending' ORDER BY (u.status = 'ended'), u.id DESC LIMIT 1), ${identityVersion(sql`c.customer_id`)}) AS version
-          FROM campaign c JOIN mail_list l ON l.customer_id = c.customer_id AND l.id = c.list_id
-          JOIN customer u ON u.id = c.customer_id
-         WHERE c.customer_id = ${customerId} AND c.id = ${campaignId}`,
-    'delivery.edition-head',
-  );
-  return rows[0];
 }
 
 export interface LoadedEdition {

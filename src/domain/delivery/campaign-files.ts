@@ -2,7 +2,7 @@
  * The files of a campaign's messages: those attached to it, and the pictures of the file store that its html shows,
  * when they are to go along. Their bytes are read when the message is to leave, and not for a page or a check.
  */
-import { sql, type Queryable } from '../../db/database.ts';
+import type { Queryable } from '../../db/database.ts';
 import type { CodedReason, ReasonTexts } from '../../lib/coded-reason.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { readWholeFile } from '../files/file-store.ts';
@@ -16,61 +16,14 @@ import {
   type MessageFiles,
 } from '../content/message-files.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
+import { attachmentsOf, storedFiles, type Attachment, type StoredBytes } from './campaign-files-read-model.ts';
 
 export type FilesWanted = 'none' | 'whole';
-
-/** An attachment of a campaign and the file behind it; null: it was deleted. */
-export interface Attachment {
-  readonly uid: string;
-  readonly name: string;
-  readonly isInline: boolean;
-  readonly file: StoredBytes | null;
-}
-
-interface StoredBytes {
-  readonly id: bigint;
-  readonly token: string;
-  readonly name: string;
-  readonly type: string;
-  readonly size: number;
-}
 
 /** The texts of a message have their own limits; pictures that are only shown may take what attachments leave. */
 const EMBEDDED_BYTES_MAX = MESSAGE_BYTES_MAX * 0.8;
 /** A file of this installation by its public address, on whatever host. */
 const FILE_URL = /https?:\/\/[^\s"'<>()]{1,255}\/files\/([0-9a-f]{32})\/[^\s"'<>()?#&]{1,700}/g;
-
-/** What the campaign has attached, in the order of attaching. */
-export async function attachmentsOf(db: Queryable, { customerId, campaignId }: CampaignKey): Promise<Attachment[]> {
-  const [attachments = []] = await attachmentsOfEach(db, customerId, [campaignId]);
-  return attachments;
-}
-
-/** The same for several campaigns of a customer, in their order. */
-export async function attachmentsOfEach(
-  db: Queryable,
-  customerId: bigint,
-  campaignIds: readonly bigint[],
-): Promise<Attachment[][]> {
-  const rows = await db.query<
-    Omit<Attachment, 'file'> & Partial<StoredBytes> & { campaignId: bigint; fileName: string | null }
-  >(
-    sql`SELECT a.campaign_id AS "campaignId", a.uid, a.name, a.is_inline AS "isInline",
-               f.id, f.token, f.name AS "fileName", f.content_type AS type, f.size_bytes::float8 AS size
-          FROM campaign_attachment a
-          LEFT JOIN uploaded_file f ON f.customer_id = a.customer_id AND f.id = a.file_id AND f.status = 'ready'
-         WHERE a.customer_id = ${customerId} AND a.campaign_id = ANY(${[...campaignIds]}::bigint[]) ORDER BY a.id`,
-    'campaigns.attachments',
-  );
-  const found = new Map<bigint, Attachment[]>(campaignIds.map((id) => [id, []]));
-  for (const { campaignId, uid, name, isInline, id, token, fileName, type, size } of rows) {
-    const isThere = id && token && type && fileName !== null && size !== undefined;
-    found
-      .get(campaignId)
-      ?.push({ uid, name, isInline, file: isThere ? { id, token, name: fileName, type, size } : null });
-  }
-  return [...found.values()];
-}
 
 export interface FileFaultParams {
   attachment_missing: { readonly name: string };
@@ -139,10 +92,7 @@ async function shownIn(
 ): Promise<{ url: string; file: StoredBytes }[]> {
   const urls = new Map(Array.from(html.matchAll(FILE_URL), ([url, token = '']) => [token, url]));
   if (urls.size === 0) return [];
-  const rows = await db.query<StoredBytes & Record<string, unknown>>(
-    sql`SELECT id, token, name, content_type AS type, size_bytes::float8 AS size FROM uploaded_file
-         WHERE customer_id = ${customerId} AND token = ANY(${[...urls.keys()]}::text[]) AND status = 'ready' ORDER BY id`,
-  );
+  const rows = await storedFiles(db, customerId, [...urls.keys()]);
   let { files, bytes } = taken;
   return rows.flatMap((file) => {
     bytes += encodedBytes(file.size);

@@ -2,40 +2,14 @@
  * A campaign's message as its row, its list, its customer's plan and its files make it: read in any state, compiled
  * for sending, previews and the web view.
  */
-import { sql, type Queryable } from '../../db/database.ts';
+import type { Queryable } from '../../db/database.ts';
 import { countryOf } from '../audience/countries.ts';
 import { allowanceOf } from '../billing/allowance.ts';
 import { compileMessage } from '../content/compile-message.ts';
 import type { CompiledMessage, MessageFooter, MessageSource } from '../content/message.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { filesOfMessage, type FilesWanted } from './campaign-files.ts';
-import type { UnknownPolicy } from './delivery.ts';
-
-export interface SourceRow {
-  uid: string;
-  name: string;
-  subject: string;
-  from_name: string;
-  from_email: string;
-  reply_to: string;
-  html: string;
-  plain: string;
-  track_open: boolean;
-  track_click: boolean;
-  sign_dkim: boolean;
-  skip_failed_messages: boolean;
-  embed_images: boolean;
-  unknown_policy: UnknownPolicy;
-  hard_refusals: 'held' | 'believed' | null;
-  planned_on: string;
-  content_version: number;
-  list_id: bigint;
-  list_uid: string;
-  list_name: string;
-  customer_uid: string;
-  contact: Record<string, string | number | null> | null;
-  field_defaults: Record<string, string> | null;
-}
+import { readSource, type SourceRow } from './campaign-source-read-model.ts';
 
 export interface CompileOptions {
   /** `none`: for checks of the texts and for pages; `whole`: the message as it leaves, which fails when a file is gone. */
@@ -78,24 +52,6 @@ async function footerOf(db: Queryable, customerId: bigint): Promise<MessageFoote
   if (options.email_footer_enabled === 'no') return null;
   if (options.email_footer_trial_period_only === 'yes' && !isTrial) return null;
   return { html: options.html_footer, plain: options.plain_text_footer };
-}
-
-/** What the message of a campaign is made from, or undefined when there is no such campaign. */
-export async function readSource(
-  db: Queryable,
-  { customerId, campaignId }: CampaignKey,
-): Promise<SourceRow | undefined> {
-  const rows = await db.query<SourceRow & Record<string, unknown>>(
-    sql`SELECT c.uid, c.name, c.subject, c.from_name, c.from_email, c.reply_to, c.html, c.plain, c.track_open, c.track_click, c.sign_dkim, c.skip_failed_messages, c.embed_images,
-               c.unknown_policy, c.hard_refusals, c.planned_on::text AS planned_on, c.content_version, c.list_id, l.uid AS list_uid, l.name AS list_name, u.uid AS customer_uid,
-               (SELECT to_jsonb(t) FROM list_contact t WHERE t.customer_id = c.customer_id AND t.list_id = c.list_id) AS contact,
-               (SELECT jsonb_object_agg(f.tag, coalesce(f.default_value, '')) FROM list_field f WHERE f.customer_id = c.customer_id AND f.list_id = c.list_id) AS field_defaults
-          FROM campaign c
-          JOIN mail_list l ON l.customer_id = c.customer_id AND l.id = c.list_id
-          JOIN customer u ON u.id = c.customer_id
-         WHERE c.customer_id = ${customerId} AND c.id = ${campaignId}`,
-  );
-  return rows[0];
 }
 
 function messageSourceOf(row: SourceRow): MessageSource {

@@ -4,7 +4,7 @@ import type { CodedReason } from '../../lib/coded-reason.ts';
 import { faultSentence, isRunaway } from '../content/template-fault.ts';
 import type { DeliveryReason } from '../sending/delivery-reason.ts';
 import type { CampaignVerdict } from '../sending/replies/judge-reply.ts';
-import { REFUSED_WITH_MANY } from '../tracking/queue-refused-again.ts';
+import { REFUSED_WITH_MANY } from '../tracking/refused-again-store.ts';
 import { REPLY_LENGTH_MAX } from './delivery.ts';
 
 /** By code, what its text is made of (campaigns/status-reason.ts). `fault` and `reply` are of others' making, and bounded. */

@@ -1,7 +1,18 @@
 /** Reads of the ledger: what a range still owes, the balance, one recipient's story. */
 import { raw, sql, type Queryable, type Sql } from '../../db/database.ts';
-import { atLaterSendTime } from './send-times.ts';
+import { atLaterSendTime } from './send-time-store.ts';
 import { deliveryStates, type DeliveryState, type LedgerKey, type LedgerRange } from './delivery.ts';
+
+/** Rows `d` of a range of a campaign's ledger. */
+export function inRange(range: LedgerRange): Sql {
+  return sql`d.planned_on = ${range.plannedOn}::date AND d.customer_id = ${range.customerId}
+    AND d.campaign_id = ${range.campaignId} AND d.subscriber_id BETWEEN ${range.fromId} AND ${range.toId}`;
+}
+
+/** Rows `d` of a campaign's ledger. */
+export function inLedger(key: LedgerKey): Sql {
+  return sql`d.planned_on = ${key.plannedOn}::date AND d.customer_id = ${key.customerId} AND d.campaign_id = ${key.campaignId}`;
+}
 
 export interface OpenWork {
   readonly open: number;

@@ -5,19 +5,10 @@
 import { assert } from '../../lib/errors.ts';
 import { plainArray, textArray } from '../../db/array-text.ts';
 import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
-import type { DeliveryReason } from '../sending/delivery-reason.ts';
 import { NO_ANSWER } from '../sending/replies/judge-reply.ts';
 import { needsRuntimeMessage, runtimeMessageKey } from '../tracking/runtime-message.ts';
-import {
-  type Lease,
-  type DeliveryOutcome,
-  type DueDelivery,
-  type LedgerKey,
-  type LedgerRange,
-  type UnknownPolicy,
-} from './delivery.ts';
-
-const WORKER_LOST: DeliveryReason = 'worker_lost';
+import { type Lease, type DeliveryOutcome, type DueDelivery, type LedgerKey, type LedgerRange } from './delivery.ts';
+import { inRange } from './ledger-read-model.ts';
 
 /** Who holds rows, and for how long without a renewal. */
 export interface Leaseholder {
@@ -27,15 +18,6 @@ export interface Leaseholder {
 
 function leaseEnd({ leaseSeconds }: Leaseholder) {
   return sql`now() + make_interval(secs => ${leaseSeconds})`;
-}
-
-function inRange(range: LedgerRange) {
-  return sql`d.planned_on = ${range.plannedOn}::date AND d.customer_id = ${range.customerId}
-    AND d.campaign_id = ${range.campaignId} AND d.subscriber_id BETWEEN ${range.fromId} AND ${range.toId}`;
-}
-
-function inLedger(key: LedgerKey) {
-  return sql`d.planned_on = ${key.plannedOn}::date AND d.customer_id = ${key.customerId} AND d.campaign_id = ${key.campaignId}`;
 }
 
 /**
@@ -163,105 +145,4 @@ export async function renewLeases(db: Queryable, range: LedgerRange, holder: Lea
             ORDER BY d.subscriber_id FOR NO KEY UPDATE SKIP LOCKED))`,
     'delivery.renew',
   );
-}
-
-export interface RecoveryRule {
-  readonly policy: UnknownPolicy;
-  readonly attemptsMax: number;
-}
-
-/**
- * Decides messages whose worker died between handing over and recording: parks them as `unknown`, or queues them
- * again while tries are left. Waits for the lease even when the worker is known to be dead: its last message may
- * still be on its way. What a dead worker had merely leased is queued again at once.
- */
-export async function recoverAmbiguous(
-  db: Queryable,
-  range: LedgerRange,
-  { policy, attemptsMax }: RecoveryRule,
-): Promise<number> {
-  return db.execute(
-    sql`WITH lost AS (
-          UPDATE hot.delivery d
-             SET state = CASE WHEN ${policy === 'park'} OR d.attempts + 1 >= ${attemptsMax} THEN 'unknown' ELSE 'queued' END::hot.delivery_state,
-                 ambiguous_count = d.ambiguous_count + 1, doubted_since = coalesce(d.doubted_since, d.updated_at),
-                 attempts = d.attempts + 1, reason = ${WORKER_LOST}, lease_expires_at = NULL, not_before = NULL, updated_at = now()
-           WHERE ${inRange(range)} AND d.state = 'sending' AND d.lease_expires_at < now()
-          RETURNING d.state
-        ), freed AS (
-          UPDATE hot.delivery d SET state = 'queued', owner = NULL, lease_expires_at = NULL, updated_at = now()
-           WHERE ${inRange(range)} AND d.state = 'leased' AND (d.lease_expires_at < now() OR NOT hot.is_worker_alive(d.owner))
-        ), counted AS (
-          UPDATE hot.delivery_counter c SET open = c.open - t.n, unknown = c.unknown + t.n
-            FROM (SELECT count(*) AS n FROM lost WHERE state = 'unknown') t
-           WHERE c.customer_id = ${range.customerId} AND c.campaign_id = ${range.campaignId} AND t.n > 0
-        )
-        SELECT state FROM lost`,
-    'delivery.recover',
-  );
-}
-
-/**
- * A late answer for a row that was given up, as `unknown` or for another try that nobody has begun: the server did take
- * it.
- */
-export async function resolveUnknownAsSent(
-  db: Queryable,
-  key: LedgerKey,
-  answer: { owner: string; late: readonly DeliveryOutcome[] },
-): Promise<void> {
-  const { owner, late } = answer;
-  await db.query(
-    sql`WITH given_up AS (
-          SELECT d.subscriber_id, d.state, o.reply, o.runtime_message_id FROM hot.delivery d
-            JOIN unnest(${late.map((o) => o.subscriberId)}::bigint[], ${late.map((o) => o.epoch)}::int[], ${late.map((o) => o.reply)}::text[],
-              ${late.map((o) => o.runtimeMessageId)}::text[]) AS o(subscriber_id, epoch, reply, runtime_message_id)
-              ON d.subscriber_id = o.subscriber_id AND d.epoch = o.epoch
-           WHERE ${inLedger(key)} AND d.subscriber_id = ANY(${late.map((o) => o.subscriberId)}::bigint[])
-             AND d.owner = ${owner}::uuid AND (d.state = 'unknown' OR (d.state = 'queued' AND d.reason = ${WORKER_LOST}))
-           ORDER BY d.subscriber_id FOR NO KEY UPDATE OF d
-        ), found AS (
-          UPDATE hot.delivery d SET state = 'sent', reply = g.reply, runtime_message_id = g.runtime_message_id, reason = NULL, updated_at = now()
-            FROM given_up g
-           WHERE ${inLedger(key)} AND d.subscriber_id = ANY(${late.map((o) => o.subscriberId)}::bigint[]) AND d.subscriber_id = g.subscriber_id
-          RETURNING g.state
-        )
-        UPDATE hot.delivery_counter c SET open = c.open - t.queued, unknown = c.unknown - t.unknown, sent = c.sent + t.queued + t.unknown
-          FROM (SELECT count(*) FILTER (WHERE state = 'queued') AS queued, count(*) FILTER (WHERE state = 'unknown') AS unknown FROM found) t
-         WHERE c.customer_id = ${key.customerId} AND c.campaign_id = ${key.campaignId} AND t.queued + t.unknown > 0`,
-    'delivery.resolve',
-  );
-}
-
-const BY_HAND: Readonly<Record<UnknownDecision, DeliveryReason>> = {
-  accept: 'accepted_by_hand',
-  resend: 'resent_by_hand',
-};
-
-/** `accept`: the server did take them. `resend`: they go out again, maybe for the second time. */
-export type UnknownDecision = 'accept' | 'resend';
-
-/** Closes or reopens every `unknown` row of the campaign, counters included; answers how many there were. */
-export async function decideUnknown(db: Queryable, key: LedgerKey, decision: UnknownDecision): Promise<number> {
-  const state = decision === 'accept' ? 'sent' : 'queued';
-  const [row] = await db.query<{ decided: number }>(
-    sql`WITH decided AS (
-          UPDATE hot.delivery d
-             SET state = ${state}::hot.delivery_state, reason = ${BY_HAND[decision]},
-                 owner = NULL, lease_expires_at = NULL, not_before = NULL, updated_at = now(),
-                 -- what is sent again by hand goes out however long ago it was, and through any server
-                 doubted_since = NULL, server_id = CASE WHEN ${decision === 'accept'} THEN d.server_id END
-           WHERE d.planned_on = ${key.plannedOn}::date AND d.customer_id = ${key.customerId} AND d.campaign_id = ${key.campaignId}
-             AND d.state = 'unknown'
-          RETURNING 1
-        ), counted AS (
-          UPDATE hot.delivery_counter c
-             SET unknown = c.unknown - t.n, sent = c.sent + CASE WHEN ${decision === 'accept'} THEN t.n ELSE 0 END,
-                 open = c.open + CASE WHEN ${decision === 'accept'} THEN 0 ELSE t.n END
-            FROM (SELECT count(*) AS n FROM decided) t
-           WHERE c.customer_id = ${key.customerId} AND c.campaign_id = ${key.campaignId} AND t.n > 0
-        )
-        SELECT count(*)::int AS decided FROM decided`,
-  );
-  return row?.decided ?? 0;
 }

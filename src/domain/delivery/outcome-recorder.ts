@@ -9,7 +9,8 @@ import { enqueue } from '../../jobs/define-job.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { HEADER_TOO_LONG, NOT_COMPOSED } from './delivery.ts';
-import { resolveUnknownAsSent, settle, type Settled, type SettleInput } from './ledger-store.ts';
+import { settle, type Settled, type SettleInput } from './ledger-store.ts';
+import { resolveUnknownAsSent } from './unknown-outcome-store.ts';
 
 /** What one job has to record and wants to hand over next. */
 export type RecordRequest = Pick<SettleInput, 'outcomes' | 'next' | 'contentVersion'>;

@@ -2,12 +2,12 @@
  * Whom a message is shown to when nobody gets it: previews, tests and pages of tests. The values may be a real
  * person's; the links never are, so that nothing that is done with them counts or changes anything.
  */
-import { sql } from '../../db/database.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import type { Context, Installation } from '../context.ts';
 import type { FieldValue, RecipientLinks } from '../content/message.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
 import { fieldValues } from './field-values.ts';
+import { personOnList } from './people-read-model.ts';
 
 export interface SampleCampaign {
   readonly customerId: bigint;
@@ -31,12 +31,8 @@ export async function sampleValues(
   { customerId, listId }: SampleCampaign,
   subscriberId: bigint | null,
 ): Promise<SampleValues> {
-  const [person] =
-    subscriberId === null
-      ? []
-      : await ctx.db.query<{ email: string; fields: Record<string, unknown> }>(
-          sql`SELECT email, fields FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId} AND id = ${subscriberId}`,
-        );
+  const person =
+    subscriberId === null ? undefined : await personOnList(ctx.db, { customerId, listId, id: subscriberId });
   if (!person || subscriberId === null) return { email: NOBODYS_EMAIL, uid: subscriberUid(NOBODY), fields: {} };
   return { email: person.email, uid: subscriberUid(subscriberId), fields: fieldValues(person.fields) };
 }

@@ -13,7 +13,7 @@ import { jobPayload, type Batch, type BatchWorker, type PlanLimit } from './batc
 import { messageFault, type CampaignStop } from './campaign-stop.ts';
 import { NO_SERVER_DELAY_SECONDS, type LedgerRange } from './delivery.ts';
 import { openWorkIn } from './ledger-read-model.ts';
-import { quietUntil } from './people-times.ts';
+import { quietUntil } from './people-times-read-model.ts';
 import { HELD_BY_OTHERS_SECONDS, sendRange, type RangeWork } from './send-range.ts';
 import type { LoopEnd } from './sending-loop.ts';
 

@@ -8,9 +8,10 @@ import type { CampaignInHand } from './active-campaign.ts';
 import type { BatchWorker, PlanLimit } from './batch.ts';
 import { leaseRecipients, findRecipients } from './lease-recipients.ts';
 import { RENEWALS_PER_LEASE, type LedgerRange } from './delivery.ts';
-import { parkOldUnknownOutcomes } from './unknown-at-vendor.ts';
+import { parkOldUnknownOutcomes } from './unknown-outcome-store.ts';
 import { waitForQuietHours } from './wait-for-quiet-hours.ts';
-import { recoverAmbiguous, releaseLeases, renewLeases } from './ledger-store.ts';
+import { releaseLeases, renewLeases } from './ledger-store.ts';
+import { recoverAmbiguous } from './unknown-outcome-store.ts';
 import { runSendingLoop, type LoopEnd } from './sending-loop.ts';
 
 /** The news of a server's trouble is in the database by then. */

@@ -2,10 +2,10 @@
  * A mail that the program itself writes to somebody: from the operator's address (the setting `mail_from`), through the operator's own
  * server, in plain words. The caller is a job: a failure is thrown, and the queue tries again.
  */
-import { sql } from '../../db/database.ts';
 import { NO_CONTACT } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import type { DriverPool } from '../sending/driver-pool.ts';
+import { operatorAccount } from './people-read-model.ts';
 import { sendTransactional } from './send-transactional.ts';
 
 export interface SystemMail {
@@ -21,9 +21,7 @@ const NAME = 'Mailwright';
 
 /** Sends the mail. Throws when there is no server or it was not taken. */
 export async function sendSystemMail(ctx: Context, drivers: DriverPool, mail: SystemMail): Promise<void> {
-  const [operator] = await ctx.db.query<{ id: bigint; uid: string }>(
-    sql`SELECT id, uid FROM customer WHERE is_house ORDER BY id LIMIT 1`,
-  );
+  const operator = await operatorAccount(ctx.db);
   if (!operator) throw new Error('The installation has no customer of its own.');
   const fields = Object.fromEntries(mail.paragraphs.map((text, index) => [`PARAGRAPH_${index}`, text]));
   await sendTransactional(ctx, drivers, {

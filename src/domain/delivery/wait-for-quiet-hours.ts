@@ -3,7 +3,7 @@ import type { Queryable } from '../../db/database.ts';
 import { untried, type LeasedDelivery } from './delivery.ts';
 import type { CampaignInHand } from './active-campaign.ts';
 import { settle, type Leaseholder } from './ledger-store.ts';
-import { quietZones } from './people-times.ts';
+import { quietZones } from './people-times-read-model.ts';
 
 /** Answers those who may be written to now. */
 export async function waitForQuietHours(

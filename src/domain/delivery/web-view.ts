@@ -1,6 +1,5 @@
 /** The message of one recipient as a page, composed anew from the campaign as it stands. */
 import { isDeepStrictEqual } from 'node:util';
-import { sql } from '../../db/database.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import { compileMessage } from '../content/compile-message.ts';
 import type { CompiledMessage, MessageSource } from '../content/message.ts';
@@ -8,8 +7,10 @@ import type { Context } from '../context.ts';
 import { linkAddressFor } from '../sending/identity.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
 import type { TrackedRecipient } from '../tracking/tracking.ts';
-import { messageSource, readSource } from './campaign-message.ts';
+import { messageSource } from './campaign-message.ts';
+import { readSource } from './campaign-source-read-model.ts';
 import { fieldValues } from './field-values.ts';
+import { personOnList } from './people-read-model.ts';
 import { isNobody, NOBODYS_EMAIL, sampleLinks } from './sample-recipient.ts';
 
 /** Readers of a campaign come together, soon after it was sent; compiling takes up to a second for each. */
@@ -35,11 +36,7 @@ async function compileOnce(source: MessageSource): Promise<CompiledMessage> {
 export async function webViewOf(ctx: Context, recipient: TrackedRecipient): Promise<string | undefined> {
   const { customerId, campaignId, listId, subscriberId } = recipient;
   const isSample = isNobody(recipient);
-  const [person] = isSample
-    ? []
-    : await ctx.db.query<{ email: string; fields: Record<string, unknown> }>(
-        sql`SELECT email, fields FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId} AND id = ${subscriberId}`,
-      );
+  const person = isSample ? undefined : await personOnList(ctx.db, { customerId, listId, id: subscriberId });
   if (!person && !isSample) return undefined;
   const key = { customerId, campaignId };
   const row = await readSource(ctx.db, key);

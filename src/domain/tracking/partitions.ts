@@ -1,6 +1,6 @@
 /** Events lie in monthly partitions that are made ahead of time. Should nobody have made one, nothing is lost. */
 import type { Context } from '../context.ts';
-import { sql } from '../../db/database.ts';
+import { ensurePartitions } from './partition-store.ts';
 
 /** PostgreSQL's code for a row that fits no partition, among other checks. */
 const CHECK_VIOLATION = '23514';
@@ -26,5 +26,5 @@ export async function withPartitions<T>(ctx: Context, work: () => Promise<T>): P
 
 /** Makes the partitions of this month; those that exist stay. */
 export async function makeThisMonth(ctx: Context): Promise<void> {
-  await ctx.database.execute(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
+  await ensurePartitions(ctx.database, { daysBack: 0, daysAhead: 0 });
 }

@@ -3,21 +3,10 @@
  * that the person wants no more mail holds whatever became of the campaign.
  */
 import { inTransaction, type Context } from '../context.ts';
-import { sql } from '../../db/database.ts';
 import { unsubscribePerson } from '../audience/unsubscribe-subscriber.ts';
 import { announceCampaignChange } from '../statistics/announce-campaign-change.ts';
 import { withPartitions } from './partitions.ts';
-import type { TrackedRecipient, Visitor } from './tracking.ts';
-import type { UnsubscribeReason } from './unsubscribe-reason.ts';
-
-export interface Unsubscribe {
-  readonly recipient: TrackedRecipient;
-  readonly visitor: Visitor;
-  /** `one-click` by a robot of the mail provider (RFC 8058), `link` by the page. */
-  readonly source: 'one-click' | 'link';
-  /** What the person chose as the reason, if anything. */
-  readonly reason: UnsubscribeReason | null;
-}
+import { countUnsubscribe, type Unsubscribe } from './unsubscribe-store.ts';
 
 /** Unsubscribes at once; repeating it changes nothing. False when the person is no longer on the list. */
 export function recordUnsubscribe(ctx: Context, unsubscribe: Unsubscribe): Promise<boolean> {
@@ -28,36 +17,10 @@ async function record(ctx: Context, unsubscribe: Unsubscribe): Promise<boolean> 
   const { customerId, listId, campaignId, subscriberId } = unsubscribe.recipient;
   return inTransaction(ctx, async (inner) => {
     // The campaign's counter before the person: the order in which opens and clicks take the same locks.
-    if (await countUnsubscribe(inner, unsubscribe)) {
+    if (await countUnsubscribe(inner.db, unsubscribe)) {
       inner.tx.afterCommit(() => announceCampaignChange(ctx, { customerId, campaignId }));
     }
     const outcome = await unsubscribePerson(inner, { customerId, listId, id: subscriberId }, unsubscribe.source);
     return outcome !== undefined;
   });
-}
-
-/** Answers whether this was the recipient's first time. Nothing is written for a campaign or person that is gone. */
-async function countUnsubscribe(ctx: Context, { recipient, visitor, reason }: Unsubscribe): Promise<boolean> {
-  const { customerId, listId, campaignId, subscriberId } = recipient;
-  const rows = await ctx.db.query(
-    sql`WITH first AS (
-          INSERT INTO hot.recipient_activity AS a (customer_id, campaign_id, subscriber_id, unsubscribed_at)
-          SELECT c.customer_id, c.id, s.id, now() FROM campaign c
-            JOIN subscriber s ON s.customer_id = c.customer_id AND s.list_id = c.list_id AND s.id = ${subscriberId}
-           WHERE c.customer_id = ${customerId} AND c.id = ${campaignId} AND c.list_id = ${listId}
-          ON CONFLICT (customer_id, campaign_id, subscriber_id) DO UPDATE SET unsubscribed_at = excluded.unsubscribed_at
-           WHERE a.unsubscribed_at IS NULL
-          RETURNING customer_id, campaign_id, subscriber_id
-        ), event AS (
-          INSERT INTO hot.unsubscribe_event (at, customer_id, campaign_id, subscriber_id, reason, ip, user_agent)
-          SELECT now(), customer_id, campaign_id, subscriber_id, ${reason}, ${visitor.ip}, ${visitor.userAgent} FROM first
-        ), counted AS (
-          INSERT INTO hot.tracking_counter AS t (customer_id, campaign_id, unsubscribe_count)
-          SELECT customer_id, campaign_id, 1 FROM first
-          ON CONFLICT (customer_id, campaign_id) DO UPDATE SET unsubscribe_count = t.unsubscribe_count + 1
-        )
-        SELECT 1 FROM first`,
-    'tracking.unsubscribe',
-  );
-  return rows.length > 0;
 }

@@ -6,7 +6,8 @@ import { suppress } from '../audience/suppression.ts';
 import { unsubscribePerson } from '../audience/unsubscribe-subscriber.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { announceCampaignChange } from '../statistics/announce-campaign-change.ts';
-import { forgetSoftBounces, noteSoftBounce, policyOf } from './bounce-policy.ts';
+import { forgetSoftBounces, noteSoftBounce } from './bounce-policy-store.ts';
+import { policyOf } from './bounce-policy.ts';
 import type { DeliveryKey } from './delivery-mark.ts';
 import { isNoComplaint, type ReportedOutcome } from './delivery-report.ts';
 import {

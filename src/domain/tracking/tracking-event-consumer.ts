@@ -6,7 +6,8 @@ import type { Context } from '../context.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { LogFields } from '../../lib/log.ts';
 import { isFaultOfData, takeApart } from './unprocessable-events.ts';
-import { moveTrackingEvents, MOVE_SIZE_MAX, trackingEventsWait } from './move-tracking-events.ts';
+import { trackingEventsWait } from './move-tracking-events-store.ts';
+import { moveTrackingEvents, MOVE_SIZE_MAX } from './move-tracking-events.ts';
 import { makeThisMonth, mayLackPartition } from './partitions.ts';
 
 export interface TrackingEventConsumer {

@@ -2,11 +2,10 @@
  * Takes opens and clicks one by one, as requests bring them, and writes them down in batches. One per process, for as
  * long as the process serves links.
  */
-import { sql } from '../../db/database.ts';
 import type { Context } from '../context.ts';
 import { createGroupCommit } from '../../lib/group-commit.ts';
 import { messageOf } from '../../lib/errors.ts';
-import { appendTrackingEvents } from './append-tracking-events.ts';
+import { appendNothing, appendTrackingEvents } from './tracking-event-store.ts';
 import { roundsOf } from './tracking-event-rounds.ts';
 import type { TrackedClick, TrackedRecipient, Visitor } from './tracking.ts';
 import type { TrackingEvent } from './tracking-event.ts';
@@ -53,8 +52,7 @@ export function createTrackingEventRecorder(
     waitMs: 0,
     waitingMax: WAITING_MAX,
     anotherAt: ANOTHER_AT,
-    // One transaction with one record in the database's log, as a batch of tracking events is.
-    write: async () => void (await ctx.db.execute(sql`SELECT pg_logical_emit_message(true, 'mailwright', '')`)),
+    write: () => appendNothing(ctx.db),
   });
   return {
     open: (recipient, visitor) =>

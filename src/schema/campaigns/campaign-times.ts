@@ -1,6 +1,6 @@
 /** Where and when a campaign goes: its servers by weight, its quiet hours, the moments of its people. */
 import { viewerOf } from '../../domain/context.ts';
-import { sendTimesOf, type SendTime } from '../../domain/delivery/send-times.ts';
+import { sendTimesOf, type SendTime } from '../../domain/delivery/send-time-store.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 import { QuietHoursType, shownQuietHours } from '../lists/quiet-hours.ts';

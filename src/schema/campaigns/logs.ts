@@ -1,6 +1,6 @@
 /** The logs of a campaign in bulk: what a download is made of. */
 import { findOwnedCampaign } from '../../domain/campaigns/find-owned-campaign.ts';
-import { LOGS, LOG_PAGE_MAX, readCampaignLog, type LogPage } from '../../domain/tracking/campaign-log.ts';
+import { LOGS, LOG_PAGE_MAX, readCampaignLog, type LogPage } from '../../domain/tracking/campaign-log-read-model.ts';
 import { csvLine } from '../../lib/csv.ts';
 import { builder } from '../builder.ts';
 import { PER_PAGE_DEFAULT } from '../limits.ts';

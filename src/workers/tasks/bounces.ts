@@ -3,7 +3,7 @@ import { enqueuePolls } from '../../domain/bounces/enqueue-polls.ts';
 import { pollBounceHandler } from '../../domain/bounces/poll-bounce-handler.ts';
 import { recordRefusals } from '../../domain/bounces/record-refusals.ts';
 import { dropOldWebhookEvents, takeWebhookEvents } from '../../domain/bounces/webhook-events.ts';
-import { dropOldSoftBounces } from '../../domain/tracking/bounce-policy.ts';
+import { dropOldSoftBounces } from '../../domain/tracking/bounce-policy-store.ts';
 import {
   pollBounceHandlerJob,
   pollBounceHandlersJob,

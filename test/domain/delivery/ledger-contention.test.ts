@@ -8,7 +8,8 @@ import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audienc
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
 import { leaseRecipients } from '../../../src/domain/delivery/lease-recipients.ts';
 import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
-import { recoverAmbiguous, renewLeases, settle } from '../../../src/domain/delivery/ledger-store.ts';
+import { renewLeases, settle } from '../../../src/domain/delivery/ledger-store.ts';
+import { recoverAmbiguous } from '../../../src/domain/delivery/unknown-outcome-store.ts';
 import { balanceOf, campaignWorld } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
 

@@ -7,7 +7,8 @@ import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
 import { findRecipients } from '../../../src/domain/delivery/lease-recipients.ts';
 import type { LeasedDelivery, DeliveryOutcome } from '../../../src/domain/delivery/delivery.ts';
 import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
-import { recoverAmbiguous, resolveUnknownAsSent, settle } from '../../../src/domain/delivery/ledger-store.ts';
+import { settle } from '../../../src/domain/delivery/ledger-store.ts';
+import { recoverAmbiguous, resolveUnknownAsSent } from '../../../src/domain/delivery/unknown-outcome-store.ts';
 import { balanceOf, campaignWorld } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
 

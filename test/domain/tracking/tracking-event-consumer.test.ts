@@ -1,7 +1,7 @@
 /** What is written down is counted once, whoever dies, and nothing that cannot be counted holds up the rest. */
 import { describe, expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { appendTrackingEvents } from '../../../src/domain/tracking/append-tracking-events.ts';
+import { appendTrackingEvents } from '../../../src/domain/tracking/tracking-event-store.ts';
 import { moveTrackingEvents } from '../../../src/domain/tracking/move-tracking-events.ts';
 import { restMs, startTrackingEventConsumer } from '../../../src/domain/tracking/tracking-event-consumer.ts';
 import { sliceOf, type TrackingEventRow } from '../../../src/domain/tracking/tracking-event-slice.ts';

@@ -5,7 +5,7 @@ import { parseRule } from '../../../../src/domain/audience/segments/parse-rule.t
 import { countPeople, peoplePage } from '../../../../src/domain/audience/segments/segment-people.ts';
 import { eraseSubscriber } from '../../../../src/domain/audience/subscriber-store.ts';
 import { refreshReceived } from '../../../../src/domain/delivery/refresh-received.ts';
-import { decideUnknown } from '../../../../src/domain/delivery/ledger-store.ts';
+import { decideUnknown } from '../../../../src/domain/delivery/unknown-outcome-store.ts';
 import type { TrackingEvent } from '../../../../src/domain/tracking/tracking-event.ts';
 import { seedCampaign, type SeededCampaign } from '../../../support/audience-rows.ts';
 import { wrongBits } from '../../../support/bits.ts';

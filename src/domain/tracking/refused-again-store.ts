@@ -54,3 +54,18 @@ export async function queueRefusedAgain(
     'tracking.queue-refused-again',
   );
 }
+
+/** Whose mailbox was said not to exist in the last seconds. */
+export async function hardBouncesWithin(
+  db: Queryable,
+  { customerId, campaignId }: CampaignKey,
+  seconds: number,
+): Promise<bigint[]> {
+  const rows = await db.query<{ id: bigint }>(
+    sql`SELECT DISTINCT subscriber_id AS id FROM hot.bounce_event
+         WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} AND at >= clock_timestamp() - make_interval(secs => ${seconds}) AND type = 'hard'
+         ORDER BY subscriber_id`,
+    'delivery.take-back-refusals',
+  );
+  return rows.map(({ id }) => id);
+}

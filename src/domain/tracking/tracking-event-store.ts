@@ -3,7 +3,7 @@
  * by whoever moves them on (move-tracking-events.ts).
  */
 import { plainArray, textArray } from '../../db/array-text.ts';
-import { sql, type Queryable } from '../../db/database.ts';
+import { sql, type Queryable, type Transaction } from '../../db/database.ts';
 import type { TrackingEvent } from './tracking-event.ts';
 
 /** Writes one row with all of them; one recipient's clicks in it are one run (`roundsOf`). */
@@ -25,4 +25,28 @@ export async function appendTrackingEvents(db: Queryable, trackingEvents: readon
                 ${texts(({ visitor }) => visitor.place?.city)}, ${`{${ages.join(',')}}`})`,
     'tracking.append',
   );
+}
+
+/** Splits the oldest row into rows of one event each; answers the row when it was one event already: it is dropped. */
+export function splitOldestRow(tx: Transaction): Promise<{ id: bigint; size: number }[]> {
+  return tx.query<{ id: bigint; size: number }>(sql`
+    WITH bad AS (
+      DELETE FROM hot.visit WHERE id = (SELECT min(id) FROM hot.visit) RETURNING *
+    ), split AS (
+      INSERT INTO hot.visit (written_at, since, until, size, customer_ids, list_ids, campaign_ids, subscriber_ids, link_nos, urls,
+             are_machines, look_ahead, ips, user_agents, countries, regions, cities, ages)
+      SELECT b.written_at, b.written_at - e.age * interval '1 millisecond', b.written_at - e.age * interval '1 millisecond', 1,
+             ARRAY[e.customer], ARRAY[e.list], ARRAY[e.campaign], ARRAY[e.subscriber], ARRAY[e.link], ARRAY[e.url],
+             ARRAY[e.machine], ARRAY[e.ahead], ARRAY[e.ip], ARRAY[e.agent], ARRAY[e.country], ARRAY[e.region], ARRAY[e.city], ARRAY[e.age]
+        FROM bad b, unnest(b.customer_ids, b.list_ids, b.campaign_ids, b.subscriber_ids, b.link_nos, b.urls, b.are_machines, b.look_ahead,
+                           b.ips, b.user_agents, b.countries, b.regions, b.cities, b.ages)
+               AS e (customer, list, campaign, subscriber, link, url, machine, ahead, ip, agent, country, region, city, age)
+       WHERE b.size > 1
+    )
+    SELECT id, size FROM bad WHERE size = 1`);
+}
+
+/** Takes as long as writing a batch does, and writes nothing: one transaction with one record in the database's log. */
+export async function appendNothing(db: Queryable): Promise<void> {
+  await db.execute(sql`SELECT pg_logical_emit_message(true, 'mailwright', '')`);
 }

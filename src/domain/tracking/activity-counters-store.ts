@@ -1,4 +1,4 @@
-/** The counters that the statement of move-tracking-events.ts keeps, over the expressions of activity-sql.ts. */
+/** The counters that the statement of move-tracking-events.ts keeps, over the expressions of activity-store.ts. */
 import { sql } from '../../db/database.ts';
 
 /** The counters of campaigns, links, lists and places. */

@@ -8,7 +8,7 @@ import { ValidationError } from '../../lib/errors.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import type { Installation } from '../context.ts';
 import type { LogCell, LoggedCampaign } from './logged-campaign.ts';
-import { trackingLogPage } from './tracking-log.ts';
+import { trackingLogPage } from './tracking-log-read-model.ts';
 import { unsubscribeReasonText } from './unsubscribe-reason.ts';
 
 export const LOGS = ['tracking', 'open', 'click', 'bounce', 'feedback', 'unsubscribe'] as const;

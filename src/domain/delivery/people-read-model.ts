@@ -1,0 +1,44 @@
+/** The people behind rows of the ledger and behind links, as messages are filled with them. */
+import { sql, type Queryable } from '../../db/database.ts';
+import type { DueDelivery, Lease } from './delivery.ts';
+
+export interface Person extends Pick<DueDelivery, 'email' | 'fields' | 'denialReason'> {
+  readonly id: bigint;
+}
+
+/** One look-up by the whole key for each, whatever the planner thinks of a list that was just imported. */
+export function peopleBehind(
+  db: Queryable,
+  customerId: bigint,
+  { listId, rows }: { listId: bigint; rows: readonly Lease[] },
+): Promise<Person[]> {
+  return db.query<Person & Record<string, unknown>>(
+    sql`SELECT i.id, s.email, s.fields,
+               CASE WHEN s.email IS NULL THEN 'deleted' WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS "denialReason"
+          FROM unnest(${rows.map((row) => row.subscriberId)}::bigint[]) AS i(id)
+          LEFT JOIN LATERAL (SELECT s.email, s.email_key, s.fields, s.status FROM public.subscriber s
+                              WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = i.id OFFSET 0) s ON true
+          LEFT JOIN LATERAL (SELECT true AS found FROM public.suppression x
+                              WHERE x.customer_id IN (0, ${customerId}) AND x.email_key = s.email_key LIMIT 1) x ON true`,
+    'delivery.people',
+  );
+}
+
+/** Address and values of somebody on the list; undefined: nobody of that id is. */
+export async function personOnList(
+  db: Queryable,
+  { customerId, listId, id }: { customerId: bigint; listId: bigint; id: bigint },
+): Promise<{ email: string; fields: Record<string, unknown> } | undefined> {
+  const [person] = await db.query<{ email: string; fields: Record<string, unknown> }>(
+    sql`SELECT email, fields FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId} AND id = ${id}`,
+  );
+  return person;
+}
+
+/** The operator's own account. */
+export async function operatorAccount(db: Queryable): Promise<{ id: bigint; uid: string } | undefined> {
+  const [operator] = await db.query<{ id: bigint; uid: string }>(
+    sql`SELECT id, uid FROM customer WHERE is_house ORDER BY id LIMIT 1`,
+  );
+  return operator;
+}

@@ -1,0 +1,43 @@
+/** Statements of who received a campaign, kept as bits (refresh-received.ts). */
+import { sql, type Queryable, type Transaction } from '../../db/database.ts';
+
+export interface SentCampaign extends Record<string, unknown> {
+  readonly customerId: bigint;
+  readonly campaignId: bigint;
+  readonly plannedOn: string;
+}
+
+/** Campaigns that were sent to so many and whose bits are missing or old. */
+export function campaignsWithoutBits(db: Queryable, peopleMin: number): Promise<SentCampaign[]> {
+  return db.query<SentCampaign>(sql`
+    SELECT n.customer_id AS "customerId", n.campaign_id AS "campaignId", c.planned_on::text AS "plannedOn"
+      FROM hot.delivery_counter n
+      JOIN campaign c ON c.customer_id = n.customer_id AND c.id = n.campaign_id
+      LEFT JOIN hot.received_campaign r ON r.customer_id = n.customer_id AND r.campaign_id = n.campaign_id
+     WHERE n.sent >= ${peopleMin} AND r.counted IS DISTINCT FROM n.sent
+       AND c.planned_on IS NOT NULL AND c.status NOT IN ('queued', 'sending')
+     ORDER BY c.started_at DESC, c.id DESC`);
+}
+
+/** The counter, the ledger and what is written are of one moment: the last statement reads and writes all of it. */
+export async function makeBits(tx: Transaction, { customerId, campaignId, plannedOn }: SentCampaign): Promise<void> {
+  // Two clocks of two processes: the second waits, and finds the rows of the first.
+  await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mailwright:received:${campaignId}`}, 0))`);
+  await tx.execute(
+    sql`DELETE FROM hot.received_block WHERE customer_id = ${customerId} AND campaign_id = ${campaignId}`,
+  );
+  await tx.execute(sql`
+    WITH word AS (
+      SELECT subscriber_id >> 6 AS no, bit_or(1::bigint << (63 - (subscriber_id & 63))::integer) AS bits, count(*) AS people
+        FROM hot.delivery
+       WHERE planned_on = ${plannedOn}::date AND customer_id = ${customerId} AND campaign_id = ${campaignId} AND state = 'sent'
+       GROUP BY 1
+    ), kept AS (
+      INSERT INTO hot.received_block (customer_id, campaign_id, block, members)
+      SELECT ${customerId}::bigint, ${campaignId}::bigint, no >> 5, bit_or(hot.word_bits(no, bits)) FROM word GROUP BY 3
+    )
+    INSERT INTO hot.received_campaign AS r (customer_id, campaign_id, people, counted)
+    SELECT n.customer_id, n.campaign_id, (SELECT coalesce(sum(people), 0) FROM word), n.sent
+      FROM hot.delivery_counter n WHERE n.customer_id = ${customerId} AND n.campaign_id = ${campaignId}
+    ON CONFLICT (customer_id, campaign_id) DO UPDATE SET people = excluded.people, counted = excluded.counted`);
+}

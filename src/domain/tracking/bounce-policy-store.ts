@@ -1,0 +1,73 @@
+/** Statements of bounce policies, and the soft bounces that they count. */
+import { sql, type Queryable } from '../../db/database.ts';
+import { SOFT_BOUNCE_DAYS_MAX, SOFT_BOUNCE_LIMIT_MAX } from '../limits.ts';
+
+/** Undefined leaves alone. */
+interface GivenPolicy {
+  readonly softBounceLimit?: number | null | undefined;
+  readonly softBounceDays?: number | null | undefined;
+}
+
+/** What the customer has set itself. */
+export async function ownBouncePolicy(
+  db: Queryable,
+  customerId: bigint,
+): Promise<{ limit: number | null; days: number | null } | undefined> {
+  const [own] = await db.query<{ limit: number | null; days: number | null }>(
+    sql`SELECT soft_bounce_limit AS "limit", soft_bounce_days AS days FROM bounce_policy WHERE customer_id = ${customerId}`,
+    'tracking.bounce_policy',
+  );
+  return own;
+}
+
+/** Writes what is given; null: the installation's holds. */
+export async function writeBouncePolicy(
+  db: Queryable,
+  customerId: bigint,
+  { softBounceLimit, softBounceDays }: GivenPolicy,
+): Promise<void> {
+  await db.execute(sql`
+    INSERT INTO bounce_policy AS p (customer_id, soft_bounce_limit, soft_bounce_days)
+    VALUES (${customerId}, ${softBounceLimit ?? null}, ${softBounceDays ?? null})
+    ON CONFLICT (customer_id) DO UPDATE SET updated_at = now(),
+      soft_bounce_limit = CASE WHEN ${softBounceLimit === undefined} THEN p.soft_bounce_limit ELSE excluded.soft_bounce_limit END,
+      soft_bounce_days = CASE WHEN ${softBounceDays === undefined} THEN p.soft_bounce_days ELSE excluded.soft_bounce_days END`);
+}
+
+/** What counts soft bounces: one row an address, locked while it is counted, so that no two of them count the same. */
+export async function noteSoftBounce(
+  db: Queryable,
+  { customerId, emailKey }: { customerId: bigint; emailKey: string },
+  { softBounceLimit, softBounceDays }: { softBounceLimit: number; softBounceDays: number },
+): Promise<'suppress' | 'wait'> {
+  if (softBounceLimit === 0) return 'wait';
+  const [row] = await db.query<{ count: number }>(
+    sql`INSERT INTO hot.soft_bounce AS b (customer_id, email_key, times) VALUES (${customerId}, ${emailKey}, ARRAY[now()])
+        ON CONFLICT (customer_id, email_key) DO UPDATE SET times = ARRAY(
+          SELECT t FROM unnest(b.times || excluded.times) AS t WHERE t > now() - make_interval(days => ${softBounceDays})
+           ORDER BY t DESC LIMIT ${SOFT_BOUNCE_LIMIT_MAX})
+        RETURNING cardinality(times) AS count`,
+    'tracking.soft_bounce',
+  );
+  if ((row?.count ?? 0) < softBounceLimit) return 'wait';
+  await forgetSoftBounces(db, { customerId, emailKey });
+  return 'suppress';
+}
+
+/** A mailbox that took a message begins anew. */
+export async function forgetSoftBounces(
+  db: Queryable,
+  { customerId, emailKey }: { customerId: bigint; emailKey: string },
+): Promise<void> {
+  await db.execute(
+    sql`DELETE FROM hot.soft_bounce WHERE customer_id = ${customerId} AND email_key = ${emailKey}`,
+    'tracking.forget_soft_bounces',
+  );
+}
+
+/** Drops counts that no policy looks back to. */
+export async function dropOldSoftBounces(db: Queryable): Promise<void> {
+  await db.execute(
+    sql`DELETE FROM hot.soft_bounce WHERE times[1] < now() - make_interval(days => ${SOFT_BOUNCE_DAYS_MAX})`,
+  );
+}

@@ -1,0 +1,95 @@
+/** The statements of move-tracking-events.ts, which says what they mean. */
+import type { Context } from '../context.ts';
+import { sql, type Sql, type Transaction } from '../../db/database.ts';
+import { COUNTERS } from './activity-counters-store.ts';
+import { CHANGE, EVENTS, SEEN } from './activity-store.ts';
+import { MOVING_LOCK } from './tracking-event.ts';
+import type { TrackingEventRow } from './tracking-event-slice.ts';
+
+/** The name of the statement that an idle process asks again and again. */
+export const LOOKING = 'tracking.visits_wait';
+/** Rows looked at in one go; in a crowd each holds thirty tracking events or more. */
+const ROWS_MAX = 300;
+
+/**
+ * Whether we are the one. Tracking events come in thousands and tables grow faster than their statistics: whatever those say,
+ * every look-up is one by key.
+ */
+export async function beginMoving(tx: Transaction): Promise<boolean> {
+  const [row] = await tx.query<{ isOurs: boolean }>(
+    sql`SELECT pg_try_advisory_xact_lock(hashtextextended(${MOVING_LOCK}, 0)) AS "isOurs",
+               set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+               set_config('enable_mergejoin', 'off', true), set_config('enable_memoize', 'off', true),
+               set_config('jit', 'off', true),
+               set_config('plan_cache_mode', 'force_generic_plan', true)`,
+    'tracking.begin_moving',
+  );
+  return row?.isOurs === true;
+}
+
+/** The oldest rows that wait, from an id on. */
+export function waitingTrackingEvents(
+  tx: Transaction,
+  fromId: bigint,
+): Promise<(TrackingEventRow & { readonly lagMs: number })[]> {
+  return tx.query<TrackingEventRow & { lagMs: number }>(
+    sql`SELECT id, size, since, until, (extract(epoch FROM now() - since) * 1000)::float8 AS "lagMs" FROM hot.visit WHERE id >= ${fromId} ORDER BY id LIMIT ${ROWS_MAX}`,
+    'tracking.waiting_visits',
+  );
+}
+
+/** Whether there is anything to move: one look-up by key. */
+export async function trackingEventsWait({ db }: Pick<Context, 'db'>, fromId: bigint): Promise<boolean> {
+  const rows = await db.query(sql`SELECT 1 FROM hot.visit WHERE id >= ${fromId} ORDER BY id LIMIT 1`, LOOKING);
+  return rows.length > 0;
+}
+
+/** A campaign whose counters changed; or a recipient whose clicks since a time turned out to be a machine's. */
+export interface Written extends Record<string, unknown> {
+  readonly customerId: bigint;
+  readonly campaignId: bigint;
+  readonly subscriberId: bigint | null;
+  readonly since: Date | null;
+}
+
+/** Moves the rows on, in one statement; answers what changed. */
+export function moveEvents(tx: Transaction, slice: readonly TrackingEventRow[]): Promise<Written[]> {
+  return tx.query<Written>(moving(slice.map(({ id }) => id)), 'tracking.move');
+}
+
+function moving(ids: readonly bigint[]): Sql {
+  return sql`
+WITH taken AS MATERIALIZED (
+  DELETE FROM hot.visit WHERE id = ANY (${ids}::bigint[]) RETURNING *
+), given AS (
+  SELECT e.customer_id, e.list_id, e.campaign_id, e.subscriber_id, e.link_no, e.url, e.is_machine, e.looks_ahead, e.ip, e.user_agent,
+         e.country, e.region, e.city, v.written_at - e.age * interval '1 millisecond' AS at
+    FROM taken v, unnest(v.customer_ids, v.list_ids, v.campaign_ids, v.subscriber_ids, v.link_nos, v.urls, v.are_machines, v.look_ahead,
+                         v.ips, v.user_agents, v.countries, v.regions, v.cities, v.ages)
+           AS e (customer_id, list_id, campaign_id, subscriber_id, link_no, url, is_machine, looks_ahead, ip, user_agent, country, region, city, age)
+), ${SEEN}, ${CHANGE}, ${EVENTS}, ${COUNTERS}
+SELECT customer_id AS "customerId", campaign_id AS "campaignId", NULL::bigint AS "subscriberId", NULL::timestamptz AS since FROM campaigns
+UNION ALL
+SELECT customer_id, campaign_id, subscriber_id, run_since FROM change WHERE takes_back`;
+}
+
+/** Marks the events of clicks that turned out to be a machine's. */
+export async function markMachineClicks(tx: Transaction, runs: readonly Written[]): Promise<void> {
+  await tx.execute(marking(runs), 'tracking.mark_runs');
+}
+
+function marking(runs: readonly Written[]): Sql {
+  return sql`
+WITH run AS MATERIALIZED (
+  SELECT * FROM unnest(${runs.map(({ customerId }) => customerId)}::bigint[], ${runs.map(({ campaignId }) => campaignId)}::bigint[],
+    ${runs.map(({ subscriberId }) => subscriberId)}::bigint[], ${runs.map(({ since }) => since)}::timestamptz[]
+  ) AS r (customer_id, campaign_id, subscriber_id, since)
+), opens AS (
+  UPDATE hot.open_event e SET is_machine = true FROM run r
+   WHERE e.customer_id = r.customer_id AND e.campaign_id = r.campaign_id AND e.subscriber_id = r.subscriber_id
+     AND e.at >= r.since AND e.at > now() - interval '1 day' AND e.by_click AND NOT e.is_machine
+)
+UPDATE hot.click_event e SET is_machine = true FROM run r
+ WHERE e.customer_id = r.customer_id AND e.campaign_id = r.campaign_id AND e.subscriber_id = r.subscriber_id
+   AND e.at >= r.since AND e.at > now() - interval '1 day' AND NOT e.is_machine`;
+}

@@ -1,0 +1,74 @@
+/** Makes, finds and drops the monthly partitions of the ledger and of the events. */
+import { sql, type Database, type Queryable } from '../../db/database.ts';
+
+/** Makes what is missing around today; answers how many partitions were made. Those that exist stay. */
+export async function ensurePartitions(
+  db: Queryable,
+  { daysBack, daysAhead }: { daysBack: number; daysAhead: number },
+): Promise<number> {
+  const [row] = await db.query<{ made: number }>(
+    sql`SELECT hot.ensure_partitions(current_date - ${daysBack}::int, current_date + ${daysAhead}::int) AS made`,
+  );
+  return row?.made ?? 0;
+}
+
+/** Whoever holds a month for longer than this is asked again tomorrow. */
+const LOCK_WAIT = '5s';
+
+export interface Month {
+  readonly parent: string;
+  readonly partition: string;
+  /** First day of it, YYYY-MM-DD. */
+  readonly month: string;
+  /** A detaching that was cut short: it has to be brought to its end first. */
+  readonly isHalfDetached: boolean;
+}
+
+/** Months of these tables that are older than the `keep` last whole ones. */
+export function monthsBefore(database: Database, parents: readonly string[], keep: number): Promise<Month[]> {
+  return database.query<Month & Record<string, unknown>>(
+    sql`SELECT p.relname AS parent, c.relname AS partition, replace(right(c.relname, 7), '_', '-') || '-01' AS month,
+               i.inhdetachpending AS "isHalfDetached"
+          FROM pg_inherits i JOIN pg_class p ON p.oid = i.inhparent JOIN pg_class c ON c.oid = i.inhrelid
+         WHERE p.relnamespace = 'hot'::regnamespace AND p.relname = ANY(${[...parents]}::text[]) AND c.relname ~ '_[0-9]{4}_[0-9]{2}$'
+           AND replace(right(c.relname, 7), '_', '-') < to_char((now() AT TIME ZONE 'UTC') - make_interval(months => ${keep}::int), 'YYYY-MM')
+         ORDER BY c.relname`,
+  );
+}
+
+/** A campaign that is paused or under way needs its rows, however old it is. */
+export async function isNeeded(database: Database, { month }: Month): Promise<boolean> {
+  const rows = await database.query(
+    sql`SELECT 1 FROM campaign WHERE planned_on >= ${month}::date AND planned_on < ${month}::date + interval '1 month'
+           AND status <> 'done' LIMIT 1`,
+  );
+  return rows.length > 0;
+}
+
+/** What segments know of the month's ledger goes with it. */
+export async function forgetReceived(database: Database, { month }: Month): Promise<void> {
+  const campaigns = sql`SELECT customer_id, id FROM campaign
+    WHERE planned_on >= ${month}::date AND planned_on < ${month}::date + interval '1 month'`;
+  await database.transaction(async (tx) => {
+    await tx.execute(
+      sql`UPDATE hot.received_campaign SET people = 0 WHERE (customer_id, campaign_id) IN (${campaigns})`,
+    );
+    await tx.execute(sql`DELETE FROM hot.received_block WHERE (customer_id, campaign_id) IN (${campaigns})`);
+  });
+}
+
+/** Takes the month off its table beside running work, then drops it. */
+export async function dropMonth(database: Database, { parent, partition, isHalfDetached }: Month): Promise<void> {
+  // One without limits of time: a large month takes long.
+  const client = await database.connect('mailwright-months');
+  try {
+    // Names are of our own making (hot.ensure_partitions). Detaching beside running work cannot be in a transaction.
+    await client.query(`SET lock_timeout = '${LOCK_WAIT}'`);
+    await client.query(
+      `ALTER TABLE hot.${parent} DETACH PARTITION hot.${partition} ${isHalfDetached ? 'FINALIZE' : 'CONCURRENTLY'}`,
+    );
+    await client.query(`DROP TABLE hot.${partition}`);
+  } finally {
+    await client.end();
+  }
+}
