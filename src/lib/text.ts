@@ -188,11 +188,15 @@ const EXPECTED: Readonly<Record<string, string>> = {
 };
 const UNITS: Readonly<Record<string, string>> = { string: ' characters', array: ' items', set: ' items' };
 
-/** `contact.fromEmail` is called "from email"; a field's tag keeps its capitals. */
+/** `contact.fromEmail` is called "from email". */
 function labelOf(path: readonly PropertyKey[]): string {
-  const last = path.findLast((step) => typeof step === 'string') ?? 'input';
-  if (last === last.toUpperCase()) return last;
-  return last
+  return fieldLabel(path.findLast((step) => typeof step === 'string') ?? 'input');
+}
+
+/** What a sentence calls a field: `fromEmail` is "from email"; the tag of a list's field keeps its capitals. */
+export function fieldLabel(name: string): string {
+  if (name === name.toUpperCase()) return name;
+  return name
     .replace(/([a-z])([A-Z0-9])/g, '$1 $2')
     .replaceAll('_', ' ')
     .toLowerCase();

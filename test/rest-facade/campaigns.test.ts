@@ -35,12 +35,47 @@ const fields = {
 const ask = (path: string, method = 'GET', body?: unknown): Promise<RestAnswer> =>
   app.rest(path, { method, body, token: tenant.token });
 
+function camelCase(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
 async function newCampaign(more: Record<string, unknown> = {}): Promise<string> {
   const { body } = await ask('/campaigns', 'POST', { list_uid: listUid, ...fields, ...more });
   return (body as { campaign_uid: string }).campaign_uid;
 }
 
 describe('creating', () => {
+  test.each([
+    ['what is missing or wrong', { name: '', from_email: 'x', reply_to: 'y', html: '' }],
+    ['a template', { from_name: '{% zzz %}' }],
+    [
+      'routing',
+      { sending_servers: [{ uid: '', weight: 0 }], quiet_hours: { from: 'x', to: '08:00' }, local_time: '9' },
+    ],
+    ['a time', { delivery_at: '2999-01-01 00:00:00' }],
+    ['a segment', { segment_uid: 'x'.repeat(65) }],
+  ])('names the faults of %s by the parameter, and in GraphQL by its own field', async (_, wrong) => {
+    const { body } = await ask('/campaigns', 'POST', { list_uid: listUid, ...fields, ...wrong });
+    const { list_uid: _listUid, ...words } = { list_uid: listUid, ...fields, ...wrong };
+    const input = Object.fromEntries(Object.entries(words).map(([name, value]) => [camelCase(name), value]));
+    if (input['deliveryAt']) input['deliveryAt'] = '2999-01-01T00:00:00Z';
+    const query = `mutation ($input: CreateCampaignInput!) { createCampaign(input: $input) {
+      ... on ValidationError { fields { field messages } } } }`;
+    const response = await fetch(`${app.baseUrl}/graphql`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${tenant.token}` },
+      body: JSON.stringify({ query, variables: { input: { listUid, ...input } } }),
+    });
+    const { data } = (await response.json()) as {
+      data: { createCampaign: { fields: { field: string; messages: string[] }[] } };
+    };
+    const { errors } = body as { errors: Record<string, string[]> };
+    expect(Object.keys(errors).length).toBeGreaterThan(0);
+    expect(data.createCampaign.fields).toEqual(
+      Object.entries(errors).map(([name, messages]) => ({ field: camelCase(name), messages })),
+    );
+  });
+
   test('tells the faults of all templates at once, with their lines', async () => {
     const broken = {
       subject: '{% if %}',

@@ -59,11 +59,11 @@ export async function campaignWorld(
                 ${server.quotaValue ?? null}, ${server.quotaBase ?? null}, ${server.quotaUnit ?? null})`,
   );
   const input = {
-    list_uid: list.uid,
+    listUid: list.uid,
     name: 'News',
     subject: 'Hi {FIRST_NAME}',
-    from_email: 'news@sender.example',
-    from_name: 'Sender',
+    fromEmail: 'news@sender.example',
+    fromName: 'Sender',
     html: HTML,
     ...campaign,
   };

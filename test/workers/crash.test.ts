@@ -47,14 +47,14 @@ const startWorker = (settings: Record<string, string> = {}): Promise<Program> =>
 
 const newWorld = (
   smtp: ScriptedServer,
-  unknown_policy: 'park' | 'retry',
+  unknownPolicy: 'park' | 'retry',
   recipients = RECIPIENTS,
 ): Promise<CampaignWorld> =>
   campaignWorld(ctx, {
     recipients,
     smtpPort: smtp.port,
     server: { connections: CONNECTIONS, window: WINDOW },
-    campaign: { unknown_policy },
+    campaign: { unknownPolicy },
   });
 
 /** The ledger's count and the shown counters, read at one instant, must agree and add up. */

@@ -43,12 +43,12 @@ describe('workers with little room', () => {
     const large = await campaignWorld(ctx, {
       recipients: 10_000,
       smtpPort: server.port,
-      campaign: { from_email: 'a@large.example' },
+      campaign: { fromEmail: 'a@large.example' },
     });
     const small = await campaignWorld(ctx, {
       recipients: 10,
       smtpPort: server.port,
-      campaign: { from_email: 'b@small.example' },
+      campaign: { fromEmail: 'b@small.example' },
     });
     await shareServer(large, small);
     const sentOf = (domain: string) => server.accepted.filter(({ from }) => from.endsWith(domain)).length;

@@ -61,8 +61,8 @@ it('lets the content be mended until somebody has it, and the audience not', asy
   expect(links?.map(({ url }) => url)).toEqual(['https://example.com/c']);
 
   await expect(change(world, { subject: '' })).rejects.toMatchObject({ code: 'CAMPAIGN_NOT_READY' });
-  await expect(change(world, { segment_uid: null })).rejects.toMatchObject({ code: 'CAMPAIGN_WRONG_STATE' });
-  await expect(change(world, { subject: 'x', delivery_at: null })).rejects.toMatchObject({
+  await expect(change(world, { segmentUid: null })).rejects.toMatchObject({ code: 'CAMPAIGN_WRONG_STATE' });
+  await expect(change(world, { subject: 'x', deliveryAt: null })).rejects.toMatchObject({
     code: 'CAMPAIGN_WRONG_STATE',
   });
   isOpen = true;
@@ -82,7 +82,7 @@ it('is refused for content once somebody has it, or may have it; the way of the 
   await until(() => server.accepted.length > 0);
   await pauseCampaign(world.ctx, world.campaignUid);
   await expect(change(world, { subject: 'Late' })).rejects.toMatchObject({ code: 'CAMPAIGN_WRONG_STATE' });
-  await change(world, { skip_failed_messages: false, sending_servers: null });
+  await change(world, { skipFailedMessages: false, sendingServers: null });
   await until(async () => (await balanceOf(world)).sent > 0);
   await ctx.db.execute(
     sql`UPDATE hot.delivery SET state = 'queued', ambiguous_count = 1 WHERE campaign_id = ${world.campaignId}`,
@@ -130,8 +130,8 @@ it('reaches a batch that waited for its turn at a busy server through pause, cha
 async function anotherCampaign(world: CampaignWorld): Promise<CampaignWorld> {
   const [list] = await ctx.db.query<{ uid: string }>(sql`SELECT uid FROM mail_list WHERE id = ${world.listId}`);
   const { uid } = await createCampaign(world.ctx, {
-    ...{ list_uid: list?.uid ?? '', name: 'Second', subject: 'Wrong' },
-    ...{ from_email: 'news@sender.example', from_name: 'Sender', html: ONE_LINK },
+    ...{ listUid: list?.uid ?? '', name: 'Second', subject: 'Wrong' },
+    ...{ fromEmail: 'news@sender.example', fromName: 'Sender', html: ONE_LINK },
   });
   const [row] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM campaign WHERE uid = ${uid}`);
   return { ...world, campaignUid: uid, campaignId: row?.id ?? 0n };
@@ -171,10 +171,10 @@ const isStalling = async (): Promise<boolean> =>
 
 const textOf = (version: number) => ({
   subject: `Subject v${version}.`,
-  from_name: `Sender v${version}.`,
+  fromName: `Sender v${version}.`,
   html: `<p>Html v${version}.</p><p><a href="https://example.com/v${version}.">link</a></p>`,
   plain: `Plain v${version}. https://example.com/v${version}.`,
-  track_click: false,
+  trackClick: false,
 });
 const PLACES_OF_A_VERSION = 6;
 

@@ -64,8 +64,8 @@ async function worldWithPlan(
   const [list] = await ctx.db.query<{ uid: string }>(sql`SELECT uid FROM mail_list WHERE id = ${first.listId}`);
   const worlds = [first];
   for (let n = 2; n <= campaigns; n++) {
-    const words = { name: `News ${n}`, subject: 'Hi', from_email: 'news@sender.example', from_name: 'Sender' };
-    const { uid } = await createCampaign(tenant, { list_uid: list?.uid ?? '', html: '<p>Hi</p>', ...words });
+    const words = { name: `News ${n}`, subject: 'Hi', fromEmail: 'news@sender.example', fromName: 'Sender' };
+    const { uid } = await createCampaign(tenant, { listUid: list?.uid ?? '', html: '<p>Hi</p>', ...words });
     const [row] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM campaign WHERE uid = ${uid}`);
     worlds.push({ ...first, campaignUid: uid, campaignId: row?.id ?? 0n });
   }

@@ -31,10 +31,10 @@ async function scheduled(count: number, due: (no: number) => Date): Promise<Camp
     const world = await campaignWorld(ctx, {
       recipients: 1,
       smtpPort: 9,
-      campaign: { delivery_at: new Date(Date.now() + 3_600_000) },
+      campaign: { deliveryAt: new Date(Date.now() + 3_600_000) },
     });
     await startCampaign(world.ctx, world.campaignUid);
-    await updateCampaign(world.ctx, world.campaignUid, { delivery_at: due(no) });
+    await updateCampaign(world.ctx, world.campaignUid, { deliveryAt: due(no) });
     worlds.push(world);
   }
   return worlds;

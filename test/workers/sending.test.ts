@@ -180,19 +180,19 @@ describe('a campaign', () => {
     expect(row?.attempts).toBe(1);
   });
 
-  it.each(['park', 'retry'] as const)('decides messages that were never answered: %s', async (unknown_policy) => {
+  it.each(['park', 'retry'] as const)('decides messages that were never answered: %s', async (unknownPolicy) => {
     await using server = await dropsOneContent();
     const world = await campaignWorld(ctx, {
       recipients: 40,
       smtpPort: server.port,
-      campaign: { unknown_policy },
+      campaign: { unknownPolicy },
       server: { connections: 1, window: 4 },
     });
     await startCampaign(world.ctx, world.campaignUid);
     await untilStatus(world, 'done');
     const balance = await balanceOf(world);
     expect(balance.sent + balance.unknown).toBe(40);
-    if (unknown_policy === 'retry') expect(balance.sent).toBe(40);
+    if (unknownPolicy === 'retry') expect(balance.sent).toBe(40);
     else expect(balance.unknown).toBeGreaterThanOrEqual(1);
     expect(balance.unknown).toBeLessThanOrEqual(4);
   });
@@ -220,7 +220,7 @@ describe('a campaign', () => {
     await using server = await sink();
     // Late enough that it is started before.
     const at = new Date(Date.now() + 5_000);
-    const world = await campaignWorld(ctx, { recipients: 5, smtpPort: server.port, campaign: { delivery_at: at } });
+    const world = await campaignWorld(ctx, { recipients: 5, smtpPort: server.port, campaign: { deliveryAt: at } });
     await startCampaign(world.ctx, world.campaignUid);
     expect(await statusOf(world)).toBe('scheduled');
     await untilStatus(world, 'done');

@@ -21,7 +21,7 @@ const NAME_LENGTH_MAX = 200;
 
 const input = z.object({
   uid: singleLine(64),
-  file_uid: singleLine(64),
+  fileUid: singleLine(64),
   /** What readers see it called; the file's own name when absent. */
   name: optionalLine(NAME_LENGTH_MAX).nullable().optional(),
   inline: z.boolean().nullable().optional(),
@@ -31,14 +31,14 @@ export type AttachFileInput = z.input<typeof input>;
 
 /**
  * Attaches the file; one of the same name is replaced. Inline ones are pictures that the html shows as `cid:<name>`.
- * Throws ValidationError (`ATTACHMENT_REFUSED`, on `file_uid`, `name`, `attachments`), CAMPAIGN_WRONG_STATE once
+ * Throws ValidationError (`ATTACHMENT_REFUSED`, on `fileUid`, `name`, `attachments`), CAMPAIGN_WRONG_STATE once
  * somebody has got the message, unless it stands in for one whose file was deleted; NotFoundError, ForeignResourceError.
  */
 export async function attachFile(ctx: Context, given: AttachFileInput): Promise<{ uid: string }> {
   const parsed = parseInput(input, given);
   return inTransaction(ctx, async (tx) => {
     const campaign = await findOwnedCampaign(tx, parsed.uid, { lock: true });
-    const file = await findOwnedFile(tx, parsed.file_uid);
+    const file = await findOwnedFile(tx, parsed.fileUid);
     const isInline = parsed.inline ?? false;
     const name = attachedName(file, { name: parsed.name, isInline });
     if (!(await mayChange(tx, campaign, (attachment) => attachment.name === name)))
@@ -69,12 +69,12 @@ export async function detachFile(
 
 /** Checks that the file may go along, and answers what it will be called. */
 function attachedName(file: StoredFile, given: { name: string | null | undefined; isInline: boolean }): string {
-  if (file.status !== 'ready') throw refused('file_uid', 'The upload of this file is not complete.');
+  if (file.status !== 'ready') throw refused('fileUid', 'The upload of this file is not complete.');
   if (file.sizeBytes > MESSAGE_FILE_BYTES_MAX)
-    throw refused('file_uid', `An attachment may have ${MESSAGE_FILE_BYTES_MAX / 1_048_576} MB.`);
+    throw refused('fileUid', `An attachment may have ${MESSAGE_FILE_BYTES_MAX / 1_048_576} MB.`);
   const { name } = placeOf({ name: given.name || file.name });
   if (isRefusedFile({ name, type: file.contentType }) || isRefusedFile({ name: file.name, type: file.contentType }))
-    throw refused('file_uid', `Mailbox providers refuse mail with files like "${name}".`);
+    throw refused('fileUid', `Mailbox providers refuse mail with files like "${name}".`);
   if (given.isInline && !isInlineImage(file.contentType))
     throw refused('inline', 'Only PNG, JPEG, GIF, WebP, AVIF and BMP pictures are shown in a mail.');
   return name;

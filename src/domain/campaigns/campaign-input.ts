@@ -15,42 +15,46 @@ const deliveryAt = z
   .date()
   .refine((at) => at.getTime() < Date.now() + DELIVERY_AHEAD_DAYS_MAX * 86_400_000, 'must be within ten years');
 
+/** Null leaves alone, as absent does: of these fields there is no "none". */
+function given<Schema extends z.ZodType>(check: Schema) {
+  return check.nullish().transform((value) => value ?? undefined);
+}
+
 const optionalFields = {
   /** Empty and null mean everybody on the list. */
-  segment_uid: optionalLine(64).nullable().optional(),
-  reply_to: z.union([z.literal(''), emailAddress()]).optional(),
-  plain: multiLine(PLAIN_LENGTH_MAX).optional(),
-  track_open: z.boolean().optional(),
-  track_click: z.boolean().optional(),
-  sign_dkim: z.boolean().optional(),
-  skip_failed_messages: z.boolean().optional(),
-  embed_images: z.boolean().optional(),
-  unknown_policy: z.enum(['park', 'retry']).optional(),
-  delivery_at: deliveryAt.nullable().optional(),
-  sending_servers: sendingRoutes.nullable().optional(),
-  quiet_hours: quietHours.nullable().optional(),
-  deliver_in_subscriber_timezone: z.boolean().optional(),
-  local_time: localTime.nullable().optional(),
+  segmentUid: optionalLine(64).nullish(),
+  replyTo: given(z.union([z.literal(''), emailAddress()])),
+  plain: given(multiLine(PLAIN_LENGTH_MAX)),
+  trackOpen: given(z.boolean()),
+  trackClick: given(z.boolean()),
+  signDkim: given(z.boolean()),
+  skipFailedMessages: given(z.boolean()),
+  embedImages: given(z.boolean()),
+  unknownPolicy: given(z.enum(['park', 'retry'])),
+  deliveryAt: deliveryAt.nullish(),
+  sendingServers: sendingRoutes.nullish(),
+  quietHours: quietHours.nullish(),
+  deliverInSubscriberTimezone: given(z.boolean()),
+  localTime: localTime.nullish(),
 };
 
-/** Field names are those of the REST contract, so that an error names what the caller wrote. */
 export const createCampaignInput = z.object({
-  list_uid: singleLine(64),
+  listUid: singleLine(64),
   name: singleLine(CAMPAIGN_NAME_LENGTH_MAX),
   subject: singleLine(SUBJECT_LENGTH_MAX),
-  from_email: emailAddress(),
-  from_name: singleLine(SENDER_NAME_LENGTH_MAX),
+  fromEmail: emailAddress(),
+  fromName: singleLine(SENDER_NAME_LENGTH_MAX),
   html: multiLine(HTML_LENGTH_MAX).min(1),
   ...optionalFields,
 });
 
 export const updateCampaignInput = z.object({
-  list_uid: singleLine(64).optional(),
-  name: singleLine(CAMPAIGN_NAME_LENGTH_MAX).optional(),
-  subject: optionalLine(SUBJECT_LENGTH_MAX).optional(),
-  from_email: emailAddress().optional(),
-  from_name: optionalLine(SENDER_NAME_LENGTH_MAX).optional(),
-  html: multiLine(HTML_LENGTH_MAX).optional(),
+  listUid: given(singleLine(64)),
+  name: given(singleLine(CAMPAIGN_NAME_LENGTH_MAX)),
+  subject: given(optionalLine(SUBJECT_LENGTH_MAX)),
+  fromEmail: given(emailAddress()),
+  fromName: given(optionalLine(SENDER_NAME_LENGTH_MAX)),
+  html: given(multiLine(HTML_LENGTH_MAX)),
   ...optionalFields,
 });
 
@@ -59,22 +63,22 @@ export type UpdateCampaignInput = z.input<typeof updateCampaignInput>;
 
 type ParsedInput = z.output<typeof updateCampaignInput>;
 
-/** The input under the names of the row; `list_uid` and `segment_uid` are looked up by the verb. */
+/** The input under the names of the row; `listUid` and `segmentUid` are looked up by the verb. */
 export function campaignValues<Input extends ParsedInput>(parsed: Input) {
   return {
     name: parsed.name,
     subject: parsed.subject,
-    fromEmail: parsed.from_email,
-    fromName: parsed.from_name,
+    fromEmail: parsed.fromEmail,
+    fromName: parsed.fromName,
     html: parsed.html,
     plain: parsed.plain,
-    replyTo: parsed.reply_to,
-    trackOpen: parsed.track_open,
-    trackClick: parsed.track_click,
-    signDkim: parsed.sign_dkim,
-    skipFailedMessages: parsed.skip_failed_messages,
-    embedImages: parsed.embed_images,
-    unknownPolicy: parsed.unknown_policy,
-    deliveryAt: parsed.delivery_at,
+    replyTo: parsed.replyTo,
+    trackOpen: parsed.trackOpen,
+    trackClick: parsed.trackClick,
+    signDkim: parsed.signDkim,
+    skipFailedMessages: parsed.skipFailedMessages,
+    embedImages: parsed.embedImages,
+    unknownPolicy: parsed.unknownPolicy,
+    deliveryAt: parsed.deliveryAt,
   } satisfies CampaignValues;
 }

@@ -6,10 +6,10 @@ import { checkedRoutes, type SendingRoute } from '../sending/routing/routes.ts';
 
 /** Undefined leaves alone, null clears. */
 export interface CampaignRouting {
-  readonly sending_servers?: readonly SendingRoute[] | null | undefined;
-  readonly quiet_hours?: QuietHours | null | undefined;
-  readonly deliver_in_subscriber_timezone?: boolean | undefined;
-  readonly local_time?: string | null | undefined;
+  readonly sendingServers?: readonly SendingRoute[] | null | undefined;
+  readonly quietHours?: QuietHours | null | undefined;
+  readonly deliverInSubscriberTimezone?: boolean | undefined;
+  readonly localTime?: string | null | undefined;
 }
 
 /** Writes what is given. Throws SENDING_SERVER_NOT_FOUND, and the foreign error of the same code. */
@@ -19,15 +19,15 @@ export async function writeCampaignRouting(
   values: CampaignRouting,
 ): Promise<void> {
   const assignments: Sql[] = [];
-  if (values.sending_servers !== undefined) {
-    const routes = await checkedRoutes(db, customerId, values.sending_servers);
+  if (values.sendingServers !== undefined) {
+    const routes = await checkedRoutes(db, customerId, values.sendingServers);
     assignments.push(sql`sending_servers = ${routes ? JSON.stringify(routes) : null}::jsonb`);
   }
-  if (values.quiet_hours !== undefined)
-    assignments.push(sql`quiet_hours = ${values.quiet_hours ? JSON.stringify(values.quiet_hours) : null}::jsonb`);
-  if (values.deliver_in_subscriber_timezone !== undefined)
-    assignments.push(sql`deliver_in_subscriber_timezone = ${values.deliver_in_subscriber_timezone}`);
-  if (values.local_time !== undefined) assignments.push(sql`local_time = ${values.local_time}`);
+  if (values.quietHours !== undefined)
+    assignments.push(sql`quiet_hours = ${values.quietHours ? JSON.stringify(values.quietHours) : null}::jsonb`);
+  if (values.deliverInSubscriberTimezone !== undefined)
+    assignments.push(sql`deliver_in_subscriber_timezone = ${values.deliverInSubscriberTimezone}`);
+  if (values.localTime !== undefined) assignments.push(sql`local_time = ${values.localTime}`);
   if (assignments.length === 0) return;
   await db.execute(sql`UPDATE campaign SET ${join(assignments)} WHERE customer_id = ${customerId} AND id = ${id}`);
 }

@@ -30,5 +30,5 @@ export async function segmentToWrite(tx: TransactionContext, choice: Choice): Pr
 }
 
 function otherList(sentence: string): ValidationError {
-  return new ValidationError({ segment_uid: [sentence] }, 'SEGMENT_OF_OTHER_LIST');
+  return new ValidationError({ segmentUid: [sentence] }, 'SEGMENT_OF_OTHER_LIST');
 }

@@ -16,12 +16,12 @@ import { fieldsOf } from './send-fault.ts';
 
 const CHANGEABLE_LATE: Partial<Record<CampaignStatus, readonly string[]>> = {
   done: ['name'],
-  paused: ['skip_failed_messages', 'unknown_policy', 'sending_servers'],
+  paused: ['skipFailedMessages', 'unknownPolicy', 'sendingServers'],
 };
 
 const CONTENT: ReadonlySet<string> = new Set([
-  ...['name', 'subject', 'from_email', 'from_name', 'reply_to', 'html', 'plain'],
-  ...['track_open', 'track_click', 'sign_dkim', 'embed_images'],
+  ...['name', 'subject', 'fromEmail', 'fromName', 'replyTo', 'html', 'plain'],
+  ...['trackOpen', 'trackClick', 'signDkim', 'embedImages'],
 ]);
 
 export async function mayChangeLate(

@@ -15,12 +15,12 @@ import { insertCampaign } from './campaign-store.ts';
 export async function createCampaign(ctx: Context, input: CreateCampaignInput): Promise<{ uid: string }> {
   const { customerId } = viewerOf(ctx);
   const parsed = parseInput(createCampaignInput, input);
-  const list = await findOwnedList(ctx, parsed.list_uid);
+  const list = await findOwnedList(ctx, parsed.listUid);
   const uid = newUid();
   await inTransaction(ctx, async (tx) => {
     const { db } = tx;
     await requireWithinLimit(tx.tx, { customerId, limit: 'campaign_max', field: 'name' });
-    const segmentId = await segmentToWrite(tx, { listId: list.id, segmentUid: parsed.segment_uid });
+    const segmentId = await segmentToWrite(tx, { listId: list.id, segmentUid: parsed.segmentUid });
     const id = await insertCampaign(db, {
       ...campaignValues(parsed),
       name: parsed.name,

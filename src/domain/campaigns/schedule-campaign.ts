@@ -6,7 +6,7 @@ import { updateCampaign } from './update-campaign.ts';
 /** Sets the time of delivery, then does what `startCampaign` does, with its errors; nothing is changed when one fails. */
 export async function scheduleCampaign(ctx: Context, uid: string, deliveryAt: Date): Promise<{ uid: string }> {
   return inTransaction(ctx, async (tx) => {
-    await updateCampaign(tx, uid, { delivery_at: deliveryAt });
+    await updateCampaign(tx, uid, { deliveryAt: deliveryAt });
     return startCampaign(tx, uid);
   });
 }

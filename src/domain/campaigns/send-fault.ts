@@ -39,7 +39,7 @@ function fieldOf(fault: SendFault): string {
     case 'no_subject':
       return 'subject';
     case 'no_from_name':
-      return 'from_name';
+      return 'fromName';
     case 'no_content':
       return 'html';
     case 'no_unsubscribe_link':
@@ -49,6 +49,6 @@ function fieldOf(fault: SendFault): string {
     case 'message_too_large':
       return 'attachments';
     default:
-      return 'from_email';
+      return 'fromEmail';
   }
 }

@@ -31,7 +31,7 @@ const input = z.object({
     .min(1, 'The emails field needs at least one address.')
     .max(TEST_ADDRESSES_MAX, `A test goes to at most ${TEST_ADDRESSES_MAX} addresses.`),
   subscriber: optionalLine(320).nullable().optional(),
-  mark_subject: z.boolean().nullable().optional(),
+  markSubject: z.boolean().nullable().optional(),
 });
 
 export type SendTestInput = z.input<typeof input>;
@@ -55,9 +55,9 @@ export async function sendTestCampaign(
     await requireRunningPlan(inner.db, customerId);
     await refuseSuppressed(inner, campaign, emails);
     const fault = await senderFault(inner.db, inner.installation, { customerId, email: campaign.fromEmail });
-    if (fault !== undefined) throw campaignNotReady({ from_email: [fault] });
+    if (fault !== undefined) throw campaignNotReady({ fromEmail: [fault] });
     if (!(await hasServerToSendThrough(inner.db, customerId)))
-      throw campaignNotReady({ sending_server: ['There is no active sending server: create one first.'] });
+      throw campaignNotReady({ sendingServer: ['There is no active sending server: create one first.'] });
     await compileCampaign(inner.db, { customerId, campaignId });
     if ((await testsInLastHour(inner.tx, customerId)) + emails.length > TESTS_PER_HOUR_MAX) throw tooManyTests();
     const { secret } = inner.installation;
@@ -65,7 +65,7 @@ export async function sendTestCampaign(
     const readers: { email: string; subscriberId: bigint | null }[] = [];
     for (const email of emails)
       readers.push({ email, subscriberId: reader ?? (await subscriberWith(inner, campaign, email)) });
-    const isMarked = parsed.mark_subject ?? true;
+    const isMarked = parsed.markSubject ?? true;
     const messages = await insertTests(inner.db, { campaign: { customerId, campaignId }, readers, isMarked });
     const testIds = messages.map(({ id }) => String(id));
     await enqueue(inner.db, sendTestMessagesJob, {

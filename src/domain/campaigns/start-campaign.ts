@@ -60,7 +60,7 @@ async function start(tx: TransactionContext, campaign: Campaign): Promise<void> 
 async function checkReady(tx: TransactionContext, campaign: Campaign): Promise<void> {
   const missing = fieldsOf(await campaignFaults(tx.db, campaign));
   if (!(await hasServerToSendThrough(tx.db, campaign.customerId, campaign.id)))
-    missing['sending_server'] = [
+    missing['sendingServer'] = [
       'There is no active sending server: create one first, or choose another for the campaign.',
     ];
   if (Object.keys(missing).length > 0) throw campaignNotReady(missing);

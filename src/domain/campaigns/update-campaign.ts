@@ -26,10 +26,10 @@ export async function updateCampaign(ctx: Context, uid: string, input: UpdateCam
     const campaign = await findOwnedCampaign(tx, uid, { lock: true });
     if (!isEditable(campaign) && !(await mayChangeLate(tx, campaign, parsed)))
       throw wrongCampaignState('changed', campaign.status);
-    const list = parsed.list_uid === undefined ? undefined : await findOwnedList(tx, parsed.list_uid);
+    const list = parsed.listUid === undefined ? undefined : await findOwnedList(tx, parsed.listUid);
     const segmentId = await segmentToWrite(tx, {
       listId: list?.id ?? campaign.listId,
-      segmentUid: parsed.segment_uid,
+      segmentUid: parsed.segmentUid,
       current: campaign,
     });
     const values: CampaignValues = { ...campaignValues(parsed), listId: list?.id, segmentId };

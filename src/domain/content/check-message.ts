@@ -13,8 +13,8 @@ export function checkMessage(source: MessageSource): MessageAddresses {
   const fields: Record<string, string[]> = {};
   const from = bareAddress(source.from.email);
   const replyTo = source.replyTo ? bareAddress(source.replyTo) : undefined;
-  if (from === undefined) fields.from_email = ['The from email must be a plain mail address.'];
-  if (source.replyTo && replyTo === undefined) fields.reply_to = ['The reply to must be a plain mail address.'];
+  if (from === undefined) fields.fromEmail = ['The from email must be a plain mail address.'];
+  if (source.replyTo && replyTo === undefined) fields.replyTo = ['The reply to must be a plain mail address.'];
   checkLength(fields, 'subject', { text: source.subject, lengthMax: SUBJECT_LENGTH_MAX });
   checkLength(fields, 'html', { text: source.html, lengthMax: HTML_LENGTH_MAX });
   checkLength(fields, 'plain', { text: source.plain, lengthMax: PLAIN_LENGTH_MAX });

@@ -44,7 +44,7 @@ const LAST_HEADER = 'MIME-Version: 1.0\r\n';
 
 export function compileHeaders(parts: HeaderParts, shared: SharedLinks | undefined): CompiledHeaders {
   const { source, from } = parts;
-  const nameWithin = within(source, 'from_name', DISPLAY_NAME_LENGTH_MAX);
+  const nameWithin = within(source, 'fromName', DISPLAY_NAME_LENGTH_MAX);
   const fromHeader = compileHeader(parts.fromName, (name, isFilled) => {
     return mailboxHeader('From', nameWithin(name, isFilled), from.address);
   });

@@ -26,7 +26,7 @@ import { FAULT_CODE } from './template-fault.ts';
 /**
  * Compiles a message and fills it once for a reader without values, so that a template's faults show now. What takes time by the
  * length of its texts is done in a thread that can be stopped.
- * Throws ValidationError naming the field (`subject`, `from_name`, `from_email`, `reply_to`, `html`, `plain`) and,
+ * Throws ValidationError naming the field (`subject`, `fromName`, `fromEmail`, `replyTo`, `html`, `plain`) and,
  * for Liquid, the line; RateLimitedError `TOO_MANY_MESSAGES`.
  */
 export async function compileMessage(source: MessageSource, clock: Clock = systemClock): Promise<CompiledMessage> {

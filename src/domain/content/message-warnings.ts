@@ -1,4 +1,5 @@
 /** What the author of a message should look at, one sentence each; nothing here stops sending. */
+import { fieldLabel } from '../../lib/text.ts';
 import type { MessageAddresses } from './check-message.ts';
 import type { MarkedText } from './template-marks.ts';
 
@@ -9,18 +10,18 @@ export function missingAddressWarning(part: string): string {
 export function unknownTagWarnings(parts: readonly MarkedText[]): string[] {
   return parts.flatMap(({ part, unknownTags }) =>
     unknownTags.map(
-      (tag) => `"{${tag}}" in ${part} is neither a field of the list nor a merge tag; it is left as it is.`,
+      (tag) => `"{${tag}}" in ${fieldLabel(part)} is neither a field of the list nor a merge tag; it is left as it is.`,
     ),
   );
 }
 
 /** Letters beyond ASCII in a recipient's address are that recipient's fate; in these, everybody's. */
 export function addressWarnings({ from, replyTo }: MessageAddresses): string[] {
-  const named = { from_email: from, reply_to: replyTo };
+  const named = { fromEmail: from, replyTo };
   return Object.entries(named).flatMap(([name, address]) =>
     address?.needsSmtpUtf8
       ? [
-          `The address of ${name} has letters beyond ASCII before the @: only servers with SMTPUTF8 take such a message, whoever it is for.`,
+          `The address of ${fieldLabel(name)} has letters beyond ASCII before the @: only servers with SMTPUTF8 take such a message, whoever it is for.`,
         ]
       : [],
   );

@@ -18,7 +18,7 @@ export const LINKS_MAX = 1_000;
 export const LINK_PLACES_MAX = 10_000;
 
 /** Which part of the message a template is, in the words of the API's fields. */
-export type PartName = 'subject' | 'from_name' | 'html' | 'plain';
+export type PartName = 'subject' | 'fromName' | 'html' | 'plain';
 
 /** The postal address and contact of the list's owner (specification 2.1); the law wants it in every mail. */
 export interface MessageContact {

@@ -76,7 +76,7 @@ function markParts(source: PlanSource, tags: TagValues, faults: PlanFault[]) {
   };
   return {
     subject: mark('subject', source.subject, 'header'),
-    fromName: mark('from_name', source.from.name, 'header'),
+    fromName: mark('fromName', source.from.name, 'header'),
     html: mark('html', source.html, 'html'),
     plain: mark('plain', source.plain, 'plain'),
   };

@@ -1,5 +1,6 @@
 /** What is said of a template that cannot be run, and how a runaway is told from a mere fault. */
 import { messageOf, ValidationError } from '../../lib/errors.ts';
+import { fieldLabel } from '../../lib/text.ts';
 
 export const FAULT_CODE = 'TEMPLATE_FAULT';
 /** Code of a template that took too long or too much memory and was stopped. */
@@ -7,7 +8,7 @@ export const RUNAWAY_CODE = 'TEMPLATE_RUNAWAY';
 
 /** A fault of the message's part of this name, told on its field. */
 export function templateFault(part: string, text: string, { isRunaway = false } = {}): ValidationError {
-  const message = `The template of "${part}" has a fault. ${text}`;
+  const message = `The template of the ${fieldLabel(part)} has a fault. ${text}`;
   return new ValidationError({ [part]: [text] }, isRunaway ? RUNAWAY_CODE : FAULT_CODE, message);
 }
 
@@ -15,7 +16,7 @@ export function templateFault(part: string, text: string, { isRunaway = false } 
 const HEADER_TOO_LONG_CODE = 'HEADER_TOO_LONG';
 
 export function headerTooLong(part: string, length: number, lengthMax: number): ValidationError {
-  const text = `The ${part} has ${length} characters with the recipient's values; at most ${lengthMax} are allowed.`;
+  const text = `The ${fieldLabel(part)} has ${length} characters with the recipient's values; at most ${lengthMax} are allowed.`;
   return new ValidationError({ [part]: [text] }, HEADER_TOO_LONG_CODE, text);
 }
 

@@ -16,7 +16,7 @@ import {
   type SendingRoutesInput,
 } from './routing/routes.ts';
 
-const routesInput = z.object({ servers: sendingRoutes.nullable() });
+const routesInput = z.object({ servers: sendingRoutes.nullish().transform((servers) => servers ?? null) });
 
 /** The viewer's own choice; empty: mail goes as its plan says. */
 export async function readSendingRoutes(ctx: Context): Promise<readonly SendingRoute[]> {
@@ -33,7 +33,7 @@ export async function readSendingRoutes(ctx: Context): Promise<readonly SendingR
  */
 export async function setSendingRoutes(
   ctx: Context,
-  input: { servers: SendingRoutesInput | null },
+  input: { servers?: SendingRoutesInput | null | undefined },
 ): Promise<readonly SendingRoute[]> {
   const { customerId } = viewerOf(ctx);
   const { servers } = parseInput(routesInput, input);
@@ -49,7 +49,7 @@ export async function setSendingRoutes(
 /** Sets which of the system's servers a plan's customers go through. Throws as above, and PLAN_NOT_FOUND. */
 export async function setPlanRoutes(
   ctx: Context,
-  { planUid, ...input }: { planUid: string; servers: SendingRoutesInput | null },
+  { planUid, ...input }: { planUid: string; servers?: SendingRoutesInput | null | undefined },
 ): Promise<{ id: bigint }> {
   requireAdministrator(ctx);
   const { servers } = parseInput(routesInput, input);

@@ -6,7 +6,6 @@ import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 import { loadBy } from '../loaders/load-by.ts';
 import { Campaign } from './campaign.ts';
-import { inGraphqlWords } from './campaign-words.ts';
 import { readBack } from './read-back.ts';
 
 const writing = { scope: 'campaigns:write' } as const;
@@ -58,8 +57,7 @@ builder.mutationField('addCampaignAttachment', (t) =>
       name: t.input.string({ description: "What readers see it called; the file's own name when absent." }),
       inline: t.input.boolean({ description: 'A picture that the html shows as `cid:<name>`.' }),
     },
-    resolve: async (query, _root, { input: { uid, fileUid, name, inline } }, ctx) =>
-      readBack(ctx, query, await inGraphqlWords(attachFile(ctx, { uid, file_uid: fileUid, name, inline }))),
+    resolve: async (query, _root, { input }, ctx) => readBack(ctx, query, await attachFile(ctx, input)),
   }),
 );
 

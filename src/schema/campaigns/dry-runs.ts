@@ -13,7 +13,6 @@ import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 import { loadBy } from '../loaders/load-by.ts';
 import { Campaign } from './campaign.ts';
-import { inGraphqlWords } from './campaign-words.ts';
 
 const reading = { scope: 'campaigns:read' } as const;
 const writing = { scope: 'campaigns:write' } as const;
@@ -88,7 +87,7 @@ builder.mutationField('startCampaignDryRun', (t) =>
     authScopes: writing,
     errors: {},
     args: { uid: t.arg.string({ required: true, description: 'Of the campaign.' }) },
-    resolve: (_root, { uid }, ctx) => inGraphqlWords(startDryRun(ctx, uid)),
+    resolve: (_root, { uid }, ctx) => startDryRun(ctx, uid),
   }),
 );
 

@@ -8,7 +8,6 @@ import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 import { loadBy } from '../loaders/load-by.ts';
 import { Campaign } from './campaign.ts';
-import { inGraphqlWords } from './campaign-words.ts';
 
 const reading = { scope: 'campaigns:read' } as const;
 const writing = { scope: 'campaigns:write' } as const;
@@ -61,7 +60,7 @@ builder.queryField('campaignPreview', (t) =>
         description: "Uid, id or address of somebody on the campaign's list; absent: values that stand for none.",
       }),
     },
-    resolve: (_root, { uid, subscriber }, ctx) => inGraphqlWords(previewCampaign(ctx, { uid, subscriber })),
+    resolve: (_root, { uid, subscriber }, ctx) => previewCampaign(ctx, { uid, subscriber }),
   }),
 );
 
@@ -124,7 +123,6 @@ builder.mutationField('sendTestCampaign', (t) =>
       }),
       markSubject: t.input.boolean({ description: 'False: the subject as it is.' }),
     },
-    resolve: (_root, { input: { uid, emails, subscriber, markSubject } }, ctx) =>
-      inGraphqlWords(sendTestCampaign(ctx, { uid, emails, subscriber, mark_subject: markSubject })),
+    resolve: (_root, { input }, ctx) => sendTestCampaign(ctx, input),
   }),
 );

@@ -11,7 +11,6 @@ import { builder } from '../builder.ts';
 import { QuietHoursInput } from '../lists/quiet-hours.ts';
 import { SendingRouteInput } from '../sending-servers/sending-route.ts';
 import { Campaign } from './campaign.ts';
-import { inGraphqlWords, verbInput } from './campaign-words.ts';
 import { readBack } from './read-back.ts';
 
 const writing = { scope: 'campaigns:write' } as const;
@@ -63,11 +62,7 @@ builder.mutationField('createCampaign', (t) =>
       html: t.input.string({ required: true }),
       ...optionalFields(t.input),
     },
-    resolve: async (query, _root, { input }, ctx) => {
-      const { listUid, name, subject, fromEmail, fromName, html } = input;
-      const required = { list_uid: listUid, name, subject, from_email: fromEmail, from_name: fromName, html };
-      return readBack(ctx, query, await inGraphqlWords(createCampaign(ctx, { ...verbInput(input), ...required })));
-    },
+    resolve: async (query, _root, { input }, ctx) => readBack(ctx, query, await createCampaign(ctx, input)),
   }),
 );
 
@@ -89,7 +84,7 @@ builder.mutationField('updateCampaign', (t) =>
       ...optionalFields(t.input),
     },
     resolve: async (query, _root, { input: { uid, ...fields } }, ctx) =>
-      readBack(ctx, query, await inGraphqlWords(updateCampaign(ctx, uid, verbInput(fields)))),
+      readBack(ctx, query, await updateCampaign(ctx, uid, fields)),
   }),
 );
 
@@ -104,11 +99,7 @@ builder.mutationField('startCampaign', (t) =>
       deliveryAt: t.arg({ type: 'DateTime', description: 'Replaces the time the campaign has.' }),
     },
     resolve: async (query, _root, { uid, deliveryAt }, ctx) =>
-      readBack(
-        ctx,
-        query,
-        await inGraphqlWords(deliveryAt ? scheduleCampaign(ctx, uid, deliveryAt) : startCampaign(ctx, uid)),
-      ),
+      readBack(ctx, query, await (deliveryAt ? scheduleCampaign(ctx, uid, deliveryAt) : startCampaign(ctx, uid))),
   }),
 );
 
@@ -130,7 +121,7 @@ builder.mutationField('resumeCampaign', (t) =>
     authScopes: writing,
     errors: {},
     args: { uid: t.arg.string({ required: true }) },
-    resolve: async (query, _root, { uid }, ctx) => readBack(ctx, query, await inGraphqlWords(resumeCampaign(ctx, uid))),
+    resolve: async (query, _root, { uid }, ctx) => readBack(ctx, query, await resumeCampaign(ctx, uid)),
   }),
 );
 

@@ -8,7 +8,7 @@ import { Customer } from '../accounts/user.ts';
 import { builder } from '../builder.ts';
 import { Plan } from '../plans/plan.ts';
 import { SendingServer } from './sending-server.ts';
-import { routesOf, SendingRouteInput, SendingRouteType } from './sending-route.ts';
+import { SendingRouteInput, SendingRouteType } from './sending-route.ts';
 
 const writing = { scope: 'sending-servers:write' } as const;
 const QUOTA = 'Messages in `quotaBase` `quotaUnit`s, at most; -1 or null: no limit.';
@@ -113,7 +113,7 @@ builder.mutationField('setSendingRoutes', (t) =>
     errors: {},
     input: { servers: t.input.field({ type: [SendingRouteInput] }) },
     resolve: async (_root, { input: { servers } }, ctx) => ({
-      servers: [...(await setSendingRoutes(ctx, { servers: routesOf(servers) }))],
+      servers: [...(await setSendingRoutes(ctx, { servers }))],
     }),
   }),
 );
@@ -130,7 +130,7 @@ builder.mutationField('setPlanRoutes', (t) =>
       servers: t.input.field({ type: [SendingRouteInput] }),
     },
     resolve: async (query, _root, { input: { planUid, servers } }, ctx) => {
-      const { id } = await setPlanRoutes(ctx, { planUid, servers: routesOf(servers) });
+      const { id } = await setPlanRoutes(ctx, { planUid, servers });
       return ctx.prisma.plan.findUniqueOrThrow({ ...query, where: { id } });
     },
   }),

@@ -15,10 +15,5 @@ export const SendingRouteInput = builder.inputType('SendingRouteInput', {
   }),
 });
 
-/** As the verbs take it. */
-export function routesOf(input: readonly { uid: string; weight?: number | null | undefined }[] | null | undefined) {
-  return input?.map(({ uid, weight }) => ({ uid, weight: weight ?? undefined })) ?? null;
-}
-
 /** A stored choice as it is shown. */
 export const shownRoutes = (stored: unknown) => [...parseRoutes(stored)];

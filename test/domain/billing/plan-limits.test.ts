@@ -38,8 +38,8 @@ async function throughOf100(act: (n: number) => Promise<unknown>): Promise<numbe
 }
 
 const campaignInput = (list: MailList, n: number) => ({
-  ...{ list_uid: list.uid, name: `News ${n}`, subject: 'Hi', html: '<p>Hi</p>' },
-  ...{ from_email: 'news@sender.example', from_name: 'Sender' },
+  ...{ listUid: list.uid, name: `News ${n}`, subject: 'Hi', html: '<p>Hi</p>' },
+  ...{ fromEmail: 'news@sender.example', fromName: 'Sender' },
 });
 const people = (from: number, to: number): string =>
   ['Email', ...Array.from({ length: to - from + 1 }, (_, n) => `p${from + n}@example.org`)].join('\r\n');

@@ -50,7 +50,7 @@ async function plannedEmails({ campaignId }: CampaignWorld): Promise<string[]> {
 const everyTenth = (count: number) => Array.from({ length: count }, (_, no) => `p${(no + 1) * 10}@example.org`);
 
 async function start(world: CampaignWorld, segmentUid: string): Promise<void> {
-  await updateCampaign(world.ctx, world.campaignUid, { segment_uid: segmentUid });
+  await updateCampaign(world.ctx, world.campaignUid, { segmentUid: segmentUid });
   await startCampaign(world.ctx, world.campaignUid);
 }
 
@@ -163,7 +163,7 @@ describe('the rule of a campaign under way', () => {
     const world = await worldOf(30);
     await start(world, await newSegment(world));
     await pauseCampaign(world.ctx, world.campaignUid);
-    await updateCampaign(world.ctx, world.campaignUid, { segment_uid: await newSegment(world, { none: [VIPS] }) });
+    await updateCampaign(world.ctx, world.campaignUid, { segmentUid: await newSegment(world, { none: [VIPS] }) });
     await startCampaign(world.ctx, world.campaignUid);
     await snapshotAudience(world.ctx, keyOf(world), never);
     expect(await plannedEmails(world)).toHaveLength(27);
@@ -175,15 +175,15 @@ describe('the rule of a campaign under way', () => {
     await snapshotAudience(first.ctx, keyOf(first), never);
     await ctx.db.execute(sql`UPDATE hot.delivery SET state = 'sent' WHERE campaign_id = ${first.campaignId}`);
     const input = {
-      list_uid: first.listUid,
+      listUid: first.listUid,
       name: 'Second',
       subject: 'S',
-      from_email: 'a@sender.example',
-      from_name: 'A',
+      fromEmail: 'a@sender.example',
+      fromName: 'A',
       html: '<p>x</p>',
     };
-    const segment_uid = await newSegment(first, { received: { campaigns: { last: 1 } } });
-    const { uid } = await createCampaign(first.ctx, { ...input, segment_uid });
+    const segmentUid = await newSegment(first, { received: { campaigns: { last: 1 } } });
+    const { uid } = await createCampaign(first.ctx, { ...input, segmentUid });
     await startCampaign(first.ctx, uid);
     const [row] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM campaign WHERE uid = ${uid}`);
     const second = { ...first, campaignUid: uid, campaignId: row?.id ?? 0n };
@@ -214,13 +214,13 @@ describe('the segment of a campaign', () => {
     const theirs = (await createSegment(stranger, { listUid: (await newList(stranger)).uid, name: 'T', rule: VIPS }))
       .uid;
     const update = (change: object) => updateCampaign(world.ctx, world.campaignUid, change);
-    await expect(update({ segment_uid: elsewhere })).rejects.toMatchObject({ code: 'SEGMENT_OF_OTHER_LIST' });
-    await expect(update({ segment_uid: theirs })).rejects.toBeInstanceOf(ForeignResourceError);
-    await update({ segment_uid: own });
+    await expect(update({ segmentUid: elsewhere })).rejects.toMatchObject({ code: 'SEGMENT_OF_OTHER_LIST' });
+    await expect(update({ segmentUid: theirs })).rejects.toBeInstanceOf(ForeignResourceError);
+    await update({ segmentUid: own });
     // With another list, the campaign would go to everybody on it, or to nobody.
-    await expect(update({ list_uid: other.uid })).rejects.toBeInstanceOf(ValidationError);
-    await update({ list_uid: other.uid, segment_uid: elsewhere });
-    await update({ list_uid: world.listUid, segment_uid: null });
+    await expect(update({ listUid: other.uid })).rejects.toBeInstanceOf(ValidationError);
+    await update({ listUid: other.uid, segmentUid: elsewhere });
+    await update({ listUid: world.listUid, segmentUid: null });
     const [row] = await ctx.db.query(sql`SELECT list_id, segment_id FROM campaign WHERE id = ${world.campaignId}`);
     expect(row).toEqual({ list_id: world.listId, segment_id: null });
     expect(await statusOf(world)).toBe('ready');
@@ -231,14 +231,14 @@ describe('the segment of a campaign', () => {
     for (let no = 0; no < 10; no++) {
       const uid = await newSegment(world);
       const [given, deleted] = await Promise.allSettled([
-        updateCampaign(world.ctx, world.campaignUid, { segment_uid: uid }),
+        updateCampaign(world.ctx, world.campaignUid, { segmentUid: uid }),
         deleteSegment(world.ctx, uid),
       ]);
       expect([given.status, deleted.status].toSorted()).toEqual(['fulfilled', 'rejected']);
       const [torn] = await ctx.db.query(sql`
         SELECT 1 FROM campaign c WHERE id = ${world.campaignId} AND segment_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM segment s WHERE s.id = c.segment_id)`);
       expect(torn).toBeUndefined();
-      await updateCampaign(world.ctx, world.campaignUid, { segment_uid: null });
+      await updateCampaign(world.ctx, world.campaignUid, { segmentUid: null });
     }
   });
 });

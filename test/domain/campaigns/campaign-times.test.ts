@@ -19,7 +19,7 @@ const clockThatIsLate: Context['clock'] = { now: () => inHours(-1) };
 const keyOf = ({ ctx: own, campaignId }: CampaignWorld) => ({ customerId: own.viewer?.customerId ?? 0n, campaignId });
 
 async function scheduledWorld(at: Date): Promise<CampaignWorld> {
-  const world = await campaignWorld(ctx, { recipients: 3, smtpPort: 9, campaign: { delivery_at: at } });
+  const world = await campaignWorld(ctx, { recipients: 3, smtpPort: 9, campaign: { deliveryAt: at } });
   await startCampaign(world.ctx, world.campaignUid);
   expect(await statusOf(world)).toBe('scheduled');
   return world;
@@ -38,13 +38,13 @@ describe('a scheduled campaign', () => {
   it('whose time is moved starts at the new one', async () => {
     const world = await scheduledWorld(inHours(24));
     const later = inHours(48);
-    await updateCampaign(world.ctx, world.campaignUid, { delivery_at: later });
+    await updateCampaign(world.ctx, world.campaignUid, { deliveryAt: later });
     expect(await statusOf(world)).toBe('scheduled');
     expect(await jobsOf(world, 'campaigns.start-scheduled')).toEqual([later]);
   });
 
   it.each([
-    ['whose time is taken away', { delivery_at: null }, 'ready'],
+    ['whose time is taken away', { deliveryAt: null }, 'ready'],
     ['that lacks something again', { subject: '' }, 'new'],
   ])('%s is not started', async (_what, change, status) => {
     const world = await scheduledWorld(inHours(1));
@@ -100,7 +100,7 @@ describe('the safety net', () => {
   it('does not take an old appointment for a sign of life', async () => {
     const world = await scheduledWorld(inHours(24));
     await pauseCampaign(world.ctx, world.campaignUid);
-    await updateCampaign(world.ctx, world.campaignUid, { delivery_at: null });
+    await updateCampaign(world.ctx, world.campaignUid, { deliveryAt: null });
     await startCampaign(world.ctx, world.campaignUid);
     await ctx.db.execute(sql`DELETE FROM graphile_worker._private_jobs WHERE key LIKE 'campaigns.plan%'`);
     await reviveCampaigns(ctx);

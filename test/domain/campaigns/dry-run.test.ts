@@ -27,8 +27,8 @@ async function campaignWithPeople(rule?: object) {
       sql`INSERT INTO segment (customer_id, uid, list_id, name, rule) VALUES (${customerId}, ${segmentUid}, ${list.id}, 'S', ${JSON.stringify(rule)}::jsonb)`,
     );
   const { uid } = await createCampaign(ctx, {
-    ...{ list_uid: list.uid, name: 'x', subject: 'Hi {FIRST_NAME}', from_email: 'news@sender.example', from_name: 'x' },
-    ...{ html: '<p>{{ subscriber.first_name }}</p>', ...(rule ? { segment_uid: segmentUid } : {}) },
+    ...{ listUid: list.uid, name: 'x', subject: 'Hi {FIRST_NAME}', fromEmail: 'news@sender.example', fromName: 'x' },
+    ...{ html: '<p>{{ subscriber.first_name }}</p>', ...(rule ? { segmentUid: segmentUid } : {}) },
   });
   return { ctx, uid, customerId };
 }

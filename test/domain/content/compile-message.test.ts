@@ -237,8 +237,8 @@ test('names every fault of the source at once', async () => {
       fields: expect.objectContaining({
         subject: expect.anything(),
         html: expect.anything(),
-        from_email: expect.anything(),
-        reply_to: expect.anything(),
+        fromEmail: expect.anything(),
+        replyTo: expect.anything(),
       }),
     }),
   );
@@ -254,7 +254,7 @@ test('an address beyond ASCII says what server it needs', async () => {
   expect(local.content.toString('utf8')).toContain('To: jürgen@example.com\r\n');
   expect(message.warnings).toEqual([]);
   const house = await compileMessage(messageSource({ html, replyTo: 'grüße@example.com' }));
-  expect(house.warnings).toEqual([expect.stringMatching(/reply_to .* SMTPUTF8/)]);
+  expect(house.warnings).toEqual([expect.stringMatching(/reply to .* SMTPUTF8/)]);
   expect(await house.fill(recipient())).toMatchObject({ needsSmtpUtf8: true });
 });
 

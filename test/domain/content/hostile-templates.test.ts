@@ -119,7 +119,7 @@ const READ = new RegExp(`${CANARY}|root:|"scripts"|native code|\\[object|functio
 test(`none of ${CORPUS.length} templates reads anything, wherever it stands and however it is shown`, async () => {
   expect(CORPUS.length).toBeGreaterThan(150);
   const reader = recipient({ FIRST_NAME: 'Ada' });
-  for (const field of ['html', 'plain', 'subject', 'from_name'] as const) {
+  for (const field of ['html', 'plain', 'subject', 'fromName'] as const) {
     for (const kind of ['marketing', 'transactional'] as const) {
       const shown = CORPUS.map(async (template) => {
         const message = await compiledOrRefused({ kind, ...withTemplate(field, `a ${template} b`) });
@@ -156,9 +156,9 @@ test('nor does it open a file where it could: with the environment and the files
   for (const door of doors) expect(door, door.getMockName()).not.toHaveBeenCalled();
 });
 
-function withTemplate(field: 'html' | 'plain' | 'subject' | 'from_name', template: string) {
+function withTemplate(field: 'html' | 'plain' | 'subject' | 'fromName', template: string) {
   if (field === 'html') return { html: template };
-  if (field === 'from_name') return { from: { name: template, email: 'n@example.org' } };
+  if (field === 'fromName') return { from: { name: template, email: 'n@example.org' } };
   return { html: null, plain: 'x', [field]: template };
 }
 

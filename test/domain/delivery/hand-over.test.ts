@@ -106,6 +106,6 @@ it('so does the test of a campaign, unless the campaign names the server', async
   await world.addSecond(second.port);
   await world.test();
   expect(second.accepted.map(({ to }) => to)).toEqual(['me@example.org']);
-  await updateCampaign(world.ctx, world.campaignUid, { sending_servers: [{ uid: world.firstUid, weight: 1 }] });
+  await updateCampaign(world.ctx, world.campaignUid, { sendingServers: [{ uid: world.firstUid, weight: 1 }] });
   await expect(world.test()).rejects.toThrow('could not be handed over');
 });

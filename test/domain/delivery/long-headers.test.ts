@@ -17,7 +17,7 @@ await loadPlugins(path.resolve('plugins'), ctx.hooks);
 
 test.each([
   ['subject', { subject: 'Hi {FIRST_NAME}' }, 998],
-  ['from_name', { from_name: 'For {FIRST_NAME}' }, 250],
+  ['fromName', { fromName: 'For {FIRST_NAME}' }, 250],
 ])('a %s that grows too long by a merge value', async (part, campaign, lengthMax) => {
   await using receiver = await scriptedSmtpServer({ extensions: ['PIPELINING'] });
   const world = await campaignWorld(ctx, { recipients: 4, smtpPort: receiver.port, campaign });
@@ -41,6 +41,6 @@ test.each([
   const failed = await ctx.db.query(
     sql`SELECT email, reason, reply FROM hot.delivery WHERE campaign_id = ${world.campaignId} AND state = 'failed'`,
   );
-  const reply = `The ${part} has ${lengthMax + 1} characters with the recipient's values; at most ${lengthMax} are allowed.`;
+  const reply = `The ${part === 'subject' ? part : 'from name'} has ${lengthMax + 1} characters with the recipient's values; at most ${lengthMax} are allowed.`;
   expect(failed).toEqual([{ email: 'p2@example.org', reason: 'header_too_long', reply }]);
 });

@@ -113,7 +113,7 @@ describe('the footer of the plan', () => {
     const { customerId } = viewerOf(ctx);
     const list = await newList(ctx);
     const { uid } = await createCampaign(ctx, {
-      ...{ list_uid: list.uid, name: 'N', subject: 'S', from_email: 'n@s.example', from_name: 'S', html: '<p>Hi</p>' },
+      ...{ listUid: list.uid, name: 'N', subject: 'S', fromEmail: 'n@s.example', fromName: 'S', html: '<p>Hi</p>' },
     });
     const [row] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM campaign WHERE uid = ${uid}`);
     const campaignId = row?.id ?? 0n;

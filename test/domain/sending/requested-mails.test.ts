@@ -23,8 +23,8 @@ test('a hundred tests an hour, whatever becomes of their campaigns', async () =>
   const { ctx, campaignUid, listId } = await campaignWorld(root, { recipients: 1, smtpPort: 1 });
   const [list] = await ctx.db.query<{ uid: string }>(sql`SELECT uid FROM mail_list WHERE id = ${listId}`);
   const again = async () => {
-    const fields = { from_email: 'a@sender.example', from_name: 'A', html: '<p>Hi</p>', plain: 'Hi' };
-    return createCampaign(ctx, { list_uid: list?.uid ?? '', name: 'N', subject: 'S', ...fields });
+    const fields = { fromEmail: 'a@sender.example', fromName: 'A', html: '<p>Hi</p>', plain: 'Hi' };
+    return createCampaign(ctx, { listUid: list?.uid ?? '', name: 'N', subject: 'S', ...fields });
   };
   let uid = campaignUid;
   const send = (no: number) =>

@@ -42,8 +42,8 @@ async function routesOf(
 
 async function newCampaign(ctx: Context): Promise<string> {
   const list = await newList(ctx);
-  const words = { name: 'N', subject: 'S', from_email: 'n@s.example', from_name: 'S', html: '<p>Hi</p>' };
-  return (await createCampaign(ctx, { list_uid: list.uid, ...words })).uid;
+  const words = { name: 'N', subject: 'S', fromEmail: 'n@s.example', fromName: 'S', html: '<p>Hi</p>' };
+  return (await createCampaign(ctx, { listUid: list.uid, ...words })).uid;
 }
 
 describe('a choice of servers', () => {
@@ -66,15 +66,15 @@ describe('a choice of servers', () => {
       ['three', 1],
     ]);
     const campaign = await newCampaign(ctx);
-    await updateCampaign(ctx, campaign, { sending_servers: [{ uid: one, weight: 5 }] });
+    await updateCampaign(ctx, campaign, { sendingServers: [{ uid: one, weight: 5 }] });
     expect(await routesOf(ctx, campaign)).toEqual([['one', 5]]);
     await expect(deleteSendingServer(ctx, { uid: two })).resolves.toBeDefined();
     await root.db.execute(sql`UPDATE sending_server SET status = 'inactive' WHERE uid IN (${one}, ${three})`);
     expect(await routesOf(ctx, campaign)).toEqual([]);
     await expect(startCampaign(ctx, campaign)).rejects.toMatchObject({
-      fields: { sending_server: [expect.any(String)] },
+      fields: { sendingServer: [expect.any(String)] },
     });
-    await updateCampaign(ctx, campaign, { sending_servers: null });
+    await updateCampaign(ctx, campaign, { sendingServers: null });
     await root.db.execute(sql`UPDATE sending_server SET status = 'active' WHERE uid = ${one}`);
     expect(await routesOf(ctx, campaign)).toEqual([['one', null]]);
   });
@@ -109,7 +109,7 @@ describe('a choice of servers', () => {
     const campaign = await newCampaign(ctx);
     for (const choose of [
       (uid: string) => setSendingRoutes(ctx, { servers: [{ uid }] }),
-      (uid: string) => updateCampaign(ctx, campaign, { sending_servers: [{ uid }] }),
+      (uid: string) => updateCampaign(ctx, campaign, { sendingServers: [{ uid }] }),
     ]) {
       await expect(choose(theirs)).rejects.toMatchObject({ name: 'ForeignResourceError' });
       await expect(choose(newUid())).rejects.toMatchObject({ name: 'NotFoundError' });

@@ -17,7 +17,12 @@ export const sendingRoutes = z
     z.strictObject({
       uid: singleLine(UID_LENGTH_MAX),
       /** Two of weights 3 and 1 get three batches of four, and one. */
-      weight: z.int().min(1).max(WEIGHT_MAX).default(1),
+      weight: z
+        .int()
+        .min(1)
+        .max(WEIGHT_MAX)
+        .nullish()
+        .transform((weight) => weight ?? 1),
     }),
   )
   .max(ROUTES_MAX)
