@@ -10,6 +10,10 @@ const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: ROOT }).map((file) =
   text: readFileSync(path.join(ROOT, file), 'utf8'),
 }));
 const LINK = /\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)/g;
+/** A link to a heading of a page, or of its own. */
+const ANCHOR = /\]\((?!https?:)([^)#\s]*\.md)?#([^)\s]+)\)/g;
+/** The first cell of a row, but not of a table's head. */
+const TERM = /^\| (?!Term|You look for|-)([^|]+?) \|/gm;
 const SCRIPT = /npm (?:run )?([a-z][a-z:-]*)/g;
 /** "decision record 0090", "docs/decisions/0090", "(0090)". */
 const RECORD = /(?:decisions? |decision records? |records? |docs\/decisions\/)(0\d{3})\b|\((0\d{3})\)/gi;
@@ -32,6 +36,25 @@ describe('the documents', () => {
     const targets = [...text.matchAll(LINK)].map(([, target = '']) => target);
     const missing = targets.filter((target) => !existsSync(path.join(ROOT, path.dirname(file), target)));
     expect(missing).toEqual([]);
+  });
+
+  it.each(documents)('$file links to headings that exist', ({ file, text }) => {
+    const targets = [...text.matchAll(ANCHOR)].map(([, page = '', heading = '']) => ({
+      page: page === '' ? file : path.join(path.dirname(file), page),
+      heading,
+    }));
+    expect(targets.filter(({ page, heading }) => !headingsOf(page).has(heading))).toEqual([]);
+  });
+
+  it('list our terms once each and in alphabetical order, the words of other systems before them', () => {
+    const page = documents.find(({ file }) => file === 'docs/language.md')?.text ?? '';
+    const [, ...sections] = page.slice(0, page.indexOf('## Retired words')).split(/^## /m);
+    const terms = sections.map((section) => [...section.matchAll(TERM)].map(([, term = '']) => plainTerm(term)));
+    expect(sections[0]).toMatch(/^Words of other systems/);
+    expect(terms).toEqual(terms.map((ofSection) => ofSection.toSorted()));
+    const ours = terms.slice(1).flat();
+    expect(ours.length).toBeGreaterThan(80);
+    expect(ours.filter((term, place) => ours.indexOf(term) !== place)).toEqual([]);
   });
 
   it('list every record of a decision', () => {
@@ -95,6 +118,24 @@ describe('the documents', () => {
     for (const { room, may } of shown) expect(missingWords(room, may), room).toEqual([]);
   });
 });
+
+/** As GitHub makes the anchor of a heading. */
+function headingsOf(file: string): Set<string> {
+  const headings = readFileSync(path.join(ROOT, file), 'utf8').matchAll(/^#+ (.+)$/gm);
+  return new Set(
+    [...headings].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/\]\([^)]*\)/g, '')
+        .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
+function plainTerm(cell: string): string {
+  return cell.replaceAll(/[*`]/g, '').toLowerCase();
+}
 
 /** What a room may import by the tested table, and the page does not say. */
 function missingWords(room: string, said: string): string[] {
