@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '../../src/db/database.ts';
 import { createCampaign } from '../../src/domain/campaigns/create-campaign.ts';
-import type { CreateCampaignInput } from '../../src/domain/campaigns/campaign-input.ts';
+import type { CreateCampaignInput } from '../../src/domain/campaigns/campaign-fields.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { countLedger, type LedgerBalance } from '../../src/domain/delivery/ledger-read-model.ts';
 import { newUid } from '../../src/lib/ids.ts';

@@ -1,35 +1,14 @@
 /** Reads and writes of campaigns, but for their state (campaign-state.ts). */
-import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
+import { empty, join, sql, type Queryable } from '../../db/database.ts';
+import { assignments, insertion, selectList } from '../../db/fields.ts';
 import { assert } from '../../lib/errors.ts';
-import type { UnknownPolicy } from '../delivery/delivery.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
+import { campaignColumns, campaignFields, type CampaignValues } from './campaign-fields.ts';
 import type { Campaign } from './campaign.ts';
 
-const COLUMNS = sql`id, uid, customer_id AS "customerId", list_id AS "listId", segment_id AS "segmentId",
-  segment_snapshot AS "segmentSnapshot", name, subject, from_email AS "fromEmail", from_name AS "fromName",
-  html, plain, status, delivery_at AS "deliveryAt", planned_on::text AS "plannedOn", plan_cursor AS "planCursor", planned_at AS "plannedAt"`;
+const COLUMNS = selectList(campaignColumns);
 
-type CampaignRow = Campaign & Record<string, unknown>;
-
-/** What may be written about a campaign; undefined leaves alone, null clears. */
-export interface CampaignValues {
-  readonly listId?: bigint | undefined;
-  readonly segmentId?: bigint | null | undefined;
-  readonly name?: string | undefined;
-  readonly subject?: string | undefined;
-  readonly fromEmail?: string | undefined;
-  readonly fromName?: string | undefined;
-  readonly replyTo?: string | undefined;
-  readonly html?: string | undefined;
-  readonly plain?: string | undefined;
-  readonly trackOpen?: boolean | undefined;
-  readonly trackClick?: boolean | undefined;
-  readonly signDkim?: boolean | undefined;
-  readonly skipFailedMessages?: boolean | undefined;
-  readonly embedImages?: boolean | undefined;
-  readonly unknownPolicy?: UnknownPolicy | undefined;
-  readonly deliveryAt?: Date | null | undefined;
-}
+type Row = Campaign & Record<string, unknown>;
 
 /** The campaign with this uid among the customer's, or undefined; `lock` holds it until the transaction ends. */
 export async function findCampaign(
@@ -38,7 +17,7 @@ export async function findCampaign(
   uid: string,
   options: { lock?: boolean } = {},
 ): Promise<Campaign | undefined> {
-  const [campaign] = await db.query<CampaignRow>(
+  const [campaign] = await db.query<Row>(
     sql`SELECT ${COLUMNS} FROM campaign WHERE customer_id = ${customerId} AND uid = ${uid} ${options.lock ? sql`FOR UPDATE` : empty}`,
   );
   return campaign;
@@ -50,7 +29,7 @@ export async function findCampaignById(
   id: bigint,
   options: { lock?: boolean } = {},
 ): Promise<Campaign | undefined> {
-  const [campaign] = await db.query<CampaignRow>(
+  const [campaign] = await db.query<Row>(
     sql`SELECT ${COLUMNS} FROM campaign WHERE customer_id = ${customerId} AND id = ${id} ${options.lock ? sql`FOR UPDATE` : empty}`,
   );
   return campaign;
@@ -69,15 +48,9 @@ export interface NewCampaign extends CampaignValues {
 }
 
 /** Writes the campaign, which is `new`, and answers its id. */
-export async function insertCampaign(db: Queryable, values: NewCampaign): Promise<bigint> {
+export async function insertCampaign(db: Queryable, campaign: NewCampaign): Promise<bigint> {
   const [row] = await db.query<{ id: bigint }>(
-    sql`INSERT INTO campaign (customer_id, list_id, segment_id, uid, name, subject, from_email, from_name, reply_to, html, plain,
-          track_open, track_click, sign_dkim, skip_failed_messages, embed_images, unknown_policy, delivery_at)
-        VALUES (${values.customerId}, ${values.listId}, ${values.segmentId ?? null}, ${values.uid}, ${values.name}, ${values.subject ?? ''},
-          ${values.fromEmail ?? ''}, ${values.fromName ?? ''}, ${values.replyTo ?? ''}, ${values.html ?? ''}, ${values.plain ?? ''},
-          ${values.trackOpen ?? true}, ${values.trackClick ?? true}, ${values.signDkim ?? true}, ${values.skipFailedMessages ?? true}, ${values.embedImages ?? false},
-          ${values.unknownPolicy ?? 'park'}, ${values.deliveryAt ?? null})
-        RETURNING id`,
+    sql`INSERT INTO campaign ${insertion(campaignColumns, campaign)} RETURNING id`,
   );
   assert(row, 'an insert returns its row');
   return row.id;
@@ -91,19 +64,21 @@ export async function lockContent(db: Queryable, { id }: Pick<Campaign, 'id'>): 
   await db.query(sql`SELECT pg_advisory_xact_lock(hot.content_lock(${id}))::text AS locked`);
 }
 
-/** Writes the values given; the content has a new version then. */
-export async function writeCampaign(db: Queryable, campaign: Campaign, values: CampaignValues): Promise<void> {
-  const set = (column: string, value: unknown): Sql =>
-    value === undefined ? empty : sql`, ${identifier(column)} = ${value}`;
-  await db.execute(
-    sql`UPDATE campaign SET updated_at = now(), content_version = content_version + 1
-          ${set('list_id', values.listId)}${set('segment_id', values.segmentId)}${set('name', values.name)}
-          ${set('subject', values.subject)}${set('from_email', values.fromEmail)}${set('from_name', values.fromName)}${set('reply_to', values.replyTo)}
-          ${set('html', values.html)}${set('plain', values.plain)}${set('track_open', values.trackOpen)}${set('track_click', values.trackClick)}
-          ${set('sign_dkim', values.signDkim)}${set('skip_failed_messages', values.skipFailedMessages)}${set('embed_images', values.embedImages)}${set('unknown_policy', values.unknownPolicy)}
-          ${set('delivery_at', values.deliveryAt)}
-         WHERE customer_id = ${campaign.customerId} AND id = ${campaign.id}`,
+/** Writes the values given, and answers the campaign as it is then; its content has a new version. */
+export async function writeCampaign(
+  db: Queryable,
+  { customerId, id }: Pick<Campaign, 'customerId' | 'id'>,
+  values: CampaignValues,
+): Promise<Campaign> {
+  const changes = [
+    sql`updated_at = now(), content_version = content_version + 1`,
+    ...assignments(campaignFields, values),
+  ];
+  const [row] = await db.query<Row>(
+    sql`UPDATE campaign SET ${join(changes)} WHERE customer_id = ${customerId} AND id = ${id} RETURNING ${COLUMNS}`,
   );
+  assert(row, 'a campaign that is written is held');
+  return row;
 }
 
 /** What its server says of people who are not there counts for nothing until somebody resumes it. */
@@ -142,9 +117,4 @@ export async function moveSnapshotCursor(
 /** Removes the campaign; a trigger erases what hangs on it in the hot tables. */
 export async function eraseCampaign(db: Queryable, campaign: Campaign): Promise<void> {
   await db.execute(sql`DELETE FROM campaign WHERE customer_id = ${campaign.customerId} AND id = ${campaign.id}`);
-}
-
-function identifier(column: string): Sql {
-  // Column names of this file only; a value never comes here.
-  return sql([column]);
 }

@@ -2,33 +2,11 @@
  * The noun of this module: a campaign, one mailing to one list. Its states: campaign-state.ts.
  * This module plans, schedules, starts, pauses and finishes; it never hands a message over.
  */
-import type { SegmentSnapshot } from '../audience/segments/segment.ts';
-import type { CampaignStatus } from './campaign-state.ts';
+import type { CampaignRow } from './campaign-fields.ts';
 import type { SendFault } from './send-fault.ts';
 
-/** A campaign's row as the verbs of this module see it. */
-export interface Campaign {
-  readonly id: bigint;
-  readonly uid: string;
-  readonly customerId: bigint;
-  readonly listId: bigint;
-  /** Null: everybody on the list. */
-  readonly segmentId: bigint | null;
-  /** The segment as it was at the start; the audience is planned by it. */
-  readonly segmentSnapshot: SegmentSnapshot | null;
-  readonly name: string;
-  readonly subject: string;
-  readonly fromEmail: string;
-  readonly fromName: string;
-  readonly html: string;
-  readonly plain: string;
-  readonly status: CampaignStatus;
-  readonly deliveryAt: Date | null;
-  /** YYYY-MM-DD, once it was started. */
-  readonly plannedOn: string | null;
-  readonly planCursor: bigint;
-  readonly plannedAt: Date | null;
-}
+/** A campaign as the verbs of this module see it. */
+export type Campaign = CampaignRow;
 
 /** Whether anybody is in its ledger, or it is known that nobody will be: from then on audience and content are fixed. */
 export function hasBegun({ planCursor, plannedAt }: Pick<Campaign, 'planCursor' | 'plannedAt'>): boolean {

@@ -5,9 +5,9 @@ import { findOwnedList } from '../audience/find-owned-list.ts';
 import { requireWithinLimit } from '../billing/require-within-limit.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
-import { campaignValues, createCampaignInput, type CreateCampaignInput } from './campaign-input.ts';
+import { createCampaignInput, type CreateCampaignInput } from './campaign-fields.ts';
+import { checkedRoutes } from '../sending/routing/routes.ts';
 import { segmentToWrite } from './campaign-segment.ts';
-import { writeCampaignRouting } from './campaign-routing.ts';
 import { moveCampaign } from './campaign-state.ts';
 import { insertCampaign } from './campaign-store.ts';
 
@@ -22,15 +22,14 @@ export async function createCampaign(ctx: Context, input: CreateCampaignInput): 
     await requireWithinLimit(tx.tx, { customerId, limit: 'campaign_max', field: 'name' });
     const segmentId = await segmentToWrite(tx, { listId: list.id, segmentUid: parsed.segmentUid });
     const id = await insertCampaign(db, {
-      ...campaignValues(parsed),
-      name: parsed.name,
+      ...parsed,
       customerId,
       listId: list.id,
-      segmentId,
+      segmentId: segmentId ?? null,
+      sendingServers: await checkedRoutes(db, customerId, parsed.sendingServers ?? null),
       uid,
     });
     await moveCampaign(db, { customerId, id }, { from: ['new'], to: 'ready' });
-    await writeCampaignRouting(tx, { customerId, id }, parsed);
     await compileCampaign(db, { customerId, campaignId: id });
   });
   return { uid };

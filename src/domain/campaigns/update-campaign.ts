@@ -3,15 +3,15 @@ import { parseInput } from '../../lib/text.ts';
 import { findOwnedList } from '../audience/find-owned-list.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
+import { checkedRoutes } from '../sending/routing/routes.ts';
 import { appoint } from './campaign-schedule.ts';
 import { moveCampaign, type CampaignStatus } from './campaign-state.ts';
 import { hasBegun, type Campaign } from './campaign.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
-import { campaignValues, updateCampaignInput, type UpdateCampaignInput } from './campaign-input.ts';
+import { updateCampaignInput, type UpdateCampaignInput } from './campaign-fields.ts';
 import { campaignFaults, isEditable } from './campaign-readiness.ts';
 import { segmentToWrite } from './campaign-segment.ts';
-import { writeCampaignRouting } from './campaign-routing.ts';
-import { writeCampaign, type CampaignValues } from './campaign-store.ts';
+import { writeCampaign } from './campaign-store.ts';
 import { isContent, mayChangeLate, takeLateContent } from './change-late.ts';
 import { findOwnedCampaign } from './find-owned-campaign.ts';
 
@@ -32,24 +32,19 @@ export async function updateCampaign(ctx: Context, uid: string, input: UpdateCam
       segmentUid: parsed.segmentUid,
       current: campaign,
     });
-    const values: CampaignValues = { ...campaignValues(parsed), listId: list?.id, segmentId };
-    const missing = await campaignFaults(tx.db, {
-      ...campaign,
-      subject: values.subject ?? campaign.subject,
-      fromEmail: values.fromEmail ?? campaign.fromEmail,
-      fromName: values.fromName ?? campaign.fromName,
-      html: values.html ?? campaign.html,
-      plain: values.plain ?? campaign.plain,
+    const routes = parsed.sendingServers;
+    const written = await writeCampaign(tx.db, campaign, {
+      ...parsed,
+      listId: list?.id,
+      segmentId,
+      sendingServers: routes === undefined ? undefined : await checkedRoutes(tx.db, campaign.customerId, routes),
     });
-    const isComplete = missing.length === 0;
-    const deliveryAt = values.deliveryAt === undefined ? campaign.deliveryAt : values.deliveryAt;
-    await writeCampaign(tx.db, campaign, values);
-    const status = await followContent(tx, campaign, { isComplete, hasTime: deliveryAt !== null });
-    await writeCampaignRouting(tx, campaign, parsed);
-    if (status === 'scheduled' && values.deliveryAt) await appoint(tx.db, campaign, values.deliveryAt);
+    const isComplete = (await campaignFaults(tx.db, written)).length === 0;
+    const status = await followContent(tx, campaign, { isComplete, hasTime: written.deliveryAt !== null });
+    if (status === 'scheduled' && parsed.deliveryAt) await appoint(tx.db, campaign, parsed.deliveryAt);
     if (isComplete && status !== 'done')
       await compileCampaign(tx.db, { customerId: campaign.customerId, campaignId: campaign.id });
-    if (hasBegun(campaign) && isContent(parsed)) await takeLateContent(tx, campaign);
+    if (hasBegun(campaign) && isContent(parsed)) await takeLateContent(tx, written);
     return { uid: campaign.uid };
   });
 }

@@ -1,0 +1,87 @@
+/**
+ * The fields of a noun are said once, in its `<noun>-fields.ts`: name, column, type, and the check of those that callers give.
+ * Lists for INSERT, UPDATE and SELECT are made of that table here, so a new field is one line.
+ */
+import type { z } from 'zod';
+import { join, raw, sql, type Sql } from './database.ts';
+
+/** How values of a column are written; `value` is there for the compiler only. */
+export interface ColumnType<T> {
+  readonly isJson?: boolean;
+  readonly value?: T;
+}
+
+export const text: ColumnType<string> = {};
+export const bool: ColumnType<boolean> = {};
+export const int: ColumnType<number> = {};
+export const bigint: ColumnType<bigint> = {};
+export const time: ColumnType<Date> = {};
+export const bytes: ColumnType<Buffer> = {};
+
+/** A text that is one of a few words. */
+export function word<T extends string>(): ColumnType<T> {
+  return {};
+}
+
+export function json<T>(): ColumnType<T> {
+  return { isJson: true };
+}
+
+export function nullable<T>(type: ColumnType<T>): ColumnType<T | null> {
+  return { isJson: type.isJson ?? false };
+}
+
+export interface Field {
+  readonly column: string;
+  readonly type: ColumnType<unknown>;
+  /** What callers may give, as a change takes it; absent: callers do not give it. */
+  readonly check?: z.ZodType;
+}
+export type Fields = Readonly<Record<string, Field>>;
+
+type ValueOf<F extends Field> = F['type'] extends ColumnType<infer T> ? T : never;
+/** What is read. */
+export type RowOf<F extends Fields> = { readonly [Name in keyof F]: ValueOf<F[Name]> };
+/** What may be written: undefined leaves alone, null clears. */
+export type ValuesOf<F extends Fields> = { readonly [Name in keyof F]?: ValueOf<F[Name]> | undefined };
+type ChecksOf<F extends Fields> = {
+  [Name in keyof F as F[Name] extends { check: z.ZodType } ? Name : never]: F[Name] extends { check: infer Check }
+    ? Check
+    : never;
+};
+
+/** The checks of those that callers give, for `z.object`. */
+export function checksOf<F extends Fields>(fields: F): ChecksOf<F>;
+export function checksOf(fields: Fields): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).flatMap(([name, { check }]) => (check ? [[name, check]] : [])));
+}
+
+/** `p.list_id AS "listId", …` */
+export function selectList(fields: Fields, alias?: string): Sql {
+  const prefix = alias === undefined ? '' : `${alias}.`;
+  return raw(
+    Object.entries(fields)
+      .map(([name, { column }]) => `${prefix}${column} AS "${name}"`)
+      .join(', '),
+  );
+}
+
+/** `list_id = …` for each value that is given; other names than the fields' are passed over. */
+export function assignments<F extends Fields>(fields: F, values: ValuesOf<F>): Sql[] {
+  return given(fields, values).map(({ column, value }) => sql`${column} = ${value}`);
+}
+
+/** `(list_id, …) VALUES (…)` of the values that are given; the others have their default. */
+export function insertion<F extends Fields>(fields: F, values: ValuesOf<F>): Sql {
+  const columns = given(fields, values);
+  return sql`(${join(columns.map(({ column }) => column))}) VALUES (${join(columns.map(({ value }) => value))})`;
+}
+
+function given<F extends Fields>(fields: F, values: ValuesOf<F>): { column: Sql; value: unknown }[] {
+  return Object.entries<unknown>(values).flatMap(([name, value]) => {
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (field === undefined || value === undefined) return [];
+    const isText = field.type.isJson && value !== null;
+    return [{ column: raw(field.column), value: isText ? JSON.stringify(value) : value }];
+  });
+}

@@ -1,0 +1,138 @@
+/**
+ * The fields of a campaign: its columns, what callers may give, and until when. A field that is added here is checked, stored and
+ * read by the verbs.
+ */
+import { z } from 'zod';
+import {
+  bigint,
+  bool,
+  checksOf,
+  json,
+  nullable,
+  text,
+  time,
+  word,
+  type Field,
+  type RowOf,
+  type ValuesOf,
+} from '../../db/fields.ts';
+import { emailAddress, multiLine, optionalLine, singleLine } from '../../lib/text.ts';
+import { localTime, quietHours, type QuietHours } from '../audience/quiet-hours.ts';
+import type { SegmentSnapshot } from '../audience/segments/segment.ts';
+import { HTML_LENGTH_MAX, PLAIN_LENGTH_MAX, SUBJECT_LENGTH_MAX } from '../content/message.ts';
+import type { UnknownPolicy } from '../delivery/delivery.ts';
+import { sendingRoutes, type SendingRoute } from '../sending/routing/routes.ts';
+import type { CampaignStatus } from './campaign-state.ts';
+
+const NAME_LENGTH_MAX = 255;
+const SENDER_NAME_LENGTH_MAX = 255;
+const UID_LENGTH_MAX = 64;
+/** Nobody plans a mailing further ahead; a typo in the year is caught. */
+const DELIVERY_AHEAD_DAYS_MAX = 3_660;
+
+const deliveryAt = z
+  .date()
+  .refine((at) => at.getTime() < Date.now() + DELIVERY_AHEAD_DAYS_MAX * 86_400_000, 'must be within ten years');
+
+/** Null leaves alone, as absent does: of these fields there is no "none". */
+function given<Check extends z.ZodType>(check: Check) {
+  return check.nullish().transform((value) => value ?? undefined);
+}
+
+/**
+ * When a field of a campaign that has begun may still change: while it is paused and nobody has got its message (`unsent`), while
+ * it is paused, when it is done. One without any is fixed then.
+ */
+type Late = 'unsent' | 'paused' | 'done';
+
+interface CampaignField extends Field {
+  readonly late?: readonly Late[];
+}
+
+const unsent = ['unsent'] as const;
+const paused = ['paused'] as const;
+
+/** Undefined leaves alone, null clears. */
+export const campaignFields = {
+  listId: { column: 'list_id', type: bigint },
+  segmentId: { column: 'segment_id', type: nullable(bigint) },
+  name: { column: 'name', type: text, check: given(singleLine(NAME_LENGTH_MAX)), late: ['unsent', 'done'] },
+  subject: { column: 'subject', type: text, check: given(optionalLine(SUBJECT_LENGTH_MAX)), late: unsent },
+  fromEmail: { column: 'from_email', type: text, check: given(emailAddress()), late: unsent },
+  fromName: { column: 'from_name', type: text, check: given(optionalLine(SENDER_NAME_LENGTH_MAX)), late: unsent },
+  replyTo: { column: 'reply_to', type: text, check: given(z.union([z.literal(''), emailAddress()])), late: unsent },
+  html: { column: 'html', type: text, check: given(multiLine(HTML_LENGTH_MAX)), late: unsent },
+  plain: { column: 'plain', type: text, check: given(multiLine(PLAIN_LENGTH_MAX)), late: unsent },
+  trackOpen: { column: 'track_open', type: bool, check: given(z.boolean()), late: unsent },
+  trackClick: { column: 'track_click', type: bool, check: given(z.boolean()), late: unsent },
+  signDkim: { column: 'sign_dkim', type: bool, check: given(z.boolean()), late: unsent },
+  embedImages: { column: 'embed_images', type: bool, check: given(z.boolean()), late: unsent },
+  skipFailedMessages: { column: 'skip_failed_messages', type: bool, check: given(z.boolean()), late: paused },
+  unknownPolicy: {
+    column: 'unknown_policy',
+    type: word<UnknownPolicy>(),
+    check: given(z.enum(['park', 'retry'])),
+    late: paused,
+  },
+  deliveryAt: { column: 'delivery_at', type: nullable(time), check: deliveryAt.nullish() },
+  sendingServers: {
+    column: 'sending_servers',
+    type: nullable(json<readonly SendingRoute[]>()),
+    check: sendingRoutes.nullish(),
+    late: paused,
+  },
+  quietHours: { column: 'quiet_hours', type: nullable(json<QuietHours>()), check: quietHours.nullish() },
+  deliverInSubscriberTimezone: {
+    column: 'deliver_in_subscriber_timezone',
+    type: bool,
+    check: given(z.boolean()),
+  },
+  localTime: { column: 'local_time', type: nullable(text), check: localTime.nullish() },
+} satisfies Record<string, CampaignField>;
+
+/** What only the program writes. */
+export const campaignColumns = {
+  id: { column: 'id', type: bigint },
+  uid: { column: 'uid', type: text },
+  customerId: { column: 'customer_id', type: bigint },
+  ...campaignFields,
+  status: { column: 'status', type: word<CampaignStatus>() },
+  /** The segment as it was at the start; the audience is planned by it. */
+  segmentSnapshot: { column: 'segment_snapshot', type: nullable(json<SegmentSnapshot>()) },
+  /** YYYY-MM-DD, once it was started. */
+  plannedOn: { column: 'planned_on', type: nullable(text) },
+  planCursor: { column: 'plan_cursor', type: bigint },
+  plannedAt: { column: 'planned_at', type: nullable(time) },
+} satisfies Record<string, Field>;
+
+/** When the field of an input may still change; one that is none of these never. */
+export function lateChangesOf(name: string): readonly string[] {
+  const fields: Readonly<Record<string, CampaignField>> = campaignFields;
+  return fields[name]?.late ?? [];
+}
+
+export type CampaignValues = ValuesOf<typeof campaignFields>;
+export type CampaignRow = RowOf<typeof campaignColumns>;
+
+const needed = z.string().min(1);
+const checks = checksOf(campaignFields);
+const listUid = given(singleLine(UID_LENGTH_MAX));
+
+export const updateCampaignInput = z.object({
+  listUid,
+  /** Empty and null mean everybody on the list. */
+  segmentUid: optionalLine(UID_LENGTH_MAX).nullish(),
+  ...checks,
+});
+
+export const createCampaignInput = updateCampaignInput.extend({
+  listUid: listUid.pipe(needed),
+  name: checks.name.pipe(needed),
+  subject: checks.subject.pipe(needed),
+  fromEmail: checks.fromEmail.pipe(needed),
+  fromName: checks.fromName.pipe(needed),
+  html: checks.html.pipe(needed),
+});
+
+export type CreateCampaignInput = z.input<typeof createCampaignInput>;
+export type UpdateCampaignInput = z.input<typeof updateCampaignInput>;
