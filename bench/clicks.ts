@@ -209,7 +209,9 @@ async function measureOurs(
   answered[kind] += answers;
   const endedAt = performance.now();
   const { waiting } = (
-    await world.database.query<{ waiting: number }>(sql`SELECT coalesce(sum(size), 0)::int AS waiting FROM hot.visit`)
+    await world.database.query<{ waiting: number }>(
+      sql`SELECT coalesce(sum(size), 0)::int AS waiting FROM hot.tracking_event`,
+    )
   )[0] ?? { waiting: 0 };
   await untilMoved(world.database);
   const after = spent();
@@ -228,7 +230,7 @@ async function measureOurs(
 }
 
 async function untilMoved(database: Database): Promise<void> {
-  while ((await database.query(sql`SELECT 1 FROM hot.visit LIMIT 1`)).length > 0) await sleep(10);
+  while ((await database.query(sql`SELECT 1 FROM hot.tracking_event LIMIT 1`)).length > 0) await sleep(10);
 }
 
 /** What was answered is there after a kill; what was under way may be, once. */

@@ -102,7 +102,7 @@ async function campaign(client: pg.Client, people: number): Promise<BenchCampaig
 /** As starting it does, for customers who have no token here. */
 async function start(client: pg.Client, { customerId, id }: BenchCampaign): Promise<void> {
   await client.query(
-    `UPDATE campaign SET status = 'queued', started_at = now(), planned_on = (now() AT TIME ZONE 'UTC')::date WHERE id = $1`,
+    `UPDATE campaign SET status = 'queued', started_at = now(), snapshot_on = (now() AT TIME ZONE 'UTC')::date WHERE id = $1`,
     [id],
   );
   await client.query(

@@ -150,7 +150,7 @@ async function measure({ name, product, tenant, client, sent, clicked }: Operato
   const port = Number(new URL(product.url).port);
   await askLinks({ port, paths, connections: CONNECTIONS, until: from + SECONDS * 1_000, latencies });
   // Counted as well: a rate that others have to make up for later is none.
-  while ((await client.query('SELECT 1 FROM hot.visit LIMIT 1')).rowCount) await sleep(10);
+  while ((await client.query('SELECT 1 FROM hot.tracking_event LIMIT 1')).rowCount) await sleep(10);
   const clicks = (latencies.length * 1_000) / (performance.now() - from);
   console.log(`${name}: ${Math.round(messages)} messages/s, ${Math.round(clicks)} clicks/s, answered and counted`);
   if (!counts) return;

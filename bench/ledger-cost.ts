@@ -66,7 +66,7 @@ const atTheEnd: Way = async (ctx, { campaign, edition, channel }, ids) => {
   const recorder: OutcomeRecorder = {
     record: async ({ outcomes: ended }) => {
       outcomes.push(...ended);
-      return { turnedAway: new Set(), recorded: ended.length, goesOn: true };
+      return { notMarked: new Set(), recorded: ended.length, goesOn: true };
     },
   };
   await sendBatch(ctx, { campaign, edition, channel, recorder }, ids);

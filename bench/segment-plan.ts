@@ -64,7 +64,8 @@ async function measure(name: string, listUid: string, rule?: unknown): Promise<v
   });
   await product.rest('POST', `/campaigns/${uid}/run`);
   const startedAt = performance.now();
-  while (!(await isTrue(`SELECT planned_at IS NOT NULL AS ok FROM campaign WHERE uid = $1`, uid))) await sleep(POLL_MS);
+  while (!(await isTrue(`SELECT snapshot_at IS NOT NULL AS ok FROM campaign WHERE uid = $1`, uid)))
+    await sleep(POLL_MS);
   const planned = performance.now() - startedAt;
   while (!(await isTrue(`SELECT status = 'done' AS ok FROM campaign WHERE uid = $1`, uid))) await sleep(POLL_MS);
   const { rows } = await client.query<{ audience: number; open: number }>(

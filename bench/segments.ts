@@ -159,12 +159,12 @@ async function fill(db: Database): Promise<{ customerId: bigint; listId: bigint 
     INSERT INTO hot.subscriber_activity (customer_id, list_id, subscriber_id, opened_at, clicked_at)
     SELECT customer_id, list_id, id, now(), CASE WHEN id % 20 = 0 THEN now() END FROM subscriber WHERE customer_id = ${customerId} AND id % 2 = 0`);
   await db.execute(sql`
-    INSERT INTO campaign (customer_id, uid, list_id, name, status, started_at, planned_on)
+    INSERT INTO campaign (customer_id, uid, list_id, name, status, started_at, snapshot_on)
     SELECT ${customerId}, 'c' || no, ${listId}, 'Campaign', 'done', now() - make_interval(days => no * 30), (now() - make_interval(days => no * 30))::date
       FROM generate_series(1, ${CAMPAIGNS}::int) no`);
   await db.execute(sql`
-    INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, state)
-    SELECT c.planned_on, c.customer_id, c.id, s.id, s.email, CASE WHEN s.id % 50 = 0 THEN 'failed' ELSE 'sent' END::hot.delivery_state
+    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state)
+    SELECT c.snapshot_on, c.customer_id, c.id, s.id, s.email, CASE WHEN s.id % 50 = 0 THEN 'failed' ELSE 'sent' END::hot.delivery_state
       FROM campaign c JOIN subscriber s ON s.list_id = c.list_id WHERE c.customer_id = ${customerId} ORDER BY c.id, s.id`);
   await db.execute(sql`
     INSERT INTO hot.recipient_activity (customer_id, campaign_id, subscriber_id, open_count, click_count, last_open_at, last_click_at, human_opens)

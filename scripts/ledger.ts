@@ -46,7 +46,7 @@ async function tell(database: Database, campaignUid: string): Promise<boolean> {
   console.log(`${campaign.name} (${campaign.uid}): ${campaign.status}`);
   const [reason] = await statusReasonsOf({ db: database }, [campaign]);
   if (reason) console.log(reason);
-  if (campaign.plannedOn === null) {
+  if (campaign.snapshotOn === null) {
     console.log('It was never started: there is nothing in the ledger.');
     return true;
   }

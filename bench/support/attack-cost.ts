@@ -26,11 +26,11 @@ export async function measureAttack(
   let readyMs = 0;
   let refusals = 0;
   while (performance.now() < until) {
-    const askedAt = performance.now();
+    const requestedAt = performance.now();
     const answer = await fetch(`${product.url}/readyz`);
     await answer.arrayBuffer();
     if (!answer.ok) refusals += 1;
-    readyMs = Math.max(readyMs, performance.now() - askedAt);
+    readyMs = Math.max(readyMs, performance.now() - requestedAt);
     await sleep(PROBE_EVERY_MS);
   }
   return { growthMb: product.peakMegabytes() - idleMb, readyMs, refusals };

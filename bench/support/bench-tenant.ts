@@ -1,4 +1,4 @@
-/** A list with people, a sending server and campaigns, made through the product's own door. */
+/** A list with people, a sending server and campaigns, made through the product's own entry point. */
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';

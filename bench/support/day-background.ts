@@ -103,7 +103,7 @@ export async function deleteThings(world: DayWorld): Promise<void> {
 
 /** Until no job waits, nothing is being erased and every tracking event is counted. */
 export async function untilIdle({ client }: DayWorld): Promise<void> {
-  const busy = `SELECT EXISTS (SELECT 1 FROM hot.deletion) OR EXISTS (SELECT 1 FROM hot.visit)
+  const busy = `SELECT EXISTS (SELECT 1 FROM hot.deletion) OR EXISTS (SELECT 1 FROM hot.tracking_event)
                     OR EXISTS (SELECT 1 FROM graphile_worker.jobs WHERE run_at <= now() AND attempts < max_attempts) AS busy`;
   while ((await client.query<{ busy: boolean }>(busy)).rows[0]?.busy) await sleep(POLL_MS);
 }

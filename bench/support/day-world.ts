@@ -57,7 +57,7 @@ export async function openDayWorld(given: Pick<DayWorld, 'product' | 'url' | 'cl
     [LARGE_LIST],
   );
   const { rows: customers } = await client.query<{ uid: string }>(
-    `SELECT uid FROM customer WHERE NOT is_house ORDER BY id LIMIT ${CUSTOMERS}`,
+    `SELECT uid FROM customer WHERE NOT is_operator ORDER BY id LIMIT ${CUSTOMERS}`,
   );
   const readers = await readersOf(given);
   let [personAt, readerAt] = [0, 0];
@@ -99,7 +99,7 @@ async function readersOf({ client, product }: Pick<DayWorld, 'client' | 'product
     `SELECT d.customer_id AS customer, c.list_id AS list, c.id AS campaign, d.subscriber_id AS person
        FROM (SELECT c.* FROM campaign c JOIN mail_list l ON l.customer_id = c.customer_id AND l.id = c.list_id
               WHERE l.name = $1 AND c.status = 'done' ORDER BY c.id DESC LIMIT 1) c
-       JOIN hot.delivery d ON d.planned_on = c.planned_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id
+       JOIN hot.delivery d ON d.snapshot_on = c.snapshot_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id
       WHERE d.state = 'sent' ORDER BY hashint8(d.subscriber_id) LIMIT ${READERS}`,
     [LARGE_LIST],
   );

@@ -32,7 +32,7 @@ export async function fillCampaign(url: string, size: number): Promise<FilledCam
           f AS (INSERT INTO list_field (customer_id, uid, list_id, type, label, tag)
                 SELECT customer_id, left(md5($1 || t), 13), id, 'text', t, t FROM l, unnest(ARRAY['FIRST_NAME', 'LAST_NAME']) t),
           c AS (INSERT INTO list_contact (customer_id, list_id, company, country_id, email) SELECT customer_id, id, 'Shop', 1, 'o@shop.example' FROM l)
-     INSERT INTO campaign (customer_id, uid, list_id, name, subject, from_email, from_name, html, status, planned_on, planned_at)
+     INSERT INTO campaign (customer_id, uid, list_id, name, subject, from_email, from_name, html, status, snapshot_on, snapshot_at)
      SELECT customer_id, $2, id, 'Bench', 'News', 'news@shop.example', 'Shop', '<p>Hello</p>', 'done', current_date, now() FROM l
      RETURNING customer_id AS customer, list_id AS list, id AS campaign`,
     [listUid, campaignUid],
@@ -59,7 +59,7 @@ function statements({ customer, list, campaign, size }: Ids & { size: number }):
     `INSERT INTO subscriber (customer_id, list_id, email, email_key, status, fields)
      SELECT ${customer}, ${list}, 'person' || n || '@example.org', 'person' || n || '@example.org', 'subscribed',
             jsonb_build_object('FIRST_NAME', 'Name' || n, 'LAST_NAME', 'Last' || n % 100) FROM generate_series(1, ${size}) n`,
-    `INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, state, attempts, email, reply)
+    `INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, state, attempts, email, reply)
      SELECT current_date, ${key}, id, 'sent', 1, email, '250 2.0.0 queued' FROM ${people}`,
     `INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, sent) VALUES (${key}, ${size}, ${size})`,
     `INSERT INTO hot.open_event (at, customer_id, campaign_id, subscriber_id, ip, user_agent, country, city)

@@ -18,7 +18,7 @@ const LINES = 2_000;
 /** One in so many opened, and clicked. */
 const ACTIVE = 10;
 const DELIVERY =
-  'COPY hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, state, epoch, attempts, updated_at, email, reply) FROM STDIN';
+  'COPY hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, state, epoch, attempts, updated_at, email, reply) FROM STDIN';
 const OPENS = 'COPY hot.open_event (at, customer_id, campaign_id, subscriber_id, ip, user_agent) FROM STDIN';
 const CLICKS =
   'COPY hot.click_event (at, customer_id, campaign_id, subscriber_id, link_no, url, ip, user_agent) FROM STDIN';

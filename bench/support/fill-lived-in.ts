@@ -89,7 +89,7 @@ function accountSteps({ customers }: LivedInSizes): Step[] {
     ],
     [
       'audit trail',
-      `INSERT INTO hot.audit_event (customer_id, at, actor_customer_id, user_uid, operation, target_uid, fields, door)
+      `INSERT INTO hot.audit_event (customer_id, at, actor_customer_id, user_uid, operation, target_uid, fields, entry_point)
        SELECT c.id, now() - make_interval(days => n), c.id, ${uid(`'user' || c.id`)}, 'updateCampaign', ${uid(`'campaign' || n`)},
               ARRAY['name', 'html'], 'rest'
          FROM customer c, generate_series(1, 30) n ORDER BY n DESC, c.id`,
@@ -107,7 +107,7 @@ function peopleSteps({ largeList, secondList, peopleEach, suppressed }: LivedInS
       `WITH made AS (
          INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
          SELECT c.id, ${uid(`'list' || c.id || called`)}, called, 'News', 'news@shop.example', 'Shop' FROM customer c,
-                unnest(CASE WHEN c.is_house THEN ARRAY['${LARGE_LIST}', '${SECOND_LIST}'] ELSE ARRAY['${SMALL_LIST}'] END) called
+                unnest(CASE WHEN c.is_operator THEN ARRAY['${LARGE_LIST}', '${SECOND_LIST}'] ELSE ARRAY['${SMALL_LIST}'] END) called
          RETURNING customer_id, id),
        contacts AS (
          INSERT INTO list_contact (customer_id, list_id, company, address_1, city, country_id, email)

@@ -7,7 +7,7 @@ type Run = (text: string, values: readonly unknown[]) => Promise<unknown>;
 
 /** Gives the first customer, with which benches work, a running subscription with these options; the operator's account is limited like any other. */
 export async function givePlan(run: Run, options: Readonly<Record<string, number | string>>): Promise<void> {
-  await run('UPDATE customer SET is_house = false WHERE is_house', []);
+  await run('UPDATE customer SET is_operator = false WHERE is_operator', []);
   await run(
     `WITH p AS (
        INSERT INTO plan (uid, name, price_minor, currency_code, frequency_amount, frequency_unit, options)

@@ -23,16 +23,16 @@ export function campaignSteps({ largeCampaigns, secondCampaigns, smallCampaigns 
       'campaigns',
       `CREATE TEMP TABLE sent_campaign AS WITH wanted AS (${wanted}),
        made AS (
-         INSERT INTO campaign (customer_id, uid, list_id, name, subject, from_email, from_name, html, status, planned_on, plan_cursor, planned_at, started_at, finished_at, created_at, updated_at)
+         INSERT INTO campaign (customer_id, uid, list_id, name, subject, from_email, from_name, html, status, snapshot_on, snapshot_cursor, snapshot_at, started_at, finished_at, created_at, updated_at)
          SELECT customer_id, ${uid(`'campaign' || list_id || '.' || seq`)}, list_id, 'News ' || seq, '${CAMPAIGN.subject}', 'news@shop.example', 'Shop',
                 $html$${CAMPAIGN.html}$html$, 'done', (at AT TIME ZONE 'UTC')::date, (SELECT max(id) FROM subscriber), at, at, at + interval '20 minutes', at - interval '1 day', at + interval '20 minutes'
            FROM wanted, LATERAL (SELECT now() - make_interval(days => ${DAYS_APART} * (wanted.of - seq + 1)) AS at) t ORDER BY at, list_id
-         RETURNING customer_id, list_id, id AS campaign_id, uid, planned_on, started_at)
+         RETURNING customer_id, list_id, id AS campaign_id, uid, snapshot_on, started_at)
        SELECT m.*, w.seq, w.of FROM made m JOIN wanted w ON m.uid = ${uid(`'campaign' || w.list_id || '.' || w.seq`)}`,
     ],
     [
       'partitions',
-      `SELECT hot.ensure_partitions(min(planned_on), (current_date + interval '1 month')::date) FROM sent_campaign`,
+      `SELECT hot.ensure_partitions(min(snapshot_on), (current_date + interval '1 month')::date) FROM sent_campaign`,
     ],
     ['sizes for the planner', 'ANALYZE subscriber, suppression, sent_campaign'],
   ];
@@ -53,8 +53,8 @@ export async function fillCampaigns(client: pg.Client, told: (name: string) => v
 /** Everybody who was subscribed at the time, those suppressed by then closed at once; bounces suppress in the week after. */
 function ledger(campaign: string): string[] {
   return [
-    `INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, state, epoch, attempts, server_id, updated_at, email, reason, reply)
-     SELECT c.planned_on, c.customer_id, c.campaign_id, s.id, d.state::hot.delivery_state, CASE d.state WHEN 'suppressed' THEN 0 ELSE 1 END, CASE d.state WHEN 'suppressed' THEN 0 ELSE 1 END,
+    `INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, state, epoch, attempts, server_id, updated_at, email, reason, reply)
+     SELECT c.snapshot_on, c.customer_id, c.campaign_id, s.id, d.state::hot.delivery_state, CASE d.state WHEN 'suppressed' THEN 0 ELSE 1 END, CASE d.state WHEN 'suppressed' THEN 0 ELSE 1 END,
             CASE d.state WHEN 'suppressed' THEN NULL ELSE 1 END, c.started_at + make_interval(secs => (s.id % 1200)::integer), s.email, CASE d.state WHEN 'suppressed' THEN 'suppressed' END,
             CASE d.state WHEN 'sent' THEN '250 2.0.0 Ok: queued as ' || upper(to_hex(s.id * 65536 + c.campaign_id)) WHEN 'failed' THEN '550 5.1.1 The email account does not exist' END
        FROM sent_campaign c JOIN subscriber s ON s.customer_id = c.customer_id AND s.list_id = c.list_id
@@ -70,7 +70,7 @@ function ledger(campaign: string): string[] {
   ];
 }
 
-const ROWS = 'FROM hot.delivery d JOIN sent_campaign c USING (planned_on, customer_id, campaign_id)';
+const ROWS = 'FROM hot.delivery d JOIN sent_campaign c USING (snapshot_on, customer_id, campaign_id)';
 const SEEN_AT = `started_at + make_interval(secs => ${draw(43, 172_800)} + 300)`;
 
 /**
@@ -80,7 +80,7 @@ const SEEN_AT = `started_at + make_interval(secs => ${draw(43, 172_800)} + 300)`
 function trackingEvents(campaign: string): string[] {
   return [
     `INSERT INTO hot.recipient_activity (customer_id, campaign_id, subscriber_id, open_count, click_count, last_open_at, last_click_at, human_opens, human_clicks, unsubscribed_at, bounced_at, bounce_type,
-            run_since, run_until, run_links, run_clicks, run_limit)
+            burst_since, burst_until, burst_links, burst_clicks, burst_limit)
      SELECT customer_id, campaign_id, subscriber_id, opens, clicks, CASE WHEN opens > 0 THEN at + make_interval(hours => opens - 1) END, CASE WHEN clicks > 0 THEN clicked_at END,
             CASE WHEN by_program THEN 0 ELSE opens END, clicks, CASE WHEN leaves THEN at + interval '1 minute' END, CASE WHEN bounces THEN sent_at END, CASE WHEN bounces THEN 'hard' END,
             CASE WHEN clicks > 0 THEN clicked_at END, CASE WHEN clicks > 0 THEN clicked_at END, CASE WHEN clicks > 0 THEN ARRAY[${draw(50, LINKS)}] END, least(clicks, 1), CASE WHEN clicks > 0 THEN 3 END
@@ -98,7 +98,7 @@ function trackingEvents(campaign: string): string[] {
       WHERE campaign_id = ${campaign} AND customer_id = (SELECT customer_id FROM sent_campaign WHERE campaign_id = ${campaign}) ORDER BY 1`,
     `INSERT INTO hot.click_event (at, customer_id, campaign_id, subscriber_id, link_no, url, ip, user_agent, country, region, city)
      SELECT last_click_at - make_interval(mins => k - 1), customer_id, campaign_id, subscriber_id, no, 'https://shop.example/offer/' || no + 1, ${IP}, ${AGENT}, 'Country ' || place % 12, 'Region ' || place % 30, 'City ' || place
-       FROM hot.recipient_activity a, generate_series(1, click_count) k, LATERAL (SELECT pg_temp.pick(subscriber_id, 63, ${CITIES}) AS place, (run_links[1] + k - 1) % ${LINKS} AS no) p
+       FROM hot.recipient_activity a, generate_series(1, click_count) k, LATERAL (SELECT pg_temp.pick(subscriber_id, 63, ${CITIES}) AS place, (burst_links[1] + k - 1) % ${LINKS} AS no) p
       WHERE campaign_id = ${campaign} AND customer_id = (SELECT customer_id FROM sent_campaign WHERE campaign_id = ${campaign}) ORDER BY 1`,
     `INSERT INTO hot.recipient_link (customer_id, campaign_id, link_no, subscriber_id)
      SELECT DISTINCT customer_id, campaign_id, link_no, subscriber_id FROM hot.click_event WHERE campaign_id = ${campaign} ORDER BY 1, 2, 3, 4`,

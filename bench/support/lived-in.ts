@@ -103,7 +103,7 @@ export async function livedInLists(url: string): Promise<LivedInLists> {
     const { rows } = await client.query<LivedInLists['large']>(
       `SELECT l.uid, (SELECT sum(members)::integer FROM hot.subscriber_block b WHERE b.customer_id = l.customer_id AND b.list_id = l.id) AS people,
               ARRAY(SELECT c.uid FROM campaign c WHERE c.customer_id = l.customer_id AND c.list_id = l.id ORDER BY c.id DESC) AS campaigns
-         FROM mail_list l JOIN customer o ON o.id = l.customer_id AND o.is_house WHERE l.name = $1`,
+         FROM mail_list l JOIN customer o ON o.id = l.customer_id AND o.is_operator WHERE l.name = $1`,
       [name],
     );
     const [list] = rows;

@@ -23,15 +23,15 @@ const SERVER_VERSION_MIN = 150_000;
 
 /** Opens the database and migrates it. Throws with a sentence that says what to do. */
 export async function openMigratedDatabase(settings: Settings, log: Log): Promise<OpenDatabase> {
-  const embedded =
-    settings.DATABASE_URL === ''
-      ? await startEmbeddedDatabase({ folder: path.join(settings.DATA_DIR, 'postgres') })
-      : undefined;
+  const folder = path.resolve(settings.DATA_DIR, 'postgres');
+  const embedded = settings.DATABASE_URL === '' ? await startEmbeddedDatabase({ folder }) : undefined;
   const url = embedded?.url ?? settings.DATABASE_URL;
   const database = openDatabase({ url, poolSize: poolSizesOf(settings).work, log, limits: JOB_LIMITS });
   try {
     if (!embedded) await checkServer(url);
-    await migrate({ url, migrations: await readMigrations(MIGRATIONS), log, afterwards: () => migrateQueue(database) });
+    const migrations = await readMigrations(MIGRATIONS);
+    const place = embedded ? `move the folder ${folder} away` : 'give an empty database in DATABASE_URL';
+    await migrate({ url, migrations, log, place, afterwards: () => migrateQueue(database) });
   } catch (error) {
     const denied = await deniedError(error, url);
     await database.close();

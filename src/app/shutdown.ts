@@ -21,13 +21,13 @@ interface StopOptions {
 /** Resolves when the program was asked to stop and `stop` has done so; sets the exit code. */
 export function waitForStop({ log, graceMs, stop }: StopOptions): Promise<void> {
   return new Promise((resolve) => {
-    let askedAt = 0;
+    let requestedAt = 0;
     const onSignal = (signal: NodeJS.Signals): void => {
-      if (askedAt > 0) {
-        if (performance.now() - askedAt > SECOND_SIGNAL_MS_MIN) process.exit(130);
+      if (requestedAt > 0) {
+        if (performance.now() - requestedAt > SECOND_SIGNAL_MS_MIN) process.exit(130);
         return;
       }
-      askedAt = performance.now();
+      requestedAt = performance.now();
       log.info('app.stopping', { signal });
       const waitMs = signal === 'SIGINT' ? Math.min(CTRL_C_GRACE_MS, graceMs) : graceMs;
       setTimeout(() => {
@@ -36,7 +36,7 @@ export function waitForStop({ log, graceMs, stop }: StopOptions): Promise<void> 
       }, waitMs + STOP_MS_MAX).unref();
       stop(waitMs).then(
         () => {
-          log.info('app.stopped', { ms: Math.round(performance.now() - askedAt) });
+          log.info('app.stopped', { ms: Math.round(performance.now() - requestedAt) });
           resolve();
           process.exit(0);
         },

@@ -83,7 +83,7 @@ async function rightsOf(ctx: Context, req: IncomingMessage, ipAddress: string | 
   const [first] = credentials;
   if (rights === 'unknown' && first) {
     const client = programOf(req.headers['user-agent']);
-    noteRefusedToken(ctx, { ipAddress, client, door: 'page' }, first);
+    noteRefusedToken(ctx, { ipAddress, client, entryPoint: 'page' }, first);
   }
   return rights;
 }

@@ -21,11 +21,15 @@ export interface MigrateOptions {
   readonly url: string;
   readonly migrations: readonly Migration[];
   readonly log: Log;
+  /** What to move away or replace when the data is of before the first release; part of a sentence. */
+  readonly place?: string;
   /** Further set-up under the same lock (the job queue's own tables). */
   readonly afterwards?: () => Promise<void>;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
+/** The first migration of the time before the first release. What was made with it is not taken over. */
+const BEFORE_FIRST_RELEASE = '20261121000000_domain';
 const LOCK = `hashtextextended('mailwright:migrations', 0)`;
 
 // The shape Prisma's own engine gives this table.
@@ -56,7 +60,7 @@ export async function readMigrations(folder: string): Promise<Migration[]> {
  * Applies what is missing and answers the names applied. Any number of processes may call it at once: they take
  * turns under an advisory lock. Throws with the migration's name when one fails; nothing of that one stays.
  */
-export async function migrate({ url, migrations, log, afterwards }: MigrateOptions): Promise<string[]> {
+export async function migrate({ url, migrations, log, place, afterwards }: MigrateOptions): Promise<string[]> {
   const client = new DatabaseClient({
     connectionString: url,
     application_name: 'mailwright-migrate',
@@ -71,7 +75,7 @@ export async function migrate({ url, migrations, log, afterwards }: MigrateOptio
     await client.beginSession();
     await client.query(`SELECT pg_advisory_lock(${LOCK})`);
     await client.query(BOOKKEEPING);
-    const pending = await pendingMigrations(client, migrations);
+    const pending = await pendingMigrations(client, migrations, place);
     for (const migration of pending) await apply(client, migration, log);
     if (pending.length > 0) log.info('migrate.done', { applied: pending.length, newest: pending.at(-1)?.name });
     await afterwards?.();
@@ -83,7 +87,11 @@ export async function migrate({ url, migrations, log, afterwards }: MigrateOptio
   }
 }
 
-async function pendingMigrations(client: pg.Client, migrations: readonly Migration[]): Promise<Migration[]> {
+async function pendingMigrations(
+  client: pg.Client,
+  migrations: readonly Migration[],
+  place = 'use an empty database',
+): Promise<Migration[]> {
   const { rows } = await client.query<{ migration_name: string; finished: boolean }>(
     `SELECT migration_name, finished_at IS NOT NULL AS finished FROM _prisma_migrations WHERE rolled_back_at IS NULL`,
   );
@@ -93,6 +101,9 @@ async function pendingMigrations(client: pg.Client, migrations: readonly Migrati
       `Migration ${unfinished.migration_name} was begun by another tool and never finished. ` +
         `Repair the database, then mark it with "prisma migrate resolve", and start again.`,
     );
+  }
+  if (rows.some((row) => row.migration_name === BEFORE_FIRST_RELEASE)) {
+    throw new Error(`The database was made by a version before the first release, and cannot be taken over: ${place}.`);
   }
   const known = new Set(migrations.map(({ name }) => name));
   const stranger = rows.find((row) => !known.has(row.migration_name));

@@ -48,7 +48,7 @@ export interface Context {
   /** The kind of the caller's program, such as `Firefox on Linux`. */
   readonly client?: string | null;
   /** By which way in the request came. Decides nothing here; notes say it. */
-  readonly door?: 'graphql' | 'rest' | 'page';
+  readonly entryPoint?: 'graphql' | 'rest' | 'page';
   /** Takes note of logins, of refused ones, and of changes of how somebody gets in. Absent: in jobs and tools. */
   readonly securityEvents?: SecurityEvents;
   /** The change that this request is making, where its row of the audit trail is written within it. */

@@ -44,7 +44,7 @@ export interface Caller {
   readonly ipAddress: string | null;
   /** The kind of the caller's program: `Firefox on Linux`. */
   readonly client?: string | null | undefined;
-  readonly door?: 'graphql' | 'rest' | 'page' | undefined;
+  readonly entryPoint?: 'graphql' | 'rest' | 'page' | undefined;
 }
 
 export interface SecurityEvents {

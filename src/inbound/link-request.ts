@@ -65,7 +65,7 @@ export function linkMount(
       const visitor = visitorOf(req, caller.ipAddress, places);
       const client = programOf(visitor.userAgent);
       const publicCtx: Context = {
-        ...{ ...ctx, log: caller.log, viewer: null, ipAddress: visitor.ip, client, door: 'page' },
+        ...{ ...ctx, log: caller.log, viewer: null, ipAddress: visitor.ip, client, entryPoint: 'page' },
       };
       await serve({ ctx: publicCtx, req, res, method, token: tokenAtStart(tokenOf(req, prefix)), visitor });
     },

@@ -62,7 +62,7 @@ async function end(ctx: Context, { req, res, caller }: LogOutRequest): Promise<v
     return sendPage(res, 403, NOT_FROM_HERE);
   if (!found) return sendPage(res, 200, DONE);
   const { viewer } = found;
-  const asking = { ipAddress, client: programOf(req.headers['user-agent']), door: 'page' as const };
+  const asking = { ipAddress, client: programOf(req.headers['user-agent']), entryPoint: 'page' as const };
   const entry = { operation: 'logOut', actor: viewer, fields: [], ...asking };
   const change: Change = { write: (tx, about) => insertAuditEntries(tx, [{ ...entry, ...about }]) };
   await logOut({ ...ctx, ...asking, viewer, change });

@@ -20,7 +20,7 @@ export async function takePriorities(
   { amount, kind }: { amount: number; kind: PriorityKind },
 ): Promise<number[]> {
   const [row] = await db.query<{ first: number }>(
-    sql`SELECT hot.take_turns(${customerId}, ${amount}::int, ${kind === 'again'}) AS first`,
+    sql`SELECT hot.take_priorities(${customerId}, ${amount}::int, ${kind === 'again'}) AS first`,
     'jobs.take-turns',
   );
   const first = row?.first ?? 1;
@@ -30,7 +30,7 @@ export async function takePriorities(
 /** Keeps the numbers small; answers by how much they became smaller. Cheap when there is nothing to do. */
 export async function renumberPriorities(db: Queryable): Promise<number> {
   const [row] = await db.query<{ by: number }>(
-    sql`SELECT hot.renumber_turns(${PRIORITIES_BEFORE_RENUMBERING}::int) AS by`,
+    sql`SELECT hot.renumber_priorities(${PRIORITIES_BEFORE_RENUMBERING}::int) AS by`,
   );
   return row?.by ?? 0;
 }

@@ -1,7 +1,7 @@
 /**
  * The private tables of graphile-worker, as far as we need them: its public view has no payload, and no function of it unlocks one
  * job. Nothing else names these tables (test/architecture/queue-internals.test.ts); where the public view `graphile_worker.jobs` or
- * a public function will do, use that. Two SQL functions read them as well: hot.turn_now and hot.renumber_turns.
+ * a public function will do, use that. Two SQL functions read them as well: hot.priority_now and hot.renumber_priorities.
  */
 import { sql, type Queryable, type Sql } from '../db/database.ts';
 

@@ -1,5 +1,5 @@
 /**
- * The errors a verb may throw on purpose. Each has a stable `code` declared by its noun; doors translate the
+ * The errors a verb may throw on purpose. Each has a stable `code` declared by its noun; entry points translate the
  * class (never the text): GraphQL to a union member, REST to a status, workers to a retry or a stop.
  * Anything else that is thrown is a defect and is masked.
  */

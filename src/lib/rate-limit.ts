@@ -17,11 +17,11 @@ export interface RateVerdict {
   readonly resetSeconds: number;
 }
 
-/** Who makes a request, as far as the door knows. */
+/** Who makes a request, as far as the entry point knows. */
 export interface RateCaller {
   /** The text of an API token or session, as it was sent; true or not. */
   readonly credential: string | null;
-  /** Where the door has looked up the token already. */
+  /** Where the entry point has looked up the token already. */
   readonly tokenId?: bigint;
   readonly ipAddress: string;
 }

@@ -27,7 +27,7 @@ export interface Credentials {
   readonly userAgent: string | undefined;
 }
 
-/** What came of an operation; the door adds who the token turned out to be. */
+/** What came of an operation; the entry point adds who the token turned out to be. */
 export interface Execution {
   readonly data?: Readonly<Record<string, unknown>> | null | undefined;
   readonly errors?: readonly OperationError[] | undefined;

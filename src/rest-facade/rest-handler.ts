@@ -1,5 +1,5 @@
 /**
- * The door of the REST facade: finds the row, reads the request, runs the row under the caller's token and writes
+ * The entry point of the REST facade: finds the row, reads the request, runs the row under the caller's token and writes
  * what came of it. It holds no handle of the database and no rule.
  */
 import { once } from 'node:events';

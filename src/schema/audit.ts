@@ -38,7 +38,7 @@ export function auditEntryOf({ operation, args, result, about, ctx }: MutationDo
     operation,
     targetUid: about?.targetUid ?? uidOf(result) ?? targetIn(given),
     fields: Object.keys(given).filter((name) => given[name] !== undefined),
-    door: ctx.door,
+    entryPoint: ctx.entryPoint,
     ipAddress: ctx.ipAddress,
     client: ctx.client,
   };

@@ -1,6 +1,6 @@
 /**
  * The rules that hold for every field with arguments: texts that the database cannot hold are refused, `executionsMax`
- * counts per request (aliases do not multiply a login), and a foreign uid is answered as the door wants it. And for
+ * counts per request (aliases do not multiply a login), and a foreign uid is answered as the entry point wants it. And for
  * every mutation: what went well is in the audit trail before it is answered.
  */
 import SchemaBuilder, {
@@ -135,7 +135,8 @@ function pathOfBrokenText(value: unknown, path: readonly string[]): readonly str
 
 /** The specification wants a 403 over REST; GraphQL does not tell that the uid exists at all. */
 function answerToForeign(error: ForeignResourceError, ctx: GraphqlContext): Error {
-  if (ctx.door === 'rest') return new ForbiddenError('FOREIGN_RESOURCE', 'This resource belongs to somebody else.');
+  if (ctx.entryPoint === 'rest')
+    return new ForbiddenError('FOREIGN_RESOURCE', 'This resource belongs to somebody else.');
   return new NotFoundError(error.code, error.message);
 }
 

@@ -6,7 +6,7 @@ import type { AuditTrail } from '../domain/accounts/audit-trail.ts';
 import type { Change, Context } from '../domain/context.ts';
 import { assert } from '../lib/errors.ts';
 
-/** By which door the operation came. It decides one thing only: how a foreign uid is answered. */
+/** By which entry point the operation came. It decides one thing only: how a foreign uid is answered. */
 export type EntryPoint = 'graphql' | 'rest';
 
 export interface GraphqlContext extends Context {
@@ -16,7 +16,7 @@ export interface GraphqlContext extends Context {
   readonly notifications: Notifications;
   /** Where every mutation is noted. */
   readonly audit: AuditTrail;
-  readonly door: EntryPoint;
+  readonly entryPoint: EntryPoint;
   readonly change: Change;
   /** The token's own REST dialect, or null. */
   readonly restDialect: RestDialect | null;

@@ -36,7 +36,7 @@ export interface GraphqlServer {
   readonly schema: GraphQLSchema;
   handle(req: IncomingMessage, res: ServerResponse, caller: Caller): Promise<void>;
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer, ipAddress: string): void;
-  /** Runs a document that was parsed and validated before, for the REST door. */
+  /** Runs a document that was parsed and validated before, for the REST entry point. */
   execute(
     document: DocumentNode,
     variables: Readonly<Record<string, unknown>>,
@@ -50,7 +50,7 @@ export interface GraphqlServer {
 export function createGraphqlServer({ means, explorer, countRequest }: GraphqlServerOptions): GraphqlServer {
   const schema = buildSchema();
   const connections = new LiveConnections(means);
-  const door: EntryPointOptions = {
+  const entryPoint: EntryPointOptions = {
     schema,
     means,
     connections,
@@ -58,8 +58,8 @@ export function createGraphqlServer({ means, explorer, countRequest }: GraphqlSe
     policy: { introspectionForAll: explorer },
     countRequest,
   };
-  const http = createHttpEntryPoint(door);
-  const sockets = createWebsocketEntryPoint(door);
+  const http = createHttpEntryPoint(entryPoint);
+  const sockets = createWebsocketEntryPoint(entryPoint);
   return {
     schema,
     handle: (req, res, caller) => http.handle(req, res, caller),
@@ -84,7 +84,7 @@ async function executeForRest(
   { document, variables, credentials }: RestOperation,
 ): Promise<RestExecution> {
   const { token, ...caller } = credentials;
-  const contextValue = await makeContext(means, { token: token ?? undefined, ...caller, door: 'rest' });
+  const contextValue = await makeContext(means, { token: token ?? undefined, ...caller, entryPoint: 'rest' });
   const result = maskResult(await execute({ schema, document, variableValues: variables, contextValue }), means.log);
   const { viewer, restDialect } = contextValue;
   return { ...result, viewer: viewer && { isAdmin: viewer.isAdmin, restDialect } };

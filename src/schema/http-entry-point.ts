@@ -17,7 +17,7 @@ import { readOperation, type BodyRefusal } from './request-body.ts';
 import { bearerToken, makeContext, type Means } from './request-context.ts';
 import { checkOperation, subscribeFresh, type OperationPolicy } from './run-operation.ts';
 
-/** What both doors, HTTP and websocket, stand on. */
+/** What both entry points, HTTP and websocket, stand on. */
 export interface EntryPointOptions {
   readonly schema: GraphQLSchema;
   readonly documents: Documents;
@@ -102,7 +102,7 @@ async function passes(
 function contextOf({ req, ipAddress }: NodeContext, means: Means): Promise<GraphqlContext> {
   const token = bearerToken(req.headers.authorization);
   const session = sessionOf(req.headers, means.installation.baseUrl);
-  return makeContext(means, { token, session, ipAddress, userAgent: req.headers['user-agent'], door: 'graphql' });
+  return makeContext(means, { token, session, ipAddress, userAgent: req.headers['user-agent'], entryPoint: 'graphql' });
 }
 
 function guard({ documents, policy, connections }: EntryPointOptions): Plugin<NodeContext, NodeContext> {

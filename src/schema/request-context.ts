@@ -1,4 +1,4 @@
-/** Makes the context of one operation: who asks, by which door, from where. */
+/** Makes the context of one operation: who asks, by which entry point, from where. */
 import type { Notifications } from '../db/listen.ts';
 import type { Prisma } from '../db/prisma.ts';
 import type { AuditTrail } from '../domain/accounts/audit-trail.ts';
@@ -9,7 +9,10 @@ import { programOf } from '../lib/user-agent.ts';
 import type { EntryPoint, GraphqlContext } from './context.ts';
 
 /** What all requests share. */
-export interface Means extends Omit<Context, 'db' | 'tx' | 'viewer' | 'ipAddress' | 'client' | 'door' | 'change'> {
+export interface Means extends Omit<
+  Context,
+  'db' | 'tx' | 'viewer' | 'ipAddress' | 'client' | 'entryPoint' | 'change'
+> {
   readonly prisma: Prisma;
   readonly notifications: Notifications;
   readonly audit: AuditTrail;
@@ -18,30 +21,30 @@ export interface Means extends Omit<Context, 'db' | 'tx' | 'viewer' | 'ipAddress
 export interface Credentials {
   /** An API token. */
   readonly token?: string | undefined;
-  /** The text of a session's cookie, which the door has found to come from our own pages; looked at without a token only. */
+  /** The text of a session's cookie, which the entry point has found to come from our own pages; looked at without a token only. */
   readonly session?: string | undefined;
   readonly ipAddress: string | null;
   readonly userAgent: string | undefined;
-  readonly door: EntryPoint;
+  readonly entryPoint: EntryPoint;
 }
 
 /** Looks up the token, once per request. One that is not valid makes the viewer null; fields then say so. */
 export async function makeContext(means: Means, credentials: Credentials): Promise<GraphqlContext> {
-  const { token, session, ipAddress, userAgent, door } = credentials;
+  const { token, session, ipAddress, userAgent, entryPoint } = credentials;
   const text = token ?? session;
   const client = programOf(userAgent);
   const isSession = token === undefined;
   const found = text ? await authenticateToken(means, { text, isSession, ipAddress }) : null;
-  if (text && !found) noteRefusedToken(means, { ipAddress, client, door }, { text, isSession });
+  if (text && !found) noteRefusedToken(means, { ipAddress, client, entryPoint }, { text, isSession });
   return {
     ...means,
     db: means.database,
     tx: undefined,
-    viewer: found && viewerAt(door, found, means.installation.isInMaintenance === true),
+    viewer: found && viewerAt(entryPoint, found, means.installation.isInMaintenance === true),
     restDialect: found?.restDialect ?? null,
     ipAddress,
     client,
-    door,
+    entryPoint,
     executions: new Map(),
     change: { write: undefined },
   };
@@ -49,12 +52,12 @@ export async function makeContext(means: Means, credentials: Credentials): Promi
 
 /**
  * Where a plan has no access to the API (`api_access`), tokens made for it open nothing, and what logging in gives
- * opens the web app's door only. While the service is closed, few are let in.
+ * opens the web app's entry point only. While the service is closed, few are let in.
  */
-function viewerAt(door: EntryPoint, found: Authentication, isInMaintenance: boolean): Viewer {
+function viewerAt(entryPoint: EntryPoint, found: Authentication, isInMaintenance: boolean): Viewer {
   const { viewer } = found;
   if (isInMaintenance && !found.mayUseInMaintenance) return { ...viewer, refusal: 'maintenance', scopes: [] };
-  const isForWeb = viewer.tokenKind === 'session' || (viewer.tokenKind === 'login' && door === 'graphql');
+  const isForWeb = viewer.tokenKind === 'session' || (viewer.tokenKind === 'login' && entryPoint === 'graphql');
   return found.mayUseApi || isForWeb ? viewer : { ...viewer, refusal: 'api', scopes: [] };
 }
 

@@ -139,7 +139,7 @@ async function admit(
   const token = tokenOf(connectionParams) ?? bearerToken(req.headers.authorization);
   const session = sessionOf(req.headers, means.installation.baseUrl);
   const context = await makeContext(means, {
-    ...{ token, session, ipAddress, userAgent: req.headers['user-agent'], door: 'graphql' },
+    ...{ token, session, ipAddress, userAgent: req.headers['user-agent'], entryPoint: 'graphql' },
   });
   if (!context.viewer) return false;
   if (connections.countOf(context.viewer.userId) >= SOCKETS_PER_USER_MAX) {

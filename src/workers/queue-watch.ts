@@ -7,20 +7,20 @@ const ANSWER_MS_MAX = 3_000;
 export class QueueWatch {
   readonly #pauses = new Set<string>();
   #open: PromiseWithResolvers<void> | undefined;
-  #askedAt: number | undefined;
+  #requestedAt: number | undefined;
   #problem: string | undefined;
   #isStopping = false;
 
   follow(events: EventEmitter): void {
     const answered = (): void => {
-      this.#askedAt = undefined;
+      this.#requestedAt = undefined;
       this.#problem = undefined;
     };
-    events.on('worker:getJob:start', () => (this.#askedAt ??= performance.now()));
+    events.on('worker:getJob:start', () => (this.#requestedAt ??= performance.now()));
     events.on('job:start', answered);
     events.on('worker:getJob:empty', answered);
     events.on('worker:getJob:error', ({ error }: { error: unknown }) => {
-      this.#askedAt = undefined;
+      this.#requestedAt = undefined;
       this.#problem = error instanceof Error ? error.message : String(error);
     });
   }
@@ -28,7 +28,7 @@ export class QueueWatch {
   /** Why no jobs are taken up although they should be; undefined: they are. */
   problem(): string | undefined {
     if (this.#problem !== undefined) return this.#problem;
-    const waitedMs = this.#askedAt === undefined ? 0 : performance.now() - this.#askedAt;
+    const waitedMs = this.#requestedAt === undefined ? 0 : performance.now() - this.#requestedAt;
     return waitedMs > ANSWER_MS_MAX ? `no answer for ${Math.round(waitedMs / 1_000)} s` : undefined;
   }
 

@@ -10,7 +10,7 @@ import pg from 'pg';
 const crashAt = Number(process.env['CRASH_AT'] ?? 0);
 const sinkPort = Number(process.env['CRASH_SINK_PORT']);
 const stepsFile = process.env['CRASH_STEPS'];
-const LEDGER_STATEMENT = /hot\.(delivery|settle_and_mark|lease_sends|send_slice)|^COMMIT/;
+const LEDGER_STATEMENT = /hot\.(delivery|record_and_mark|lease_sends|send_slice)|^COMMIT/;
 let steps = 0;
 
 function step(): void {

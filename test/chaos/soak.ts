@@ -133,14 +133,14 @@ async function callOn(soak: Soak, listUid: string): Promise<void> {
   for (let at = 0; !isOver(soak); at++) {
     await sleep(Math.max(0, next - performance.now()));
     next += (LANES * 1_000) / callsPerSecond;
-    const askedAt = performance.now();
+    const requestedAt = performance.now();
     const person = { list_uid: listUid, EMAIL: `p-${crypto.randomUUID()}@example.net` };
     await (
       at % WRITE_EVERY === 0
         ? product.rest('POST', '/subscribers', person)
         : product.rest('GET', reads[at % reads.length] ?? '')
     ).catch((error: unknown) => failures.push(String(error).slice(0, 200)));
-    calls.push({ hours: hoursOf(soak), ms: performance.now() - askedAt });
+    calls.push({ hours: hoursOf(soak), ms: performance.now() - requestedAt });
   }
 }
 

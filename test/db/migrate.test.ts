@@ -82,6 +82,14 @@ describe('migrations', () => {
     await expect(migrate({ url, migrations, log: silentLog })).rejects.toThrow(/newer version/);
   });
 
+  it('refuse a database that was made before the first release, and say what to move away', async () => {
+    const { url } = await createEmptyDatabase();
+    await migrate({ url, migrations: [{ name: '20261121000000_domain', script: 'SELECT 1' }], log: silentLog });
+    await expect(migrate({ url, migrations, log: silentLog, place: 'move the folder x away' })).rejects.toThrow(
+      'The database was made by a version before the first release, and cannot be taken over: move the folder x away.',
+    );
+  });
+
   it('end in the same schema after a kill -9 at any statement', async () => {
     const whole = await createEmptyDatabase();
     await migrate({ url: whole.url, migrations, log: silentLog });

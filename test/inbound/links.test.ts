@@ -151,7 +151,7 @@ describe('a tracked link', () => {
     const before = await counters();
     expect((await click()).headers.get('mailwright-recorded')).toBeNull();
     await ctx.database.transaction(async (holder) => {
-      await holder.query(sql`LOCK TABLE hot.visit IN ACCESS EXCLUSIVE MODE`);
+      await holder.query(sql`LOCK TABLE hot.tracking_event IN ACCESS EXCLUSIVE MODE`);
       const [late, open] = await Promise.all([click(), fetch(here(links(2).open()), { headers: BROWSER })]);
       expect([late.status, late.headers.get('mailwright-recorded')]).toEqual([302, 'no']);
       expect([open.status, open.headers.get('mailwright-recorded')]).toEqual([200, 'no']);

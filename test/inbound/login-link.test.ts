@@ -23,7 +23,7 @@ const ownPage = (one: RestApp, cookie: string): Record<string, string> => ({
   'content-type': 'application/json',
 });
 
-/** Who a session's cookie is, as the GraphQL door sees it. */
+/** Who a session's cookie is, as the GraphQL entry point sees it. */
 async function whoIs(cookie: string): Promise<unknown> {
   const { text } = await browse(`${app.baseUrl}/graphql`, {
     method: 'POST',
@@ -166,7 +166,7 @@ describe('following one', () => {
 
   test.each([
     ['over', sql`UPDATE login_token SET expires_at = now() - interval '1 second'`],
-    ['of a disabled customer', sql`UPDATE customer SET status = 'disabled' WHERE NOT is_house`],
+    ['of a disabled customer', sql`UPDATE customer SET status = 'disabled' WHERE NOT is_operator`],
     ['of a disabled user', sql`UPDATE app_user SET status = 'disabled' WHERE NOT is_admin`],
   ])('one that is %s does not work', async (_what, statement) => {
     const { token } = await app.newTenant();
@@ -194,12 +194,12 @@ describe('following one', () => {
     const { token, customerId } = await app.newTenant();
     const link = await newLink(token);
     await browse(link.url);
-    const rows = await app.ctx.db.query<{ text: string; operation: string; door: string }>(
-      sql`SELECT e::text AS text, operation, door FROM hot.audit_event e WHERE customer_id = ${customerId} ORDER BY id`,
+    const rows = await app.ctx.db.query<{ text: string; operation: string; entryPoint: string }>(
+      sql`SELECT e::text AS text, operation, entry_point AS "entryPoint" FROM hot.audit_event e WHERE customer_id = ${customerId} ORDER BY id`,
     );
     expect(rows).toMatchObject([
-      { operation: 'createLoginLink', door: 'rest' },
-      { operation: 'useLoginLink', door: 'page' },
+      { operation: 'createLoginLink', entryPoint: 'rest' },
+      { operation: 'useLoginLink', entryPoint: 'page' },
     ]);
     expect(JSON.stringify(rows)).not.toContain(link.token);
   });

@@ -204,9 +204,9 @@ describe('somebody who was deleted and added again', () => {
   /** The campaign's ledger knows where its mail went. */
   const sentTo = async (who: number, email: string) => {
     const { customerId, campaignId, subscriberIds } = seeded;
-    await ctx.db.execute(sql`UPDATE campaign SET planned_on = current_date WHERE id = ${campaignId}`);
+    await ctx.db.execute(sql`UPDATE campaign SET snapshot_on = current_date WHERE id = ${campaignId}`);
     await ctx.db.execute(sql`
-      INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, state)
+      INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state)
       VALUES (current_date, ${customerId}, ${campaignId}, ${subscriberIds[who]}, ${email}, 'sent')`);
     await ctx.db.execute(sql`DELETE FROM subscriber WHERE id = ${subscriberIds[who]}`);
   };

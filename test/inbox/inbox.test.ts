@@ -1,4 +1,4 @@
-/** The built-in inbox, from the SMTP door to the pages and the JSON. */
+/** The built-in inbox, from the SMTP entry point to the pages and the JSON. */
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeEach, expect, it } from 'vitest';

@@ -16,7 +16,7 @@ const ctx = await createTestContext();
 const WHAT_TO_CHECK = `
 graphile-worker has another version than the one that src/jobs/queue-internals.ts was written for. Read its release notes and the new
 files in node_modules/graphile-worker/sql, and check:
-1. the tables and columns that queuedJobs and unlockJobs name, and those that hot.turn_now and hot.renumber_turns name (the next test);
+1. the tables and columns that queuedJobs and unlockJobs name, and those that hot.priority_now and hot.renumber_priorities name (the next test);
 2. that a job is available when nobody has locked it and it has tries left (the column is_available);
 3. that a running job is one with locked_at and locked_by, and locked_by is the id of the worker pool;
 4. that complete_jobs and reschedule_jobs leave locked jobs alone, and the public view jobs still has the columns of the next test;
@@ -55,7 +55,7 @@ test('two SQL functions read them as well, and no other', async () => {
     sql`SELECT n.nspname || '.' || p.proname AS name FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
          WHERE n.nspname IN ('hot', 'public') AND p.prosrc LIKE '%\\_private\\_%' ORDER BY 1`,
   );
-  expect(rows.map(({ name }) => name)).toEqual(['hot.renumber_turns', 'hot.turn_now']);
+  expect(rows.map(({ name }) => name)).toEqual(['hot.renumber_priorities', 'hot.priority_now']);
 });
 
 async function columnsOf(table: string): Promise<Record<string, string>> {

@@ -195,7 +195,7 @@ describe('reading', () => {
     });
   });
 
-  test('one that waits for its server says so, over both doors, until the server is well again', async () => {
+  test('one that waits for its server says so, over both entry points, until the server is well again', async () => {
     const uid = await newCampaign({ name: 'Waiting' });
     const reasons = async () => {
       const query = `query { campaign(uid: "${uid}") { ... on Campaign { statistics { statusReason } } } }`;
@@ -208,16 +208,18 @@ describe('reading', () => {
       const { campaign } = (await ask(`/campaigns/${uid}`)).body as { campaign: { status_reason: string | null } };
       return [campaign.status_reason, told.data.campaign.statistics.statusReason];
     };
-    await app.ctx.db.execute(sql`UPDATE campaign SET status = 'sending', planned_on = current_date WHERE uid = ${uid}`);
+    await app.ctx.db.execute(
+      sql`UPDATE campaign SET status = 'sending', snapshot_on = current_date WHERE uid = ${uid}`,
+    );
     await app.ctx.db.execute(sql`
       INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open) SELECT customer_id, id, 1, 1 FROM campaign WHERE uid = ${uid}`);
     await app.ctx.db.execute(sql`
-      INSERT INTO hot.server_health (server_id, mailbox_group, state, failures, opened_at, open_until, last_error)
+      INSERT INTO hot.sending_health (server_id, mailbox_group, state, failures, opened_at, open_until, last_error)
       SELECT id, '', 'open', 3, '2026-01-02 03:04:05Z', '2096-01-02 03:04:05Z', 'refused' FROM sending_server WHERE customer_id = ${tenant.customerId}`);
     const said =
       'Sending server "Server" cannot be used since 2026-01-02 03:04:05 UTC (refused): it is tried again at 2096-01-02 03:04:05 UTC.';
     expect(await reasons()).toEqual([said, said]);
-    await app.ctx.db.execute(sql`DELETE FROM hot.server_health`);
+    await app.ctx.db.execute(sql`DELETE FROM hot.sending_health`);
     expect(await reasons()).toEqual([null, null]);
     await app.ctx.db.execute(sql`UPDATE campaign SET status = 'paused' WHERE uid = ${uid}`);
   });
@@ -264,8 +266,8 @@ describe('changing', () => {
       customer_id: 1,
       customerId: 1,
       status: 'done',
-      planned_on: '2020-01-01',
-      plan_cursor: 9,
+      snapshot_on: '2020-01-01',
+      snapshot_cursor: 9,
       list_id: 1,
       created_at: '2020-01-01',
     };

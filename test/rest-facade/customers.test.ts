@@ -309,7 +309,7 @@ test('GraphQL and REST leave the same rows', async () => {
   };
   const stored = async (uid: string) => {
     const rows = await app.ctx.db.query<{ text: string }>(sql`
-      SELECT jsonb_build_object('name', c.name, 'status', c.status, 'zone', c.timezone, 'language', c.language_id, 'house', c.is_house,
+      SELECT jsonb_build_object('name', c.name, 'status', c.status, 'zone', c.timezone, 'language', c.language_id, 'house', c.is_operator,
                'user', to_jsonb(u) - ARRAY['id', 'uid', 'customer_id', 'email', 'email_key', 'password_hash', 'created_at', 'updated_at'],
                'tokens', (SELECT jsonb_agg(jsonb_build_object('kind', t.kind, 'name', t.name, 'scopes', t.scopes)) FROM api_token t
                            WHERE t.customer_id = c.id)) AS text

@@ -46,12 +46,12 @@ test('each log has its columns and its rows', async () => {
   await db.execute(sql`INSERT INTO hot.feedback_event (at, customer_id, campaign_id, subscriber_id, type, message)
                        VALUES (now(), ${customerId}, ${campaignId}, ${recipient.subscriberId}, 'abuse', NULL)`);
   await db.execute(
-    sql`UPDATE campaign SET planned_on = current_date, from_email = 'news@sénder.example' WHERE id = ${campaignId}`,
+    sql`UPDATE campaign SET snapshot_on = current_date, from_email = 'news@sénder.example' WHERE id = ${campaignId}`,
   );
   const [server] = await db.query<{ id: bigint }>(sql`
     INSERT INTO sending_server (customer_id, uid, name, type) VALUES (${customerId}, 'aaaaaaaaaaaaa', 'Main', 'smtp') RETURNING id`);
   await db.execute(sql`
-    INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, state, email, attempts, reason, reply, runtime_message_id, server_id)
+    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, state, email, attempts, reason, reply, runtime_message_id, server_id)
     SELECT current_date, customer_id, ${campaignId}, id, (ARRAY['sent', 'failed', 'skipped'])[row_number() OVER (ORDER BY id)]::hot.delivery_state,
            email, (row_number() OVER (ORDER BY id) < 3)::int, CASE WHEN id > ${recipient.subscriberId} THEN 'permanent.mailbox_unknown' END,
            CASE WHEN id > ${recipient.subscriberId} THEN '550 no' ELSE '250 ok' END, 'runtime-1', ${server?.id ?? null}

@@ -107,7 +107,7 @@ describe('limits', () => {
 });
 
 describe('api_access no', () => {
-  test('refuses tokens made for the API with a 403 that says so; logging in still opens the web app’s door', async () => {
+  test('refuses tokens made for the API with a 403 that says so; logging in still opens the web app’s entry point', async () => {
     const tenant = await tenantWith({ api_access: 'no' });
     expect(await app.rest('/lists', { token: tenant.token })).toMatchObject({
       status: 403,

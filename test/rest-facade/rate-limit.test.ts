@@ -1,4 +1,4 @@
-/** The operator's limit on requests (specification 8.1, hard case E18): none by default, true over processes and doors. */
+/** The operator's limit on requests (specification 8.1, hard case E18): none by default, true over processes and entry points. */
 import { createClient } from 'graphql-ws';
 import { describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -21,7 +21,7 @@ const graphql = (token: string | null) =>
   });
 
 describe('a token', () => {
-  test('has its requests counted over both doors, is told what is left, and then refused', async () => {
+  test('has its requests counted over both entry points, is told what is left, and then refused', async () => {
     const { token } = await limited.newTenant();
     const first = await limited.rest('/me', { token });
     expect(first.headers.get('ratelimit-policy')).toBe('"token";q=6;w=3600');

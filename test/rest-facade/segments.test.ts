@@ -53,7 +53,7 @@ describe('a segment', () => {
     expect((await ask('GET', `/segments/${uid}`)).status).toBe(404);
   });
 
-  test('leaves the same row over both doors', async () => {
+  test('leaves the same row over both entry points', async () => {
     const rule = {
       all: [
         { createdAt: { after: '2026-01-01T00:00:00.000Z' } },

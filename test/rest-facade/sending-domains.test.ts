@@ -63,7 +63,7 @@ const statuses = ({ records }: Shown) => records.map(({ kind, status }) => `${ki
 
 /** Asks the DNS now, however short ago it was asked. */
 async function verify(uid: string, by = tenant.token): Promise<Shown> {
-  await db.execute(sql`UPDATE sending_domain SET check_asked_at = NULL WHERE uid = ${uid}`);
+  await db.execute(sql`UPDATE sending_domain SET check_requested_at = NULL WHERE uid = ${uid}`);
   const answer = await call('POST', `/sending_domains/${uid}/verify`, {}, by);
   expect(answer.status, answer.text).toBe(200);
   return shown(answer);

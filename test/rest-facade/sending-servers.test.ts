@@ -289,7 +289,7 @@ describe('tenants', () => {
     });
     await app.ctx.db.execute(sql`
       WITH s AS (UPDATE sending_server SET warm_up_stopped_at = now(), warm_up_stop_reason = 'Bounced.' WHERE uid = ${uid} RETURNING id)
-      INSERT INTO hot.server_health (server_id, mailbox_group, state, failures, open_until, last_error)
+      INSERT INTO hot.sending_health (server_id, mailbox_group, state, failures, open_until, last_error)
       SELECT s.id, g, 'open', 3, now() + interval '5 minutes', 'too much' FROM s, unnest(ARRAY['', 'google']) g`);
     expect((await app.rest(`/sending_servers/${uid}`)).body).toMatchObject({
       sending_server: {

@@ -1,5 +1,5 @@
 /**
- * REST and GraphQL are two doors to one house: the same act through either leaves the same rows. Every writing row of
+ * REST and GraphQL are two entry points to one house: the same act through either leaves the same rows. Every writing row of
  * one operation is played over REST in one world, and its operation, with the variables that the row would have made,
  * over `/graphql` in another.
  */
@@ -34,10 +34,10 @@ beforeAll(async () => {
 });
 afterAll(() => new Promise<void>((resolve) => receiver.close(() => resolve())));
 
-/** By which door somebody came is written down: the one thing that differs. */
-const DOOR_COLUMNS = ['door', 'source', 'operation', 'request_id'];
+/** By which entry point somebody came is written down: the one thing that differs. */
+const ENTRY_POINT_COLUMNS = ['entry_point', 'source', 'operation', 'request_id'];
 
-/** There is one for all worlds, and the first door has deleted it. */
+/** There is one for all worlds, and the first entry point has deleted it. */
 const ONCE_ONLY = new Set(['DELETE /plans/:uid']);
 
 const twins = rows.flatMap((row) =>
@@ -53,7 +53,7 @@ test('there are many', () => {
 });
 
 describe.each(twins)('$name', ({ row, method }) => {
-  test('leaves the same rows through both doors', async () => {
+  test('leaves the same rows through both entry points', async () => {
     const [one, other] = [await newWorld(app, smtp), await newWorld(app, smtp)];
     const overRest = await storedBy(app, tables, async () =>
       askRow(app, { row, method, world: one, values: await valuesFor(row, one) }),
@@ -66,7 +66,9 @@ describe.each(twins)('$name', ({ row, method }) => {
       /"__typename":"\w+Error"|"errors":/.test(overGraphql.result.text),
       overGraphql.result.text.slice(0, 300),
     ).toBe(overRest.result.status >= 400);
-    expect(comparable(overGraphql.stored, DOOR_COLUMNS)).toEqual(comparable(overRest.stored, DOOR_COLUMNS));
+    expect(comparable(overGraphql.stored, ENTRY_POINT_COLUMNS)).toEqual(
+      comparable(overRest.stored, ENTRY_POINT_COLUMNS),
+    );
   });
 });
 

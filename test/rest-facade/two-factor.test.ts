@@ -1,4 +1,4 @@
-/** Two-factor login through both doors (hard case E6): it cannot be walked around, and every code works once. */
+/** Two-factor login through both entry points (hard case E6): it cannot be walked around, and every code works once. */
 import { Secret, TOTP } from 'otpauth';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { sql } from '../../src/db/database.ts';

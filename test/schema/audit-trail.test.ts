@@ -58,7 +58,7 @@ describe.each(mutations.map((mutation) => ({ name: mutation.name, mutation })))(
     expect(rows).toEqual([
       expect.objectContaining({
         operation: name,
-        door: 'graphql',
+        entry_point: 'graphql',
         ip_address: '127.0.0.1',
         user_uid: expect.stringMatching(/^[0-9a-f]{13}$/),
         at: expect.any(Date),
@@ -79,7 +79,7 @@ describe.each(mutations.map((mutation) => ({ name: mutation.name, mutation })))(
   });
 });
 
-test('a REST call leaves the same row, with its own door', async () => {
+test('a REST call leaves the same row, with its own entry point', async () => {
   const world = await newWorld(app, smtp);
   const before = await newest();
   const { status } = await app.rest(`/lists/${world.listUid}`, {
@@ -91,7 +91,7 @@ test('a REST call leaves the same row, with its own door', async () => {
   expect(await since(before)).toEqual([
     expect.objectContaining({
       operation: 'updateList',
-      door: 'rest',
+      entry_point: 'rest',
       target_uid: world.listUid,
       fields: ['name', 'uid'],
     }),
@@ -132,7 +132,7 @@ test('many changes at once share their statements', async () => {
 describe('reading', () => {
   const TRAIL = `query ($customerUid: String, $everybody: Boolean, $after: String) {
     auditEvents(first: 3, customerUid: $customerUid, everybody: $everybody, after: $after) {
-      nodes { at operation targetUid fields door ipAddress userEmail tokenKind isByOperator customerUid }
+      nodes { at operation targetUid fields entryPoint ipAddress userEmail tokenKind isByOperator customerUid }
       pageInfo { hasNextPage endCursor } } }`;
   const read = async (token: string, variables: object = {}) => {
     const response = await fetch(`${app.baseUrl}/graphql`, {

@@ -38,10 +38,10 @@ async function newCampaign(): Promise<string> {
 /** Deliveries as sending leaves them behind. */
 async function fillLedger(uid: string, states: readonly string[]): Promise<void> {
   await app.ctx.db.query(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
-  await app.ctx.db.execute(sql`UPDATE campaign SET planned_on = current_date, status = 'sending' WHERE uid = ${uid}`);
+  await app.ctx.db.execute(sql`UPDATE campaign SET snapshot_on = current_date, status = 'sending' WHERE uid = ${uid}`);
   await app.ctx.db.execute(sql`
-    INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, state, email, reply)
-    SELECT c.planned_on, c.customer_id, c.id, n, state::hot.delivery_state, 'p' || n || '@example.org', '250 OK'
+    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, state, email, reply)
+    SELECT c.snapshot_on, c.customer_id, c.id, n, state::hot.delivery_state, 'p' || n || '@example.org', '250 OK'
       FROM campaign c, unnest(${states}::text[]) WITH ORDINALITY AS s (state, n) WHERE c.uid = ${uid}`);
   const count = (state: string) => states.filter((one) => one === state).length;
   const [sent, failed] = [count('sent'), count('failed')];

@@ -251,7 +251,7 @@ test('the own profile: names and zone freely, the address only with the password
 });
 
 test('however many administrators take the right from each other at once, the house keeps one', async () => {
-  const [house] = await app.ctx.db.query<{ id: bigint }>(sql`SELECT id FROM customer WHERE is_house`);
+  const [house] = await app.ctx.db.query<{ id: bigint }>(sql`SELECT id FROM customer WHERE is_operator`);
   await app.ctx.db.execute(sql`
     INSERT INTO app_user (customer_id, uid, email, email_key, password_hash, is_admin)
     SELECT ${house?.id}, lpad(to_hex(n), 13, '0'), 'h' || n || '@house.example', 'h' || n || '@house.example', 'x', true

@@ -27,7 +27,15 @@ const events = (customerId: bigint) =>
   );
 const now = async () => (await db.query<{ now: Date }>(sql`SELECT clock_timestamp() AS now`))[0]?.now.getTime() ?? 0;
 const entry = (customerId: bigint, operation: string) => ({
-  ...{ customerId, actor: null, operation, targetUid: null, fields: [], door: 'graphql' as const, ipAddress: null },
+  ...{
+    customerId,
+    actor: null,
+    operation,
+    targetUid: null,
+    fields: [],
+    entryPoint: 'graphql' as const,
+    ipAddress: null,
+  },
 });
 
 test('changes are answered while their rows cannot be written; the rows are written when they can be', async () => {
@@ -113,7 +121,7 @@ test('what cannot be written until the program ends is in its log, whole', async
       targetUid: world.listUid,
       fields: ['name', 'uid'],
       ipAddress: '127.0.0.1',
-      door: 'rest',
+      entryPoint: 'rest',
     },
   ]);
   expect(JSON.stringify(lost)).not.toContain('Renamed');

@@ -62,9 +62,9 @@ describe('a list', () => {
       fields: [{ field: 'type' }, { field: 'label' }],
     });
     expect((await app.run(DELETE, { uid })).data['deleteList']).toEqual({ __typename: 'DeletedList', uid });
-    const DELETIONS = '{ deletions { kind uid name total erased askedAt } }';
+    const DELETIONS = '{ deletions { kind uid name total erased requestedAt } }';
     expect((await app.run(DELETIONS)).data['deletions']).toEqual([
-      { kind: 'list', uid, name: 'Friends', total: 0, erased: 0, askedAt: expect.any(String) },
+      { kind: 'list', uid, name: 'Friends', total: 0, erased: 0, requestedAt: expect.any(String) },
     ]);
     expect((await app.run(DELETIONS, {}, stranger.token)).data['deletions']).toEqual([]);
     expect((await app.run(READ, { uid })).data['list']).toMatchObject({

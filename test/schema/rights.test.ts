@@ -14,7 +14,7 @@ import { FIRST_MAX, PER_PAGE_MAX } from '../../src/schema/limits.ts';
 
 const schema = buildSchema();
 
-/** Whoever adds to this list opens a door to the whole world. */
+/** Whoever adds to this list opens the list to the whole world. */
 const PUBLIC_FIELDS = ['Mutation.logIn', 'Mutation.signUp'];
 
 /** What holds no data of its own. */

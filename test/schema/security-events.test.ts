@@ -40,7 +40,7 @@ interface Row {
 /** The trail as the customer's own user reads it. */
 async function trailOf({ token }: Pick<World, 'token'>): Promise<Row[]> {
   const query =
-    '{ auditEvents { nodes { operation failure client ipAddress door userUid targetUid tokenUid isByOperator } } }';
+    '{ auditEvents { nodes { operation failure client ipAddress entryPoint userUid targetUid tokenUid isByOperator } } }';
   const { data } = await ask({ token }, query);
   return data.auditEvents.nodes;
 }
@@ -73,12 +73,18 @@ describe('logging in', () => {
     const [world, address] = [await newWorld(app, {}), newAddress()];
     await logIn(address, { email: world.email, password: 'canary-wrong-1' });
     expect((await logIn(address, { email: world.email, password: world.password })).status).toBe(200);
-    const who = { userUid: world.userUid, customerId: String(world.customerId), client: 'Node.js', door: 'rest' };
+    const who = { userUid: world.userUid, customerId: String(world.customerId), client: 'Node.js', entryPoint: 'rest' };
     await expectLines(address, [
       { level: 'warn', event: 'security.login_failed', operation: 'logIn', reason: 'WRONG_CREDENTIALS', ...who },
       { level: 'info', event: 'security.logged_in', operation: 'logIn', tokenKind: 'login', ...who },
     ]);
-    const shown = { operation: 'logIn', ipAddress: address, client: 'Node.js', door: 'rest', userUid: world.userUid };
+    const shown = {
+      operation: 'logIn',
+      ipAddress: address,
+      client: 'Node.js',
+      entryPoint: 'rest',
+      userUid: world.userUid,
+    };
     await vi.waitFor(async () =>
       expect(await trailOf(world)).toMatchObject([
         { ...shown, failure: null, targetUid: linesFrom(address)[1]?.['tokenUid'] },
@@ -187,7 +193,7 @@ describe('logging in', () => {
     await ask({ address, headers: own }, '{ me { uid } }');
     const client = 'Firefox on Linux';
     await expectLines(address, [
-      { event: 'security.logged_in', operation: 'useLoginLink', userUid: world.userUid, client, door: 'page' },
+      { event: 'security.logged_in', operation: 'useLoginLink', userUid: world.userUid, client, entryPoint: 'page' },
       { event: 'security.link_refused', reason: 'LINK_USED', userUid: world.userUid, client },
       { event: 'security.link_refused', reason: 'LINK_UNKNOWN' },
       { event: 'security.token_refused', level: 'warn', reason: 'TOKEN_OF_OTHER_KIND', tokenKind: 'session' },
@@ -219,7 +225,7 @@ describe('a token that does not work', () => {
     const headers = { 'x-forwarded-for': address };
     await app.rest('/lists', { token: 'canary'.repeat(10), headers });
     await expectLines(address, [
-      { event: 'security.token_refused', reason: 'TOKEN_UNKNOWN', door: 'rest', client: 'Node.js' },
+      { event: 'security.token_refused', reason: 'TOKEN_UNKNOWN', entryPoint: 'rest', client: 'Node.js' },
     ]);
     await ask({ token: revoked.token, address }, '{ me { uid } }');
     await vi.waitFor(() => expect(linesFrom(address)).toHaveLength(2));
@@ -230,7 +236,7 @@ describe('a token that does not work', () => {
     await expectLines(address, [
       { reason: 'TOKEN_UNKNOWN' },
       { reason: 'TOKEN_REVOKED', tokenUid: revoked.uid, userUid: world.userUid, level: 'warn' },
-      { reason: 'TOKEN_EXPIRED', tokenUid: expired.uid, userUid: world.userUid, door: 'graphql', client: null },
+      { reason: 'TOKEN_EXPIRED', tokenUid: expired.uid, userUid: world.userUid, entryPoint: 'graphql', client: null },
     ]);
     await vi.waitFor(async () =>
       expect((await trailOf(world)).filter(({ failure }) => failure)).toMatchObject([
@@ -255,7 +261,7 @@ describe('a token that does not work', () => {
 test('the trail keeps at most sixty failures of a user in an hour, however many processes write them', async () => {
   const [world, address] = [await newWorld(app, {}), newAddress()];
   await app.ctx.db.execute(sql`
-    INSERT INTO hot.audit_event (customer_id, actor_customer_id, user_uid, operation, door, failure)
+    INSERT INTO hot.audit_event (customer_id, actor_customer_id, user_uid, operation, entry_point, failure)
     SELECT ${world.customerId}, ${world.customerId}, ${world.userUid}, 'logIn', 'rest', 'WRONG_CREDENTIALS' FROM generate_series(1, 59)`);
   for (let no = 0; no < 3; no++) await logIn(address, { email: world.email, password: `canary-wrong-${no}` });
   const count = async () =>

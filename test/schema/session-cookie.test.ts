@@ -1,5 +1,5 @@
 /**
- * A session's cookie at every door (hard cases D6, E5, E7, E21): our own pages may use it, no other site changes or reads
+ * A session's cookie at every entry point (hard cases D6, E5, E7, E21): our own pages may use it, no other site changes or reads
  * anything with it, REST does not know it, and it is never taken for an API token nor a token for it.
  */
 import { once } from 'node:events';

@@ -1,5 +1,5 @@
 /**
- * A request that meets a lock which somebody else holds for too long: every door says so and when to try again, nothing is half
+ * A request that meets a lock which somebody else holds for too long: every entry point says so and when to try again, nothing is half
  * written, and the log has a warning and no defect.
  */
 import { expect, test } from 'vitest';
@@ -26,7 +26,7 @@ const UPDATE = 'mutation ($input: UpdateSubscriberInput!) { updateSubscriber(inp
 const PAGE = 'query ($after: String) { lists(first: 1, after: $after) { edges { cursor } } }';
 
 test(
-  'a lock that is held for too long ends in the same clear error at every door, and nothing is half written',
+  'a lock that is held for too long ends in the same clear error at every entry point, and nothing is half written',
   async () => {
     const { uid, id } = await add({ FIRST_NAME: 'Before' });
     const { customerId, listId, campaignId, subscriberIds } = await seedCampaign(db, { subscribers: 1 });

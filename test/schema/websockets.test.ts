@@ -213,9 +213,9 @@ test('a reader that stops is closed within ten seconds, costs little, and the ot
   const startedAt = performance.now();
   let gapMax = 0;
   while (!finished.includes('slow') && performance.now() - startedAt < onBusyMachine(10_000)) {
-    const askedAt = performance.now();
+    const requestedAt = performance.now();
     expect((await others.next()).done).toBe(false);
-    gapMax = Math.max(gapMax, performance.now() - askedAt);
+    gapMax = Math.max(gapMax, performance.now() - requestedAt);
   }
   expect(finished).toContain('slow');
   expect(heldBytes() - before).toBeLessThan(32 * 1024 * 1024);

@@ -81,10 +81,10 @@ it('says whether a campaign balances, and what became of anybody', async () => {
 async function fill(): Promise<void> {
   await ctx.db.query(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
   await ctx.db.execute(
-    sql`UPDATE campaign SET status = 'sending', planned_on = current_date, planned_at = now() WHERE id = ${world.campaignId}`,
+    sql`UPDATE campaign SET status = 'sending', snapshot_on = current_date, snapshot_at = now() WHERE id = ${world.campaignId}`,
   );
   await ctx.db.execute(sql`
-    INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, state, attempts, ambiguous_count, reply)
+    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state, attempts, ambiguous_count, reply)
     SELECT current_date, customer_id, ${world.campaignId}, id, email,
            (CASE email WHEN 'p1@example.org' THEN 'sent' WHEN 'p2@example.org' THEN 'sent' WHEN 'p3@example.org' THEN 'skipped' ELSE 'queued' END)::hot.delivery_state,
            3, CASE email WHEN 'p1@example.org' THEN 1 ELSE 0 END, '250 taken' FROM subscriber`);

@@ -93,13 +93,13 @@ export async function untilStatus(world: CampaignWorld, status: string): Promise
 
 /** The ledger's own count. */
 export async function balanceOf({ ctx, campaignId }: CampaignWorld): Promise<LedgerBalance> {
-  const [row] = await ctx.db.query<{ customerId: bigint; plannedOn: string | null }>(
-    sql`SELECT customer_id AS "customerId", planned_on::text AS "plannedOn" FROM campaign WHERE id = ${campaignId}`,
+  const [row] = await ctx.db.query<{ customerId: bigint; snapshotOn: string | null }>(
+    sql`SELECT customer_id AS "customerId", snapshot_on::text AS "snapshotOn" FROM campaign WHERE id = ${campaignId}`,
   );
   return countLedger(ctx.db, {
     customerId: row?.customerId ?? 0n,
     campaignId,
-    plannedOn: row?.plannedOn ?? '1970-01-01',
+    snapshotOn: row?.snapshotOn ?? '1970-01-01',
   });
 }
 

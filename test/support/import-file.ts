@@ -1,4 +1,4 @@
-/** Imports in tests: a file through the verbs, as the doors do it. */
+/** Imports in tests: a file through the verbs, as the entry points do it. */
 import { appendImportChunk } from '../../src/domain/audience/imports/append-import-chunk.ts';
 import { finishImportUpload } from '../../src/domain/audience/imports/finish-import-upload.ts';
 import type { FinishImportInput, ListImport } from '../../src/domain/audience/imports/list-import.ts';

@@ -82,10 +82,10 @@ export function mailWorld(app: RestApp, owner: RestTenant) {
   /** Paused with its whole audience in the ledger. */
   async function begin(campaign: string): Promise<void> {
     await db.execute(sql`
-    WITH c AS (UPDATE campaign SET status = 'paused', planned_on = current_date, planned_at = now(), plan_cursor = 1, started_at = now()
-                WHERE uid = ${campaign} RETURNING customer_id, id, list_id, planned_on),
-         d AS (INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email)
-               SELECT c.planned_on, c.customer_id, c.id, s.id, s.email FROM c JOIN subscriber s ON s.customer_id = c.customer_id AND s.list_id = c.list_id
+    WITH c AS (UPDATE campaign SET status = 'paused', snapshot_on = current_date, snapshot_at = now(), snapshot_cursor = 1, started_at = now()
+                WHERE uid = ${campaign} RETURNING customer_id, id, list_id, snapshot_on),
+         d AS (INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email)
+               SELECT c.snapshot_on, c.customer_id, c.id, s.id, s.email FROM c JOIN subscriber s ON s.customer_id = c.customer_id AND s.list_id = c.list_id
                RETURNING customer_id, campaign_id)
     INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open) SELECT customer_id, campaign_id, count(*), count(*) FROM d GROUP BY 1, 2`);
   }

@@ -21,7 +21,7 @@ test('the alarm about a campaign that nobody sends is no change by a request', a
   await app.ctx.db.execute(sql`UPDATE campaign SET status = 'queued', reason_code = NULL WHERE uid = ${campaignUid}`);
   const before = await stateOf(app);
   await watchProgress(app.ctx);
-  await app.ctx.db.execute(sql`UPDATE hot.campaign_watch SET changed_at = now() - interval '4 minutes'`);
+  await app.ctx.db.execute(sql`UPDATE hot.campaign_progress SET changed_at = now() - interval '4 minutes'`);
   expect(await watchProgress(app.ctx)).toEqual([campaignUid]);
   expect(await changedSince(app, before)).toEqual([]);
 });

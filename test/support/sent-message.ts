@@ -26,11 +26,11 @@ export async function sentMessage(ctx: Context, to: SentTo): Promise<SentMessage
   const { customerId, listId, subscriberId, runtimeMessageId = null, state = 'sent', daysAgo = 0 } = to;
   const campaignUid = newUid();
   const [campaign] = await ctx.db.query<{ id: bigint }>(sql`
-    INSERT INTO campaign (customer_id, uid, list_id, name, from_email, status, planned_on, planned_at)
+    INSERT INTO campaign (customer_id, uid, list_id, name, from_email, status, snapshot_on, snapshot_at)
     VALUES (${customerId}, ${campaignUid}, ${listId}, 'Sent', 'news@sender.example', 'done', current_date, now()) RETURNING id`);
   const campaignId = campaign?.id ?? 0n;
   await ctx.db.execute(sql`
-    INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, state, email, attempts, runtime_message_id, updated_at)
+    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, state, email, attempts, runtime_message_id, updated_at)
     SELECT current_date, customer_id, ${campaignId}, id, ${state}::hot.delivery_state, email, 1, ${runtimeMessageId}, now() - make_interval(days => ${daysAgo})
       FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId} AND id = ${subscriberId}`);
   await ctx.db.execute(sql`

@@ -5,7 +5,7 @@ import type { RestApp } from './rest-app.ts';
 /** Written by reading: the time of a token's last use, failed logins. */
 const RESTLESS = new Set([
   'hot.process',
-  'hot.campaign_watch',
+  'hot.campaign_progress',
   'hot.rate_bucket',
   'public.api_token',
   'public.login_failure',
@@ -31,7 +31,7 @@ const SOURCES: Readonly<Record<string, string>> = {
   // Every process watches campaigns: one that was run here, where nobody sends, is called stalled after three minutes.
   // Its contents are long, and are not changed without the time of the change.
   'public.campaign': `(SELECT hashtext(concat_ws(' ', id, name, subject, from_email, from_name, reply_to, status, type,
-    list_id, segment_id, delivery_at, wait_until, started_at, finished_at, planned_at, updated_at, octet_length(html),
+    list_id, segment_id, delivery_at, wait_until, started_at, finished_at, snapshot_at, updated_at, octet_length(html),
     octet_length(plain), wait_kind, CASE WHEN reason_code <> 'stalled' THEN reason_code END)) AS xmin
     FROM campaign)`,
 };

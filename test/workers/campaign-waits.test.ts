@@ -42,7 +42,7 @@ async function reasonOf({ ctx: own, campaignId }: CampaignWorld): Promise<string
 /** What the watch says of a campaign that has stood still for an hour. */
 async function alarmOf({ campaignUid, campaignId }: CampaignWorld): Promise<string | null | undefined> {
   await watchProgress(ctx);
-  await ctx.db.execute(sql`UPDATE hot.campaign_watch SET changed_at = changed_at - interval '1 hour'`);
+  await ctx.db.execute(sql`UPDATE hot.campaign_progress SET changed_at = changed_at - interval '1 hour'`);
   const alarms = await watchProgress(ctx);
   return alarms.includes(campaignUid) ? storedReason(ctx.db, campaignId) : undefined;
 }
@@ -59,7 +59,7 @@ it('a server that is down: since when, why, until when; an alarm says the same',
   await expect.poll(() => reasonOf(world)).toMatch(said);
   expect(await alarmOf(world)).toMatch(/^No progress since .*: Sending server "Test" cannot be used since .*[^.]\.$/);
   isDown = false;
-  await ctx.db.execute(sql`DELETE FROM hot.server_health`);
+  await ctx.db.execute(sql`DELETE FROM hot.sending_health`);
   await untilStatus(world, 'done');
   expect(await reasonOf(world)).toBeNull();
 });
@@ -155,13 +155,13 @@ async function underWay({ ctx: own, campaignUid, listId }: CampaignWorld, count:
   const customerId = own.viewer?.customerId ?? 0n;
   const rows = await ctx.db.query<{ campaignId: bigint }>(
     sql`WITH made AS (
-          INSERT INTO campaign (customer_id, list_id, uid, name, status, planned_on, planned_at)
+          INSERT INTO campaign (customer_id, list_id, uid, name, status, snapshot_on, snapshot_at)
           SELECT ${customerId}, ${listId}, ${campaignUid} || n, 'Copy', 'sending', current_date, now() FROM generate_series(1, ${count}::int) n
           RETURNING id, uid
         ), counted AS (
           INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open) SELECT ${customerId}, id, 1, 1 FROM made
         ), planned AS (
-          INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, reason, reply, not_before)
+          INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, reason, reply, not_before)
           SELECT current_date, ${customerId}, id, 1, 'p1@example.org', 'transient.mailbox_full', substr(uid, length(${campaignUid}) + 1), now() + interval '1 hour' FROM made
         )
         SELECT id AS "campaignId" FROM made ORDER BY id`,

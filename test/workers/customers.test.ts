@@ -117,7 +117,7 @@ test('a disabled customer sends nothing more; what it had under way stays paused
   const ids = new Map<string, bigint>();
   for (const status of statuses) {
     const [row] = await db.query<{ id: bigint }>(sql`
-      INSERT INTO campaign (customer_id, uid, list_id, name, subject, from_email, html, status, planned_on, delivery_at)
+      INSERT INTO campaign (customer_id, uid, list_id, name, subject, from_email, html, status, snapshot_on, delivery_at)
       SELECT ${customerId}, ${newUid()}, id, ${status}, 'S', 'a@b.example', '<p>x</p>', ${status}, current_date, now() + interval '1 day'
         FROM mail_list WHERE customer_id = ${customerId} RETURNING id`);
     ids.set(status, row?.id ?? 0n);
@@ -187,11 +187,18 @@ test('the clock sweeps ended logins, links and the oldest of the trail', async (
   await db.execute(token('lasting', sql`NULL, NULL`));
   await db.execute(sql`INSERT INTO login_token (customer_id, digest, user_id, scopes, expires_at)
                        VALUES (${customerId}, 'x'::bytea, ${user?.id}, '{}', now() - interval '1 minute')`);
-  const entry = { actor: null, operation: 'x', targetUid: null, fields: [], door: 'rest', ipAddress: null } as const;
+  const entry = {
+    actor: null,
+    operation: 'x',
+    targetUid: null,
+    fields: [],
+    entryPoint: 'rest',
+    ipAddress: null,
+  } as const;
   await insertAuditEntries(db, [{ ...entry, customerId }]);
-  await db.execute(sql`INSERT INTO hot.audit_event (customer_id, at, operation, door) OVERRIDING SYSTEM VALUE
+  await db.execute(sql`INSERT INTO hot.audit_event (customer_id, at, operation, entry_point) OVERRIDING SYSTEM VALUE
                        VALUES (${customerId}, now() - interval '401 days', 'old', 'rest')`);
-  await db.execute(sql`INSERT INTO hot.audit_event (customer_id, id, at, operation, door) OVERRIDING SYSTEM VALUE
+  await db.execute(sql`INSERT INTO hot.audit_event (customer_id, id, at, operation, entry_point) OVERRIDING SYSTEM VALUE
                        VALUES (${customerId}, -1, now() - interval '401 days', 'oldest', 'rest')`);
   await sweepAccounts(app.ctx);
   const names = await db.query<{ name: string }>(

@@ -110,7 +110,7 @@ describe('the line', () => {
   };
   beforeEach(async () => {
     await ctx.db.execute(sql`DELETE FROM graphile_worker._private_jobs`);
-    await ctx.db.execute(sql`DELETE FROM hot.turn`);
+    await ctx.db.execute(sql`DELETE FROM hot.queue_priority`);
   });
 
   it('puts the first of a newcomer beside the first that waits, and follows on in turn', async () => {
@@ -144,7 +144,7 @@ describe('the line', () => {
   });
 
   it('begins to count anew in time, in the same order', async () => {
-    await ctx.db.execute(sql`INSERT INTO hot.turn (customer_id, planned) VALUES (905, 31000)`);
+    await ctx.db.execute(sql`INSERT INTO hot.queue_priority (customer_id, planned) VALUES (905, 31000)`);
     await place(901n, 3);
     await place(902n, 2);
     const before = await line();

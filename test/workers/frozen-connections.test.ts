@@ -74,9 +74,9 @@ it('is back after old connections, and all of them, were frozen in the middle of
   proxy.freeze('all');
   const answered: number[] = [];
   const toldMs = await msUntil(async () => {
-    const askedAt = performance.now();
+    const requestedAt = performance.now();
     const status = await statusOf(program, '/readyz');
-    answered.push(performance.now() - askedAt);
+    answered.push(performance.now() - requestedAt);
     return status === 503;
   });
   const refusedMs = await msUntil(async () => (await statusOf(program, '/api/v1/lists')) === 503);

@@ -112,7 +112,7 @@ it('queues again whom another process was refused for while the campaign was bei
   await startCampaign(world.ctx, world.campaignUid);
   await untilStatus(world, 'done');
   expect(await marksOf(world)).toMatchObject({ suppressed: 3, counted: 3 });
-  const hold = sql`UPDATE campaign SET status = 'paused', hard_refusals = 'held' WHERE id = ${world.campaignId}`;
+  const hold = sql`UPDATE campaign SET status = 'paused', bounce_spike = 'held' WHERE id = ${world.campaignId}`;
   await ctx.db.execute(hold);
   const rows = await ctx.db.query<{ id: bigint }>(
     sql`SELECT subscriber_id AS id FROM hot.delivery WHERE campaign_id = ${world.campaignId} AND state = 'failed'`,

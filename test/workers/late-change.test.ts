@@ -66,7 +66,7 @@ it('lets the content be mended until somebody has it, and the audience not', asy
     code: 'CAMPAIGN_WRONG_STATE',
   });
   isOpen = true;
-  await ctx.db.execute(sql`DELETE FROM hot.server_health`);
+  await ctx.db.execute(sql`DELETE FROM hot.sending_health`);
   await resumeCampaign(world.ctx, world.campaignUid);
   await untilStatus(world, 'done');
   expect(server.accepted).toHaveLength(30);

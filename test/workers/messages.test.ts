@@ -1,5 +1,5 @@
 /**
- * Messages from the doors to the mailbox: files that go along, previews, tests and dry runs; and that nothing at all
+ * Messages from the entry points to the mailbox: files that go along, previews, tests and dry runs; and that nothing at all
  * leaves for somebody who is suppressed (B11), by whatever way it was asked for.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

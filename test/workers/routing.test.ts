@@ -116,7 +116,7 @@ it('what one of two servers had begun with when it had to rest for long goes on 
   await startCampaign(world.ctx, world.campaignUid);
   await untilStatus(world, 'done');
   const [row] = await ctx.db.query<{ rest: number }>(
-    sql`SELECT max(extract(epoch FROM open_until - now()))::int AS rest FROM hot.server_health`,
+    sql`SELECT max(extract(epoch FROM open_until - now()))::int AS rest FROM hot.sending_health`,
   );
   expect(row?.rest).toBeGreaterThan(60);
   expect(second.accepted).toHaveLength(200);

@@ -144,9 +144,9 @@ describe('a batch', () => {
   it('is left to the job of the same process that works on it already', async () => {
     const { world, send, lockRange } = await plannedWorld();
     const [row] = await ctx.db.query<{ day: string }>(
-      sql`SELECT planned_on::text AS day FROM campaign WHERE id = ${world.campaignId}`,
+      sql`SELECT snapshot_on::text AS day FROM campaign WHERE id = ${world.campaignId}`,
     );
-    const key = { plannedOn: row?.day ?? '', customerId: 0n, campaignId: world.campaignId };
+    const key = { snapshotOn: row?.day ?? '', customerId: 0n, campaignId: world.campaignId };
     const jobs = async (workerId: string) => [await send(workerId), (await secondsToNextJob()).length];
     lockRange('all', { ...key, fromId: 0n, toId: 2n ** 62n });
     expect(await jobs('all')).toEqual(['open', 0]);

@@ -46,7 +46,7 @@ async function rowsOf({ campaignId }: CampaignWorld) {
 
 async function restingServers({ ctx: own }: CampaignWorld): Promise<number> {
   const rows = await ctx.db.query(
-    sql`SELECT 1 FROM hot.server_health h JOIN sending_server s ON s.id = h.server_id
+    sql`SELECT 1 FROM hot.sending_health h JOIN sending_server s ON s.id = h.server_id
          WHERE h.state <> 'closed' AND s.customer_id = ${own.viewer?.customerId}`,
   );
   return rows.length;

@@ -20,7 +20,7 @@ export interface AuditEntry {
   readonly targetUid: string | null;
   /** Names of inputs. */
   readonly fields: readonly string[];
-  readonly door: 'graphql' | 'rest' | 'page';
+  readonly entryPoint: 'graphql' | 'rest' | 'page';
   readonly ipAddress: string | null;
   /** The kind of the caller's program. */
   readonly client?: string | null | undefined;

@@ -9,7 +9,7 @@ export interface AuditEvent {
   readonly operation: string;
   readonly targetUid: string | null;
   readonly fields: readonly string[];
-  readonly door: string;
+  readonly entryPoint: string;
   readonly ipAddress: string | null;
   readonly client: string | null;
   /** The code of the error; null: it went well. */
@@ -34,7 +34,7 @@ export interface AuditWindow {
 export async function auditPage(db: Queryable, { customerId, beforeId, limit }: AuditWindow): Promise<AuditEvent[]> {
   const own = customerId === null ? sql`true` : sql`e.actor_customer_id IS NOT DISTINCT FROM e.customer_id`;
   return db.query<AuditEvent & Record<string, unknown>>(sql`
-    SELECT e.id, e.at, (SELECT c.uid FROM customer c WHERE c.id = e.customer_id) AS "customerUid", e.operation, e.target_uid AS "targetUid", e.fields, e.door,
+    SELECT e.id, e.at, (SELECT c.uid FROM customer c WHERE c.id = e.customer_id) AS "customerUid", e.operation, e.target_uid AS "targetUid", e.fields, e.entry_point AS "entryPoint",
            e.actor_customer_id IS DISTINCT FROM e.customer_id AS "isByOperator",
            CASE WHEN ${own} THEN e.ip_address END AS "ipAddress", CASE WHEN ${own} THEN e.client END AS client, e.failure, CASE WHEN ${own} THEN e.user_uid END AS "userUid",
            CASE WHEN ${own} THEN u.email END AS "userEmail", CASE WHEN ${own} THEN e.token_uid END AS "tokenUid",

@@ -1,5 +1,5 @@
 /**
- * The audit trail: who did what, when, from where. One row for every change that went well, by whichever door, and for
+ * The audit trail: who did what, when, from where. One row for every change that went well, by whichever entry point, and for
  * failures to get in; names of what was given are kept, never what it was. Changes of how somebody gets in write their
  * row in their own transaction, others in batches behind it (decision records 0051, 0361).
  */
@@ -74,7 +74,7 @@ export async function insertAuditEntries(
     operation,
     target_uid: targetUid,
     fields: fields.slice(0, AUDIT_FIELDS_MAX),
-    door: entry.door,
+    entry_point: entry.entryPoint,
     ip_address: entry.ipAddress,
     client: entry.client ?? null,
     failure: entry.failure ?? null,
@@ -84,12 +84,12 @@ export async function insertAuditEntries(
   await db.execute(
     sql`
       INSERT INTO hot.audit_event (customer_id, actor_customer_id, user_uid, token_uid, token_kind, operation, target_uid,
-                                   fields, door, ip_address, client, failure, at)
+                                   fields, entry_point, ip_address, client, failure, at)
       SELECT e.customer_id, e.actor_customer_id, who.uid, e.token_uid, e.token_kind, e.operation, e.target_uid, e.fields,
-             e.door, e.ip_address, e.client, e.failure, now() - make_interval(secs => e.age_ms / 1000)
+             e.entry_point, e.ip_address, e.client, e.failure, now() - make_interval(secs => e.age_ms / 1000)
         FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS e(customer_id bigint, actor_customer_id bigint,
              user_uid text, user_id bigint, token_uid text, token_kind text, operation text, target_uid text, fields text[],
-             door text, ip_address text, client text, failure text, age_ms float8)
+             entry_point text, ip_address text, client text, failure text, age_ms float8)
        CROSS JOIN LATERAL (SELECT coalesce(e.user_uid, (
                SELECT u.uid FROM app_user u WHERE u.customer_id = e.actor_customer_id AND u.id = e.user_id)) AS uid) who
        WHERE e.failure IS NULL OR ${FAILURES_PER_HOUR_MAX}::int > (

@@ -88,7 +88,7 @@ const isCurrent = ({
   inAll,
 }: SessionDays) => sql`t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
    AND (t.kind NOT IN ('login', 'session') OR t.created_at > now() - make_interval(days => ${inAll}::int))`;
-const mayUseApi = sql`(c.is_house OR coalesce(o.options ->> 'api_access', 'yes') = 'yes')`;
+const mayUseApi = sql`(c.is_operator OR coalesce(o.options ->> 'api_access', 'yes') = 'yes')`;
 
 /**
  * Those of the tokens that still work, each with whether its user is an administrator now: for connections that stay
@@ -133,7 +133,7 @@ function findAndNoteUse({ digest, isSession, ipAddress, sessionDays }: Asked) {
     WITH found AS (
       SELECT t.customer_id, t.id AS token_id, t.uid AS token_uid, t.kind AS token_kind, t.user_id, u.uid AS user_uid, u.is_admin, t.scopes, t.rest_dialect,
              ${mayUseApi} AS may_use_api,
-             u.is_admin OR c.is_house OR coalesce(o.options ->> 'access_when_offline', 'no') = 'yes' AS may_use_in_maintenance
+             u.is_admin OR c.is_operator OR coalesce(o.options ->> 'access_when_offline', 'no') = 'yes' AS may_use_in_maintenance
         FROM api_token t
         JOIN app_user u ON u.customer_id = t.customer_id AND u.id = t.user_id
         JOIN customer c ON c.id = t.customer_id

@@ -63,7 +63,7 @@ async function claim(db: Queryable): Promise<boolean> {
 
 async function insertAdministrator(db: Queryable, email: string, passwordHash: string) {
   const [customer] = await db.query<{ id: bigint }>(
-    sql`INSERT INTO customer (uid, name, is_house) VALUES (${newUid()}, 'Operator', true) RETURNING id`,
+    sql`INSERT INTO customer (uid, name, is_operator) VALUES (${newUid()}, 'Operator', true) RETURNING id`,
   );
   const [user] = await db.query<{ customerId: bigint; userId: bigint }>(sql`
     INSERT INTO app_user (customer_id, uid, email, email_key, first_name, password_hash, is_admin)

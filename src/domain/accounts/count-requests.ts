@@ -18,7 +18,7 @@ export interface RequestLimits {
 const TOKEN_REMEMBERED_MS = 60_000;
 const TOKENS_REMEMBERED_MAX = 10_000;
 
-/** The function that doors ask before they do anything else; undefined when there is no limit at all. */
+/** The function that entry points ask before they do anything else; undefined when there is no limit at all. */
 export function createRequestLimit(
   limits: RequestLimits,
   { database, log }: { database: Database; log: Log },

@@ -15,7 +15,7 @@ export async function findCustomer(
       ? sql`c.uid = ${by.uid}`
       : sql`c.id = (SELECT customer_id FROM app_user WHERE email_key = ${by.emailKey})`;
   const [customer] = await db.query<CustomerRow>(sql`
-    SELECT c.id, c.uid, c.status, c.is_house AS "isOperator", u.id AS "userId", u.is_admin AS "isAdmin", u.email,
+    SELECT c.id, c.uid, c.status, c.is_operator AS "isOperator", u.id AS "userId", u.is_admin AS "isAdmin", u.email,
            u.first_name AS "firstName", u.last_name AS "lastName"
       FROM customer c
       JOIN LATERAL (SELECT * FROM app_user u WHERE u.customer_id = c.id ORDER BY u.id LIMIT 1) u ON true

@@ -9,7 +9,7 @@ export interface DeletionUnderWay {
   /** People of the list or recipients of the campaign, and how many of them are erased. */
   readonly total: number;
   readonly erased: number;
-  readonly askedAt: Date;
+  readonly requestedAt: Date;
 }
 
 /** More than anybody looks at; the rest follows when these are done. */
@@ -18,6 +18,6 @@ const SHOWN_MAX = 100;
 /** The oldest first. */
 export function deletionsUnderWay(ctx: Context): Promise<DeletionUnderWay[]> {
   return ctx.db.query<DeletionUnderWay & Record<string, unknown>>(sql`
-    SELECT CASE WHEN is_list THEN 'list' ELSE 'campaign' END AS kind, uid, name, total::float8 AS total, erased::float8 AS erased, asked_at AS "askedAt"
+    SELECT CASE WHEN is_list THEN 'list' ELSE 'campaign' END AS kind, uid, name, total::float8 AS total, erased::float8 AS erased, requested_at AS "requestedAt"
       FROM hot.deletion WHERE customer_id = ${viewerOf(ctx).customerId} ORDER BY id LIMIT ${SHOWN_MAX}`);
 }

@@ -70,7 +70,7 @@ export async function useLoginLink(ctx: Context, token: string): Promise<{ sessi
       {
         ...{ customerId, operation: 'useLoginLink', targetUid: session.uid, fields: [] },
         actor: { customerId, userId, tokenUid: session.uid, tokenKind: 'session' },
-        ...{ door: 'page', ipAddress: ctx.ipAddress, client: ctx.client },
+        ...{ entryPoint: 'page', ipAddress: ctx.ipAddress, client: ctx.client },
       },
     ]);
     return { ...session, account: { customerId, userId, userUid: link.userUid } };

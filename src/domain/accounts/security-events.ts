@@ -52,7 +52,7 @@ export function createSecurityEvents({ log, audit }: { log: Log; audit: AuditTra
     audit.note({
       ...{ customerId: account.customerId, actor: { ...account, tokenUid, tokenKind } },
       ...{ operation, targetUid: null, fields: [], failure: reason ?? 'REFUSED' },
-      ...{ door: caller.door ?? 'page', ipAddress: caller.ipAddress, client: caller.client },
+      ...{ entryPoint: caller.entryPoint ?? 'page', ipAddress: caller.ipAddress, client: caller.client },
     });
   }
 
@@ -65,7 +65,7 @@ export function createSecurityEvents({ log, audit }: { log: Log; audit: AuditTra
 }
 
 /** The address comes first: what reads lines to block addresses need not look behind anything else. */
-function fieldsOf({ ipAddress, client, door }: Caller, { account, targetUid, ...event }: SecurityEvent) {
+function fieldsOf({ ipAddress, client, entryPoint }: Caller, { account, targetUid, ...event }: SecurityEvent) {
   const { operation, reason, nameDigest, tokenUid, tokenKind, fields } = event;
   return {
     address: ipAddress,
@@ -79,6 +79,6 @@ function fieldsOf({ ipAddress, client, door }: Caller, { account, targetUid, ...
     targetUid: targetUid ?? undefined,
     fields: fields?.length ? fields : undefined,
     client: client ?? null,
-    door: door ?? 'page',
+    entryPoint: entryPoint ?? 'page',
   };
 }

@@ -50,7 +50,7 @@ export async function setAdministrator(
 
 /** The row of the operator's account is the lock under which parallel calls count. */
 async function keepOneAdministrator(db: Queryable, { customerId, userId }: UserKey): Promise<void> {
-  const [operator] = await db.query(sql`SELECT 1 FROM customer WHERE id = ${customerId} AND is_house FOR UPDATE`);
+  const [operator] = await db.query(sql`SELECT 1 FROM customer WHERE id = ${customerId} AND is_operator FOR UPDATE`);
   if (!operator) return;
   const others = await db.query(sql`
     SELECT 1 FROM app_user

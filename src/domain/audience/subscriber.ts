@@ -29,7 +29,7 @@ export interface Subscriber {
   readonly fieldTags?: readonly string[];
 }
 
-/** By which door a change of consent came: kept in the history. */
+/** By which entry point a change of consent came: kept in the history. */
 export type ConsentSource =
   | 'api'
   | 'form'

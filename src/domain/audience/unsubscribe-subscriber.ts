@@ -21,7 +21,7 @@ export interface UnsubscribeOutcome {
 }
 
 /**
- * Unsubscribes by key, for doors that know the person from a signed link and not from a token; undefined when the
+ * Unsubscribes by key, for entry points that know the person from a signed link and not from a token; undefined when the
  * person is gone. Repeating it changes nothing.
  */
 export async function unsubscribePerson(

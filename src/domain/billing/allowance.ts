@@ -39,7 +39,7 @@ interface Row {
 export async function allowanceOf(db: Queryable, customerId: bigint): Promise<Allowance> {
   const [row] = await db.query<Row>(
     sql`
-      SELECT c.is_house AS "isOperator", s.id, p.uid AS "planUid", p.name AS "planName",
+      SELECT c.is_operator AS "isOperator", s.id, p.uid AS "planUid", p.name AS "planName",
              s.status IN ('active', 'cancelled') AND (s.ends_at IS NULL OR s.ends_at > now()) AS "isRunning",
              s.current_period_started_at AS "periodStartedAt", s.current_period_ends_at AS "periodEndsAt",
              coalesce(p.price_minor = 0, false) AS "isTrial", p.options || s.options AS options

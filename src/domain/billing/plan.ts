@@ -43,7 +43,7 @@ export const updatePlanInput = z.object({
   status: z.enum(planStatuses).optional(),
 });
 
-/** As a door hands it over. */
+/** As a entry point hands it over. */
 export interface PlanInput {
   readonly name?: string | null | undefined;
   readonly currencyId?: number | null | undefined;

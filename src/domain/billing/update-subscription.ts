@@ -13,7 +13,7 @@ import { findPending, findRunning, saveSubscription } from './subscription-store
 import { cancelled, frequencyOf, withPeriodEnd, YEARS_AHEAD_MAX, type Subscription } from './subscription.ts';
 import { voidPendingInvoice } from './write-invoice.ts';
 
-/** As a door hands it over; undefined leaves alone, null clears. */
+/** As a entry point hands it over; undefined leaves alone, null clears. */
 export interface SubscriptionChanges {
   readonly endsAt?: Date | null | undefined;
   readonly currentPeriodEndsAt?: Date | null | undefined;

@@ -54,7 +54,7 @@ export const updateBounceHandlerInput = z.object({
   status: z.enum(HANDLER_STATUSES).optional(),
 });
 
-/** As a door hands it over; the schemas above decide what of it is right. */
+/** As a entry point hands it over; the schemas above decide what of it is right. */
 export interface UpdateBounceHandlerInput {
   readonly name?: string | null | undefined;
   readonly protocol?: string | null | undefined;

@@ -1,5 +1,5 @@
 /**
- * Bounces at the door: a server that refused a message while it was handed over and said why. Where the reason lies in
+ * Bounces at the entry point: a server that refused a message while it was handed over and said why. Where the reason lies in
  * the mailbox, that is the same news as a bounce that comes back by mail, and is acted on the same way. The message itself
  * has failed in the ledger already; nothing of it changes here.
  */
@@ -46,7 +46,7 @@ async function refusedRows(db: Queryable, { customerId, campaignId, subscriberId
     sql`SELECT d.subscriber_id AS "subscriberId", d.email, d.reply
           FROM campaign c
           CROSS JOIN unnest(${[...subscriberIds]}::bigint[]) AS i (id)
-          JOIN hot.delivery d ON d.planned_on = c.planned_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.subscriber_id = i.id
+          JOIN hot.delivery d ON d.snapshot_on = c.snapshot_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.subscriber_id = i.id
           JOIN subscriber s ON s.customer_id = c.customer_id AND s.list_id = c.list_id AND s.id = d.subscriber_id
          WHERE c.customer_id = ${customerId} AND c.id = ${campaignId} AND d.state = 'failed' AND d.email <> '' AND d.reply ~ '^\\s*[45]\\d\\d'`,
     'bounces.refused',
@@ -71,7 +71,7 @@ function record(ctx: Context, refusals: Refusals, refused: readonly Refusal[]): 
 /** Paused, because too many were refused. Until this is written down nobody pauses the campaign, or resumes it. */
 async function isOnHold(db: Queryable, { customerId, campaignId }: Refusals): Promise<boolean> {
   const [campaign] = await db.query<{ isOnHold: boolean }>(
-    sql`SELECT hard_refusals IS NOT DISTINCT FROM 'held' AS "isOnHold" FROM campaign
+    sql`SELECT bounce_spike IS NOT DISTINCT FROM 'held' AS "isOnHold" FROM campaign
          WHERE customer_id = ${customerId} AND id = ${campaignId} FOR SHARE`,
     'bounces.on-hold',
   );

@@ -100,9 +100,9 @@ export const campaignColumns = {
   /** The segment as it was at the start; the audience is planned by it. */
   segmentSnapshot: { column: 'segment_snapshot', type: nullable(json<SegmentSnapshot>()) },
   /** YYYY-MM-DD, once it was started. */
-  plannedOn: { column: 'planned_on', type: nullable(text) },
-  planCursor: { column: 'plan_cursor', type: bigint },
-  plannedAt: { column: 'planned_at', type: nullable(time) },
+  snapshotOn: { column: 'snapshot_on', type: nullable(text) },
+  snapshotCursor: { column: 'snapshot_cursor', type: bigint },
+  snapshotAt: { column: 'snapshot_at', type: nullable(time) },
 } satisfies Record<string, Field>;
 
 /** When the field of an input may still change; one that is none of these never. */

@@ -31,13 +31,13 @@ export async function enqueueSendTimes(db: Queryable, key: CampaignKey): Promise
 export async function sendAtTime(ctx: Context, key: CampaignKey): Promise<void> {
   await inTransaction(ctx, async (tx) => {
     const campaign = await findCampaignById(tx.db, key.customerId, key.campaignId, { lock: true });
-    if (campaign?.status !== 'sending' || campaign.plannedOn === null) return;
+    if (campaign?.status !== 'sending' || campaign.snapshotOn === null) return;
     await endWait(tx.db, key, { isDueOnly: true });
     await enqueueSendTimes(tx.db, key);
     const { sendBatchSize: batchSize } = tx.installation.limits;
     for (let afterId = 0n; ;) {
       const options = { afterId, batchSize, batchesMax: BATCHES_PER_STATEMENT };
-      const batches = await sendTimeBatches(tx.db, { ...key, plannedOn: campaign.plannedOn }, options);
+      const batches = await sendTimeBatches(tx.db, { ...key, snapshotOn: campaign.snapshotOn }, options);
       await enqueueBatches(tx.db, campaign, batches);
       const last = batches.at(-1);
       if (!last || batches.length < BATCHES_PER_STATEMENT) return;
@@ -52,6 +52,6 @@ export async function waitForSendTime(ctx: Context, key: CampaignKey): Promise<b
   if (at === null) return false;
   const times = await peopleTimesOf(ctx.db, key);
   const code = times === null || times.localTime === null ? 'quiet_hours_of_recipients' : 'time_of_recipients';
-  const provided = sql`planned_at IS NOT NULL AND wait_kind IS NULL AND ${at}::timestamptz > now()`;
+  const provided = sql`snapshot_at IS NOT NULL AND wait_kind IS NULL AND ${at}::timestamptz > now()`;
   return beginWait(ctx.db, key, { reason: { code, params: {} }, until: at }, provided);
 }

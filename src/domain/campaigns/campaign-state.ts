@@ -67,11 +67,11 @@ export async function moveCampaigns(
     sql`UPDATE campaign SET status = ${to}, reason_code = ${reason?.code ?? null}, reason_params = ${reason ? storedParams(reason) : null}::jsonb,
           wait_kind = NULL, wait_until = NULL, updated_at = now(),
           started_at = CASE WHEN ${to} = 'queued' THEN coalesce(started_at, now()) ELSE started_at END,
-          planned_on = CASE WHEN ${to} = 'queued' THEN coalesce(planned_on, (now() AT TIME ZONE 'UTC')::date) ELSE planned_on END,
+          snapshot_on = CASE WHEN ${to} = 'queued' THEN coalesce(snapshot_on, (now() AT TIME ZONE 'UTC')::date) ELSE snapshot_on END,
           finished_at = CASE WHEN ${to} = 'done' THEN now() END,
           -- Whoever lets it go on believes what the server says: with a new version every process takes the campaign up anew.
-          content_version = content_version + CASE WHEN ${to} IN ('queued', 'sending') AND hard_refusals = 'held' THEN 1 ELSE 0 END,
-          hard_refusals = CASE WHEN ${to} IN ('queued', 'sending') AND hard_refusals = 'held' THEN 'believed' ELSE hard_refusals END
+          content_version = content_version + CASE WHEN ${to} IN ('queued', 'sending') AND bounce_spike = 'held' THEN 1 ELSE 0 END,
+          bounce_spike = CASE WHEN ${to} IN ('queued', 'sending') AND bounce_spike = 'held' THEN 'believed' ELSE bounce_spike END
         WHERE status = ANY(${from}::text[]) AND ${which} RETURNING uid`,
   );
   return moved.map(({ uid }) => uid);
@@ -125,6 +125,6 @@ export async function clearStalls(db: Queryable): Promise<void> {
   await db.execute(
     sql`UPDATE campaign c SET reason_code = NULL, reason_params = NULL
          WHERE c.status = ANY(${UNDER_WAY}::text[]) AND c.reason_code = ${code}
-           AND NOT EXISTS (SELECT 1 FROM hot.campaign_watch w WHERE w.customer_id = c.customer_id AND w.campaign_id = c.id AND w.alarmed_at IS NOT NULL)`,
+           AND NOT EXISTS (SELECT 1 FROM hot.campaign_progress w WHERE w.customer_id = c.customer_id AND w.campaign_id = c.id AND w.alarmed_at IS NOT NULL)`,
   );
 }

@@ -84,7 +84,7 @@ export async function writeCampaign(
 /** What its server says of people who are not there counts for nothing until somebody resumes it. */
 export async function countRefusals(db: Queryable, { customerId, campaignId }: CampaignKey): Promise<void> {
   await db.execute(
-    sql`UPDATE campaign SET hard_refusals = 'held' WHERE customer_id = ${customerId} AND id = ${campaignId}`,
+    sql`UPDATE campaign SET bounce_spike = 'held' WHERE customer_id = ${customerId} AND id = ${campaignId}`,
   );
 }
 
@@ -108,8 +108,8 @@ export async function moveSnapshotCursor(
   cursor: { readonly lastId: bigint | null; readonly isComplete: boolean },
 ): Promise<void> {
   await db.execute(
-    sql`UPDATE campaign SET plan_cursor = coalesce(${cursor.lastId}::bigint, plan_cursor),
-          planned_at = CASE WHEN ${cursor.isComplete} THEN now() ELSE planned_at END
+    sql`UPDATE campaign SET snapshot_cursor = coalesce(${cursor.lastId}::bigint, snapshot_cursor),
+          snapshot_at = CASE WHEN ${cursor.isComplete} THEN now() ELSE snapshot_at END
         WHERE customer_id = ${campaign.customerId} AND id = ${campaign.id}`,
   );
 }

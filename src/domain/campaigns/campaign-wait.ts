@@ -37,7 +37,7 @@ export async function campaignWaits(
   for (const [index, { no }] of underWay.entries()) waits[no] = ofServers[index];
   const batches = await nextBatches(
     db,
-    underWay.filter(({ no, isPlanned, plannedOn }) => waits[no] === undefined && isPlanned && plannedOn !== null),
+    underWay.filter(({ no, hasSnapshot, snapshotOn }) => waits[no] === undefined && hasSnapshot && snapshotOn !== null),
   );
   for (const { no, wait } of await waitsOfBatches(db, batches)) waits[no] = wait;
   return waits;
@@ -90,15 +90,15 @@ function listed(keys: readonly CampaignKey[]): Sql {
 interface UnderWay extends CampaignKey {
   /** Its place among those that were asked for, from 0. */
   readonly no: number;
-  readonly plannedOn: string | null;
-  readonly isPlanned: boolean;
+  readonly snapshotOn: string | null;
+  readonly hasSnapshot: boolean;
 }
 
 /** Those that have somebody left and know of no wait themselves. */
 function campaignsUnderWay(db: Queryable, keys: readonly CampaignKey[]): Promise<UnderWay[]> {
   return db.query<UnderWay & Record<string, unknown>>(
     sql`SELECT k.no::int - 1 AS no, k.customer_id AS "customerId", k.campaign_id AS "campaignId",
-               c.planned_on::text AS "plannedOn", c.planned_at IS NOT NULL AS "isPlanned"
+               c.snapshot_on::text AS "snapshotOn", c.snapshot_at IS NOT NULL AS "hasSnapshot"
           FROM ${listed(keys)}
           JOIN campaign c ON c.customer_id = k.customer_id AND c.id = k.campaign_id AND c.status = 'sending' AND c.wait_kind IS NULL
           JOIN hot.delivery_counter d ON d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.open > 0
@@ -142,14 +142,14 @@ async function waitsOfBatches(db: Queryable, batches: readonly NextBatch[]): Pro
   if (batches.length === 0) return [];
   const rows = await db.query<{ index: number; reason: string | null; said: string | null }>(
     sql`SELECT k.no::int - 1 AS index, d.reason, coalesce(d.reply, (
-                 SELECT h.mailbox_group || ': ' || h.last_error FROM hot.server_health h
+                 SELECT h.mailbox_group || ': ' || h.last_error FROM hot.sending_health h
                   WHERE h.server_id = d.server_id AND h.mailbox_group <> '' AND h.open_until > now() ORDER BY h.open_until LIMIT 1)) AS said
-          FROM unnest(${batches.map(({ plannedOn }) => plannedOn)}::date[], ${batches.map(({ customerId }) => customerId)}::bigint[],
+          FROM unnest(${batches.map(({ snapshotOn }) => snapshotOn)}::date[], ${batches.map(({ customerId }) => customerId)}::bigint[],
                       ${batches.map(({ campaignId }) => campaignId)}::bigint[], ${batches.map(({ fromId }) => fromId)}::bigint[],
-                      ${batches.map(({ toId }) => toId)}::bigint[]) WITH ORDINALITY AS k (planned_on, customer_id, campaign_id, from_id, to_id, no)
+                      ${batches.map(({ toId }) => toId)}::bigint[]) WITH ORDINALITY AS k (snapshot_on, customer_id, campaign_id, from_id, to_id, no)
          CROSS JOIN LATERAL (
            SELECT d.reason, d.reply, d.server_id FROM hot.delivery d
-            WHERE d.planned_on = k.planned_on AND d.customer_id = k.customer_id AND d.campaign_id = k.campaign_id
+            WHERE d.snapshot_on = k.snapshot_on AND d.customer_id = k.customer_id AND d.campaign_id = k.campaign_id
               AND d.subscriber_id BETWEEN k.from_id AND k.to_id AND d.state = 'queued' AND d.not_before > now()
             ORDER BY d.not_before LIMIT 1) d`,
     'campaigns.waits-of-batches',

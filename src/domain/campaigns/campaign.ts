@@ -9,8 +9,8 @@ import type { SendFault } from './send-fault.ts';
 export type Campaign = CampaignRow;
 
 /** Whether anybody is in its ledger, or it is known that nobody will be: from then on audience and content are fixed. */
-export function hasBegun({ planCursor, plannedAt }: Pick<Campaign, 'planCursor' | 'plannedAt'>): boolean {
-  return planCursor > 0n || plannedAt !== null;
+export function hasBegun({ snapshotCursor, snapshotAt }: Pick<Campaign, 'snapshotCursor' | 'snapshotAt'>): boolean {
+  return snapshotCursor > 0n || snapshotAt !== null;
 }
 
 /** What a campaign still lacks before it can be sent; empty when it is ready. */

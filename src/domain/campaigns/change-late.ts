@@ -27,9 +27,9 @@ export async function mayChangeLate(
 /** Also of one that has begun, while it is paused and nobody has got its message. */
 export async function mayChangeContent(tx: TransactionContext, campaign: Campaign): Promise<boolean> {
   if (isEditable(campaign)) return true;
-  const { customerId, id: campaignId, plannedOn, status } = campaign;
-  if (status !== 'paused' || plannedOn === null) return false;
-  const key = { customerId, campaignId, plannedOn };
+  const { customerId, id: campaignId, snapshotOn, status } = campaign;
+  if (status !== 'paused' || snapshotOn === null) return false;
+  const key = { customerId, campaignId, snapshotOn };
   await lockContent(tx.db, campaign);
   return isUnsent(tx.db, key);
 }

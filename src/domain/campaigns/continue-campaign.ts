@@ -23,17 +23,17 @@ export async function continueCampaign(tx: TransactionContext, campaign: Campaig
 
 /** Enqueues the rest of the plan and every open batch, or the first `batchesMax` of them. */
 export async function enqueueOpenWork(ctx: Context, campaign: Campaign, batchesMax = Infinity): Promise<void> {
-  const { customerId, id: campaignId, plannedOn } = campaign;
+  const { customerId, id: campaignId, snapshotOn } = campaign;
   // Also when the plan is complete: this job closes a campaign that has nothing left to send.
   const payload = { customerId: String(customerId), campaignId: String(campaignId) };
   await enqueue(ctx.db, snapshotAudienceJob, payload, { key: `campaigns.plan:${campaignId}` });
-  if (plannedOn === null) return;
+  if (snapshotOn === null) return;
   await enqueueSendTimes(ctx.db, { customerId, campaignId });
   let afterId = 0n;
   for (let left = batchesMax; left > 0; left -= BATCHES_PER_STATEMENT) {
     const batchesInStatement = Math.min(BATCHES_PER_STATEMENT, left);
     const options = { afterId, batchSize: ctx.installation.limits.sendBatchSize, batchesMax: batchesInStatement };
-    const batches = await openBatches(ctx.db, { plannedOn, customerId, campaignId }, options);
+    const batches = await openBatches(ctx.db, { snapshotOn, customerId, campaignId }, options);
     await enqueueBatches(ctx.db, campaign, batches);
     const last = batches.at(-1);
     if (!last || batches.length < BATCHES_PER_STATEMENT) return;

@@ -21,9 +21,9 @@ export async function decideUnknownDeliveries(
 ): Promise<{ uid: string; decided: number }> {
   return inTransaction(ctx, async (tx) => {
     const campaign = await findOwnedCampaign(tx, uid, { lock: true });
-    const { customerId, id: campaignId, plannedOn } = campaign;
-    if (plannedOn === null) throw wrongCampaignState('decided about', campaign.status);
-    const decided = await decideUnknown(tx.db, { plannedOn, customerId, campaignId }, decision);
+    const { customerId, id: campaignId, snapshotOn } = campaign;
+    if (snapshotOn === null) throw wrongCampaignState('decided about', campaign.status);
+    const decided = await decideUnknown(tx.db, { snapshotOn, customerId, campaignId }, decision);
     if (decided > 0 && decision === 'resend') {
       await moveCampaign(tx.db, campaign, { from: ['done'], to: 'sending' });
       if (campaign.status !== 'paused') await enqueueOpenWork(tx, campaign);

@@ -11,7 +11,7 @@ import { recoverAmbiguous } from '../delivery/unknown-outcome-store.ts';
 export async function decideUnknownOutcomes(ctx: Context): Promise<number> {
   const { sendAttemptsMax: attemptsMax } = ctx.installation.limits;
   const ranges = await ctx.db.query<LedgerRange & { policy: UnknownPolicy }>(
-    sql`SELECT s.planned_on::text AS "plannedOn", s.customer_id AS "customerId", s.campaign_id AS "campaignId",
+    sql`SELECT s.snapshot_on::text AS "snapshotOn", s.customer_id AS "customerId", s.campaign_id AS "campaignId",
                s.from_id AS "fromId", s.to_id AS "toId", c.unknown_policy AS policy
           FROM hot.send_slice s JOIN campaign c ON c.customer_id = s.customer_id AND c.id = s.campaign_id
          WHERE s.is_over AND c.status <> 'sending'`,

@@ -22,7 +22,7 @@ export interface DryRun {
   readonly cursor: bigint;
   /** People on the list when it began. */
   readonly total: number;
-  readonly lookedAt: number;
+  readonly checked: number;
   readonly composed: number;
   readonly faulty: number;
   readonly totalBytes: bigint;
@@ -41,7 +41,7 @@ export interface DryRun {
 /** What one slice of a dry run came to. */
 export interface DryRunStep {
   readonly cursor: bigint;
-  readonly lookedAt: number;
+  readonly checked: number;
   readonly composed: number;
   readonly faulty: number;
   readonly bytes: number;
@@ -57,7 +57,7 @@ export const FAULTS_KEPT_MAX = 100;
 const RUNS_KEPT = 20;
 
 const COLUMNS = sql`id, customer_id AS "customerId", campaign_id AS "campaignId", status, CASE WHEN reason_code IS NOT NULL THEN jsonb_build_object('code', reason_code, 'params', reason_params) END AS reason, cursor, total,
-  looked_at AS "lookedAt", composed, faulty, total_bytes AS "totalBytes", largest_bytes AS "largestBytes", work_ms AS "workMs", skipped, faults,
+  checked, composed, faulty, total_bytes AS "totalBytes", largest_bytes AS "largestBytes", work_ms AS "workMs", skipped, faults,
   content_version AS "contentVersion", created_at AS "createdAt", started_at AS "startedAt", finished_at AS "finishedAt"`;
 
 type Row = DryRun & Record<string, unknown>;
@@ -125,7 +125,7 @@ export async function addDryRunStep(
   step: DryRunStep,
 ): Promise<boolean> {
   const added = await db.execute(sql`
-    UPDATE dry_run SET cursor = ${step.cursor}, looked_at = looked_at + ${step.lookedAt}, composed = composed + ${step.composed},
+    UPDATE dry_run SET cursor = ${step.cursor}, checked = checked + ${step.checked}, composed = composed + ${step.composed},
            faulty = faulty + ${step.faulty}, total_bytes = total_bytes + ${step.bytes}, largest_bytes = greatest(largest_bytes, ${step.largestBytes}),
            work_ms = work_ms + ${step.workMs},
            skipped = (SELECT coalesce(jsonb_object_agg(reason, n), '{}') FROM (

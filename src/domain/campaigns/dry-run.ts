@@ -97,7 +97,7 @@ async function composeSlices(ctx: Context, key: DryRunKey, abortSignal: AbortSig
       return 'over';
     }
     const result = await composeAll(ctx, { ...campaignKey, listId: campaign.listId, message }, people);
-    const step = { ...result, cursor: last.id, lookedAt: people.length };
+    const step = { ...result, cursor: last.id, checked: people.length };
     if (!(await addDryRunStep(ctx.db, { ...key, cursor: run.cursor }, step))) return 'over';
   }
 }

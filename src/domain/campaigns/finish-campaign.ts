@@ -18,9 +18,9 @@ export async function finishCampaign(
   if (mayTrustCounters && !(await looksFinished(ctx, key))) return false;
   return inTransaction(ctx, async (tx) => {
     const campaign = await findCampaignById(tx.db, key.customerId, key.campaignId, { lock: true });
-    if (campaign?.status !== 'sending' || campaign.plannedAt === null || campaign.plannedOn === null) return false;
+    if (campaign?.status !== 'sending' || campaign.snapshotAt === null || campaign.snapshotOn === null) return false;
     const shown = await lockCounters(tx, key);
-    const balance = await countLedger(tx.db, { ...key, plannedOn: campaign.plannedOn });
+    const balance = await countLedger(tx.db, { ...key, snapshotOn: campaign.snapshotOn });
     const open = balance.queued + balance.leased + balance.sending;
     if (shown !== open) {
       // The counters and the ledger disagree: the ledger is the truth.
@@ -38,7 +38,7 @@ export async function finishCampaign(
 async function looksFinished(ctx: Context, { customerId, campaignId }: CampaignKey): Promise<boolean> {
   const rows = await ctx.db.query(
     sql`SELECT 1 FROM campaign c LEFT JOIN hot.delivery_counter d ON d.customer_id = c.customer_id AND d.campaign_id = c.id
-         WHERE c.customer_id = ${customerId} AND c.id = ${campaignId} AND c.status = 'sending' AND c.planned_at IS NOT NULL AND coalesce(d.open, 0) = 0`,
+         WHERE c.customer_id = ${customerId} AND c.id = ${campaignId} AND c.status = 'sending' AND c.snapshot_at IS NOT NULL AND coalesce(d.open, 0) = 0`,
     'campaigns.looks-finished',
   );
   return rows.length > 0;

@@ -37,19 +37,19 @@ async function snapshotNextSlice(
   return inTransaction(ctx, async (tx) => {
     const campaign = await findCampaignById(tx.db, customerId, campaignId, { lock: true });
     if (!campaign || (campaign.status !== 'queued' && campaign.status !== 'sending')) return 'stopped';
-    if (campaign.plannedAt !== null) return 'planned';
-    assert(campaign.plannedOn !== null, 'a queued campaign has its day in the ledger');
-    const { plannedOn, listId, planCursor, segmentSnapshot } = campaign;
-    await tx.db.query(sql`SELECT hot.ensure_partitions(${plannedOn}::date, ${plannedOn}::date)`);
-    const rows = planCursor === 0n ? FIRST_SLICE_ROWS : tx.installation.limits.snapshotBatchSize;
+    if (campaign.snapshotAt !== null) return 'planned';
+    assert(campaign.snapshotOn !== null, 'a queued campaign has its day in the ledger');
+    const { snapshotOn, listId, snapshotCursor, segmentSnapshot } = campaign;
+    await tx.db.query(sql`SELECT hot.ensure_partitions(${snapshotOn}::date, ${snapshotOn}::date)`);
+    const rows = snapshotCursor === 0n ? FIRST_SLICE_ROWS : tx.installation.limits.snapshotBatchSize;
     const { sendBatchSize: batchSize } = tx.installation.limits;
-    const key = { plannedOn, customerId, campaignId };
+    const key = { snapshotOn, customerId, campaignId };
     const times = await peopleTimesOf(tx.db, key);
-    const input = { key, listId, afterId: planCursor, rows, batchSize, times };
+    const input = { key, listId, afterId: snapshotCursor, rows, batchSize, times };
     const slice = segmentSnapshot
       ? await snapshotSegmentSlice(tx.db, input, segmentSnapshot)
       : await snapshotSlice(tx.db, input);
-    await refreshStatistics(tx.db, plannedOn);
+    await refreshStatistics(tx.db, snapshotOn);
     await moveSnapshotCursor(tx.db, campaign, slice);
     await enqueueBatches(tx.db, campaign, slice.batches);
     if (times) await enqueueSendTimes(tx.db, key);

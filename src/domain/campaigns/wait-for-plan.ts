@@ -84,7 +84,7 @@ export async function wakeCampaigns(ctx: Context): Promise<number> {
   const waiting = await ctx.db.query<CampaignKey & { isDue: boolean }>(
     sql`SELECT customer_id AS "customerId", id AS "campaignId", coalesce(wait_until <= now(), false) AS "isDue" FROM campaign c
          WHERE status = 'sending' AND wait_kind IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM hot.campaign_wave w WHERE w.customer_id = c.customer_id AND w.campaign_id = c.id AND w.at = c.wait_until)
+           AND NOT EXISTS (SELECT 1 FROM hot.campaign_send_time w WHERE w.customer_id = c.customer_id AND w.campaign_id = c.id AND w.at = c.wait_until)
          ORDER BY customer_id, id`,
   );
   const remainingByCustomer = new Map<bigint, number | null>();

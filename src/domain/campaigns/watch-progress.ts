@@ -22,7 +22,7 @@ interface Stall {
   readonly customerId: bigint;
   readonly campaignId: bigint;
   readonly uid: string;
-  readonly plannedOn: string | null;
+  readonly snapshotOn: string | null;
   readonly since: Date;
 }
 
@@ -55,7 +55,7 @@ export async function watchProgress(ctx: Context): Promise<string[]> {
 /** Campaigns that are stalled now, for administrators. */
 export function stalledCampaigns(db: Queryable): Promise<{ uid: string; since: Date }[]> {
   return db.query<{ uid: string; since: Date }>(
-    sql`SELECT c.uid, w.changed_at AS since FROM hot.campaign_watch w
+    sql`SELECT c.uid, w.changed_at AS since FROM hot.campaign_progress w
           JOIN campaign c ON c.customer_id = w.customer_id AND c.id = w.campaign_id
          WHERE w.alarmed_at IS NOT NULL ORDER BY w.changed_at LIMIT 1000`,
   );
@@ -64,12 +64,12 @@ export function stalledCampaigns(db: Queryable): Promise<{ uid: string; since: D
 /** Writes down who got on, and forgets who is not under way. A campaign that waits for its plan or its hours is not. */
 async function note(db: Queryable): Promise<void> {
   await db.execute(
-    sql`DELETE FROM hot.campaign_watch w WHERE NOT EXISTS (
+    sql`DELETE FROM hot.campaign_progress w WHERE NOT EXISTS (
           SELECT 1 FROM campaign c WHERE c.customer_id = w.customer_id AND c.id = w.campaign_id
              AND c.status IN ('queued', 'sending') AND c.wait_kind IS NULL)`,
   );
   await db.execute(
-    sql`INSERT INTO hot.campaign_watch AS w (customer_id, campaign_id, audience, open, expected_seconds)
+    sql`INSERT INTO hot.campaign_progress AS w (customer_id, campaign_id, audience, open, expected_seconds)
         SELECT c.customer_id, c.id, coalesce(d.audience, 0), coalesce(d.open, 0), ${EXPECTED_SECONDS_MIN}
           FROM campaign c LEFT JOIN hot.delivery_counter d ON d.customer_id = c.customer_id AND d.campaign_id = c.id
          WHERE c.status IN ('queued', 'sending') AND c.wait_kind IS NULL
@@ -84,32 +84,32 @@ async function note(db: Queryable): Promise<void> {
 
 function stalls(db: Queryable): Promise<Stall[]> {
   return db.query<Stall & Record<string, unknown>>(
-    sql`SELECT w.customer_id AS "customerId", w.campaign_id AS "campaignId", c.uid, c.planned_on::text AS "plannedOn", w.changed_at AS since
-          FROM hot.campaign_watch w JOIN campaign c ON c.customer_id = w.customer_id AND c.id = w.campaign_id
+    sql`SELECT w.customer_id AS "customerId", w.campaign_id AS "campaignId", c.uid, c.snapshot_on::text AS "snapshotOn", w.changed_at AS since
+          FROM hot.campaign_progress w JOIN campaign c ON c.customer_id = w.customer_id AND c.id = w.campaign_id
          WHERE w.changed_at < now() - make_interval(secs => ${EXPECTED_TIMES_MAX} * w.expected_seconds)
            AND (w.alarmed_at IS NULL OR w.alarmed_at < now() - make_interval(secs => ${REPEAT_SECONDS}))`,
   );
 }
 
 /** What is in the way of one who is due; undefined: nobody is due, and then there is nothing to wait for. */
-async function causeOf(db: Queryable, { customerId, campaignId, plannedOn }: Stall): Promise<StallCause | undefined> {
-  if (plannedOn === null) return { code: 'not_planned', params: {} };
+async function causeOf(db: Queryable, { customerId, campaignId, snapshotOn }: Stall): Promise<StallCause | undefined> {
+  if (snapshotOn === null) return { code: 'not_planned', params: {} };
   interface Rows extends Record<string, unknown> {
     due: { reason: string | null; reply: string | null } | null;
     isUnderWay: boolean;
-    isPlanned: boolean;
+    hasSnapshot: boolean;
   }
   const [row] = await db.query<Rows>(
     sql`SELECT (SELECT json_build_object('reason', reason, 'reply', left(reply, 200)) FROM hot.delivery
-                 WHERE planned_on = ${plannedOn}::date AND customer_id = ${customerId} AND campaign_id = ${campaignId}
+                 WHERE snapshot_on = ${snapshotOn}::date AND customer_id = ${customerId} AND campaign_id = ${campaignId}
                    AND ((state = 'queued' AND (not_before IS NULL OR not_before <= now()))
                      OR (state IN ('leased', 'sending') AND lease_expires_at < now())) LIMIT 1) AS due,
-               EXISTS (SELECT 1 FROM hot.delivery WHERE planned_on = ${plannedOn}::date AND customer_id = ${customerId}
+               EXISTS (SELECT 1 FROM hot.delivery WHERE snapshot_on = ${snapshotOn}::date AND customer_id = ${customerId}
                           AND campaign_id = ${campaignId} AND state IN ('leased', 'sending') AND lease_expires_at >= now()) AS "isUnderWay",
-               EXISTS (SELECT 1 FROM hot.delivery WHERE planned_on = ${plannedOn}::date AND customer_id = ${customerId}
-                          AND campaign_id = ${campaignId}) AS "isPlanned"`,
+               EXISTS (SELECT 1 FROM hot.delivery WHERE snapshot_on = ${snapshotOn}::date AND customer_id = ${customerId}
+                          AND campaign_id = ${campaignId}) AS "hasSnapshot"`,
   );
-  if (!row?.isPlanned) return { code: 'not_planned', params: {} };
+  if (!row?.hasSnapshot) return { code: 'not_planned', params: {} };
   if (!row.due) return undefined;
   const { reason, reply } = row.due;
   if (reason !== null || reply !== null) return { code: 'delivery', params: { reason, reply } };
@@ -119,13 +119,13 @@ async function causeOf(db: Queryable, { customerId, campaignId, plannedOn }: Sta
 /** Retries and hours that are still to come: looked at again after as long. */
 async function excuse(db: Queryable, { customerId, campaignId }: Stall): Promise<void> {
   await db.execute(
-    sql`UPDATE hot.campaign_watch SET changed_at = now(), alarmed_at = NULL WHERE customer_id = ${customerId} AND campaign_id = ${campaignId}`,
+    sql`UPDATE hot.campaign_progress SET changed_at = now(), alarmed_at = NULL WHERE customer_id = ${customerId} AND campaign_id = ${campaignId}`,
   );
 }
 
 async function alarm(db: Queryable, { customerId, campaignId, since }: Stall, cause: StallCause): Promise<void> {
   await db.execute(
-    sql`UPDATE hot.campaign_watch SET alarmed_at = now() WHERE customer_id = ${customerId} AND campaign_id = ${campaignId}`,
+    sql`UPDATE hot.campaign_progress SET alarmed_at = now() WHERE customer_id = ${customerId} AND campaign_id = ${campaignId}`,
   );
   await reportStall(db, { customerId, campaignId }, { code: 'stalled', params: { since: since.toISOString(), cause } });
 }

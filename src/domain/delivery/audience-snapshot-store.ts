@@ -80,8 +80,8 @@ async function writeSlice(
           SELECT s.id, s.email, s.email_key${times ? sql`, ${zoneOf(times)} AS zone` : empty} FROM public.subscriber s
            WHERE s.customer_id = ${key.customerId} AND s.list_id = ${listId} AND ${fitting}
         )${times ? sql`, moment AS MATERIALIZED (${moments})` : empty}, inserted AS (
-          INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, state, reason${times ? sql`, not_before` : empty})
-          SELECT ${key.plannedOn}::date, ${key.customerId}::bigint, ${key.campaignId}::bigint, p.id, p.email,
+          INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state, reason${times ? sql`, not_before` : empty})
+          SELECT ${key.snapshotOn}::date, ${key.customerId}::bigint, ${key.campaignId}::bigint, p.id, p.email,
                  CASE WHEN x.email_key IS NULL THEN 'queued' ELSE 'suppressed' END::hot.delivery_state,
                  ${times ? sql`${later}${SEND_TIME_REASON} WHEN x.email_key IS NOT NULL THEN 'suppressed' END, ${later}m.at END` : sql`CASE WHEN x.email_key IS NOT NULL THEN 'suppressed' END`}
             FROM person p${times ? sql` JOIN moment m ON m.zone = p.zone` : empty}
@@ -113,7 +113,7 @@ function dueNow(batchSize: number): Sql {
 }
 
 function keepSendTimes({ customerId, campaignId }: LedgerKey): Sql {
-  return sql`INSERT INTO hot.campaign_wave AS w (customer_id, campaign_id, at, people)
+  return sql`INSERT INTO hot.campaign_send_time AS w (customer_id, campaign_id, at, people)
              SELECT ${customerId}::bigint, ${campaignId}::bigint, not_before, count(*) FROM inserted WHERE not_before IS NOT NULL GROUP BY not_before
              ON CONFLICT (customer_id, campaign_id, at) DO UPDATE SET people = w.people + excluded.people`;
 }
@@ -151,7 +151,7 @@ function batchesOf(
     sql`SELECT min(subscriber_id) AS "fromId", max(subscriber_id) AS "toId"
           FROM (SELECT subscriber_id, (row_number() OVER (ORDER BY subscriber_id) - 1) / ${options.batchSize}::int AS batch
                   FROM (SELECT d.subscriber_id FROM hot.delivery d
-                         WHERE d.planned_on = ${key.plannedOn}::date AND d.customer_id = ${key.customerId} AND d.campaign_id = ${key.campaignId}
+                         WHERE d.snapshot_on = ${key.snapshotOn}::date AND d.customer_id = ${key.customerId} AND d.campaign_id = ${key.campaignId}
                            AND d.subscriber_id > ${options.afterId} AND ${options.which}
                          ORDER BY d.subscriber_id LIMIT ${options.batchSize * options.batchesMax}) open) numbered
          GROUP BY batch ORDER BY batch`,

@@ -43,7 +43,7 @@ export async function loadEdition(
   const row = await readSource(db, key);
   if (!row) return undefined;
   const { customerId, campaignId } = key;
-  assert(row.planned_on !== null, 'a campaign that is being sent has a day in the ledger');
+  assert(row.snapshot_on !== null, 'a campaign that is being sent has a day in the ledger');
   const identity = await identityFor(db, {
     customerId,
     fromEmail: row.from_email,
@@ -51,14 +51,14 @@ export async function loadEdition(
     secret: installation.secret,
   });
   return {
-    key: { plannedOn: row.planned_on, customerId, campaignId },
+    key: { snapshotOn: row.snapshot_on, customerId, campaignId },
     listId: row.list_id,
     edition: {
       version,
       contentVersion: row.content_version,
       policy: row.unknown_policy,
       skipsFailed: row.skip_failed_messages,
-      believesRefusals: row.hard_refusals === 'believed',
+      believesRefusals: row.bounce_spike === 'believed',
       fromDomain: asciiDomainOf(row.from_email),
       message: await compileSource(db, { key, row, files: 'whole' }),
       identity,

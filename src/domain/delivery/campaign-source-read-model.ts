@@ -19,8 +19,8 @@ export interface SourceRow {
   skip_failed_messages: boolean;
   embed_images: boolean;
   unknown_policy: UnknownPolicy;
-  hard_refusals: 'held' | 'believed' | null;
-  planned_on: string;
+  bounce_spike: 'held' | 'believed' | null;
+  snapshot_on: string;
   content_version: number;
   list_id: bigint;
   list_uid: string;
@@ -37,7 +37,7 @@ export async function readSource(
 ): Promise<SourceRow | undefined> {
   const rows = await db.query<SourceRow & Record<string, unknown>>(
     sql`SELECT c.uid, c.name, c.subject, c.from_name, c.from_email, c.reply_to, c.html, c.plain, c.track_open, c.track_click, c.sign_dkim, c.skip_failed_messages, c.embed_images,
-               c.unknown_policy, c.hard_refusals, c.planned_on::text AS planned_on, c.content_version, c.list_id, l.uid AS list_uid, l.name AS list_name, u.uid AS customer_uid,
+               c.unknown_policy, c.bounce_spike, c.snapshot_on::text AS snapshot_on, c.content_version, c.list_id, l.uid AS list_uid, l.name AS list_name, u.uid AS customer_uid,
                (SELECT to_jsonb(t) FROM list_contact t WHERE t.customer_id = c.customer_id AND t.list_id = c.list_id) AS contact,
                (SELECT jsonb_object_agg(f.tag, coalesce(f.default_value, '')) FROM list_field f WHERE f.customer_id = c.customer_id AND f.list_id = c.list_id) AS field_defaults
           FROM campaign c
@@ -56,7 +56,7 @@ export async function readEditionHead(
   const rows = await db.query<{ status: string; version: string }>(
     // A customer that was just disabled sends nothing more, even before its campaigns are paused.
     sql`SELECT CASE WHEN u.status <> 'active' THEN 'paused' WHEN c.wait_kind IS NOT NULL AND coalesce(c.wait_until > now(), true) THEN 'waiting' ELSE c.status END AS status,
-               concat_ws('|', c.content_version, coalesce(c.hard_refusals, ''), l.updated_at, (
+               concat_ws('|', c.content_version, coalesce(c.bounce_spike, ''), l.updated_at, (
                  SELECT concat_ws('|', u.id, u.updated_at, p.updated_at) FROM subscription u JOIN plan p ON p.id = u.plan_id
                   WHERE u.customer_id = c.customer_id AND u.status <> 'pending' ORDER BY (u.status = 'ended'), u.id DESC LIMIT 1), ${identityVersion(sql`c.customer_id`)}) AS version
           FROM campaign c JOIN mail_list l ON l.customer_id = c.customer_id AND l.id = c.list_id

@@ -27,9 +27,9 @@ export type DeliveryState = (typeof deliveryStates)[number];
 /** What to do with a message that was handed over and never answered. */
 export type UnknownPolicy = 'park' | 'retry';
 
-/** Names one campaign's part of the ledger; `plannedOn` (YYYY-MM-DD) picks the partition. */
+/** Names one campaign's part of the ledger; `snapshotOn` (YYYY-MM-DD) picks the partition. */
 export interface LedgerKey extends CampaignKey {
-  readonly plannedOn: string;
+  readonly snapshotOn: string;
 }
 
 /** A run of subscriber ids within it, both ends included. */

@@ -1,6 +1,6 @@
 /**
  * The ledger for people who ask whether it is right: a campaign's counters beside its rows, counted at one instant, and
- * all that is known of one recipient. Slow by nature, and for operators: no door leads here.
+ * all that is known of one recipient. Slow by nature, and for operators: no entry point leads here.
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import { deliveryStates, type DeliveryState } from './delivery.ts';
@@ -11,15 +11,15 @@ export interface AuditedCampaign {
   readonly uid: string;
   readonly name: string;
   readonly status: string;
-  readonly plannedOn: string | null;
-  readonly isPlanned: boolean;
+  readonly snapshotOn: string | null;
+  readonly hasSnapshot: boolean;
 }
 
 /** The campaign of any customer. */
 export async function auditedCampaign(db: Queryable, uid: string): Promise<AuditedCampaign | undefined> {
   const [row] = await db.query<AuditedCampaign & Record<string, unknown>>(
     sql`SELECT customer_id AS "customerId", id AS "campaignId", uid, name, status,
-               planned_on::text AS "plannedOn", planned_at IS NOT NULL AS "isPlanned" FROM campaign WHERE uid = ${uid}`,
+               snapshot_on::text AS "snapshotOn", snapshot_at IS NOT NULL AS "hasSnapshot" FROM campaign WHERE uid = ${uid}`,
   );
   return row;
 }
@@ -43,7 +43,7 @@ export interface LedgerAudit {
 
 /** Counts the ledger and sets the counters beside it, in one statement: both are of the same instant. */
 export async function auditLedger(db: Queryable, campaign: AuditedCampaign): Promise<LedgerAudit> {
-  const { customerId, campaignId, plannedOn } = campaign;
+  const { customerId, campaignId, snapshotOn } = campaign;
   const [row] = await db.query<{
     rows: Partial<StateCounts> | null;
     counters: NonNullable<LedgerAudit['counters']> | null;
@@ -54,7 +54,7 @@ export async function auditLedger(db: Queryable, campaign: AuditedCampaign): Pro
           SELECT state::text AS state, count(*)::int AS n, count(*) FILTER (WHERE ambiguous_count > 0)::int AS doubted,
                  max(ambiguous_count)::int AS most
             FROM hot.delivery
-           WHERE planned_on = ${plannedOn}::date AND customer_id = ${customerId} AND campaign_id = ${campaignId} GROUP BY 1)
+           WHERE snapshot_on = ${snapshotOn}::date AND customer_id = ${customerId} AND campaign_id = ${campaignId} GROUP BY 1)
         SELECT (SELECT json_object_agg(state, n) FROM d) AS rows,
                (SELECT coalesce(sum(doubted), 0)::int FROM d) AS "ambiguousRows", (SELECT coalesce(max(most), 0) FROM d) AS "ambiguousMost",
                (SELECT json_build_object('audience', audience, 'open', open, 'sent', sent, 'failed', failed, 'skipped', skipped,
@@ -83,7 +83,7 @@ function completed(counts: Partial<StateCounts>): StateCounts {
 
 /** What is wrong, in words: the counters against the rows, and `done` against what is open. */
 function faultsOf(
-  { status, isPlanned }: Pick<AuditedCampaign, 'status' | 'isPlanned'>,
+  { status, hasSnapshot }: Pick<AuditedCampaign, 'status' | 'hasSnapshot'>,
   rows: StateCounts,
   counters: LedgerAudit['counters'],
 ): string[] {
@@ -97,7 +97,7 @@ function faultsOf(
     return shown === count ? [] : [`The counter ${name} shows ${String(shown)}, and there are ${count} rows.`];
   });
   if (status === 'done' && open > 0) faults.push(`The campaign is done, and ${open} recipients are open.`);
-  if (status === 'done' && !isPlanned) faults.push('The campaign is done, and its audience was never complete.');
+  if (status === 'done' && !hasSnapshot) faults.push('The campaign is done, and its audience was never complete.');
   return faults;
 }
 
@@ -129,7 +129,7 @@ export function storyRows(db: Queryable, campaign: AuditedCampaign, address: str
                d.not_before AS "notBefore", d.lease_expires_at AS "leaseExpiresAt", d.updated_at AS "updatedAt", d.reason, d.reply,
                s.name || ' (' || s.uid || ')' AS server
           FROM hot.delivery d LEFT JOIN sending_server s ON s.id = d.server_id
-         WHERE d.planned_on = ${campaign.plannedOn}::date AND d.customer_id = ${campaign.customerId} AND d.campaign_id = ${campaign.campaignId}
+         WHERE d.snapshot_on = ${campaign.snapshotOn}::date AND d.customer_id = ${campaign.customerId} AND d.campaign_id = ${campaign.campaignId}
            AND lower(d.email) = lower(${address}) ORDER BY d.subscriber_id`,
   );
 }

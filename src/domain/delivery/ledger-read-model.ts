@@ -5,13 +5,13 @@ import { deliveryStates, type DeliveryState, type LedgerKey, type LedgerRange } 
 
 /** Rows `d` of a range of a campaign's ledger. */
 export function inRange(range: LedgerRange): Sql {
-  return sql`d.planned_on = ${range.plannedOn}::date AND d.customer_id = ${range.customerId}
+  return sql`d.snapshot_on = ${range.snapshotOn}::date AND d.customer_id = ${range.customerId}
     AND d.campaign_id = ${range.campaignId} AND d.subscriber_id BETWEEN ${range.fromId} AND ${range.toId}`;
 }
 
 /** Rows `d` of a campaign's ledger. */
 export function inLedger(key: LedgerKey): Sql {
-  return sql`d.planned_on = ${key.plannedOn}::date AND d.customer_id = ${key.customerId} AND d.campaign_id = ${key.campaignId}`;
+  return sql`d.snapshot_on = ${key.snapshotOn}::date AND d.customer_id = ${key.customerId} AND d.campaign_id = ${key.campaignId}`;
 }
 
 export interface OpenWork {
@@ -26,7 +26,7 @@ export async function openWorkIn(db: Queryable, range: LedgerRange): Promise<Ope
     sql`SELECT count(*)::int AS open,
                extract(epoch FROM min(CASE WHEN d.state = 'queued' THEN coalesce(d.not_before, now()) ELSE d.lease_expires_at END) - now())::float8 AS due
           FROM hot.delivery d
-         WHERE d.planned_on = ${range.plannedOn}::date AND d.customer_id = ${range.customerId} AND d.campaign_id = ${range.campaignId}
+         WHERE d.snapshot_on = ${range.snapshotOn}::date AND d.customer_id = ${range.customerId} AND d.campaign_id = ${range.campaignId}
            AND d.subscriber_id BETWEEN ${range.fromId} AND ${range.toId} AND d.state IN ('queued', 'leased', 'sending')
            AND NOT ${atLaterSendTime}`,
     'delivery.open-work',
@@ -41,7 +41,7 @@ export type LedgerBalance = Readonly<Record<DeliveryState, number>> & { readonly
 export async function countLedger(db: Queryable, key: LedgerKey): Promise<LedgerBalance> {
   const rows = await db.query<{ state: DeliveryState; rows: number }>(
     sql`SELECT state::text AS state, count(*)::int AS rows FROM hot.delivery
-         WHERE planned_on = ${key.plannedOn}::date AND customer_id = ${key.customerId} AND campaign_id = ${key.campaignId} GROUP BY 1`,
+         WHERE snapshot_on = ${key.snapshotOn}::date AND customer_id = ${key.customerId} AND campaign_id = ${key.campaignId} GROUP BY 1`,
   );
   const counts = new Map(rows.map((row) => [row.state, row.rows]));
   const of = (state: DeliveryState): number => counts.get(state) ?? 0;
@@ -62,13 +62,13 @@ export async function countLedger(db: Queryable, key: LedgerKey): Promise<Ledger
  * Whether nobody can have got the campaign's message: nothing was taken, nothing is in doubt, and no worker has anybody in
  * its hands. The figures answer for campaigns that were sent; only of the others is the ledger looked through.
  */
-export async function isUnsent(db: Queryable, { plannedOn, customerId, campaignId }: LedgerKey): Promise<boolean> {
+export async function isUnsent(db: Queryable, { snapshotOn, customerId, campaignId }: LedgerKey): Promise<boolean> {
   const [row] = await db.query<{ isUnsent: boolean }>(
     sql`SELECT CASE
                  WHEN EXISTS (SELECT 1 FROM hot.delivery_counter c
                                WHERE c.customer_id = ${customerId} AND c.campaign_id = ${campaignId} AND c.sent + c.unknown > 0) THEN false
                  ELSE NOT EXISTS (SELECT 1 FROM hot.delivery d
-                                   WHERE d.planned_on = ${plannedOn}::date AND d.customer_id = ${customerId} AND d.campaign_id = ${campaignId}
+                                   WHERE d.snapshot_on = ${snapshotOn}::date AND d.customer_id = ${customerId} AND d.campaign_id = ${campaignId}
                                      AND (d.state IN ('leased', 'sending', 'sent', 'unknown') OR d.ambiguous_count > 0))
                END AS "isUnsent"`,
   );
@@ -108,7 +108,7 @@ export async function deliveryPage(
     sql`SELECT subscriber_id AS "subscriberId", email, state::text AS state, attempts, ambiguous_count AS "ambiguousCount", not_before AS "notBefore",
                updated_at AS "updatedAt", server_id AS "serverId", reason, reply, runtime_message_id AS "runtimeMessageId"
           FROM hot.delivery
-         WHERE planned_on = ${key.plannedOn}::date AND customer_id = ${key.customerId} AND campaign_id = ${key.campaignId}
+         WHERE snapshot_on = ${key.snapshotOn}::date AND customer_id = ${key.customerId} AND campaign_id = ${key.campaignId}
            AND subscriber_id > ${afterId} AND ${state === null ? sql`true` : inState(state)}
          ORDER BY subscriber_id LIMIT ${limit}`,
   );

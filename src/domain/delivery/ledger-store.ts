@@ -76,7 +76,7 @@ export interface SettleInput {
 
 export interface Settled {
   /** Those of `next` that may not be handed over; all others may, now. */
-  readonly turnedAway: ReadonlySet<bigint>;
+  readonly notMarked: ReadonlySet<bigint>;
   /** Outcomes that found their row as expected. */
   readonly recorded: number;
   /** The campaign is being sent, as it was read. */
@@ -91,9 +91,9 @@ export interface Settled {
 export async function settle(db: Queryable, input: SettleInput): Promise<Settled> {
   const { key, holder, outcomes, next } = input;
   const named = outcomes.filter(({ runtimeMessageId }) => needsRuntimeMessage(runtimeMessageId));
-  const [answer] = await db.query<{ recorded: number; goes_on: boolean; turned_away: string | null }>(
-    sql`${runtimeMessages(key, named)}SELECT recorded, goes_on, turned_away::text FROM hot.settle_and_mark(
-          ${key.plannedOn}::date, ${key.customerId}, ${key.campaignId}, ${input.listId}, ${holder.owner}::uuid, ${input.serverId},
+  const [answer] = await db.query<{ recorded: number; goes_on: boolean; not_marked: string | null }>(
+    sql`${runtimeMessages(key, named)}SELECT recorded, goes_on, not_marked::text FROM hot.record_and_mark(
+          ${key.snapshotOn}::date, ${key.customerId}, ${key.campaignId}, ${input.listId}, ${holder.owner}::uuid, ${input.serverId},
           make_interval(secs => ${holder.leaseSeconds}),
           ${plainArray(outcomes, (o) => o.subscriberId)}::bigint[], ${plainArray(outcomes, (o) => o.epoch)}::int[], ${plainArray(outcomes, (o) => o.state)}::hot.delivery_state[],
           ${plainArray(outcomes, (o) => o.isTry)}::boolean[], ${textArray(outcomes, (o) => o.reply)}::text[], ${textArray(outcomes, (o) => o.reason)}::text[],
@@ -104,7 +104,7 @@ export async function settle(db: Queryable, input: SettleInput): Promise<Settled
   );
   assert(answer !== undefined, 'the ledger answers every write in one row');
   return {
-    turnedAway: answer.turned_away === null ? NOBODY : new Set(answer.turned_away.match(/\d+/g)?.map(BigInt)),
+    notMarked: answer.not_marked === null ? NOBODY : new Set(answer.not_marked.match(/\d+/g)?.map(BigInt)),
     recorded: answer.recorded,
     goesOn: answer.goes_on,
   };

@@ -38,7 +38,7 @@ export async function personOnList(
 /** The operator's own account. */
 export async function operatorAccount(db: Queryable): Promise<{ id: bigint; uid: string } | undefined> {
   const [operator] = await db.query<{ id: bigint; uid: string }>(
-    sql`SELECT id, uid FROM customer WHERE is_house ORDER BY id LIMIT 1`,
+    sql`SELECT id, uid FROM customer WHERE is_operator ORDER BY id LIMIT 1`,
   );
   return operator;
 }

@@ -7,13 +7,13 @@ import { raw, sql, type Queryable } from '../../db/database.ts';
 
 /** What the look-ups go by; all other columns are left to the database's own round. */
 const PEOPLE = 'public.subscriber (customer_id, list_id, id, status)';
-const LEDGER_COLUMNS = '(planned_on, customer_id, campaign_id, subscriber_id)';
+const LEDGER_COLUMNS = '(snapshot_on, customer_id, campaign_id, subscriber_id)';
 
 /** Looks at what has at least doubled since it was last looked at. A table that somebody else is looking at is left out. */
-export async function refreshStatistics(db: Queryable, plannedOn: string): Promise<void> {
+export async function refreshStatistics(db: Queryable, snapshotOn: string): Promise<void> {
   const grown = await db.query<{ name: string; isLedger: boolean }>(
     sql`SELECT c.oid::regclass::text AS name, c.oid <> 'public.subscriber'::regclass AS "isLedger" FROM pg_class c
-         WHERE c.oid IN ('public.subscriber'::regclass, to_regclass('hot.delivery_' || to_char(${plannedOn}::date, 'YYYY_MM')))
+         WHERE c.oid IN ('public.subscriber'::regclass, to_regclass('hot.delivery_' || to_char(${snapshotOn}::date, 'YYYY_MM')))
            AND pg_relation_size(c.oid) > c.relpages::bigint * 2 * current_setting('block_size')::bigint`,
     'delivery.grown-tables',
   );

@@ -4,23 +4,23 @@ import { sql, type Queryable, type Transaction } from '../../db/database.ts';
 export interface SentCampaign extends Record<string, unknown> {
   readonly customerId: bigint;
   readonly campaignId: bigint;
-  readonly plannedOn: string;
+  readonly snapshotOn: string;
 }
 
 /** Campaigns that were sent to so many and whose bits are missing or old. */
 export function campaignsWithoutBits(db: Queryable, peopleMin: number): Promise<SentCampaign[]> {
   return db.query<SentCampaign>(sql`
-    SELECT n.customer_id AS "customerId", n.campaign_id AS "campaignId", c.planned_on::text AS "plannedOn"
+    SELECT n.customer_id AS "customerId", n.campaign_id AS "campaignId", c.snapshot_on::text AS "snapshotOn"
       FROM hot.delivery_counter n
       JOIN campaign c ON c.customer_id = n.customer_id AND c.id = n.campaign_id
       LEFT JOIN hot.received_campaign r ON r.customer_id = n.customer_id AND r.campaign_id = n.campaign_id
      WHERE n.sent >= ${peopleMin} AND r.counted IS DISTINCT FROM n.sent
-       AND c.planned_on IS NOT NULL AND c.status NOT IN ('queued', 'sending')
+       AND c.snapshot_on IS NOT NULL AND c.status NOT IN ('queued', 'sending')
      ORDER BY c.started_at DESC, c.id DESC`);
 }
 
 /** The counter, the ledger and what is written are of one moment: the last statement reads and writes all of it. */
-export async function makeBits(tx: Transaction, { customerId, campaignId, plannedOn }: SentCampaign): Promise<void> {
+export async function makeBits(tx: Transaction, { customerId, campaignId, snapshotOn }: SentCampaign): Promise<void> {
   // Two clocks of two processes: the second waits, and finds the rows of the first.
   await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mailwright:received:${campaignId}`}, 0))`);
   await tx.execute(
@@ -30,7 +30,7 @@ export async function makeBits(tx: Transaction, { customerId, campaignId, planne
     WITH word AS (
       SELECT subscriber_id >> 6 AS no, bit_or(1::bigint << (63 - (subscriber_id & 63))::integer) AS bits, count(*) AS people
         FROM hot.delivery
-       WHERE planned_on = ${plannedOn}::date AND customer_id = ${customerId} AND campaign_id = ${campaignId} AND state = 'sent'
+       WHERE snapshot_on = ${snapshotOn}::date AND customer_id = ${customerId} AND campaign_id = ${campaignId} AND state = 'sent'
        GROUP BY 1
     ), kept AS (
       INSERT INTO hot.received_block (customer_id, campaign_id, block, members)

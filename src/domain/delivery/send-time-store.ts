@@ -26,7 +26,7 @@ export async function sendTimesOf(
   campaignIds: readonly bigint[],
 ): Promise<SendTime[]> {
   return db.query<SendTime & Record<string, unknown>>(
-    sql`SELECT campaign_id AS "campaignId", at, people FROM hot.campaign_wave
+    sql`SELECT campaign_id AS "campaignId", at, people FROM hot.campaign_send_time
          WHERE customer_id = ${customerId} AND campaign_id = ANY (${[...campaignIds]}::bigint[]) AND at > now() AND people > 0
          ORDER BY campaign_id, at`,
   );
@@ -35,17 +35,17 @@ export async function sendTimesOf(
 /** Keeps a moment for which nobody in particular waits: the end of quiet hours. `at` in whole milliseconds. */
 export async function keepSendTime(db: Queryable, { customerId, campaignId }: CampaignKey, at: Date): Promise<void> {
   await db.execute(
-    sql`INSERT INTO hot.campaign_wave (customer_id, campaign_id, at, people) VALUES (${customerId}, ${campaignId}, ${at}, 0) ON CONFLICT DO NOTHING`,
+    sql`INSERT INTO hot.campaign_send_time (customer_id, campaign_id, at, people) VALUES (${customerId}, ${campaignId}, ${at}, 0) ON CONFLICT DO NOTHING`,
   );
 }
 
 /** Forgets the moments that have come; answers those still to come. */
 export async function passSendTimes(db: Queryable, { customerId, campaignId }: CampaignKey): Promise<Date[]> {
   await db.execute(
-    sql`DELETE FROM hot.campaign_wave WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} AND at <= now()`,
+    sql`DELETE FROM hot.campaign_send_time WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} AND at <= now()`,
   );
   const rows = await db.query<{ at: Date }>(
-    sql`SELECT at FROM hot.campaign_wave WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} ORDER BY at`,
+    sql`SELECT at FROM hot.campaign_send_time WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} ORDER BY at`,
   );
   return rows.map(({ at }) => at);
 }
@@ -57,7 +57,7 @@ export async function passSendTimes(db: Queryable, { customerId, campaignId }: C
 export async function nextSendTimeIfIdle(db: Queryable, { customerId, campaignId }: CampaignKey): Promise<Date | null> {
   const [row] = await db.query<{ at: Date | null }>(
     sql`SELECT CASE WHEN sum(w.people) >= max(c.open) THEN min(w.at) END AS at
-          FROM hot.campaign_wave w JOIN hot.delivery_counter c USING (customer_id, campaign_id)
+          FROM hot.campaign_send_time w JOIN hot.delivery_counter c USING (customer_id, campaign_id)
          WHERE w.customer_id = ${customerId} AND w.campaign_id = ${campaignId} AND w.at > now() AND c.open > 0`,
     'delivery.next-send-time',
   );

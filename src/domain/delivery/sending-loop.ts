@@ -107,7 +107,7 @@ class SendingLoop {
     const settled = await this.#record({ outcomes, next: go.map(({ delivery }) => delivery) });
     if (!settled?.goesOn) this.#finishWith({ reason: 'stopped' });
     for (const recipient of go) {
-      if (!settled || settled.turnedAway.has(recipient.delivery.subscriberId)) this.#refuse(recipient);
+      if (!settled || settled.notMarked.has(recipient.delivery.subscriberId)) this.#refuse(recipient);
       else if (this.#marked.push(this.#permitted(recipient)) === 1) setImmediate(() => this.#handOverSome());
     }
   }
@@ -120,7 +120,7 @@ class SendingLoop {
   async #markAgain({ delivery }: Recipient): Promise<boolean> {
     const settled = await this.#record({ outcomes: [], next: [delivery] });
     if (!settled?.goesOn) this.#finishWith({ reason: 'stopped' });
-    return settled !== undefined && !settled.turnedAway.has(delivery.subscriberId);
+    return settled !== undefined && !settled.notMarked.has(delivery.subscriberId);
   }
 
   /** After the next write was begun, so that the database works meanwhile; and never so many that replies wait for long. */

@@ -34,7 +34,7 @@ export async function recoverAmbiguous(
     sql`WITH lost AS (
           UPDATE hot.delivery d
              SET state = CASE WHEN ${policy === 'park'} OR d.attempts + 1 >= ${attemptsMax} THEN 'unknown' ELSE 'queued' END::hot.delivery_state,
-                 ambiguous_count = d.ambiguous_count + 1, doubted_since = coalesce(d.doubted_since, d.updated_at),
+                 ambiguous_count = d.ambiguous_count + 1, ambiguous_since = coalesce(d.ambiguous_since, d.updated_at),
                  attempts = d.attempts + 1, reason = ${WORKER_LOST}, lease_expires_at = NULL, not_before = NULL, updated_at = now()
            WHERE ${inRange(range)} AND d.state = 'sending' AND d.lease_expires_at < now()
           RETURNING d.state
@@ -100,8 +100,8 @@ export async function decideUnknown(db: Queryable, key: LedgerKey, decision: Unk
              SET state = ${state}::hot.delivery_state, reason = ${BY_HAND[decision]},
                  owner = NULL, lease_expires_at = NULL, not_before = NULL, updated_at = now(),
                  -- what is sent again by hand goes out however long ago it was, and through any server
-                 doubted_since = NULL, server_id = CASE WHEN ${decision === 'accept'} THEN d.server_id END
-           WHERE d.planned_on = ${key.plannedOn}::date AND d.customer_id = ${key.customerId} AND d.campaign_id = ${key.campaignId}
+                 ambiguous_since = NULL, server_id = CASE WHEN ${decision === 'accept'} THEN d.server_id END
+           WHERE d.snapshot_on = ${key.snapshotOn}::date AND d.customer_id = ${key.customerId} AND d.campaign_id = ${key.campaignId}
              AND d.state = 'unknown'
           RETURNING 1
         ), counted AS (
@@ -131,11 +131,11 @@ export async function parkOldUnknownOutcomes(
   await db.execute(
     sql`WITH doubted AS (
           UPDATE hot.delivery d
-             SET doubted_since = coalesce(d.doubted_since, d.updated_at),
+             SET ambiguous_since = coalesce(d.ambiguous_since, d.updated_at),
                  state = CASE WHEN coalesce(d.server_id, ${vendor.serverId}) = ${vendor.serverId}
-                               AND coalesce(d.doubted_since, d.updated_at) + make_interval(secs => ${retrySecondsOf(vendor.keySeconds)}) > now()
+                               AND coalesce(d.ambiguous_since, d.updated_at) + make_interval(secs => ${retrySecondsOf(vendor.keySeconds)}) > now()
                               THEN 'queued' ELSE 'unknown' END::hot.delivery_state
-           WHERE d.planned_on = ${range.plannedOn}::date AND d.customer_id = ${range.customerId}
+           WHERE d.snapshot_on = ${range.snapshotOn}::date AND d.customer_id = ${range.customerId}
              AND d.campaign_id = ${range.campaignId} AND d.subscriber_id BETWEEN ${range.fromId} AND ${range.toId}
              AND d.state = 'queued' AND d.ambiguous_count > 0
           RETURNING d.state

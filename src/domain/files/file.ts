@@ -19,7 +19,7 @@ export interface StoredFile {
   readonly sizeBytes: bigint;
 }
 
-/** One piece of an upload; the GraphQL door takes no larger message. */
+/** One piece of an upload; the GraphQL entry point takes no larger message. */
 export const PIECE_BYTES_MAX = 1_048_576;
 /** With pieces of one byte somebody could fill the database with rows instead of bytes. */
 export const PIECES_MAX = 10_000;

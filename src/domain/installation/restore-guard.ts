@@ -115,7 +115,7 @@ async function hasSomethingToSend(db: Queryable): Promise<boolean> {
 
 async function signsOf(db: Queryable, seenAt: Date | null) {
   const [row] = await db.query<{ marks: string; silentSeconds: number; aheadSeconds: number }>(
-    sql`SELECT hot.place_marks() AS marks, coalesce(extract(epoch FROM now() - max(seen_at)), 0)::float8 AS "silentSeconds",
+    sql`SELECT hot.database_identity() AS marks, coalesce(extract(epoch FROM now() - max(seen_at)), 0)::float8 AS "silentSeconds",
                coalesce(extract(epoch FROM ${seenAt}::timestamptz - max(seen_at)), 0)::float8 AS "aheadSeconds" FROM hot.process`,
   );
   return row ?? { marks: '', silentSeconds: 0, aheadSeconds: 0 };

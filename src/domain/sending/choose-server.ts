@@ -62,7 +62,7 @@ function planOf(customerId: Sql): Sql {
       SELECT p.options || u.options AS options, p.sending_servers AS plan_routes
         FROM subscription u
         JOIN plan p ON p.id = u.plan_id
-        JOIN customer payer ON payer.id = u.customer_id AND NOT payer.is_house
+        JOIN customer payer ON payer.id = u.customer_id AND NOT payer.is_operator
        -- The one that allowanceOf goes by: one that ended before it was paid for never began.
        WHERE u.customer_id = ${customerId} AND u.status <> 'pending'
          AND (u.status <> 'ended' OR u.current_period_started_at IS NOT NULL)

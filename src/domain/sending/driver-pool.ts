@@ -90,7 +90,7 @@ const SERVER_COLUMNS = sql`s.id, s.uid, s.name, s.type, s.settings, s.sealed_set
   s.warm_up IS NOT NULL AND (s.warm_up_stopped_at IS NOT NULL OR coalesce(d.taken >= hot.warm_up_limit(s.warm_up, d.day), false)) AS "isFull"`;
 /** How the server stands, and what the day of its warm-up has left. */
 const STATE_COLUMNS = sql`
-  LEFT JOIN hot.server_health h ON h.server_id = s.id AND h.mailbox_group = ''
+  LEFT JOIN hot.sending_health h ON h.server_id = s.id AND h.mailbox_group = ''
   LEFT JOIN hot.warm_up_day d ON s.warm_up IS NOT NULL AND d.server_id = s.id AND d.day = hot.warm_up_day_no(s.warm_up_started_at)`;
 
 /** RFC 5321 4.5.3.2.6: the answer to the final dot may take ten minutes. */

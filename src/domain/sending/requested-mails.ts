@@ -22,7 +22,7 @@ export async function requestedMails(
   seconds: number,
 ): Promise<number> {
   const [row] = await db.query<{ count: number }>(
-    sql`SELECT count(*)::int AS count FROM hot.asked_mail
+    sql`SELECT count(*)::int AS count FROM hot.requested_mail
          WHERE customer_id = ${customerId} AND kind = ${kind} AND at > now() - make_interval(secs => ${seconds}::int)`,
     'sending.asked-mails',
   );
@@ -49,7 +49,7 @@ export async function requestedOfAddress(
   const [row] = await db.query<{ justNow: number; inDay: number }>(
     sql`SELECT count(*) FILTER (WHERE customer_id = ${customerId} AND at > now() - make_interval(secs => ${pauseSeconds}::int))::int AS "justNow",
                count(*)::int AS "inDay"
-          FROM hot.asked_mail WHERE address_key = ${addressKey(secret, email)} AND kind = 'from-address' AND at > now() - make_interval(secs => ${KEPT_SECONDS}::int)`,
+          FROM hot.requested_mail WHERE address_key = ${addressKey(secret, email)} AND kind = 'from-address' AND at > now() - make_interval(secs => ${KEPT_SECONDS}::int)`,
     'sending.asked-of-address',
   );
   return row ?? { justNow: 0, inDay: 0 };
@@ -61,11 +61,11 @@ export async function countRequestedMail(
   { secret, customerId, kind, emails }: RequestedMails & { secret: string; emails: readonly string[] },
 ): Promise<void> {
   await db.execute(
-    sql`DELETE FROM hot.asked_mail WHERE customer_id = ${customerId} AND kind = ${kind} AND at < now() - make_interval(secs => ${KEPT_SECONDS}::int)`,
+    sql`DELETE FROM hot.requested_mail WHERE customer_id = ${customerId} AND kind = ${kind} AND at < now() - make_interval(secs => ${KEPT_SECONDS}::int)`,
   );
   const keys = emails.map((email) => addressKey(secret, email));
   await db.execute(
-    sql`INSERT INTO hot.asked_mail (customer_id, kind, address_key) SELECT ${customerId}, ${kind}, k FROM unnest(${keys}::bytea[]) AS k`,
+    sql`INSERT INTO hot.requested_mail (customer_id, kind, address_key) SELECT ${customerId}, ${kind}, k FROM unnest(${keys}::bytea[]) AS k`,
     'sending.note-asked-mails',
   );
 }

@@ -11,7 +11,7 @@ import { limitOf, type Allowance } from '../billing/allowance.ts';
 
 /** The range of the ledger that a job works on. */
 export interface SendRange {
-  readonly plannedOn: string;
+  readonly snapshotOn: string;
   readonly customerId: bigint;
   readonly campaignId: bigint;
   readonly fromId: bigint;
@@ -46,7 +46,7 @@ export async function leaseSends(db: Queryable, request: LeaseRequest): Promise<
   const { creditsMax, quotaMax, processesMax } = sendLimits(allowance);
   const [row] = await db.query<SendLease & Record<string, unknown>>(
     sql`SELECT slice_id AS "sliceId", granted, refusal, ends_at AS "quotaEndsAt"
-          FROM hot.lease_sends(${range.customerId}, ${range.campaignId}, ${range.plannedOn}::date, ${range.fromId}, ${range.toId},
+          FROM hot.lease_sends(${range.customerId}, ${range.campaignId}, ${range.snapshotOn}::date, ${range.fromId}, ${range.toId},
                                ${workerId}::uuid, ${wanted}::int, ${creditsMax}::bigint, ${creditsPeriod(allowance)},
                                ${quotaMax}::bigint, ${quotaLength(allowance)}, ${processesMax}::int)`,
     'sending.lease-sends',
@@ -72,7 +72,7 @@ export async function returnLease(db: Queryable, customerId: bigint, slice: { id
     await db.execute(
       sql`UPDATE hot.send_slice SET is_over = true WHERE customer_id = ${customerId} AND id = ${slice.id}`,
     );
-    await db.query(sql`SELECT hot.reap_slices(${customerId})::text`);
+    await db.query(sql`SELECT hot.end_expired_slices(${customerId})::text`);
     return;
   }
   await db.execute(

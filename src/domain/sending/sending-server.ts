@@ -60,7 +60,7 @@ export const updateSendingServerInput = z.object({
   status: z.enum(serverStatuses).optional(),
 });
 
-/** As a door hands it over; the schemas above decide what of it is right. */
+/** As a entry point hands it over; the schemas above decide what of it is right. */
 export interface UpdateSendingServerInput {
   readonly name?: string | null | undefined;
   readonly type?: string | null | undefined;

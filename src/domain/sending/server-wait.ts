@@ -74,7 +74,7 @@ const COLUMNS = sql`s.name, s.quota_value, s.quota_base, s.quota_unit,
 const STATE_COLUMNS = sql`
   JOIN customer w ON w.id = k.customer_id
   LEFT JOIN hot.rate_bucket wb ON wb.key = 'customer:' || w.id
-  LEFT JOIN hot.server_health h ON h.server_id = s.id AND h.mailbox_group = ''
+  LEFT JOIN hot.sending_health h ON h.server_id = s.id AND h.mailbox_group = ''
   LEFT JOIN hot.warm_up_day d ON s.warm_up IS NOT NULL AND d.server_id = s.id AND d.day = hot.warm_up_day_no(s.warm_up_started_at)
   LEFT JOIN hot.rate_bucket b ON b.key = 'server:' || s.id`;
 /** Asked for each campaign `k`. */

@@ -109,7 +109,7 @@ export async function readCampaignStatistics(
 }
 
 function statisticsOf(row: CounterRow): CampaignStatistics {
-  // What was refused at the door was never sent.
+  // What was refused at the entry point was never sent.
   const deliveredCount = Math.max(row.sent - (row.bounce_count - row.refused_bounce_count), 0);
   return {
     customerId: row.customer_id,

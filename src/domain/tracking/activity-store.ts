@@ -23,7 +23,7 @@ seen AS MATERIALIZED (
     -- By itself, so that it looks in the one month: as a join it asks every month that is kept.
     LEFT JOIN LATERAL (
       SELECT l.updated_at FROM hot.delivery l
-       WHERE l.planned_on = c.planned_on AND l.customer_id = g.customer_id AND l.campaign_id = g.campaign_id
+       WHERE l.snapshot_on = c.snapshot_on AND l.customer_id = g.customer_id AND l.campaign_id = g.campaign_id
          AND l.subscriber_id = g.subscriber_id AND l.state IN ('sending', 'sent')
        LIMIT 1) d ON true
 )`;
@@ -31,10 +31,10 @@ seen AS MATERIALIZED (
 /** Clicks of different links, each within a second of another, are one run. From this many links on no person clicks so. */
 const RUN_LINKS = 3;
 
-const GOES_ON = sql`(excluded.run_since <= a.run_until + interval '1 second' AND excluded.run_until >= a.run_since - interval '1 second') IS TRUE`;
-const LINKS = sql`CASE WHEN ${GOES_ON} THEN hot.some_links(a.run_links, excluded.run_links) ELSE excluded.run_links END`;
-const IS_MACHINES = sql`cardinality(${LINKS}) >= excluded.run_limit`;
-const CLICKS_BEFORE = sql`CASE WHEN ${GOES_ON} THEN a.run_clicks ELSE 0 END`;
+const GOES_ON = sql`(excluded.burst_since <= a.burst_until + interval '1 second' AND excluded.burst_until >= a.burst_since - interval '1 second') IS TRUE`;
+const LINKS = sql`CASE WHEN ${GOES_ON} THEN hot.some_links(a.burst_links, excluded.burst_links) ELSE excluded.burst_links END`;
+const IS_MACHINES = sql`cardinality(${LINKS}) >= excluded.burst_limit`;
+const CLICKS_BEFORE = sql`CASE WHEN ${GOES_ON} THEN a.burst_clicks ELSE 0 END`;
 
 /** What each recipient did, and whether it was a first time. */
 export const CHANGE = sql`
@@ -44,23 +44,23 @@ acts AS (
          count(*) FILTER (WHERE is_click)::integer AS clicks,
          count(*) FILTER (WHERE link_no IS NULL AND NOT is_machine)::integer AS human_opens,
          count(*) FILTER (WHERE is_click AND NOT is_machine)::integer AS human_clicks,
-         min(at) FILTER (WHERE is_click) AS run_since, max(at) FILTER (WHERE is_click) AS run_until,
-         (array_agg(DISTINCT link_no) FILTER (WHERE is_click))[1:3] AS run_links,
+         min(at) FILTER (WHERE is_click) AS burst_since, max(at) FILTER (WHERE is_click) AS burst_until,
+         (array_agg(DISTINCT link_no) FILTER (WHERE is_click))[1:3] AS burst_links,
          -- A message with two links has no third; both within a second is all of it.
          CASE WHEN bool_or(is_click) THEN greatest(2, (SELECT count(*) FROM (SELECT 1 FROM hot.link_counter l
-           WHERE l.customer_id = seen.customer_id AND l.campaign_id = seen.campaign_id LIMIT ${RUN_LINKS}::integer) few))::smallint END AS run_limit
+           WHERE l.customer_id = seen.customer_id AND l.campaign_id = seen.campaign_id LIMIT ${RUN_LINKS}::integer) few))::smallint END AS burst_limit
     FROM seen GROUP BY customer_id, campaign_id, subscriber_id
 ), judged AS (
-  SELECT *, cardinality(run_links) >= run_limit AS is_run FROM acts WHERE opens + clicks > 0
+  SELECT *, cardinality(burst_links) >= burst_limit AS is_run FROM acts WHERE opens + clicks > 0
 ), activity AS (
   -- An open that is known by a click only has no time: so the conflict branch can tell it from a real one.
   INSERT INTO hot.recipient_activity AS a
          (customer_id, campaign_id, subscriber_id, open_count, click_count, last_open_at, last_click_at, human_opens,
-          human_clicks, run_since, run_until, run_links, run_clicks, run_limit)
+          human_clicks, burst_since, burst_until, burst_links, burst_clicks, burst_limit)
   SELECT customer_id, campaign_id, subscriber_id, CASE WHEN opens = 0 AND track_open THEN 1 ELSE opens END, clicks,
          CASE WHEN opens > 0 THEN now() END, CASE WHEN clicks > 0 THEN now() END, human_opens,
-         CASE WHEN is_run THEN 0 ELSE human_clicks END, run_since, run_until, run_links,
-         CASE WHEN is_run THEN 0 ELSE human_clicks END, run_limit
+         CASE WHEN is_run THEN 0 ELSE human_clicks END, burst_since, burst_until, burst_links,
+         CASE WHEN is_run THEN 0 ELSE human_clicks END, burst_limit
     FROM judged ORDER BY customer_id, campaign_id, subscriber_id
   ON CONFLICT (customer_id, campaign_id, subscriber_id) DO UPDATE SET
     open_count = a.open_count + CASE WHEN excluded.last_open_at IS NULL AND a.open_count > 0 THEN 0 ELSE excluded.open_count END,
@@ -71,29 +71,29 @@ acts AS (
     human_opens = a.human_opens + excluded.human_opens,
     human_clicks = CASE WHEN excluded.click_count = 0 THEN a.human_clicks
       WHEN ${IS_MACHINES} THEN a.human_clicks - ${CLICKS_BEFORE} ELSE a.human_clicks + excluded.human_clicks END,
-    run_clicks = CASE WHEN excluded.click_count = 0 THEN a.run_clicks
-      WHEN ${IS_MACHINES} THEN 0 ELSE ${CLICKS_BEFORE} + excluded.run_clicks END,
-    run_since = CASE WHEN ${GOES_ON} THEN least(a.run_since, excluded.run_since) ELSE coalesce(excluded.run_since, a.run_since) END,
-    run_until = CASE WHEN ${GOES_ON} THEN greatest(a.run_until, excluded.run_until) ELSE coalesce(excluded.run_until, a.run_until) END,
-    run_links = CASE WHEN excluded.click_count = 0 THEN a.run_links ELSE ${LINKS} END,
-    run_limit = coalesce(excluded.run_limit, a.run_limit)
+    burst_clicks = CASE WHEN excluded.click_count = 0 THEN a.burst_clicks
+      WHEN ${IS_MACHINES} THEN 0 ELSE ${CLICKS_BEFORE} + excluded.burst_clicks END,
+    burst_since = CASE WHEN ${GOES_ON} THEN least(a.burst_since, excluded.burst_since) ELSE coalesce(excluded.burst_since, a.burst_since) END,
+    burst_until = CASE WHEN ${GOES_ON} THEN greatest(a.burst_until, excluded.burst_until) ELSE coalesce(excluded.burst_until, a.burst_until) END,
+    burst_links = CASE WHEN excluded.click_count = 0 THEN a.burst_links ELSE ${LINKS} END,
+    burst_limit = coalesce(excluded.burst_limit, a.burst_limit)
   RETURNING customer_id, campaign_id, subscriber_id, open_count, click_count, last_open_at, human_opens, human_clicks,
-            was_human_opens, was_human_clicks, run_since, cardinality(run_links) >= run_limit AS is_run
+            was_human_opens, was_human_clicks, burst_since, cardinality(burst_links) >= burst_limit AS is_run
 ), merged AS (
   SELECT customer_id, campaign_id, subscriber_id, max(list_id) AS list_id, bool_or(track_open) AS track_open, max(opens) AS opens,
          max(clicks) AS clicks, max(machine_opens) AS machine_opens, max(open_count) AS open_count, max(click_count) AS click_count,
          max(last_open_at) AS last_open_at, max(human_opens) AS human_opens, max(human_clicks) AS human_clicks,
-         max(was_human_opens) AS was_human_opens, max(was_human_clicks) AS was_human_clicks, max(run_since) AS run_since, bool_or(is_run) AS is_run
+         max(was_human_opens) AS was_human_opens, max(was_human_clicks) AS was_human_clicks, max(burst_since) AS burst_since, bool_or(is_run) AS is_run
     FROM (SELECT customer_id, campaign_id, subscriber_id, list_id, track_open, opens, clicks, opens - human_opens AS machine_opens,
                  NULL::integer AS open_count, NULL::integer AS click_count, NULL::timestamptz AS last_open_at, NULL::integer AS human_opens,
                  NULL::integer AS human_clicks, NULL::integer AS was_human_opens, NULL::integer AS was_human_clicks,
-                 NULL::timestamptz AS run_since, NULL::boolean AS is_run FROM judged
+                 NULL::timestamptz AS burst_since, NULL::boolean AS is_run FROM judged
           UNION ALL
           SELECT customer_id, campaign_id, subscriber_id, NULL, NULL, NULL, NULL, NULL, open_count, click_count, last_open_at, human_opens,
-                 human_clicks, was_human_opens, was_human_clicks, run_since, is_run FROM activity) both_sides
+                 human_clicks, was_human_opens, was_human_clicks, burst_since, is_run FROM activity) both_sides
    GROUP BY customer_id, campaign_id, subscriber_id HAVING count(open_count) > 0
 ), change AS MATERIALIZED (
-  SELECT customer_id, campaign_id, subscriber_id, list_id, opens, clicks, machine_opens, run_since,
+  SELECT customer_id, campaign_id, subscriber_id, list_id, opens, clicks, machine_opens, burst_since,
          opens > 0 AND open_count = opens AS first_open,
          opens = 0 AND open_count = 1 AND last_open_at IS NULL AND click_count = clicks AS open_by_click,
          clicks > 0 AND click_count = clicks AS first_click,

@@ -7,7 +7,7 @@ import { REPORT_AGE_DAYS_MAX, type Bounce } from './delivery-report.ts';
 /** The row of the ledger that a report is about. */
 export interface ReportedDelivery extends DeliveryKey {
   readonly listId: bigint;
-  readonly plannedOn: string;
+  readonly snapshotOn: string;
   readonly state: string;
   readonly isTooOld: boolean;
   /** The address that the message went to, as it is compared; null when the person is gone. */
@@ -28,10 +28,10 @@ export async function findReportedDelivery(db: Queryable, key: DeliveryKey): Pro
   const { customerId, campaignId, subscriberId } = key;
   const [row] = await db.query<Omit<ReportedDelivery, 'emailKey'> & { email: string; isThere: boolean }>(
     sql`SELECT d.customer_id AS "customerId", d.campaign_id AS "campaignId", d.subscriber_id AS "subscriberId", c.list_id AS "listId",
-               d.planned_on::text AS "plannedOn", d.state::text AS state, d.email, s.id IS NOT NULL AS "isThere",
+               d.snapshot_on::text AS "snapshotOn", d.state::text AS state, d.email, s.id IS NOT NULL AS "isThere",
                d.updated_at < now() - make_interval(days => ${REPORT_AGE_DAYS_MAX}) AS "isTooOld"
           FROM campaign c
-          JOIN hot.delivery d ON d.planned_on = c.planned_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.subscriber_id = ${subscriberId}
+          JOIN hot.delivery d ON d.snapshot_on = c.snapshot_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.subscriber_id = ${subscriberId}
           LEFT JOIN subscriber s ON s.customer_id = c.customer_id AND s.list_id = c.list_id AND s.id = d.subscriber_id
          WHERE c.customer_id = ${customerId} AND c.id = ${campaignId}`,
     'tracking.reported_delivery',
@@ -41,11 +41,11 @@ export async function findReportedDelivery(db: Queryable, key: DeliveryKey): Pro
 
 /** Closes a message of unknown fate: somebody has it, or has refused it, so the server took it. */
 export async function resolveAsSent(db: Queryable, delivery: ReportedDelivery): Promise<boolean> {
-  const { customerId, campaignId, subscriberId, plannedOn } = delivery;
+  const { customerId, campaignId, subscriberId, snapshotOn } = delivery;
   const rows = await db.query(
     sql`WITH found AS (
           UPDATE hot.delivery d SET state = 'sent', reason = NULL
-           WHERE d.planned_on = ${plannedOn}::date AND d.customer_id = ${customerId} AND d.campaign_id = ${campaignId}
+           WHERE d.snapshot_on = ${snapshotOn}::date AND d.customer_id = ${customerId} AND d.campaign_id = ${campaignId}
              AND d.subscriber_id = ${subscriberId} AND d.state = 'unknown'
           RETURNING 1
         ), counted AS (

@@ -7,7 +7,7 @@ export interface LoggedCampaign {
   readonly uid: string;
   readonly listId: bigint;
   readonly fromEmail: string;
-  readonly plannedOn: string | null;
+  readonly snapshotOn: string | null;
 }
 
 export type LogCell = string | boolean | null;

@@ -33,14 +33,14 @@ export function waitingTrackingEvents(
   fromId: bigint,
 ): Promise<(TrackingEventRow & { readonly lagMs: number })[]> {
   return tx.query<TrackingEventRow & { lagMs: number }>(
-    sql`SELECT id, size, since, until, (extract(epoch FROM now() - since) * 1000)::float8 AS "lagMs" FROM hot.visit WHERE id >= ${fromId} ORDER BY id LIMIT ${ROWS_MAX}`,
+    sql`SELECT id, size, since, until, (extract(epoch FROM now() - since) * 1000)::float8 AS "lagMs" FROM hot.tracking_event WHERE id >= ${fromId} ORDER BY id LIMIT ${ROWS_MAX}`,
     'tracking.waiting_visits',
   );
 }
 
 /** Whether there is anything to move: one look-up by key. */
 export async function trackingEventsWait({ db }: Pick<Context, 'db'>, fromId: bigint): Promise<boolean> {
-  const rows = await db.query(sql`SELECT 1 FROM hot.visit WHERE id >= ${fromId} ORDER BY id LIMIT 1`, LOOKING);
+  const rows = await db.query(sql`SELECT 1 FROM hot.tracking_event WHERE id >= ${fromId} ORDER BY id LIMIT 1`, LOOKING);
   return rows.length > 0;
 }
 
@@ -60,17 +60,17 @@ export function moveEvents(tx: Transaction, slice: readonly TrackingEventRow[]):
 function moving(ids: readonly bigint[]): Sql {
   return sql`
 WITH taken AS MATERIALIZED (
-  DELETE FROM hot.visit WHERE id = ANY (${ids}::bigint[]) RETURNING *
+  DELETE FROM hot.tracking_event WHERE id = ANY (${ids}::bigint[]) RETURNING *
 ), given AS (
   SELECT e.customer_id, e.list_id, e.campaign_id, e.subscriber_id, e.link_no, e.url, e.is_machine, e.looks_ahead, e.ip, e.user_agent,
          e.country, e.region, e.city, v.written_at - e.age * interval '1 millisecond' AS at
-    FROM taken v, unnest(v.customer_ids, v.list_ids, v.campaign_ids, v.subscriber_ids, v.link_nos, v.urls, v.are_machines, v.look_ahead,
+    FROM taken v, unnest(v.customer_ids, v.list_ids, v.campaign_ids, v.subscriber_ids, v.link_nos, v.urls, v.are_machines, v.is_prefetch,
                          v.ips, v.user_agents, v.countries, v.regions, v.cities, v.ages)
            AS e (customer_id, list_id, campaign_id, subscriber_id, link_no, url, is_machine, looks_ahead, ip, user_agent, country, region, city, age)
 ), ${SEEN}, ${CHANGE}, ${EVENTS}, ${COUNTERS}
 SELECT customer_id AS "customerId", campaign_id AS "campaignId", NULL::bigint AS "subscriberId", NULL::timestamptz AS since FROM campaigns
 UNION ALL
-SELECT customer_id, campaign_id, subscriber_id, run_since FROM change WHERE takes_back`;
+SELECT customer_id, campaign_id, subscriber_id, burst_since FROM change WHERE takes_back`;
 }
 
 /** Marks the events of clicks that turned out to be a machine's. */

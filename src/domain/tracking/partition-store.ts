@@ -39,7 +39,7 @@ export function monthsBefore(database: Database, parents: readonly string[], kee
 /** A campaign that is paused or under way needs its rows, however old it is. */
 export async function isNeeded(database: Database, { month }: Month): Promise<boolean> {
   const rows = await database.query(
-    sql`SELECT 1 FROM campaign WHERE planned_on >= ${month}::date AND planned_on < ${month}::date + interval '1 month'
+    sql`SELECT 1 FROM campaign WHERE snapshot_on >= ${month}::date AND snapshot_on < ${month}::date + interval '1 month'
            AND status <> 'done' LIMIT 1`,
   );
   return rows.length > 0;
@@ -48,7 +48,7 @@ export async function isNeeded(database: Database, { month }: Month): Promise<bo
 /** What segments know of the month's ledger goes with it. */
 export async function forgetReceived(database: Database, { month }: Month): Promise<void> {
   const campaigns = sql`SELECT customer_id, id FROM campaign
-    WHERE planned_on >= ${month}::date AND planned_on < ${month}::date + interval '1 month'`;
+    WHERE snapshot_on >= ${month}::date AND snapshot_on < ${month}::date + interval '1 month'`;
   await database.transaction(async (tx) => {
     await tx.execute(
       sql`UPDATE hot.received_campaign SET people = 0 WHERE (customer_id, campaign_id) IN (${campaigns})`,

@@ -16,22 +16,22 @@ export async function queueRefusedAgain(
   { customerId, campaignId, subscriberIds }: CampaignKey & { subscriberIds: readonly bigint[] },
 ): Promise<void> {
   // The addresses that were refused: their people may have others by now.
-  const refused = await db.query<{ plannedOn: string; id: bigint; email: string }>(
-    sql`SELECT d.planned_on::text AS "plannedOn", d.subscriber_id AS id, d.email
+  const refused = await db.query<{ snapshotOn: string; id: bigint; email: string }>(
+    sql`SELECT d.snapshot_on::text AS "snapshotOn", d.subscriber_id AS id, d.email
           FROM campaign c
-          JOIN hot.delivery d ON d.planned_on = c.planned_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id
+          JOIN hot.delivery d ON d.snapshot_on = c.snapshot_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id
            AND d.subscriber_id = ANY(${[...subscriberIds]}::bigint[]) AND d.state = 'failed'
          WHERE c.customer_id = ${customerId} AND c.id = ${campaignId}`,
     'tracking.refused',
   );
   await db.execute(
     sql`WITH refused AS (
-          SELECT * FROM unnest(${refused.map(({ plannedOn }) => plannedOn)}::date[], ${refused.map(({ id }) => id)}::bigint[],
-                               ${refused.map(({ email }) => (email === '' ? null : emailKey(email)))}::text[]) AS r (planned_on, id, email_key)
+          SELECT * FROM unnest(${refused.map(({ snapshotOn }) => snapshotOn)}::date[], ${refused.map(({ id }) => id)}::bigint[],
+                               ${refused.map(({ email }) => (email === '' ? null : emailKey(email)))}::text[]) AS r (snapshot_on, id, email_key)
         ), queued AS (
           UPDATE hot.delivery d SET state = 'queued', reason = ${REFUSED_WITH_MANY}, owner = NULL, lease_expires_at = NULL, not_before = NULL, updated_at = now()
             FROM refused r
-           WHERE d.planned_on = r.planned_on AND d.customer_id = ${customerId} AND d.campaign_id = ${campaignId} AND d.subscriber_id = r.id AND d.state = 'failed'
+           WHERE d.snapshot_on = r.snapshot_on AND d.customer_id = ${customerId} AND d.campaign_id = ${campaignId} AND d.subscriber_id = r.id AND d.state = 'failed'
           RETURNING r.id, r.email_key
         ), counted AS (
           UPDATE hot.delivery_counter c SET failed = c.failed - t.n, open = c.open + t.n

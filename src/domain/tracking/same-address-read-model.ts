@@ -21,11 +21,11 @@ export async function sameAddressNow(
   const { customerId, listId, campaignId, subscriberId } = recipient;
   const [sent] = await db.query<{ email: string }>(
     sql`SELECT d.email FROM (
-          SELECT id, planned_on FROM campaign WHERE customer_id = ${customerId} AND list_id = ${listId} AND planned_on IS NOT NULL
+          SELECT id, snapshot_on FROM campaign WHERE customer_id = ${customerId} AND list_id = ${listId} AND snapshot_on IS NOT NULL
            ORDER BY (id = ${campaignId}) DESC, id DESC LIMIT ${CAMPAIGNS_MAX}) c
          CROSS JOIN LATERAL (
           SELECT email FROM hot.delivery l
-           WHERE l.customer_id = ${customerId} AND l.campaign_id = c.id AND l.subscriber_id = ${subscriberId} AND l.planned_on = c.planned_on
+           WHERE l.customer_id = ${customerId} AND l.campaign_id = c.id AND l.subscriber_id = ${subscriberId} AND l.snapshot_on = c.snapshot_on
           OFFSET 0) d
          LIMIT 1`,
     'tracking.address-of-mail',

@@ -1,7 +1,7 @@
 /** Which tracking events are moved on together. */
 import { RUN_GAP_MS } from './tracking-event.ts';
 
-/** One row of `hot.visit`, as far as choosing needs it. */
+/** One row of `hot.tracking_event`, as far as choosing needs it. */
 export interface TrackingEventRow {
   readonly id: bigint;
   readonly size: number;

@@ -1,5 +1,5 @@
 /**
- * Writes tracking events down as they came, in one row of `hot.visit`: all that a request waits for. What they mean is found out
+ * Writes tracking events down as they came, in one row of `hot.tracking_event`: all that a request waits for. What they mean is found out
  * by whoever moves them on (move-tracking-events.ts).
  */
 import { plainArray, textArray } from '../../db/array-text.ts';
@@ -13,8 +13,8 @@ export async function appendTrackingEvents(db: Queryable, trackingEvents: readon
   const ids = (of: (trackingEvent: TrackingEvent) => bigint | number | null) => plainArray(trackingEvents, of);
   const texts = (of: (trackingEvent: TrackingEvent) => string | null | undefined) => textArray(trackingEvents, of);
   await db.execute(
-    sql`INSERT INTO hot.visit (since, until, size, customer_ids, list_ids, campaign_ids, subscriber_ids, link_nos, urls,
-               are_machines, look_ahead, ips, user_agents, countries, regions, cities, ages)
+    sql`INSERT INTO hot.tracking_event (since, until, size, customer_ids, list_ids, campaign_ids, subscriber_ids, link_nos, urls,
+               are_machines, is_prefetch, ips, user_agents, countries, regions, cities, ages)
         VALUES (now() - make_interval(secs => ${Math.max(...ages) / 1_000}), now() - make_interval(secs => ${Math.min(...ages) / 1_000}),
                 ${trackingEvents.length}, ${ids(({ recipient }) => recipient.customerId)}, ${ids(({ recipient }) => recipient.listId)},
                 ${ids(({ recipient }) => recipient.campaignId)}, ${ids(({ recipient }) => recipient.subscriberId)},
@@ -31,14 +31,14 @@ export async function appendTrackingEvents(db: Queryable, trackingEvents: readon
 export function splitOldestRow(tx: Transaction): Promise<{ id: bigint; size: number }[]> {
   return tx.query<{ id: bigint; size: number }>(sql`
     WITH bad AS (
-      DELETE FROM hot.visit WHERE id = (SELECT min(id) FROM hot.visit) RETURNING *
+      DELETE FROM hot.tracking_event WHERE id = (SELECT min(id) FROM hot.tracking_event) RETURNING *
     ), split AS (
-      INSERT INTO hot.visit (written_at, since, until, size, customer_ids, list_ids, campaign_ids, subscriber_ids, link_nos, urls,
-             are_machines, look_ahead, ips, user_agents, countries, regions, cities, ages)
+      INSERT INTO hot.tracking_event (written_at, since, until, size, customer_ids, list_ids, campaign_ids, subscriber_ids, link_nos, urls,
+             are_machines, is_prefetch, ips, user_agents, countries, regions, cities, ages)
       SELECT b.written_at, b.written_at - e.age * interval '1 millisecond', b.written_at - e.age * interval '1 millisecond', 1,
              ARRAY[e.customer], ARRAY[e.list], ARRAY[e.campaign], ARRAY[e.subscriber], ARRAY[e.link], ARRAY[e.url],
              ARRAY[e.machine], ARRAY[e.ahead], ARRAY[e.ip], ARRAY[e.agent], ARRAY[e.country], ARRAY[e.region], ARRAY[e.city], ARRAY[e.age]
-        FROM bad b, unnest(b.customer_ids, b.list_ids, b.campaign_ids, b.subscriber_ids, b.link_nos, b.urls, b.are_machines, b.look_ahead,
+        FROM bad b, unnest(b.customer_ids, b.list_ids, b.campaign_ids, b.subscriber_ids, b.link_nos, b.urls, b.are_machines, b.is_prefetch,
                            b.ips, b.user_agents, b.countries, b.regions, b.cities, b.ages)
                AS e (customer, list, campaign, subscriber, link, url, machine, ahead, ip, agent, country, region, city, age)
        WHERE b.size > 1

@@ -31,14 +31,14 @@ export async function trackingLogPage(
   campaign: LoggedCampaign,
   { afterId, limit }: { afterId: bigint; limit: number },
 ): Promise<TrackingLogRow[]> {
-  const { customerId, id: campaignId, plannedOn, fromEmail } = campaign;
-  if (plannedOn === null) return [];
+  const { customerId, id: campaignId, snapshotOn, fromEmail } = campaign;
+  if (snapshotOn === null) return [];
   const rows = await ctx.db.query<LedgerRow>(
     sql`SELECT to_char(updated_at, 'YYYY-MM-DD HH24:MI:SS') AS time, subscriber_id AS "subscriberId", email, state::text AS state,
                attempts > 0 OR state IN ('sending', 'sent', 'unknown') AS "wasHandedOver", runtime_message_id AS "runtimeMessageId",
                server_id AS "serverId", reason, reply
           FROM hot.delivery
-         WHERE planned_on = ${plannedOn}::date AND customer_id = ${customerId} AND campaign_id = ${campaignId} AND subscriber_id > ${afterId}
+         WHERE snapshot_on = ${snapshotOn}::date AND customer_id = ${customerId} AND campaign_id = ${campaignId} AND subscriber_id > ${afterId}
          ORDER BY subscriber_id LIMIT ${limit}`,
     // Not prepared: a plan for any month cannot take its order from the key, and would sort the whole ledger a page.
   );

@@ -38,7 +38,7 @@ export function presentDryRun(run: RestDryRunFragment) {
     status: run.status,
     status_reason: run.statusReason,
     total: run.total,
-    looked_at: run.lookedAt,
+    looked_at: run.checked,
     composed: run.composed,
     skipped: Object.fromEntries(run.skipped.map(({ reason, count }) => [reason, count])),
     faulty: run.faulty,

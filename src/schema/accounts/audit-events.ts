@@ -18,7 +18,7 @@ const AuditEventType = builder.objectRef<AuditEvent>('AuditEvent').implement({
     operation: t.exposeString('operation', { description: 'The name of the mutation; over REST too.' }),
     targetUid: t.exposeString('targetUid', { nullable: true }),
     fields: t.stringList({ resolve: ({ fields }) => [...fields], description: 'Names of what was given.' }),
-    door: t.exposeString('door', { description: '`graphql`, `rest` or `page`.' }),
+    entryPoint: t.exposeString('entryPoint', { description: '`graphql`, `rest` or `page`.' }),
     ipAddress: t.exposeString('ipAddress', { nullable: true }),
     client: t.exposeString('client', {
       nullable: true,

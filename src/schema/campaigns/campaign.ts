@@ -36,7 +36,7 @@ function isSnapshot(value: unknown): value is SegmentName {
 
 export const Campaign = builder.prismaObject('Campaign', {
   authScopes: { scope: 'campaigns:read' },
-  select: { id: true, customerId: true, plannedOn: true },
+  select: { id: true, customerId: true, snapshotOn: true },
   fields: (t) => ({
     uid: t.exposeString('uid'),
     name: t.exposeString('name'),

@@ -60,12 +60,12 @@ builder.prismaObjectField(Campaign, 'deliveries', (t) =>
       type: Delivery,
       description: 'Its recipients in the order of their subscription; empty until it was started. Forward only.',
       args: { state: t.arg({ type: DeliveryState, description: 'Only those in this state.' }) },
-      resolve: ({ id, customerId, plannedOn }, args, ctx) =>
+      resolve: ({ id, customerId, snapshotOn }, args, ctx) =>
         forwardConnection(args, {
           idOf: ({ subscriberId }: DeliveryRow) => subscriberId,
           find: async ({ after = 0n, limit }) => {
-            if (plannedOn === null) return [];
-            const key = { customerId, campaignId: id, plannedOn: plannedOn.toISOString().slice(0, 10) };
+            if (snapshotOn === null) return [];
+            const key = { customerId, campaignId: id, snapshotOn: snapshotOn.toISOString().slice(0, 10) };
             return deliveryPage(ctx.db, { key, afterId: after, limit, state: args.state ?? null });
           },
         }),

@@ -41,7 +41,7 @@ const DryRunType = builder.objectRef<DryRun>('DryRun').implement({
     status: t.expose('status', { type: DryRunStatusType }),
     statusReason: t.string({ nullable: true, resolve: ({ reason }) => reason && reasonText(reason) }),
     total: t.exposeInt('total', { description: 'People on the list when it began.' }),
-    lookedAt: t.exposeInt('lookedAt'),
+    checked: t.exposeInt('checked'),
     composed: t.exposeInt('composed', { description: 'Messages.' }),
     skipped: t.field({
       type: [SkippedPeople],

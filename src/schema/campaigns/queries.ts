@@ -41,8 +41,8 @@ builder.queryField('campaignLedger', (t) =>
     authScopes: reading,
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (_root, { uid }, ctx) => {
-      const { customerId, id, plannedOn } = await findOwnedCampaign(ctx, uid);
-      return plannedOn === null ? null : countLedger(ctx.db, { customerId, campaignId: id, plannedOn });
+      const { customerId, id, snapshotOn } = await findOwnedCampaign(ctx, uid);
+      return snapshotOn === null ? null : countLedger(ctx.db, { customerId, campaignId: id, snapshotOn });
     },
   }),
 );

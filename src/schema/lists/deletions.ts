@@ -14,7 +14,7 @@ const Deletion = builder.objectRef<DeletionUnderWay>('Deletion').implement({
     name: t.exposeString('name'),
     total: t.expose('total', { type: 'Int', description: 'People of the list or recipients of the campaign.' }),
     erased: t.expose('erased', { type: 'Int', description: 'How many of them are erased.' }),
-    askedAt: t.expose('askedAt', { type: 'DateTime' }),
+    requestedAt: t.expose('requestedAt', { type: 'DateTime' }),
   }),
 });
 

@@ -19,7 +19,7 @@ const ConsentEvent = builder.objectRef<ConsentEventRow>('ConsentEvent').implemen
   fields: (t) => ({
     status: t.exposeString('status', { description: 'The status that followed.' }),
     source: t.exposeString('source', {
-      description: 'By which door: `api`, `form`, `confirmation`, `link`, `one-click`, `import:<uid>`.',
+      description: 'By which entry point: `api`, `form`, `confirmation`, `link`, `one-click`, `import:<uid>`.',
     }),
     ipAddress: t.exposeString('ipAddress', { nullable: true }),
     at: t.expose('at', { type: 'DateTime' }),

@@ -71,9 +71,9 @@ async function newScene(): Promise<Scene> {
   const key = sql`c.customer_id, c.id, s.id`;
   const everybody = sql`FROM campaign c JOIN subscriber s ON s.customer_id = c.customer_id AND s.list_id = c.list_id WHERE c.customer_id = ${customerId}`;
   await ctx.db.execute(sql`
-    INSERT INTO campaign (customer_id, uid, list_id, name, status, planned_on) VALUES (${customerId}, ${campaignUid}, ${id}, 'News', 'done', current_date)`);
+    INSERT INTO campaign (customer_id, uid, list_id, name, status, snapshot_on) VALUES (${customerId}, ${campaignUid}, ${id}, 'News', 'done', current_date)`);
   await ctx.db.execute(sql`
-    INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, state) SELECT current_date, ${key}, s.email, 'sent' ${everybody}`);
+    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state) SELECT current_date, ${key}, s.email, 'sent' ${everybody}`);
   await ctx.db.execute(sql`
     INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, sent) SELECT c.customer_id, c.id, ${PEOPLE}, ${PEOPLE} FROM campaign c WHERE customer_id = ${customerId}`);
   // All at one time: no order by time tells them apart.

@@ -54,7 +54,7 @@ test('looks at everybody once, through stops, repetitions and two workers at onc
   expect(over).toMatchObject({
     status: 'done',
     total: PEOPLE,
-    lookedAt: PEOPLE,
+    checked: PEOPLE,
     composed: PEOPLE,
     faulty: 0,
     skipped: {},
@@ -83,7 +83,7 @@ test('cancelled or overtaken by a change, it composes nothing more', async () =>
   expect((await cancelDryRun(ctx, uid)).status).toBe('cancelled');
   await expect(cancelDryRun(ctx, uid)).rejects.toMatchObject({ code: 'DRY_RUN_NOT_RUNNING' });
   expect(await workDryRun(ctx, first, job)).toBe('over');
-  expect(await shown(ctx, first)).toMatchObject({ status: 'cancelled', lookedAt: 0 });
+  expect(await shown(ctx, first)).toMatchObject({ status: 'cancelled', checked: 0 });
   const second = await startDryRun(ctx, uid);
   const stopping = new AbortController();
   const stopped = workDryRun(ctx, second, { ...job, abortSignal: stopping.signal });

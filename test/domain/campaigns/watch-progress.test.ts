@@ -16,10 +16,10 @@ beforeAll(async () => {
   world = await campaignWorld(ctx, { recipients: 4, smtpPort: 1 });
   await ctx.db.query(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
   await ctx.db.execute(
-    sql`UPDATE campaign SET status = 'sending', planned_on = current_date, planned_at = now() WHERE id = ${world.campaignId}`,
+    sql`UPDATE campaign SET status = 'sending', snapshot_on = current_date, snapshot_at = now() WHERE id = ${world.campaignId}`,
   );
   await ctx.db.execute(sql`
-    INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, reason, reply)
+    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, reason, reply)
     SELECT current_date, customer_id, ${world.campaignId}, id, email, 'server_unavailable', 'connection refused' FROM subscriber`);
   await ctx.db.execute(sql`
     INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open) SELECT customer_id, id, 4, 4 FROM campaign`);
@@ -29,7 +29,7 @@ beforeAll(async () => {
 /** As if everything had been so for this long. */
 const pass = (seconds: number) =>
   ctx.db.execute(
-    sql`UPDATE hot.campaign_watch SET changed_at = changed_at - make_interval(secs => ${seconds}), alarmed_at = alarmed_at - make_interval(secs => ${seconds})`,
+    sql`UPDATE hot.campaign_progress SET changed_at = changed_at - make_interval(secs => ${seconds}), alarmed_at = alarmed_at - make_interval(secs => ${seconds})`,
   );
 const getOn = () => ctx.db.execute(sql`UPDATE hot.delivery_counter SET open = open - 1, sent = sent + 1`);
 const reason = () => storedReason(ctx.db, world.campaignId);

@@ -136,7 +136,7 @@ test(`none of ${CORPUS.length} templates reads anything, wherever it stands and 
 });
 
 test('nor does it open a file where it could: with the environment and the files of this process', () => {
-  const doors = (
+  const entryPoints = (
     ['readFileSync', 'readFile', 'openSync', 'open', 'statSync', 'stat', 'existsSync', 'realpathSync'] as const
   ).map((name) => vi.spyOn(fs, name));
   const bare: object = Object.assign(Object.create(null), { FIRST_NAME: 'Ada' });
@@ -153,7 +153,7 @@ test('nor does it open a file where it could: with the environment and the files
       expect(text, template).not.toMatch(READ);
     }
   }
-  for (const door of doors) expect(door, door.getMockName()).not.toHaveBeenCalled();
+  for (const entryPoint of entryPoints) expect(entryPoint, entryPoint.getMockName()).not.toHaveBeenCalled();
 });
 
 function withTemplate(field: 'html' | 'plain' | 'subject' | 'fromName', template: string) {

@@ -28,7 +28,7 @@ it('keeps everything unless told otherwise', async () => {
 
 it('drops old months, but no ledger of a campaign that is not done; counters stay', async () => {
   await ctx.db.execute(
-    sql`UPDATE campaign SET status = 'paused', planned_on = '2020-02-10' WHERE id = ${world.campaignId}`,
+    sql`UPDATE campaign SET status = 'paused', snapshot_on = '2020-02-10' WHERE id = ${world.campaignId}`,
   );
   await ctx.db.execute(sql`
     INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open) SELECT customer_id, id, 5, 5 FROM campaign`);

@@ -41,7 +41,7 @@ test('looks each recipient up, although no statistics were there', async () => {
       next: found.slice(0, MARKED),
       contentVersion,
     });
-    expect(settled.turnedAway.size).toBe(0);
+    expect(settled.notMarked.size).toBe(0);
     expect(await read('subscriber')).toBeLessThanOrEqual(2 * MARKED);
     expect(await read('delivery_2')).toBeLessThanOrEqual(3 * MARKED);
   });

@@ -34,7 +34,7 @@ async function brokenWorld(smtpPort = NOBODY_LISTENS) {
       VALUES (${customerId}, ${newUid()}, 'Second', 'smtp', ${JSON.stringify({ host: '127.0.0.1', port, encryption: 'none' })}::jsonb, 2)`);
   const failures = async () => {
     const [row] = await ctx.db.query<{ failures: number }>(
-      sql`SELECT failures FROM hot.server_health WHERE server_id = ${first?.id ?? 0n} AND mailbox_group = ''`,
+      sql`SELECT failures FROM hot.sending_health WHERE server_id = ${first?.id ?? 0n} AND mailbox_group = ''`,
     );
     return row?.failures ?? 0;
   };

@@ -80,7 +80,7 @@ describe('the ledger', () => {
     await take(second.subscriberId);
     await client.query('ROLLBACK');
     await client.end();
-    expect((await recorded).turnedAway.size).toBe(0);
+    expect((await recorded).notMarked.size).toBe(0);
     expect(await balanceOf(world)).toMatchObject({ sent: 1, sending: 1 });
   });
 
@@ -125,7 +125,7 @@ describe('the ledger', () => {
     await ctx.db.execute(
       sql`INSERT INTO suppression (customer_id, email_key, reason) VALUES (0, 'p2@example.org', 'manual')`,
     );
-    const { turnedAway } = await settle(ctx.db, {
+    const { notMarked } = await settle(ctx.db, {
       key: campaign.key,
       listId: campaign.listId,
       contentVersion: edition.contentVersion,
@@ -134,6 +134,6 @@ describe('the ledger', () => {
       outcomes: [],
       next: claimed,
     });
-    expect([...turnedAway]).toEqual([claimed[1]?.subscriberId]);
+    expect([...notMarked]).toEqual([claimed[1]?.subscriberId]);
   });
 });

@@ -79,7 +79,7 @@ test('a campaign that goes on after a bounce spike is taken up anew, also by a p
   const { ctx: own, key, tools, campaignUid } = await planned(ctx, { recipients: 1, smtpPort: receiver.port });
   const before = await tools.campaigns.take(ctx, key);
   await pauseCampaign(own, campaignUid);
-  await ctx.db.execute(sql`UPDATE campaign SET hard_refusals = 'held' WHERE id = ${key.campaignId}`);
+  await ctx.db.execute(sql`UPDATE campaign SET bounce_spike = 'held' WHERE id = ${key.campaignId}`);
   await resumeCampaign(own, campaignUid);
   const after = await createActiveCampaigns().take(ctx, key);
   expect(after?.campaign.refusals.believesBounces).toBe(true);

@@ -37,8 +37,8 @@ async function openWorld(recipients: number) {
         }),
       find: () => findRecipients(ctx.db, range, { listId, holder }),
       mark: async (next: readonly LeasedDelivery[]) => {
-        const { turnedAway } = await write([], next);
-        return next.map(({ subscriberId }) => subscriberId).filter((id) => !turnedAway.has(id));
+        const { notMarked } = await write([], next);
+        return next.map(({ subscriberId }) => subscriberId).filter((id) => !notMarked.has(id));
       },
       record: (rows: readonly LeasedDelivery[], outcome: Partial<DeliveryOutcome> = {}) =>
         write(

@@ -99,7 +99,7 @@ async function jobs(): Promise<Record<string, number>> {
 
 async function sendTimes({ campaignId }: CampaignWorld): Promise<number[]> {
   const rows = await ctx.db.query<{ people: number }>(
-    sql`SELECT people FROM hot.campaign_wave WHERE campaign_id = ${campaignId} ORDER BY at`,
+    sql`SELECT people FROM hot.campaign_send_time WHERE campaign_id = ${campaignId} ORDER BY at`,
   );
   return rows.map(({ people }) => people);
 }
@@ -115,7 +115,7 @@ describe('a campaign by the clocks of its people', () => {
     expect(await jobs()).toMatchObject({ 'campaigns.send-time': 6 });
     expect((await jobs())['delivery.send-batch']).toBeUndefined();
     const [row] = await ctx.db.query<{ waits: boolean }>(
-      sql`SELECT wait_until = (SELECT min(at) FROM hot.campaign_wave WHERE campaign_id = c.id) AS waits FROM campaign c WHERE id = ${world.campaignId}`,
+      sql`SELECT wait_until = (SELECT min(at) FROM hot.campaign_send_time WHERE campaign_id = c.id) AS waits FROM campaign c WHERE id = ${world.campaignId}`,
     );
     expect(row?.waits).toBe(true);
     expect(await storedReason(ctx.db, world.campaignId)).toContain('at their own time');
@@ -137,19 +137,19 @@ describe('a campaign by the clocks of its people', () => {
     await plan(world);
     await ctx.db.execute(sql`DELETE FROM graphile_worker._private_jobs`);
     await ctx.db.execute(sql`
-      WITH first AS (SELECT min(at) AS at FROM hot.campaign_wave WHERE campaign_id = ${world.campaignId}),
-           moved AS (UPDATE hot.campaign_wave SET at = now() - interval '1 second' WHERE campaign_id = ${world.campaignId} AND at = (SELECT at FROM first)),
+      WITH first AS (SELECT min(at) AS at FROM hot.campaign_send_time WHERE campaign_id = ${world.campaignId}),
+           moved AS (UPDATE hot.campaign_send_time SET at = now() - interval '1 second' WHERE campaign_id = ${world.campaignId} AND at = (SELECT at FROM first)),
            rows AS (UPDATE hot.delivery SET not_before = now() - interval '1 second' WHERE campaign_id = ${world.campaignId} AND not_before = (SELECT at FROM first))
       UPDATE campaign SET wait_until = now() - interval '1 second' WHERE id = ${world.campaignId}`);
     await sendAtTime(world.ctx, keyOf(world));
     expect(await jobs()).toEqual({ 'campaigns.send-time': 5, 'delivery.send-batch': expect.any(Number) });
     expect((await jobs())['delivery.send-batch']).toBeLessThanOrEqual(3);
-    const [plannedOnRow] = await ctx.db.query<{ plannedOn: string }>(
-      sql`SELECT planned_on::text AS "plannedOn" FROM campaign WHERE id = ${world.campaignId}`,
+    const [plannedOnRow] = await ctx.db.query<{ snapshotOn: string }>(
+      sql`SELECT snapshot_on::text AS "snapshotOn" FROM campaign WHERE id = ${world.campaignId}`,
     );
     const { open } = await openWorkIn(ctx.db, {
       ...keyOf(world),
-      plannedOn: plannedOnRow?.plannedOn ?? '',
+      snapshotOn: plannedOnRow?.snapshotOn ?? '',
       fromId: 0n,
       toId: 2n ** 62n,
     });

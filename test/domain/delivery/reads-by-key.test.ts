@@ -19,8 +19,8 @@ const SMALL_LISTS = 4_000;
 const ctx = await createTestContext();
 const { db, database } = ctx;
 const large = await seedCampaign(db, { subscribers: PEOPLE });
-const plannedOn = new Date().toISOString().slice(0, 10);
-const key = { plannedOn, customerId: large.customerId, campaignId: large.campaignId };
+const snapshotOn = new Date().toISOString().slice(0, 10);
+const key = { snapshotOn, customerId: large.customerId, campaignId: large.campaignId };
 const owner = crypto.randomUUID();
 const SUPPRESSED = 20_000;
 const addresses = new Map(large.subscriberIds.map((id, index) => [id, `p${index + 1}@example.org`]));
@@ -30,8 +30,8 @@ await db.execute(sql`
   INSERT INTO subscriber (customer_id, list_id, email, email_key, status, tags)
   SELECT 1000000 + n, 1000000 + n, 'a@b.example', 'a@b.example', 'subscribed', '{}' FROM generate_series(1, ${SMALL_LISTS}::int) n`);
 await db.execute(sql`
-  INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, state, epoch, owner)
-  SELECT ${plannedOn}::date, customer_id, CASE WHEN customer_id = ${key.customerId} THEN ${key.campaignId}::bigint ELSE list_id END, id, email, 'leased', 1, ${owner}::uuid
+  INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state, epoch, owner)
+  SELECT ${snapshotOn}::date, customer_id, CASE WHEN customer_id = ${key.customerId} THEN ${key.campaignId}::bigint ELSE list_id END, id, email, 'leased', 1, ${owner}::uuid
     FROM subscriber`);
 await db.execute(sql`
   INSERT INTO hot.open_event (at, customer_id, campaign_id, subscriber_id)
@@ -53,7 +53,7 @@ await db.execute(sql`ANALYZE`);
 const TABLES = ['subscriber', 'delivery_2', 'open_event_2', 'suppression'] as const;
 const counted = readCounter(database, TABLES);
 
-const HOT_WRITE = `hot.settle_and_mark(date, bigint, bigint, bigint, uuid, bigint, interval, bigint[], integer[], hot.delivery_state[],
+const HOT_WRITE = `hot.record_and_mark(date, bigint, bigint, bigint, uuid, bigint, interval, bigint[], integer[], hot.delivery_state[],
   boolean[], text[], text[], text[], double precision[], bigint[], integer[], text[], boolean[], integer)`;
 
 // The second is what a database before version 17 is told.
@@ -78,7 +78,7 @@ test.each([
       next: next.map((subscriberId) => ({ subscriberId, epoch: 1, email: addresses.get(subscriberId) ?? '' })),
       contentVersion: campaign?.version ?? null,
     });
-    expect([settled.recorded, settled.turnedAway.size, settled.goesOn]).toEqual([50, 0, true]);
+    expect([settled.recorded, settled.notMarked.size, settled.goesOn]).toEqual([50, 0, true]);
     expect(await read('subscriber')).toBeLessThanOrEqual(100);
     expect(await read('delivery_2')).toBeLessThanOrEqual(250);
     expect(await read('suppression')).toBe(0);
@@ -172,7 +172,7 @@ test('who is in a rare state is looked for in the ledger of the campaign only', 
   const ofCampaign = sql`customer_id = ${key.customerId} AND campaign_id = ${key.campaignId}`;
   await counted(async (tx, read) => {
     await tx.execute(
-      sql`UPDATE hot.delivery SET state = 'failed' WHERE ${ofCampaign} AND planned_on = ${plannedOn}::date AND subscriber_id = ANY (${failing}::bigint[])`,
+      sql`UPDATE hot.delivery SET state = 'failed' WHERE ${ofCampaign} AND snapshot_on = ${snapshotOn}::date AND subscriber_id = ANY (${failing}::bigint[])`,
     );
     await tx.execute(sql`UPDATE hot.delivery_counter SET open = open - 2, failed = failed + 2 WHERE ${ofCampaign}`);
     const before = await read('delivery_2');

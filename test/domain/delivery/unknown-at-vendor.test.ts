@@ -81,7 +81,7 @@ async function vendorWorld(policy: 'park' | 'retry') {
     /** One job over everybody, as if all waits were over. */
     async send() {
       const drivers = createDriverPool(ctx.hooks);
-      await ctx.db.execute(sql`DELETE FROM hot.server_health`);
+      await ctx.db.execute(sql`DELETE FROM hot.sending_health`);
       await ctx.db.execute(sql`UPDATE hot.delivery SET not_before = NULL WHERE campaign_id = ${campaignId}`);
       const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
       const worker = { ...tools, workerId: crypto.randomUUID(), abortSignal: new AbortController().signal };
@@ -92,7 +92,7 @@ async function vendorWorld(policy: 'park' | 'retry') {
     async letPass(seconds: number) {
       await ctx.db.execute(
         sql`UPDATE hot.delivery SET updated_at = updated_at - make_interval(secs => ${seconds}),
-              doubted_since = doubted_since - make_interval(secs => ${seconds}) WHERE campaign_id = ${campaignId}`,
+              ambiguous_since = ambiguous_since - make_interval(secs => ${seconds}) WHERE campaign_id = ${campaignId}`,
       );
     },
   };

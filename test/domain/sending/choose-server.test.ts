@@ -126,7 +126,7 @@ describe('the footer of the plan', () => {
     expect(await shown()).toContain('By House');
     // A campaign that is being sent is compiled anew.
     await root.db.execute(
-      sql`UPDATE campaign SET status = 'sending', planned_on = '2026-11-21' WHERE customer_id = ${customerId}`,
+      sql`UPDATE campaign SET status = 'sending', snapshot_on = '2026-11-21' WHERE customer_id = ${customerId}`,
     );
     const cache = createActiveCampaigns();
     const sent = async () =>

@@ -48,13 +48,13 @@ async function settle(...processes: Process[]): Promise<void> {
 /** The rest is over: the only thing that is not waited for. */
 const endRest = () =>
   ctx.db.execute(
-    sql`UPDATE hot.server_health SET open_until = now() - interval '1 second' WHERE server_id = ${serverId}`,
+    sql`UPDATE hot.sending_health SET open_until = now() - interval '1 second' WHERE server_id = ${serverId}`,
   );
 
 async function stored(group = '') {
   const [row] = await ctx.db.query<{ state: string; failures: number; slots: number; rest: number; backoff: number }>(
     sql`SELECT state, failures, slots, backoff_seconds AS backoff, round(extract(epoch FROM open_until - now()))::int AS rest
-          FROM hot.server_health WHERE server_id = ${serverId} AND mailbox_group = ${group}`,
+          FROM hot.sending_health WHERE server_id = ${serverId} AND mailbox_group = ${group}`,
   );
   return row;
 }
@@ -118,7 +118,7 @@ describe('a provider that says 421 4.7.28', () => {
       await settle(one);
     }
     expect(rounds).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
-    await ctx.db.execute(sql`UPDATE hot.server_health SET slots = 20 WHERE server_id = ${serverId}`);
+    await ctx.db.execute(sql`UPDATE hot.sending_health SET slots = 20 WHERE server_id = ${serverId}`);
     const { go } = await admit(one, recipients('gmail.com', 30));
     expect(go).toHaveLength(20);
     for (const recipient of go) ended(one, recipient, undefined);
@@ -149,7 +149,7 @@ describe('a provider that says 421 4.7.28', () => {
     const { go } = await admit(one, recipients('gmail.com', 3));
     expect(go).toHaveLength(1);
     await ctx.db.execute(
-      sql`UPDATE hot.server_health SET prober_until = now() - interval '1 second' WHERE server_id = ${serverId}`,
+      sql`UPDATE hot.sending_health SET prober_until = now() - interval '1 second' WHERE server_id = ${serverId}`,
     );
     const taken = await admit(other, recipients('gmail.com', 3));
     expect(taken.go).toHaveLength(1);
@@ -245,7 +245,7 @@ describe('a server that leaves messages in doubt', () => {
 
 it('what was said long ago and holds nobody back is forgotten', async () => {
   await ctx.db.execute(sql`
-    INSERT INTO hot.server_health (server_id, mailbox_group, state, failures, open_until, changed_at)
+    INSERT INTO hot.sending_health (server_id, mailbox_group, state, failures, open_until, changed_at)
     SELECT ${serverId}, s.name, s.state, 1, s.until, now() - s.ago FROM (VALUES
       ('old.example', 'closed', NULL::timestamptz, interval '2 days'), ('fresh.example', 'closed', NULL, interval '1 hour'),
       ('open.example', 'open', now() - interval '1 day', interval '2 days'),
@@ -315,6 +315,6 @@ describe('paces', () => {
       const { go } = await admit(one, recipients('example.org', 100));
       for (const recipient of go) ended(one, recipient, undefined);
     }
-    expect(await ctx.db.query(sql`SELECT 1 FROM hot.server_health WHERE server_id = ${serverId}`)).toHaveLength(0);
+    expect(await ctx.db.query(sql`SELECT 1 FROM hot.sending_health WHERE server_id = ${serverId}`)).toHaveLength(0);
   });
 });

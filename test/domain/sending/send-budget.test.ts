@@ -23,7 +23,7 @@ afterAll(() => liveness.release());
 const living = randomUUID();
 await liveness.hold(living);
 
-const range = { plannedOn: '2026-01-01', campaignId: 1n, fromId: 1n, toId: 1_000n };
+const range = { snapshotOn: '2026-01-01', campaignId: 1n, fromId: 1n, toId: 1_000n };
 
 async function lease(customerId: bigint, wanted: number, workerId = living) {
   const allowance = await allowanceOf(db, customerId);
@@ -59,8 +59,8 @@ describe('a lease', () => {
       sql`SELECT worker FROM hot.send_slice WHERE customer_id = ${customerId} AND amount = 40`,
     );
     await db.execute(sql`
-      INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, state, owner, email)
-      VALUES (${range.plannedOn}::date, ${customerId}, 1, 1, 'leased', ${dead?.worker}::uuid, 'x')`);
+      INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, state, owner, email)
+      VALUES (${range.snapshotOn}::date, ${customerId}, 1, 1, 'leased', ${dead?.worker}::uuid, 'x')`);
     let asked: ReturnType<typeof lease> | undefined;
     await database.transaction(async (holder) => {
       await holder.query(sql`SELECT 1 FROM hot.delivery WHERE customer_id = ${customerId} FOR UPDATE`);
@@ -97,16 +97,16 @@ describe('what a dead worker left in doubt', () => {
     await changePlan(ctx, { planUid: plan.uid });
     const list = await newList(ctx);
     const [campaign] = await db.query<{ id: bigint }>(sql`
-      INSERT INTO campaign (customer_id, uid, list_id, name, status, planned_on, unknown_policy)
-      VALUES (${customerId}, ${newUid()}, ${list.id}, 'News', 'paused', ${range.plannedOn}::date, 'park') RETURNING id`);
+      INSERT INTO campaign (customer_id, uid, list_id, name, status, snapshot_on, unknown_policy)
+      VALUES (${customerId}, ${newUid()}, ${list.id}, 'News', 'paused', ${range.snapshotOn}::date, 'park') RETURNING id`);
     const campaignId = campaign?.id ?? 0n;
     const dead = randomUUID();
     const allowance = await allowanceOf(db, customerId);
     const asked = { range: { ...range, campaignId, customerId }, allowance, workerId: dead, wanted: 20 };
     expect((await leaseSends(db, asked)).granted).toBe(20);
     await db.execute(sql`
-      INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, state, owner, lease_expires_at, email)
-      SELECT ${range.plannedOn}::date, ${customerId}, ${campaignId}, n, 'sending', ${dead}::uuid, now() + interval '1 hour', 'x'
+      INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, state, owner, lease_expires_at, email)
+      SELECT ${range.snapshotOn}::date, ${customerId}, ${campaignId}, n, 'sending', ${dead}::uuid, now() + interval '1 hour', 'x'
         FROM generate_series(1, 5) n`);
     await db.execute(
       sql`INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open) VALUES (${customerId}, ${campaignId}, 5, 5)`,

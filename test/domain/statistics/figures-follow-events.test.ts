@@ -71,9 +71,9 @@ const acts = fc.array(fc.oneof({ weight: 8, arbitrary: visit }, { weight: 1, arb
 async function started(trackOpen: boolean): Promise<SeededCampaign> {
   const seeded = await seedCampaign(ctx.db, { subscribers: PEOPLE, customerId, trackOpen });
   const { campaignId, listId } = seeded;
-  await ctx.db.execute(sql`UPDATE campaign SET planned_on = current_date WHERE id = ${campaignId}`);
+  await ctx.db.execute(sql`UPDATE campaign SET snapshot_on = current_date WHERE id = ${campaignId}`);
   await ctx.db.execute(sql`
-    INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, state, email, attempts, updated_at)
+    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, state, email, attempts, updated_at)
     SELECT current_date, customer_id, ${campaignId}, id, 'sent', email, 1, now() - interval '3 hours'
       FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId}`);
   await ctx.db.execute(

@@ -121,7 +121,7 @@ test("a driver's own id leads to the delivery, with or without brackets, since i
     delaySeconds: 0,
   } as const;
   const settled = await settle(ctx.db, {
-    key: { customerId, campaignId, plannedOn: day?.day ?? '' },
+    key: { customerId, campaignId, snapshotOn: day?.day ?? '' },
     ...{ listId: 0n, holder: { owner, leaseSeconds: 60 }, serverId: null, next: [], contentVersion: null },
     outcomes: [{ ...outcome, runtimeMessageId }],
   });
@@ -138,7 +138,7 @@ test("a driver's own id leads to the delivery, with or without brackets, since i
 
 test('our own Message-IDs leave no row to find them by', async () => {
   const at = await reportedWorld(root);
-  const key = { customerId: at.customerId, campaignId: at.campaignId, plannedOn: '2026-01-01' };
+  const key = { customerId: at.customerId, campaignId: at.campaignId, snapshotOn: '2026-01-01' };
   const outcome = {
     subscriberId: 1n,
     epoch: 0,

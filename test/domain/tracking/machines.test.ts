@@ -29,9 +29,9 @@ async function delivered(
 ): Promise<SeededCampaign> {
   const seeded = await seedCampaign(ctx.db, { subscribers });
   const { customerId, campaignId, listId } = seeded;
-  await ctx.db.execute(sql`UPDATE campaign SET planned_on = current_date WHERE id = ${campaignId}`);
+  await ctx.db.execute(sql`UPDATE campaign SET snapshot_on = current_date WHERE id = ${campaignId}`);
   await ctx.db.execute(sql`
-    INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, state, email, updated_at)
+    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, state, email, updated_at)
     SELECT current_date, ${customerId}, ${campaignId}, id, 'sent', email, now() - make_interval(secs => ${agoMs / 1_000})
       FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId}`);
   await ctx.db.execute(sql`INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, sent)

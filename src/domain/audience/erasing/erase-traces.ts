@@ -70,11 +70,11 @@ async function isUnderWay(db: Queryable, person: Somebody): Promise<boolean> {
   const { customerIds } = person;
   const subscriberIds = [...person.subscriberIds, ...person.formerIds];
   const rows = await db.query(sql`
-    SELECT 1 FROM hot.visit v WHERE v.subscriber_ids && ${subscriberIds}::bigint[] UNION ALL
+    SELECT 1 FROM hot.tracking_event v WHERE v.subscriber_ids && ${subscriberIds}::bigint[] UNION ALL
     SELECT 1 FROM campaign c CROSS JOIN unnest(${subscriberIds}::bigint[]) AS i (id)
      WHERE c.customer_id = ANY (${[...customerIds]}::bigint[]) AND EXISTS (
        SELECT 1 FROM hot.delivery d
-        WHERE d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.planned_on = c.planned_on AND d.subscriber_id = i.id
+        WHERE d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.snapshot_on = c.snapshot_on AND d.subscriber_id = i.id
           AND d.state IN ('leased', 'sending') AND d.lease_expires_at > now()
        -- Keeps it a look-up by key.
        OFFSET 0) LIMIT 1`);

@@ -1,6 +1,6 @@
 /**
  * People who were erased, known by a keyed digest of their address and nothing else (decision record 0069). Nobody who
- * is erased is on any list, so sending never asks here: the doors do by which addresses come in.
+ * is erased is on any list, so sending never asks here: the entry points do by which addresses come in.
  */
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { sql, type Queryable, type Sql } from '../../../db/database.ts';

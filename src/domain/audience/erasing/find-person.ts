@@ -18,13 +18,13 @@ export async function findPerson(db: Queryable, known: KnownPerson): Promise<Som
   const present = new Set(known.subscriberIds);
   const formerIds = former.map(({ id }) => id).filter((id) => !present.has(id));
   const deliveries = await db.query<DeliveryKey & Record<string, unknown>>(sql`
-    SELECT c.customer_id AS "customerId", c.id AS "campaignId", i.id AS "subscriberId", c.planned_on::text AS "plannedOn"
+    SELECT c.customer_id AS "customerId", c.id AS "campaignId", i.id AS "subscriberId", c.snapshot_on::text AS "snapshotOn"
       FROM campaign c
      CROSS JOIN (SELECT id, false AS is_former FROM unnest(${[...present]}::bigint[]) AS p (id)
                  UNION ALL SELECT id, true FROM unnest(${formerIds}::bigint[]) AS f (id)) i
-     WHERE c.customer_id = ANY (${customerIds}::bigint[]) AND c.planned_on IS NOT NULL AND (EXISTS (
+     WHERE c.customer_id = ANY (${customerIds}::bigint[]) AND c.snapshot_on IS NOT NULL AND (EXISTS (
        SELECT 1 FROM hot.delivery d
-        WHERE d.planned_on = c.planned_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.subscriber_id = i.id
+        WHERE d.snapshot_on = c.snapshot_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.subscriber_id = i.id
           AND (NOT i.is_former OR lower(d.email) = ANY (${spellings}::text[]))
        -- Keeps it a look-up by key: as a join it would read every recipient of every campaign.
        OFFSET 0) OR (NOT i.is_former AND EXISTS (

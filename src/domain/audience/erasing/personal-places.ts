@@ -24,7 +24,7 @@ export interface DeliveryKey {
   readonly campaignId: bigint;
   readonly subscriberId: bigint;
   /** YYYY-MM-DD. */
-  readonly plannedOn: string;
+  readonly snapshotOn: string;
 }
 
 export interface PersonalPlace {
@@ -66,9 +66,9 @@ function ofCampaigns({ deliveries }: Somebody): Sql {
 
 /** The ledger's own rows: of somebody who left the list or changed its address, those that name this address. */
 function inLedger({ deliveries }: Somebody): Sql {
-  return sql`(t.customer_id, t.campaign_id, t.subscriber_id, t.planned_on) IN (
+  return sql`(t.customer_id, t.campaign_id, t.subscriber_id, t.snapshot_on) IN (
     SELECT * FROM unnest(${deliveries.map(({ customerId }) => customerId)}::bigint[], ${deliveries.map(({ campaignId }) => campaignId)}::bigint[],
-                         ${deliveries.map(({ subscriberId }) => subscriberId)}::bigint[], ${deliveries.map(({ plannedOn }) => plannedOn)}::date[]))`;
+                         ${deliveries.map(({ subscriberId }) => subscriberId)}::bigint[], ${deliveries.map(({ snapshotOn }) => snapshotOn)}::date[]))`;
 }
 
 /** Addresses that the person had before, and those who had the person's. */

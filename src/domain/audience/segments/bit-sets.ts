@@ -103,7 +103,7 @@ export function received({ campaigns, atLeast = 1 }: ReceivedCondition, scope: R
       CROSS JOIN LATERAL (
         SELECT d.subscriber_id >> 6 AS no, bit_or(1::bigint << (63 - (d.subscriber_id & 63))::integer) AS word
           FROM hot.delivery d
-         WHERE d.planned_on = c.planned_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id ${ids} AND d.state = 'sent'
+         WHERE d.snapshot_on = c.snapshot_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id ${ids} AND d.state = 'sent'
          GROUP BY 1 OFFSET 0) w
      WHERE c.customer_id = ${scope.customerId} AND c.id = ANY (${others}) GROUP BY c.id, w.no >> 5) m
     GROUP BY m.block`;

@@ -71,7 +71,7 @@ export const createSendingDomainInput = z.object({ name, ...common }).refine(
 );
 export const updateSendingDomainInput = z.object(common);
 
-/** As a door hands it over; the schemas above decide what of it is right. */
+/** As a entry point hands it over; the schemas above decide what of it is right. */
 export interface UpdateSendingDomainInput {
   readonly usesEd25519?: boolean | null | undefined;
   readonly isDefault?: boolean | null | undefined;

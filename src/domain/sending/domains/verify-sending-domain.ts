@@ -19,9 +19,9 @@ import { trackingProbe } from './tracking-probe.ts';
 export async function verifySendingDomain(ctx: Context, { uid }: { uid: string }): Promise<SendingDomain> {
   const domain = await findOwnedSendingDomain(ctx, uid);
   const asked = await ctx.db.execute(sql`
-    UPDATE sending_domain SET check_asked_at = now()
+    UPDATE sending_domain SET check_requested_at = now()
      WHERE customer_id = ${domain.customerId} AND id = ${domain.id}
-       AND (check_asked_at IS NULL OR check_asked_at < now() - make_interval(secs => ${CHECK_PAUSE_SECONDS}::int))`);
+       AND (check_requested_at IS NULL OR check_requested_at < now() - make_interval(secs => ${CHECK_PAUSE_SECONDS}::int))`);
   if (asked === 0) throw checkedJustNow();
   await checkDomain(ctx, domain);
   return domain;

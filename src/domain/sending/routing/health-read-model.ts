@@ -30,7 +30,7 @@ export async function healthOfServers(db: Queryable, serverIds: readonly bigint[
   return db.query<HealthRow & Record<string, unknown>>(
     sql`SELECT server_id AS "serverId", mailbox_group AS group, state, failures, slots, last_error AS "lastError", changed_at AS "changedAt",
                CASE WHEN open_until > now() THEN open_until END AS "restsUntil"
-          FROM hot.server_health WHERE server_id = ANY (${[...serverIds]}::bigint[]) ORDER BY server_id, mailbox_group LIMIT 10000`,
+          FROM hot.sending_health WHERE server_id = ANY (${[...serverIds]}::bigint[]) ORDER BY server_id, mailbox_group LIMIT 10000`,
   );
 }
 
@@ -48,5 +48,5 @@ export async function warmUpOfServers(db: Queryable, serverIds: readonly bigint[
 
 /** Forgets what is held against the server and those behind it: the next messages are tried as if all were well. */
 export async function resetHealth(db: Queryable, serverId: bigint): Promise<void> {
-  await db.execute(sql`DELETE FROM hot.server_health WHERE server_id = ${serverId}`);
+  await db.execute(sql`DELETE FROM hot.sending_health WHERE server_id = ${serverId}`);
 }

@@ -1,6 +1,6 @@
 /**
  * How trouble of a server and of a recipient's provider is answered. Rules only, without any state: who rests how long is
- * decided in the database (hot.note_health), from these numbers.
+ * decided in the database (hot.record_health), from these numbers.
  */
 import type { ReplyMeaning } from '../replies/reply.ts';
 

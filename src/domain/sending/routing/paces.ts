@@ -75,7 +75,7 @@ export interface PaceAnswer {
 export async function takePaces(db: Queryable, question: PaceQuestion): Promise<PaceAnswer> {
   const { buckets, classes, warmUp, returned, dayReturned } = question;
   const [row] = await db.query<PaceAnswer & Record<string, unknown>>(
-    sql`SELECT granted, class_room AS "classRemaining", stopped_by AS "stoppedBy", wait_seconds AS "waitSeconds"
+    sql`SELECT granted, class_remaining AS "classRemaining", stopped_by AS "stoppedBy", wait_seconds AS "waitSeconds"
           FROM hot.take_paces(${buckets.map(({ key }) => key)}::text[], ${buckets.map(capacityOf)}::float8[],
             ${buckets.map(({ pace }) => perSecond(pace))}::float8[], ${buckets.map(({ isOuter }) => isOuter)}::boolean[],
             ${buckets.map(({ key }) => returned.get(key) ?? 0)}::int[],
@@ -121,13 +121,13 @@ export async function paceWaitSeconds(
 }
 
 /** Tells how a warm-up goes; above its share of bounces it stops by itself. */
-export async function noteWarmUp(
+export async function recordWarmUp(
   db: Queryable,
   serverId: bigint,
   report: { sent: number; bounced: number },
 ): Promise<void> {
   await db.query(
-    sql`SELECT hot.note_warm_up(${serverId}, ${report.sent}::int, ${report.bounced}::int)::text`,
+    sql`SELECT hot.record_warm_up(${serverId}, ${report.sent}::int, ${report.bounced}::int)::text`,
     'sending.note-warm-up',
   );
 }

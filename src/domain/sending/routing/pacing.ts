@@ -5,7 +5,7 @@ import type { Context } from '../../context.ts';
 import { limitFinder, type DomainLimits } from './domain-limits.ts';
 import type { Line } from './line.ts';
 import {
-  noteWarmUp,
+  recordWarmUp,
   paceWaitSeconds,
   takePaces,
   type Bucket,
@@ -262,7 +262,7 @@ function createWarmUpReporter({
       timer = undefined;
       sent = 0;
       bounced = 0;
-      noteWarmUp(database, serverId, told).catch((error: unknown) =>
+      recordWarmUp(database, serverId, told).catch((error: unknown) =>
         log.warn('sending.warm_up_unknown', { message: messageOf(error) }),
       );
     }, REPORT_INTERVAL_MS).unref();

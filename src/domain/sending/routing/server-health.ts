@@ -1,6 +1,6 @@
 /**
  * The health of one server and of the providers behind it, as one process sees it. The state is in the database and
- * shared by all workers (hot.server_health); here is what was read of it last, and the news that is still to be
+ * shared by all workers (hot.sending_health); here is what was read of it last, and the news that is still to be
  * written: a few times a second at most, and nothing at all while everything is well.
  */
 import { sql, type Queryable } from '../../../db/database.ts';

@@ -52,12 +52,12 @@ async function fillTraces(ctx: Context, list: MailList, { id, email }: { id: big
   const [made] = there
     ? [there]
     : await db.query<{ id: bigint }>(sql`
-        INSERT INTO campaign (customer_id, uid, list_id, name, status, planned_on)
+        INSERT INTO campaign (customer_id, uid, list_id, name, status, snapshot_on)
         VALUES (${customerId}, ${newUid()}, ${list.id}, 'News', 'done', current_date) RETURNING id`);
   const campaign = made?.id ?? 0n;
   const url = `https://shop.example/for/${encodeURIComponent(email)}/?who=${email}`;
   await db.execute(sql`
-    INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, state, reply)
+    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state, reply)
     VALUES (current_date, ${customerId}, ${campaign}, ${id}, ${email.toUpperCase()}, 'sent', ${`250 ok ${email}`})`);
   await db.execute(sql`
     INSERT INTO hot.delivery_counter AS c (customer_id, campaign_id, audience, sent) VALUES (${customerId}, ${campaign}, 1, 1)

@@ -51,18 +51,18 @@ describe('somebody who is erased', () => {
     const { customerId } = viewerOf(ctx);
     const list = await newList(ctx);
     const [campaign] = await ctx.db.query<{ id: bigint; day: string; version: number }>(sql`
-      INSERT INTO campaign (customer_id, uid, list_id, name, status, planned_on)
-      VALUES (${customerId}, ${newUid()}, ${list.id}, 'News', 'sending', current_date) RETURNING id, planned_on::text AS day, content_version AS version`);
+      INSERT INTO campaign (customer_id, uid, list_id, name, status, snapshot_on)
+      VALUES (${customerId}, ${newUid()}, ${list.id}, 'News', 'sending', current_date) RETURNING id, snapshot_on::text AS day, content_version AS version`);
     const people: { id: bigint }[] = [];
     for (const email of ['bob@person.example', 'cat@person.example']) {
       const person = await addSubscriber(ctx, { listUid: list.uid, email });
       people.push(person);
       await ctx.db.execute(sql`
-        INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, state)
+        INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state)
         VALUES (current_date, ${customerId}, ${campaign?.id}, ${person.id}, ${email}, 'queued')`);
     }
     const [bob, cat] = people.map(({ id }) => id);
-    const key = { plannedOn: campaign?.day ?? '', customerId, campaignId: campaign?.id ?? 0n };
+    const key = { snapshotOn: campaign?.day ?? '', customerId, campaignId: campaign?.id ?? 0n };
     const erase = async (uid: string) => {
       const [erasure] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM erasure WHERE uid = ${uid}`);
       await eraseTraces(ctx, { customerId, id: erasure?.id ?? 0n });
@@ -86,7 +86,7 @@ describe('somebody who is erased', () => {
       ({ uid } = await erasePerson(ctx, { email: 'cat@person.example' }));
       expect(await erase(uid)).toBe('running');
     });
-    expect((await marking)?.turnedAway.has(cat ?? 0n)).toBe(false);
+    expect((await marking)?.notMarked.has(cat ?? 0n)).toBe(false);
     expect(await erase(uid)).toBe('running');
     await ctx.db.execute(
       sql`UPDATE hot.delivery SET state = 'sent', lease_expires_at = NULL WHERE subscriber_id = ${cat}`,
@@ -100,15 +100,15 @@ describe('somebody who is erased', () => {
     const list = await newList(ctx);
     const ann = await addSubscriber(ctx, { listUid: list.uid, email: 'ann@person.example' });
     await ctx.db.execute(sql`
-      INSERT INTO hot.visit (since, until, size, customer_ids, list_ids, campaign_ids, subscriber_ids, link_nos, urls, are_machines,
-                             look_ahead, ips, user_agents, countries, regions, cities, ages)
+      INSERT INTO hot.tracking_event (since, until, size, customer_ids, list_ids, campaign_ids, subscriber_ids, link_nos, urls, are_machines,
+                             is_prefetch, ips, user_agents, countries, regions, cities, ages)
       VALUES (now(), now(), 2, ARRAY[${customerId}, ${customerId}]::bigint[], '{1,1}', '{1,1}', ARRAY[1, ${ann.id}]::bigint[], '{0,0}', '{u,u}', '{f,f}',
               '{f,f}', '{1.2.3.4,1.2.3.4}', '{a,a}', '{x,x}', '{x,x}', '{x,x}', '{0,0}')`);
     const { uid } = await erasePerson(ctx, { email: 'ann@person.example' });
     const [erasure] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM erasure WHERE uid = ${uid}`);
     await eraseTraces(ctx, { customerId, id: erasure?.id ?? 0n });
     expect(await findOwnedErasure(ctx, uid)).toMatchObject({ status: 'running' });
-    await ctx.db.execute(sql`DELETE FROM hot.visit`);
+    await ctx.db.execute(sql`DELETE FROM hot.tracking_event`);
     await eraseTraces(ctx, { customerId, id: erasure?.id ?? 0n });
     expect(await findOwnedErasure(ctx, uid)).toMatchObject({ status: 'done' });
   });
@@ -120,10 +120,10 @@ describe('somebody who is erased', () => {
     const list = await newList(ctx);
     const ann = await addSubscriber(ctx, { listUid: list.uid, email: 'ann@person.example' });
     const [campaign] = await ctx.db.query<{ id: bigint }>(sql`
-      INSERT INTO campaign (customer_id, uid, list_id, name, status, planned_on)
+      INSERT INTO campaign (customer_id, uid, list_id, name, status, snapshot_on)
       VALUES (${customerId}, ${newUid()}, ${list.id}, 'News', 'paused', current_date) RETURNING id`);
     await ctx.db.execute(sql`
-      INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, state, owner, lease_expires_at)
+      INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state, owner, lease_expires_at)
       VALUES (current_date, ${customerId}, ${campaign?.id}, ${ann.id}, 'ann@person.example', ${state}::hot.delivery_state,
               ${randomUUID()}::uuid, now() + interval '1 minute')`);
     const { uid } = await erasePerson(ctx, { email: 'ann@person.example' });

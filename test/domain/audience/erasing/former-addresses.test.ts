@@ -24,7 +24,7 @@ beforeAll(() => base.db.execute(sql`SELECT hot.ensure_partitions(current_date, c
 
 async function newCampaign(ctx: Context, list: MailList): Promise<bigint> {
   const [row] = await ctx.db.query<{ id: bigint }>(sql`
-    INSERT INTO campaign (customer_id, uid, list_id, name, status, planned_on)
+    INSERT INTO campaign (customer_id, uid, list_id, name, status, snapshot_on)
     VALUES (${list.customerId}, ${newUid()}, ${list.id}, 'News', 'done', current_date) RETURNING id`);
   return row?.id ?? 0n;
 }
@@ -33,7 +33,7 @@ async function newCampaign(ctx: Context, list: MailList): Promise<bigint> {
 async function mailed(ctx: Context, list: MailList, person: { id: bigint; email: string }): Promise<bigint> {
   const campaign = await newCampaign(ctx, list);
   await ctx.db.execute(sql`
-    INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, state)
+    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state)
     VALUES (current_date, ${list.customerId}, ${campaign}, ${person.id}, ${person.email}, 'sent')`);
   return campaign;
 }
@@ -98,7 +98,7 @@ test('the rows of others are not read', async () => {
   const person = await addSubscriber(ctx, { listUid: list.uid, email: 'one@person.example' });
   const campaign = await mailed(ctx, list, person);
   await ctx.db.execute(sql`
-    INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, state)
+    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state)
     SELECT current_date, ${list.customerId}, ${campaign}, ${person.id} + n, 'other' || n || '@person.example', 'sent' FROM generate_series(1, ${OTHERS}::int) n`);
   await ctx.db.execute(sql`ANALYZE hot.delivery`);
   const read = await inTransaction(ctx, async (inner) => {

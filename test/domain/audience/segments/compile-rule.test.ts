@@ -60,7 +60,7 @@ async function store(everybody: readonly Person[], asOf: number): Promise<Stored
   for (const [no, uid] of CAMPAIGNS.entries()) {
     const startedAt = starts[no] ?? null;
     const id = await idOf(
-      db.query(sql`INSERT INTO campaign (customer_id, uid, list_id, name, started_at, planned_on)
+      db.query(sql`INSERT INTO campaign (customer_id, uid, list_id, name, started_at, snapshot_on)
         VALUES (${customerId}, ${uid}, ${listId}, 'Campaign', ${iso(startedAt)}, '2026-03-01') RETURNING id`),
     );
     campaigns.set(uid, { id, startedAt });
@@ -166,7 +166,7 @@ async function storeActivity(
         await db.execute(sql`UPDATE hot.recipient_activity SET open_count = ${opens}, click_count = ${clicks}, human_opens = ${humanOpens},
             human_clicks = ${humanClicks}, last_open_at = ${iso(one.lastOpenAt)}, last_click_at = ${iso(one.lastClickAt)}
           WHERE customer_id = ${owner} AND campaign_id = ${campaignId} AND subscriber_id = ${id}`);
-        await db.execute(sql`INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, state)
+        await db.execute(sql`INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state)
           VALUES ('2026-03-01', ${owner}, ${campaignId}, ${id}, 'x@example.org', ${owner === stranger ? 'sent' : one.state}::hot.delivery_state)`);
       }
       for (const [linkNo, url] of one.links.entries()) {

@@ -27,9 +27,9 @@ beforeEach(async () => {
   seeded = await seedCampaign(db, { subscribers: PEOPLE });
   const { customerId, listId, campaignId } = seeded;
   await db.execute(sql`
-    UPDATE campaign SET planned_on = ${today}::date, started_at = now(), status = 'done' WHERE id = ${campaignId}`);
+    UPDATE campaign SET snapshot_on = ${today}::date, started_at = now(), status = 'done' WHERE id = ${campaignId}`);
   await db.execute(sql`
-    INSERT INTO hot.delivery (planned_on, customer_id, campaign_id, subscriber_id, email, state, updated_at)
+    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state, updated_at)
     SELECT ${today}::date, customer_id, ${campaignId}, id, email, CASE WHEN id % 10 = 0 THEN 'unknown' ELSE 'sent' END::hot.delivery_state, now() - interval '1 hour'
       FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId}`);
   await db.execute(sql`
@@ -73,7 +73,7 @@ test('who received a campaign is read from the ledger first, and then from bits 
 
 test('a message of unknown fate that counts as sent afterwards counts at once', async () => {
   await refresh();
-  await decideUnknown(db, { ...seeded, plannedOn: today }, 'accept');
+  await decideUnknown(db, { ...seeded, snapshotOn: today }, 'accept');
   expect((await counted(RECEIVED, 'delivery_2')).count).toBe(PEOPLE);
   expect(await refresh()).toBe(1);
   expect(await counted(RECEIVED, 'delivery_2')).toEqual({ count: PEOPLE, read: 0 });

@@ -1,0 +1,407 @@
+-- The ledger: who gets what, and what became of it.
+
+CREATE TYPE hot.delivery_state AS ENUM
+  ('queued', 'leased', 'sending', 'sent', 'failed', 'skipped', 'suppressed', 'unknown');
+
+-- One row per campaign and recipient. No index on the state: rows change it three times, and without one these
+-- are heap-only updates. Every statement names the day and a range of subscriber ids, so the primary key serves.
+CREATE TABLE hot.delivery (
+  snapshot_on        date               NOT NULL,
+  customer_id        bigint             NOT NULL,
+  campaign_id        bigint             NOT NULL,
+  subscriber_id      bigint             NOT NULL,
+  state              hot.delivery_state NOT NULL DEFAULT 'queued'::hot.delivery_state,
+  epoch              integer            NOT NULL DEFAULT 0,
+  attempts           smallint           NOT NULL DEFAULT 0,
+  ambiguous_count    smallint           NOT NULL DEFAULT 0,
+  owner              uuid,
+  lease_expires_at   timestamptz,
+  not_before         timestamptz,
+  server_id          bigint,
+  updated_at         timestamptz        NOT NULL DEFAULT now(),
+  email              text               NOT NULL,
+  reason             text,
+  reply              text,
+  runtime_message_id text,
+  -- Since when nobody knows whether somebody got the message: a vendor that knows messages again by a key does so for a
+  -- limited time only. Null for almost everybody; adding it rewrites nothing.
+  ambiguous_since    timestamptz,
+  PRIMARY KEY (customer_id, campaign_id, subscriber_id, snapshot_on)
+) PARTITION BY RANGE (snapshot_on);
+
+-- open = queued + leased + sending. audience = open + sent + failed + skipped + suppressed + unknown, always.
+CREATE TABLE hot.delivery_counter (
+  customer_id bigint  NOT NULL,
+  campaign_id bigint  NOT NULL,
+  audience    integer NOT NULL DEFAULT 0,
+  open        integer NOT NULL DEFAULT 0,
+  sent        integer NOT NULL DEFAULT 0,
+  failed      integer NOT NULL DEFAULT 0,
+  skipped     integer NOT NULL DEFAULT 0,
+  suppressed  integer NOT NULL DEFAULT 0,
+  unknown     integer NOT NULL DEFAULT 0,
+  PRIMARY KEY (customer_id, campaign_id),
+  CONSTRAINT delivery_counter_balances CHECK ((audience = (((((open + sent) + failed) + skipped) + suppressed) + unknown)))
+) WITH (fillfactor = 50);
+
+-- A vendor's API names a message by an id of its own; reports quote that one. Messages under our own Message-ID (SMTP)
+-- need no row: it says by itself whose it is. The key is the first half of a SHA-256 of the id.
+CREATE TABLE hot.runtime_message (
+  customer_id   bigint      NOT NULL,
+  campaign_id   bigint      NOT NULL,
+  subscriber_id bigint      NOT NULL,
+  message_key   bytea       NOT NULL,
+  at            timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (customer_id, campaign_id, subscriber_id, message_key)
+);
+CREATE INDEX runtime_message_by_key ON hot.runtime_message (message_key);
+
+-- How much was sent is in the counters of the ledger already (accepted, and handed over without an answer). A window
+-- of credits or quota remembers only what they said when it began.
+CREATE TABLE hot.send_budget (
+  customer_id      bigint      NOT NULL,
+  -- Subscription and beginning of the billing period that credits are counted for.
+  credits_period   text        NOT NULL,
+  credits_baseline bigint      NOT NULL,
+  -- The quota's stretch of time as the plan says it; another one begins a new window.
+  quota_time       text        NOT NULL,
+  quota_ends_at    timestamptz NOT NULL,
+  quota_baseline   bigint      NOT NULL,
+  -- What a plan lets a customer send stays exact when jobs end while others count, and when the plan is changed.
+  -- Of the credits counted as used: those that were used before, on another plan, and not yet paid for by time.
+  credits_carried  bigint      NOT NULL DEFAULT 0,
+  PRIMARY KEY (customer_id)
+) WITH (fillfactor = 50);
+
+-- A slice of the budget that one sending job holds while it works on its range of the ledger: not sent yet, and not
+-- to be had by anybody else. A slice whose worker died is given back by `hot.end_expired_slices`.
+CREATE TABLE hot.send_slice (
+  customer_id bigint      NOT NULL,
+  id          bigint      GENERATED ALWAYS AS IDENTITY,
+  campaign_id bigint      NOT NULL,
+  snapshot_on date        NOT NULL,
+  from_id     bigint      NOT NULL,
+  to_id       bigint      NOT NULL,
+  worker      uuid        NOT NULL,
+  amount      integer     NOT NULL,
+  -- The job ended and left messages whose fate is not decided yet: the slice holds as many.
+  is_over     boolean     NOT NULL DEFAULT false,
+  -- A slice whose job could not give it back (the database was away at that moment) is given back by whoever needs it,
+  -- though the worker lives: no job holds one for minutes without holding recipients.
+  leased_at   timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (customer_id, id)
+) WITH (fillfactor = 50);
+
+-- Turns: in which order the jobs of many customers are taken up. Start-time fair queueing: a customer's k-th waiting job
+-- gets the turn V + k, where V is the lowest turn that waits. So whoever comes with ten jobs stands beside the first ten
+-- of somebody with ten thousand. The turn is the job's priority in the queue; 0 and below are jobs outside the line.
+CREATE TABLE hot.queue_priority (
+  customer_id bigint  NOT NULL,
+  -- The last turn given for work that was planned, and for work that comes back: the second must not wait behind all of the first.
+  planned     integer NOT NULL DEFAULT 0,
+  again       integer NOT NULL DEFAULT 0,
+  PRIMARY KEY (customer_id)
+) WITH (fillfactor = 70);
+CREATE INDEX queue_priority_again ON hot.queue_priority (again);
+CREATE INDEX queue_priority_planned ON hot.queue_priority (planned);
+
+-- Whoever marks a recipient names the address that was read for the message, and nobody is marked whose address is another
+-- one by now: the row stays queued and is read anew. So the suppressions that are looked up are those of the address on the
+-- envelope, and the ledger keeps the address that was really used (0311).
+-- Suppressions are looked up behind OFFSET 0, one by one: as a join they were all read again for each recipient where nested
+-- loops are off. The function without addresses stays for processes of the version before, which may run beside this one.
+CREATE OR REPLACE FUNCTION hot.record_and_mark(
+  ledger_day date, ledger_customer bigint, ledger_campaign bigint, list bigint, worker uuid, server bigint, lease interval,
+  ids bigint[], epochs integer[], states hot.delivery_state[], tries boolean[], replies text[], reasons text[],
+  message_ids text[], delays double precision[], next_ids bigint[], next_epochs integer[], next_emails text[], unanswered boolean[], content integer)
+RETURNS TABLE (recorded integer, goes_on boolean, not_marked bigint[]) LANGUAGE plpgsql
+-- What is to be found has its key each time: whatever the statistics say, no other way is better.
+SET enable_seqscan = off SET enable_nestloop = off SET enable_mergejoin = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+  -- Until this has committed nobody changes the text. What follows reads the campaign as it is when the lock is had.
+  IF cardinality(next_ids) > 0 THEN
+    PERFORM pg_advisory_xact_lock_shared(hot.content_lock(ledger_campaign));
+  END IF;
+  RETURN QUERY
+  WITH settled AS (
+    UPDATE hot.delivery d
+       SET state = o.state, epoch = o.epoch, reply = o.reply, reason = o.reason, runtime_message_id = o.message_id,
+           attempts = d.attempts + o.is_try::integer, updated_at = now(), server_id = coalesce(server, d.server_id),
+           ambiguous_count = d.ambiguous_count + o.is_unanswered::integer,
+           not_before = CASE WHEN o.state = 'queued' THEN now() + make_interval(secs => o.delay_seconds) END,
+           owner = CASE WHEN o.state = 'unknown' THEN d.owner END, lease_expires_at = NULL,
+           -- Closed without being sent: the address that was judged.
+           email = CASE WHEN o.state IN ('skipped', 'suppressed')
+                        THEN coalesce((SELECT s.email FROM public.subscriber s
+                                        WHERE s.customer_id = ledger_customer AND s.list_id = list AND s.id = d.subscriber_id), d.email)
+                        ELSE d.email END
+      FROM unnest(ids, epochs, states, tries, replies, reasons, message_ids, delays, unanswered)
+        AS o(subscriber_id, epoch, state, is_try, reply, reason, message_id, delay_seconds, is_unanswered)
+     WHERE d.snapshot_on = ledger_day AND d.customer_id = ledger_customer AND d.campaign_id = ledger_campaign
+       AND d.subscriber_id = ANY(ids) AND d.subscriber_id = o.subscriber_id
+       AND (CASE d.state WHEN 'queued' THEN d.epoch = o.epoch - 1
+            WHEN 'sending' THEN d.epoch = o.epoch AND d.owner = worker WHEN 'leased' THEN d.epoch = o.epoch AND d.owner = worker ELSE false END)
+    RETURNING d.state
+  ), counted AS (
+    UPDATE hot.delivery_counter c
+       SET open = c.open - t.closed, sent = c.sent + t.sent, failed = c.failed + t.failed, skipped = c.skipped + t.skipped,
+           suppressed = c.suppressed + t.suppressed, unknown = c.unknown + t.unknown
+      FROM (SELECT count(*) FILTER (WHERE state <> 'queued') AS closed, count(*) FILTER (WHERE state = 'sent') AS sent,
+                   count(*) FILTER (WHERE state = 'failed') AS failed, count(*) FILTER (WHERE state = 'skipped') AS skipped,
+                   count(*) FILTER (WHERE state = 'suppressed') AS suppressed, count(*) FILTER (WHERE state = 'unknown') AS unknown
+              FROM settled) t
+     WHERE c.customer_id = ledger_customer AND c.campaign_id = ledger_campaign AND t.closed > 0
+  ), campaign AS (
+    -- As an answer, not a condition: only the key finds the row then, whatever the statistics say of states.
+    SELECT coalesce(bool_or(c.status = 'sending' AND c.content_version = content), false) AS goes_on FROM public.campaign c
+     WHERE c.customer_id = ledger_customer AND c.id = ledger_campaign
+  ), marked AS (
+    UPDATE hot.delivery d
+       SET state = 'sending', epoch = n.epoch, owner = worker, lease_expires_at = now() + lease, updated_at = now(), server_id = server,
+           email = n.email
+      FROM unnest(next_ids, next_epochs, next_emails) AS n(subscriber_id, epoch, email)
+     WHERE d.snapshot_on = ledger_day AND d.customer_id = ledger_customer AND d.campaign_id = ledger_campaign
+       AND d.subscriber_id = ANY(next_ids) AND d.subscriber_id = n.subscriber_id
+       AND (CASE d.state WHEN 'queued' THEN d.epoch = n.epoch - 1 AND (d.not_before IS NULL OR d.not_before <= now())
+            WHEN 'sending' THEN d.epoch = n.epoch AND d.owner = worker WHEN 'leased' THEN d.epoch = n.epoch AND d.owner = worker ELSE false END)
+       AND (SELECT campaign.goes_on FROM campaign)
+       AND EXISTS (SELECT 1 FROM public.subscriber s
+                    WHERE s.customer_id = ledger_customer AND s.list_id = list AND s.id = n.subscriber_id AND s.status = 'subscribed'
+                      AND s.email = n.email
+                      AND NOT EXISTS (SELECT 1 FROM public.suppression x
+                                       WHERE x.customer_id IN (0, ledger_customer) AND x.email_key = s.email_key OFFSET 0)
+                    -- Both keep it a look-up a row. As a join it may read the whole list, or all suppressions, each time.
+                    OFFSET 0)
+    RETURNING d.subscriber_id
+  )
+  SELECT (SELECT count(*) FROM settled)::integer, c.goes_on,
+         CASE WHEN (SELECT count(*) FROM marked) < cardinality(next_ids)
+              THEN (SELECT array_agg(n.id) FROM unnest(next_ids) AS n(id) WHERE n.id NOT IN (SELECT m.subscriber_id FROM marked m)) END
+    FROM campaign c;
+END $$;
+-- Before version 17 the index is gone down for every id all the same, and the ids may be looked at after all rows of the
+-- campaign have been read. There each row is looked up by itself, as it was.
+DO $$
+BEGIN
+  IF current_setting('server_version_num')::integer < 170000 THEN
+    ALTER FUNCTION hot.record_and_mark SET enable_nestloop = on;
+    ALTER FUNCTION hot.record_and_mark SET enable_hashjoin = off;
+  END IF;
+END $$;
+
+-- As before, and: what was delivered and what is reserved are read at one moment, since a job that ends between two
+-- moments would be in neither; a quota's window that runs goes on when the plan says another length, and never longer
+-- than that; who still asks by the period before does not begin one.
+CREATE OR REPLACE FUNCTION hot.lease_sends(
+  customer bigint, campaign bigint, ledger_day date, from_subscriber bigint, to_subscriber bigint, job_worker uuid, wanted integer,
+  credits_max bigint, period text, quota_max bigint, quota_length text, processes_max integer)
+RETURNS TABLE (slice_id bigint, granted integer, refusal text, ends_at timestamptz) LANGUAGE plpgsql AS $$
+DECLARE
+  budget    hot.send_budget;
+  is_fresh  boolean;
+  is_over   boolean;
+  delivered bigint;
+  reserved  bigint;
+  running   integer;
+  room      bigint;
+BEGIN
+  INSERT INTO hot.send_budget AS b VALUES (customer, '', 0, '', '-infinity', 0) ON CONFLICT (customer_id) DO NOTHING;
+  SELECT * INTO budget FROM hot.send_budget b WHERE b.customer_id = customer FOR UPDATE;
+  is_fresh := budget.credits_period = '' OR (split_part(period, ':', 1)::bigint, period COLLATE "C")
+    > (split_part(budget.credits_period, ':', 1)::bigint, budget.credits_period COLLATE "C");
+  is_over := budget.quota_ends_at <= clock_timestamp();
+  IF is_fresh OR is_over OR budget.quota_time <> quota_length THEN
+    SELECT coalesce(sum(c.sent + c.unknown), 0) INTO delivered FROM hot.delivery_counter c WHERE c.customer_id = customer;
+    UPDATE hot.send_budget b
+       SET credits_period = CASE WHEN is_fresh THEN period ELSE b.credits_period END,
+           credits_baseline = CASE WHEN is_fresh THEN delivered ELSE b.credits_baseline END,
+           credits_carried = CASE WHEN is_fresh THEN 0 ELSE b.credits_carried END,
+           quota_time = quota_length,
+           quota_baseline = CASE WHEN is_over THEN delivered ELSE b.quota_baseline END,
+           quota_ends_at = CASE WHEN is_over THEN clock_timestamp() + quota_length::interval
+                                ELSE least(b.quota_ends_at, clock_timestamp() + quota_length::interval) END
+     WHERE b.customer_id = customer RETURNING b.* INTO budget;
+  END IF;
+  ends_at := budget.quota_ends_at;
+  IF credits_max IS NULL AND quota_max IS NULL AND processes_max IS NULL THEN
+    granted := wanted;
+    RETURN NEXT;
+    RETURN;
+  END IF;
+  FOR attempt IN 1..2 LOOP
+    SELECT (SELECT coalesce(sum(c.sent + c.unknown), 0) FROM hot.delivery_counter c WHERE c.customer_id = customer),
+           coalesce(sum(s.amount), 0), count(*) FILTER (WHERE NOT s.is_over)
+      INTO delivered, reserved, running
+      FROM hot.send_slice s WHERE s.customer_id = customer;
+    room := coalesce(least(credits_max - (delivered - budget.credits_baseline), quota_max - (delivered - budget.quota_baseline)) - reserved, wanted);
+    EXIT WHEN attempt = 2 OR (room >= wanted AND running < coalesce(processes_max, running + 1));
+    PERFORM hot.end_expired_slices(customer);
+  END LOOP;
+  granted := CASE WHEN running >= processes_max THEN 0 ELSE greatest(0, least(wanted, room)) END;
+  IF granted > 0 THEN
+    INSERT INTO hot.send_slice AS s (customer_id, campaign_id, snapshot_on, from_id, to_id, worker, amount)
+    VALUES (customer, campaign, ledger_day, from_subscriber, to_subscriber, job_worker, granted) RETURNING s.id INTO slice_id;
+  ELSE
+    refusal := CASE WHEN credits_max <= delivered - budget.credits_baseline THEN 'credits'
+                    WHEN quota_max <= delivered - budget.quota_baseline THEN 'quota'
+                    WHEN running >= processes_max THEN 'processes' ELSE 'held' END;
+  END IF;
+  RETURN NEXT;
+END $$;
+
+-- Gives back the slices of dead workers, and those that were forgotten. What a dead worker had leased and not begun is
+-- free again, so that it cannot begin it any more should it only have been cut off; what it had begun stays reserved until
+-- its fate is decided.
+CREATE OR REPLACE FUNCTION hot.end_expired_slices(customer bigint) RETURNS void LANGUAGE plpgsql
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+  slice    record;
+  is_alive boolean;
+  held     integer;
+BEGIN
+  FOR slice IN SELECT * FROM hot.send_slice s
+                WHERE s.customer_id = customer
+                  AND (s.is_over OR s.leased_at < clock_timestamp() - interval '5 minutes' OR NOT hot.is_worker_alive(s.worker)) LOOP
+    is_alive := NOT slice.is_over AND hot.is_worker_alive(slice.worker);
+    IF NOT slice.is_over AND NOT is_alive THEN
+      UPDATE hot.delivery d SET state = 'queued', owner = NULL, lease_expires_at = NULL, updated_at = now()
+       WHERE d.snapshot_on = slice.snapshot_on AND d.customer_id = customer AND d.campaign_id = slice.campaign_id
+         AND d.subscriber_id BETWEEN slice.from_id AND slice.to_id AND d.state = 'leased' AND d.owner = slice.worker;
+    END IF;
+    SELECT count(*) INTO held FROM hot.delivery d
+     WHERE d.snapshot_on = slice.snapshot_on AND d.customer_id = customer AND d.campaign_id = slice.campaign_id
+       AND d.subscriber_id BETWEEN slice.from_id AND slice.to_id AND d.owner = slice.worker
+       AND (d.state = 'sending' OR (is_alive AND d.state = 'leased'));
+    IF held = 0 THEN DELETE FROM hot.send_slice s WHERE s.customer_id = customer AND s.id = slice.id;
+    ELSIF NOT is_alive THEN
+      UPDATE hot.send_slice s SET amount = held, is_over = true WHERE s.customer_id = customer AND s.id = slice.id;
+    END IF;
+  END LOOP;
+END $$;
+
+-- A period of credits by its subscription and its beginning, as send-budget.ts writes it.
+CREATE OR REPLACE FUNCTION hot.credits_period(subscription_id bigint, starts_at timestamptz) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT subscription_id || ':' || to_char(starts_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+$$;
+
+-- A change of plan gives the time that is left back, so what was used beyond the time that is kept is taken along:
+-- changing to and fro makes no credits, as it makes no money. A renewal forgets all but what was taken along and is more
+-- than a whole period has.
+CREATE OR REPLACE FUNCTION hot.carry_credits() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  delivered   bigint;
+  used        bigint;
+  credits_max bigint;
+  kept_share  double precision := 1;
+  budget      hot.send_budget;
+  carried     bigint := 0;
+BEGIN
+  SELECT * INTO budget FROM hot.send_budget b WHERE b.customer_id = NEW.customer_id FOR UPDATE;
+  IF budget.credits_period IS DISTINCT FROM hot.credits_period(OLD.id, OLD.current_period_started_at) THEN RETURN NULL; END IF;
+  SELECT coalesce(sum(c.sent + c.unknown), 0) INTO delivered FROM hot.delivery_counter c WHERE c.customer_id = NEW.customer_id;
+  used := delivered - budget.credits_baseline;
+  SELECT (p.options || OLD.options ->> 'email_max')::bigint INTO credits_max FROM public.plan p WHERE p.id = OLD.plan_id;
+  IF OLD.plan_id = NEW.plan_id THEN
+    used := least(used, budget.credits_carried);
+  ELSIF OLD.current_period_ends_at > OLD.current_period_started_at THEN
+    kept_share := extract(epoch FROM NEW.current_period_started_at - OLD.current_period_started_at)
+      / extract(epoch FROM OLD.current_period_ends_at - OLD.current_period_started_at);
+  END IF;
+  IF credits_max >= 0 THEN
+    carried := greatest(0, used - floor(credits_max * least(1, greatest(0, kept_share)))::bigint);
+  END IF;
+  UPDATE hot.send_budget b
+     SET credits_period = hot.credits_period(NEW.id, NEW.current_period_started_at), credits_baseline = delivered - carried, credits_carried = carried
+   WHERE b.customer_id = NEW.customer_id;
+  RETURN NULL;
+END $$;
+
+-- A deleted campaign takes its counters along; what was sent was sent.
+CREATE OR REPLACE FUNCTION hot.keep_sent_in_budget() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE hot.send_budget b
+     SET credits_baseline = b.credits_baseline - d.sent, quota_baseline = b.quota_baseline - d.sent
+    FROM (SELECT customer_id, sum(sent + unknown) AS sent FROM deleted GROUP BY customer_id) d
+   WHERE b.customer_id = d.customer_id AND d.sent > 0;
+  RETURN NULL;
+END $$;
+
+-- A deleted customer leaves nothing here.
+CREATE OR REPLACE FUNCTION hot.erase_send_budgets() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM hot.send_slice s USING deleted d WHERE s.customer_id = d.id;
+  DELETE FROM hot.send_budget b USING deleted d WHERE b.customer_id = d.id;
+  RETURN NULL;
+END $$;
+
+-- Takes `amount` turns, one after the other, and answers the first.
+CREATE OR REPLACE FUNCTION hot.take_priorities(customer bigint, amount integer, is_again boolean) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  served integer := hot.priority_now();
+  last   integer;
+BEGIN
+  IF is_again THEN
+    INSERT INTO hot.queue_priority AS t (customer_id, again) VALUES (customer, served + amount - 1)
+      ON CONFLICT (customer_id) DO UPDATE SET again = greatest(t.again, served - 1) + amount RETURNING t.again INTO last;
+  ELSE
+    INSERT INTO hot.queue_priority AS t (customer_id, planned) VALUES (customer, served + amount - 1)
+      ON CONFLICT (customer_id) DO UPDATE SET planned = greatest(t.planned, served - 1) + amount RETURNING t.planned INTO last;
+  END IF;
+  RETURN last - amount + 1;
+END $$;
+
+-- The turn that is served now: the lowest that is due; when nothing waits, the last one that was given at all.
+CREATE OR REPLACE FUNCTION hot.priority_now() RETURNS integer LANGUAGE plpgsql STABLE AS $$
+DECLARE lowest integer;
+BEGIN
+  SELECT j.priority INTO lowest FROM graphile_worker._private_jobs j
+   WHERE j.is_available AND j.priority > 0 AND j.run_at <= now() ORDER BY j.priority, j.run_at LIMIT 1;
+  IF lowest IS NULL THEN
+    SELECT greatest((SELECT max(planned) FROM hot.queue_priority), (SELECT max(again) FROM hot.queue_priority), 1) INTO lowest;
+  END IF;
+  RETURN lowest;
+END $$;
+
+-- Begins the count anew when it has come far: a priority is a smallint. Answers by how much all turns became smaller.
+CREATE OR REPLACE FUNCTION hot.renumber_priorities(beyond integer) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE by_much integer;
+BEGIN
+  IF hot.priority_now() <= beyond THEN RETURN 0; END IF;
+  -- Whoever has taken turns and not committed yet is waited for; else its jobs would come in by the old count.
+  SET LOCAL lock_timeout = '5s';
+  LOCK TABLE hot.queue_priority IN EXCLUSIVE MODE;
+  by_much := hot.priority_now() - 1;
+  UPDATE graphile_worker._private_jobs SET priority = greatest(1, priority - by_much) WHERE priority > 0;
+  UPDATE hot.queue_priority SET planned = greatest(0, planned - by_much), again = greatest(0, again - by_much);
+  DELETE FROM hot.queue_priority WHERE planned = 0 AND again = 0;
+  RETURN by_much;
+END $$;
+
+-- The counters were wrong and are put right: what was made by them is no longer believed.
+CREATE OR REPLACE FUNCTION hot.remove_received() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM hot.received_campaign WHERE customer_id = NEW.customer_id AND campaign_id = NEW.campaign_id;
+  RETURN NULL;
+END $$;
+
+CREATE TRIGGER keep_sent_in_budget AFTER DELETE ON hot.delivery_counter
+  REFERENCING OLD TABLE AS deleted
+  FOR EACH STATEMENT
+  EXECUTE FUNCTION hot.keep_sent_in_budget();
+
+CREATE TRIGGER remove_received AFTER UPDATE ON hot.delivery_counter
+  FOR EACH ROW
+  WHEN ((new.sent < old.sent))
+  EXECUTE FUNCTION hot.remove_received();
+
+CREATE TRIGGER carry_credits AFTER UPDATE ON subscription
+  FOR EACH ROW
+  WHEN (((new.current_period_started_at > old.current_period_started_at) OR ((new.current_period_started_at = old.current_period_started_at) AND (new.plan_id <> old.plan_id))))
+  EXECUTE FUNCTION hot.carry_credits();
+
+CREATE TRIGGER erase_send_budgets AFTER DELETE ON customer
+  REFERENCING OLD TABLE AS deleted
+  FOR EACH STATEMENT
+  EXECUTE FUNCTION hot.erase_send_budgets();
