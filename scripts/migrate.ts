@@ -1,13 +1,15 @@
 /**
- * Migrations for developers: `npm run migrate:new -- <name>` writes the next one from what prisma/schema.prisma has
- * and the migrations lack (`--empty` for SQL of your own), `npm run migrate:check` fails where the two differ.
+ * Migrations for developers: `npm run migrate:new -- <name>` writes the next one from what prisma/schema.prisma
+ * and prisma/functions have and the migrations lack (`--empty` for SQL of your own), `npm run migrate:check` fails where the two differ.
  * They are applied by the product itself when it starts: src/db/migrate.ts.
  */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { readMigrations } from '../src/db/migrate.ts';
+import { migrate, readMigrations } from '../src/db/migrate.ts';
+import { silentLog } from '../src/lib/log.ts';
 import { findMissingSql } from './schema-engine.ts';
 import { startScratchPostgres } from './scratch-postgres.ts';
+import { missingFunctionSql, readFunctionFiles } from './support/sql-functions.ts';
 import { migrationName } from './support/migration-name.ts';
 
 const FOLDER = path.resolve(import.meta.dirname, '../prisma/migrations');
@@ -21,9 +23,12 @@ else fail(USAGE);
 
 async function check(): Promise<void> {
   const sql = await missingSql();
-  if (sql === '') console.log('The migrations lead exactly to prisma/schema.prisma.');
+  if (sql === '') console.log('The migrations lead exactly to prisma/schema.prisma and prisma/functions.');
   else
-    fail(`prisma/schema.prisma has what no migration makes. Write one with: npm run migrate:new -- <name>\n\n${sql}`);
+    fail(
+      'prisma/schema.prisma or prisma/functions has what no migration makes. ' +
+        `Write one with: npm run migrate:new -- <name>\n\n${sql}`,
+    );
 }
 
 async function writeNext(words: readonly string[]): Promise<void> {
@@ -35,7 +40,9 @@ async function writeNext(words: readonly string[]): Promise<void> {
   if (name === '') return fail(USAGE);
   const sql = words.includes('--empty') ? '-- Say here what this migration is for.' : await missingSql();
   if (sql === '')
-    return fail('Nothing to do: the migrations lead to prisma/schema.prisma already. For SQL of your own add --empty.');
+    return fail(
+      'Nothing to do: the migrations lead to prisma/schema.prisma and prisma/functions already. For SQL of your own add --empty.',
+    );
   const folder = migrationName(name, { existing: await readdir(FOLDER), now: new Date() });
   const file = path.join(FOLDER, folder, 'migration.sql');
   await mkdir(path.dirname(file));
@@ -50,7 +57,11 @@ async function missingSql(): Promise<string> {
   const server = await startScratchPostgres();
   try {
     const schema = { path: 'prisma/schema.prisma', content: await readFile(SCHEMA, 'utf8') };
-    return await findMissingSql({ url: server.url, schema, migrations: await readMigrations(FOLDER) });
+    const migrations = await readMigrations(FOLDER);
+    const tables = await findMissingSql({ url: server.url, schema, migrations });
+    await migrate({ url: server.url, migrations, log: silentLog });
+    const functions = await missingFunctionSql(server.url, await readFunctionFiles());
+    return [tables, functions].filter((part) => part !== '').join('\n\n');
   } finally {
     await server.stop();
   }

@@ -1,0 +1,23 @@
+-- More room on each page of the ledger: with 45 % filled one of seven updates still went to another page and into the
+-- index, with 36 % none does. Pages that exist stay as they are; nothing is rewritten.
+CREATE OR REPLACE FUNCTION hot.ensure_partitions(first_day date, last_day date) RETURNS integer LANGUAGE plpgsql SET timezone TO 'UTC' AS $$
+DECLARE
+  parent text;
+  month  date;
+  made   integer := 0;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('mailwright:partitions', 0));
+  FOREACH parent IN ARRAY ARRAY['delivery', 'open_event', 'click_event', 'unsubscribe_event', 'bounce_event', 'feedback_event'] LOOP
+    month := date_trunc('month', first_day)::date;
+    WHILE month <= last_day LOOP
+      IF to_regclass(format('hot.%I', parent || '_' || to_char(month, 'YYYY_MM'))) IS NULL THEN
+        EXECUTE format('CREATE TABLE hot.%I PARTITION OF hot.%I FOR VALUES FROM (%L) TO (%L)%s',
+          parent || '_' || to_char(month, 'YYYY_MM'), parent, month, (month + interval '1 month')::date,
+          CASE WHEN parent = 'delivery' THEN ' WITH (fillfactor = 36)' ELSE '' END);
+        made := made + 1;
+      END IF;
+      month := (month + interval '1 month')::date;
+    END LOOP;
+  END LOOP;
+  RETURN made;
+END $$;

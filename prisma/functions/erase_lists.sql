@@ -1,0 +1,12 @@
+-- A deletion reads what it deletes. Where one customer has nearly all rows, the planner took that for what every list and
+-- campaign has, and read whole tables to delete an empty one. With the ids at hand as values it knows better, so each
+-- statement is planned for them.
+CREATE OR REPLACE FUNCTION hot.erase_lists() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO hot.deletion (customer_id, is_list, target_id, uid, name, total)
+  SELECT d.customer_id, true, d.id, d.uid, d.name, coalesce(c.subscribed + c.unsubscribed + c.unconfirmed + c.pending, 0)
+    FROM deleted d LEFT JOIN hot.list_counter c ON c.customer_id = d.customer_id AND c.list_id = d.id;
+  DELETE FROM hot.subscriber_block b USING deleted d WHERE b.customer_id = d.customer_id AND b.list_id = d.id;
+  DELETE FROM hot.list_counter c USING deleted d WHERE c.customer_id = d.customer_id AND c.list_id = d.id;
+  RETURN NULL;
+END $$;

@@ -1,0 +1,9 @@
+-- A deleted campaign takes its counters along; what was sent was sent.
+CREATE OR REPLACE FUNCTION hot.keep_sent_in_budget() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE hot.send_budget b
+     SET credits_baseline = b.credits_baseline - d.sent, quota_baseline = b.quota_baseline - d.sent
+    FROM (SELECT customer_id, sum(sent + unknown) AS sent FROM deleted GROUP BY customer_id) d
+   WHERE b.customer_id = d.customer_id AND d.sent > 0;
+  RETURN NULL;
+END $$;

@@ -1,0 +1,84 @@
+-- Whoever marks a recipient names the address that was read for the message, and nobody is marked whose address is another
+-- one by now: the row stays queued and is read anew. So the suppressions that are looked up are those of the address on the
+-- envelope, and the ledger keeps the address that was really used (0311).
+-- Suppressions are looked up behind OFFSET 0, one by one: as a join they were all read again for each recipient where nested
+-- loops are off. The function without addresses stays for processes of the version before, which may run beside this one.
+CREATE OR REPLACE FUNCTION hot.record_and_mark(
+  ledger_day date, ledger_customer bigint, ledger_campaign bigint, list bigint, worker uuid, server bigint, lease interval,
+  ids bigint[], epochs integer[], states hot.delivery_state[], tries boolean[], replies text[], reasons text[],
+  message_ids text[], delays double precision[], next_ids bigint[], next_epochs integer[], next_emails text[], unanswered boolean[], content integer)
+RETURNS TABLE (recorded integer, goes_on boolean, not_marked bigint[]) LANGUAGE plpgsql
+-- What is to be found has its key each time: whatever the statistics say, no other way is better.
+SET enable_seqscan = off SET enable_nestloop = off SET enable_mergejoin = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+  -- Until this has committed nobody changes the text. What follows reads the campaign as it is when the lock is had.
+  IF cardinality(next_ids) > 0 THEN
+    PERFORM pg_advisory_xact_lock_shared(hot.content_lock(ledger_campaign));
+  END IF;
+  RETURN QUERY
+  WITH settled AS (
+    UPDATE hot.delivery d
+       SET state = o.state, epoch = o.epoch, reply = o.reply, reason = o.reason, runtime_message_id = o.message_id,
+           attempts = d.attempts + o.is_try::integer, updated_at = now(), server_id = coalesce(server, d.server_id),
+           ambiguous_count = d.ambiguous_count + o.is_unanswered::integer,
+           not_before = CASE WHEN o.state = 'queued' THEN now() + make_interval(secs => o.delay_seconds) END,
+           owner = CASE WHEN o.state = 'unknown' THEN d.owner END, lease_expires_at = NULL,
+           -- Closed without being sent: the address that was judged.
+           email = CASE WHEN o.state IN ('skipped', 'suppressed')
+                        THEN coalesce((SELECT s.email FROM public.subscriber s
+                                        WHERE s.customer_id = ledger_customer AND s.list_id = list AND s.id = d.subscriber_id), d.email)
+                        ELSE d.email END
+      FROM unnest(ids, epochs, states, tries, replies, reasons, message_ids, delays, unanswered)
+        AS o(subscriber_id, epoch, state, is_try, reply, reason, message_id, delay_seconds, is_unanswered)
+     WHERE d.snapshot_on = ledger_day AND d.customer_id = ledger_customer AND d.campaign_id = ledger_campaign
+       AND d.subscriber_id = ANY(ids) AND d.subscriber_id = o.subscriber_id
+       AND (CASE d.state WHEN 'queued' THEN d.epoch = o.epoch - 1
+            WHEN 'sending' THEN d.epoch = o.epoch AND d.owner = worker WHEN 'leased' THEN d.epoch = o.epoch AND d.owner = worker ELSE false END)
+    RETURNING d.state
+  ), counted AS (
+    UPDATE hot.delivery_counter c
+       SET open = c.open - t.closed, sent = c.sent + t.sent, failed = c.failed + t.failed, skipped = c.skipped + t.skipped,
+           suppressed = c.suppressed + t.suppressed, unknown = c.unknown + t.unknown
+      FROM (SELECT count(*) FILTER (WHERE state <> 'queued') AS closed, count(*) FILTER (WHERE state = 'sent') AS sent,
+                   count(*) FILTER (WHERE state = 'failed') AS failed, count(*) FILTER (WHERE state = 'skipped') AS skipped,
+                   count(*) FILTER (WHERE state = 'suppressed') AS suppressed, count(*) FILTER (WHERE state = 'unknown') AS unknown
+              FROM settled) t
+     WHERE c.customer_id = ledger_customer AND c.campaign_id = ledger_campaign AND t.closed > 0
+  ), campaign AS (
+    -- As an answer, not a condition: only the key finds the row then, whatever the statistics say of states.
+    SELECT coalesce(bool_or(c.status = 'sending' AND c.content_version = content), false) AS goes_on FROM public.campaign c
+     WHERE c.customer_id = ledger_customer AND c.id = ledger_campaign
+  ), marked AS (
+    UPDATE hot.delivery d
+       SET state = 'sending', epoch = n.epoch, owner = worker, lease_expires_at = now() + lease, updated_at = now(), server_id = server,
+           email = n.email
+      FROM unnest(next_ids, next_epochs, next_emails) AS n(subscriber_id, epoch, email)
+     WHERE d.snapshot_on = ledger_day AND d.customer_id = ledger_customer AND d.campaign_id = ledger_campaign
+       AND d.subscriber_id = ANY(next_ids) AND d.subscriber_id = n.subscriber_id
+       AND (CASE d.state WHEN 'queued' THEN d.epoch = n.epoch - 1 AND (d.not_before IS NULL OR d.not_before <= now())
+            WHEN 'sending' THEN d.epoch = n.epoch AND d.owner = worker WHEN 'leased' THEN d.epoch = n.epoch AND d.owner = worker ELSE false END)
+       AND (SELECT campaign.goes_on FROM campaign)
+       AND EXISTS (SELECT 1 FROM public.subscriber s
+                    WHERE s.customer_id = ledger_customer AND s.list_id = list AND s.id = n.subscriber_id AND s.status = 'subscribed'
+                      AND s.email = n.email
+                      AND NOT EXISTS (SELECT 1 FROM public.suppression x
+                                       WHERE x.customer_id IN (0, ledger_customer) AND x.email_key = s.email_key OFFSET 0)
+                    -- Both keep it a look-up a row. As a join it may read the whole list, or all suppressions, each time.
+                    OFFSET 0)
+    RETURNING d.subscriber_id
+  )
+  SELECT (SELECT count(*) FROM settled)::integer, c.goes_on,
+         CASE WHEN (SELECT count(*) FROM marked) < cardinality(next_ids)
+              THEN (SELECT array_agg(n.id) FROM unnest(next_ids) AS n(id) WHERE n.id NOT IN (SELECT m.subscriber_id FROM marked m)) END
+    FROM campaign c;
+END $$;
+-- Before version 17 the index is gone down for every id all the same, and the ids may be looked at after all rows of the
+-- campaign have been read. There each row is looked up by itself, as it was.
+DO $$
+BEGIN
+  IF current_setting('server_version_num')::integer < 170000 THEN
+    ALTER FUNCTION hot.record_and_mark SET enable_nestloop = on;
+    ALTER FUNCTION hot.record_and_mark SET enable_hashjoin = off;
+  END IF;
+END $$;

@@ -1,0 +1,15 @@
+-- Takes `amount` turns, one after the other, and answers the first.
+CREATE OR REPLACE FUNCTION hot.take_priorities(customer bigint, amount integer, is_again boolean) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  served integer := hot.priority_now();
+  last   integer;
+BEGIN
+  IF is_again THEN
+    INSERT INTO hot.queue_priority AS t (customer_id, again) VALUES (customer, served + amount - 1)
+      ON CONFLICT (customer_id) DO UPDATE SET again = greatest(t.again, served - 1) + amount RETURNING t.again INTO last;
+  ELSE
+    INSERT INTO hot.queue_priority AS t (customer_id, planned) VALUES (customer, served + amount - 1)
+      ON CONFLICT (customer_id) DO UPDATE SET planned = greatest(t.planned, served - 1) + amount RETURNING t.planned INTO last;
+  END IF;
+  RETURN last - amount + 1;
+END $$;
