@@ -1,6 +1,5 @@
--- A change of plan gives the time that is left back, so what was used beyond the time that is kept is taken along:
--- changing to and fro makes no credits, as it makes no money. A renewal forgets all but what was taken along and is more
--- than a whole period has.
+-- A change of plan refunds the unused time, so credits used beyond the time that was kept count against the new plan:
+-- changing to and fro makes no credits. A renewal keeps only carried credits beyond a whole period's.
 CREATE OR REPLACE FUNCTION hot.carry_credits() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   delivered   bigint;

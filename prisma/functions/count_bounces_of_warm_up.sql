@@ -9,7 +9,7 @@ BEGIN
                JOIN public.campaign c ON c.customer_id = i.customer_id AND c.id = i.campaign_id AND c.snapshot_on IS NOT NULL
                JOIN hot.delivery d ON d.snapshot_on = c.snapshot_on AND d.customer_id = i.customer_id AND d.campaign_id = i.campaign_id AND d.subscriber_id = i.subscriber_id
               WHERE i.type = 'hard' AND d.server_id IS NOT NULL AND d.state IN ('sent', 'unknown') GROUP BY 1 ORDER BY 1 LOOP
-    -- It was counted as taken before: of that many, one fewer got there.
+    -- It was counted as accepted before: one fewer arrived.
     PERFORM hot.record_warm_up(one.server_id, -one.bounced, one.bounced);
   END LOOP;
   RETURN NULL;

@@ -1,6 +1,6 @@
--- Gives back the slices of dead workers, and those that were forgotten. What a dead worker had leased and not begun is
--- free again, so that it cannot begin it any more should it only have been cut off; what it had begun stays reserved until
--- its fate is decided.
+-- Gives back the slices of dead workers, and abandoned ones. Rows that a dead worker had leased and not begun are free again
+-- under a new epoch, so that a worker that was only cut off cannot begin them; rows it had begun stay reserved until their
+-- outcome is known.
 CREATE OR REPLACE FUNCTION hot.end_expired_slices(customer bigint) RETURNS void LANGUAGE plpgsql
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
 AS $$

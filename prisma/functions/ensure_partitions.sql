@@ -1,5 +1,5 @@
--- More room on each page of the ledger: with 45 % filled one of seven updates still went to another page and into the
--- index, with 36 % none does. Pages that exist stay as they are; nothing is rewritten.
+-- Makes the partitions for these days. Pages of the ledger are filled to 36 %: at 45 % one of seven updates still went to
+-- another page and into the index, at 36 % none does.
 CREATE OR REPLACE FUNCTION hot.ensure_partitions(first_day date, last_day date) RETURNS integer LANGUAGE plpgsql SET timezone TO 'UTC' AS $$
 DECLARE
   parent text;

@@ -1,6 +1,5 @@
--- A deletion reads what it deletes. Where one customer has nearly all rows, the planner took that for what every list and
--- campaign has, and read whole tables to delete an empty one. With the ids at hand as values it knows better, so each
--- statement is planned for them.
+-- EXECUTE, so that each statement is planned for the ids at hand: where one customer has nearly all rows, a general plan
+-- reads whole tables to delete an empty list.
 CREATE OR REPLACE FUNCTION hot.erase_lists() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO hot.deletion (customer_id, is_list, target_id, uid, name, total)

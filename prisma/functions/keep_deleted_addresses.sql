@@ -1,4 +1,4 @@
--- A list that is deleted takes its ledgers along: nothing has to be found by its people then.
+-- With a list its ledgers are deleted too: then nothing has to be found by its people.
 CREATE OR REPLACE FUNCTION hot.keep_deleted_addresses() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO hot.former_address (customer_id, list_id, subscriber_id, address_hash)

@@ -1,6 +1,6 @@
--- As before, and: what was delivered and what is reserved are read at one moment, since a job that ends between two
--- moments would be in neither; a quota's window that runs goes on when the plan says another length, and never longer
--- than that; who still asks by the period before does not begin one.
+-- Reserves a slice of the budget for one sending job. What was delivered and what is reserved are read in one snapshot: a job
+-- that ends between two reads would be in neither. A quota window that has begun goes on when the plan's length changes, but
+-- never longer than the new length. A caller that still names the period before does not begin a new one.
 CREATE OR REPLACE FUNCTION hot.lease_sends(
   customer bigint, campaign bigint, ledger_day date, from_subscriber bigint, to_subscriber bigint, job_worker uuid, wanted integer,
   credits_max bigint, period text, quota_max bigint, quota_length text, processes_max integer)

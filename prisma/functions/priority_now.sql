@@ -1,4 +1,4 @@
--- The turn that is served now: the lowest that is due; when nothing waits, the last one that was given at all.
+-- The priority that is served now: the lowest that is due; when nothing waits, the last one given.
 CREATE OR REPLACE FUNCTION hot.priority_now() RETURNS integer LANGUAGE plpgsql STABLE AS $$
 DECLARE lowest integer;
 BEGIN

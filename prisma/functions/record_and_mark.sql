@@ -1,18 +1,18 @@
--- Whoever marks a recipient names the address that was read for the message, and nobody is marked whose address is another
--- one by now: the row stays queued and is read anew. So the suppressions that are looked up are those of the address on the
+-- Records outcomes and marks the next recipients as `sending`. The caller names the address that it read for each message;
+-- a recipient whose address has changed since is not marked: the row stays queued and is read anew. So the suppressions that are looked up are those of the address on the
 -- envelope, and the ledger keeps the address that was really used (0311).
 -- Suppressions are looked up behind OFFSET 0, one by one: as a join they were all read again for each recipient where nested
--- loops are off. The function without addresses stays for processes of the version before, which may run beside this one.
+-- loops are off.
 CREATE OR REPLACE FUNCTION hot.record_and_mark(
   ledger_day date, ledger_customer bigint, ledger_campaign bigint, list bigint, worker uuid, server bigint, lease interval,
   ids bigint[], epochs integer[], states hot.delivery_state[], tries boolean[], replies text[], reasons text[],
   message_ids text[], delays double precision[], next_ids bigint[], next_epochs integer[], next_emails text[], unanswered boolean[], content integer)
 RETURNS TABLE (recorded integer, goes_on boolean, not_marked bigint[]) LANGUAGE plpgsql
--- What is to be found has its key each time: whatever the statistics say, no other way is better.
+-- Each row is found by its key: whatever the statistics say, no other plan is better.
 SET enable_seqscan = off SET enable_nestloop = off SET enable_mergejoin = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
-  -- Until this has committed nobody changes the text. What follows reads the campaign as it is when the lock is had.
+  -- Until this has committed no transaction changes the text. What follows reads the campaign as it is when the lock is had.
   IF cardinality(next_ids) > 0 THEN
     PERFORM pg_advisory_xact_lock_shared(hot.content_lock(ledger_campaign));
   END IF;
@@ -73,8 +73,8 @@ BEGIN
               THEN (SELECT array_agg(n.id) FROM unnest(next_ids) AS n(id) WHERE n.id NOT IN (SELECT m.subscriber_id FROM marked m)) END
     FROM campaign c;
 END $$;
--- Before version 17 the index is gone down for every id all the same, and the ids may be looked at after all rows of the
--- campaign have been read. There each row is looked up by itself, as it was.
+-- Before version 17 PostgreSQL may check the ids after reading all rows of the campaign. There each row is looked up by
+-- itself.
 DO $$
 BEGIN
   IF current_setting('server_version_num')::integer < 170000 THEN

@@ -1,4 +1,4 @@
--- The counters were wrong and are put right: what was made by them is no longer believed.
+-- When counters were corrected, the blocks made from them are no longer used.
 CREATE OR REPLACE FUNCTION hot.remove_received() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM hot.received_campaign WHERE customer_id = NEW.customer_id AND campaign_id = NEW.campaign_id;

@@ -1,9 +1,9 @@
--- Begins the count anew when it has come far: a priority is a smallint. Answers by how much all turns became smaller.
+-- Lowers all priorities when they have become large: a priority is a smallint. Answers by how much.
 CREATE OR REPLACE FUNCTION hot.renumber_priorities(beyond integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE by_much integer;
 BEGIN
   IF hot.priority_now() <= beyond THEN RETURN 0; END IF;
-  -- Whoever has taken turns and not committed yet is waited for; else its jobs would come in by the old count.
+  -- Waits for transactions that have taken priorities and not committed; else their jobs would come with the old numbers.
   SET LOCAL lock_timeout = '5s';
   LOCK TABLE hot.queue_priority IN EXCLUSIVE MODE;
   by_much := hot.priority_now() - 1;

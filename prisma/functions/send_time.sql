@@ -1,4 +1,4 @@
--- When somebody in `zone` is written to, at `base` the earliest: the next time that clocks there show `local_time` (null: at
+-- The send time of a recipient in `zone`, at `base` the earliest: the next time that clocks there show `local_time` (null: at
 -- once), and not between `quiet_from` and `quiet_to` of clocks in `quiet_zone` (null: there). A time that the change of
 -- clocks leaves out is the moment after the gap; one that it gives twice is the second.
 CREATE OR REPLACE FUNCTION hot.send_time(

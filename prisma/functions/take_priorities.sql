@@ -1,4 +1,4 @@
--- Takes `amount` turns, one after the other, and answers the first.
+-- Takes `amount` priorities, one after the other, and answers the first.
 CREATE OR REPLACE FUNCTION hot.take_priorities(customer bigint, amount integer, is_again boolean) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   served integer := hot.priority_now();

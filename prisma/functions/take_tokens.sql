@@ -6,7 +6,7 @@ DECLARE
   granted   integer;
 BEGIN
   INSERT INTO hot.rate_bucket (key, tokens) VALUES (bucket, capacity) ON CONFLICT DO NOTHING;
-  -- A clock that was put back takes nothing away.
+  -- A clock that was set back takes no tokens away.
   SELECT least(capacity, tokens + greatest(0, extract(epoch FROM clock_timestamp() - refilled_at)) * per_second)
     INTO available FROM hot.rate_bucket WHERE key = bucket FOR UPDATE;
   granted := least(wanted, floor(available)::integer);

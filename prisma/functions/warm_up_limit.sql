@@ -1,4 +1,4 @@
--- Messages a server may send on this day of its warm-up; null: it is warm.
+-- Messages a server may send on this day of its warm-up; null: the warm-up has ended.
 CREATE OR REPLACE FUNCTION hot.warm_up_limit(schedule jsonb, day integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN l.allowed >= (schedule ->> 'goal')::float8 THEN NULL ELSE floor(l.allowed)::integer END
     FROM (SELECT CASE schedule ->> 'kind'

@@ -15,7 +15,7 @@ CREATE TABLE setting (
 );
 
 -- The processes of the installation, each with its latest sign of life: what operators see, and how a database knows when
--- it was last worked with (a restored backup was not worked with for a while, and lies somewhere else).
+-- it was last used (a restored backup was not used for a while, and has another place).
 CREATE TABLE hot.process (
   id         uuid           NOT NULL,
   host       text           NOT NULL,
@@ -29,7 +29,7 @@ CREATE TABLE hot.process (
   PRIMARY KEY (id)
 ) WITH (fillfactor = 50);
 
--- Written to and undone when a disk was full: to see whether there is room again.
+-- Written to and rolled back after a full disk: shows whether there is space again.
 CREATE UNLOGGED TABLE hot.disk_probe (
   filler bytea NOT NULL
 );
@@ -68,7 +68,8 @@ CREATE TABLE hot.rate_bucket (
   PRIMARY KEY (key)
 ) WITH (fillfactor = 50);
 
--- Mails to addresses that nobody but a customer has named: what counts against its limits must not go with the rows that it may delete.
+-- Mails that a customer requested to addresses of its own choice. They count against its limits, so they are kept apart from
+-- the rows that the customer may delete.
 CREATE TABLE hot.requested_mail (
   customer_id bigint      NOT NULL,
   kind        text        NOT NULL,
@@ -105,8 +106,8 @@ BEGIN
      $f$ SELECT CASE WHEN octet_length($1) = char_length($1) THEN lower($1 COLLATE "C") ELSE %s END $f$', lowered);
 END $$;
 
--- The same values read faster: what nearly all of them look like is known without a pattern, and the patterns for the
--- rest count nothing ({1,30}), which keeps them simple enough for the quick way of matching.
+-- A number in a field's value; null: it is none. Nearly all values are recognised without a pattern. The patterns for the
+-- rest have no bounded repeats ({1,30}): PostgreSQL matches such simple patterns much faster.
 CREATE OR REPLACE FUNCTION hot.number_of(text) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE
     WHEN translate($1, '0123456789', '') = '' AND octet_length($1) BETWEEN 1 AND 30 THEN $1::numeric
@@ -114,8 +115,8 @@ CREATE OR REPLACE FUNCTION hot.number_of(text) RETURNS numeric LANGUAGE sql IMMU
   END
 $$;
 
--- A day up to the 28th, or such a day and a time of the usual spellings: known by its shape and four comparisons.
--- Everything else by the pattern.
+-- A date or time in a field's value; null: it is none. A day up to the 28th with one of the usual spellings is recognised by
+-- its shape and four comparisons, everything else by the pattern.
 CREATE OR REPLACE FUNCTION hot.time_of(text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT CASE
     WHEN translate($1, '123456789', '000000000') = ANY
@@ -134,7 +135,7 @@ CREATE OR REPLACE FUNCTION hot.time_of(text) RETURNS timestamptz LANGUAGE sql ST
   END
 $$;
 
--- Whether the worker process of this name lives: it holds an advisory lock in its name for as long as it does.
+-- Whether the worker process with this id runs: it holds an advisory lock in its name for as long as it does.
 CREATE OR REPLACE FUNCTION hot.is_worker_alive(worker uuid) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (
     SELECT 1 FROM pg_locks l
@@ -151,7 +152,7 @@ DECLARE
   granted   integer;
 BEGIN
   INSERT INTO hot.rate_bucket (key, tokens) VALUES (bucket, capacity) ON CONFLICT DO NOTHING;
-  -- A clock that was put back takes nothing away.
+  -- A clock that was set back takes no tokens away.
   SELECT least(capacity, tokens + greatest(0, extract(epoch FROM clock_timestamp() - refilled_at)) * per_second)
     INTO available FROM hot.rate_bucket WHERE key = bucket FOR UPDATE;
   granted := least(wanted, floor(available)::integer);
@@ -159,16 +160,12 @@ BEGIN
   RETURN granted;
 END $$;
 
--- Who opened, clicked and received a campaign, as one bit a person: a row of 2,048 bits for each block of ids (the blocks
--- of hot.subscriber_block). A condition of a segment and a page of `open=no` read some hundred rows then, where they
--- read one row a person and grouped them (0331). Bits of people who are gone stay: ids are never used again.
--- The bit of one person in the row of its block.
+-- The bit of one person in the row of its block: 2,048 ids a block (those of hot.subscriber_block). Bits of deleted people
+-- stay: ids are never used again.
 CREATE OR REPLACE FUNCTION hot.person_bit(id bigint) RETURNS bit(2048) LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
   $$ SELECT set_bit(0::bit(2048), (id & 2047)::integer, 1) $$;
 
--- Whose counts in hot.recipient_activity are above zero. `human_opened` is what a rule means by opens of people: an
--- open, or a click that proves one. Of the times beside those counts: none is before first_at, none after the day last_on (UTC).
--- Blocks of 512 ids here: where the ids of a list lie far apart, each person who opens has a row, and it should not be large.
+-- The same in blocks of 512 ids (hot.campaign_activity_block).
 CREATE OR REPLACE FUNCTION hot.person_bit_of_512(id bigint) RETURNS bit(512) LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
   $$ SELECT set_bit(0::bit(512), (id & 511)::integer, 1) $$;
 

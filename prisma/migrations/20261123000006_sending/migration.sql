@@ -28,7 +28,7 @@ CREATE TABLE sending_server (
   CONSTRAINT sending_server_customer_id_fkey FOREIGN KEY (customer_id) REFERENCES customer(id) ON UPDATE CASCADE ON DELETE CASCADE
 );
 CREATE UNIQUE INDEX sending_server_customer_id_uid_key ON sending_server (customer_id, uid);
--- The house's servers, among those of all customers.
+-- The operator's servers, among those of all customers.
 CREATE INDEX sending_server_system ON sending_server (id) WHERE is_system;
 CREATE INDEX sending_server_uid_idx ON sending_server (uid);
 
@@ -62,7 +62,7 @@ CREATE UNIQUE INDEX sending_domain_customer_id_uid_key ON sending_domain (custom
 CREATE UNIQUE INDEX sending_domain_default ON sending_domain (is_default) WHERE is_default;
 CREATE INDEX sending_domain_due ON sending_domain (next_check_at) WHERE (next_check_at IS NOT NULL);
 -- Whoever proved a domain first holds it, for all customers, until the proof is gone.
-CREATE UNIQUE INDEX sending_domain_holder ON sending_domain (name) WHERE (status = ANY (ARRAY['verified', 'failing']));
+CREATE UNIQUE INDEX sending_domain_holder ON sending_domain (name) WHERE (status IN ('verified', 'failing'));
 CREATE INDEX sending_domain_tracking_host ON sending_domain (tracking_host) WHERE (tracking_url <> '');
 CREATE INDEX sending_domain_uid_idx ON sending_domain (uid);
 
@@ -102,28 +102,28 @@ CREATE UNIQUE INDEX from_address_customer_id_email_key_key ON from_address (cust
 CREATE UNIQUE INDEX from_address_customer_id_uid_key ON from_address (customer_id, uid);
 CREATE INDEX from_address_uid_idx ON from_address (uid);
 
--- Names that were tracking hosts of customers. Their DNS may lead here for years, and mails that carry them for longer:
--- they go on serving links and nothing else.
+-- Former tracking hosts of customers. Their DNS may point here for years, and sent mails carry their links even longer:
+-- these hosts still serve links, and nothing else.
 CREATE TABLE hot.former_tracking_host (
   host    text        NOT NULL,
   left_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (host)
 );
 
--- No row: well. mailbox_group '' is the server as a whole, else a provider or a domain behind it.
+-- No row: healthy. mailbox_group '' is the server as a whole, else a provider or a domain behind it.
 -- closed (with open_until ahead: a short rest) -> open until a time -> half-open: one prober, few at once -> no row.
 CREATE TABLE hot.sending_health (
   server_id       bigint      NOT NULL,
   mailbox_group   text        NOT NULL,
   state           text        NOT NULL,
-  -- In a row, without anything taken in between.
+  -- In a row, with no message accepted in between.
   failures        integer     NOT NULL,
   openings        integer     NOT NULL DEFAULT 0,
   backoff_seconds integer     NOT NULL DEFAULT 0,
   open_until      timestamptz,
   -- While half-open: so many at once, all of one process.
   slots           integer     NOT NULL DEFAULT 1,
-  -- With more than so many it is well again.
+  -- Above this number it is healthy again.
   slots_max       integer     NOT NULL DEFAULT 1,
   progress        integer     NOT NULL DEFAULT 0,
   prober          uuid,
@@ -133,7 +133,7 @@ CREATE TABLE hot.sending_health (
   -- Since when a server or a group behind it rests and is tried again, for the campaigns that wait for it.
   opened_at       timestamptz,
   PRIMARY KEY (server_id, mailbox_group),
-  CONSTRAINT sending_health_state_check CHECK ((state = ANY (ARRAY['closed', 'open', 'half-open'])))
+  CONSTRAINT sending_health_state_check CHECK (state IN ('closed', 'open', 'half-open'))
 ) WITH (fillfactor = 50);
 
 -- What a server in warm-up has sent on its first, second, third day.
@@ -146,8 +146,8 @@ CREATE TABLE hot.warm_up_day (
   PRIMARY KEY (server_id, day)
 ) WITH (fillfactor = 50);
 
--- One group's reports of one process. `taken`: messages that the other side took; `troubles`: those that met trouble, after
--- them. A trouble of a message that left before the rest began is the same trouble, and makes the rest no longer.
+-- Reports of one process about one mailbox group. `taken`: messages that the other side accepted; `troubles`: those that
+-- failed after them. A failure of a message that was sent before the pause began does not make the pause longer.
 CREATE OR REPLACE FUNCTION hot.record_health(
   server bigint, mailboxes text, taken integer, troubles integer, message text,
   rest_min integer, rest_max integer, rests_early boolean, failures_max integer, openings_max integer, slots_goal integer)
@@ -164,7 +164,7 @@ BEGIN
     SELECT * INTO h FROM hot.sending_health s WHERE s.server_id = server AND s.mailbox_group = mailboxes FOR UPDATE;
     IF NOT FOUND THEN RETURN; END IF;
   END IF;
-  -- It left before the rest began, and says nothing about what is after it.
+  -- It was sent before the pause began, and says nothing about the time after it.
   IF h.open_until > at THEN RETURN; END IF;
   IF h.state = 'closed' AND (taken > 0 OR h.changed_at < at - interval '1 day') THEN
     h.failures := 0;
@@ -194,7 +194,7 @@ BEGIN
     h.slots_max := slots_goal;
     h.progress := 0;
     IF h.openings >= openings_max THEN
-      -- Told to go away for good, again and again: from now on each is told for itself, and a campaign comes to its end.
+      -- Blocked for good again and again: from now on each recipient gets its own outcome, so that a campaign can end.
       h.state := 'closed';
       h.open_until := NULL;
     ELSE
@@ -215,7 +215,7 @@ BEGIN
    WHERE s.server_id = server AND s.mailbox_group = mailboxes;
 END $$;
 
--- How the warm-up goes. Above the share of hard bounces it stops by itself, and says so.
+-- Counts messages and bounces of the warm-up. Above the allowed share of hard bounces it stops, with the reason.
 CREATE OR REPLACE FUNCTION hot.record_warm_up(server bigint, n_sent integer, n_bounced integer) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   s     record;
@@ -228,9 +228,9 @@ BEGIN
   INSERT INTO hot.warm_up_day AS d (server_id, day, sent, bounced) VALUES (server, today, n_sent, n_bounced)
   ON CONFLICT (server_id, day) DO UPDATE SET sent = d.sent + n_sent, bounced = d.bounced + n_bounced;
   IF n_bounced = 0 OR s.warm_up_stopped_at IS NOT NULL OR s.warm_up -> 'bounce_rate_max' IS NULL OR hot.warm_up_limit(s.warm_up, today) IS NULL THEN RETURN; END IF;
-  -- Yesterday's bounces may come today: both days are one day's picture.
+  -- Yesterday's bounces may arrive today: both days are judged together.
   SELECT sum(d.sent) AS sent, sum(d.bounced) AS bounced INTO sums FROM hot.warm_up_day d WHERE d.server_id = server AND d.day >= today - 1;
-  -- A share of a handful says nothing.
+  -- The share of a few messages says nothing.
   IF sums.sent + sums.bounced >= 20 AND sums.bounced * 100.0 / (sums.sent + sums.bounced) > (s.warm_up ->> 'bounce_rate_max')::float8 THEN
     UPDATE public.sending_server w
        SET warm_up_stopped_at = now(), updated_at = now(),
@@ -239,8 +239,8 @@ BEGIN
   END IF;
 END $$;
 
--- Takes a process's reports, makes it the one that tries again where it wants to, a rest is over and nobody else tries (and
--- keeps it that), and answers what is not well. `reports`: an array of the parameters of hot.record_health.
+-- Records a process's reports. Where a pause is over and no other process tries, the process becomes (or stays) the one that
+-- tries again. Answers the groups that are not healthy. `reports`: an array of the parameters of hot.record_health.
 CREATE OR REPLACE FUNCTION hot.sync_health(server bigint, worker uuid, lease interval, reports jsonb, wanted text[])
 RETURNS TABLE (mailbox_group text, state text, rest_seconds float8, is_mine boolean, slots integer) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -260,7 +260,7 @@ BEGIN
       FROM hot.sending_health h WHERE h.server_id = server;
 END $$;
 
--- Takes from all buckets that a window of messages meets, in one statement. Class n of the messages (those to one provider)
+-- Takes tokens from all buckets that a window of messages needs, in one statement. Class n of the messages (those to one provider)
 -- has `wanted[n]` and, where limited, the bucket `class_bucket[n]` (an index into the arrays of buckets, else 0); every
 -- bucket with `is_outer` and the warm-up's day hold for all of them together. `returned` was taken before and not used.
 -- Answers per class what is granted and what its own bucket had; `stopped_by` is the outer bucket that had least, -1 the day.
@@ -286,10 +286,10 @@ BEGIN
   wait_seconds := 0;
   INSERT INTO hot.rate_bucket (key, tokens) SELECT b.key, b.capacity FROM unnest(keys, capacities) AS b(key, capacity) ORDER BY b.key
   ON CONFLICT DO NOTHING;
-  -- Locked in one order by everybody.
+  -- Every transaction locks them in the same order.
   FOR bucket IN SELECT r.key, r.tokens, r.refilled_at FROM hot.rate_bucket r WHERE r.key = ANY (keys) ORDER BY r.key FOR UPDATE LOOP
     no := array_position(keys, bucket.key);
-    -- A clock that was put back takes nothing away.
+    -- A clock that was set back takes no tokens away.
     available[no] := least(capacities[no], bucket.tokens + returned[no]
       + greatest(0, extract(epoch FROM clock_timestamp() - bucket.refilled_at)) * rates[no]);
     IF is_outer[no] AND floor(available[no]) < room THEN
@@ -333,7 +333,7 @@ CREATE OR REPLACE FUNCTION hot.warm_up_day_no(started_at timestamptz) RETURNS in
   SELECT greatest(1, 1 + floor(extract(epoch FROM clock_timestamp() - started_at) / 86400)::integer)
 $$;
 
--- Messages a server may send on this day of its warm-up; null: it is warm.
+-- Messages a server may send on this day of its warm-up; null: the warm-up has ended.
 CREATE OR REPLACE FUNCTION hot.warm_up_limit(schedule jsonb, day integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN l.allowed >= (schedule ->> 'goal')::float8 THEN NULL ELSE floor(l.allowed)::integer END
     FROM (SELECT CASE schedule ->> 'kind'

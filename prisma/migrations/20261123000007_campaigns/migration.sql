@@ -44,8 +44,8 @@ CREATE TABLE campaign (
   PRIMARY KEY (customer_id, id),
   CONSTRAINT campaign_customer_id_fkey FOREIGN KEY (customer_id) REFERENCES customer(id) ON UPDATE CASCADE ON DELETE CASCADE,
   CONSTRAINT campaign_customer_id_list_id_fkey FOREIGN KEY (customer_id, list_id) REFERENCES mail_list(customer_id, id) ON UPDATE CASCADE ON DELETE CASCADE,
-  CONSTRAINT campaign_status CHECK ((status = ANY (ARRAY['new', 'ready', 'scheduled', 'queued', 'sending', 'paused', 'done', 'error']))),
-  CONSTRAINT campaign_wait CHECK ( CASE WHEN (wait_kind IS NULL) THEN (wait_until IS NULL) ELSE (status = 'sending') END)
+  CONSTRAINT campaign_status CHECK (status IN ('new', 'ready', 'scheduled', 'queued', 'sending', 'paused', 'done', 'error')),
+  CONSTRAINT campaign_wait CHECK (CASE WHEN (wait_kind IS NULL) THEN (wait_until IS NULL) ELSE (status = 'sending') END)
 );
 CREATE INDEX campaign_customer_id_list_id_idx ON campaign (customer_id, list_id);
 CREATE UNIQUE INDEX campaign_customer_id_uid_key ON campaign (customer_id, uid);
@@ -116,9 +116,9 @@ CREATE TABLE dry_run (
 );
 CREATE INDEX dry_run_customer_id_campaign_id_id_idx ON dry_run (customer_id, campaign_id, id);
 -- One at a time.
-CREATE UNIQUE INDEX dry_run_open ON dry_run (customer_id, campaign_id) WHERE (status = ANY (ARRAY['queued', 'running']));
+CREATE UNIQUE INDEX dry_run_open ON dry_run (customer_id, campaign_id) WHERE (status IN ('queued', 'running'));
 
--- How many of a campaign's people are written to at a later moment: one row a moment, however many people.
+-- How many recipients of a campaign have a later send time: one row a time, however many people.
 CREATE TABLE hot.campaign_send_time (
   customer_id bigint         NOT NULL,
   campaign_id bigint         NOT NULL,
@@ -128,12 +128,11 @@ CREATE TABLE hot.campaign_send_time (
   PRIMARY KEY (customer_id, campaign_id, at)
 );
 
--- Campaigns under way and when they last got on: one that stands still for three times as long as it usually takes to
--- the next step is an alarm.
+-- Campaigns under way and when they last made progress: no progress for three times the usual time raises an alarm.
 CREATE TABLE hot.campaign_progress (
   customer_id      bigint           NOT NULL,
   campaign_id      bigint           NOT NULL,
-  -- Audience and open recipients: what changes when anything gets on.
+  -- Audience and open recipients: they change with any progress.
   audience         integer          NOT NULL,
   open             integer          NOT NULL,
   changed_at       timestamptz      NOT NULL DEFAULT now(),
@@ -155,12 +154,12 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- The file itself is referred to without a foreign key: it may be deleted, and the campaign then says what it lacks.
--- One that is about to be sent stands back to `new`; one that is under way is paused by whoever composes it next.
+-- An attachment has no foreign key to its file: the file may be deleted, and the campaign then says what is missing.
+-- A campaign that is about to be sent becomes `new` again; one under way is paused by the worker that composes it next.
 CREATE OR REPLACE FUNCTION hot.file_was_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM hot.reopen_campaigns_without_file(OLD.customer_id, OLD.id);
-  -- Whoever has it compiled compiles it anew, and finds the gap.
+  -- Processes that have it compiled compile it anew, and find that the file is missing.
   UPDATE public.campaign c SET updated_at = now()
     FROM public.campaign_attachment a
    WHERE a.customer_id = OLD.customer_id AND a.file_id = OLD.id
@@ -176,7 +175,7 @@ CREATE OR REPLACE FUNCTION hot.reopen_campaigns_without_file(customer bigint, fi
      AND c.customer_id = a.customer_id AND c.id = a.campaign_id AND c.status IN ('ready', 'scheduled');
 $$;
 
--- When somebody in `zone` is written to, at `base` the earliest: the next time that clocks there show `local_time` (null: at
+-- The send time of a recipient in `zone`, at `base` the earliest: the next time that clocks there show `local_time` (null: at
 -- once), and not between `quiet_from` and `quiet_to` of clocks in `quiet_zone` (null: there). A time that the change of
 -- clocks leaves out is the moment after the gap; one that it gives twice is the second.
 CREATE OR REPLACE FUNCTION hot.send_time(

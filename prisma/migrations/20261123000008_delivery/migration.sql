@@ -24,7 +24,7 @@ CREATE TABLE hot.delivery (
   reply              text,
   runtime_message_id text,
   -- Since when nobody knows whether somebody got the message: a vendor that knows messages again by a key does so for a
-  -- limited time only. Null for almost everybody; adding it rewrites nothing.
+  -- limited time only. Null for almost everybody.
   ambiguous_since    timestamptz,
   PRIMARY KEY (customer_id, campaign_id, subscriber_id, snapshot_on)
 ) PARTITION BY RANGE (snapshot_on);
@@ -41,7 +41,7 @@ CREATE TABLE hot.delivery_counter (
   suppressed  integer NOT NULL DEFAULT 0,
   unknown     integer NOT NULL DEFAULT 0,
   PRIMARY KEY (customer_id, campaign_id),
-  CONSTRAINT delivery_counter_balances CHECK ((audience = (((((open + sent) + failed) + skipped) + suppressed) + unknown)))
+  CONSTRAINT delivery_counter_balances CHECK (audience = open + sent + failed + skipped + suppressed + unknown)
 ) WITH (fillfactor = 50);
 
 -- A vendor's API names a message by an id of its own; reports quote that one. Messages under our own Message-ID (SMTP)
@@ -87,17 +87,17 @@ CREATE TABLE hot.send_slice (
   -- The job ended and left messages whose fate is not decided yet: the slice holds as many.
   is_over     boolean     NOT NULL DEFAULT false,
   -- A slice whose job could not give it back (the database was away at that moment) is given back by whoever needs it,
-  -- though the worker lives: no job holds one for minutes without holding recipients.
+  -- though the worker runs: no job holds one for minutes without holding recipients.
   leased_at   timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (customer_id, id)
 ) WITH (fillfactor = 50);
 
--- Turns: in which order the jobs of many customers are taken up. Start-time fair queueing: a customer's k-th waiting job
--- gets the turn V + k, where V is the lowest turn that waits. So whoever comes with ten jobs stands beside the first ten
--- of somebody with ten thousand. The turn is the job's priority in the queue; 0 and below are jobs outside the line.
+-- The order in which jobs of many customers run: start-time fair queueing. A customer's k-th waiting job gets the priority
+-- V + k, where V is the lowest priority that waits. So ten jobs of one customer run beside the first ten of another that
+-- has ten thousand. Jobs with priority 0 and below are not part of it.
 CREATE TABLE hot.queue_priority (
   customer_id bigint  NOT NULL,
-  -- The last turn given for work that was planned, and for work that comes back: the second must not wait behind all of the first.
+  -- The last priority given to first jobs, and to jobs that come back: these must not wait behind all first jobs.
   planned     integer NOT NULL DEFAULT 0,
   again       integer NOT NULL DEFAULT 0,
   PRIMARY KEY (customer_id)
@@ -105,21 +105,21 @@ CREATE TABLE hot.queue_priority (
 CREATE INDEX queue_priority_again ON hot.queue_priority (again);
 CREATE INDEX queue_priority_planned ON hot.queue_priority (planned);
 
--- Whoever marks a recipient names the address that was read for the message, and nobody is marked whose address is another
--- one by now: the row stays queued and is read anew. So the suppressions that are looked up are those of the address on the
+-- Records outcomes and marks the next recipients as `sending`. The caller names the address that it read for each message;
+-- a recipient whose address has changed since is not marked: the row stays queued and is read anew. So the suppressions that are looked up are those of the address on the
 -- envelope, and the ledger keeps the address that was really used (0311).
 -- Suppressions are looked up behind OFFSET 0, one by one: as a join they were all read again for each recipient where nested
--- loops are off. The function without addresses stays for processes of the version before, which may run beside this one.
+-- loops are off.
 CREATE OR REPLACE FUNCTION hot.record_and_mark(
   ledger_day date, ledger_customer bigint, ledger_campaign bigint, list bigint, worker uuid, server bigint, lease interval,
   ids bigint[], epochs integer[], states hot.delivery_state[], tries boolean[], replies text[], reasons text[],
   message_ids text[], delays double precision[], next_ids bigint[], next_epochs integer[], next_emails text[], unanswered boolean[], content integer)
 RETURNS TABLE (recorded integer, goes_on boolean, not_marked bigint[]) LANGUAGE plpgsql
--- What is to be found has its key each time: whatever the statistics say, no other way is better.
+-- Each row is found by its key: whatever the statistics say, no other plan is better.
 SET enable_seqscan = off SET enable_nestloop = off SET enable_mergejoin = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
-  -- Until this has committed nobody changes the text. What follows reads the campaign as it is when the lock is had.
+  -- Until this has committed no transaction changes the text. What follows reads the campaign as it is when the lock is had.
   IF cardinality(next_ids) > 0 THEN
     PERFORM pg_advisory_xact_lock_shared(hot.content_lock(ledger_campaign));
   END IF;
@@ -180,8 +180,8 @@ BEGIN
               THEN (SELECT array_agg(n.id) FROM unnest(next_ids) AS n(id) WHERE n.id NOT IN (SELECT m.subscriber_id FROM marked m)) END
     FROM campaign c;
 END $$;
--- Before version 17 the index is gone down for every id all the same, and the ids may be looked at after all rows of the
--- campaign have been read. There each row is looked up by itself, as it was.
+-- Before version 17 PostgreSQL may check the ids after reading all rows of the campaign. There each row is looked up by
+-- itself.
 DO $$
 BEGIN
   IF current_setting('server_version_num')::integer < 170000 THEN
@@ -190,9 +190,9 @@ BEGIN
   END IF;
 END $$;
 
--- As before, and: what was delivered and what is reserved are read at one moment, since a job that ends between two
--- moments would be in neither; a quota's window that runs goes on when the plan says another length, and never longer
--- than that; who still asks by the period before does not begin one.
+-- Reserves a slice of the budget for one sending job. What was delivered and what is reserved are read in one snapshot: a job
+-- that ends between two reads would be in neither. A quota window that has begun goes on when the plan's length changes, but
+-- never longer than the new length. A caller that still names the period before does not begin a new one.
 CREATE OR REPLACE FUNCTION hot.lease_sends(
   customer bigint, campaign bigint, ledger_day date, from_subscriber bigint, to_subscriber bigint, job_worker uuid, wanted integer,
   credits_max bigint, period text, quota_max bigint, quota_length text, processes_max integer)
@@ -250,9 +250,9 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- Gives back the slices of dead workers, and those that were forgotten. What a dead worker had leased and not begun is
--- free again, so that it cannot begin it any more should it only have been cut off; what it had begun stays reserved until
--- its fate is decided.
+-- Gives back the slices of dead workers, and abandoned ones. Rows that a dead worker had leased and not begun are free again
+-- under a new epoch, so that a worker that was only cut off cannot begin them; rows it had begun stay reserved until their
+-- outcome is known.
 CREATE OR REPLACE FUNCTION hot.end_expired_slices(customer bigint) RETURNS void LANGUAGE plpgsql
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
 AS $$
@@ -286,9 +286,8 @@ CREATE OR REPLACE FUNCTION hot.credits_period(subscription_id bigint, starts_at 
   SELECT subscription_id || ':' || to_char(starts_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
 $$;
 
--- A change of plan gives the time that is left back, so what was used beyond the time that is kept is taken along:
--- changing to and fro makes no credits, as it makes no money. A renewal forgets all but what was taken along and is more
--- than a whole period has.
+-- A change of plan refunds the unused time, so credits used beyond the time that was kept count against the new plan:
+-- changing to and fro makes no credits. A renewal keeps only carried credits beyond a whole period's.
 CREATE OR REPLACE FUNCTION hot.carry_credits() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   delivered   bigint;
@@ -318,7 +317,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- A deleted campaign takes its counters along; what was sent was sent.
+-- A deleted campaign's counters go; what it sent stays counted in the budget.
 CREATE OR REPLACE FUNCTION hot.keep_sent_in_budget() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE hot.send_budget b
@@ -328,7 +327,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- A deleted customer leaves nothing here.
+-- With the customer its rows go.
 CREATE OR REPLACE FUNCTION hot.erase_send_budgets() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM hot.send_slice s USING deleted d WHERE s.customer_id = d.id;
@@ -336,7 +335,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- Takes `amount` turns, one after the other, and answers the first.
+-- Takes `amount` priorities, one after the other, and answers the first.
 CREATE OR REPLACE FUNCTION hot.take_priorities(customer bigint, amount integer, is_again boolean) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   served integer := hot.priority_now();
@@ -352,7 +351,7 @@ BEGIN
   RETURN last - amount + 1;
 END $$;
 
--- The turn that is served now: the lowest that is due; when nothing waits, the last one that was given at all.
+-- The priority that is served now: the lowest that is due; when nothing waits, the last one given.
 CREATE OR REPLACE FUNCTION hot.priority_now() RETURNS integer LANGUAGE plpgsql STABLE AS $$
 DECLARE lowest integer;
 BEGIN
@@ -364,12 +363,12 @@ BEGIN
   RETURN lowest;
 END $$;
 
--- Begins the count anew when it has come far: a priority is a smallint. Answers by how much all turns became smaller.
+-- Lowers all priorities when they have become large: a priority is a smallint. Answers by how much.
 CREATE OR REPLACE FUNCTION hot.renumber_priorities(beyond integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE by_much integer;
 BEGIN
   IF hot.priority_now() <= beyond THEN RETURN 0; END IF;
-  -- Whoever has taken turns and not committed yet is waited for; else its jobs would come in by the old count.
+  -- Waits for transactions that have taken priorities and not committed; else their jobs would come with the old numbers.
   SET LOCAL lock_timeout = '5s';
   LOCK TABLE hot.queue_priority IN EXCLUSIVE MODE;
   by_much := hot.priority_now() - 1;
@@ -379,7 +378,7 @@ BEGIN
   RETURN by_much;
 END $$;
 
--- The counters were wrong and are put right: what was made by them is no longer believed.
+-- When counters were corrected, the blocks made from them are no longer used.
 CREATE OR REPLACE FUNCTION hot.remove_received() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM hot.received_campaign WHERE customer_id = NEW.customer_id AND campaign_id = NEW.campaign_id;

@@ -10,7 +10,7 @@ CREATE SEQUENCE hot.event_id
 -- Opens and clicks as they came, before they are counted. The request is answered when its row here is committed; a
 -- follower moves rows on into events and counters within a fraction of a second and deletes them in the same
 -- transaction. One row is what one process gathered while its commit before was under way: a few to some hundred
--- visits, as arrays, because a row costs the same whatever it holds. Nobody looks for a visit here: no index but the key.
+-- events, as arrays, because a row costs the same whatever it holds. No statement looks for one event: no index but the key.
 CREATE TABLE hot.tracking_event (
   id             bigint      GENERATED ALWAYS AS IDENTITY,
   written_at     timestamptz NOT NULL DEFAULT now(),
@@ -32,7 +32,7 @@ CREATE TABLE hot.tracking_event (
   countries      text[]      NOT NULL,
   regions        text[]      NOT NULL,
   cities         text[]      NOT NULL,
-  -- Milliseconds between the visit and written_at.
+  -- Milliseconds between the event and written_at.
   ages           integer[]   NOT NULL,
   PRIMARY KEY (id)
 ) WITH (toast_tuple_target = 8160, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_insert_threshold = -1, autovacuum_vacuum_cost_delay = 0, toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 2000, toast.autovacuum_vacuum_cost_delay = 0);
@@ -108,7 +108,7 @@ CREATE TABLE hot.recipient_activity (
   last_click_at    timestamptz,
   unsubscribed_at  timestamptz,
   -- human_*: what a person did, as far as we can tell. was_human_*: the same before the last write, by which that write
-  -- knows what it changed. run_*: the clicks that follow each other within a second, which may turn out to be a
+  -- knows what it changed. burst_*: the clicks that follow each other within a second, which may turn out to be a
   -- machine's: since when, until when, up to three of its links, how many of its clicks were taken for a person's, and
   -- from how many links on it is a machine's.
   human_opens      integer     NOT NULL DEFAULT 0,
@@ -196,10 +196,9 @@ CREATE TABLE hot.campaign_activity_block (
 ) WITH (fillfactor = 50);
 
 -- How often people opened and clicked a campaign, and who clicked which of its links, as bits (0071): "at least three
--- opens" and "clicked a link that contains" read some thousand rows then, where they read one row a person and campaign.
+-- opens" and "clicked a link that contains" read some thousand rows then, instead of one row a person and campaign.
 -- Opens and clicks do not write these rows. A job makes them (refresh-counts.ts) from the rows of the people, at most
--- once a day and campaign. Nothing is filled here: the job makes them in the minutes after the start, and until then
--- segments read the rows of the people.
+-- once a day and campaign; until then segments read the rows of the people.
 -- How often, in binary: `members` are the people in whose number this digit (0 is the ones, 1 the twos, ...) is 1.
 -- Digits that nobody of the block has are no rows.
 CREATE TABLE hot.campaign_count_block (
@@ -222,7 +221,7 @@ CREATE TABLE hot.campaign_link_block (
   PRIMARY KEY (customer_id, campaign_id, link_no, block)
 );
 
--- The campaigns that have such rows. They are believed for blocks of hot.campaign_activity_block where nothing has
+-- The campaigns that have such rows. They are used for blocks of hot.campaign_activity_block where nothing has
 -- happened on this day (UTC) or since: last_on < counted_on. Of the others the rows of the people are read.
 CREATE TABLE hot.counted_campaign (
   customer_id bigint NOT NULL,
@@ -232,7 +231,7 @@ CREATE TABLE hot.counted_campaign (
 );
 
 -- Who is `sent` in the ledger. Not written while a campaign is sent: a job makes these rows afterwards (refresh-received.ts),
--- and they are believed only while hot.delivery_counter says `sent` as often as they have bits. Nobody who was sent a
+-- and they are used only while hot.delivery_counter says `sent` as often as they have bits. Nobody who was sent a
 -- message ever stops being it, so the same number is the same people.
 CREATE TABLE hot.received_block (
   customer_id bigint    NOT NULL,

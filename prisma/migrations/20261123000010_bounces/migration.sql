@@ -32,7 +32,7 @@ CREATE TABLE bounce_handler (
 CREATE UNIQUE INDEX bounce_handler_customer_id_uid_key ON bounce_handler (customer_id, uid);
 CREATE INDEX bounce_handler_uid_idx ON bounce_handler (uid);
 
--- Bounces and complaints: how patient a customer is with soft bounces, the mailboxes they come to, what vendors told.
+-- After how many soft bounces in how many days a customer suppresses an address.
 CREATE TABLE bounce_policy (
   customer_id       bigint         NOT NULL,
   soft_bounce_limit integer,
@@ -67,8 +67,8 @@ CREATE TABLE hot.feedback_event (
 CREATE INDEX feedback_event_by_time ON hot.feedback_event (customer_id, campaign_id, at, id);
 CREATE INDEX feedback_event_of_person ON hot.feedback_event (customer_id, campaign_id, subscriber_id);
 
--- What is known of the messages that lie in a mailbox: one that was dealt with is not dealt with twice, one that made
--- the program fail is set aside after some tries. Rows go when the message has left the mailbox.
+-- The messages in a bounce mailbox: none is processed twice, and one that made the program fail is set aside after some
+-- tries. Rows go when the message has left the mailbox.
 CREATE TABLE hot.bounce_message (
   customer_id bigint      NOT NULL,
   handler_id  bigint      NOT NULL,
@@ -80,7 +80,7 @@ CREATE TABLE hot.bounce_message (
   PRIMARY KEY (customer_id, handler_id, message_key)
 );
 
--- When somebody's mailbox did not take a message, as far back as the policy looks.
+-- Times of an address's soft bounces, as far back as the policy counts.
 CREATE TABLE hot.soft_bounce (
   customer_id bigint        NOT NULL,
   email_key   text          NOT NULL,
@@ -88,7 +88,7 @@ CREATE TABLE hot.soft_bounce (
   PRIMARY KEY (customer_id, email_key)
 );
 
--- Events of vendors' webhooks that were taken in: a vendor repeats what it got no answer for.
+-- Events of vendors' webhooks that were processed: a vendor repeats those it got no answer for.
 CREATE TABLE hot.webhook_event (
   customer_id bigint      NOT NULL,
   server_id   bigint      NOT NULL,
@@ -109,7 +109,7 @@ BEGIN
                JOIN public.campaign c ON c.customer_id = i.customer_id AND c.id = i.campaign_id AND c.snapshot_on IS NOT NULL
                JOIN hot.delivery d ON d.snapshot_on = c.snapshot_on AND d.customer_id = i.customer_id AND d.campaign_id = i.campaign_id AND d.subscriber_id = i.subscriber_id
               WHERE i.type = 'hard' AND d.server_id IS NOT NULL AND d.state IN ('sent', 'unknown') GROUP BY 1 ORDER BY 1 LOOP
-    -- It was counted as taken before: of that many, one fewer got there.
+    -- It was counted as accepted before: one fewer arrived.
     PERFORM hot.record_warm_up(one.server_id, -one.bounced, one.bounced);
   END LOOP;
   RETURN NULL;
