@@ -19,22 +19,24 @@ try {
 
 async function act(database: Database): Promise<void> {
   if (word === 'hold') {
-    const { since } = await hold(database, 'Held by hand.');
-    return console.log(`The installation is held since ${since.toISOString()}. Running workers stop within seconds.`);
+    const { since } = await hold(database, 'Started by hand.');
+    return console.log(
+      `The installation is on hold since ${since.toISOString()}. Running workers stop within seconds.`,
+    );
   }
   if (word === undefined) return tell(database);
   if (word !== 'pause' && word !== 'continue')
-    throw new Error('Say one of: pause, continue, hold; or nothing, to look.');
+    throw new Error('Use one of: pause, continue, hold. Without a word, the command shows the present state.');
   const { campaignsPaused, mailsDropped } = await endHold({ database, log: silentLog }, word);
-  console.log(`The installation works again within seconds. Campaigns paused: ${campaignsPaused}.`);
+  console.log(`The hold is over; processes start their work within seconds. Campaigns paused: ${campaignsPaused}.`);
   if (mailsDropped.length > 0) console.log('These mails are not sent:');
   mailsDropped.forEach(printMails);
 }
 
 async function tell(database: Database): Promise<void> {
   const held = await holdOf(database);
-  if (!held) return console.log('The installation is not held.');
-  console.log(`Held since ${held.since.toISOString()}: ${held.reason}\n`);
+  if (!held) return console.log('The installation is not on hold.');
+  console.log(`On hold since ${held.since.toISOString()}: ${held.reason}\n`);
   const campaigns = await database.query<{ uid: string; status: string; name: string; open: number }>(
     sql`SELECT c.uid, c.status, c.name, coalesce(d.open, 0)::int AS open FROM campaign c
           LEFT JOIN hot.delivery_counter d ON d.customer_id = c.customer_id AND d.campaign_id = c.id
@@ -45,8 +47,8 @@ async function tell(database: Database): Promise<void> {
   const mails = await waitingMails(database, held.since);
   if (mails.length > 0) console.log('\nMails that were asked for before the hold began:');
   mails.forEach(printMails);
-  console.log('\nnpm run end-hold -- pause     works again; these campaigns are paused, these mails are not sent');
-  console.log('npm run end-hold -- continue  works again; these campaigns go on where the backup left them');
+  console.log('\nnpm run end-hold -- pause     ends the hold; these campaigns are paused, these mails are not sent');
+  console.log('npm run end-hold -- continue  ends the hold; these campaigns continue where the backup left them');
 }
 
 function printMails({ kind, count, customerUid, listUid, firstAskedAt, lastAskedAt }: WaitingMails): void {

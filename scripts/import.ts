@@ -36,7 +36,7 @@ try {
   else console.log(USAGE);
 } catch (error) {
   const isConnection = error instanceof TypeError && error.message === 'fetch failed';
-  if (isConnection) console.error('\nNo Mailwright answers there. Is it running? Start it with: npm start');
+  if (isConnection) console.error('\nNo Mailwright answers at this address. Is it running? Start it with: npm start');
   else
     console.error(
       `\n${error instanceof DemoError ? error.message : error instanceof Error ? error.stack : String(error)}`,
@@ -132,7 +132,7 @@ function cancelOnSignal(client: Client, uid: string): { isAsked(): boolean; end(
 
 async function isSure(): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  const answer = await terminal.question('\n  Cancel the import? What was read stays on the list. [y/N] ');
+  const answer = await terminal.question('\n  Cancel the import? People who were added stay on the list. [y/N] ');
   terminal.close();
   return /^y/i.test(answer.trim());
 }

@@ -20,7 +20,7 @@ import { messageOf } from '../src/lib/errors.ts';
 import { readableTime } from '../src/lib/units.ts';
 import { withInstallation } from './support/open-installation.ts';
 
-const USAGE = `npm run ledger -- <campaign uid>            does it balance?
+const USAGE = `npm run ledger -- <campaign uid>            compares rows with figures
 npm run ledger -- <campaign uid> <address>  what became of one recipient`;
 
 const given = process.argv.slice(2);

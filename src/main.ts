@@ -1,4 +1,4 @@
-/** The program. Everything else is loaded after Node was told how to compile and how to collect. */
+/** The program. Everything else is loaded after Node's compile cache and garbage collector are set. */
 import { enableCompileCache } from 'node:module';
 import path from 'node:path';
 import { setFlagsFromString } from 'node:v8';

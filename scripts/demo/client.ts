@@ -57,7 +57,7 @@ export function connect(url: string, token?: string): Client {
 
 function dataOf<Data>(json: unknown, schema: z.ZodType<Data>): Data {
   const { data, errors } = answer.parse(json);
-  if (errors?.[0]) throw new DemoError(`The product refused: ${errors[0].message}`);
+  if (errors?.[0]) throw new DemoError(`Mailwright refused: ${errors[0].message}`);
   if (typeof data === 'object' && data !== null) Object.values(data).forEach(throwRefusal);
   return schema.parse(data);
 }
@@ -67,5 +67,5 @@ function throwRefusal(result: unknown): void {
   if (!refused.success) return;
   const { message, fields = [] } = refused.data;
   const details = fields.map(({ field, messages }) => `\n  ${field}: ${messages.join(' ')}`).join('');
-  throw new DemoError(`The product refused: ${message}${details}`);
+  throw new DemoError(`Mailwright refused: ${message}${details}`);
 }

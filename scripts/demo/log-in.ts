@@ -18,7 +18,7 @@ const loggedIn = z.object({ logIn: z.object({ token: z.string() }) });
 /** Asks for email and password and answers a fresh token. Throws DemoError, with `advice`, where nobody can be asked. */
 export async function askForToken(url: string, advice = ''): Promise<string> {
   if (!stdin.isTTY)
-    throw new DemoError(`Mailwright runs at ${url}. Say who you are: set MAILWRIGHT_TOKEN to an API token${advice}`);
+    throw new DemoError(`Mailwright runs at ${url}. Log in: set MAILWRIGHT_TOKEN to an API token${advice}`);
   console.log(`Mailwright runs at ${url}. Please log in; the password was printed by its first start.`);
   const email = await ask('  Email [admin@example.com]: ', false);
   const password = await ask('  Password: ', true);

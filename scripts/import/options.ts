@@ -19,7 +19,7 @@ export interface ImportOptions {
 
 export const USAGE = `Usage: npm run import -- <file.csv> [options]
 
-Brings people from a CSV file into a list of the running Mailwright. Separator, encoding and columns are found out.
+Adds the people of a CSV file to a list of the running Mailwright. Separator, encoding and columns are recognised automatically.
 
   --list <uid>       the list, by uid or name (not needed when there is only one)
   --new <name>       a new list with a field for every column of the file
@@ -39,7 +39,7 @@ export function readOptions(
   const [file, ...others] = positionals;
   if (values.help) return undefined;
   if (file === undefined || others.length > 0) throw new DemoError(`Name one file.\n\n${USAGE}`);
-  if (values.list !== undefined && values.new !== undefined) throw new DemoError('Say --list or --new, not both.');
+  if (values.list !== undefined && values.new !== undefined) throw new DemoError('Give --list or --new, not both.');
   const url = values.url ?? environment['MAILWRIGHT_URL'] ?? 'http://127.0.0.1:3000';
   if (!URL.canParse(url)) throw new DemoError(`${url} is no address such as http://127.0.0.1:3000.`);
   return {

@@ -24,7 +24,7 @@ export function printBanner(facts: BannerFacts, startedInMs: number): void {
 
 function bannerLines({ baseUrl, roles, inboxPort }: BannerFacts, startedInMs: number): string[] {
   const seconds = (startedInMs / 1_000).toFixed(1);
-  if (!roles.includes('web')) return [`Mailwright (${roles.join(', ')}) is working; started in ${seconds} s.`];
+  if (!roles.includes('web')) return [`Mailwright (${roles.join(', ')}) is running; started in ${seconds} s.`];
   return [
     `Mailwright is ready at ${baseUrl} (${seconds} s)`,
     '',
@@ -33,7 +33,7 @@ function bannerLines({ baseUrl, roles, inboxPort }: BannerFacts, startedInMs: nu
     ...(inboxPort === null
       ? []
       : [
-          `  Inbox             ${baseUrl}/inbox   (development receiver: mails end here, SMTP on 127.0.0.1:${inboxPort})`,
+          `  Inbox             ${baseUrl}/inbox   (development receiver: keeps all mails, SMTP on 127.0.0.1:${inboxPort})`,
         ]),
     '',
     '  Try it: npm run demo (in a second terminal). Stop it: Ctrl-C.',

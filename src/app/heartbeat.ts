@@ -1,6 +1,6 @@
 /**
- * What this process does all the time besides its work: gives signs of life, watches the disk, and looks whether the
- * installation is held. The worker pauses for as long as the disk is full or the installation held; readiness tells.
+ * What this process does regularly besides its work: it records that it is alive, watches the disk, and checks whether the
+ * installation is on hold. The worker pauses while the disk is full or the installation is on hold; `/readyz` says so.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -46,7 +46,7 @@ interface HeartbeatOptions {
 
 const INTERVAL_MS = 3_000;
 const WATCH_INTERVAL_MS = 30_000;
-/** Good manners: without the word of it the others take this process for alive a few seconds longer. */
+/** If it cannot say that it leaves, the other processes take it for alive for a few more seconds. */
 const LEAVING_MS_MAX = 1_000;
 /** PostgreSQL stops itself when its log finds no space; two of its files are kept free, and as much for tables. */
 const FREE_BYTES_MIN = 64 * 1_024 * 1_024;
@@ -89,7 +89,7 @@ class Heartbeat implements ProcessHeartbeat {
   }
 
   async checkDisk(): Promise<void> {
-    if (await this.#isDiskFullNow()) throw new Error('The disk is full: sending waits until there is room.');
+    if (await this.#isDiskFullNow()) throw new Error('The disk is full: sending waits for free space.');
   }
 
   async close(): Promise<void> {

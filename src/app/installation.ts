@@ -90,8 +90,8 @@ function keptSecret(file: string): string {
   const secret = readFileSync(file, 'utf8').trim();
   if (secret.length >= SECRET_CHARS_MIN) return secret;
   throw new Error(
-    `The file ${file} is ${secret === '' ? 'empty' : 'cut short'}: keys that everybody can guess would be made of it. ` +
-      `Put it back from a backup. Only where nothing has been sent or stored yet, delete it.`,
+    `The file ${file} is ${secret === '' ? 'empty' : 'cut short'}: the keys made from it could be guessed. ` +
+      `Restore it from a backup. Delete it only if nothing has been sent or stored yet.`,
   );
 }
 

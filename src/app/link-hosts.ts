@@ -9,7 +9,7 @@ import type { Mount } from '../http/http-server.ts';
 import { sendJson } from '../http/send-json.ts';
 import { hostOf } from '../inbound/host-proof.ts';
 
-/** What stands in mails: recipients reach these under the sender's own host. */
+/** Addresses in mails: recipients reach these under the sender's own host. */
 const LINKS = new Set(['/o', '/c', '/u', '/view', '/profile', '/confirm', '/files', HOST_PROOF_PATH]);
 
 type Upgrade = NonNullable<Mount['upgrade']>;

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { messageOf } from '../lib/errors.ts';
 
 /**
- * Looks whether the web server will be able to listen, before anything else is started that would have to be stopped again.
+ * Checks whether the web server can listen, before anything else is started that would have to be stopped again.
  * Throws the sentence of `cannotListen`.
  */
 export async function requireListening(host: string, port: number): Promise<void> {
@@ -24,9 +24,9 @@ export function cannotListen(error: unknown, host: string, port: number): Error 
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   const why =
     code === 'EADDRINUSE'
-      ? `another program listens there; set PORT to a free one (PORT=0 takes any), or stop the other`
+      ? `another program uses this port; set PORT to a free one (PORT=0 takes any), or stop the other program`
       : code === 'EACCES'
-        ? `this user may not use that port; set PORT to one above 1023`
+        ? `this user may not use that port; set PORT to a number above 1023`
         : `${messageOf(error)}; check HOST and PORT`;
   return new Error(`The web server cannot listen on ${host}, port ${port}: ${why}.`, { cause: error });
 }

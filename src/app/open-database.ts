@@ -89,7 +89,7 @@ async function checkServer(url: string): Promise<void> {
 }
 
 const SHARED =
-  'the pooler before it gives a server connection to others between two transactions, and Mailwright needs its own: ' +
+  'the pooler shares server connections between transactions, and Mailwright needs one connection for each session: ' +
   'set pool_mode = session in PgBouncer, or connect to PostgreSQL itself';
 
 /** Whether a pooler in transaction mode is between: two connections would meet the same server process, or one several. */

@@ -41,8 +41,8 @@ const STOP_GRACE_MS = 7_000;
 const PLUGINS = path.join(import.meta.dirname, '..', '..', 'plugins');
 
 /**
- * Starts what the settings ask for. When something fails, what was up already is taken down before this throws. `tell`
- * hears of credentials the moment they exist: a start that fails later must not keep them to itself.
+ * Starts what the settings ask for. When something fails, it stops what has started before it throws. `tell` is called
+ * as soon as the credentials exist, so that the operator sees them even if the start fails later.
  */
 export async function startApp(
   settings: Settings,
@@ -66,7 +66,7 @@ async function compose(
   const opened = await openMigratedDatabase(settings, log);
   closers.defer(() => opened.close());
   const { database } = opened;
-  // Loud, and at every start: whoever tries something out may do without, an operator who did not know must not.
+  // An error, at every start: a test installation may run without this, but an operator must know.
   for (const fault of await durabilityFaults(database)) log.error('database.not_durable', { ...fault });
   const hooks = createHookBus(log);
   await loadPlugins(PLUGINS, hooks);

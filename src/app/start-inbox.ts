@@ -58,7 +58,7 @@ export async function startInbox(ctx: Context, settings: Settings): Promise<Runn
   };
 }
 
-/** Another program may have the usual port; nobody needs to know the number. */
+/** Another program may use the usual port; any other number does. */
 async function listenSomewhere(ctx: Context, port: number, store: InboxStore): Promise<InboxServer> {
   const { startInboxServer } = await import('../inbox/inbox-server.ts');
   const options = { log: ctx.log, storeBatch: store.storeBatch };
@@ -71,7 +71,7 @@ async function listenSomewhere(ctx: Context, port: number, store: InboxStore): P
   }
 }
 
-/** Who asks from another machine, or through a proxy. */
+/** Who a caller from another machine, or through a proxy, is. */
 async function rightsOf(ctx: Context, req: IncomingMessage, ipAddress: string | null): Promise<InboxRights> {
   const credentials = credentialsOf(req, ctx.installation.baseUrl);
   let rights: InboxRights = 'unknown';

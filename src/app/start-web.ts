@@ -72,11 +72,11 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
     trustedProxies: settings.TRUSTED_PROXIES,
     httpsOnly: httpsOnlyOf(ctx.installation.baseUrl, settings),
     mounts: [
-      // Asked by whatever name, and answered without asking the database whose it is.
+      // For any host name, and answered without the database.
       ...healthMounts(readinessOf(options, inbound)),
       ...ownHostOnly(ctx, [
         { prefix: '/graphql', handle: graphql.handle, upgrade: graphql.upgrade },
-        // Whoever hides the schema hides its reference too.
+        // An operator who hides the schema hides its reference, too.
         ...(settings.GRAPHQL_EXPLORER === 'on'
           ? [pageMount('/docs/graphql', graphqlReference(graphql.schema, 'Mailwright'))]
           : []),
@@ -111,7 +111,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
   };
 }
 
-/** Whoever waits for an answer has connections of his own, and limits of time. */
+/** Requests have separate connections, and time limits. */
 function forRequests({ ctx, settings }: WebOptions): Context {
   const database = ctx.database.besides({
     poolSize: poolSizesOf(settings).requests,
@@ -132,7 +132,7 @@ function landing(inbox: RunningInbox): Mount {
     { href: REFERENCE_PATH, label: 'REST reference', about: 'the same for REST clients' },
     ...(inbox.port === null
       ? []
-      : [{ href: '/inbox', label: 'Inbox', about: 'a development receiver: mails end here' }]),
+      : [{ href: '/inbox', label: 'Inbox', about: 'a development receiver: keeps all mails, delivers none' }]),
   ]);
 }
 
@@ -149,13 +149,13 @@ function readinessOf({ ctx, worker, heartbeat }: WebOptions, inbound: Inbound): 
       },
       queue: async () => {
         const problem = worker.queueProblem();
-        if (problem !== undefined) throw new Error(`The queue cannot be asked: ${problem}`);
+        if (problem !== undefined) throw new Error(`The queue does not answer: ${problem}`);
       },
       disk: () => heartbeat.checkDisk(),
     },
-    // Traffic is welcome all the same: whoever is to confirm has to come in.
+    // The process is ready all the same: people must be able to confirm, and the administrator to log in.
     notes: () => [
-      ...(heartbeat.isHeld() ? ['The installation is held as a restored backup: nothing is sent.'] : []),
+      ...(heartbeat.isHeld() ? ['The installation is on hold as a restored backup: nothing is sent.'] : []),
       ...inbound.notes(),
     ],
   };

@@ -59,7 +59,7 @@ const NONE: RunningWorker = {
   stop: async () => undefined,
 };
 
-/** Works when the roles say `worker`; a process that is only `cron` takes up no jobs but puts the clock's into the queue. */
+/** Works when the roles say `worker`; a process that is only `cron` runs no jobs, but enqueues those of the clock. */
 export async function startWorker(ctx: Context, settings: Settings, pausedFor?: string): Promise<RunningWorker> {
   const works = settings.ROLES.includes('worker');
   const ticks = settings.ROLES.includes('cron');
@@ -101,7 +101,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     erasePersonTask,
     dropAbandonedImportsTask,
     dropAbandonedUploadsTask,
-    // Rooms that keep something of a customer outside the tables add their eraser here.
+    // Modules that keep data of a customer outside the tables add their eraser here.
     eraseCustomerTask([]),
     eraseDeletedTask,
     pauseCustomerCampaignsTask,

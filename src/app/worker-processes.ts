@@ -11,14 +11,14 @@ import type { Settings } from '../config/settings.ts';
 import type { Installation } from '../domain/context.ts';
 import type { Log } from '../lib/log.ts';
 
-/** Tells a process that it is one of these: which number it has. */
+/** Environment variable with the number of such a process. */
 const WORKER_NUMBER = 'MAILWRIGHT_WORKER_NUMBER';
 
 const MAIN = path.join(import.meta.dirname, '..', 'main.ts');
 const RESTART_MS_MIN = 1_000;
 /** A process that cannot start is tried again for as long as it takes, but not all the time. */
 const RESTART_MS_MAX = 30_000;
-/** Whoever has lived this long did not die of its start. */
+/** A process that has run this long did not die of its start. */
 const SETTLED_MS = 60_000;
 
 export interface WorkerProcesses {
@@ -127,10 +127,10 @@ function environment(number: number, { settings, databaseUrl, installation }: Sp
     WORKERS: '1',
     DATABASE_URL: databaseUrl,
     APP_SECRET: installation.secret,
-    // With PORT=0 only this process knows it.
+    // With PORT=0 only this process knows the port.
     BASE_URL: installation.baseUrl,
     [WORKER_NUMBER]: String(number),
-    // Its log ends in ours, which alone knows whether somebody reads it on a terminal.
+    // Its log goes into ours, because only this process knows whether the log is on a terminal.
     LOG_FORMAT: settings.LOG_FORMAT === 'auto' && process.stderr.isTTY ? 'pretty' : settings.LOG_FORMAT,
   };
 }

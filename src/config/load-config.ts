@@ -33,7 +33,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
 function movedSettings(environment: Readonly<Record<string, string | undefined>>): string[] {
   return movedToDatabase.flatMap((variable) =>
     environment[variable]?.trim()
-      ? `${variable} is no longer a setting of the environment. Take it out; an administrator sets ${variable.toLowerCase()} with PATCH /api/v1/settings or in GraphQL with updateInstallationSettings.`
+      ? `${variable} is no longer a setting of the environment. Remove it; an administrator sets ${variable.toLowerCase()} with PATCH /api/v1/settings or in GraphQL with updateInstallationSettings.`
       : [],
   );
 }

@@ -41,7 +41,7 @@ const mailDomain: SettingKind<string> = {
   allowed: 'a domain, such as bounces.example.com',
 };
 
-/** An address, with or without a port; IPv6 with a port stands in brackets. */
+/** An address, with or without a port; IPv6 with a port is in brackets. */
 const dnsServers = listOf(
   z.string().refine((text) => {
     const [, bracketed, plain = text, number] = /^(?:\[([^\]]+)\]|([\d.]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
@@ -104,12 +104,12 @@ export const settings = {
     kind: onOff,
     default: 'off',
     about:
-      'Where BASE_URL begins with https://, browsers are told to use only https with this host (HSTS). `on`: with all its subdomains, too; every one of them needs https then, for two years.',
+      'If BASE_URL begins with https://, browsers are told to use only https for this host (HSTS). `on`: also for all its subdomains; each of them then needs https for two years.',
   },
   TRUSTED_PROXIES: {
     kind: networks,
     default: '',
-    about: 'Reverse proxies whose `X-Forwarded-For` is believed.',
+    about: 'Reverse proxies whose `X-Forwarded-For` header is trusted.',
   },
   RATE_LIMIT: {
     kind: orNull(rateLimit),
@@ -129,7 +129,7 @@ export const settings = {
   DATA_DIR: {
     kind: folder,
     default: 'data',
-    about: 'Folder for what the program keeps: the embedded database, the secret.',
+    about: 'Folder for the data of the program: the embedded database and the secret.',
   },
   DATABASE_URL: {
     kind: orEmpty(databaseUrl),
@@ -156,12 +156,12 @@ export const settings = {
     kind: orEmpty(secret),
     default: '',
     about:
-      'Root of all keys (sealed credentials, signed links); the same for all processes. Empty: made once and kept in DATA_DIR.',
+      'All keys (for encrypted credentials and signed links) are made from it; it must be the same for all processes. Empty: one is made once and kept in DATA_DIR.',
   },
   REST_DIALECT: {
     kind: oneOf('standard', 'classic'),
     default: 'standard',
-    about: 'The dialect of REST answers when neither request nor token says which.',
+    about: 'The dialect of REST answers if neither the request nor the token sets one.',
   },
   INBOX: {
     kind: oneOf('auto', 'on', 'off'),
@@ -178,7 +178,7 @@ export const settings = {
     kind: orEmpty(folder),
     default: '',
     about:
-      'A database file in MaxMind format (`.mmdb`, cities or countries) that says where opens and clicks come from; it is read again when it changes. Empty: places stay unknown.',
+      'A database file in MaxMind format (`.mmdb`, cities or countries) for the places of opens and clicks; it is read again when it changes. Empty: places are unknown.',
   },
   LOG_LEVEL: {
     kind: oneOf('debug', 'info', 'warn', 'error', 'silent'),
@@ -188,7 +188,8 @@ export const settings = {
   LOG_FORMAT: {
     kind: oneOf('auto', 'json', 'pretty'),
     default: 'auto',
-    about: 'One JSON object a line, or readable lines; `auto`: readable on a terminal.',
+    about:
+      '`json`: one JSON object on each line; `pretty`: readable lines; `auto`: `pretty` on a terminal, otherwise `json`.',
   },
   DB_POOL_SIZE: {
     kind: numberFrom(4, 500),
@@ -199,13 +200,13 @@ export const settings = {
   WORKER_CONCURRENCY: {
     kind: numberFrom(1, 100),
     default: '4',
-    about: 'Jobs of one customer that a process works on at the same time; it keeps one more place for others.',
+    about: 'Jobs of one customer that a process runs at the same time; one more place is reserved for other customers.',
   },
   WORKERS: {
     kind: workers,
     default: '1',
     about:
-      'Processes that work on this machine, the program itself included; `auto`: one per core. The program starts and watches those beyond the first.',
+      'Number of worker processes on this machine, including the program itself; `auto`: one per core. The program starts and watches the others.',
   },
   STOP_GRACE_SECONDS: {
     kind: numberFrom(1, 3_600),
@@ -228,7 +229,7 @@ export const settings = {
     kind: numberFrom(2, 3_600),
     default: '45',
     about:
-      'How long a recipient stays with a worker that no longer answers. After a crash, messages with an unknown outcome are settled this much later.',
+      'How long a worker that does not answer keeps a recipient. After a crash, messages with an unknown outcome are settled after this time.',
   },
   AUDIENCE_BATCH_SIZE: {
     kind: numberFrom(100, 100_000),
@@ -250,30 +251,30 @@ export const settings = {
     kind: orEmpty(mailDomain),
     default: '',
     about:
-      'Domain of return-paths that say whose bounce it is (`bounce+<token>@BOUNCE_DOMAIN`); its mail must come to a bounce mailbox or to BOUNCE_SMTP_PORT. Empty: bounces go to the address of the sender.',
+      'Domain of the return-paths by which bounces are recognised (`bounce+<token>@BOUNCE_DOMAIN`); its mail must reach a bounce mailbox or BOUNCE_SMTP_PORT. Empty: bounces go to the address of the sender.',
   },
   BOUNCE_SMTP_PORT: {
     kind: orNull(port),
     default: '',
     about:
-      'TCP port of the SMTP server that takes bounces and complaints for BOUNCE_DOMAIN, and nothing else; the MX of the domain leads there. 0 takes a free one. Empty: none.',
+      'TCP port of the SMTP server that accepts only bounces and complaints for BOUNCE_DOMAIN; the MX record of the domain must lead there. 0 takes a free one. Empty: none.',
   },
   BOUNCE_SMTP_HOST: {
     kind: listenAddress,
     default: '0.0.0.0',
-    about: 'Address that server listens on.',
+    about: 'Address on which that server listens.',
   },
   DNS_SERVERS: {
     kind: dnsServers,
     default: '',
     about:
-      'DNS servers that are asked about sending domains, with a port where it is not 53 (`192.0.2.53`, `[2001:db8::53]:5353`). Empty: those of the system.',
+      'DNS servers for checking sending domains, with a port if it is not 53 (`192.0.2.53`, `[2001:db8::53]:5353`). Empty: those of the system.',
   },
   SPF_TERMS: {
     kind: spfTerms,
     default: '',
     about:
-      'SPF terms that allow the servers this installation sends through, such as `include:spf.example.com ip4:192.0.2.7`; customers are told to put them into their DNS records. Empty: `a:` and the host of BASE_URL.',
+      'SPF terms that allow the servers this installation sends through, such as `include:spf.example.com ip4:192.0.2.7`; customers are told to add them to their SPF records. Empty: `a:` and the host of BASE_URL.',
   },
 } as const;
 

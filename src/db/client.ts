@@ -16,7 +16,7 @@ const NO_LIMITS: WorkLimits = { statementMsMax: 0, lockMsMax: 0, idleMsMax: 0 };
 /** The server closes a connection at once when it is asked to. */
 const END_MS_MAX = 1_000;
 
-/** A connection whose errors tell what failed and where in the schema, and no values. */
+/** A connection whose errors say what failed and where in the schema, without values. */
 export class DatabaseClient extends pg.Client {
   /** The server process that works for this connection; undefined until it was asked. */
   serverPid: number | undefined;
@@ -26,7 +26,7 @@ export class DatabaseClient extends pg.Client {
 
   constructor(config?: string | pg.ClientConfig) {
     super(config);
-    // Before the client itself hears of it.
+    // Before the client itself handles it.
     this.connection.prependListener('errorMessage', leaveOutValues);
   }
 
@@ -66,7 +66,7 @@ export class DatabaseClient extends pg.Client {
     return callback ? super.end(callback) : super.end();
   }
 
-  /** Ends it without asking anybody; whoever waits on it is told. */
+  /** Ends the connection at once; statements that wait on it fail. */
   destroy(reason: string): void {
     // Words that are known for a connection that is gone (lib/is-unavailable.ts).
     // Nobody waits on one that has said good-bye, or listens to its errors.

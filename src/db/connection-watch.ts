@@ -92,13 +92,13 @@ export class ConnectionWatch {
     const dead = suspects.filter(({ client }) => !busy.has(client.serverPid ?? 0));
     for (const watched of dead) watched.idleLooks += 1;
     const given = dead.filter(({ idleLooks }) => idleLooks >= LOOKS);
-    if (given.length > 0) this.#giveUp(given, 'the server does not work on what was asked');
+    if (given.length > 0) this.#giveUp(given, 'the server does not work on the statement');
   }
 
   #noAnswer(suspects: readonly Watched[], error: unknown): void {
     this.#silentSince ??= performance.now();
     const late = suspects.filter(({ movedAt }) => performance.now() - movedAt > AWAY_MS);
-    if (late.length > 0) this.#giveUp(late, `the server answers nobody (${messageOf(error)})`);
+    if (late.length > 0) this.#giveUp(late, `the server answers no connection (${messageOf(error)})`);
   }
 
   #giveUp(candidates: readonly Watched[], reason: string): void {

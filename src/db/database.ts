@@ -45,11 +45,11 @@ export interface Transaction extends Queryable {
 export interface Database extends Queryable {
   readonly pool: pg.Pool;
   readonly url: string;
-  /** Another pool on the same database, for a library that wants one; whoever opens it ends it. */
+  /** Another pool on the same database, for a library that needs one; the caller ends it. */
   openPool(options: { readonly size: number; readonly applicationName: string }): pg.Pool;
   /** The same database for another kind of work: connections and limits of its own, closed with this one. */
   besides(options: PoolOptions): Database;
-  /** A connection of its own, without limits, for what listens, holds something or takes long; whoever opens it ends it. */
+  /** A connection of its own, without limits, for what listens, holds something or takes long; the caller ends it. */
   connect(applicationName: string): Promise<DatabaseClient>;
   /** How long the server has answered nobody, as far as this process knows; undefined: it answers. */
   silentMs(): number | undefined;
@@ -153,7 +153,7 @@ function openPool({ url, watch }: Server, config: pg.PoolConfig, limits?: WorkLi
   return opened;
 }
 
-/** A statement that goes on for minutes would hold up the end for as long; the server undoes it. */
+/** A statement that takes minutes would delay the end as long; the server undoes it. */
 async function ended(pool: pg.Pool): Promise<void> {
   const late = new AbortController();
   await Promise.race([pool.end(), sleep(CLOSE_MS_MAX, undefined, { signal: late.signal }).catch(() => undefined)]);

@@ -8,10 +8,10 @@ export interface DurabilityFault {
 }
 
 const LOSSES: Readonly<Record<string, string>> = {
-  fsync: 'after a crash of the machine the database may be lost as a whole',
-  full_page_writes: 'after a crash of the machine pages may be broken, without anybody noticing',
+  fsync: 'after a crash of the machine, the whole database may be lost',
+  full_page_writes: 'after a crash of the machine, data may be damaged without notice',
   synchronous_commit:
-    'after a crash the last answers given are forgotten: people may get a mail twice, and clicks and unsubscribes are lost',
+    'after a crash the latest changes are lost: people may get a mail twice, and clicks and unsubscribes are missing',
 };
 
 /** What is switched off that must be on, as this program's own connections see it. */

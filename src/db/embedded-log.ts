@@ -16,7 +16,7 @@ export interface ServerLog {
 
 /**
  * Errors of statements quote what people have entered, in any part of their text, so none of them is written here: the
- * statement's program hears of them, and its log has them without values (client.ts). Starts, stops, crashes, recovery,
+ * statement's program gets them, and its log has them without values (client.ts). Starts, stops, crashes, recovery,
  * checkpoints and refused connections are written, without the statement that was running.
  */
 export const LOG_SETTINGS = [

@@ -16,9 +16,9 @@ export function runningServer(data: string): { pid: number; port: number } | und
 }
 
 /**
- * After a power cut, or in a container that begins anew, the number in the pid file may belong to another program, and
+ * After a power cut, or in a new container, the number in the pid file may belong to another program, and
  * PostgreSQL takes any living process of its user for a server. So it gets the number of the process that is
- * about to start it, which it knows to be none; the rest of the file tells it what else to look at.
+ * about to start it, which it knows to be none; the rest of the file says what else to check.
  */
 export function disownPidFile(data: string): void {
   const lines = pidFileLines(data);
@@ -44,7 +44,7 @@ export async function stopServer(data: string): Promise<void> {
   if (isAlive(server.pid)) process.kill(server.pid, 'SIGQUIT');
 }
 
-/** Several processes may share the server of one folder: whoever started it last stops it, and keeps it running. */
+/** Several processes may share the server of one folder: the process that started it last stops it, and keeps it running. */
 export function answerForServer(folder: string): void {
   writeFileSync(ownerFile(folder), String(process.pid));
 }

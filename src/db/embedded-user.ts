@@ -28,7 +28,7 @@ export function databaseUserFor(folder: string, data: string): DatabaseUser | un
   }
   const user = owner ? userWith(owner, data) : unprivilegedUser();
   makeFolder(folder);
-  // The data folder is the program's own: the database's user may pass through it, what lies in it stays closed.
+  // The data folder is the program's own: the database's user may pass through it, its files stay closed to that user.
   for (const own of [folder, path.dirname(folder)]) openTheWay(own);
   const closed = firstClosedFolder(path.resolve(folder), user);
   if (closed === undefined) return user;

@@ -72,8 +72,8 @@ async function endOlderServer({ folder, data }: Server): Promise<void> {
 }
 
 /**
- * Waits until a server answers, and tells its port. One that runs already may be about to end, and one of our own ends at
- * once when another process was faster: then it begins anew with what is there now.
+ * Waits until a server answers, and returns its port. A server that runs already may be about to end, and one that this process
+ * starts ends at once if another process was faster: then it begins again with the present state.
  */
 async function bringUp(server: Server, adminUrl: (port: number) => string): Promise<number> {
   const deadline = performance.now() + START_TIMEOUT_MS;
@@ -95,7 +95,7 @@ async function bringUp(server: Server, adminUrl: (port: number) => string): Prom
   }
 }
 
-/** Starts the server; the answer tells whether it has ended. */
+/** Starts the server; the result says whether it has ended. */
 function launch({ folder, data, user, binaries, settings }: Server, port: number): () => boolean {
   const log = openLog(folder).fd;
   disownPidFile(data);
@@ -166,7 +166,7 @@ function keepRunning(server: Server, port: number): { end(): void } {
       rotateLog(server.folder);
       if (runningServer(server.data) === undefined) launch(server, port);
     } catch {
-      // The disk cannot be written to, say: health tells that there is no database, and here it is tried again.
+      // For example, the disk cannot be written to: `/readyz` says that there is no database, and here it is tried again.
     }
   }, GUARD_INTERVAL_MS);
   timer.unref();

@@ -1,6 +1,6 @@
 /**
  * LISTEN/NOTIFY between processes: one connection of its own that reconnects. What is sent while it connects is lost, the
- * first time too, so listeners are told of a gap and read again.
+ * first time too, so listeners get a notice of the gap and read again.
  */
 import pg from 'pg';
 import type { Log } from '../lib/log.ts';

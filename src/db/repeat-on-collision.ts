@@ -7,7 +7,7 @@ import type { Log } from '../lib/log.ts';
 
 /** Serialization failure, deadlock. */
 const COLLISIONS: ReadonlySet<unknown> = new Set(['40001', '40P01']);
-/** Each is rarer than the one before; whoever loses four times meets a defect, not chance. */
+/** Each is rarer than the one before; four collisions of one transaction are a defect, not chance. */
 const REPEATS_MAX = 3;
 /** Longer than most transactions of a request, so that the other one is over. */
 const WAIT_MS_MAX = 100;

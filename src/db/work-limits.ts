@@ -1,5 +1,5 @@
 /**
- * How long the server lets a statement go on, by what it is for (docs/decisions/0352). Whoever waits for an answer is told soon
+ * How long the server lets a statement run, by its purpose (docs/decisions/0352). A caller who waits for an answer gets an error soon
  * that it takes too long; work in the background may take its time. Migrations and the dropping of months have no limit.
  */
 export interface WorkLimits {
@@ -18,7 +18,7 @@ export interface WorkLimits {
 export const REQUEST_LIMITS: WorkLimits = { statementMsMax: 30_000, lockMsMax: 10_000, idleMsMax: 60_000 };
 
 /**
- * Jobs, and what a process does by itself. They work in slices of seconds: only what hangs takes a quarter of an hour. A job
+ * Jobs, and other work of a process. They work in slices of seconds: only what hangs takes a quarter of an hour. A job
  * that meets a limit is tried again.
  */
 export const JOB_LIMITS: WorkLimits = { statementMsMax: 900_000, lockMsMax: 60_000, idleMsMax: 300_000 };

@@ -20,7 +20,7 @@ export function assetMount({ path, contentType, read }: Asset): Mount {
       if (req.method !== 'GET' && req.method !== 'HEAD') {
         res.setHeader('Allow', 'GET, HEAD');
         // Not a 405: one of these lies among the addresses of the REST interface, whose contract has none.
-        return sendJson(res, 404, { message: 'This address takes GET.' });
+        return sendJson(res, 404, { message: 'Only GET is answered here.' });
       }
       page ??= read().then((content) => preparePage(content, contentType));
       const prepared = await page.catch((error: unknown) => {

@@ -21,7 +21,7 @@ interface Surroundings {
   readonly httpsOnly: HttpsOnly;
 }
 
-/** What browsers are told to reach by https only: nothing, this host, or its subdomains too. */
+/** For which hosts browsers must use only https: none, this host, or also its subdomains. */
 export type HttpsOnly = 'nothing' | 'host' | 'subdomains';
 
 /** RFC 6797. Two years is what browsers' preload lists ask for. */

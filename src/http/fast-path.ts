@@ -8,7 +8,7 @@ import { safetyHeaders, type HttpsOnly } from './exchange.ts';
 
 export interface FastAnswer {
   readonly status: 200 | 302;
-  /** Names and values in turn, beside those that every answer carries. */
+  /** Names and values alternate; further headers besides those of every answer. */
   readonly headers: readonly string[];
   /** A byte a letter. */
   readonly body: string;

@@ -28,7 +28,7 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const STALLED_SOCKET_TIMEOUT_MS = 120_000;
 /** A statement under way is answered in this time, or its connection goes as well. */
 const HANDLERS_WAIT_MS_MAX = 2_000;
-/** How long `close` waits for running requests when it is not told. */
+/** How long `close` waits for running requests by default. */
 const CLOSE_WAIT_MS_MAX = 8_000;
 
 export interface Mount {
@@ -49,7 +49,7 @@ export interface HttpServerOptions {
   readonly log: Log;
   /** Addresses and networks (CIDR) whose `X-Forwarded-For` is believed. */
   readonly trustedProxies?: readonly string[];
-  /** What answers tell browsers to reach by https only; nothing unless given. */
+  /** For which hosts answers tell browsers to use only https; none by default. */
   readonly httpsOnly?: HttpsOnly;
   /** How fast bodies have to come. */
   readonly bodyPace?: BodyPace;
@@ -81,7 +81,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     headersTimeout: HEADERS_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    // Done below: what Node answers by itself nobody counts.
+    // Done below: answers that Node gives without a handler are not counted.
     requireHostHeader: false,
     shouldUpgradeCallback: (req) => wantsSocket(req) && upgraderOf(options.mounts, req) !== undefined,
   });
@@ -214,7 +214,7 @@ const UNREADABLE: Readonly<Record<string, typeof NO_REQUEST>> = {
   },
   TINY_CHUNKS: {
     status: '422 Unprocessable Content',
-    message: 'The body comes in chunks of a few bytes: send larger ones, or a body with a Content-Length.',
+    message: 'The chunks of the body are too small: send larger ones, or a body with a Content-Length.',
   },
   ERR_HTTP_REQUEST_TIMEOUT: { status: '503 Service Unavailable', message: 'The request did not arrive in time.' },
 };

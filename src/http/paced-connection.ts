@@ -73,7 +73,7 @@ export function paceConnections(server: Server, pace: AnswerPace): PacedConnecti
 const SWEEPS_PER_WINDOW = 6;
 /** How long what follows an unreadable request is read and thrown away: long enough for the answer to arrive. */
 const READ_PAST_MS = 2_000;
-/** What is on its way when the answer leaves; whoever goes on sending does not listen. */
+/** Bytes that are on their way when the answer leaves; a client that continues to send does not read it. */
 const READ_PAST_BYTES_MAX = 1_024 * 1_024;
 const NOTHING = Buffer.alloc(0);
 

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 
 /**
  * Proxies name the whole address, and a server has to take that (RFC 9112 3.2.2): what follows is as if the path and
- * the host had come by themselves.
+ * the host had come separately.
  */
 export function takeAbsoluteForm(req: IncomingMessage): void {
   const parts = /^https?:\/\/([^/?#]+)([^#]*)/i.exec(req.url ?? '');

@@ -24,7 +24,7 @@ export function watchBody(req: IncomingMessage, { windowMs, bytesMin }: BodyPace
     before = socket.bytesRead;
     if (req.complete || req.destroyed) return clearInterval(watch);
     const isOurs = waitsForUs(req);
-    // Whoever begins to read just before a window ends was still the one who was slow in it.
+    // If we begin to read just before a window ends, we were the slow side in it.
     if (came < bytesMin && !isOurs && !wasOurs) socket.destroy();
     wasOurs = isOurs;
   }, windowMs);

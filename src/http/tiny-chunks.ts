@@ -1,5 +1,5 @@
 /**
- * Tells bodies that come in tiny chunks (RFC 9112 7.1). Each chunk costs the parser some microseconds and us a Buffer, and one read of a
+ * Recognises bodies that come in tiny chunks (RFC 9112 7.1). Each chunk costs the parser some microseconds and us a Buffer, and one read of a
  * socket holds 11,000 chunks of one byte: 50 such senders held everybody for seconds and took 700 MB. Programs that stream
  * line by line send more than this. Judged by what frames the chunks, their extensions included.
  */

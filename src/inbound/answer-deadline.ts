@@ -13,7 +13,7 @@ export interface AnswerDeadline {
   wait(recorded: Promise<void>, answer: (headers: readonly string[]) => void): void;
 }
 
-/** On an answer that came before its tracking event was recorded, and maybe instead of it: for whoever counts what we counted. */
+/** On an answer that came before its tracking event was recorded, and maybe instead of it: for monitoring. */
 const NOT_RECORDED = ['Mailwright-Recorded', 'no'] as const;
 
 /** A database that restarts is waited for; a reader is not kept longer than a slow page would. */
@@ -26,9 +26,9 @@ interface Waiting {
   answer: ((headers: readonly string[]) => void) | undefined;
 }
 
-/** `log` hears of what could not be recorded. */
+/** `log` gets what could not be recorded. */
 export function createAnswerDeadline(log: Log): AnswerDeadline {
-  // In the order in which they came, so the first ones run out of patience first.
+  // In the order in which they came, so the first ones reach their deadline first.
   let waiting: Waiting[] = [];
   let timer: NodeJS.Timeout | undefined;
 

@@ -68,7 +68,7 @@ export async function startBounceServer(ctx: Context, options: BounceServerOptio
 }
 
 function refusalOf({ installation }: Context, address: string, { envelope }: SMTPServerSession): Error | null {
-  if (!parseReturnPath(installation, address)) return smtpError(550, '5.1.1 Nobody is at this address');
+  if (!parseReturnPath(installation, address)) return smtpError(550, '5.1.1 This mailbox does not exist');
   return envelope.rcptTo.length < RECIPIENTS_MAX ? null : smtpError(452, '4.5.3 Too many recipients');
 }
 
@@ -94,7 +94,7 @@ function receive(stream: SMTPServerDataStream, { ctx, session, done }: Receiving
       () => done(null, '2.0.0 Noted'),
       (error: unknown) => {
         ctx.log.error('bounces.not_recorded', { message: messageOf(error) });
-        done(smtpError(451, '4.3.0 It could not be noted, try again later'));
+        done(smtpError(451, '4.3.0 The report could not be stored, try again later'));
       },
     );
   });

@@ -65,7 +65,7 @@ function answer(res: LinkRequest['res'], kind: ConfirmationOutcome['kind'], pers
 function askPage({ listName, email }: RecipientCard): Page {
   return {
     title: `Subscribe to ${listName}?`,
-    body: html`<p>Please confirm that ${maskEmail(email)} should get the messages of this list.</p>
+    body: html`<p>Please confirm that ${maskEmail(email)} should get the mails of this list.</p>
 <form method="post">
 <button type="submit" name="confirm" value="yes">Yes, subscribe me</button>
 </form>
@@ -76,13 +76,13 @@ function askPage({ listName, email }: RecipientCard): Page {
 function donePage({ listName, email }: RecipientCard): Page {
   return {
     title: 'You are subscribed',
-    body: html`<p role="status">Thank you. ${maskEmail(email)} gets the messages of “${listName}” from now on.</p>`,
+    body: html`<p role="status">Thank you. ${maskEmail(email)} gets the mails of “${listName}” from now on.</p>`,
   };
 }
 
 function latePage({ listName }: RecipientCard): Page {
   return {
     title: 'This link no longer works',
-    body: html`<p>It was used before, or its time is over. Please sign up to “${listName}” again and you get a new one.</p>`,
+    body: html`<p>It was used before, or it has expired. Please sign up to “${listName}” again to get a new one.</p>`,
   };
 }

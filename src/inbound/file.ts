@@ -26,7 +26,7 @@ export function fileMount(ctx: Context): InboundMount {
       if (req.headers['if-none-match'] === etagOf(file)) return void res.writeHead(304).end();
       res.writeHead(200, { 'Content-Length': String(file.sizeBytes) });
       if (method === 'HEAD') return void res.end();
-      // A reader that goes away ends the reading too; nobody is left to be told.
+      // A reader that goes away ends the reading, too; nobody is left to answer.
       await pipeline(file.pieces, res).catch(() => res.destroy());
     },
   });

@@ -1,4 +1,4 @@
-/** What the world sends back: the addresses that stand in mails, ready to be mounted on the web server. */
+/** The handlers of all addresses in mails, ready to be mounted on the web server. */
 import { watchDisabledCustomers } from '../domain/accounts/disabled-customers.ts';
 import type { Context } from '../domain/context.ts';
 import { nowhere, type GeoLocator } from '../domain/tracking/geo-locator.ts';

@@ -1,4 +1,4 @@
-/** A request for one of the addresses that stand in mails: its token, who asks, which methods it takes. */
+/** A request for one of the addresses in mails: its token, who asks, which methods it takes. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { nowhere, type GeoLocator } from '../domain/tracking/geo-locator.ts';
 import { judgeTrackingEvent } from '../domain/tracking/machine-request.ts';

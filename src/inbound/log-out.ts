@@ -21,7 +21,7 @@ const DONE: Page = {
 };
 const NOT_FROM_HERE: Page = {
   title: 'You are still logged in',
-  body: html`<p>This did not come from a page of this installation. Open <a href="/logout">the page</a> and press its button.</p>`,
+  body: html`<p>This request did not come from a page of this installation. Open <a href="/logout">the page</a> and press its button.</p>`,
 };
 const METHODS = ['GET', 'HEAD', 'POST'];
 
@@ -57,7 +57,7 @@ async function end(ctx: Context, { req, res, caller }: LogOutRequest): Promise<v
   const text = sessionOf(req.headers, baseUrl);
   const ipAddress = caller.ipAddress === '' ? null : caller.ipAddress;
   const found = text ? await authenticateToken(ctx, { text, isSession: true, ipAddress }) : null;
-  // Nobody is told to be out who is not.
+  // The page says "logged out" only if the session has ended.
   if (text === undefined && req.headers.cookie?.includes('mailwright_session='))
     return sendPage(res, 403, NOT_FROM_HERE);
   if (!found) return sendPage(res, 200, DONE);

@@ -49,6 +49,6 @@ function ask(res: LinkRequest['res']): void {
 function sendOver(res: LinkRequest['res']): void {
   sendPage(res, 404, {
     title: 'This link does not work',
-    body: html`<p>It was used before, its ten minutes are over, or the address is incomplete. Ask for a new one.</p>`,
+    body: html`<p>It was used before, its ten minutes are over, or the address is incomplete. Request a new one.</p>`,
   });
 }

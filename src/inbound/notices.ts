@@ -18,8 +18,8 @@ the whole of it into your browser.</p>`,
 export function sendNowhere(res: ServerResponse): void {
   sendPage(res, 404, {
     title: 'This link leads nowhere',
-    body: html`<p>Whoever wrote the message made a mistake in its address; nothing is wrong with your browser. Answer the message to ask
-for what should be here.</p>`,
+    body: html`<p>The author of the message made a mistake in this link; your browser works correctly. Reply to the message to ask
+for the right address.</p>`,
   });
 }
 
@@ -35,7 +35,7 @@ export function sendStoppedLink(res: ServerResponse): void {
 export function sendNotOnList(res: ServerResponse): void {
   sendPage(res, 200, {
     title: 'You are not on this list',
-    body: html`<p>Your address is no longer on the mailing list that this message came from. There is nothing to do.</p>`,
+    body: html`<p>Your address is no longer on the mailing list of this message. You do not have to do anything.</p>`,
   });
 }
 
@@ -46,14 +46,14 @@ export function sendNotOnList(res: ServerResponse): void {
 export function sendMessageGone(res: ServerResponse): void {
   sendPage(res, 200, {
     title: 'This message is no longer here',
-    body: html`<p>Its sender has deleted it, or your address is no longer on the list that it went to. There is nothing to
-do.</p>`,
+    body: html`<p>Its sender has deleted it, or your address is no longer on the list of this message. You do not have to do
+anything.</p>`,
   });
 }
 
 export function sendBodyTooLarge(res: ServerResponse): void {
   res.setHeader('Connection', 'close');
-  sendPage(res, 413, { title: 'That was too much', body: html`<p>The form was larger than this page takes.</p>` });
+  sendPage(res, 413, { title: 'The form is too large', body: html`<p>The form was too large.</p>` });
 }
 
 /** Too many readers of one address wait for their message. */

@@ -15,7 +15,7 @@ const ALWAYS = [...PUBLIC_HEADERS.flat(), ...PIXEL_HEADERS];
 
 /**
  * `/o/<token>.gif`. The answer comes after the open is committed. HEAD shows nothing to anybody and counts nothing. An address
- * that we never made gets the same answer after the same work: otherwise trying would tell which are valid.
+ * that we never made gets the same answer after the same work: otherwise a stranger could find out by trying which are valid.
  */
 export function openMount(ctx: Context, { recorder, deadline, places, disabled }: TrackingMeans): InboundMount {
   const signer = linkSignerOf(ctx.installation);

@@ -36,7 +36,7 @@ export const PUBLIC_HEADERS = [
 
 const styleElement = new Html(`<style>${STYLE}</style>`);
 
-/** Ends the answer with the page. On HEAD Node leaves the body out by itself. */
+/** Ends the answer with the page. On HEAD Node omits the body automatically. */
 export function sendPage(res: ServerResponse, status: number, { title, body }: Page): void {
   const { text } = html`<!doctype html>
 <html lang="en">
@@ -68,7 +68,7 @@ export function sendHtml(res: ServerResponse, status: number, text: string): voi
   res.end(bytes);
 }
 
-/** Headers of everything in this module: personal addresses are not cached, indexed or told to others. */
+/** Headers of everything in this module: personal addresses are not cached, indexed or sent to other sites. */
 export function setPublicHeaders(res: ServerResponse): void {
   for (const [name, value] of PUBLIC_HEADERS) res.setHeader(name, value);
   res.setHeader('Referrer-Policy', 'no-referrer');

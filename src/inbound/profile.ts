@@ -75,7 +75,7 @@ function givenValue(form: Form, tag: string): string | undefined {
 function formPage({ listName, email, fields }: RecipientCard, errors: FieldErrors = {}): Page {
   return {
     title: 'Your details',
-    body: html`<p>What “${listName}” knows about ${maskEmail(email)}.</p>
+    body: html`<p>The details of ${maskEmail(email)} on the list “${listName}”.</p>
 <form method="post">
 ${fields.map((field) => fieldInput(field, errors[field.tag]))}
 <button type="submit">Save</button>
@@ -84,5 +84,5 @@ ${fields.map((field) => fieldInput(field, errors[field.tag]))}
 }
 
 function savedPage({ listName }: RecipientCard): Page {
-  return { title: 'Saved', body: html`<p role="status">“${listName}” knows your new details.</p>` };
+  return { title: 'Saved', body: html`<p role="status">Your details were updated.</p>` };
 }

@@ -30,7 +30,7 @@ async function parseForm(bytes: Buffer, contentType: string): Promise<Form> {
       if (typeof value === 'string' && !form.has(name)) form.set(name, value);
     }
   } catch {
-    // Not a form. Whoever posts to an unsubscribe link means it, whatever the body looks like.
+    // Not a form. A POST to an unsubscribe link counts with any body.
   }
   return form;
 }

@@ -74,22 +74,22 @@ ${shown.map((field) => fieldInput(field, errors[field.tag]))}
 <div hidden><label for="${TRAP}">Leave this empty</label><input id="${TRAP}" name="${TRAP}" autocomplete="off" tabindex="-1"></div>
 <button type="submit">Subscribe</button>
 </form>
-<p>You get a mail with a link. Only when you have followed it, messages of this list come.</p>`,
+<p>You get a mail with a link. You will not get mail from this list until you confirm.</p>`,
   };
 }
 
 function thanksPage({ name }: PublicList): Page {
   return {
-    title: 'Please look into your mailbox',
-    body: html`<p role="status">If this address is not on “${name}” yet, a mail is on its way to it. Open the link in it to
+    title: 'Please check your mailbox',
+    body: html`<p role="status">If this address is not on “${name}” yet, we send it a mail now. Open the link in the mail to
 confirm.</p>`,
   };
 }
 
 function sendNoList(res: LinkRequest['res']): void {
   sendPage(res, 404, {
-    title: 'There is no sign-up here',
-    body: html`<p>The list is gone, or its owner takes no sign-ups at the moment.</p>`,
+    title: 'Sign-up is closed',
+    body: html`<p>The list does not exist any more, or its owner accepts no sign-ups at present.</p>`,
   });
 }
 

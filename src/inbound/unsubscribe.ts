@@ -19,8 +19,8 @@ import { readForm } from './read-form.ts';
 /** Whose links previews and tests carry. */
 const NOBODY = 0n;
 const TEST_PAGE: Page = {
-  title: 'This link works',
-  body: html`<p role="status">It is one of a test message and belongs to nobody: nobody was unsubscribed.</p>`,
+  title: 'This is a test link',
+  body: html`<p role="status">The link works. It is from a test message, so nobody was unsubscribed.</p>`,
 };
 
 /** `/u/<token>`. */
@@ -68,9 +68,9 @@ async function readerOf(ctx: Context, recipient: TrackedRecipient): Promise<Reci
 function askPage({ listName, email }: RecipientCard): Page {
   return {
     title: `Unsubscribe from ${listName}?`,
-    body: html`<p>${maskEmail(email)} will get no more messages of this list.</p>
+    body: html`<p>${maskEmail(email)} will get no more mail from this list.</p>
 <form method="post">
-<label for="reason">Why, if you like to say</label>
+<label for="reason">Reason (optional)</label>
 <select id="reason" name="reason">
 <option value="">No answer</option>
 ${Object.entries(unsubscribeReasons).map(([code, text]) => html`<option value="${code}">${text}</option>`)}
@@ -83,7 +83,7 @@ ${Object.entries(unsubscribeReasons).map(([code, text]) => html`<option value="$
 function donePage({ listName, email }: RecipientCard): Page {
   return {
     title: 'You are unsubscribed',
-    body: html`<p role="status">${maskEmail(email)} gets no more messages of “${listName}”.</p>
+    body: html`<p role="status">${maskEmail(email)} gets no more mail from “${listName}”.</p>
 <p>You can close this page.</p>`,
   };
 }

@@ -31,8 +31,8 @@ function answer({ res }: LinkRequest, state: AddressLinkState): void {
       return sendUnknownLink(res);
     case 'expired':
       return sendPage(res, 410, {
-        title: 'This link is over',
-        body: html`<p>It worked for seven days. Ask for a new one where you asked for this.</p>`,
+        title: 'This link has expired',
+        body: html`<p>It worked for seven days. Request a new one in the same way as this one.</p>`,
       });
     case 'verified':
       return sendPage(res, 200, {
@@ -42,11 +42,11 @@ function answer({ res }: LinkRequest, state: AddressLinkState): void {
     case 'open':
       return sendPage(res, 200, {
         title: 'Send mail from this address?',
-        body: html`<p>Somebody asks to send mail in the name of ${maskEmail(state.address.email)}.</p>
+        body: html`<p>Somebody wants to send mail in the name of ${maskEmail(state.address.email)}.</p>
 <form method="post">
 <button type="submit" name="verify" value="yes">Yes, this is right</button>
 </form>
-<p>If you know nothing of it, close this page and nothing happens.</p>`,
+<p>If you do not know about this, close this page and nothing happens.</p>`,
       });
   }
 }

@@ -19,7 +19,7 @@ const CAGE =
   "default-src 'none'; img-src https: http: data:; media-src https: http:; font-src https: http: data:; " +
   "style-src 'unsafe-inline' https: http:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
-/** Composing a message takes the main thread for as long as the message is large: readers of one address wait in turn. */
+/** Composing a message takes the main thread for as long as the message is large: readers of one address wait for each other. */
 const COMPOSING = { runningMax: 2, runningPerKeyMax: 1, waitingPerKeyMax: 200 };
 
 /** `/view/<token>`. */

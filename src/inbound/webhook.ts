@@ -25,8 +25,8 @@ interface Answer {
   readonly message: string;
 }
 
-const NOT_FOUND: Answer = { status: 404, message: 'No sending server takes webhooks here.' };
-const REFUSED: Answer = { status: 401, message: 'This request is not signed as it should be.' };
+const NOT_FOUND: Answer = { status: 404, message: 'No sending server accepts webhooks at this address.' };
+const REFUSED: Answer = { status: 401, message: 'The signature of this request is missing or wrong.' };
 const TOO_LARGE: Answer = { status: 413, message: 'The body is larger than 1 MB.' };
 const UNREADABLE: Answer = { status: 422, message: 'The driver cannot read this request.' };
 
@@ -36,7 +36,7 @@ export function webhookMount(ctx: Context): InboundMount {
     prefix: PREFIX,
     async handle(req, res, caller) {
       const answer =
-        req.method === 'POST' ? await take(ctx, req, caller) : { status: 405, message: 'Only POST is taken.' };
+        req.method === 'POST' ? await take(ctx, req, caller) : { status: 405, message: 'Only POST is accepted here.' };
       respond(res, answer);
     },
   };

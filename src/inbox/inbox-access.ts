@@ -1,4 +1,4 @@
-/** Who may see the inbox: whoever sits at this machine, and those whom the program knows. */
+/** Who may see the inbox: users of this machine, and administrators. */
 import type { IncomingMessage } from 'node:http';
 
 const LOOPBACK_ADDRESS = /^(?:127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$/i;

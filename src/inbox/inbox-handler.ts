@@ -20,7 +20,7 @@ const FOR_ADMINISTRATORS =
 const NOT_ADMINISTRATOR =
   'You are logged in, but the inbox is for administrators, and your account is not one. Log out at /logout first.';
 const HOW_TO_LOG_IN =
-  "In a browser: ask POST /api/v1/login-token with an administrator's API token for a login link, open the link in this browser, and then open /inbox again.";
+  "In a browser: get a login link by POST /api/v1/login-token with an administrator's API token, open the link in this browser, and then open /inbox again.";
 const FOR_PROGRAMS = "A program sends an administrator's API token as Authorization: Bearer.";
 
 /** Who asks for the inbox from elsewhere than this machine. */
@@ -72,7 +72,7 @@ async function answerTo(req: IncomingMessage, url: URL, inbox: Inbox): Promise<A
       405,
       'The inbox is read by GET, and emptied by DELETE /inbox/messages.',
     );
-  if (!isSameOrigin(req)) return refusal(isDelete, 403, 'The inbox is emptied from its own pages only.');
+  if (!isSameOrigin(req)) return refusal(isDelete, 403, 'The inbox can be emptied from its own pages only.');
   await inbox.store.clear();
   if (isDelete) return json(200, { message: 'The inbox is empty.' });
   return { status: 303, type: 'text/plain', body: Buffer.alloc(0), headers: { Location: '/inbox' } };

@@ -50,7 +50,7 @@ export function listPage(page: InboxPage, to: string): string {
   return layout(
     'Inbox',
     html`
-<p class="note">What the development receiver got. Nothing here was delivered to anybody.</p>
+<p class="note">Mails that the development receiver got. None of them was delivered.</p>
 <form method="get" action="/inbox" role="search"><label>Recipient <input type="search" name="to" value="${to}"></label> <button>Search</button></form>
 <form method="post" action="/inbox/clear"><button>Delete all</button></form>
 ${page.entries.length === 0 ? html`<p>No mails.</p>` : entryTable(page.entries)}
@@ -118,7 +118,7 @@ function tabContent({ entry, raw, parsed }: OpenedMail, tab: Tab): Html {
     return parsed.text === null ? html`<p>This mail has no text part.</p>` : html`<pre>${parsed.text}</pre>`;
   if (tab === 'source') {
     const source = raw.toString('utf8', 0, SOURCE_LENGTH_SHOWN_MAX);
-    return html`<p><a href="/inbox/${entry.id}/source">The source alone</a></p><pre>${source}</pre>`;
+    return html`<p><a href="/inbox/${entry.id}/source">Source only</a></p><pre>${source}</pre>`;
   }
   if (parsed.html === null) return html`<p>This mail has no HTML part.</p>`;
   return html`<p class="note">Images and other files from outside are not loaded.</p>

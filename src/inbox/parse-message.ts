@@ -4,7 +4,7 @@ import PostalMime, { decodeWords, type Address } from 'postal-mime';
 import { messageOf } from '../lib/errors.ts';
 import { withoutTrailing } from '../lib/without-trailing.ts';
 
-/** The subject lies in the header, and a header beyond this is none. */
+/** The subject is in the header, and a longer header is no header. */
 const HEADER_BYTES_MAX = 65_536;
 const SUBJECT_LENGTH_MAX = 500;
 /** A mail with more links is a test of this program. */

@@ -14,7 +14,7 @@ export const sendConfirmationJob = defineJob({
   attemptsMax: CONFIRMATION_ATTEMPTS_MAX,
 });
 
-/** Turns those whose confirmation mail has run out into `unconfirmed`. */
+/** Changes people whose confirmation link has expired to `unconfirmed`. */
 export const expirePendingJob = defineJob({
   name: 'audience.expire-pending',
   payload: z.looseObject({}),
@@ -31,7 +31,7 @@ export const sendListMailJob = defineJob({
   attemptsMax: CONFIRMATION_ATTEMPTS_MAX,
 });
 
-/** Tells a list's owner who left. */
+/** Notifies a list's owner of unsubscribes. */
 export const notifyUnsubscribesJob = defineJob({
   name: 'audience.notify-unsubscribes',
   payload: z.object({ customerId: id, listId: id }),

@@ -8,13 +8,13 @@ import { takePriorities } from './fair-queueing.ts';
 
 export interface JobDefinition<Schema extends z.ZodType = z.ZodType> {
   readonly name: string;
-  /** Checked when the job is taken up: a payload comes from the outside world of yesterday's program. */
+  /** Checked when the job starts: an older version of the program may have written the payload. */
   readonly payload: Schema;
   /** How often the queue tries again when the task throws (with its own growing delay). */
   readonly attemptsMax: number;
-  /** Its customer's jobs of this kind are taken up in turn with those of other customers (fair-queueing.ts). */
+  /** Jobs of this kind of different customers alternate (fair-queueing.ts). */
   readonly isFairlyQueued?: boolean;
-  /** Runs for minutes: a process takes up few of these at once, so that short ones find a place. */
+  /** Runs for minutes: a process runs few of these at once, so that short jobs find a place. */
   readonly isLong?: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface EnqueueOptions {
   readonly isFairlyQueued?: boolean;
 }
 
-/** On every job of a customer: a worker sees by it whose job it is, and takes up no more than the customer's share. */
+/** On every job of a customer: a worker sees by it whose job it is, and runs no more than the customer's share. */
 export function customerFlag(customerId: string): string {
   return `customer:${customerId}`;
 }

@@ -1,5 +1,5 @@
 /**
- * Turns: the order in which the work of many customers is taken up. A customer's k-th waiting job stands beside the
+ * Fair queueing: the order in which jobs of many customers run. A customer's k-th waiting job has the same priority as the
  * k-th of everybody else, however many follow it (start-time fair queueing, docs/decisions/0113).
  */
 import { sql, type Queryable } from '../db/database.ts';
@@ -8,9 +8,9 @@ import { availableJobs } from './queue-internals.ts';
 /** `planned`: new work. `again`: work that comes back, with a line of its own, or it would wait behind all that is new. */
 export type PriorityKind = 'planned' | 'again';
 
-/** A priority is a smallint; whoever has more waiting than this has the rest in the order of their time. */
+/** A priority is a smallint; a customer's further waiting jobs run in the order of their time. */
 const PRIORITY_MAX = 32_000;
-/** The count begins anew when it has come this far; the space above is for the waiting jobs of one customer. */
+/** The count begins again at this number; the space above is for the waiting jobs of one customer. */
 const PRIORITIES_BEFORE_RENUMBERING = 8_000;
 
 /** The priorities of `amount` jobs of the customer, in their order. */

@@ -4,7 +4,7 @@ import { defineJob } from './define-job.ts';
 
 const id = z.coerce.bigint();
 
-/** Trouble that outlasts some hours of growing delays is not going away by itself. */
+/** A fault that lasts longer than some hours of growing delays will not go away. */
 const RUN_ATTEMPTS_MAX = 12;
 
 /** Reads an uploaded file into its list, from where it stands to its end. */

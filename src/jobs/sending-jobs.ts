@@ -13,7 +13,7 @@ export const recheckDomainsJob = defineJob({
   attemptsMax: 1,
 });
 
-/** Tells the people of a customer what has become of a domain. */
+/** Mails a customer's users about the state of a domain. */
 export const domainMailJob = defineJob({
   name: 'sending.domain-mail',
   payload: z.object({ customerId: id, domainId: id, notification: z.enum(['failing', 'lost', 'taken', 'back']) }),

@@ -1,4 +1,4 @@
-/** Jobs that wait for something which has come earlier than they were told. */
+/** Starts waiting jobs earlier than planned, when what they wait for has come. */
 import { sql, type Queryable } from '../db/database.ts';
 import { customerFlag, type JobDefinition } from './define-job.ts';
 

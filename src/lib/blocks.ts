@@ -16,7 +16,7 @@ class Block extends ArrayBuffer {
 
 const free = new Map<number, Block[]>();
 
-/** Memory with space for `count` bytes at least; what stands in it is anything. */
+/** Memory with space for `count` bytes at least; its content is undefined. */
 export function takeBlock(count: number): Buffer {
   if (count > BLOCK_BYTES_MAX) return Buffer.allocUnsafeSlow(count);
   const size = blockSize(count);

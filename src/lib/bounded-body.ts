@@ -10,7 +10,7 @@ export const BODY_BYTES_MAX = 5 * 1024 * 1024;
 export const STRANGERS_BODY_BYTES_MAX = 256 * 1024;
 /** Values, lists and objects in one JSON text. Ours have some hundred; 5,000 parameters, each in a list of its own, are within it. */
 export const JSON_VALUES_MAX = 15_000;
-/** Levels in one JSON text; whoever reads the values has a tighter limit. */
+/** Levels in one JSON text; the code that reads the values has a tighter limit. */
 export const JSON_DEPTH_MAX = 64;
 
 /** How many bytes this body may have. `isKnown` is asked only about large ones: whether the caller's token is valid. */

@@ -31,7 +31,7 @@ export function createConcurrencyLimit({
   runningMax,
   runningPerKeyMax = runningMax,
   waitingPerKeyMax = Infinity,
-  refuse = () => new Error('Too much work waits.'),
+  refuse = () => new Error('Too many requests are waiting.'),
 }: ConcurrencyLimitOptions): ConcurrencyLimit {
   const running = new Map<string, number>();
   const queue: Waiting[] = [];

@@ -1,6 +1,6 @@
 /**
  * The few cryptographic acts of the product. Tokens are kept as SHA-256 only (they are random, so a plain digest
- * is enough); credentials of sending servers are sealed with AES-256-GCM; what stands in mails is signed with
+ * is enough); credentials of sending servers are sealed with AES-256-GCM; links in mails are signed with
  * HMAC. Every purpose derives its own key from the installation's secret (HKDF, RFC 5869).
  */
 import {
@@ -62,7 +62,7 @@ export interface BlockCipher {
 }
 
 /**
- * Hides short values such as ids: without the key a block tells nothing but whether two are equal. It protects nothing
+ * Hides short values such as ids: without the key one can only see whether two blocks are equal. It protects nothing
  * from being changed, which is a MAC's part.
  */
 export function createBlockCipher(key: Uint8Array): BlockCipher {

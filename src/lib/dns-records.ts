@@ -1,10 +1,10 @@
 /**
- * Questions to the DNS whose answers are somebody else's records: bounded in time, and a failed look-up is never taken
+ * DNS look-ups of other people's records: bounded in time, and a failed look-up is never taken
  * for a missing record.
  */
 import { Resolver } from 'node:dns/promises';
 
-/** `none`: asked, and there is nothing of this kind; `exists` tells whether the name is there at all (RFC 8020). */
+/** `none`: asked, and there is nothing of this kind; `exists` says whether the name exists at all (RFC 8020). */
 export type DnsAnswer =
   | { readonly status: 'found'; readonly values: readonly string[] }
   | { readonly status: 'none'; readonly exists: boolean }
@@ -12,7 +12,7 @@ export type DnsAnswer =
 
 export type DnsType = 'TXT' | 'CNAME' | 'MX' | 'A' | 'AAAA';
 
-/** Answers what stands at a name: TXT strings joined, hosts in lower case without the last dot, never throws. */
+/** Returns the records of a name: TXT strings joined, hosts in lower case without the last dot, never throws. */
 export type DnsQuery = (type: DnsType, name: string) => Promise<DnsAnswer>;
 
 /** A resolver is given up after two tries of this; nobody waits longer for a page. */

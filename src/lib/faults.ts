@@ -1,4 +1,4 @@
-/** Gathers what several checks of one kind find fault with, so that one answer tells all of it. */
+/** Collects the faults that several checks find, so that one answer contains all of them. */
 import { ValidationError } from './errors.ts';
 
 /** Faults of one code; whatever else is thrown goes through at once. */
@@ -10,7 +10,7 @@ export class Faults {
     this.#code = code;
   }
 
-  /** What `work` answers; `instead`, when it finds a fault, which `check` then tells. */
+  /** What `work` answers; `instead`, when it finds a fault, which `check` then throws. */
   async gather<T>(work: () => T | Promise<T>, instead: T): Promise<T> {
     try {
       return await work();

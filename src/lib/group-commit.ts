@@ -1,5 +1,5 @@
 /**
- * Group commit: single items come in, batches are written, and each caller hears when its own item is safe. While one
+ * Group commit: single items come in, batches are written, and each caller's promise resolves when its own item is safe. While one
  * batch is being written the next one gathers, so batches grow with the load and a lone item hardly waits.
  */
 export interface GroupCommit<Item> {
@@ -11,7 +11,7 @@ export interface GroupCommit<Item> {
 
 export interface GroupCommitOptions<Item> {
   readonly batchMax: number;
-  /** How long the first item of an idle time waits for company; 0: until the events that are there already are handled. */
+  /** How long the first item after an idle time waits for others; 0: until the events that are there already are handled. */
   readonly waitMs: number;
   /** So many items begin a second batch while the first is being written; without it they wait for its end. */
   readonly anotherAt?: number;

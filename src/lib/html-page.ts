@@ -1,4 +1,4 @@
-/** The frame of a plain HTML page: landing page, reference. Whoever fills it escapes. */
+/** The frame of a plain HTML page: landing page, reference. The caller escapes. */
 import { escapeHtml } from './html.ts';
 
 /** A whole page. `title` is text; `main` is HTML, and so is what else its head has. */

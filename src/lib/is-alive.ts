@@ -11,7 +11,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Linux tells in `/proc`; where there is none, the signal's answer stands. The name before the state is in brackets. */
+/** Linux says it in `/proc`; where there is none, the signal's answer counts. The name before the state is in brackets. */
 function hasEnded(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');

@@ -12,7 +12,7 @@ export function isTimeOut(error: unknown): boolean {
   return someCause(error, TIME_OUTS, (message) => PRISMA_TIME_OUTS.test(message));
 }
 
-/** What the answer says to whoever asked. */
+/** The message for the caller. */
 export function unavailableMessage(error: unknown): string {
   return isTimeOut(error) ? TIME_OUT_MESSAGE : UNAVAILABLE_MESSAGE;
 }

@@ -1,7 +1,7 @@
 /** The domain in a mail address, and which domain lies below which. */
 import { domainToASCII } from 'node:url';
 
-/** What stands behind the last @, as it is written. */
+/** The part after the last @, as it is written. */
 export function domainOf(email: string): string {
   return email.slice(email.lastIndexOf('@') + 1);
 }

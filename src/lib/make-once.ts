@@ -1,4 +1,4 @@
-/** Files that are made once and read for ever after: a secret, a password. */
+/** Files that are made once and then only read: a secret, a password. */
 import { chownSync, closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 

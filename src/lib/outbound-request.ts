@@ -1,6 +1,6 @@
 /**
  * The one way out to addresses that somebody else chose: public ones only (public-address.ts), over http and https on
- * their own ports, without redirects, bounded in time and size. Whoever fetches for a customer fetches through here.
+ * their own ports, without redirects, bounded in time and size. All requests for customers go through here.
  */
 import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
@@ -34,7 +34,7 @@ const URL_LENGTH_MAX = 2_048;
 const TOO_SLOW = 'The address took too long to answer.';
 const PORTS = new Set(['', '80', '443']);
 
-/** Asks for `text` and answers when the headers of a 200 are there. Throws an Error whose message is for whoever chose it. */
+/** Asks for `text` and answers when the headers of a 200 are there. Throws an Error with a message for the person who chose the address. */
 export async function openOutbound(text: string, options: OutboundOptions): Promise<Outbound> {
   const url = readUrl(text);
   const guard = addressGuard(options.allowed, options.find);
@@ -43,7 +43,7 @@ export async function openOutbound(text: string, options: OutboundOptions): Prom
   if (refusal) throw new Error(refusal);
   const isUsualPort = PORTS.has(url.port) || options.ports?.includes(url.port) === true;
   if (!isUsualPort && !options.allowed.some((entry) => entry.toLowerCase() === bareHost(url)))
-    throw new Error('Only the ports 80 and 443 can be asked.');
+    throw new Error('Only the ports 80 and 443 are allowed.');
   const answer = await ask(url, { signal, lookup: guard.lookup, ...(options.form ? { form: options.form } : {}) });
   if (answer.statusCode !== 200) {
     answer.destroy();
@@ -80,7 +80,7 @@ function readUrl(text: string): URL {
   const url = text.length <= URL_LENGTH_MAX && URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !['http:', 'https:'].includes(url.protocol))
     throw new Error(`The url must be an http or https address of at most ${URL_LENGTH_MAX} characters.`);
-  if (url.username !== '' || url.password !== '') throw new Error('The url must not carry a user name or password.');
+  if (url.username !== '' || url.password !== '') throw new Error('The url must not contain a user name or password.');
   return url;
 }
 
@@ -134,7 +134,7 @@ async function* bounded(answer: IncomingMessage, bytesMax: number): AsyncGenerat
     if (bytes > bytesMax) throw tooLarge(bytesMax);
     yield chunk;
   }
-  if (!answer.complete) throw new Error('the answer broke off');
+  if (!answer.complete) throw new Error('the connection broke during the answer');
 }
 
 function tooLarge(bytesMax: number): Error {

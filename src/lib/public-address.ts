@@ -1,6 +1,6 @@
 /**
  * Which network addresses may be reached on behalf of somebody who is not the operator (decision D44): public
- * unicast only, so that nobody uses this machine to look into the network it stands in. Names are judged by what they
+ * unicast only, so that nobody uses this machine to reach its private network. Names are judged by what they
  * resolve to at the moment of connecting, never by how they read.
  */
 import { lookup as resolve, type LookupAddress, type LookupOptions } from 'node:dns';
@@ -11,7 +11,7 @@ import ipaddr from 'ipaddr.js';
 // Public by its range, but answers with the secrets of the machine in one large cloud.
 const CLOUD_PLATFORM_ADDRESS = '168.63.129.16';
 
-// All that is given out of IPv6 for the public lies in there; what lies outside may stand for an IPv4 address, or nothing.
+// All public IPv6 addresses are in this range; others may mean an IPv4 address, or nothing.
 const GLOBAL_IPV6: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
 
 export interface AddressGuard {

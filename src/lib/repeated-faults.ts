@@ -14,7 +14,7 @@ export interface Entry {
 }
 
 const INTERVAL_MS = 1_000;
-/** Faults of one second that are told apart; beyond that each has its line, as they are all different. */
+/** Different faults that are counted in one second; beyond that each has its line. */
 const FAULTS_MAX = 1_000;
 
 interface Repeated {

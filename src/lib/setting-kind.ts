@@ -1,5 +1,5 @@
 /**
- * Kinds of settings: how a text is read, and what is allowed, in words that stand in the manual and in the fault of
+ * Kinds of settings: how a text is read, and what is allowed, in the words of the manual and of the fault of
  * a wrong value.
  */
 import { z } from 'zod';
@@ -47,7 +47,7 @@ export function orNull<Value>({ schema, allowed }: SettingKind<Value>): SettingK
   return { schema: z.union([z.literal('').transform(() => null), schema]), allowed: `${allowed}, or empty` };
 }
 
-/** The value that `text` stands for, or what is wrong with it: `it must be a number from 0 to 65535`. */
+/** The value of `text`, or what is wrong with it: `it must be a number from 0 to 65535`. */
 export function readSetting<Value>(
   { schema, allowed }: SettingKind<Value>,
   text: string,

@@ -1,6 +1,6 @@
 /**
  * What kind of program calls, by what it says of itself. Only names of this file come out, never what was sent: the
- * answer may stand in logs and tables.
+ * result may be in logs and tables.
  */
 
 /** The first that fits: most browsers also name those that they descend from. */

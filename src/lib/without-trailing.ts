@@ -1,5 +1,5 @@
 /**
- * `text` without the characters at its end that `dropped` matches one by one. A pattern such as `/[.,]+$/` starts anew at every
+ * `text` without the characters at its end that `dropped` matches one by one. A pattern such as `/[.,]+$/` starts again at every
  * dot of a text of dots, which takes time by the square of its length.
  */
 export function withoutTrailing(text: string, dropped: RegExp): string {

@@ -101,7 +101,7 @@ export interface SendingDriver {
   close(): Promise<void>;
 }
 
-/** What the host tells a driver besides the server's own settings. */
+/** What the host gives a driver besides the server's own settings. */
 export interface DriverOptions {
   /** Upper bound of open connections to this server. */
   readonly connectionsMax: number;
@@ -141,7 +141,7 @@ export interface SendingDriverRegistration {
   readonly createUrl?: string;
   /**
    * The vendor knows messages again by `idempotencyKey` for at least so long after `send` threw `unknown`. The host
-   * then sends a message of unknown fate again only within that time; later, or through another server, it could
+   * then repeats a message with an unknown outcome only within that time; later, or through another server, it could
    * arrive twice. Absent: the vendor knows no such keys.
    */
   readonly idempotencyKeySeconds?: number;

@@ -1,5 +1,5 @@
 /**
- * What a driver contributes so that its vendor can tell what became of messages (specification 4.13): the vendor posts to
+ * What a driver contributes so that its vendor can report on messages (specification 4.13): the vendor posts to
  * `/webhook/{type}/{uid}`, the host finds the server and its settings, the driver says whether the request is genuine
  * and what it means. The host keeps repeats apart, finds the messages and acts by its own policy.
  */
@@ -31,7 +31,7 @@ export interface DeliveredEvent extends MessageEvent {
 export interface BouncedEvent extends MessageEvent {
   readonly kind: 'bounced';
   /**
-   * `hard`: nobody is at the address. `soft`: the mailbox did not take it this time. `blocked`: sender or message were
+   * `hard`: the mailbox does not exist. `soft`: the mailbox did not accept it this time. `blocked`: sender or message were
    * refused. What is only delayed is `ignored`.
    */
   readonly bounceType: 'hard' | 'soft' | 'blocked';

@@ -42,7 +42,7 @@ export interface Failure {
   readonly retryAfterSeconds?: number;
 }
 
-/** An error of the execution that stands beside the data. */
+/** An error of the execution, beside the data. */
 export interface OperationError {
   readonly message: string;
   readonly extensions?: Readonly<Record<string, unknown>> | undefined;

@@ -108,7 +108,7 @@ export async function runOnce(
       );
     case 'broken-off':
       throw wrongKey(
-        'The first call with this Idempotency-Key broke off, and whether it took effect is not known. Look, and use a new key.',
+        'The server stopped during the first call with this Idempotency-Key. Check whether that call took effect, then use a new key.',
       );
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Reads typed values out of the request's parameters. What is of the wrong type is collected under its own name, so that one answer
- * tells all; whether a value is required or too long is the verbs' business. Absent is `undefined`: leave alone.
+ * contains all; whether a value is required or too long is the verbs' business. Absent is `undefined`: leave alone.
  */
 import type { RequestParameters, ParameterValue } from './request-parameters.ts';
 import { invalid } from './errors.ts';

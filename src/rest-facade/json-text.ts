@@ -10,7 +10,7 @@ export function fromJsonText(name: string, value: ParameterValue): ParameterValu
 }
 
 function parsed(text: string): unknown {
-  // Of that size it is no object of ours, and is refused as whatever it stands for.
+  // With this size it is no object of ours; the code that reads the value refuses it.
   if (excessOf(text) !== undefined) return undefined;
   try {
     return JSON.parse(text);

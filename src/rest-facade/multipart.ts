@@ -8,7 +8,7 @@ import { RestError, invalid } from './errors.ts';
 
 const FIELDS_MAX = 5_000;
 const FIELD_NAME_BYTES_MAX = 1_000;
-// Files that nobody asked for are read past, not kept; still, there is an end to patience.
+// Unwanted files are skipped and not kept, up to this limit.
 const FILES_MAX = 20;
 
 export interface IncomingFile {

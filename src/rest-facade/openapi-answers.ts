@@ -10,9 +10,9 @@ import { countShape, type AnswerShape } from './shapes.ts';
 const messageShape = z.strictObject({ message: z.string() }).meta({ id: 'Refusal' });
 const invalidShape = z
   .strictObject({ message: z.string(), errors: z.record(z.string(), z.array(z.string())) })
-  .meta({ id: 'Invalid', description: '`errors` tells for each parameter what is wrong with it.' });
+  .meta({ id: 'Invalid', description: '`errors` says for each parameter what is wrong.' });
 const defectShape = z
-  .strictObject({ message: z.string(), reference: z.string().meta({ description: 'Stands in the log too.' }) })
+  .strictObject({ message: z.string(), reference: z.string().meta({ description: 'It is in the log, too.' }) })
   .meta({ id: 'Defect' });
 /** How the classic dialect says that an address is taken (decision D1). */
 const bareErrorsShape = z.record(z.string(), z.array(z.string())).meta({ id: 'BareErrors' });
@@ -47,13 +47,13 @@ const REFUSALS = {
   },
   403: {
     name: 'Forbidden',
-    description: 'The token may not do this, or the thing belongs to another customer.',
+    description: 'The token may not do this, or the object belongs to another customer.',
     shape: messageShape,
     example: { message: 'This needs the token of an administrator.' },
   },
   404: {
     name: 'NotFound',
-    description: 'There is no such thing.',
+    description: 'The object does not exist.',
     shape: messageShape,
     example: { message: 'No list has this uid.' },
   },
@@ -71,7 +71,7 @@ const REFUSALS = {
   },
   422: {
     name: 'Unprocessable',
-    description: 'A parameter is wrong, or the thing is in a state that does not allow it (`errors.status`).',
+    description: 'A parameter is wrong, or the object is in a state that does not allow it (`errors.status`).',
     shape: invalidShape,
     example: { message: 'The given data was invalid.', errors: { name: ['The name field is required.'] } },
   },
@@ -84,7 +84,7 @@ const REFUSALS = {
   },
   500: {
     name: 'Defect',
-    description: 'A mistake of the server.',
+    description: 'An error in the server.',
     shape: defectShape,
     example: {
       message: 'The server made a mistake. It is logged under this reference.',
@@ -93,7 +93,7 @@ const REFUSALS = {
   },
   503: {
     name: 'Unavailable',
-    description: 'Away for a moment.',
+    description: 'Not available for a moment.',
     shape: messageShape,
     headers: RETRY_AFTER,
     example: { message: 'The service is not available for a moment. Please try again.' },
@@ -139,7 +139,7 @@ function successes(answers: AnswerShape, example: Example | undefined, book: Sch
     case 'created': {
       const schema = book.schemaOf(answers.shape);
       return {
-        200: { description: 'Made; what the classic dialect answers.', content: json(schema, shown) },
+        200: { description: 'Created; this is the answer of the classic dialect.', content: json(schema, shown) },
         201: { description: 'Made.', content: json(schema, shown) },
       };
     }
@@ -165,7 +165,7 @@ function pageResponse(item: JsonSchema, shown: JsonSchema, book: SchemaBook): Js
     additionalProperties: false,
   };
   return {
-    description: 'One page; in the classic dialect a bare array.',
+    description: 'One page; in the classic dialect an array.',
     headers: {
       'X-Total-Count': { description: 'How many there are on all pages.', schema: { type: 'string' } },
       Link: { description: 'The neighbouring pages (RFC 8288).', schema: { type: 'string' } },

@@ -28,8 +28,8 @@ const KINDS: Readonly<Record<ParameterKind, Kind>> = {
 };
 
 const SLOTS: Readonly<Record<string, string>> = {
-  email: "The person's address, raw or percent-encoded.",
-  id: 'In place of a subscriber: its id, its uid or its address.',
+  email: "The person's address, plain or percent-encoded.",
+  id: 'Id, uid or address of the subscriber.',
 };
 
 /** Methods whose parameters are expected in the query; all others have a body. */
@@ -57,7 +57,7 @@ export function parametersIn({ row, method, parameters, example }: Taken): JsonS
   return [...slots, ...query];
 }
 
-/** The body, or undefined where none is expected. All of it may stand in the query too (decision D3). */
+/** The body, or undefined where none is expected. All of it may be in the query, too (decision D3). */
 export function bodyOf(taken: Taken, book: SchemaBook): JsonSchema | undefined {
   const { row, method, parameters } = taken;
   if (IN_QUERY.includes(method) || parameters.length === 0) return undefined;

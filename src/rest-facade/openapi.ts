@@ -80,14 +80,14 @@ There are two dialects. \`standard\` answers 201 to a create and a paginator to 
 const DIALECT = {
   name: 'X-Api-Dialect',
   in: 'header',
-  description: 'How answers look; by default as the token or the installation says.',
+  description: 'Form of the answers. Default: the setting of the token, then that of the installation.',
   schema: { type: 'string', enum: ['standard', 'classic'] },
 };
 
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
-  description: 'Of all calls with one key and token one runs, and all get its answer, for 24 hours.',
+  description: 'Of all calls with the same key and token only one runs, and all get its answer, for 24 hours.',
   schema: { type: 'string', maxLength: 255 },
 };
 
@@ -97,7 +97,7 @@ const SECURITY_SCHEMES = {
     type: 'apiKey',
     in: 'query',
     name: 'api_token',
-    description: 'The same token where no header can be set.',
+    description: 'The same token, if the client cannot set a header.',
   },
 };
 
@@ -152,7 +152,7 @@ const CHAPTERS: readonly (readonly [RegExp, string])[] = [
   [/^\/countries|^\/lists/, 'Lists'],
 ];
 
-/** The chapter of the reference that a row stands in. */
+/** The chapter of the reference for a row. */
 export function chapterOf(path: string): string {
   const known = CHAPTERS.find(([pattern]) => pattern.test(path))?.[1];
   if (known !== undefined) return known;

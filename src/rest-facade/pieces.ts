@@ -18,7 +18,7 @@ export async function* textsOf(first: Piece, next: (cursor: string) => Promise<P
       if (piece.text !== '') yield piece.text;
       isTaken = true;
     } finally {
-      // Broken off: whoever waits for the end of this must not find that a page is still being read.
+      // The client is gone: when this has ended, no page may still be read.
       if (!isTaken) await coming?.catch(() => undefined);
     }
     if (!coming) return;

@@ -118,7 +118,7 @@ function formParameters(text: string): Parameter[] {
   return [...new URLSearchParams(withBlanks(text))];
 }
 
-/** A plus stands for a blank. The parser takes 0.5 s for five million of them, and none for blanks. */
+/** A plus means a blank. The parser takes 0.5 s for five million of them, and none for blanks. */
 function withBlanks(text: string): string {
   if (!text.includes('+')) return text;
   const bytes = Buffer.from(text);

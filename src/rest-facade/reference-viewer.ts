@@ -21,7 +21,7 @@ const FOLDER = fileURLToPath(new URL('static', import.meta.resolve('@fastify/swa
 
 /**
  * Where the script is missing or does not run, the plain page stays. References lead into the document itself: the
- * viewer's own way to follow them reads all of it anew for every operation that is opened, which takes seconds.
+ * viewer's own way to follow them reads all of it again for every operation that is opened, which takes seconds.
  */
 const START = `const at = (document, names) => names.reduce((part, name) => part?.[name], document);
 const follow = (document, part, above = []) => {

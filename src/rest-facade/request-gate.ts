@@ -1,4 +1,4 @@
-/** Counts a request once, before its work is done, and tells in the answer what is left of the limit. */
+/** Counts a request once, before its work is done, and adds to the answer what is left of the limit. */
 import type { ServerResponse } from 'node:http';
 import { rateLimitHeaders, RATE_LIMITED_MESSAGE, type CountRequest } from '../lib/rate-limit.ts';
 import { RestError } from './errors.ts';

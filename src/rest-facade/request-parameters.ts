@@ -110,7 +110,7 @@ function valueOf(node: Node): ParameterValue {
 }
 
 function pathOf(name: string): readonly string[] {
-  // Before anything is matched: an expression that repeats a group runs out of stack on a name of megabytes.
+  // Before anything is matched: an expression that repeats a group overflows the stack on a name of megabytes.
   if (name.length > PATH_LENGTH_MAX) throw name.includes('[') ? tooDeep(name) : wrongName();
   const match = BRACKETS.exec(name);
   const [, head, brackets] = match ?? [];
@@ -142,7 +142,7 @@ function counter(): () => void {
   };
 }
 
-/** Also thrown by whoever counts before the parameters are read. */
+/** Also thrown where parameters are counted before they are read. */
 export function tooManyParameters() {
   return invalid({ input: [`A request may have ${PARAMETERS_MAX} parameters.`] });
 }

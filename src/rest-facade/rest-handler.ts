@@ -123,7 +123,7 @@ function write(req: IncomingMessage, res: ServerResponse, { status, headers, bod
 
 /** Until the client has taken what was written, or is gone. A long download waits thousands of times: nothing may stay. */
 async function taken(res: ServerResponse): Promise<void> {
-  // Then there is nobody to tell.
+  // Then nobody is left to answer.
   if (res.destroyed) return;
   const over = new AbortController();
   const { signal } = over;

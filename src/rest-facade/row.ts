@@ -59,7 +59,7 @@ export interface Call {
   view(): View;
   /** Finds out who is calling. Throws RestError 401 or 403 when the row is not for them. */
   identify(): Promise<void>;
-  /** Whether an operation has told who is calling. */
+  /** Whether an operation has found out who is calling. */
   identified(): boolean;
 }
 

@@ -65,13 +65,13 @@ const ACCESS: ReadonlyMap<string, readonly string[]> = new Map([
   ['deleteCustomer', []],
 ]);
 
-/** Whether the log tells of it, too. */
+/** Whether the log has it, too. */
 export function changesAccess({ operation, fields }: AuditEntry): boolean {
   const inputs = ACCESS.get(operation);
   return inputs !== undefined && (inputs.length === 0 || inputs.some((name) => fields.includes(name)));
 }
 
-/** Tells the log who has changed how somebody gets in. */
+/** Logs who has changed a password, token or right. */
 export function noteChange(ctx: GraphqlContext, { operation, actor, targetUid, fields }: AuditEntry): void {
   const { tokenUid, tokenKind } = actor ?? {};
   ctx.securityEvents?.note(ctx, {
@@ -87,7 +87,7 @@ function inputsOf(args: object): Readonly<Record<string, unknown>> {
   );
 }
 
-/** Whoever asked; where nobody was logged in before (logging in), whoever is now. */
+/** The caller; for a login the user who is logged in now. */
 function actorOf({ viewer }: GraphqlContext, result: unknown): AuditActor | null {
   if (viewer) return viewer;
   const [customerId, userId] = [idIn(result, 'customerId'), idIn(result, 'userId')];

@@ -133,7 +133,7 @@ function pathOfBrokenText(value: unknown, path: readonly string[]): readonly str
   return undefined;
 }
 
-/** The specification wants a 403 over REST; GraphQL does not tell that the uid exists at all. */
+/** The specification wants a 403 over REST; GraphQL does not show that the uid exists at all. */
 function answerToForeign(error: ForeignResourceError, ctx: GraphqlContext): Error {
   if (ctx.entryPoint === 'rest')
     return new ForbiddenError('FOREIGN_RESOURCE', 'This resource belongs to somebody else.');

@@ -18,7 +18,7 @@ export const DIRECTIVES_MAX = 50;
 export const ROOT_FIELDS_MAX = 20;
 
 /**
- * Values answered at most, as far as the document tells. A page of 100 campaigns with all that is one value of each, of
+ * Values answered at most, as far as the document shows. A page of 100 campaigns with all that is one value of each, of
  * its list and of its figures takes 11,000.
  */
 export const COST_MAX = 15_000;
@@ -51,5 +51,5 @@ export const SOCKET_BUFFERED_BYTES_MAX = 1024 * 1024;
 export const SLOW_READER_MS_MAX = 7_000;
 /** Open connections are looked through this often: for readers that stopped, and for tokens that ended (within 2 seconds). */
 export const CONNECTIONS_SWEPT_EVERY_MS = 1_000;
-/** How long a connection that was told to close may take for it. */
+/** How long a connection may take to close after the request to do so. */
 export const SOCKET_CLOSE_MS_MAX = 1_000;

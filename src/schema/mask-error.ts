@@ -18,7 +18,7 @@ const REFERENCE_BYTES = 6;
 /** GraphQL quotes the value it could not take; a megabyte of it helps nobody. */
 const MESSAGE_LENGTH_MAX = 500;
 
-/** Names that nearly fit would tell a stranger the schema, one guess at a time. */
+/** Suggested names would show a stranger the schema, one guess at a time. */
 const SUGGESTION = ' Did you mean ';
 
 /** The error as the client gets it. */

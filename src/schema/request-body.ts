@@ -14,7 +14,7 @@ export interface BodyRefusal {
 
 export type OperationBody = { readonly params: GraphQLParams } | { readonly refusal: BodyRefusal };
 
-/** The operation in the body of a POST. `isKnown`: whether whoever asks may send a large one. */
+/** The operation in the body of a POST. `isKnown`: whether the caller may send a large one. */
 export async function readOperation(req: IncomingMessage, isKnown: () => Promise<boolean>): Promise<OperationBody> {
   const bytesMax = await bodyLimit(req, isKnown);
   const bytes = await readBody(req, bytesMax);

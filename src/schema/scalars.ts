@@ -2,7 +2,7 @@
 import { GraphQLError, Kind, type ValueNode } from 'graphql';
 import { builder } from './builder.ts';
 
-/** Room for an offset and fractions; longer is no time stamp. */
+/** Enough for an offset and fractions; longer is no time stamp. */
 const TIMESTAMP_LENGTH_MAX = 40;
 const ISO_8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
 /** bigint of the database: 19 digits and a sign. */

@@ -1,5 +1,5 @@
 /**
- * One websocket with bounds: a message that its reader does not take closes it, whatever else goes on. Only what the
+ * One websocket with bounds: a message that the client does not take closes it, whatever else happens. Only what the
  * kernel holds and one bounded buffer is ever kept for a reader that stopped.
  */
 import type { WebSocket } from 'ws';
@@ -10,7 +10,7 @@ export const SLOW_READER_CODE = 4413;
 export const TOKEN_ENDED_CODE = 4401;
 export const TOO_MANY_SOCKETS_CODE = 4429;
 export const GOING_AWAY_CODE = 1001;
-/** "Service restart" (RFC 6455's registry): clients connect again, which the 44xx above tell some of them not to do. */
+/** "Service restart" (RFC 6455's registry): clients connect again, which some do not do after the 44xx above. */
 export const MAINTENANCE_CODE = 1012;
 
 export class SocketTransport {

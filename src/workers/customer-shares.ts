@@ -42,7 +42,7 @@ export class CustomerShares {
     return this.#concurrency + 1;
   }
 
-  /** Hears of the pool's jobs. */
+  /** Gets the events of the pool's jobs. */
   follow(events: EventEmitter): void {
     events.on('job:start', ({ job }: { job: JobLike }) => {
       const flags = Object.keys(job.flags ?? {});
@@ -68,7 +68,7 @@ export class CustomerShares {
     return this.#running.has(jobId);
   }
 
-  /** Flags of the jobs that a free place must not take up now; waits until the look-up before has ended. */
+  /** Flags of the jobs that a free place must not run now; waits until the previous look-up has ended. */
   async forbiddenFlags(): Promise<string[]> {
     const before = this.#lookUpBefore;
     let end: () => void = () => undefined;
@@ -86,7 +86,7 @@ export class CustomerShares {
     const free = this.places - this.#running.size;
     const byCustomer = this.#placesByCustomer();
     const share = this.#shareOf(byCustomer.size);
-    // While more than the last place is free, whoever comes first may have it.
+    // While more than the last place is free, any job may have it.
     const customers = free > 1 ? [] : [...byCustomer].filter(([, count]) => count >= share).map(([flag]) => flag);
     const isFullOfLong = this.#count(({ isLong }) => isLong) >= Math.max(1, Math.floor(this.#concurrency / 2));
     return isFullOfLong ? [...customers, LONG_FLAG] : customers;

@@ -19,7 +19,7 @@ export interface QueueKeeper {
   readonly start: (events: EventEmitter) => Promise<Runner>;
   /** Asks the jobs of the broken runner to end. */
   readonly abortJobs: () => void;
-  /** The pool of this id is no more: its jobs may be taken up by others. */
+  /** The pool with this id has ended: others may run its jobs. */
   readonly letGo: (poolId: string) => Promise<void>;
   readonly log: Log;
 }
@@ -73,7 +73,7 @@ export async function keepQueue(keeper: QueueKeeper): Promise<KeptQueue> {
   };
 }
 
-/** It goes on asking otherwise; that it cannot end cleanly does not matter any more. */
+/** Otherwise it continues to ask; that it cannot end cleanly does not matter any more. */
 function giveUp(runner: Runner): void {
   runner.stop('its first look-up failed').catch(() => undefined);
 }

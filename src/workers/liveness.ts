@@ -1,7 +1,7 @@
 /**
  * Proof that a worker process lives: a session that holds advisory locks in its names for as long as the process
  * does. When the process is killed the database lets go of them at once, and others may take over what it held,
- * long before any lease runs out.
+ * long before any lease expires.
  */
 import type pg from 'pg';
 import type { Context } from '../domain/context.ts';
@@ -19,7 +19,7 @@ export interface Liveness {
 
 const RECONNECT_DELAY_MS = 500;
 
-/** Connects and holds; when the connection breaks it comes back by itself and holds the same names again. */
+/** Connects and holds; when the connection breaks, it is opened again and holds the same names again. */
 export async function proveLiveness(database: Context['database'], log: Log): Promise<Liveness> {
   const names = new Set<string>();
   let client: pg.Client | undefined;

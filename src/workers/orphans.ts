@@ -11,7 +11,7 @@ export class Orphans {
   readonly #pools = new Set<string>();
   #suspects: ReadonlySet<string> = new Set();
 
-  /** Hears of the pools of this process. */
+  /** Gets the events of the pools of this process. */
   follow(events: EventEmitter): void {
     events.on('pool:create', ({ workerPool }: { workerPool: { id: string } }) => void this.#pools.add(workerPool.id));
   }

@@ -25,14 +25,14 @@ export class QueueWatch {
     });
   }
 
-  /** Why no jobs are taken up although they should be; undefined: they are. */
+  /** Why no jobs run although they should; undefined: they do. */
   problem(): string | undefined {
     if (this.#problem !== undefined) return this.#problem;
     const waitedMs = this.#requestedAt === undefined ? 0 : performance.now() - this.#requestedAt;
     return waitedMs > ANSWER_MS_MAX ? `no answer for ${Math.round(waitedMs / 1_000)} s` : undefined;
   }
 
-  /** Nothing is taken up until every reason for the pause is gone. */
+  /** No job runs until every reason for the pause is gone. */
   pause(reason: string): void {
     this.#pauses.add(reason);
     this.#open ??= Promise.withResolvers<void>();
@@ -48,7 +48,7 @@ export class QueueWatch {
     return this.#pauses.size > 0;
   }
 
-  /** Waits while paused. Throws when the process stops meanwhile: then nothing must be taken up any more. */
+  /** Waits while paused. Throws when the process stops meanwhile: then no job may run any more. */
   async mayLook(): Promise<void> {
     await this.#open?.promise;
     if (this.#isStopping) throw new Error('The process stops.');

@@ -1,6 +1,6 @@
 /**
  * Runs the queue in this process: takes jobs up, hands them to their tasks, and sees to it that the jobs of a
- * killed process are taken up by another within seconds.
+ * killed process are run by another one within seconds.
  */
 import type { EventEmitter } from 'node:events';
 import { randomUUID } from 'node:crypto';
@@ -35,10 +35,10 @@ export interface Worker {
   isWorking(): boolean;
   /** What is wrong with the queue, as this process sees it; undefined: nothing. */
   queueProblem(): string | undefined;
-  /** Takes up nothing for as long as there is a reason, and asks the tasks to put back what they can. */
+  /** Runs no job as long as there is a reason, and asks the tasks to put back what they can. */
   pause(reason: string): void;
   resume(reason: string): void;
-  /** Takes up nothing more and asks the tasks to finish. */
+  /** Starts no further job and asks the tasks to finish. */
   beginStop(): void;
   /** The same, waits for the tasks up to `graceMs`, then lets go. */
   stop(graceMs: number): Promise<void>;
@@ -46,7 +46,7 @@ export interface Worker {
 
 const SWEEP_INTERVAL_MS = 2_000;
 const POLL_INTERVAL_MS = 1_000;
-/** How often a process whose places are all taken looks whether somebody waits for one. */
+/** How often a process without a free place checks whether a customer waits for one. */
 const YIELD_INTERVAL_MS = 500;
 
 /** Half a minute; whatever is away for longer is left to the queue. */
@@ -64,7 +64,7 @@ const PRESET = {
   gracefulShutdownAbortTimeout: 2_147_483_647,
 } as const;
 
-/** Starts working. Resolves when jobs are being taken up. */
+/** Starts working. Resolves when jobs can run. */
 export async function runWorker(options: WorkerOptions): Promise<Worker> {
   const { ctx, tasks, concurrency } = options;
   const log = ctx.log.with({ module: 'workers' });
@@ -243,7 +243,7 @@ async function endedOrAway(
   isOver.abort();
 }
 
-/** Waits for `work`, but no longer than `ms`; then says so and goes on. */
+/** Waits for `work`, but no longer than `ms`; then logs it and continues. */
 async function withinOr(ms: number, work: Promise<unknown>, late: () => void): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<'late'>((resolve) => {

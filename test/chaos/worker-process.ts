@@ -41,7 +41,7 @@ export async function startWorkerProcess(
     return typeof code === 'number' ? code : null;
   });
   const working = new Promise<void>((resolve) => {
-    child.stdout.on('data', (chunk: Buffer) => chunk.includes('is working') && resolve());
+    child.stdout.on('data', (chunk: Buffer) => chunk.includes('is running') && resolve());
   });
   const early = await Promise.race([working.then(() => undefined), ended.then((code) => ({ code }))]);
   if (early && nodeOptions.length === 0) throw new Error(`The worker ended with code ${early.code} before it worked.`);

@@ -64,7 +64,7 @@ test('all faults are told together', () => {
 
 test('a variable whose setting is in the database now stops the start and says where it is', () => {
   expect(faultsOf({ MAINTENANCE: 'on', PORT: 'abc' })).toEqual([
-    'MAINTENANCE is no longer a setting of the environment. Take it out; an administrator sets maintenance with PATCH /api/v1/settings or in GraphQL with updateInstallationSettings.',
+    'MAINTENANCE is no longer a setting of the environment. Remove it; an administrator sets maintenance with PATCH /api/v1/settings or in GraphQL with updateInstallationSettings.',
     'PORT is "abc"; it must be a number from 0 to 65535.',
   ]);
   for (const name of movedToDatabase) expect(faultsOf({ [name]: '1' })[0]).toContain(name.toLowerCase());

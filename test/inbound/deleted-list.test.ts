@@ -20,7 +20,7 @@ test('every link of a deleted list answers in a friendly way', async () => {
   expect(own.webView()).toContain('/view/');
   for (const address of pages) {
     for (const method of ['GET', 'HEAD']) expect((await fetch(here(address), { method })).status, address).toBe(200);
-    expect(await (await fetch(here(address))).text(), address).toMatch(/no longer.*There is nothing to\s+do/s);
+    expect(await (await fetch(here(address))).text(), address).toMatch(/no longer.*You do not have to do\s+anything/s);
   }
   for (const address of [own.unsubscribe(), own.updateProfile(), signer.confirmation(recipient, new Date())])
     expect((await fetch(here(address), { method: 'POST' })).status, address).toBe(200);

@@ -158,7 +158,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     const opened = () => block('post', '/lists').textContent();
     await expect.poll(opened).toContain('List was successfully created');
     // Stands behind a reference, and what it refers to.
-    expect(await opened()).toContain('There is no such thing.');
+    expect(await opened()).toContain('The object does not exist.');
     expect(await opened()).toContain('Unauthenticated.');
     const call = block('get', '/countries');
     await look('/countries');

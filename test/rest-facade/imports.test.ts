@@ -94,7 +94,7 @@ describe('REST', () => {
 
   test('says what is wrong with a file, and keeps nothing of it', async () => {
     const cases: [unknown, object][] = [
-      [formOf('name,city\nAnna,Bath\n'), { file: [expect.stringContaining('No column holds email addresses')] }],
+      [formOf('name,city\nAnna,Bath\n'), { file: [expect.stringContaining('No column contains email addresses')] }],
       [formOf(''), { file: ['The file is empty.'] }],
       [formOf(new Uint8Array(4_000_000).fill(120)), { file: ['The file may not be greater than 3 MB.'] }],
       [formOf(people(1), { mapping: '{"shoe": "FIRST_NAME"}' }), { 'mapping.shoe': ['The file has no such column.'] }],

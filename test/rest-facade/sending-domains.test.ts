@@ -161,13 +161,13 @@ describe('proving a domain', () => {
     expect(status).toBe('pending');
     for (const { kind, name: whole, status: found, problems } of records.filter((one) => !/spf|dmarc/.test(one.kind))) {
       const label = whole.slice(0, -name.length - 1);
-      const hint = `It stands at ${whole}.${name}: enter the name as ${label}, the form adds ${name} by itself.`;
+      const hint = `It is at ${whole}.${name}: enter the name as ${label}, the form adds ${name} automatically.`;
       expect([kind, found, problems]).toEqual([kind, 'missing', [hint]]);
     }
     for (const { type, name: whole, value } of made.records) dns.zone.set(`${type} ${whole}`, [`"${value}"`]);
     const quoted = (await verify(made.uid)).records.filter(({ kind }) => kind === 'ownership' || kind === 'dkim');
     for (const { problems } of quoted)
-      expect(problems).toEqual([expect.stringMatching(/^Quotation marks stand in it/)]);
+      expect(problems).toEqual([expect.stringMatching(/^It contains quotation marks/)]);
   });
 
   test('asking again and again is refused', async () => {
@@ -200,7 +200,7 @@ describe('proving a domain', () => {
 
   test('links and bounces never lead to one host, for a name has one CNAME', async () => {
     const fault = {
-      tracking_subdomain: ['The tracking subdomain must be another one than the return path subdomain.'],
+      tracking_subdomain: ['The tracking subdomain must differ from the return path subdomain.'],
     };
     for (const labels of [{ tracking_subdomain: 'Bounces' }, { return_path_subdomain: 'links' }]) {
       const refused = await call('POST', '/sending_domains', { name, ...labels });

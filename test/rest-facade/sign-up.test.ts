@@ -46,10 +46,7 @@ test('somebody new is asked, with the values of the list’s fields and nothing 
     status: 'subscribed',
     NO_FIELD: 'x',
   });
-  expect([answer.status, answer.body]).toEqual([
-    200,
-    { status: 1, message: 'Please look into your mailbox and confirm.' },
-  ]);
+  expect([answer.status, answer.body]).toEqual([200, { status: 1, message: 'Please check your mailbox and confirm.' }]);
   expect(await statusOf(list, 'ann@person.example')).toMatchObject({
     status: 'pending',
     source: 'form',
@@ -158,7 +155,7 @@ describe('the page', () => {
     expect(page).toContain('name="FIRST_NAME"');
     const answer = await post(list, { EMAIL: 'page@person.example', FIRST_NAME: '<i>Pat</i>' });
     expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, null]);
-    expect(await answer.text()).toContain('look into your mailbox');
+    expect(await answer.text()).toContain('check your mailbox');
     expect(await statusOf(list, 'page@person.example')).toMatchObject({ status: 'pending', FIRST_NAME: '<i>Pat</i>' });
   });
 

@@ -45,10 +45,10 @@ function refuse(code: string): Promise<unknown> {
 }
 
 const HELD = expect.stringMatching(
-  /^The installation is held since 20.* UTC\. Nothing is sent until an administrator releases it\.$/,
+  /^The installation is on hold since 20.* UTC\. Nothing is sent until an administrator ends the hold\.$/,
 );
-const FULL = 'The disk of the database is full. Sending goes on by itself as soon as there is room.';
-const READS_ONLY = 'The database takes no writes. Sending goes on by itself as soon as it does.';
+const FULL = 'The disk of the database is full. Sending continues automatically when there is free space.';
+const READS_ONLY = 'The database accepts no writes. Sending continues automatically when it does.';
 
 test.each(['queued', 'sending'])('one that is %s', async (status) => {
   const uid = await campaignIn(status);

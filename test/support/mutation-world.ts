@@ -45,7 +45,7 @@ export const NEEDS_STATE: ReadonlySet<string> = new Set([
   'resetTwoFactor',
   'resumeSubscription',
   'approvePayment',
-  // The installation is not held.
+  // The installation is not on hold.
   'endHold',
   // A plan names servers of the system; the world's is its own.
   'setPlanRoutes',

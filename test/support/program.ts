@@ -77,7 +77,7 @@ export async function startProgram(settings: Readonly<Record<string, string>>): 
 
 async function untilReady(child: ChildProcess, lines: readonly string[]): Promise<void> {
   const deadline = performance.now() + READY_TIMEOUT_MS;
-  while (!/Mailwright .*(is ready|is working)/.test(lines.join(''))) {
+  while (!/Mailwright .*(is ready|is running)/.test(lines.join(''))) {
     if (child.exitCode !== null || performance.now() > deadline)
       throw new Error(`The program did not start:\n${lines.join('')}`);
     await sleep(25);

@@ -77,7 +77,7 @@ it('a provider that asked to wait, when nobody else is left', async () => {
   await expect
     .poll(() => reasonOf(world))
     .toMatch(
-      /^Nobody who is left can be sent to before .* UTC \(held back: the provider asked to wait; google: 421 4\.7\.28/,
+      /^No remaining recipient can be tried before .* UTC \(held back: the provider asked to wait; google: 421 4\.7\.28/,
     );
   expect((await balanceOf(world)).sent).toBe(15);
   expect(await alarmOf(world)).toBeUndefined();
@@ -96,7 +96,7 @@ it.each([
     'the day of a warm-up',
     {},
     '{"kind": "days", "days": [2], "goal": 1000}',
-    /^Sending server "Test" warms up and has sent its 2 messages of the day: it goes on at .* UTC\.$/,
+    /^Sending server "Test" is warming up and has sent the 2 messages of this day: it continues at .* UTC\.$/,
   ],
 ])('%s, which is no alarm', async (_what, quota, warmUp, said) => {
   await using server = await scriptedSmtpServer();
@@ -122,7 +122,7 @@ it('no server at all', async () => {
   await ctx.db.execute(
     sql`UPDATE sending_server SET status = 'inactive' WHERE customer_id = ${world.ctx.viewer?.customerId}`,
   );
-  await expect.poll(() => reasonOf(world)).toBe('There is no active sending server that it may be sent through.');
+  await expect.poll(() => reasonOf(world)).toBe('There is no active sending server for this campaign.');
   await pauseCampaign(world.ctx, world.campaignUid);
 });
 
@@ -137,10 +137,10 @@ it('all campaigns of a long page are told of, in as many statements as one', asy
   );
   const keys = (await Promise.all([idle, late].map((world) => underWay(world, 30)))).flat();
   const { result, statements } = await countStatements(() => statusReasonsOf(ctx, keys));
-  expect(result.slice(0, 30)).toEqual(Array(30).fill('There is no active sending server that it may be sent through.'));
+  expect(result.slice(0, 30)).toEqual(Array(30).fill('There is no active sending server for this campaign.'));
   expect(new Set(result.slice(30).map((reason) => reason?.replace(/before .* UTC/, '')))).toEqual(
     new Set(
-      keys.slice(30).map((_key, no) => `Nobody who is left can be sent to  (transient: mailbox full; ${no + 1}).`),
+      keys.slice(30).map((_key, no) => `No remaining recipient can be tried  (transient: mailbox full; ${no + 1}).`),
     ),
   );
   // The queue of this process asks for jobs meanwhile.

@@ -127,7 +127,7 @@ describe('credits', () => {
     for (const { status, waitsUntil, reason } of waiting) {
       expect(status).toBe('sending');
       expect(waitsUntil?.getTime()).toBeGreaterThan(Date.now() + 20 * 86_400_000);
-      expect(reason).toMatch(/^The 400 emails of the plan's billing period are used up: sending goes on at 20\d\d-/);
+      expect(reason).toMatch(/^The 400 emails of the plan's billing period are used up: sending continues at 20\d\d-/);
     }
     // The safety net does not mistake waiting for standing still.
     expect(await reviveCampaigns(ctx)).toBe(0);
@@ -180,7 +180,7 @@ describe('the sending quota', () => {
     if (!world) throw new Error('There is one.');
     const { waitsUntil, reason } = await standing(world);
     expect(waitsUntil).toEqual(quotaEndsAt);
-    expect(reason).toMatch(/^The plan's sending quota of 70 emails in 2 hours is used up: sending goes on at /);
+    expect(reason).toMatch(/^The plan's sending quota of 70 emails in 2 hours is used up: sending continues at /);
     const [job] = await ctx.db.query<{ runAt: Date }>(
       sql`SELECT run_at AS "runAt" FROM graphile_worker.jobs WHERE key = ${`campaigns.wake:${world.campaignId}`}`,
     );

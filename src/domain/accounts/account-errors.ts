@@ -25,7 +25,7 @@ export const tooManyLogins = (retryAfterSeconds: number) =>
   new RateLimitedError('LOGIN_RATE_LIMITED', 'Too many failed logins. Please try again later.', retryAfterSeconds);
 
 export const scopeNotHeld = () =>
-  new ForbiddenError('SCOPE_NOT_HELD', 'A token cannot hand out a scope that it does not hold itself.');
+  new ForbiddenError('SCOPE_NOT_HELD', 'A token can create or rotate only tokens whose scopes it holds itself.');
 
 const NO_TOKEN = ['API_TOKEN_NOT_FOUND', 'No API token has this uid.'] as const;
 export const apiTokenNotFound = () => new NotFoundError(...NO_TOKEN);
@@ -39,17 +39,20 @@ export const emailTaken = () => new ValidationError({ email: ['The email has alr
 
 /** Nobody could let anybody in again. */
 export const operatorStays = () =>
-  new WrongStateError('CUSTOMER_IS_OPERATOR', "The installation's own customer cannot be disabled or deleted.");
+  new WrongStateError('CUSTOMER_IS_OPERATOR', "The operator's account cannot be disabled or deleted.");
 export const notYourself = () =>
-  new WrongStateError('CUSTOMER_IS_YOURS', 'You cannot lock yourself out: another administrator has to do this.');
+  new WrongStateError(
+    'CUSTOMER_IS_YOURS',
+    'You cannot do this to your own account: another administrator has to do it.',
+  );
 
 /** What decides over administrators needs a token that may do everything, not one that was cut down. */
 export const needsFullToken = () =>
-  new ForbiddenError('FULL_TOKEN_NEEDED', 'This concerns an administrator: it needs a token with every scope.');
-export const notALogin = () => new WrongStateError('NOT_A_LOGIN', 'An API token does not log out: revoke it instead.');
+  new ForbiddenError('FULL_TOKEN_NEEDED', 'Changing an administrator needs a token with every scope.');
+export const notALogin = () => new WrongStateError('NOT_A_LOGIN', 'An API token cannot log out: revoke it instead.');
 
 export const linksForOthers = () =>
   new ForbiddenError('NOT_AN_ADMINISTRATOR', 'Only an administrator makes links for others.');
 
 export const lastAdministrator = () =>
-  new WrongStateError('LAST_ADMINISTRATOR', "The installation's own customer keeps one administrator.");
+  new WrongStateError('LAST_ADMINISTRATOR', "The operator's account must keep one administrator.");

@@ -51,7 +51,7 @@ export async function bootstrapInstallation(ctx: Context, input: BootstrapInput)
 /** A setting, read at the start: the operator gets it as a sentence, and nothing is set up. */
 async function checkChosen(password: string, email: string): Promise<void> {
   const [fault] = await faultsOfNewPassword(password, { email });
-  if (fault) throw new Error(`ADMIN_PASSWORD cannot be taken: ${fault}`);
+  if (fault) throw new Error(`ADMIN_PASSWORD cannot be used: ${fault}`);
 }
 
 /** The unique key makes the others wait for the first one's commit, and then find its row. */

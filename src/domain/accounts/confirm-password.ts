@@ -30,6 +30,6 @@ async function confirm(ctx: Context, { password, field }: { password: string; fi
   );
   const typed = password.slice(0, PASSWORD_LENGTH_MAX + 1);
   const right = user ? await verifyPassword(typed, user.hash) : await verifyNobody(typed);
-  if (!right) throw new ValidationError({ [field]: ['The password is not right.'] });
+  if (!right) throw new ValidationError({ [field]: ['The password is wrong.'] });
   await countNoLoginTry(ctx.database, reservation);
 }

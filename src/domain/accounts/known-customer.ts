@@ -14,7 +14,7 @@ export async function knownCustomer(ctx: Context, uid: string, options: { lock?:
   return customer;
 }
 
-/** The customer one of whose users has this address. Throws NotFoundError `CUSTOMER_NOT_FOUND`. */
+/** Shows the customer whose user has this address. Throws NotFoundError `CUSTOMER_NOT_FOUND`. */
 export async function customerWithEmail(ctx: Context, email: string): Promise<Customer> {
   const address = email.trim();
   const customer = isEmailAddress(address) ? await findCustomer(ctx.db, { emailKey: emailKey(address) }) : undefined;

@@ -60,7 +60,7 @@ export async function faultsOfNewPassword(
   if (isName(password, owner))
     return [`The ${label} must not be a name, the email address or the name of the product.`];
   if (await isOld(password, owner)) return [`The ${label} must differ from the old one by more than case or digits.`];
-  if (await isCommon(password)) return [`The ${label} is one of the most used ones, which are tried first.`];
+  if (await isCommon(password)) return [`The ${label} is one of the most used passwords, which are tried first.`];
   return [];
 }
 

@@ -20,7 +20,7 @@ import {
 } from './two-factor.ts';
 
 const alreadyOn = () =>
-  new WrongStateError('TWO_FACTOR_IS_ON', 'Two-factor login is on already: switch it off before you set it up anew.');
+  new WrongStateError('TWO_FACTOR_IS_ON', 'Two-factor login is on already: switch it off before you set it up again.');
 const notBegun = () =>
   new WrongStateError('TWO_FACTOR_NOT_BEGUN', 'Ask for a secret first, then confirm it with a code of the app.');
 export const notOn = () => new WrongStateError('TWO_FACTOR_IS_OFF', 'Two-factor login is off.');

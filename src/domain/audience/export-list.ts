@@ -42,7 +42,7 @@ export async function exportList(
   const list = await findOwnedList(ctx, listUid);
   await requireAllowed(ctx, 'list_export');
   if (after !== null && !/^\d{1,18}$/.test(after))
-    throw new ValidationError({ after: ['This is no cursor of this export.'] });
+    throw new ValidationError({ after: ['This cursor does not belong to this export.'] });
   const tags = (await fieldsOfList(ctx.db, list)).map(({ tag }) => tag).filter((tag) => tag !== 'EMAIL');
   const rows = await ctx.db.query<ExportRow>(
     sql`SELECT id, email, status, tags, fields, source, to_char(created_at, 'YYYY-MM-DD HH24:MI:SS') AS "createdAt",

@@ -29,7 +29,7 @@ export interface SignUpInput {
 }
 
 /** The same whatever came of it. */
-export const SIGN_UP_MESSAGE = 'Please look into your mailbox and confirm.';
+export const SIGN_UP_MESSAGE = 'Please check your mailbox and confirm.';
 
 /** A family or an office behind one address signs up like this; a robot wants more. */
 const TRIES_MAX = 20;

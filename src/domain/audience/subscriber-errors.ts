@@ -14,10 +14,10 @@ export const emailSuppressed = () =>
   );
 
 export const listFull = () =>
-  new ValidationError({ EMAIL: ['This list takes nobody new at the moment.'] }, 'LIST_FULL');
+  new ValidationError({ EMAIL: ['This list accepts no new subscribers at present.'] }, 'LIST_FULL');
 
 export const severalLists = () =>
-  new ValidationError({ listUid: ['This address is on several lists: say which one.'] }, 'LIST_REQUIRED');
+  new ValidationError({ listUid: ['This address is on several lists: name the list.'] }, 'LIST_REQUIRED');
 
 export const tooManyTags = (max: number) =>
   new ValidationError({ tags: [`A subscriber may not have more than ${max} tags.`] }, 'TOO_MANY_TAGS');

@@ -120,6 +120,6 @@ function keeperOf(ctx: Context, { everywhere }: Whose): bigint {
   const { customerId, isAdmin, scopes } = viewerOf(ctx);
   if (!everywhere) return customerId;
   if (!isAdmin || !holdsScope(scopes, 'admin'))
-    throw new ForbiddenError('FORBIDDEN', 'The list of the whole installation is for administrators.');
+    throw new ForbiddenError('FORBIDDEN', 'Only an administrator can use the list of the whole installation.');
   return EVERY_CUSTOMER;
 }

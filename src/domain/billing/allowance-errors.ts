@@ -5,7 +5,7 @@ import { ForbiddenError, ValidationError, WrongStateError } from '../../lib/erro
 export function subscriptionEnded(): WrongStateError {
   return new WrongStateError(
     'SUBSCRIPTION_ENDED',
-    'The subscription has ended: nothing new can be made or sent until a plan is assigned. What is there can still be read, exported and deleted.',
+    'The subscription has ended: nothing new can be made or sent until a plan is assigned. Existing data can still be read, exported and deleted.',
   );
 }
 
@@ -38,7 +38,7 @@ export function fileTooLarge(field: string, megabytes: number): ValidationError 
 /** All files together would be more than the plan has space for. */
 export function uploadsFull(field: string, megabytes: number): ValidationError {
   return new ValidationError(
-    { [field]: [`The plan allows uploaded files of ${megabytes} MB altogether: this one would not fit.`] },
+    { [field]: [`The plan allows uploaded files of ${megabytes} MB altogether: this file is too large for the rest.`] },
     'PLAN_LIMIT_REACHED',
   );
 }

@@ -10,11 +10,11 @@ import {
 const NO_PLAN = ['PLAN_NOT_FOUND', 'No plan has this uid.'] as const;
 export const planNotFound = () => new NotFoundError(...NO_PLAN);
 export const planNotActive = () =>
-  new ValidationError({ planUid: ['This plan is archived: nobody new can have it.'] }, 'PLAN_NOT_ACTIVE');
+  new ValidationError({ planUid: ['This plan is archived: no other customer can get it.'] }, 'PLAN_NOT_ACTIVE');
 export const planInUse = (subscriptions: number) =>
   new WrongStateError(
     'PLAN_IN_USE',
-    `${subscriptions === 1 ? 'A subscription uses' : `${subscriptions} subscriptions use`} this plan. Archive it instead (status inactive): nobody new can have it then.`,
+    `${subscriptions === 1 ? 'A subscription uses' : `${subscriptions} subscriptions use`} this plan. Archive it instead (status inactive).`,
   );
 export const currencyInUse = () =>
   new ValidationError(
@@ -46,12 +46,12 @@ export const invoiceNotPending = (status: string) =>
 
 export const paymentNotFound = () => new NotFoundError('PAYMENT_NOT_FOUND', 'No payment has this uid.');
 export const paymentDecided = (status: string) =>
-  new WrongStateError('PAYMENT_DECIDED', `This payment is ${status}: it was decided before.`);
+  new WrongStateError('PAYMENT_DECIDED', `This payment is ${status}: it was approved or rejected before.`);
 /** Somebody says that he paid: nothing may happen to the invoice before an administrator looked. */
 export const paymentAwaitsApproval = () =>
   new WrongStateError(
     'PAYMENT_AWAITS_APPROVAL',
-    'A payment of this customer waits for an administrator to approve or reject it. Nothing else can change before.',
+    'A payment of this customer waits for an administrator to approve or reject it. Until then nothing else can change.',
   );
 export const tooManyClaims = (max: number) =>
   new WrongStateError('TOO_MANY_CLAIMS', `A payment of this invoice was claimed and rejected ${max} times.`);

@@ -1,4 +1,4 @@
-/** Deletes a bounce handler; its mailbox is left as it is. */
+/** Deletes a bounce handler; its mailbox does not change. */
 import { inTransaction, type Context } from '../context.ts';
 import { deleteHandlerRow } from './bounce-handler-store.ts';
 import { findOwnedBounceHandler } from './find-owned-bounce-handler.ts';

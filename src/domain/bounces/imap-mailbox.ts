@@ -81,7 +81,7 @@ function mailboxOf(client: ImapFlow, prefix: string): Mailbox {
     async remove(names) {
       if (names.length === 0) return;
       const isDone = await client.messageDelete(names.map(uidOf).join(','), { uid: true });
-      if (!isDone) throw new Error('Messages that were dealt with cannot be deleted from the mailbox.');
+      if (!isDone) throw new Error('Reports that were read cannot be deleted from the mailbox.');
     },
     async close() {
       await client.logout().catch(() => client.close());

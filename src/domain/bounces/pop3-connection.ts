@@ -31,7 +31,7 @@ export class Pop3Connection {
 
   private constructor(socket: Socket, msMax: number) {
     this.#socket = socket;
-    this.#timer = setTimeout(() => this.#fail('The mail server did not come to an end in time.'), msMax);
+    this.#timer = setTimeout(() => this.#fail('The mail server did not finish in time.'), msMax);
     this.#listen();
   }
 
@@ -94,7 +94,7 @@ export class Pop3Connection {
     let bytes = 0;
     for (let line = await this.#line(); !isEnd(line); line = await this.#line()) {
       bytes += line.length + 2;
-      if (bytes > ANSWER_BYTES_MAX) throw this.#fail('A message in the mailbox is larger than anybody sends.');
+      if (bytes > ANSWER_BYTES_MAX) throw this.#fail('A message in the mailbox is too large.');
       if (bytes <= MAIL_BYTES_READ + MESSAGE_LINE_BYTES_MAX) kept.push(unstuffed(line), CRLF);
     }
     return Buffer.concat(kept).subarray(0, MAIL_BYTES_READ);

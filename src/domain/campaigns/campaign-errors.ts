@@ -41,4 +41,4 @@ export function wrongCampaignState(act: string, status: CampaignStatus): WrongSt
 }
 
 export const tooManyPreviews = () =>
-  new RateLimitedError('TOO_MANY_PREVIEWS', 'Previews of yours are being composed already: wait for them.', 1);
+  new RateLimitedError('TOO_MANY_PREVIEWS', 'Your earlier previews are still being composed: wait for them.', 1);

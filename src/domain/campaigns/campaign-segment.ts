@@ -20,7 +20,7 @@ export async function segmentToWrite(tx: TransactionContext, choice: Choice): Pr
   const { listId, segmentUid, current } = choice;
   if (segmentUid === undefined) {
     const isTorn = current && current.segmentId !== null && current.listId !== listId;
-    if (isTorn) throw otherList('The segment is one of the list before: choose one of the new list, or none.');
+    if (isTorn) throw otherList('The segment belongs to the previous list: choose a segment of the new list, or none.');
     return undefined;
   }
   if (segmentUid === null || segmentUid === '') return null;

@@ -13,13 +13,13 @@ export const HOLD_KEY = 'installation.hold';
 export async function standstillOf(db: Queryable): Promise<string | null> {
   const trouble = writeTrouble();
   if (trouble === 'full')
-    return 'The disk of the database is full. Sending goes on by itself as soon as there is room.';
-  if (trouble === 'read-only') return 'The database takes no writes. Sending goes on by itself as soon as it does.';
+    return 'The disk of the database is full. Sending continues automatically when there is free space.';
+  if (trouble === 'read-only') return 'The database accepts no writes. Sending continues automatically when it does.';
   const [held] = await db.query<{ since: Date | null }>(
     sql`SELECT (value ->> 'since')::timestamptz AS since FROM setting WHERE key = ${HOLD_KEY}`,
     'campaigns.installation-hold',
   );
   if (!held) return null;
   const since = held.since ? ` since ${readableTime(held.since)}` : '';
-  return `The installation is held${since}. Nothing is sent until an administrator releases it.`;
+  return `The installation is on hold${since}. Nothing is sent until an administrator ends the hold.`;
 }

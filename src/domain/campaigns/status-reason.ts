@@ -63,16 +63,16 @@ export type StallCause = CodedReason<StallCauseParams>;
 type AllParams = StatusParams & DryRunParams & WaitParams & StallCauseParams;
 
 const TO_MEND =
-  'Sending was stopped; nobody who is left has lost anything. See to what is named there, and to the fields that a template reads, then resume.';
+  'Sending is paused, and the remaining recipients are kept. Correct what the message names, and the fields that the template uses, then resume the campaign.';
 const TO_DECIDE =
-  'Sending was stopped; those who were refused like that are queued again, and none of them is suppressed for it. A server that says so of everybody is broken or set up wrongly: mend it, or choose another one, and resume. If it is right, the list is old or was not asked: better clean it first. Resumed, the campaign tries them once more and then believes what it is told.';
+  'Sending is paused. These recipients are queued again, and none of them is suppressed. If the server is broken or configured wrongly, repair it or choose another one. If the server is right, the list is old or the people never asked for mail: clean the list. Then resume the campaign. It tries these recipients once more, and then the answer of the server counts.';
 
 const TEXTS: ReasonTexts<AllParams, [until: Date | null]> = {
   account_disabled: () => 'The account was disabled.',
   subscription_ended: () =>
-    'The subscription has ended. Assign a plan, then resume the campaign: it goes on where it stopped.',
+    'The subscription has ended. Assign a plan, then resume the campaign: it continues where it stopped.',
   overdue: () =>
-    'Its time passed more than an hour ago while nothing was running. Start it by hand, or give it another time.',
+    'Its start time passed more than an hour ago while no process was running. Start it by hand, or choose another time.',
   restored_from_backup: () =>
     'The installation was restored from a backup. Resume this campaign only if it was not sent meanwhile.',
   not_ready: ({ faults }) => faults.map(sendFaultText).join(' '),
@@ -81,35 +81,36 @@ const TEXTS: ReasonTexts<AllParams, [until: Date | null]> = {
   message_fault: ({ fault }) => `${fault} ${TO_MEND}`,
   recipient_fault: ({ subscriber, fault }) =>
     `The message to subscriber ${subscriber} could not be composed. ${fault} ${TO_MEND}`,
-  refused_by_server: ({ reply }) => `The sending server does not take this campaign: ${reply}. ${TO_MEND}`,
+  refused_by_server: ({ reply }) => `The sending server refuses this campaign: ${reply}. ${TO_MEND}`,
   bounce_spike: ({ refused, of, reply }) =>
-    `The sending server says of ${numberOf(refused)} of the latest ${numberOf(of)} recipients that nobody is there, the last time: "${reply}". ${TO_DECIDE}`,
+    `The sending server says of ${numberOf(refused)} of the latest ${numberOf(of)} recipients that the mailbox does not exist, the last time: "${reply}". ${TO_DECIDE}`,
   dry_run_changed: () => 'The campaign was changed meanwhile: start another dry run.',
   dry_run_fault: ({ fault }) => fault,
-  dry_run_failed: () => 'It could not go on; the log of the job says why.',
+  dry_run_failed: () => 'It failed; the log of the job says why.',
   credits: ({ emails }, until) => `The ${emails} emails of the plan's billing period are used up: ${goesOn(until)}`,
   sending_quota: ({ emails, time, unit }, until) =>
     `The plan's sending quota of ${emails} emails in ${time} ${unit}${time === '1' ? '' : 's'} is used up: ${goesOn(until)}`,
   budget_in_use: () => '',
   quiet_hours: (_params, until) => `These are quiet hours: ${goesOn(until)}`,
-  quiet_hours_of_recipients: (_params, until) => `It is quiet hours for everybody who is left: ${goesOn(until)}`,
-  time_of_recipients: (_params, until) => `Everybody who is left is written to at their own time: ${goesOn(until)}`,
+  quiet_hours_of_recipients: (_params, until) => `All remaining recipients have quiet hours: ${goesOn(until)}`,
+  time_of_recipients: (_params, until) =>
+    `The remaining recipients get the message at their local time: ${goesOn(until)}`,
   next_batch: ({ at, reason, said }) =>
-    `Nobody who is left can be sent to before ${timeOf(at)} (${[reason && deliveryReasonText(reason), said].filter(Boolean).join('; ')}).`,
-  no_server: () => 'There is no active sending server that it may be sent through.',
+    `No remaining recipient can be tried before ${timeOf(at)} (${[reason && deliveryReasonText(reason), said].filter(Boolean).join('; ')}).`,
+  no_server: () => 'There is no active sending server for this campaign.',
   server_paused: ({ server, since, until, error }) =>
     `Sending server "${server}" cannot be used${since === null ? '' : ` since ${timeOf(since)}`}${error === null ? '' : ` (${error})`}: ${until === null ? 'it is being tried again' : `it is tried again at ${timeOf(until)}`}.`,
   warm_up_stopped: ({ server }) =>
-    `Sending server "${server}" has stopped its warm-up: too much bounced. Reset its health to go on.`,
+    `Sending server "${server}" has stopped its warm-up: too many messages bounced. Reset its health to continue.`,
   warm_up_day_full: ({ server, messages, until }) =>
-    `Sending server "${server}" warms up and has sent its ${messages} messages of the day: it goes on at ${timeOf(until)}.`,
+    `Sending server "${server}" is warming up and has sent the ${messages} messages of this day: it continues at ${timeOf(until)}.`,
   server_rate: ({ server, messages, period, next }) =>
     `Sending server "${server}" sends at most ${messages} per ${period}: the next message goes at ${timeOf(next)}.`,
   customer_rate: ({ messages, next }) =>
     `All campaigns together send at most ${messages} per hour: the next message goes at ${timeOf(next)}.`,
-  not_planned: () => 'its audience is not planned',
+  not_planned: () => 'its audience is not in the ledger yet',
   server_silent: () => 'its server does not answer',
-  not_taken_up: () => 'nobody takes it up',
+  not_taken_up: () => 'no worker takes its jobs',
   delivery: ({ reason, reply }) => [reason && deliveryReasonText(reason), reply].filter(Boolean).join(': '),
 };
 
@@ -122,7 +123,9 @@ export function reasonText<Code extends keyof AllParams>(
 }
 
 function goesOn(until: Date | null): string {
-  return until === null ? 'sending goes on when the plan allows more.' : `sending goes on at ${readableTime(until)}.`;
+  return until === null
+    ? 'sending continues when the plan allows more.'
+    : `sending continues at ${readableTime(until)}.`;
 }
 
 function timeOf(iso: string): string {

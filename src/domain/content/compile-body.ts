@@ -100,6 +100,6 @@ function multipart(subtype: string, boundary: string, rootType?: string): string
 function tooLarge(): ValidationError {
   const megabytes = MESSAGE_BYTES_MAX / 1_048_576;
   return new ValidationError({
-    attachments: [`With its files the message is larger than the ${megabytes} MB that mailboxes take.`],
+    attachments: [`With its files, the message is larger than the ${megabytes} MB that mailboxes accept.`],
   });
 }

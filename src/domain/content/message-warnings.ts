@@ -21,7 +21,7 @@ export function addressWarnings({ from, replyTo }: MessageAddresses): string[] {
   return Object.entries(named).flatMap(([name, address]) =>
     address?.needsSmtpUtf8
       ? [
-          `The address of ${fieldLabel(name)} has letters beyond ASCII before the @: only servers with SMTPUTF8 take such a message, whoever it is for.`,
+          `The address of ${fieldLabel(name)} has letters beyond ASCII before the @: only servers with SMTPUTF8 accept such a message, for any recipient.`,
         ]
       : [],
   );
@@ -32,7 +32,7 @@ export const BROKEN_LINKS_TOLD_MAX = 20;
 
 /** A link that leads nowhere, as it was written or as somebody's fields fill it. */
 export function brokenLinkWarning(address: string): string {
-  return `The address "${address.slice(0, 200)}" is no web address: its link leads nowhere.`;
+  return `The address "${address.slice(0, 200)}" is no web address, so its link does not work.`;
 }
 
 export function missingImageWarnings(references: readonly string[]): string[] {

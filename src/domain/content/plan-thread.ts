@@ -122,7 +122,7 @@ export class MessagePlanner {
     const task = this.#atWork;
     this.#atWork = undefined;
     if (task) {
-      const fault = `It cannot be prepared for sending: ${why}. Use fewer elements inside each other, or a shorter text.`;
+      const fault = `It cannot be prepared for sending: ${why}. Use fewer nested elements, or a shorter text.`;
       this.#condemned.add(digestOf(task.source), fault);
       task.reject(stoppedError(task.source, fault));
     }
@@ -146,7 +146,7 @@ function stoppedError({ html }: PlanSource, text: string): ValidationError {
 }
 
 function tooManyMessages(): RateLimitedError {
-  const message = 'Too many messages of yours are being prepared already. Try again in a few seconds.';
+  const message = 'Too many of your messages are being prepared. Try again in a few seconds.';
   return new RateLimitedError('TOO_MANY_MESSAGES', message, COME_AGAIN_SECONDS);
 }
 

@@ -32,6 +32,6 @@ function answerTo({ id, source }: PlanRequest): PlanAnswer {
 
 /** The stack has an end, whatever the limits say. */
 function tooDeep(): PlanFault {
-  const message = 'The html has too many elements inside each other.';
+  const message = 'The html has too many nested elements.';
   return { fields: { html: [message] }, code: 'INVALID_INPUT', message };
 }

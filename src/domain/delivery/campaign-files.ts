@@ -37,7 +37,7 @@ export const fileFaultTexts: ReasonTexts<FileFaultParams> = {
     `The attachment "${name}" is missing: its file was deleted. Remove it, or attach it again.`,
   too_many_files: ({ max }) => `A message may have at most ${max} files.`,
   message_too_large: ({ megabytes }) =>
-    `With its files the message is larger than the ${megabytes} MB that mailboxes take.`,
+    `With its files, the message is larger than the ${megabytes} MB that mailboxes accept.`,
 };
 
 export function fileFaultText<Code extends keyof FileFaultParams>(fault: CodedReason<FileFaultParams, Code>): string {

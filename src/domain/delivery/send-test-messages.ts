@@ -56,7 +56,7 @@ export async function sendTestMessages(
     signDkim: row.sign_dkim,
     secret: ctx.installation.secret,
   });
-  if (!channel && !isLastTry) throw new Error('There is no sending server for a test just now.');
+  if (!channel && !isLastTry) throw new Error('There is no sending server for a test at present.');
   const compiled: Composer['compiled'] = new Map();
   for (const id of testIds) {
     const test = await takeTest(ctx.db, customerId, id);
@@ -70,7 +70,7 @@ export async function sendTestMessages(
       { customerId, id },
       waits || outcome.state !== 'queued' ? outcome : { ...outcome, state: 'failed' },
     );
-    if (waits) throw new Error(`A test could not be handed over just now: ${outcome.reply}`);
+    if (waits) throw new Error(`A test could not be sent at present: ${outcome.reply}`);
   }
 }
 

@@ -22,7 +22,7 @@ const NAME = 'Mailwright';
 /** Sends the mail. Throws when there is no server or it was not taken. */
 export async function sendSystemMail(ctx: Context, drivers: DriverPool, mail: SystemMail): Promise<void> {
   const operator = await operatorAccount(ctx.db);
-  if (!operator) throw new Error('The installation has no customer of its own.');
+  if (!operator) throw new Error('The installation has no operator account.');
   const fields = Object.fromEntries(mail.paragraphs.map((text, index) => [`PARAGRAPH_${index}`, text]));
   await sendTransactional(ctx, drivers, {
     customerId: operator.id,

@@ -1,4 +1,4 @@
 /** The errors of the installation, by code. */
 import { WrongStateError } from '../../lib/errors.ts';
 
-export const notHeld = () => new WrongStateError('INSTALLATION_NOT_HELD', 'The installation is not held.');
+export const notHeld = () => new WrongStateError('INSTALLATION_NOT_HELD', 'The installation is not on hold.');

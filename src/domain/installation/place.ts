@@ -39,17 +39,17 @@ const KNOWN_MAX = 20;
 
 /** Why this is probably a restored backup, as a sentence; null: it is not. */
 export function suspicionOf({ place, known, silentSeconds, aheadSeconds }: Arrival): string | null {
-  if (place.marks !== known.marks) return 'The database was loaded from a dump, or moved to another server as one.';
+  if (place.marks !== known.marks) return 'The database was loaded from a dump.';
   if (aheadSeconds > SILENT_SECONDS_MAX)
     return `The database is ${duration(aheadSeconds)} older than what this machine has already seen of it.`;
   if (place.file !== null && known.files.length > 0 && !known.files.includes(place.file))
     return 'The files of the embedded database are a copy.';
   if (silentSeconds <= SILENT_SECONDS_MAX) return null;
-  const silence = `nothing has worked with it for ${duration(silentSeconds)}`;
+  const silence = `no process has used it for ${duration(silentSeconds)}`;
   if (place.timeline !== null && known.timeline !== null && place.timeline !== known.timeline)
     return `The database was recovered to a point in time, and ${silence}.`;
   if (place.address !== null && known.addresses.length > 0 && !known.addresses.includes(place.address))
-    return `The database is at an address where it never was, and ${silence}.`;
+    return `The database has a new address, and ${silence}.`;
   return null;
 }
 

@@ -25,16 +25,16 @@ export const settingsTable = {
   maintenance: {
     ...{ type: 'Boolean', schema: z.boolean(), default: false, allowed: 'true or false' },
     about:
-      'Closes REST and GraphQL (503) to all but administrators and customers whose plan says `access_when_offline`. Sending and the links in mails go on.',
+      'Closes REST and GraphQL (503) to all but administrators and customers whose plan says `access_when_offline`. Sending and the links in mails still work.',
   },
   sessionIdleDays: {
     ...number(1, DAYS_MAX, 30),
     about:
-      'Days without use after which a login ends: the session of a browser, and a token that logging in gave. A smaller number counts from the next use of a login.',
+      'Days without use after which a login ends: the session of a browser, and a token that logging in gave. A smaller number takes effect at the next use of a login.',
   },
   sessionDaysMax: {
     ...number(1, DAYS_MAX, 90),
-    about: 'Days after which a login ends in any case, counted from logging in. A smaller number counts at once.',
+    about: 'Days after which a login ends in any case, counted from logging in. A smaller number takes effect at once.',
   },
   softBounceLimit: {
     ...number(0, SOFT_BOUNCE_LIMIT_MAX, 5),
@@ -43,12 +43,12 @@ export const settingsTable = {
   },
   softBounceDays: {
     ...number(1, SOFT_BOUNCE_DAYS_MAX, 30),
-    about: 'The days within which these soft bounces are counted.',
+    about: 'Number of days in which these soft bounces are counted.',
   },
   bouncePausePercent: {
     ...number(0, 100, 95),
     about:
-      'A campaign pauses when this percentage of its latest recipients is refused as "mailbox unknown"; 0: never. A process that is sending a campaign keeps the rule it began with.',
+      'A campaign pauses when this percentage of its latest recipients is refused as "mailbox unknown"; 0: never. A process that is sending a campaign keeps the rule with which it began.',
   },
   bouncePauseRecipients: {
     ...number(20, 100_000, 1_000),
@@ -62,7 +62,7 @@ export const settingsTable = {
   mailFrom: {
     ...{ type: 'String', schema: z.union([z.literal(''), emailAddress()]), default: '' },
     allowed: 'an e-mail address, or empty',
-    about: 'Sender of the mails that the program itself writes. Empty: `no-reply@` and the host of BASE_URL.',
+    about: 'Sender of system mails, such as mails about sending domains. Empty: `no-reply@` and the host of BASE_URL.',
   },
   billingGraceDays: {
     ...number(0, 365, 7),
@@ -70,18 +70,19 @@ export const settingsTable = {
   },
   offlinePaymentInstructions: {
     ...{ type: 'String', schema: multiLine(INSTRUCTIONS_LENGTH_MAX) },
-    default: 'Pay by bank transfer and name the invoice. Then say so here; an administrator checks and approves it.',
+    default:
+      'Pay by bank transfer and name the invoice. Then report the payment here; an administrator checks and approves it.',
     allowed: `a text of at most ${INSTRUCTIONS_LENGTH_MAX} characters`,
-    about: 'How to pay, as an unpaid invoice says it: your bank account, for example.',
+    about: 'How to pay; an unpaid invoice shows this text. Write your bank account into it.',
   },
   keepLedgerMonths: {
     ...number(0, MONTHS_MAX, 0),
     about:
-      'Whole months for which it is kept who got which campaign. Older ones are dropped every night once their campaigns are done; figures stay. 0 keeps all.',
+      'Number of whole months for which the ledger (who got which campaign) is kept. Older months are deleted every night if their campaigns are done; figures are always kept. 0 keeps all.',
   },
   keepEventsMonths: {
     ...number(0, MONTHS_MAX, 0),
-    about: 'The same for single opens, clicks, unsubscribes, bounces and complaints.',
+    about: 'The same for the events: opens, clicks, unsubscribes, bounces and complaints.',
   },
 } as const satisfies Record<string, Setting<boolean | number | string>>;
 

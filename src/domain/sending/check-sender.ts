@@ -46,7 +46,7 @@ export async function checkSender(ctx: Context, input: { email: string }): Promi
     isReturnPathAligned ? undefined : `Bounces go to ${returnPathDomain}: DMARC does not count its SPF.`,
     isSignatureAligned || isReturnPathAligned
       ? undefined
-      : 'Mail does not pass DMARC: large providers refuse it or file it as spam.',
+      : 'Mail does not pass DMARC: large providers refuse it or treat it as spam.',
   ].filter((problem) => problem !== undefined);
   return {
     email,

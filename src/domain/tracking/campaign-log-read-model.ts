@@ -159,7 +159,7 @@ function trackingPosition(cursor: string): bigint {
 }
 
 function noCursor(): ValidationError {
-  return new ValidationError({ after: ['This is no cursor of this log.'] });
+  return new ValidationError({ after: ['This cursor does not belong to this log.'] });
 }
 
 /** An erased person's rows are kept for the sums, as those of number 0. */

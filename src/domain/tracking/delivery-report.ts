@@ -95,12 +95,15 @@ export function foreignMessage(): ForeignResourceError {
 export function reportTooOld(): WrongStateError {
   return new WrongStateError(
     'REPORT_TOO_OLD',
-    `This message is older than ${REPORT_AGE_DAYS_MAX} days: reports about it are not taken any more.`,
+    `This message is older than ${REPORT_AGE_DAYS_MAX} days: reports about it are not accepted any more.`,
   );
 }
 
 export function messageNotSent(): WrongStateError {
-  return new WrongStateError('MESSAGE_NOT_SENT', 'This message has not been handed over: nobody can report about it.');
+  return new WrongStateError(
+    'MESSAGE_NOT_SENT',
+    'This message has not been sent yet, so there can be no report about it.',
+  );
 }
 
 /** "Description: 5.1.1 unknown user" -> `5.1.1` (RFC 3463); null when there is none. */

@@ -11,7 +11,7 @@ export const exportRows = [
     method: 'GET',
     path: '/lists/:uid/export',
     access: 'token',
-    summary: 'Downloads everybody on a list as CSV; an import takes the file back.',
+    summary: 'Downloads all subscribers of a list as CSV; an import accepts this file.',
     answers: answersStream(CSV),
     operations: ['ListExport'],
     async run(call) {

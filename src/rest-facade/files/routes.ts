@@ -65,7 +65,7 @@ export const fileRows = [
     method: 'DELETE',
     path: '/files/:uid',
     access: 'token',
-    summary: 'Deletes an uploaded file; its address answers nothing from then on.',
+    summary: 'Deletes an uploaded file; after that its address answers 404.',
     answers: answersBody(deletedFileShape),
     operation: 'DeleteFile',
     variables: (input) => ({ uid: input.param('uid') }),

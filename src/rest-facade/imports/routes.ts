@@ -61,7 +61,7 @@ export const importRows = [
     method: 'DELETE',
     path: '/lists/:list_uid/imports/:import_uid',
     access: 'token',
-    summary: 'Cancels an import; whoever was added stays.',
+    summary: 'Cancels an import; people who were added stay.',
     answers: answersBody(importCancelledShape),
     operations: ['ListImport', 'CancelListImport'],
     async run(call) {
@@ -75,7 +75,7 @@ export const importRows = [
     method: 'GET',
     path: '/lists/:list_uid/imports/:import_uid/rejected',
     access: 'token',
-    summary: 'Downloads the lines of an import that were not taken, with the reasons.',
+    summary: 'Downloads the rejected lines of an import, with the reasons.',
     answers: answersStream('text/csv'),
     operations: ['RejectedImportLines'],
     async run(call) {

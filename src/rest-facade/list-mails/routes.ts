@@ -1,4 +1,4 @@
-/** The mails that a list sends by itself: an extension of the specification. */
+/** The mails that a list sends automatically: an extension of the specification. */
 import type { RestListMailFragment } from '../../generated/operations.ts';
 import { done, ok } from '../answer.ts';
 import { endpoint } from '../endpoint.ts';
@@ -12,7 +12,7 @@ export const listMailRows = [
     method: 'GET',
     path: '/lists/:uid/templates',
     access: 'token',
-    summary: 'Shows the mails that a list sends by itself.',
+    summary: 'Shows the mails that a list sends automatically.',
     answers: answersBody(listMailsShape),
     operation: 'ListMails',
     variables: (input) => ({ uid: input.param('uid') }),
@@ -22,7 +22,7 @@ export const listMailRows = [
     method: 'PATCH',
     path: '/lists/:uid/templates/:kind',
     access: 'token',
-    summary: 'Gives a mail of a list other words.',
+    summary: 'Changes the text of a mail of a list.',
     answers: answersBody(listMailActionShape),
     operation: 'ChangeListMail',
     variables: (input) => ({ input: texts(input) }),
@@ -33,7 +33,7 @@ export const listMailRows = [
     method: 'DELETE',
     path: '/lists/:uid/templates/:kind',
     access: 'token',
-    summary: 'Gives a mail of a list its built-in words back.',
+    summary: 'Brings the built-in text of a mail of a list back.',
     answers: answersBody(listMailActionShape),
     operation: 'ResetListMail',
     variables: (input) => ({ listUid: input.param('uid'), kind: input.param('kind') }),
@@ -43,7 +43,7 @@ export const listMailRows = [
     method: 'POST',
     path: '/lists/:uid/templates/:kind/preview',
     access: 'token',
-    summary: 'Shows how a mail of a list would look, with the words given.',
+    summary: 'Shows how a mail of a list would look with the given text.',
     answers: answersBody(listMailPreviewShape),
     operation: 'PreviewListMail',
     variables: texts,

@@ -90,7 +90,7 @@ export const listRows = [
     method: 'PATCH',
     path: '/lists/:uid',
     access: 'token',
-    summary: 'Changes a list: what is given, and nothing else.',
+    summary: 'Changes a list: only what is given.',
     answers: answersBody(listActionShape),
     operation: 'UpdateList',
     variables: (input) => ({
@@ -133,7 +133,7 @@ export const listRows = [
     method: 'GET',
     path: '/countries',
     access: 'token',
-    summary: 'Lists the countries with the numbers that a contact takes.',
+    summary: 'Lists the countries with their numbers for `country_id`.',
     answers: answersBody(countriesShape),
     operation: 'Countries',
     variables: () => ({}),

@@ -30,7 +30,7 @@ const notification = (path: `/${string}`, summary: string, usual?: Type) =>
   });
 
 export const notificationRows = [
-  notification('/notifications', 'Tells what became of a message: sent, bounced, or called unwanted.'),
+  notification('/notifications', 'Reports what happened to a message: sent, bounced, or called unwanted.'),
   notification('/notification/bounce', 'Tells that a message bounced.', 'bounced'),
   notification('/notification/feedback', 'Tells that a reader complained about a message.', 'abuse'),
 ];

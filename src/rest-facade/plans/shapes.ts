@@ -14,7 +14,7 @@ export const planShape = z
     frequency_unit: z.enum(['day', 'week', 'month', 'year']),
     options: z
       .record(z.string(), z.union([z.string(), z.record(z.string(), yesNo)]))
-      .meta({ description: 'Every option by name, as texts; `sending_server_types` is an object. -1 is unlimited.' }),
+      .meta({ description: 'All options by name, as texts; `sending_server_types` is an object. -1 is unlimited.' }),
     color: z.string().nullable(),
     status: z.enum(['active', 'inactive']),
     quota: z.null(),

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { actionShape, countShape, timeShape, uidShape } from '../shapes.ts';
 
-/** A rule is a tree: what may stand in it is said by the manual and by GraphQL's `SegmentRuleInput`. */
+/** A rule is a tree: the manual and GraphQL's `SegmentRuleInput` say what it may contain. */
 const ruleShape = z.record(z.string(), z.unknown());
 
 export const segmentShape = z

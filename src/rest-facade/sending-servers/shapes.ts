@@ -14,9 +14,9 @@ const row = {
 export const serverRowShape = z.strictObject(row).meta({ id: 'SendingServerRow' });
 
 const health = {
-  state: z.enum(['closed', 'open', 'half-open']).meta({ description: 'As of a breaker: closed is well.' }),
+  state: z.enum(['closed', 'open', 'half-open']).meta({ description: 'State of the breaker: closed means healthy.' }),
   failures: z.int(),
-  slots: z.int().meta({ description: 'Messages at once while it is tried again.' }),
+  slots: z.int().meta({ description: 'Number of messages while it is half-open.' }),
   rests_until: timeShape.nullable(),
   last_error: z.string().nullable(),
 };
@@ -28,7 +28,7 @@ const warmUpShape = z
   .strictObject({
     schedule: z.record(z.string(), z.unknown()),
     day: z.int(),
-    limit_today: z.int().nullable().meta({ description: 'Null: it is warm.' }),
+    limit_today: z.int().nullable().meta({ description: 'Null: there is no warm-up.' }),
     used_today: z.int(),
     bounced_today: z.int(),
     stopped_at: timeShape.nullable(),

@@ -12,7 +12,7 @@ export const loginLinkRows = [
     path: '/login-token',
     access: 'token',
     summary:
-      'Answers a link that logs the caller in once, within ten minutes; an administrator may name a customer instead.',
+      'Answers a link that logs the caller in, once and within ten minutes. An administrator may name a customer instead.',
     answers: answersBody(loginLinkShape),
     operation: 'CreateLoginLink',
     variables: (input) => ({

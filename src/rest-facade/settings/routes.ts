@@ -22,7 +22,7 @@ export const settingsRows = [
     path: '/settings',
     access: 'admin',
     summary: 'Changes the settings that are given.',
-    details: 'A change holds in all processes within seconds. An empty value goes back to its default.',
+    details: 'All processes use a change within seconds. An empty value goes back to its default.',
     answers: answersBody(settingsChangedShape),
     operation: 'UpdateInstallationSettings',
     variables: (input) => ({

@@ -89,7 +89,7 @@ const byEmail = endpoint({
   method: 'GET',
   path: '/subscribers/email/:email',
   access: 'token',
-  summary: 'Shows somebody once per list that has the address.',
+  summary: 'Shows the subscribers with this address: one for each list.',
   answers: answersBody(subscribersShape),
   operation: 'SubscribersByEmail',
   variables: (input) => ({ email: input.param('email'), listUid: listUid(input) }),
@@ -101,7 +101,7 @@ const updates = (['/subscribers/:id', '/lists/:list_uid/subscribers/:id/update']
     method: 'PATCH',
     path,
     access: 'token',
-    summary: 'Changes a subscriber: what is given, and nothing else.',
+    summary: 'Changes a subscriber: only what is given.',
     details: FIELDS_SAID,
     answers: answersBody(subscriberActionShape),
     operation: 'UpdateSubscriber',
@@ -139,7 +139,7 @@ const tagging = [
     method: 'POST',
     path: '/subscribers/:id/remove-tag',
     access: 'token',
-    summary: 'Takes tags from a subscriber.',
+    summary: 'Removes tags from a subscriber.',
     answers: answersBody(subscriberTagsShape),
     required: ['tag'],
     operation: 'UntagSubscriber',
@@ -155,7 +155,7 @@ const subscribes = (['/subscribers/:id/subscribe', '/lists/:list_uid/subscribers
     method: 'PATCH',
     path,
     access: 'token',
-    summary: 'Asks somebody to confirm: pending, and a confirmation mail.',
+    summary: 'Asks a person to confirm: the state becomes pending, and a confirmation mail is sent.',
     answers: answersBody(subscriberActionShape),
     operation: 'SubscribeSubscriber',
     variables: which,
@@ -174,7 +174,7 @@ const unsubscribes = unsubscribePaths.map((path) =>
     method: 'PATCH',
     path,
     access: 'token',
-    summary: 'Unsubscribes somebody, who stays on the list and gets no more mail.',
+    summary: 'Unsubscribes a person, who stays on the list and gets no more mail.',
     answers: answersBody(subscriberActionShape),
     operation: 'UnsubscribeSubscriber',
     variables: which,
@@ -191,7 +191,7 @@ const deletes = deletePlaces.map(([method, path]) =>
     method,
     path,
     access: 'token',
-    summary: 'Erases a subscriber from the list.',
+    summary: 'Deletes a subscriber from the list.',
     answers: answersBody(subscriberActionShape),
     operation: 'DeleteSubscriber',
     variables: which,
@@ -211,7 +211,7 @@ export const subscriberRows = [
   ...deletes,
 ];
 
-/** The subscriber meant by the path, and the list if one is named (D7). */
+/** The subscriber that the path names, and the list if one is named (D7). */
 function which(input: Input) {
   return { subscriber: input.param('id') || input.param('email'), listUid: listUid(input) };
 }

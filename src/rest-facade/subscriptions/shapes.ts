@@ -21,9 +21,11 @@ export const subscriptionRowShape = z.strictObject(row).meta({ id: 'Subscription
 
 const whole = {
   ...row,
-  options: z.record(z.string(), z.unknown()).meta({ description: 'Its own, over those of the plan.' }),
+  options: z
+    .record(z.string(), z.unknown())
+    .meta({ description: 'Options of the subscription, which override those of the plan.' }),
   disable_billing: z.boolean(),
-  frequency_amount: z.string().nullable().meta({ description: "Its own; null: the plan's." }),
+  frequency_amount: z.string().nullable().meta({ description: 'Period of the subscription; null: that of the plan.' }),
   frequency_unit: z.string().nullable(),
   current_period_started_at: timeShape.nullable(),
   grace_ends_at: timeShape.nullable().meta({ description: 'Until when the renewal may be paid; null: none is due.' }),
@@ -48,13 +50,13 @@ export const oneSubscriptionShape = z.strictObject({
             note: z.string().nullable(),
           }),
         )
-        .meta({ description: 'The newest hundred events, the oldest of them first.' }),
+        .meta({ description: 'The newest hundred events, sorted from the oldest to the newest.' }),
     })
     .meta({ id: 'SubscriptionWithHistory' }),
 });
 
 const due = {
-  invoice_uid: uidShape.nullable().meta({ description: 'What has to be paid first; null: nothing.' }),
+  invoice_uid: uidShape.nullable().meta({ description: 'The invoice to pay first; null: none.' }),
   amount_due: z.string().nullable(),
   currency_code: z.string().nullable(),
   checkout_url: z.string().nullable().meta({ description: 'Where to read how to pay.' }),

@@ -28,7 +28,7 @@ builder.queryField('customer', (t) =>
 builder.queryField('customerByEmail', (t) =>
   t.prismaField({
     type: Customer,
-    description: 'The customer one of whose users has this address.',
+    description: 'Shows the customer whose user has this address.',
     authScopes: ADMIN,
     args: { email: t.arg.string({ required: true }) },
     resolve: async (query, _root, { email }, ctx) => {

@@ -1,4 +1,4 @@
-/** Who stands behind a list, and the countries that such an address may be in (decision D15). */
+/** The contact of a list, and the countries that such an address may be in (decision D15). */
 import { COUNTRIES, countryOf, type Country as CountryRow } from '../../domain/audience/countries.ts';
 import { builder } from '../builder.ts';
 

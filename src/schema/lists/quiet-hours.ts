@@ -1,4 +1,4 @@
-/** Hours in which nobody is written to, as they are given and shown. */
+/** Quiet hours, as they are given and shown. */
 import { parseQuietHours, type QuietHours } from '../../domain/audience/quiet-hours.ts';
 import { builder } from '../builder.ts';
 

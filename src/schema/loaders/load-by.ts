@@ -25,7 +25,7 @@ export function loadBy<Key, Value>(ctx: GraphqlContext, read: BatchRead<Key, Val
   return loader;
 }
 
-/** What lies in the map of `read` was made for `read`. */
+/** A value in the map of `read` was made for `read`. */
 function isLoaderOf<Key, Value>(loader: unknown, _read: BatchRead<Key, Value>): loader is DataLoader<Key, Value> {
   return loader instanceof DataLoader;
 }

@@ -14,7 +14,7 @@ const IN_ORDER = [{ customOrder: { sort: 'asc', nulls: 'last' } }, { id: 'asc' }
 builder.queryField('plan', (t) =>
   t.prismaField({
     type: Plan,
-    description: 'One plan: on offer, or one that the caller has or had.',
+    description: 'Shows one plan: an active one, or one that the caller has or had.',
     authScopes: reading,
     errors: {},
     args: { uid: t.arg.string({ required: true }) },

@@ -1,4 +1,4 @@
-/** Reading segments, and the people they pick. What tells of people needs the right to read people. */
+/** Reading segments, and the people they pick. Queries that show people need the right to read people. */
 import { findOwnedList } from '../../domain/audience/find-owned-list.ts';
 import { checkedRule } from '../../domain/audience/segments/check-rule.ts';
 import { findOwnedSegment } from '../../domain/audience/segments/find-owned-segment.ts';

@@ -28,7 +28,7 @@ const SendingHealth = builder.objectRef<ShownHealth>('SendingHealth').implement(
     }),
     state: t.expose('state', { type: HealthState }),
     failures: t.exposeInt('failures', { description: 'In a row.' }),
-    slots: t.exposeInt('slots', { description: 'Messages at once while it is tried again.' }),
+    slots: t.exposeInt('slots', { description: 'Number of messages while it is half-open.' }),
     restsUntil: t.expose('restsUntil', { type: 'DateTime', nullable: true }),
     lastError: t.exposeString('lastError', { nullable: true }),
     changedAt: t.expose('changedAt', { type: 'DateTime', nullable: true }),

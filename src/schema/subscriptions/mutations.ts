@@ -36,7 +36,8 @@ builder.mutationField('createSubscription', (t) =>
 builder.mutationField('assignPlan', (t) =>
   t.prismaFieldWithInput({
     type: PlanSubscription,
-    description: 'Gives a customer a plan without billing: what it had ends, the new one runs at once.',
+    description:
+      'Gives a customer a plan without billing: the previous subscription ends, and the new one starts at once.',
     authScopes: administrators,
     errors: {},
     input: { customerUid: t.input.string({ required: true }), planUid: t.input.string({ required: true }) },
@@ -100,7 +101,7 @@ const ACTS = {
     verb: activateSubscription,
     authScopes: administrators,
     description:
-      'Lets it run without payment: one that waits starts, one that is due is renewed, a cancelled one goes on.',
+      'Activates a subscription without payment: a waiting one starts, a due one is renewed, a cancelled one continues.',
   },
   resumeSubscription: { verb: resumeSubscription, authScopes: owners, description: 'Takes a cancellation back.' },
   cancelSubscription: {

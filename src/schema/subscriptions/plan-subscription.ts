@@ -49,10 +49,19 @@ export const PlanSubscription = builder.prismaObject('Subscription', {
     status: t.exposeString('status', {
       description: "`pending` waits for payment, `active`, `cancelled` runs to its period's end, `ended`.",
     }),
-    options: t.expose('options', { type: 'JsonObject', description: 'Its own, over those of the plan.' }),
+    options: t.expose('options', {
+      type: 'JsonObject',
+      description: 'Options of the subscription, which override those of the plan.',
+    }),
     disableBilling: t.exposeBoolean('disableBilling', { description: 'Nobody pays for it.' }),
-    frequencyAmount: t.exposeInt('frequencyAmount', { nullable: true, description: "Its own; null: the plan's." }),
-    frequencyUnit: t.exposeString('frequencyUnit', { nullable: true, description: "Its own; null: the plan's." }),
+    frequencyAmount: t.exposeInt('frequencyAmount', {
+      nullable: true,
+      description: 'Period of the subscription; null: that of the plan.',
+    }),
+    frequencyUnit: t.exposeString('frequencyUnit', {
+      nullable: true,
+      description: 'Period of the subscription; null: that of the plan.',
+    }),
     currentPeriodStartedAt: t.expose('currentPeriodStartedAt', { type: 'DateTime', nullable: true }),
     currentPeriodEndsAt: t.expose('currentPeriodEndsAt', { type: 'DateTime', nullable: true }),
     graceEndsAt: t.expose('graceEndsAt', {

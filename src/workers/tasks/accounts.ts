@@ -18,14 +18,14 @@ import { defineTask, type Task } from '../task.ts';
 /** Erases what a module keeps of a customer outside the tables, such as files; harmless to repeat. */
 export type Eraser = (ctx: Context, customer: { customerId: bigint }) => Promise<void>;
 
-/** Campaigns first, so that nothing is sent meanwhile; then what lies outside the tables; then the tables. */
+/** Campaigns first, so that nothing is sent meanwhile; then data outside the tables; then the tables. */
 export function eraseCustomerTask(erasers: readonly Eraser[]): Task {
   return defineTask(eraseCustomerJob, async (ctx, { customerId }, { abortSignal }) => {
     if (!(await isDeleting(ctx.db, customerId))) return;
     await pauseCustomerCampaigns(ctx, { customerId });
     for (const erase of erasers) await erase(ctx, { customerId });
     const isDone = await eraseCustomer(ctx, { customerId, isStopping: () => abortSignal.aborted });
-    // Another process, or this one after its restart, goes on where this one stopped.
+    // Another process, or this one after its restart, continues where this one stopped.
     if (!isDone) await enqueue(ctx.db, eraseCustomerJob, { customerId: String(customerId) });
   });
 }

@@ -1,4 +1,4 @@
-/** Jobs of the mails that lists send by themselves: to the people on them, and to their owners. */
+/** Jobs of the mails that lists send automatically: to the people on them, and to their owners. */
 import { forgetOldConfirmations } from '../../domain/audience/mails/person-mail.ts';
 import { expirePending } from '../../domain/audience/expire-pending.ts';
 import { forgetOldSignUps } from '../../domain/audience/sign-up.ts';

@@ -3,8 +3,8 @@ import { failListImport, runListImport } from '../../domain/audience/imports/run
 import { runImportJob } from '../../jobs/import-jobs.ts';
 import { defineTask } from '../task.ts';
 
-/** Whoever uploaded cannot mend what is wrong here; the log of the job says more. */
-const STOPPED = 'The import could not go on. What was read so far is on the list; import the file again for the rest.';
+/** The user who uploaded the file cannot repair this; the log of the job says more. */
+const STOPPED = 'The import failed. People who were added so far are on the list; import the file again for the rest.';
 
 export const runImportTask = defineTask(
   runImportJob,

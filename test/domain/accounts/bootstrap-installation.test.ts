@@ -51,6 +51,6 @@ test('does not come back when the administrators are gone', async () => {
 test('a password that everybody tries first stops the start, and leaves nothing behind', async () => {
   const ctx = await createTestContext();
   const weak = { email: 'boss@example.com', password: 'password1' };
-  await expect(bootstrapInstallation(ctx, weak)).rejects.toThrow('ADMIN_PASSWORD cannot be taken: The password is one');
+  await expect(bootstrapInstallation(ctx, weak)).rejects.toThrow('ADMIN_PASSWORD cannot be used: The password is one');
   expect(await bootstrapInstallation(ctx, { email: 'boss@example.com' })).not.toBeNull();
 });

@@ -178,7 +178,7 @@ describe.each(['imap', 'pop3'])('%s', (protocol) => {
       [{ password: 'no' }, /./],
       [{ port: 1 }, /Nothing answers on this port/],
       [{ host: 'no-such-host.invalid' }, /The host name /],
-      [{ encryption: 'tls' }, /The server does not speak TLS here: encryption starttls belongs to this port, or none$/],
+      [{ encryption: 'tls' }, /The server does not speak TLS on this port: set the encryption to starttls or none$/],
       ...(protocol === 'imap' ? [[{ folder: 'nowhere' }, /./] satisfies [object, RegExp]] : []),
     ];
     for (const [change, words] of wrong) {

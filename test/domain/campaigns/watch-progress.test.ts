@@ -51,7 +51,7 @@ it('alarms once, says what is in the way, repeats it hourly, and takes it back',
 });
 
 it.each([
-  ['nobody takes it up', 0],
+  ['no worker takes its jobs', 0],
   ['its server does not answer', 1],
 ])('says that %s where nobody was told anything yet and %d are under way', async (cause, underWay) => {
   await ctx.db.execute(sql`UPDATE hot.delivery SET reason = NULL, reply = NULL, state = 'queued'`);

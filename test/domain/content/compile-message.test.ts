@@ -200,8 +200,8 @@ test('leaves an address that is none as it is written, and warns of it', async (
   expect(email.html).toContain('href="http://[x/"');
   expect(message.links).toEqual([]);
   expect(message.warnings).toEqual([
-    'The address "https://%20/offer" is no web address: its link leads nowhere.',
-    'The address "http://[x/" is no web address: its link leads nowhere.',
+    'The address "https://%20/offer" is no web address, so its link does not work.',
+    'The address "http://[x/" is no web address, so its link does not work.',
   ]);
 });
 

@@ -118,7 +118,7 @@ describe('a campaign by the clocks of its people', () => {
       sql`SELECT wait_until = (SELECT min(at) FROM hot.campaign_send_time WHERE campaign_id = c.id) AS waits FROM campaign c WHERE id = ${world.campaignId}`,
     );
     expect(row?.waits).toBe(true);
-    expect(await storedReason(ctx.db, world.campaignId)).toContain('at their own time');
+    expect(await storedReason(ctx.db, world.campaignId)).toContain('at their local time');
     expect(await statusOf(world)).toBe('sending');
     expect(await balanceOf(world)).toMatchObject({ audience: 4_000, queued: 4_000 });
   });
@@ -201,7 +201,7 @@ describe('quiet hours', () => {
       sql`SELECT extract(epoch FROM wait_until - now())::int / 60 AS minutes FROM campaign WHERE id = ${world.campaignId}`,
     );
     expect(await storedReason(ctx.db, world.campaignId)).toMatch(
-      /^These are quiet hours: sending goes on at .* UTC\.$/,
+      /^These are quiet hours: sending continues at .* UTC\.$/,
     );
     expect(row?.minutes).toBeGreaterThan(117);
     expect(await wakeCampaigns(ctx)).toBe(0);
@@ -216,7 +216,7 @@ describe('quiet hours', () => {
     );
     await plan(world);
     expect(await storedReason(ctx.db, world.campaignId)).toMatch(
-      /^It is quiet hours for everybody who is left: sending goes on at .* UTC\.$/,
+      /^All remaining recipients have quiet hours: sending continues at .* UTC\.$/,
     );
   });
 

@@ -95,7 +95,7 @@ describe('an installation that starts', () => {
       expect(await arrive()).not.toBeNull();
       await endHold(ctx, choice);
       expect(await statusOf(world)).toBe(status);
-      await expect(endHold(ctx, choice)).rejects.toThrow('not held');
+      await expect(endHold(ctx, choice)).rejects.toThrow('not on hold');
       expect(await arrive()).toBeNull();
     }
   });

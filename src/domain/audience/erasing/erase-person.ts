@@ -53,7 +53,7 @@ export async function erasePerson(ctx: Context, input: ErasePersonInput): Promis
   const { userId, customerId, isAdmin, scopes } = viewerOf(ctx);
   const key = emailKey(parseInput(z.object({ email: emailAddress() }), input).email);
   if (input.everywhere && (!isAdmin || !holdsScope(scopes, 'admin')))
-    throw new ForbiddenError('FORBIDDEN', 'Only administrators erase for every customer.');
+    throw new ForbiddenError('FORBIDDEN', 'Only an administrator can erase a person for every customer.');
   const whose = input.everywhere ? EVERY_CUSTOMER : customerId;
   return eraseFromLists(ctx, { whose, key, userId });
 }

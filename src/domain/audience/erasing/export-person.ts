@@ -87,7 +87,7 @@ function positionOf(after: string | null | undefined): { place: number; offset: 
   if (after === null || after === undefined || after === '') return { place: 0, offset: 0 };
   const [, place, offset] = POSITION.exec(after) ?? [];
   if (place === undefined || offset === undefined)
-    throw new ValidationError({ after: ['This is no position of this export.'] });
+    throw new ValidationError({ after: ['This position does not belong to this export.'] });
   return { place: Number(place), offset: Number(offset) };
 }
 

@@ -7,7 +7,7 @@ export const importNotFound = () => new NotFoundError(...NO_IMPORT);
 export const foreignImport = () => new ForeignResourceError(...NO_IMPORT);
 
 export const uploadOver = (status: ImportStatus) =>
-  new WrongStateError('IMPORT_NOT_UPLOADING', `The upload of this import is over: it is ${status}.`);
+  new WrongStateError('IMPORT_NOT_UPLOADING', `The upload of this import has ended: it is ${status}.`);
 
 export const importOver = (status: ImportStatus) =>
   new WrongStateError('IMPORT_OVER', `The import is ${status} already.`);

@@ -168,7 +168,7 @@ function withAddressColumn(
   if ((shares[best] ?? 0) < ADDRESS_SHARE_MIN) {
     const names = columns.map(({ header }, index) => shownHeader(header, index)).slice(0, NAMED_COLUMNS_MAX);
     throw unusableFile(
-      `No column holds email addresses. Name it “email”, or say in the mapping which it is. The columns are: ${names.join(', ')}.`,
+      `No column contains email addresses. Name one of them “email”, or give it in the mapping. The columns are: ${names.join(', ')}.`,
     );
   }
   const found = columns[best];

@@ -95,7 +95,7 @@ function readPerson(record: CsvRecord, reading: Omit<PersonReader, 'read'>): Per
   if (!isEmailAddress(email)) return `“${shown(email)}” is not a valid email address`;
   const status = statusOf(cells[statusAt] ?? '');
   if (status === null)
-    return `“${shown(cells[statusAt] ?? '')}” is no status: say subscribed, unsubscribed or unconfirmed`;
+    return `“${shown(cells[statusAt] ?? '')}” is no status: use subscribed, unsubscribed or unconfirmed`;
   const tags = tagsOf(unguarded(cells[tagsAt] ?? ''), commonTags);
   if (typeof tags === 'string') return tags;
   const fields = fieldsOf(cells, reading.fieldColumns);
@@ -128,7 +128,7 @@ function tagsOf(cell: string, common: readonly string[]): readonly string[] | st
   const tags = distinctTags([...common, ...tagsIn(cell)]);
   if (tags.length > TAGS_MAX) return `more than ${TAGS_MAX} tags`;
   if (!tags.every((tag) => isOneLine(tag) && !tag.includes(REPLACEMENT)))
-    return 'a tag must not contain line breaks, control characters or what cannot be read';
+    return 'a tag must not contain line breaks, control characters or unreadable characters';
   return tags.every((tag) => tag.length <= TAG_LENGTH_MAX)
     ? tags
     : `a tag may not be longer than ${TAG_LENGTH_MAX} characters`;

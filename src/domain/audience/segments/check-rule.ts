@@ -79,7 +79,7 @@ async function checkCampaigns(ctx: Context, list: RuleList, conditions: readonly
   if (elsewhere.length > 0)
     throw new ValidationError(
       Object.fromEntries(
-        elsewhere.map(({ path }) => [path, ['A campaign to another list says nothing about these people.']]),
+        elsewhere.map(({ path }) => [path, ['A campaign to another list cannot be used in a rule of this list.']]),
       ),
     );
 }

@@ -84,7 +84,7 @@ function numeric(number: number): Sql {
   return sql`${String(number)}::numeric`;
 }
 
-/** About the time that a field's text says; what cannot be read as one is null. */
+/** About the time that a field's text says; a text that is no time gives null. */
 export function compileFieldTime(text: Sql, condition: TimeCondition, asOf: Date): Sql {
   const usual = compileTime(sql`hot.time_of(${text})`, condition, asOf);
   if (!('anniversaryWithinDays' in condition)) return usual;

@@ -19,9 +19,9 @@ export async function addressMail(
     to: address.email,
     subject: 'Confirm that you want to send mail from this address',
     paragraphs: [
-      `Somebody asks to send mail in the name of ${address.email}. If that is right, open this address and confirm:`,
+      `Somebody wants to send mail in the name of ${address.email}. If that is right, open this address and confirm:`,
       link,
-      `It works for ${LINK_DAYS} days. If you know nothing of it, do nothing.`,
+      `It works for ${LINK_DAYS} days. If you do not know about this, do nothing.`,
     ],
     purpose: `from address ${address.uid} ${expiresAt.getTime()}`,
   };

@@ -36,7 +36,7 @@ export const tooManyAddresses = () =>
     'TOO_MANY_FROM_ADDRESSES',
   );
 export const mailedJustNow = (seconds: number) =>
-  new RateLimitedError('FROM_ADDRESS_MAILED_JUST_NOW', 'A mail with a link went out just now.', seconds);
+  new RateLimitedError('FROM_ADDRESS_MAILED_JUST_NOW', 'A mail with a link was sent just now.', seconds);
 
 const KEY_PURPOSE = 'from-address';
 const TOKEN = /^([0-9a-z]{1,13})\.([0-9a-z]{1,13})\.([0-9a-z]{1,9})\.([A-Za-z0-9_-]{22})$/;

@@ -18,7 +18,7 @@ export const senderFaultTexts: ReasonTexts<SenderFaultParams> = {
   domain_of_another: ({ domain, email }) =>
     `The domain ${domain} belongs to another customer: verify the address ${email} first.`,
   domain_of_installation: ({ domain, email }) =>
-    `Receivers take it for mail of ${domain}, which is this installation's: verify the address ${email} first.`,
+    `Receivers would think that it is mail of ${domain}, which is this installation's: verify the address ${email} first.`,
   sender_not_verified: ({ email }) => `Verify the from address ${email}, or its domain, first.`,
 };
 

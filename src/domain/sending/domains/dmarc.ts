@@ -108,7 +108,7 @@ function recordIn(answer: DnsAnswer, domain: string, problems: DmarcFinding[]): 
   }
   const similar = texts.find((text) => /dmarc1|\bp\s*=/i.test(text));
   if (records.length === 0 && similar !== undefined) {
-    const message = `"${similar.slice(0, 200)}" is not read as DMARC: a record begins with v=DMARC1, so written.`;
+    const message = `"${similar.slice(0, 200)}" is not read as DMARC: a record must begin with exactly v=DMARC1.`;
     problems.push({ code: 'NOT_A_RECORD', message });
   }
   const [record] = records;
@@ -160,7 +160,7 @@ async function lookElsewhere(ask: DnsQuery, domain: string): Promise<DmarcFindin
     const answer = await ask('TXT', name);
     const record = answer.status === 'found' && answer.values.some(isDmarc);
     if (record)
-      return [{ code: 'WRONG_PLACE', message: `A DMARC record stands at ${name}; it belongs to _dmarc.${domain}.` }];
+      return [{ code: 'WRONG_PLACE', message: `There is a DMARC record at ${name}; it belongs to _dmarc.${domain}.` }];
   }
   return [];
 }

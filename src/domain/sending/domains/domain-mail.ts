@@ -48,11 +48,11 @@ const SUBJECTS: Readonly<Record<DomainNotification, (name: string) => string>> =
 
 const TEXTS: Readonly<Record<DomainNotification, (name: string) => readonly string[]>> = {
   failing: (name) => [
-    `The DNS of ${name} does not show the records any more that prove it to be yours and verify your signatures.`,
-    `Your mail is still signed for ${GRACE_HOURS} hours. Put the records back before that; nothing else has to be done.`,
+    `The DNS of ${name} does not show the records any more that prove that the domain is yours and that verify your signatures.`,
+    `Your mail is still signed for ${GRACE_HOURS} hours. Publish the records again before that; nothing else is needed.`,
   ],
   lost: (name) => [
-    `The records of ${name} have been missing for ${GRACE_HOURS} hours. Mail from it goes out without its signature, so large providers may refuse it.`,
+    `The records of ${name} have been missing for ${GRACE_HOURS} hours. Its mail is sent without its signature, so large providers may refuse it.`,
     'Publish the records again and verify the domain.',
   ],
   taken: (name) => [

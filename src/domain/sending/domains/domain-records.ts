@@ -61,17 +61,17 @@ function dkim({ name }: Names, key: PublicDkimKey): DomainRecord {
 /** Without terms it would say that nobody may send. */
 function spf({ name }: Names, terms: readonly string[]): DomainRecord {
   const purpose =
-    'Says who may send. If there is an SPF record already, put these terms into it: there may be one only.';
+    'Says who may send. If there is an SPF record already, add these terms to it: a domain may have only one SPF record.';
   return txt('spf', { name, value: `v=spf1 ${[...terms, '~all'].join(' ')}`, purpose });
 }
 
 function returnPath({ returnPathHost }: Names, bounceDomain: string): DomainRecord {
-  const purpose = 'Lets bounces come back to where they are counted, and SPF align with your domain.';
+  const purpose = 'Sends bounces to this installation, which counts them, and makes SPF align with your domain.';
   return cname('return_path', { name: returnPathHost, value: bounceDomain, purpose });
 }
 
 function tracking({ trackingHost }: Names, host: string): DomainRecord {
-  const purpose = 'Lets links and unsubscribe addresses carry your name.';
+  const purpose = 'Puts your host name into links and unsubscribe addresses.';
   return cname('tracking', { name: trackingHost, value: host, purpose });
 }
 

@@ -29,7 +29,7 @@ export type TrackingProbe = (host: string) => Promise<{ url: string } | { refusa
 const LOOK_MS_MAX = 20_000;
 const SEEN_MAX = 5;
 const SEEN_LENGTH_MAX = 1_000;
-const QUOTED = 'Quotation marks stand in it: they are no part of the value, leave them out.';
+const QUOTED = 'It contains quotation marks: they are no part of the value, remove them.';
 
 export async function readDomainRecords(
   { site: { ask, ...names }, probe }: { site: DomainSite; probe: TrackingProbe },
@@ -172,7 +172,7 @@ async function notThere(ask: DnsQuery, { place, answer, type, domain, isIn }: Mi
   if (there.status !== 'found' || !isIn(there.values)) return finding(place, answer);
   const label = place.name.slice(0, -domain.length - 1);
   return finding(place, answer, {
-    problems: [`It stands at ${twice}: enter the name as ${label}, the form adds ${domain} by itself.`],
+    problems: [`It is at ${twice}: enter the name as ${label}, the form adds ${domain} automatically.`],
   });
 }
 
@@ -187,6 +187,6 @@ function finding(
     ...place,
     status: status ?? (isUnanswered ? 'unknown' : 'missing'),
     seen: seen.map((value) => value.slice(0, SEEN_LENGTH_MAX)),
-    problems: isUnanswered ? [`Nobody could say: ${answer.reason}.`] : [...problems],
+    problems: isUnanswered ? [`The DNS gave no answer: ${answer.reason}.`] : [...problems],
   };
 }

@@ -25,24 +25,24 @@ export const tooManyDomains = () =>
 /** In the words of the input's own check. */
 export const sameHosts = () =>
   new ValidationError({
-    trackingSubdomain: ['The tracking subdomain must be another one than the return path subdomain.'],
+    trackingSubdomain: ['The tracking subdomain must differ from the return path subdomain.'],
   });
 
 export const defaultIsForAdministrators = () =>
   new ForbiddenError(
     'SENDING_DOMAIN_DEFAULT',
-    'Only an administrator chooses the domain that signs for all customers.',
+    'Only an administrator can choose the domain that signs for all customers.',
   );
 
 export const checkedJustNow = () =>
   new RateLimitedError(
     'SENDING_DOMAIN_CHECKED_JUST_NOW',
-    'The DNS of this domain was asked just now; a new record is rarely seen sooner.',
+    'The DNS of this domain was checked a moment ago. Wait ten seconds before you check again.',
     CHECK_PAUSE_SECONDS,
   );
 
 export const rotationUnderWay = () =>
   new WrongStateError(
     'DKIM_ROTATION_UNDER_WAY',
-    'New keys wait for their records in the DNS already: publish them, then verify the domain.',
+    'There are new keys that wait for their DNS records: publish these, then verify the domain.',
   );

@@ -67,7 +67,7 @@ export const createSendingDomainInput = z.object({ name, ...common }).refine(
   // A name has one CNAME only, and the two lead to different places.
   ({ trackingSubdomain, returnPathSubdomain }) =>
     (trackingSubdomain ?? TRACKING_SUBDOMAIN) !== (returnPathSubdomain ?? RETURN_PATH_SUBDOMAIN),
-  { path: ['trackingSubdomain'], message: 'must be another one than the return path subdomain' },
+  { path: ['trackingSubdomain'], message: 'must differ from the return path subdomain' },
 );
 export const updateSendingDomainInput = z.object(common);
 

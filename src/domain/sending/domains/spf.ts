@@ -104,9 +104,9 @@ function noteTop({ problems }: Walk, record: string): void {
   const terms = termsOf(record);
   const all = terms.find((term) => term?.name === 'all');
   if (all && (all.qualifier === '' || all.qualifier === '+'))
-    problems.set('ALLOWS_ALL', 'It ends in +all: everybody may send in the name of this domain.');
+    problems.set('ALLOWS_ALL', 'It ends in +all: every server may send in the name of this domain.');
   if (!all && !terms.some((term) => term?.name === 'redirect'))
-    problems.set('NO_END', 'It says nothing about everybody else: end it with ~all or -all.');
+    problems.set('NO_END', 'It does not say what holds for all other servers: end it with ~all or -all.');
 }
 
 async function count(walk: Walk, record: string): Promise<void> {

@@ -27,7 +27,7 @@ export function limitFinder(limits: DomainLimits): ((group: string) => number | 
   return (group) => byGroup.get(group) ?? byGroup.get(EVERY_OTHER);
 }
 
-/** As it is stored; what cannot be read holds nobody back. */
+/** As it is stored; what cannot be read limits nothing. */
 export function parseDomainLimits(stored: unknown): DomainLimits {
   const parsed = domainLimits.safeParse(stored ?? {});
   return parsed.success ? parsed.data : {};

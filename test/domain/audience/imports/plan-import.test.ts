@@ -174,7 +174,7 @@ describe('files that cannot be taken', () => {
     ['blank lines', Buffer.from('\n\n  \n'), 'empty'],
     ['a spreadsheet', Buffer.from('PK\u0003\u0004xlsx'), 'Save it as CSV'],
     ['a picture', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 0, 0]), 'no text file'],
-    ['no addresses', Buffer.from('name,city\nAnna,Bath\n'), 'No column holds email addresses'],
+    ['no addresses', Buffer.from('name,city\nAnna,Bath\n'), 'No column contains email addresses'],
   ])('%s', (_, bytes, words) => {
     expect(faultOf(() => plan(bytes))['file']?.[0]).toContain(words);
   });

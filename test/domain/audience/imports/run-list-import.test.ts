@@ -100,7 +100,7 @@ describe('new people', () => {
       ['unconfirmed', ['Spring']],
     ]);
     expect(await rejectionsOf(ctx, done)).toEqual({
-      5: '“bounced” is no status: say subscribed, unsubscribed or unconfirmed',
+      5: '“bounced” is no status: use subscribed, unsubscribed or unconfirmed',
     });
     expect(await countersOf(list)).toEqual({ subscribed: 1, unsubscribed: 1, unconfirmed: 1, pending: 0 });
     expect(await ctx.db.query(sql`SELECT name FROM list_tag WHERE list_id = ${list.id} ORDER BY name_key`)).toEqual([

@@ -59,7 +59,7 @@ test('a file that cannot be taken fails the import and says why', async () => {
   const [row] = await ctx.db.query<{ status: string; error: string }>(
     sql`SELECT status, error FROM mail_list_import WHERE list_id = ${list.id}`,
   );
-  expect(row).toMatchObject({ status: 'failed', error: expect.stringContaining('No column holds email addresses') });
+  expect(row).toMatchObject({ status: 'failed', error: expect.stringContaining('No column contains email addresses') });
 });
 
 test('belongs to its tenant', async () => {
