@@ -43,7 +43,7 @@ async function update(
   const { customerId, listId, subscriberId } = recipient;
   try {
     const isThere = await updatePersonFields(ctx, { customerId, listId, id: subscriberId }, changesIn(form, person));
-    if (isThere) sendPage(res, 200, savedPage(person));
+    if (isThere) sendPage(res, 200, savedPage());
     else sendNotOnList(res);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
@@ -83,6 +83,6 @@ ${fields.map((field) => fieldInput(field, errors[field.tag]))}
   };
 }
 
-function savedPage({ listName }: RecipientCard): Page {
+function savedPage(): Page {
   return { title: 'Saved', body: html`<p role="status">Your details were updated.</p>` };
 }

@@ -1,4 +1,4 @@
-/** The operator's limit on requests, as settings write it and answers tell it. */
+/** The operator's limit on requests, in the form of the setting and of the answer's headers. */
 
 /** At most `requests` within `windowSeconds`, counted from the first. */
 export interface RateLimit {
@@ -13,7 +13,7 @@ export interface RateVerdict {
   readonly limit: RateLimit;
   readonly isAllowed: boolean;
   readonly remaining: number;
-  /** Until the window ends and everything is allowed anew. */
+  /** Until the window ends and the full limit is available again. */
   readonly resetSeconds: number;
 }
 

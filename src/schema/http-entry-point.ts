@@ -54,7 +54,7 @@ export function createHttpEntryPoint(options: EntryPointOptions): HttpEntryPoint
     context: (request) => contextOf(request, means),
     plugins: [guard(options)],
     maskedErrors: { maskError: (error) => maskError(error, means.log) },
-    // Read before Yoga hears of the request.
+    // Read before Yoga gets the request.
     maxRequestBodySize: false,
     parserAndValidationCache: false,
     graphiql: false,
@@ -82,7 +82,7 @@ export function createHttpEntryPoint(options: EntryPointOptions): HttpEntryPoint
   };
 }
 
-/** Counts the request, tells what is left of the limit, and answers it when nothing is. */
+/** Counts the request, adds what is left of the limit, and answers it if nothing is left. */
 async function passes(
   { countRequest, means }: EntryPointOptions,
   { req, res, ipAddress }: NodeContext,
@@ -111,7 +111,7 @@ function guard({ documents, policy, connections }: EntryPointOptions): Plugin<No
       if (params) setRequestParser(() => params);
     },
     onResponse({ response: { headers } }) {
-      // A proxy is not to hold events back, which nginx does unless it is told.
+      // A proxy must not hold events back; nginx does so by default.
       if (headers.get('content-type')?.startsWith('text/event-stream')) headers.set('X-Accel-Buffering', 'no');
       headers.set('Cache-Control', 'no-store');
     },
@@ -128,7 +128,7 @@ function guard({ documents, policy, connections }: EntryPointOptions): Plugin<No
   };
 }
 
-/** An event stream ends with its token; a stranger's ends by itself, as nothing may be watched without one. */
+/** An event stream ends with its token; without a token it ends at once, because nothing may be watched without one. */
 function watchStream(context: NodeContext, connections: LiveConnections): void {
   const { viewer } = graphqlContext(context);
   if (!viewer) return;
