@@ -103,7 +103,9 @@ async function pendingMigrations(
     );
   }
   if (rows.some((row) => row.migration_name === BEFORE_FIRST_RELEASE)) {
-    throw new Error(`The database was made by a version before the first release, and cannot be taken over: ${place}.`);
+    throw new Error(
+      `The database was made by a version before the first release, and cannot be taken over: ${place}, then start again.`,
+    );
   }
   const known = new Set(migrations.map(({ name }) => name));
   const stranger = rows.find((row) => !known.has(row.migration_name));

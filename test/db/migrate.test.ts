@@ -86,7 +86,7 @@ describe('migrations', () => {
     const { url } = await createEmptyDatabase();
     await migrate({ url, migrations: [{ name: '20261121000000_domain', script: 'SELECT 1' }], log: silentLog });
     await expect(migrate({ url, migrations, log: silentLog, place: 'move the folder x away' })).rejects.toThrow(
-      'The database was made by a version before the first release, and cannot be taken over: move the folder x away.',
+      'The database was made by a version before the first release, and cannot be taken over: move the folder x away, then start again.',
     );
   });
 
