@@ -11,7 +11,7 @@ import { parseRateLimit } from '../../src/lib/rate-limit.ts';
 import { startRestApp } from '../support/rest-app.ts';
 
 const limited = await startRestApp({ RATE_LIMIT: '6/1h', RATE_LIMIT_STRANGERS: '4/1h' });
-const forgetStrangers = () => limited.ctx.db.execute(sql`DELETE FROM hot.request_window WHERE key LIKE 'address:%'`);
+const forgetStrangers = () => limited.ctx.db.execute(sql`DELETE FROM hot.rate_window WHERE key LIKE 'address:%'`);
 
 const graphql = (token: string | null) =>
   fetch(`${limited.baseUrl}/graphql`, {
@@ -100,7 +100,7 @@ test('pages and links in mails have no limit', async () => {
 test('without the setting nothing is counted and nothing is told', async () => {
   const free = await startRestApp();
   expect((await free.rest('/me')).headers.get('ratelimit')).toBeNull();
-  const [row] = await free.ctx.db.query<{ count: bigint }>(sql`SELECT count(*) AS count FROM hot.request_window`);
+  const [row] = await free.ctx.db.query<{ count: bigint }>(sql`SELECT count(*) AS count FROM hot.rate_window`);
   expect(row?.count).toBe(0n);
 });
 

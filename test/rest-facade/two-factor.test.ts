@@ -9,7 +9,7 @@ vi.setConfig({ testTimeout: 60_000 });
 
 const app = await startRestApp();
 
-beforeEach(() => app.ctx.db.execute(sql`DELETE FROM login_failure`));
+beforeEach(() => app.ctx.db.execute(sql`DELETE FROM hot.rate_window`));
 
 interface Result {
   readonly __typename: string;
@@ -127,11 +127,11 @@ describe('logging in', () => {
   test('takes a code once, also of twenty at once, and only of the steps around now', async () => {
     const { tenant, secret } = await newTenantWithTwoFactor();
     for (const step of [-3, -2, 2, 3]) expect((await logIn(tenant, { code: codeOf(secret, step) })).status).toBe(401);
-    await app.ctx.db.execute(sql`DELETE FROM login_failure`);
+    await app.ctx.db.execute(sql`DELETE FROM hot.rate_window`);
     const code = codeOf(secret);
     const answers = await Promise.all(Array.from({ length: 20 }, () => logIn(tenant, { code })));
     expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
-    await app.ctx.db.execute(sql`DELETE FROM login_failure`);
+    await app.ctx.db.execute(sql`DELETE FROM hot.rate_window`);
     await logIn(tenant, { code });
     expect((await logIn(tenant, { code })).status).toBe(401);
     // Nor the one of the step before, once a newer one was used.

@@ -7,8 +7,8 @@ const RESTLESS = new Set([
   'hot.process',
   'hot.campaign_progress',
   'hot.rate_bucket',
+  'hot.rate_window',
   'public.api_token',
-  'public.login_failure',
   'public._prisma_migrations',
   'public.setting',
 ]);

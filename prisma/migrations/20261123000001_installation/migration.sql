@@ -50,15 +50,16 @@ CREATE TABLE hot.idempotent_call (
 );
 CREATE INDEX idempotent_call_created_at ON hot.idempotent_call (created_at);
 
--- Requests counted for the operator's rate limit: one row a token or address, its window begun by its first request.
--- Not worth a log: after a crash of the database everybody begins a new window.
-CREATE UNLOGGED TABLE hot.request_window (
+-- Limits such as "60 in a minute": of requests, of failed logins, of mails to addresses that a customer only names. A window begins
+-- with the first that is counted. Keys of logins and mails hold digests, never what was typed. Not worth a log: after a crash of
+-- the database new windows begin.
+CREATE UNLOGGED TABLE hot.rate_window (
   key     text        NOT NULL,
   used    bigint      NOT NULL,
   ends_at timestamptz NOT NULL,
   PRIMARY KEY (key)
 ) WITH (fillfactor = 50);
-CREATE INDEX request_window_ends_at ON hot.request_window (ends_at);
+CREATE INDEX rate_window_ends_at ON hot.rate_window (ends_at);
 
 -- Token buckets of sending servers: what may still be sent now, refilled by the clock of the database.
 CREATE TABLE hot.rate_bucket (
@@ -67,18 +68,6 @@ CREATE TABLE hot.rate_bucket (
   refilled_at timestamptz      NOT NULL DEFAULT now(),
   PRIMARY KEY (key)
 ) WITH (fillfactor = 50);
-
--- Mails that a customer requested to addresses of its own choice. They count against its limits, so they are kept apart from
--- the rows that the customer may delete.
-CREATE TABLE hot.requested_mail (
-  customer_id bigint      NOT NULL,
-  kind        text        NOT NULL,
-  -- A keyed digest: whose address it was cannot be read from it.
-  address_key bytea       NOT NULL,
-  at          timestamptz NOT NULL DEFAULT now()
-);
-CREATE INDEX requested_mail_address_idx ON hot.requested_mail (address_key, at);
-CREATE INDEX requested_mail_customer_idx ON hot.requested_mail (customer_id, kind, at);
 
 CREATE TABLE inbox.message (
   id          bigint      GENERATED ALWAYS AS IDENTITY,

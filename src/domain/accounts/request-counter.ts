@@ -1,10 +1,11 @@
 /**
- * Counts requests against a limit, over all processes of the installation. The database holds one row a key, and each
+ * Counts requests against a limit, over all processes of the installation, in windows of the database (`db/rate-windows`). Each
  * process has at most one statement under way for all its keys: what comes meanwhile goes together with the next one.
  * A request waits for that statement, except where its window is used up, which is known without asking, and where
  * the limit is so high that a few requests told later are less than 1 % of it.
  */
-import { sql, type Database } from '../../db/database.ts';
+import type { Database } from '../../db/database.ts';
+import { countInWindows } from '../../db/rate-windows.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import type { RateLimit } from '../../lib/rate-limit.ts';
@@ -84,11 +85,13 @@ export class RequestCounter {
 
   async #tell(batch: ReadonlyMap<string, Waiting>): Promise<void> {
     const askedAtMs = performance.now();
-    const rows = await addToWindows(this.#database, batch);
-    for (const { key, used, seconds } of rows) {
+    const counts = [...batch].map(([key, { limit, waiters, late }]) => ({
+      ...{ key, seconds: limit.windowSeconds, n: waiters.length + late },
+    }));
+    for (const { key, used, endsInSeconds } of await countInWindows(this.#database, counts)) {
       // Those that came late meanwhile are told with the next statement.
       const late = this.#waiting.get(key)?.late ?? 0;
-      const window = { used: Number(used), late, endsAtMs: askedAtMs + seconds * 1_000 };
+      const window = { used, late, endsAtMs: askedAtMs + endsInSeconds * 1_000 };
       this.#remember(key, window);
       const { waiters, limit } = batch.get(key) ?? { waiters: [], limit: { requests: 0 } };
       // Those that were let in before are part of what was used; of the others as many as there is space for.
@@ -114,33 +117,4 @@ function told(window: Window, { requests }: Pick<RateLimit, 'requests'>, isAllow
     remaining: Math.max(0, requests - window.used),
     resetSeconds: Math.max(0, Math.ceil((window.endsAtMs - performance.now()) / 1_000)),
   };
-}
-
-interface WindowRow {
-  key: string;
-  used: bigint;
-  seconds: number;
-}
-
-function addToWindows(database: Database, batch: ReadonlyMap<string, Waiting>): Promise<WindowRow[]> {
-  // Always in the same order: two processes that count the same keys must not wait for each other in a circle.
-  const asked = [...batch].sort(([a], [b]) => (a < b ? -1 : 1));
-  return database.query<WindowRow>(
-    sql`
-    INSERT INTO hot.request_window AS w (key, used, ends_at)
-    SELECT a.key, a.n, now() + make_interval(secs => a.seconds)
-      FROM unnest(${asked.map(([key]) => key)}::text[],
-                  ${asked.map(([, { waiters, late }]) => waiters.length + late)}::bigint[],
-                  ${asked.map(([, { limit }]) => limit.windowSeconds)}::int[]) AS a (key, n, seconds)
-    ON CONFLICT (key) DO UPDATE
-       SET used = CASE WHEN w.ends_at > now() THEN w.used ELSE 0 END + excluded.used,
-           ends_at = CASE WHEN w.ends_at > now() THEN w.ends_at ELSE excluded.ends_at END
-    RETURNING key, used, extract(epoch FROM ends_at - now())::float8 AS seconds`,
-    'accounts.count_requests',
-  );
-}
-
-/** Drops windows that ended; the clock's part. */
-export async function dropEndedWindows(database: Pick<Database, 'execute'>): Promise<number> {
-  return database.execute(sql`DELETE FROM hot.request_window WHERE ends_at < now() - interval '1 minute'`);
 }

@@ -1,7 +1,9 @@
 /** Drops what has ended and nobody looks at any more. Run by the clock; slices, so that nobody waits for a lock. */
 import { sql, type Sql } from '../../db/database.ts';
+import { dropEndedWindows } from '../../db/rate-windows.ts';
 import type { Context } from '../context.ts';
 import { AUDIT_KEPT_DAYS } from './account-limits.ts';
+import { dropOldCalls } from './idempotent-calls.ts';
 
 const ROWS_AT_ONCE = 5_000;
 /** An ended login is shown to its owner for a while: "who was that?" is asked late. */
@@ -27,6 +29,12 @@ export async function sweepAccounts(ctx: Context): Promise<void> {
     SELECT id FROM (SELECT id, at FROM hot.audit_event ORDER BY id LIMIT ${ROWS_AT_ONCE}) oldest
      WHERE at < now() - make_interval(days => ${AUDIT_KEPT_DAYS}))`,
   );
+}
+
+/** Drops what is kept of requests and logins for a time only: windows of limits that ended, answers of idempotent calls. */
+export async function sweepRequests({ database }: Context): Promise<void> {
+  await dropEndedWindows(database);
+  await dropOldCalls(database);
 }
 
 async function inSlices({ db }: Context, statement: Sql): Promise<void> {

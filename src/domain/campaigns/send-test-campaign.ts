@@ -9,8 +9,8 @@ import { isSuppressed } from '../audience/suppression.ts';
 import { requireRunningPlan } from '../billing/require-allowed.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
-import { insertTests, testsInLastHour, type TestMessage } from '../delivery/test-message-store.ts';
-import { countRequestedMail } from '../sending/requested-mails.ts';
+import { insertTests, type TestMessage } from '../delivery/test-message-store.ts';
+import { countRequestedMails } from '../sending/requested-mails.ts';
 import { senderFault } from '../sending/addresses/usable-sender.ts';
 import { hasServerToSendThrough } from '../sending/choose-server.ts';
 import type { Campaign } from './campaign.ts';
@@ -59,9 +59,7 @@ export async function sendTestCampaign(
     if (!(await hasServerToSendThrough(inner.db, customerId)))
       throw campaignNotReady({ sendingServer: ['There is no active sending server: create one first.'] });
     await compileCampaign(inner.db, { customerId, campaignId });
-    if ((await testsInLastHour(inner.tx, customerId)) + emails.length > TESTS_PER_HOUR_MAX) throw tooManyTests();
-    const { secret } = inner.installation;
-    await countRequestedMail(inner.db, { secret, customerId, kind: 'test', emails });
+    await refuseTooMany(inner, { customerId, mails: emails.length });
     const readers: { email: string; subscriberId: bigint | null }[] = [];
     for (const email of emails)
       readers.push({ email, subscriberId: reader ?? (await subscriberWith(inner, campaign, email)) });
@@ -91,7 +89,9 @@ async function subscriberWith(ctx: Context, { listId }: Campaign, email: string)
   return people.find((person) => person.listId === listId)?.id ?? null;
 }
 
-function tooManyTests(): RateLimitedError {
+async function refuseTooMany({ db }: Context, { customerId, mails }: { customerId: bigint; mails: number }) {
+  const limit = { key: `test-mails:${customerId}`, max: TESTS_PER_HOUR_MAX, seconds: HOUR_SECONDS };
+  const waitSeconds = await countRequestedMails(db, [limit], mails);
   const sentence = `At most ${TESTS_PER_HOUR_MAX} addresses can be tested in an hour.`;
-  return new RateLimitedError('TOO_MANY_TESTS', sentence, HOUR_SECONDS);
+  if (waitSeconds !== undefined) throw new RateLimitedError('TOO_MANY_TESTS', sentence, waitSeconds);
 }

@@ -1,7 +1,5 @@
 /** Reads and writes of tests of a campaign's message: one row for each address that was asked for. */
-import { sql, type Queryable, type Transaction } from '../../db/database.ts';
-import { lockUntilCommit } from '../../db/lock.ts';
-import { requestedMails } from '../sending/requested-mails.ts';
+import { sql, type Queryable } from '../../db/database.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 
 /** One that stays `sending` may have left: the process died, or the server never answered. */
@@ -46,14 +44,7 @@ interface NewTests {
 
 /** What was tested is of interest for a while. */
 const KEPT_DAYS = 30;
-const HOUR_SECONDS = 3_600;
 const COLUMNS = sql`id, email, state, reason, reply, created_at AS "createdAt"`;
-
-/** Tests that the customer asked for in the last hour; nobody else asks for it until the transaction ends. */
-export async function testsInLastHour(tx: Transaction, customerId: bigint): Promise<number> {
-  await lockUntilCommit(tx, `mailwright:test-messages:${customerId}`);
-  return requestedMails(tx, { customerId, kind: 'test' }, HOUR_SECONDS);
-}
 
 /** Writes them, and forgets the customer's old ones. */
 export async function insertTests(db: Queryable, { campaign, readers, isMarked }: NewTests): Promise<TestMessage[]> {

@@ -4,6 +4,7 @@ import { sql } from '../../../src/db/database.ts';
 import { authenticateToken } from '../../../src/domain/accounts/authenticate-token.ts';
 import { bootstrapInstallation } from '../../../src/domain/accounts/bootstrap-installation.ts';
 import { logIn } from '../../../src/domain/accounts/log-in.ts';
+import { sweepRequests } from '../../../src/domain/accounts/sweep-accounts.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
 const ctx = await createTestContext();
@@ -11,7 +12,7 @@ const password = 'correct horse battery';
 await bootstrapInstallation(ctx, { email: 'Admin@Example.com', password });
 const from = (ipAddress: string) => ({ ...ctx, ipAddress });
 const wrong = (ipAddress: string, email = 'admin@example.com') => logIn(from(ipAddress), { email, password: 'wrong' });
-const forget = () => ctx.db.execute(sql`DELETE FROM login_failure`);
+const forget = () => ctx.db.execute(sql`DELETE FROM hot.rate_window`);
 
 describe('the limit', () => {
   test('stops an account after ten failures, whatever the address, and the right password too', async () => {
@@ -45,16 +46,14 @@ describe('the limit', () => {
   test('is lifted when the window has passed, and refused tries do not extend it', async () => {
     await forget();
     for (let n = 0; n < 12; n++) await wrong('203.0.113.8').catch(() => undefined);
-    await ctx.db.execute(sql`UPDATE login_failure SET at = at - interval '15 minutes'`);
+    await ctx.db.execute(sql`UPDATE hot.rate_window SET ends_at = ends_at - interval '15 minutes'`);
     await expect(logIn(from('203.0.113.8'), { email: 'admin@example.com', password })).resolves.toHaveProperty('token');
   });
 
   test('forgets failures after a day', async () => {
-    await ctx.db.execute(sql`UPDATE login_failure SET at = at - interval '1 day'`);
-    await logIn(from('203.0.113.8'), { email: 'admin@example.com', password });
-    const [row] = await ctx.db.query<{ count: bigint }>(
-      sql`SELECT count(*) AS count FROM login_failure WHERE at < now() - interval '1 hour'`,
-    );
+    await ctx.db.execute(sql`UPDATE hot.rate_window SET ends_at = ends_at - interval '25 hours'`);
+    await sweepRequests(ctx);
+    const [row] = await ctx.db.query<{ count: bigint }>(sql`SELECT count(*) AS count FROM hot.rate_window`);
     expect(row?.count).toBe(0n);
   });
 

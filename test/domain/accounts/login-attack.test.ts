@@ -20,7 +20,7 @@ const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? 
 const { argon2 } = crypto;
 let hashes = 0;
 beforeEach(async () => {
-  await ctx.db.execute(sql`DELETE FROM login_failure`);
+  await ctx.db.execute(sql`DELETE FROM hot.rate_window`);
   await ctx.db.execute(sql`UPDATE api_token SET last_used_ip = NULL`);
   hashes = 0;
   const counted: typeof argon2 = (...args) => {
@@ -75,8 +75,7 @@ test('a known device is a few more guesses, not endless ones', async () => {
 
 test('a device is known no more when the password changes, to another user, or when its token was touched', async () => {
   const { deviceToken } = await tryAt('192.0.2.1', password);
-  const lock = () =>
-    ctx.db.execute(sql`INSERT INTO login_failure (subject) SELECT subject FROM login_failure, generate_series(1, 11)`);
+  const lock = () => ctx.db.execute(sql`UPDATE hot.rate_window SET used = used + 11 WHERE key LIKE 'login:%'`);
   await tryAt('192.0.2.2', 'wrong').catch(() => undefined);
   await lock();
   const refused = { code: 'LOGIN_RATE_LIMITED' };
@@ -94,13 +93,19 @@ test('a device is known no more when the password changes, to another user, or w
 });
 
 test('an account takes at most 100 failures a day, spread as they may be', async () => {
+  const pass = (seconds: number) =>
+    ctx.db.execute(sql`UPDATE hot.rate_window SET ends_at = ends_at - make_interval(secs => ${seconds}::int)`);
   await tryAt('192.0.2.2', 'wrong').catch(() => undefined);
-  await ctx.db.execute(sql`
-    INSERT INTO login_failure (subject, at)
-    SELECT DISTINCT subject, now() - n * interval '14 minutes' FROM login_failure, generate_series(2, 100) n`);
+  // Failures of the hours after the first one: the short windows have ended, the day's has 99.
+  await ctx.db.execute(sql`UPDATE hot.rate_window SET used = 99 WHERE ends_at > now() + interval '1 hour'`);
+  await pass(20 * 3_600);
+  await expect(tryAt('192.0.2.2', 'wrong')).rejects.toMatchObject({ code: 'WRONG_CREDENTIALS' });
   const refused = tryAt('198.51.100.9', password);
   await expect(refused).rejects.toMatchObject({ code: 'LOGIN_RATE_LIMITED' });
-  await ctx.db.execute(sql`DELETE FROM login_failure WHERE at < now() - interval '20 hours'`);
+  await expect(refused).rejects.toSatisfy(
+    (error: { retryAfterSeconds: number }) => error.retryAfterSeconds > 13_000 && error.retryAfterSeconds <= 14_400,
+  );
+  await pass(4 * 3_600);
   await expect(tryAt('198.51.100.9', password)).resolves.toHaveProperty('token');
 });
 
@@ -139,7 +144,7 @@ test('somebody and nobody get the same answer for the same work', async () => {
 test('what is counted is stored under a key: what was typed as the address may have been the password', async () => {
   await logIn(from('192.0.2.44'), { email: password, password: 'wrong' }).catch(() => undefined);
   await tryAt('192.0.2.44', 'wrong').catch(() => undefined);
-  const stored = JSON.stringify(await ctx.db.query(sql`SELECT subject FROM login_failure`));
+  const stored = JSON.stringify(await ctx.db.query(sql`SELECT key FROM hot.rate_window`));
   expect(stored).not.toMatch(/correct|owner|192\.0\.2/);
 });
 

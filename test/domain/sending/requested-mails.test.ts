@@ -17,7 +17,7 @@ import { createTestContext } from '../../support/test-context.ts';
 const root = await createTestContext();
 const JUST_NOW = { code: 'FROM_ADDRESS_MAILED_JUST_NOW' };
 const later = (seconds: number) =>
-  root.db.execute(sql`UPDATE hot.requested_mail SET at = at - make_interval(secs => ${seconds}::int)`);
+  root.db.execute(sql`UPDATE hot.rate_window SET ends_at = ends_at - make_interval(secs => ${seconds}::int)`);
 
 test('a hundred tests an hour, whatever becomes of their campaigns', async () => {
   const { ctx, campaignUid, listId } = await campaignWorld(root, { recipients: 1, smtpPort: 1 });
@@ -39,7 +39,7 @@ test('a hundred tests an hour, whatever becomes of their campaigns', async () =>
   }
   await expect(send(99)).rejects.toMatchObject({ code: 'TOO_MANY_TESTS' });
   const [kept] = await root.db.query<{ text: string }>(
-    sql`SELECT string_agg(m::text, '') AS text FROM hot.requested_mail m`,
+    sql`SELECT string_agg(w::text, '') AS text FROM hot.rate_window w`,
   );
   expect(kept?.text).not.toMatch(/victim|7669637469/);
   await later(3_601);

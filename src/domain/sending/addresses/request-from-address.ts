@@ -1,10 +1,11 @@
 /** Asks for a sender's address: a mail with a link goes to it, and whoever opens the link and agrees has verified it. */
+import type { WindowLimit } from '../../../db/rate-windows.ts';
 import { enqueue } from '../../../jobs/define-job.ts';
 import { addressMailJob } from '../../../jobs/sending-jobs.ts';
 import { newUid } from '../../../lib/ids.ts';
 import { parseInput } from '../../../lib/text.ts';
 import { inTransaction, viewerOf, type Context } from '../../context.ts';
-import { requestedOfAddress, requestedMails, countRequestedMail } from '../requested-mails.ts';
+import { countRequestedMails, requestedAddress } from '../requested-mails.ts';
 import { countAddresses, keepAddress, noteMail } from './from-address-store.ts';
 import {
   ADDRESSES_PER_CUSTOMER_MAX,
@@ -18,7 +19,7 @@ import {
 } from './from-address.ts';
 
 const HOUR_SECONDS = 3_600;
-const KIND = 'from-address';
+const DAY_SECONDS = 86_400;
 
 /**
  * Keeps the address and sends the link, or sends it again; one that is verified stays so and gets none. Throws
@@ -32,20 +33,23 @@ export async function requestFromAddress(ctx: Context, input: { email: string })
     const address = await keepAddress(tx, { customerId, uid: newUid(), email });
     if (address.verifiedAt !== null) return address;
     if (total >= ADDRESSES_PER_CUSTOMER_MAX) throw tooManyAddresses();
-    const mailed = await requestedMails(tx, { customerId, kind: KIND }, HOUR_SECONDS);
-    if (mailed >= MAILS_PER_HOUR_MAX) throw mailedJustNow(HOUR_SECONDS);
-    const { secret } = ctx.installation;
-    const { justNow, inDay } = await requestedOfAddress(tx, {
-      secret,
-      customerId,
-      email,
-      pauseSeconds: MAIL_PAUSE_SECONDS,
-    });
-    if (justNow > 0) throw mailedJustNow(MAIL_PAUSE_SECONDS);
-    if (inDay >= MAILS_PER_ADDRESS_AND_DAY_MAX) throw mailedJustNow(HOUR_SECONDS);
-    await countRequestedMail(tx, { secret, customerId, kind: KIND, emails: [email] });
+    const waitSeconds = await countRequestedMails(tx, limitsOf(ctx, { customerId, email }));
+    if (waitSeconds !== undefined) throw mailedJustNow(waitSeconds);
     await noteMail(tx, address);
     await enqueue(tx, addressMailJob, { customerId: String(customerId), addressId: String(address.id) });
     return address;
   });
+}
+
+function limitsOf(
+  { installation }: Context,
+  { customerId, email }: { customerId: bigint; email: string },
+): WindowLimit[] {
+  const address = requestedAddress(installation.secret, email);
+  return [
+    { key: `sender-mails:${customerId}`, max: MAILS_PER_HOUR_MAX, seconds: HOUR_SECONDS },
+    { key: `sender-mails:${customerId}:${address}`, max: 1, seconds: MAIL_PAUSE_SECONDS },
+    // Of all customers.
+    { key: `sender-mails:${address}`, max: MAILS_PER_ADDRESS_AND_DAY_MAX, seconds: DAY_SECONDS },
+  ];
 }

@@ -1,0 +1,114 @@
+/**
+ * Limits such as "60 in a minute", counted over all processes of the installation: of requests, of failed logins, of mails to
+ * addresses that a customer only names. A window begins with the first that is counted and ends after its seconds; one row per
+ * key says how many it has. The table is unlogged: a crash of the database begins new windows. The paces of sending are token
+ * buckets instead (`domain/sending/routing/paces`): they let messages through evenly, not all at the beginning of a window.
+ */
+import { sql, type Queryable } from './database.ts';
+
+/** At most `max` in a window of `seconds`. */
+export interface WindowLimit {
+  readonly key: string;
+  readonly max: number;
+  readonly seconds: number;
+}
+
+export interface WindowCount {
+  readonly key: string;
+  readonly seconds: number;
+  /** How many are added. */
+  readonly n: number;
+}
+
+/** A window after something was added. */
+export interface CountedWindow {
+  readonly key: string;
+  readonly used: number;
+  /** Until it ends. */
+  readonly endsInSeconds: number;
+}
+
+/** What came of asking for some of each window. */
+export interface WindowsTaken {
+  /** The limit that allowed no more: nothing was taken. Of several the one that ends last. */
+  readonly refusedBy: (WindowLimit & { readonly endsInSeconds: number }) | undefined;
+  /** How many each window has now, by its key. */
+  readonly used: ReadonlyMap<string, number>;
+}
+
+const COLUMNS = sql`key, used::float8 AS used, extract(epoch FROM ends_at - now())::float8 AS "endsInSeconds"`;
+
+/** Adds to windows, whatever their limits. */
+export function countInWindows(db: Queryable, counts: readonly WindowCount[]): Promise<CountedWindow[]> {
+  // Always in the same order: two processes that count the same keys must not wait for each other in a circle.
+  const sorted = counts.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  return db.query<CountedWindow & Record<string, unknown>>(
+    sql`
+    INSERT INTO hot.rate_window AS w (key, used, ends_at)
+    SELECT a.key, a.n, now() + make_interval(secs => a.seconds)
+      FROM unnest(${sorted.map(({ key }) => key)}::text[], ${sorted.map(({ n }) => n)}::bigint[],
+                  ${sorted.map(({ seconds }) => seconds)}::int[]) AS a (key, n, seconds)
+    ON CONFLICT (key) DO UPDATE
+       SET used = CASE WHEN w.ends_at > now() THEN w.used ELSE 0 END + excluded.used,
+           ends_at = CASE WHEN w.ends_at > now() THEN w.ends_at ELSE excluded.ends_at END
+    RETURNING ${COLUMNS}`,
+    'db.count_in_windows',
+  );
+}
+
+/** Takes `n` from each window, or nothing where one of them has fewer left. */
+export async function takeFromWindows(db: Queryable, limits: readonly WindowLimit[], n = 1): Promise<WindowsTaken> {
+  // Most tries of an attack end here, for the price of one read.
+  const before = taken(await readWindows(db, limits), limits, n);
+  if (before.refusedBy) return before;
+  const after = taken(
+    await countInWindows(
+      db,
+      limits.map((limit) => ({ ...limit, n })),
+    ),
+    limits,
+    0,
+  );
+  // Others were faster.
+  if (after.refusedBy) await giveBackToWindows(db, limits, n);
+  return after;
+}
+
+/** What was taken is not used. */
+export async function giveBackToWindows(
+  db: Queryable,
+  limits: readonly Pick<WindowLimit, 'key'>[],
+  n = 1,
+): Promise<void> {
+  await db.execute(
+    sql`
+    UPDATE hot.rate_window w SET used = greatest(0, w.used - ${n}::bigint)
+      FROM (SELECT key FROM hot.rate_window WHERE key = ANY (${limits.map(({ key }) => key)}::text[]) AND ends_at > now()
+             ORDER BY key FOR UPDATE) k
+     WHERE w.key = k.key`,
+    'db.give_back_to_windows',
+  );
+}
+
+/** Drops windows that ended; the clock's part. */
+export async function dropEndedWindows(db: Queryable): Promise<number> {
+  return db.execute(sql`DELETE FROM hot.rate_window WHERE ends_at < now() - interval '1 minute'`);
+}
+
+function readWindows(db: Queryable, limits: readonly WindowLimit[]): Promise<CountedWindow[]> {
+  return db.query<CountedWindow & Record<string, unknown>>(
+    sql`SELECT ${COLUMNS} FROM hot.rate_window
+         WHERE key = ANY (${limits.map(({ key }) => key)}::text[]) AND ends_at > now()`,
+    'db.read_windows',
+  );
+}
+
+/** `n` more are wanted of the windows as they are. */
+function taken(windows: readonly CountedWindow[], limits: readonly WindowLimit[], n: number): WindowsTaken {
+  const byKey = new Map(windows.map((window) => [window.key, window]));
+  const refusing = limits
+    .map((limit) => ({ ...limit, used: 0, endsInSeconds: 0, ...byKey.get(limit.key) }))
+    .filter(({ used, max }) => used + n > max)
+    .sort((a, b) => b.endsInSeconds - a.endsInSeconds);
+  return { refusedBy: refusing[0], used: new Map(windows.map(({ key, used }) => [key, used])) };
+}
