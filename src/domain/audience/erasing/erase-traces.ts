@@ -89,7 +89,7 @@ async function mayBeMarked(db: Queryable, { begunAt }: OpenErasure): Promise<boo
   const rows = await db.query(sql`
     SELECT 1 FROM pg_stat_activity
      WHERE datname = current_database() AND state = 'active' AND query_start <= ${begunAt}::timestamptz
-       AND pid <> pg_backend_pid() AND query ~ 'hot[.]settle_(and_mark|deliveries)[(]' LIMIT 1`);
+       AND pid <> pg_backend_pid() AND query ~ 'hot[.]record_and_mark[(]' LIMIT 1`);
   return rows.length > 0;
 }
 
