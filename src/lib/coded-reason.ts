@@ -18,8 +18,16 @@ export type NoParams = Readonly<Record<string, never>>;
  * a character and U+0000 are left out of what is stored, since the database refuses both.
  */
 export function storedParams({ params }: { readonly params: object }): string | null {
-  if (Object.keys(params).length === 0) return null;
-  return JSON.stringify(params, (_name, value: unknown) =>
+  return Object.keys(params).length === 0 ? null : storable(params);
+}
+
+/** Several reasons as JSON, under the same rules. */
+export function storedList(reasons: readonly { readonly code: string; readonly params: object }[]): string {
+  return storable(reasons);
+}
+
+function storable(json: object): string {
+  return JSON.stringify(json, (_name, value: unknown) =>
     typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '') : value,
   );
 }

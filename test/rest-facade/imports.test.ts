@@ -176,6 +176,7 @@ describe('GraphQL', () => {
         events.push((data as { listImport: (typeof events)[number] }).listImport);
       }
     })();
+    await expect.poll(() => events.length).toBeGreaterThan(0);
     const file = Buffer.from(people(2_000, 'live'));
     const half = Math.ceil(file.length / 2);
     for (const no of [0, 1]) {

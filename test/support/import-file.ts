@@ -1,6 +1,8 @@
 /** Imports in tests: a file through the verbs, as the entry points do it. */
 import { appendImportChunk } from '../../src/domain/audience/imports/append-import-chunk.ts';
 import { finishImportUpload } from '../../src/domain/audience/imports/finish-import-upload.ts';
+import { reportText } from '../../src/domain/audience/imports/import-report.ts';
+import { rejectedLines } from '../../src/domain/audience/imports/list-import-read-model.ts';
 import type { FinishImportInput, ListImport } from '../../src/domain/audience/imports/list-import.ts';
 import { findOwnedImport } from '../../src/domain/audience/imports/find-owned-import.ts';
 import { runListImport } from '../../src/domain/audience/imports/run-list-import.ts';
@@ -61,8 +63,6 @@ export async function peopleOf(ctx: Context, list: MailList): Promise<Map<string
 
 /** Reasons of the rejected lines, by line. */
 export async function rejectionsOf(ctx: Context, { customerId, id }: ListImport): Promise<Record<number, string>> {
-  const rows = await ctx.db.query<{ line_no: number; reason: string }>(
-    sql`SELECT line_no, reason FROM import_rejection WHERE customer_id = ${customerId} AND import_id = ${id}`,
-  );
-  return Object.fromEntries(rows.map((row) => [row.line_no, row.reason]));
+  const lines = await rejectedLines(ctx.db, { customerId, id }, { afterLine: 0, limit: 1_000_000 });
+  return Object.fromEntries(lines.map(({ line, reason }) => [line, reportText(reason)]));
 }

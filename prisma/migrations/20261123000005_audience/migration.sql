@@ -165,7 +165,7 @@ CREATE TABLE mail_list_import (
   separator       text,
   has_header      boolean        NOT NULL DEFAULT true,
   columns         jsonb          NOT NULL DEFAULT '[]',
-  notices         text[],
+  notices         jsonb          NOT NULL DEFAULT '[]',
   update_existing boolean        NOT NULL DEFAULT true,
   tag             text,
   bytes_total     bigint         NOT NULL DEFAULT 0,
@@ -176,7 +176,8 @@ CREATE TABLE mail_list_import (
   updated         integer        NOT NULL DEFAULT 0,
   unchanged       integer        NOT NULL DEFAULT 0,
   rejected        integer        NOT NULL DEFAULT 0,
-  error           text,
+  error_code      text,
+  error_params    jsonb,
   created_at      timestamptz(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
   started_at      timestamptz(3),
   finished_at     timestamptz(3),
@@ -202,11 +203,12 @@ ALTER TABLE import_chunk
 
 -- A line of an import file that was not taken, and why.
 CREATE TABLE import_rejection (
-  customer_id bigint  NOT NULL,
-  import_id   bigint  NOT NULL,
-  line_no     integer NOT NULL,
-  reason      text    NOT NULL,
-  cells       text    NOT NULL,
+  customer_id   bigint  NOT NULL,
+  import_id     bigint  NOT NULL,
+  line_no       integer NOT NULL,
+  reason_code   text    NOT NULL,
+  reason_params jsonb,
+  cells         text    NOT NULL,
   PRIMARY KEY (customer_id, import_id, line_no),
   CONSTRAINT import_rejection_customer_id_import_id_fkey FOREIGN KEY (customer_id, import_id) REFERENCES mail_list_import(customer_id, id) ON UPDATE CASCADE ON DELETE CASCADE
 );

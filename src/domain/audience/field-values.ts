@@ -1,6 +1,6 @@
 /** Checks the values a caller gives for a list's custom fields and writes them as they are stored: texts by tag. */
 import type { FieldErrors } from '../../lib/errors.ts';
-import { fieldValueFault, type ListField } from './list-field.ts';
+import { FIELD_VALUE_FAULTS, fieldValueFault, type ListField } from './list-field.ts';
 
 export interface FieldValues {
   readonly set: Readonly<Record<string, string>>;
@@ -31,8 +31,7 @@ export function checkFieldValues(
     const text = textOf(value);
     if (!field && !options.ignoreUnknown) errors[name.slice(0, SHOWN_NAME_MAX)] = ['The list has no such field.'];
     if (!field) continue;
-    const fault =
-      text === undefined ? 'must be a text' : text.trim() === '' ? undefined : fieldValueFault(field.type, text);
+    const fault = text === undefined ? 'must be a text' : faultOf(field, text);
     if (fault) errors[field.tag] = [`The ${field.tag} ${fault}.`];
     else if (!text || text.trim() === '') cleared.add(field.tag);
     else set[field.tag] = field.type === 'text' ? text : text.trim();
@@ -42,6 +41,11 @@ export function checkFieldValues(
     if (required && misses && !errors[tag]) errors[tag] = [`The ${tag} field is required.`];
   }
   return { set, cleared: [...cleared], errors };
+}
+
+function faultOf({ type }: ListField, text: string): string | undefined {
+  const fault = text.trim() === '' ? undefined : fieldValueFault(type, text);
+  return fault && FIELD_VALUE_FAULTS[fault];
 }
 
 /** null clears; what is no plain value has no text. */

@@ -78,13 +78,21 @@ const NUMBER = /^[+-]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})(e[+-]?\d{1,3})?$/i;
 const DATE_TIME =
   /^(\d{4})-(\d{2})-(\d{2})([T ](\d{2}):(\d{2})(:(\d{2})(\.\d{1,9})?)?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?)?$/i;
 
-/** What is wrong with `value` as a value of this type, as the end of a sentence; undefined when nothing is. */
-export function fieldValueFault(type: FieldType, value: string): string | undefined {
-  if (value.length > FIELD_VALUE_MAX) return `may not be greater than ${FIELD_VALUE_MAX} characters`;
-  if (!(type === 'text' ? isPlainText : isOneLine)(value)) return 'must not contain control characters';
-  if (type === 'number' && !NUMBER.test(value.trim())) return 'must be a number';
-  if (type === 'datetime' && !isDateTime(value.trim()))
-    return 'must be a date such as 2026-12-31 or 2026-12-31 23:59:00';
+/** What can be wrong with a value, and how a sentence about it ends. */
+export const FIELD_VALUE_FAULTS = {
+  too_long: `may not be greater than ${FIELD_VALUE_MAX} characters`,
+  control_characters: 'must not contain control characters',
+  not_a_number: 'must be a number',
+  not_a_date: 'must be a date such as 2026-12-31 or 2026-12-31 23:59:00',
+} as const;
+export type FieldValueFault = keyof typeof FIELD_VALUE_FAULTS;
+
+/** What is wrong with `value` as a value of this type; undefined when nothing is. */
+export function fieldValueFault(type: FieldType, value: string): FieldValueFault | undefined {
+  if (value.length > FIELD_VALUE_MAX) return 'too_long';
+  if (!(type === 'text' ? isPlainText : isOneLine)(value)) return 'control_characters';
+  if (type === 'number' && !NUMBER.test(value.trim())) return 'not_a_number';
+  if (type === 'datetime' && !isDateTime(value.trim())) return 'not_a_date';
   return undefined;
 }
 

@@ -76,10 +76,18 @@ export async function hasSubscribersLeft(db: Queryable, { customerId, listId }: 
   return true;
 }
 
-/** Room for people in one list: `left` more fit (below 0: so many are too many), and what to tell who does not. */
+export type PeopleLimit = (typeof PEOPLE_LIMITS)[number];
+
+/** Space for people in one list: `left` more fit (below 0: so many are too many), and the limit that says so. */
 export interface RemainingSubscribers {
   readonly left: number;
-  readonly reason: string;
+  readonly limit: PeopleLimit;
+  readonly max: number;
+}
+
+/** The text of a limit. */
+export function limitText({ limit, max }: Pick<RemainingSubscribers, 'limit' | 'max'>): string {
+  return `the plan allows at most ${max} ${NOUNS[limit]}`;
 }
 
 /**
@@ -89,12 +97,11 @@ export interface RemainingSubscribers {
  */
 export async function remainingSubscribers(tx: Transaction, list: ListKey): Promise<RemainingSubscribers | undefined> {
   const limits = await fullest(tx, await runningAllowance(tx, list.customerId), list);
-  const [first] = limits.toSorted((a, b) => a.left - b.left);
-  return first && { left: first.left, reason: `the plan allows at most ${first.max} ${NOUNS[first.limit]}` };
+  return limits.toSorted((a, b) => a.left - b.left)[0];
 }
 
 async function fullest(tx: Transaction, allowance: Allowance, { customerId, listId }: ListKey) {
-  const found: { limit: CountedLimit; max: number; left: number }[] = [];
+  const found: RemainingSubscribers[] = [];
   // The list's own counter is held by who wrote to it, so it needs no lock. The customer's does: other lists count too.
   for (const limit of PEOPLE_LIMITS) {
     const max = limitOf(allowance, limit);

@@ -1,9 +1,15 @@
 /** Imports of people into lists, with live progress and the lines that were not taken. */
-import { rejectedLines, type RejectedLine } from '../../domain/audience/imports/list-import-read-model.ts';
+import {
+  importTextsOf,
+  rejectedLines,
+  type RejectedLine,
+} from '../../domain/audience/imports/list-import-read-model.ts';
+import { reportText } from '../../domain/audience/imports/import-report.ts';
 import { isOpen, totalOf, type ImportStatus } from '../../domain/audience/imports/list-import.ts';
 import type { MailListImport as Row } from '../../generated/prisma/client.ts';
 import { builder } from '../builder.ts';
 import { MailList } from '../lists/mail-list.ts';
+import { loadBy } from '../loaders/load-by.ts';
 
 const reading = { scope: 'subscribers:read' } as const;
 
@@ -36,7 +42,7 @@ const RejectedLineType = builder.objectRef<RejectedLine>('RejectedImportLine').i
   description: 'A line of the file that was not taken.',
   fields: (t) => ({
     line: t.exposeInt('line', { description: 'Number of the line in the file, from 1.' }),
-    reason: t.exposeString('reason'),
+    reason: t.string({ resolve: ({ reason }) => reportText(reason) }),
     cells: t.exposeStringList('cells'),
   }),
 });
@@ -57,7 +63,10 @@ export const MailListImport = builder.prismaObject('MailListImport', {
     separator: t.exposeString('separator', { nullable: true }),
     hasHeader: t.exposeBoolean('hasHeader'),
     columns: t.field({ type: [ImportColumn], select: { columns: true }, resolve: ({ columns }) => columnsOf(columns) }),
-    notices: t.exposeStringList('notices', { description: 'What the uploader should know.' }),
+    notices: t.stringList({
+      description: 'What the uploader should know.',
+      resolve: async (key, _args, ctx) => [...(await loadBy(ctx, importTextsOf).load(key)).notices],
+    }),
     updateExisting: t.exposeBoolean('updateExisting'),
     tag: t.exposeString('tag', { nullable: true, description: 'Given to everybody in the file.' }),
     bytesTotal: t.expose('bytesTotal', { type: 'BigInt' }),
@@ -78,7 +87,10 @@ export const MailListImport = builder.prismaObject('MailListImport', {
     updated: t.exposeInt('updated', { description: 'People on the list for whom the file said something new.' }),
     unchanged: t.exposeInt('unchanged'),
     rejected: t.exposeInt('rejected'),
-    error: t.exposeString('error', { nullable: true }),
+    error: t.string({
+      nullable: true,
+      resolve: async (key, _args, ctx) => (await loadBy(ctx, importTextsOf).load(key)).error,
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     startedAt: t.expose('startedAt', { type: 'DateTime', nullable: true }),
     finishedAt: t.expose('finishedAt', { type: 'DateTime', nullable: true }),

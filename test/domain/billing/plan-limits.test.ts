@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { addSubscriber } from '../../../src/domain/audience/add-subscriber.ts';
 import { createList } from '../../../src/domain/audience/create-list.ts';
 import { startListImport } from '../../../src/domain/audience/imports/start-list-import.ts';
+import { findOwnedImport } from '../../../src/domain/audience/imports/find-owned-import.ts';
+import { reportText } from '../../../src/domain/audience/imports/import-report.ts';
 import { runListImport } from '../../../src/domain/audience/imports/run-list-import.ts';
 import type { MailList } from '../../../src/domain/audience/list.ts';
 import { signUp } from '../../../src/domain/audience/sign-up.ts';
@@ -187,11 +189,9 @@ describe('when the subscription has ended', () => {
     await expect(startListImport(ctx, { listUid: list.uid })).rejects.toMatchObject(ended);
     await requireAllowed(ctx, 'list_export');
     await runListImport(ctx, { customerId, id: uploaded.id }, new AbortController().signal);
-    const [row] = await ctx.db.query<{ status: string; error: string }>(
-      sql`SELECT status, error FROM mail_list_import WHERE id = ${uploaded.id}`,
-    );
-    expect(row).toMatchObject({ status: 'failed' });
-    expect(row?.error).toMatch(/^The subscription has ended/);
+    const { status, failure } = await findOwnedImport(ctx, uploaded.uid);
+    expect({ status, failure }).toEqual({ status: 'failed', failure: { code: 'subscription_ended', params: {} } });
+    expect(failure && reportText(failure)).toMatch(/^The subscription has ended/);
     await unsubscribeSubscriber(ctx, { subscriber: String(one.id) });
     await deleteSubscriber(ctx, { subscriber: String(one.id) });
   });

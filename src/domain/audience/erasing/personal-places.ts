@@ -109,7 +109,11 @@ export const PERSONAL_PLACES: readonly PersonalPlace[] = [
   place('hot.unsubscribe_notice', ofLists, 'at once'),
   place('public.suppression', byKey, 'at once'),
   place('hot.soft_bounce', byKey, 'rows'),
-  place('public.import_rejection', inCells, () => sql`cells = '[]', reason = 'the person was erased'`),
+  place(
+    'public.import_rejection',
+    inCells,
+    () => sql`cells = '[]', reason_code = 'person_erased', reason_params = NULL`,
+  ),
   place('public.test_message', tested, 'rows'),
   place('hot.open_event', ofCampaigns, noVisitor),
   place('hot.click_event', ofCampaigns, noClicker),

@@ -1,4 +1,6 @@
 /** Rows of an import as PostgreSQL's COPY takes them: people and rejected lines as text, a piece of the file as its bytes. */
+import { storedParams } from '../../../lib/coded-reason.ts';
+import type { RejectionReason } from './import-report.ts';
 import type { ImportKey } from './list-import.ts';
 import type { Person } from './person.ts';
 
@@ -20,7 +22,7 @@ export function copyPeople(people: Iterable<Person>): Generator<string> {
 /** A line of the file that is not taken. */
 export interface Rejection {
   readonly line: number;
-  readonly reason: string;
+  readonly reason: RejectionReason;
   readonly cells: readonly string[];
 }
 
@@ -29,12 +31,13 @@ const CELLS_TEXT_MAX = 16_000;
 /** Of a longer one the beginning. */
 const BEGINNING_MAX = 2_000;
 
-export const COPY_REJECTIONS = 'COPY import_rejection (customer_id, import_id, line_no, reason, cells) FROM STDIN';
+export const COPY_REJECTIONS =
+  'COPY import_rejection (customer_id, import_id, line_no, reason_code, reason_params, cells) FROM STDIN';
 
 /** Rows for COPY_REJECTIONS. */
 export function copyRejections({ customerId, id }: ImportKey, rejections: Iterable<Rejection>): Generator<string> {
   return inPieces(rejections, ({ line, reason, cells }) =>
-    [customerId, id, line, text(storable(reason)), text(cellsText(cells))].join('\t'),
+    [customerId, id, line, reason.code, jsonb(storedParams(reason)), text(cellsText(cells))].join('\t'),
   );
 }
 
@@ -44,12 +47,12 @@ function cellsText(cells: readonly string[]): string {
   return json.length <= CELLS_TEXT_MAX ? json : JSON.stringify([`${cells.join(' ').slice(0, BEGINNING_MAX)}…`]);
 }
 
-function storable(value: string): string {
-  return value.replaceAll('\0', '').toWellFormed();
-}
-
 function text(value: string): string {
   return SPECIAL.test(value) ? value.replace(/[\\\n\r\t]/g, (character) => ESCAPES[character] ?? character) : value;
+}
+
+function jsonb(json: string | null): string {
+  return json === null ? NULL : text(json);
 }
 
 function array(values: readonly string[]): string {

@@ -11,7 +11,7 @@ export async function dropAbandonedImports(ctx: Context): Promise<number> {
      WHERE status = 'uploading' AND created_at < now() - make_interval(hours => ${UPLOAD_HOURS_MAX})`);
   for (const key of abandoned) {
     await inTransaction(ctx, ({ db }) =>
-      endImport(db, key, { status: 'cancelled', error: 'The upload was not finished within a day.' }),
+      endImport(db, key, { status: 'cancelled', failure: { code: 'upload_not_finished', params: {} } }),
     );
   }
   return abandoned.length;

@@ -4,13 +4,12 @@
  */
 import { enqueue } from '../../../jobs/define-job.ts';
 import { runImportJob } from '../../../jobs/import-jobs.ts';
-import { ValidationError } from '../../../lib/errors.ts';
 import { parseInput } from '../../../lib/text.ts';
 import { inTransaction, type Context } from '../../context.ts';
 import { fieldsOfList } from '../list-field-store.ts';
 import { detectEncoding } from './file-encoding.ts';
 import { checkUploadComplete, readFileStart, rewriteAsUtf8, tellingStretch } from './import-file.ts';
-import { unusableFile, uploadOver } from './list-import-errors.ts';
+import { ImportFileError, unusableFile, uploadOver } from './list-import-errors.ts';
 import { endImport, updateImport } from './list-import-store.ts';
 import { finishImportInput, type ColumnMapping, type FinishImportInput, type ListImport } from './list-import.ts';
 import { lockOwnedImport, findOwnedImport } from './find-owned-import.ts';
@@ -35,8 +34,8 @@ export async function finishImportUpload(
     try {
       await makePlan(inner, found, mapping);
     } catch (error) {
-      if (!(error instanceof ValidationError)) throw error;
-      await endImport(inner.db, found, { status: 'failed', error: Object.values(error.fields).flat().join(' ') });
+      if (!(error instanceof ImportFileError)) throw error;
+      await endImport(inner.db, found, { status: 'failed', failure: error.failure });
       return error;
     }
     await updateImport(inner.db, found, { status: 'queued', updateExisting, tag: tag === '' ? null : tag });
@@ -48,7 +47,7 @@ export async function finishImportUpload(
     );
     return findOwnedImport(inner, uid);
   });
-  if (outcome instanceof ValidationError) throw outcome;
+  if (outcome instanceof ImportFileError) throw outcome;
   return outcome;
 }
 
@@ -58,7 +57,7 @@ export function importJobKey({ uid }: Pick<ListImport, 'uid'>): string {
 }
 
 async function makePlan({ db }: Context, found: ListImport, mapping: ColumnMapping): Promise<void> {
-  if (found.bytesTotal === 0n) throw unusableFile('The file is empty.');
+  if (found.bytesTotal === 0n) throw unusableFile({ code: 'file_empty', params: {} });
   const { bytes: first } = await readFileStart(db, found, 1);
   const encoding = detectEncoding({ first, telling: await tellingStretch(db, found) });
   const bytesTotal = encoding === 'utf-8' ? undefined : await rewriteAsUtf8(db, found, encoding);

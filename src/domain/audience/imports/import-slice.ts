@@ -7,6 +7,7 @@ import type { Database } from '../../../db/database.ts';
 import type { Rejection } from './copy-format.ts';
 import { CsvReader, type CsvRecord } from './csv-reader.ts';
 import { readImportFile } from './import-file.ts';
+import type { RejectionReason } from './import-report.ts';
 import type { ListImport } from './list-import.ts';
 import { mergePerson, type Person, type PersonReader } from './person.ts';
 
@@ -72,12 +73,17 @@ function emptySlice(start: number): ImportSlice {
   return { people: new Map(), rejections: [], start, end: start, endLine: 0, processed: 0, repeatsChanged: 0 };
 }
 
-function add(slice: ImportSlice, record: CsvRecord, updates: boolean, read: Person | string | undefined): void {
+function add(
+  slice: ImportSlice,
+  record: CsvRecord,
+  updates: boolean,
+  read: Person | RejectionReason | undefined,
+): void {
   slice.end = record.end;
   slice.endLine = record.line + record.lines - 1;
   if (read === undefined) return;
   slice.processed++;
-  if (typeof read === 'string') {
+  if ('code' in read) {
     slice.rejections.push({ line: record.line, reason: read, cells: record.cells });
     return;
   }

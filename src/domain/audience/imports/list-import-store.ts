@@ -1,9 +1,11 @@
 /** Writes of imports and their chunks, and the row as verbs need it. */
 import { join, sql, type Queryable, type Sql, type Transaction } from '../../../db/database.ts';
 import { notify } from '../../../db/listen.ts';
+import { storedList, storedParams } from '../../../lib/coded-reason.ts';
 import { newUid } from '../../../lib/ids.ts';
 import type { MailList } from '../list.ts';
 import { COPY_CHUNK, copyChunk, type NewChunk } from './copy-format.ts';
+import type { ImportFailure, ImportNotice } from './import-report.ts';
 import {
   IMPORT_CHANNEL,
   type ImportColumn,
@@ -12,12 +14,15 @@ import {
   type ListImport,
 } from './list-import.ts';
 
+/** Why it failed; null: it did not. */
+export const FAILURE = sql`CASE WHEN i.error_code IS NOT NULL THEN jsonb_build_object('code', i.error_code, 'params', coalesce(i.error_params, '{}')) END`;
+
 export const IMPORT_COLUMNS = sql`
   i.customer_id AS "customerId", i.id, i.uid, i.list_id AS "listId", i.file_name AS "fileName", i.status, i.encoding,
-  i.separator, i.has_header AS "hasHeader", i.columns, coalesce(i.notices, '{}') AS notices,
+  i.separator, i.has_header AS "hasHeader", i.columns, i.notices,
   i.update_existing AS "updateExisting", i.tag, i.bytes_total AS "bytesTotal", i.bytes_processed AS "bytesProcessed",
-  i.lines_processed AS "linesProcessed", i.processed, i.added, i.updated, i.unchanged, i.rejected, i.error,
-  i.created_at AS "createdAt", i.started_at AS "startedAt", i.finished_at AS "finishedAt"`;
+  i.lines_processed AS "linesProcessed", i.processed, i.added, i.updated, i.unchanged, i.rejected,
+  ${FAILURE} AS failure, i.created_at AS "createdAt", i.started_at AS "startedAt", i.finished_at AS "finishedAt"`;
 
 /** Makes an import that waits for its file. */
 export async function insertImport(
@@ -55,13 +60,12 @@ export interface ImportChange {
   readonly separator?: string;
   readonly hasHeader?: boolean;
   readonly columns?: readonly ImportColumn[];
-  readonly notices?: readonly string[];
+  readonly notices?: readonly ImportNotice[];
   readonly updateExisting?: boolean;
   readonly tag?: string | null;
   readonly bytesTotal?: number;
   readonly bytesProcessed?: number;
   readonly linesProcessed?: number;
-  readonly error?: string;
 }
 
 /** Writes a locked import. */
@@ -79,13 +83,12 @@ function* assignmentsOf(change: ImportChange): Generator<Sql> {
   if (change.separator !== undefined) yield sql`separator = ${change.separator}`;
   if (change.hasHeader !== undefined) yield sql`has_header = ${change.hasHeader}`;
   if (change.columns !== undefined) yield sql`columns = ${JSON.stringify(change.columns)}::jsonb`;
-  if (change.notices !== undefined) yield sql`notices = ${[...change.notices]}::text[]`;
+  if (change.notices !== undefined) yield sql`notices = ${storedList(change.notices)}::jsonb`;
   if (change.updateExisting !== undefined) yield sql`update_existing = ${change.updateExisting}`;
   if (change.tag !== undefined) yield sql`tag = ${change.tag}`;
   if (change.bytesTotal !== undefined) yield sql`bytes_total = ${change.bytesTotal}`;
   if (change.bytesProcessed !== undefined) yield sql`bytes_processed = ${change.bytesProcessed}`;
   if (change.linesProcessed !== undefined) yield sql`lines_processed = ${change.linesProcessed}`;
-  if (change.error !== undefined) yield sql`error = ${change.error}`;
 }
 
 /** Marks an import as taken up; undefined when there is nothing to do for it any more. */
@@ -98,17 +101,18 @@ export async function markRunning(db: Queryable, { customerId, id }: ImportKey):
 
 export interface ImportEnd {
   readonly status: 'done' | 'cancelled' | 'failed';
-  readonly error?: string;
+  readonly failure?: ImportFailure;
 }
 
 /** Ends an open import, drops its file and tells whoever watches. Answers whether it was open. */
 export async function endImport(
   db: Queryable,
   { customerId, id }: ImportKey,
-  { status, error }: ImportEnd,
+  { status, failure }: ImportEnd,
 ): Promise<boolean> {
   const [row] = await db.query<{ uid: string }>(sql`
-    UPDATE mail_list_import SET status = ${status}, error = ${error ?? null}, finished_at = now()
+    UPDATE mail_list_import SET status = ${status}, error_code = ${failure?.code ?? null},
+           error_params = ${failure ? storedParams(failure) : null}::jsonb, finished_at = now()
      WHERE customer_id = ${customerId} AND id = ${id} AND status IN ('uploading', 'queued', 'running') RETURNING uid`);
   if (!row) return false;
   await db.execute(sql`DELETE FROM import_chunk WHERE customer_id = ${customerId} AND import_id = ${id}`);

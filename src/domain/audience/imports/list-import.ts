@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { flag, optionalLine } from '../../../lib/text.ts';
 import { tagsInput } from '../subscriber.ts';
+import type { ImportFailure, ImportNotice } from './import-report.ts';
 
 /** `uploading` → `queued` → `running` → `done`; from each of the first three to `cancelled` or `failed`. */
 export type ImportStatus = 'uploading' | 'queued' | 'running' | 'done' | 'cancelled' | 'failed';
@@ -29,7 +30,7 @@ export interface ListImport {
   readonly separator: string | null;
   readonly hasHeader: boolean;
   readonly columns: readonly ImportColumn[];
-  readonly notices: readonly string[];
+  readonly notices: readonly ImportNotice[];
   readonly updateExisting: boolean;
   readonly tag: string | null;
   readonly bytesTotal: bigint;
@@ -42,7 +43,7 @@ export interface ListImport {
   readonly updated: number;
   readonly unchanged: number;
   readonly rejected: number;
-  readonly error: string | null;
+  readonly failure: ImportFailure | null;
   readonly createdAt: Date;
   readonly startedAt: Date | null;
   readonly finishedAt: Date | null;

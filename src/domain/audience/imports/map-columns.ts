@@ -2,10 +2,10 @@
  * Decides which column of a file is what: by what the uploader says, else by the header's name in the spellings
  * people and other products use, else by what stands in the column. What is not taken is said, not hidden.
  */
-import { ValidationError } from '../../../lib/errors.ts';
 import { isEmailAddress } from '../../../lib/text.ts';
 import type { ListField } from '../list-field.ts';
-import { unusableFile } from './list-import-errors.ts';
+import type { ImportNotice, MappingFault } from './import-report.ts';
+import { unusableFile, wrongMapping } from './list-import-errors.ts';
 import { SPECIAL_TARGETS, type ColumnMapping, type ImportColumn } from './list-import.ts';
 
 export interface MapColumnsInput {
@@ -19,7 +19,7 @@ export interface MapColumnsInput {
 
 export interface MappedColumns {
   readonly columns: readonly ImportColumn[];
-  readonly notices: readonly string[];
+  readonly notices: readonly ImportNotice[];
 }
 
 /** Spellings as `plainName` leaves them, in the languages most exports come in. */
@@ -103,7 +103,7 @@ export function mapColumns({ header, sample, fields, mapping }: MapColumnsInput)
     taken.add(target);
     return { header: name, target };
   });
-  const notices: string[] = [];
+  const notices: ImportNotice[] = [];
   const complete = taken.has('EMAIL') ? columns : withAddressColumn(columns, sample, notices);
   return { columns: complete, notices: [...notices, ...noticesOf(complete, wanted, header !== undefined)] };
 }
@@ -116,16 +116,15 @@ function explicitTargets(
 ): Map<number, string | null> {
   const known = new Set<string>([...SPECIAL_TARGETS, ...fields.map(({ tag }) => tag)]);
   const wanted = new Map<number, string | null>();
-  const errors: Record<string, string[]> = {};
+  const faults: MappingFault[] = [];
   for (const [key, value] of Object.entries(mapping)) {
     const index = indexOf(headers, key);
     const target = value?.trim().toUpperCase() ?? '';
-    if (index === undefined) errors[`mapping.${key}`] = ['The file has no such column.'];
-    else if (target !== '' && !known.has(target))
-      errors[`mapping.${key}`] = [`The list has no field with the tag ${target}.`];
+    if (index === undefined) faults.push({ column: key, field: null });
+    else if (target !== '' && !known.has(target)) faults.push({ column: key, field: target });
     else wanted.set(index, target === '' ? null : target);
   }
-  if (Object.keys(errors).length > 0) throw new ValidationError(errors);
+  if (faults.length > 0) throw wrongMapping(faults);
   return wanted;
 }
 
@@ -161,18 +160,16 @@ function plainName(name: string): string {
 function withAddressColumn(
   columns: readonly ImportColumn[],
   sample: MapColumnsInput['sample'],
-  notices: string[],
+  notices: ImportNotice[],
 ): ImportColumn[] {
   const shares = columns.map(({ target }, index) => (target === null ? addressShare(sample, index) : 0));
   const best = shares.indexOf(Math.max(...shares));
   if ((shares[best] ?? 0) < ADDRESS_SHARE_MIN) {
     const names = columns.map(({ header }, index) => shownHeader(header, index)).slice(0, NAMED_COLUMNS_MAX);
-    throw unusableFile(
-      `No column contains email addresses. Name one of them “email”, or give it in the mapping. The columns are: ${names.join(', ')}.`,
-    );
+    throw unusableFile({ code: 'no_address_column', params: { columns: names } });
   }
   const found = columns[best];
-  if (found) notices.push(`The addresses are taken from column ${shownHeader(found.header, best)}.`);
+  if (found) notices.push({ code: 'addresses_from', params: { column: shownHeader(found.header, best) } });
   return columns.map((column, index) => (index === best ? { ...column, target: 'EMAIL' } : column));
 }
 
@@ -185,14 +182,14 @@ function noticesOf(
   columns: readonly ImportColumn[],
   wanted: ReadonlyMap<number, string | null>,
   hasHeader: boolean,
-): string[] {
+): ImportNotice[] {
   const left = columns.flatMap(({ header, target }, index) =>
     target === null && !wanted.has(index) ? [shownHeader(header, index)] : [],
   );
-  const notices = hasHeader ? [] : ['The file has no header line: its first line is a person.'];
+  const notices: ImportNotice[] = hasHeader ? [] : [{ code: 'no_header', params: {} }];
   if (left.length === 0) return notices;
-  const names = left.slice(0, NAMED_COLUMNS_MAX).join(', ') + (left.length > NAMED_COLUMNS_MAX ? ', …' : '');
-  return [...notices, `Not imported, because no field of the list has their name: ${names}.`];
+  const named = { columns: left.slice(0, NAMED_COLUMNS_MAX), areMore: left.length > NAMED_COLUMNS_MAX };
+  return [...notices, { code: 'columns_left_out', params: named }];
 }
 
 function shownHeader(header: string, index: number): string {

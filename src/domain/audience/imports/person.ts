@@ -3,7 +3,8 @@ import { unguarded } from '../../../lib/csv.ts';
 import { emailKey, isEmailAddress, isOneLine } from '../../../lib/text.ts';
 import { fieldValueFault, type ListField } from '../list-field.ts';
 import { TAG_LENGTH_MAX, TAGS_MAX, distinctTags } from '../subscriber.ts';
-import { RECORD_BYTES_MAX, type CsvRecord } from './csv-reader.ts';
+import type { CsvRecord } from './csv-reader.ts';
+import type { RejectionReason } from './import-report.ts';
 import type { ImportColumn } from './list-import.ts';
 
 /** What a file may say of a person's consent. */
@@ -39,8 +40,8 @@ export interface PersonReader {
   readonly tagsAt: number;
   /** Given to everybody. */
   readonly commonTags: readonly string[];
-  /** A person; a text that says why there is none; or undefined for an empty line. */
-  read(record: CsvRecord): Person | string | undefined;
+  /** A person; why there is none; or undefined for an empty line. */
+  read(record: CsvRecord): Person | RejectionReason | undefined;
 }
 
 export interface PersonReaderOptions {
@@ -80,40 +81,39 @@ export function createPersonReader({ columns, fields, tag }: PersonReaderOptions
   return { ...reading, read: (record) => readPerson(record, reading) };
 }
 
-function readPerson(record: CsvRecord, reading: Omit<PersonReader, 'read'>): Person | string | undefined {
+function readPerson(record: CsvRecord, reading: Omit<PersonReader, 'read'>): Person | RejectionReason | undefined {
   const { cells, line } = record;
-  if (record.isTooLong) return `the line is longer than ${RECORD_BYTES_MAX / 1_048_576} MiB`;
-  if (record.isBroken) return 'a quote in this line is never closed';
+  if (record.isTooLong) return { code: 'line_too_long', params: {} };
+  if (record.isBroken) return { code: 'quote_not_closed', params: {} };
   if (cells.every((cell) => cell.trim() === '')) return undefined;
   const { columns, emailAt, statusAt, tagsAt, commonTags } = reading;
   // With an unquoted separator somewhere no cell of the line can be trusted.
   if (cells.slice(columns.length).some((cell) => cell !== ''))
-    return `the line has ${cells.length} cells, the file has ${columns.length} columns`;
+    return { code: 'too_many_cells', params: { cells: cells.length, columns: columns.length } };
   // Our own exports put an apostrophe before what a spreadsheet would take for a formula; here it comes off again.
   const email = unguarded(cells[emailAt] ?? '').trim();
-  if (email === '') return 'the email address is missing';
-  if (!isEmailAddress(email)) return `“${shown(email)}” is not a valid email address`;
+  if (email === '') return { code: 'email_missing', params: {} };
+  if (!isEmailAddress(email)) return { code: 'email_invalid', params: { email: shown(email) } };
   const status = statusOf(cells[statusAt] ?? '');
-  if (status === null)
-    return `“${shown(cells[statusAt] ?? '')}” is no status: use subscribed, unsubscribed or unconfirmed`;
+  if (status === null) return { code: 'status_unknown', params: { status: shown(cells[statusAt] ?? '') } };
   const tags = tagsOf(unguarded(cells[tagsAt] ?? ''), commonTags);
-  if (typeof tags === 'string') return tags;
-  const fields = fieldsOf(cells, reading.fieldColumns);
-  return typeof fields === 'string' ? fields : { email, key: emailKey(email), status, fields, tags, line };
+  if ('code' in tags) return tags;
+  const read = fieldsOf(cells, reading.fieldColumns);
+  return 'code' in read ? read : { email, key: emailKey(email), status, fields: read.fields, tags, line };
 }
 
-/** The values as they are stored; a text when one of them cannot be taken. */
-function fieldsOf(cells: readonly string[], columns: readonly FieldColumn[]): Record<string, string> | string {
+/** The values as they are stored, unless one of them cannot be taken. */
+function fieldsOf(cells: readonly string[], columns: readonly FieldColumn[]): Pick<Person, 'fields'> | RejectionReason {
   const fields: Record<string, string> = {};
   for (const { index, tag, type } of columns) {
     const text = unguarded(cells[index] ?? '');
     if (text.trim() === '') continue;
-    const isReadable = !text.includes(REPLACEMENT);
-    const fault = isReadable ? fieldValueFault(type, text) : 'holds characters that cannot be read';
-    if (fault !== undefined) return `${tag} ${fault}`;
+    if (text.includes(REPLACEMENT)) return { code: 'field_not_readable', params: { tag } };
+    const fault = fieldValueFault(type, text);
+    if (fault !== undefined) return { code: 'field_invalid', params: { tag, fault } };
     fields[tag] = type === 'text' ? text : text.trim();
   }
-  return fields;
+  return { fields };
 }
 
 /** Null when the word is none. */
@@ -122,16 +122,14 @@ function statusOf(cell: string): ImportedStatus | undefined | null {
   return word === '' ? undefined : (STATUSES.get(word) ?? null);
 }
 
-/** The tags of a cell and those of everybody; a text when they cannot be taken. */
-function tagsOf(cell: string, common: readonly string[]): readonly string[] | string {
+/** The tags of a cell and those of everybody, unless they cannot be taken. */
+function tagsOf(cell: string, common: readonly string[]): readonly string[] | RejectionReason {
   if (cell === '') return common;
   const tags = distinctTags([...common, ...tagsIn(cell)]);
-  if (tags.length > TAGS_MAX) return `more than ${TAGS_MAX} tags`;
+  if (tags.length > TAGS_MAX) return { code: 'too_many_tags', params: {} };
   if (!tags.every((tag) => isOneLine(tag) && !tag.includes(REPLACEMENT)))
-    return 'a tag must not contain line breaks, control characters or unreadable characters';
-  return tags.every((tag) => tag.length <= TAG_LENGTH_MAX)
-    ? tags
-    : `a tag may not be longer than ${TAG_LENGTH_MAX} characters`;
+    return { code: 'tag_not_readable', params: {} };
+  return tags.every((tag) => tag.length <= TAG_LENGTH_MAX) ? tags : { code: 'tag_too_long', params: {} };
 }
 
 function tagsIn(cell: string): string[] {

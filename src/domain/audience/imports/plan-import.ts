@@ -5,6 +5,7 @@
 import { isEmailAddress } from '../../../lib/text.ts';
 import type { ListField } from '../list-field.ts';
 import { CsvReader, type CsvRecord } from './csv-reader.ts';
+import type { ImportNotice } from './import-report.ts';
 import { unusableFile } from './list-import-errors.ts';
 import type { ColumnMapping, ImportColumn } from './list-import.ts';
 import { mapColumns } from './map-columns.ts';
@@ -13,7 +14,7 @@ export interface ImportPlan {
   readonly separator: string;
   readonly hasHeader: boolean;
   readonly columns: readonly ImportColumn[];
-  readonly notices: readonly string[];
+  readonly notices: readonly ImportNotice[];
   /** What stands before the people. */
   readonly bytesProcessed: number;
   readonly linesProcessed: number;
@@ -43,7 +44,7 @@ export function planImport({ start, isWhole, fields, mapping }: PlanImportInput)
   const { separator, from } = announcedSeparator(text) ?? { separator: likeliestSeparator(text), from: text };
   const records = sampleRecords(from, separator);
   const [first] = records;
-  if (!first) throw unusableFile('The file is empty.');
+  if (!first) throw unusableFile({ code: 'file_empty', params: {} });
   const hasHeader = !first.cells.some((cell) => isEmailAddress(cell.trim()));
   const { columns, notices } = mapColumns({
     header: hasHeader ? first.cells : undefined,
@@ -71,10 +72,10 @@ function markLength(bytes: Uint8Array): number {
 function refuseOtherFormats(bytes: Uint8Array): void {
   const begins = (...signature: readonly number[]) => signature.every((byte, index) => bytes[index] === byte);
   if (begins(0x50, 0x4b, 0x03, 0x04) || begins(0xd0, 0xcf, 0x11, 0xe0)) {
-    throw unusableFile('This is a spreadsheet or an archive. Save it as CSV (in Excel: “CSV UTF-8”) and upload that.');
+    throw unusableFile({ code: 'file_not_csv', params: {} });
   }
   if (begins(0x25, 0x50, 0x44, 0x46) || begins(0x1f, 0x8b) || isBinary(bytes)) {
-    throw unusableFile('This is no text file. Upload a CSV file.');
+    throw unusableFile({ code: 'file_not_text', params: {} });
   }
 }
 

@@ -8,6 +8,7 @@ import { WrongStateError } from '../../../lib/errors.ts';
 import { inTransaction, type Context } from '../../context.ts';
 import { fieldsOfList } from '../list-field-store.ts';
 import { importJobKey } from './finish-import-upload.ts';
+import type { ImportFailure } from './import-report.ts';
 import { readSlices } from './import-slice.ts';
 import { endImport, markRunning } from './list-import-store.ts';
 import type { ImportKey, ListImport } from './list-import.ts';
@@ -16,6 +17,27 @@ import { tellPlanner } from './tell-planner.ts';
 import { writeImportSlice, type ImportRun } from './write-import-slice.ts';
 
 export type RunOutcome = 'done' | 'stopped' | 'over';
+
+export interface RunOptions {
+  readonly abortSignal: AbortSignal;
+  /** No other try follows: what fails now ends the import. */
+  readonly isLastTry: boolean;
+}
+
+/** Runs the import; a failure that outlasts all tries ends it as failed. People that were taken stay. Throws what failed. */
+export async function runOrFailListImport(
+  ctx: Context,
+  key: ImportKey,
+  { abortSignal, isLastTry }: RunOptions,
+): Promise<void> {
+  try {
+    await runListImport(ctx, key, abortSignal);
+  } catch (error) {
+    // The uploader cannot mend what is wrong here; the log of the job says more.
+    if (isLastTry) await failImport(ctx, key, { code: 'could_not_go_on', params: {} });
+    throw error;
+  }
+}
 
 /**
  * Runs the import to its end (`done`), or until `abortSignal` fires (`stopped`: a new job goes on with it), or until
@@ -41,9 +63,8 @@ export async function runListImport(ctx: Context, key: ImportKey, abortSignal: A
   return outcome;
 }
 
-/** Ends an import that failed for good. People that were taken stay. */
-export async function failListImport(ctx: Context, key: ImportKey, error: string): Promise<void> {
-  await inTransaction(ctx, ({ db }) => endImport(db, key, { status: 'failed', error }));
+async function failImport(ctx: Context, key: ImportKey, failure: ImportFailure): Promise<void> {
+  await inTransaction(ctx, ({ db }) => endImport(db, key, { status: 'failed', failure }));
 }
 
 /** A subscription that ends meanwhile ends the import too; people that were taken stay. */
@@ -51,8 +72,8 @@ async function writeUnlessRefused(ctx: Context, found: ListImport, abortSignal: 
   try {
     return await writeSlices(ctx, found, abortSignal);
   } catch (error) {
-    if (!(error instanceof WrongStateError)) throw error;
-    await failListImport(ctx, found, error.message);
+    if (!(error instanceof WrongStateError && error.code === 'SUBSCRIPTION_ENDED')) throw error;
+    await failImport(ctx, found, { code: 'subscription_ended', params: {} });
     return 'over';
   }
 }

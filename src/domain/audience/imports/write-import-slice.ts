@@ -16,6 +16,7 @@ import {
   stagePeople,
   updateChanged,
 } from './import-slice-store.ts';
+import type { RejectionReason } from './import-report.ts';
 import type { ImportSlice } from './import-slice.ts';
 import { IMPORT_CHANNEL, type ListImport } from './list-import.ts';
 import type { Person, PersonReader } from './person.ts';
@@ -77,7 +78,7 @@ async function write(
   await stagePeople(tx, people);
   const left = new Set(people);
   const rejections = [...slice.rejections];
-  const reject = (row: number, reason: string, keepsCells = true) => {
+  const reject = (row: number, reason: RejectionReason, keepsCells = true) => {
     const person = people[row];
     if (!person) return;
     left.delete(person);
@@ -85,17 +86,19 @@ async function write(
   };
   // First: of somebody who is erased, nothing is kept, whatever else is known. To keep the line would be to keep the person.
   if (opened.hasErased)
-    for (const row of await removeErased(tx, found, ctx.installation)) reject(row, 'the address is suppressed', false);
+    for (const row of await removeErased(tx, found, ctx.installation)) reject(row, suppressed(null), false);
   if (opened.hasSuppressions)
-    for (const { row, reason } of await removeSuppressed(tx, found))
-      reject(row, reason ? `the address is suppressed (${reason})` : 'the address is suppressed');
+    for (const { row, reason } of await removeSuppressed(tx, found)) reject(row, suppressed(reason || null));
 
   const { known, changed } = await matchPeople(tx, found);
   // Of a list that it takes for empty it would read everybody, and set each beside all who are changed.
   if (changed > 0) run.plannerKnows = await tellPlanner(tx, found, run.plannerKnows);
   if (changed > 0) await lockChanged(tx, found);
-  const room = run.asksForRoom ? await lockRoom(tx, found) : undefined;
-  if (room) for (const row of await removeSurplus(tx, room.left)) reject(row, room.reason);
+  const remaining = run.asksForRoom ? await lockRoom(tx, found) : undefined;
+  if (remaining) {
+    const { left: leftInPlan, limit, max } = remaining;
+    for (const row of await removeSurplus(tx, leftInPlan)) reject(row, { code: 'plan_limit', params: { limit, max } });
+  }
   const added = await insertNew(tx, found);
   if (added > 0 && !run.asksForRoom) await checkRoom(tx, found);
   const updated = changed > 0 ? await updateChanged(tx, found) : 0;
@@ -108,6 +111,10 @@ async function write(
     unchanged: known - updated + repeats - slice.repeatsChanged,
     rejected: rejections.length,
   });
+}
+
+function suppressed(reason: string | null): RejectionReason {
+  return { code: 'suppressed', params: { reason } };
 }
 
 function cellsOf({ email, fields }: Person, { columns }: PersonReader): string[] {

@@ -47,7 +47,7 @@ test('killed eight times, it ends with exactly the people of the file', async ()
   const done = await findOwnedImport(ctx, queued.uid);
   const wrong = LINES / 1_000;
   const repeats = LINES / 100 - wrong;
-  expect(done).toMatchObject({ processed: LINES, rejected: wrong, added: LINES - wrong - repeats - 1, error: null });
+  expect(done).toMatchObject({ processed: LINES, rejected: wrong, added: LINES - wrong - repeats - 1, failure: null });
   expect(done.updated + done.unchanged).toBe(repeats + 1);
   expect(done.bytesProcessed).toBe(done.bytesTotal);
   expect(Object.keys(await rejectionsOf(ctx, done))).toHaveLength(wrong);

@@ -1,6 +1,7 @@
 /** How a file is understood: encoding, separator, header, columns; and files that cannot be taken. */
 import { describe, expect, test } from 'vitest';
 import { detectEncoding } from '../../../../src/domain/audience/imports/file-encoding.ts';
+import { reportText } from '../../../../src/domain/audience/imports/import-report.ts';
 import { planImport } from '../../../../src/domain/audience/imports/plan-import.ts';
 import type { ColumnMapping } from '../../../../src/domain/audience/imports/list-import.ts';
 import { ValidationError } from '../../../../src/lib/errors.ts';
@@ -11,8 +12,11 @@ const fields = [
   { tag: 'CITY', label: 'Town of residence' },
 ];
 
-const plan = (text: string | Buffer, mapping: ColumnMapping = {}) =>
-  planImport({ start: Buffer.from(text), isWhole: true, fields, mapping });
+/** The plan, with its notices as they are shown. */
+function plan(text: string | Buffer, mapping: ColumnMapping = {}) {
+  const made = planImport({ start: Buffer.from(text), isWhole: true, fields, mapping });
+  return { ...made, notices: made.notices.map(reportText) };
+}
 const targets = (text: string, mapping?: ColumnMapping) => plan(text, mapping).columns.map(({ target }) => target);
 
 function faultOf(work: () => unknown): ValidationError['fields'] {

@@ -4,6 +4,7 @@ import { appendImportChunk } from '../../../../src/domain/audience/imports/appen
 import { cancelImport } from '../../../../src/domain/audience/imports/cancel-import.ts';
 import { dropAbandonedImports } from '../../../../src/domain/audience/imports/drop-abandoned-imports.ts';
 import { finishImportUpload } from '../../../../src/domain/audience/imports/finish-import-upload.ts';
+import { reportText } from '../../../../src/domain/audience/imports/import-report.ts';
 import { findOwnedImport } from '../../../../src/domain/audience/imports/find-owned-import.ts';
 import { runListImport } from '../../../../src/domain/audience/imports/run-list-import.ts';
 import { startListImport } from '../../../../src/domain/audience/imports/start-list-import.ts';
@@ -56,10 +57,12 @@ test('a file that cannot be taken fails the import and says why', async () => {
   const list = await newList(ctx);
   const failed = await uploadFile(ctx, list, 'name,city\nAnna,Bath\n').catch((error: unknown) => error);
   expect(failed).toBeInstanceOf(ValidationError);
-  const [row] = await ctx.db.query<{ status: string; error: string }>(
-    sql`SELECT status, error FROM mail_list_import WHERE list_id = ${list.id}`,
-  );
-  expect(row).toMatchObject({ status: 'failed', error: expect.stringContaining('No column contains email addresses') });
+  const [row] = await ctx.db.query<{ uid: string }>(sql`SELECT uid FROM mail_list_import WHERE list_id = ${list.id}`);
+  // A code is stored; its text is made where it is shown.
+  const { status, failure } = await findOwnedImport(ctx, row?.uid ?? '');
+  const stored = { code: 'no_address_column', params: { columns: ['“name”', '“city”'] } };
+  expect({ status, failure }).toEqual({ status: 'failed', failure: stored });
+  expect(failure && reportText(failure)).toContain('No column contains email addresses');
 });
 
 test('belongs to its tenant', async () => {

@@ -1,0 +1,102 @@
+/**
+ * What is reported of an import: why a line was not taken, why the whole file was not, and what the uploader should know. Codes
+ * with parameters, as they are stored, and the one catalogue of their texts.
+ */
+import type { CodedReason, NoParams, ReasonTexts } from '../../../lib/coded-reason.ts';
+import { subscriptionEnded } from '../../billing/allowance-errors.ts';
+import { limitText, type PeopleLimit } from '../../billing/require-within-limit.ts';
+import { FIELD_VALUE_FAULTS, type FieldValueFault } from '../list-field.ts';
+import { TAG_LENGTH_MAX, TAGS_MAX } from '../subscriber.ts';
+import { RECORD_BYTES_MAX } from './csv-reader.ts';
+
+/** Of a line. Stored in `import_rejection.reason_code`. */
+interface RejectionParams {
+  line_too_long: NoParams;
+  quote_not_closed: NoParams;
+  /** As many cells as there are, beside as many columns as the file has. */
+  too_many_cells: { readonly cells: number; readonly columns: number };
+  email_missing: NoParams;
+  email_invalid: { readonly email: string };
+  status_unknown: { readonly status: string };
+  too_many_tags: NoParams;
+  tag_not_readable: NoParams;
+  tag_too_long: NoParams;
+  field_not_readable: { readonly tag: string };
+  field_invalid: { readonly tag: string; readonly fault: FieldValueFault };
+  /** Why, where the customer itself suppressed it. */
+  suppressed: { readonly reason: string | null };
+  plan_limit: { readonly limit: PeopleLimit; readonly max: number };
+  /** Nothing else is kept of the line. */
+  person_erased: NoParams;
+}
+export type RejectionReason = CodedReason<RejectionParams>;
+
+/** Of the whole file. Stored in `mail_list_import.error_code`. */
+interface FailureParams {
+  file_empty: NoParams;
+  file_not_csv: NoParams;
+  file_not_text: NoParams;
+  no_address_column: { readonly columns: readonly string[] };
+  mapping_wrong: { readonly faults: readonly MappingFault[] };
+  upload_not_finished: NoParams;
+  subscription_ended: NoParams;
+  could_not_go_on: NoParams;
+}
+export type ImportFailure = CodedReason<FailureParams>;
+
+/** What is wrong with one entry of the mapping; `field`: the target that the list does not have. */
+export interface MappingFault {
+  readonly column: string;
+  readonly field: string | null;
+}
+
+/** Stored in `mail_list_import.notices`. */
+interface NoticeParams {
+  addresses_from: { readonly column: string };
+  no_header: NoParams;
+  columns_left_out: { readonly columns: readonly string[]; readonly areMore: boolean };
+}
+export type ImportNotice = CodedReason<NoticeParams>;
+
+type ReportParams = RejectionParams & FailureParams & NoticeParams;
+type ReportCode = keyof ReportParams;
+
+const TEXTS: ReasonTexts<ReportParams> = {
+  line_too_long: () => `the line is longer than ${RECORD_BYTES_MAX / 1_048_576} MiB`,
+  quote_not_closed: () => 'a quote in this line is never closed',
+  too_many_cells: ({ cells, columns }) => `the line has ${cells} cells, the file has ${columns} columns`,
+  email_missing: () => 'the email address is missing',
+  email_invalid: ({ email }) => `“${email}” is not a valid email address`,
+  status_unknown: ({ status }) => `“${status}” is no status: use subscribed, unsubscribed or unconfirmed`,
+  too_many_tags: () => `more than ${TAGS_MAX} tags`,
+  tag_not_readable: () => 'a tag must not contain line breaks, control characters or unreadable characters',
+  tag_too_long: () => `a tag may not be longer than ${TAG_LENGTH_MAX} characters`,
+  field_not_readable: ({ tag }) => `${tag} holds characters that cannot be read`,
+  field_invalid: ({ tag, fault }) => `${tag} ${FIELD_VALUE_FAULTS[fault]}`,
+  suppressed: ({ reason }) => (reason === null ? 'the address is suppressed' : `the address is suppressed (${reason})`),
+  plan_limit: ({ limit, max }) => limitText({ limit, max }),
+  person_erased: () => 'the person was erased',
+  file_empty: () => 'The file is empty.',
+  file_not_csv: () => 'This is a spreadsheet or an archive. Save it as CSV (in Excel: “CSV UTF-8”) and upload that.',
+  file_not_text: () => 'This is no text file. Upload a CSV file.',
+  no_address_column: ({ columns }) =>
+    `No column contains email addresses. Name one of them “email”, or give it in the mapping. The columns are: ${columns.join(', ')}.`,
+  mapping_wrong: ({ faults }) => faults.map(mappingFaultText).join(' '),
+  upload_not_finished: () => 'The upload was not finished within a day.',
+  subscription_ended: () => subscriptionEnded().message,
+  could_not_go_on: () =>
+    'The import failed. People who were added so far are on the list; import the file again for the rest.',
+  addresses_from: ({ column }) => `The addresses are taken from column ${column}.`,
+  no_header: () => 'The file has no header line: its first line is a person.',
+  columns_left_out: ({ columns, areMore }) =>
+    `Not imported, because no field of the list has their name: ${columns.join(', ')}${areMore ? ', …' : ''}.`,
+};
+
+/** The text of a code; of one that only another version of the program knows, the code itself. */
+export function reportText<Code extends ReportCode>({ code, params }: CodedReason<ReportParams, Code>): string {
+  return Object.hasOwn(TEXTS, code) ? TEXTS[code](params) : code;
+}
+
+export function mappingFaultText({ field }: MappingFault): string {
+  return field === null ? 'The file has no such column.' : `The list has no field with the tag ${field}.`;
+}
