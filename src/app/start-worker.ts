@@ -12,12 +12,7 @@ import { runWorker } from '../workers/run-worker.ts';
 import { bounceTasks } from '../workers/tasks/bounces.ts';
 import { dropAbandonedImportsTask } from '../workers/tasks/drop-abandoned-imports.ts';
 import { dropAbandonedUploadsTask } from '../workers/tasks/drop-abandoned-uploads.ts';
-import {
-  eraseCustomerTask,
-  eraseDeletedTask,
-  pauseCustomerCampaignsTask,
-  sweepAccountsTask,
-} from '../workers/tasks/accounts.ts';
+import { accountTasks } from '../workers/tasks/accounts.ts';
 import { erasePersonTask } from '../workers/tasks/erase-person.ts';
 import { expirePendingTask, listMailTasks } from '../workers/tasks/list-mails.ts';
 import {
@@ -33,7 +28,6 @@ import { renewSubscriptionsTask } from '../workers/tasks/renew-subscriptions.ts'
 import { runImportTask } from '../workers/tasks/run-import.ts';
 import { sendingDomainTasks } from '../workers/tasks/sending-domains.ts';
 import { sendBatchTask } from '../workers/tasks/send-batch.ts';
-import { sweepRequestsTask } from '../workers/tasks/sweep-requests.ts';
 import type { Task } from '../workers/task.ts';
 
 export interface RunningWorker {
@@ -101,12 +95,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     erasePersonTask,
     dropAbandonedImportsTask,
     dropAbandonedUploadsTask,
-    // Modules that keep data of a customer outside the tables add their eraser here.
-    eraseCustomerTask([]),
-    eraseDeletedTask,
-    pauseCustomerCampaignsTask,
-    sweepAccountsTask,
-    sweepRequestsTask,
+    ...accountTasks,
     makePartitionsTask,
     dropPartitionsTask,
     renewSubscriptionsTask,

@@ -1,4 +1,7 @@
-/** A task: what a worker does with one kind of job. One file per task under tasks/. */
+/**
+ * A task: what a worker does with one kind of job. The files under tasks/ bind a job to a verb of the domain and decide nothing
+ * (test/architecture/tasks.test.ts).
+ */
 import type { z } from 'zod';
 import type { Context } from '../domain/context.ts';
 import type { JobDefinition } from '../jobs/define-job.ts';
@@ -24,10 +27,12 @@ export interface Task {
 /** Binds a job definition to the work. */
 export function defineTask<Schema extends z.ZodType>(
   definition: JobDefinition<Schema>,
-  work: (ctx: Context, payload: z.output<Schema>, helpers: TaskHelpers) => Promise<void>,
+  work: (ctx: Context, payload: z.output<Schema>, helpers: TaskHelpers) => Promise<unknown>,
 ): Task {
   return {
     name: definition.name,
-    run: (ctx, payload, helpers) => work(ctx, definition.payload.parse(payload), helpers),
+    run: async (ctx, payload, helpers) => {
+      await work(ctx, definition.payload.parse(payload), helpers);
+    },
   };
 }

@@ -5,6 +5,8 @@
  * that fails is tried again later, so that the others go on.
  */
 import { join, raw, sql, type Sql } from '../../db/database.ts';
+import { ERASE_DELETED_KEY, ERASE_FAILED_KEY, eraseDeletedJob } from '../../jobs/account-jobs.ts';
+import { enqueue } from '../../jobs/define-job.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
 
@@ -42,6 +44,20 @@ const TARGETS = {
 
 /** Statistics are of the time before: whatever they say, rows are found by the index. */
 const BY_INDEX = sql`SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`;
+
+/** The job: erases all that is due. Another one goes on when the process has to stop, or later with what failed. */
+export async function eraseAllDeleted(ctx: Context, abortSignal: AbortSignal): Promise<void> {
+  const isDone = await eraseDeleted(ctx, { isStopping: () => abortSignal.aborted });
+  if (isDone) await enqueueFailedDeletions(ctx);
+  else await enqueue(ctx.db, eraseDeletedJob, {}, { key: ERASE_DELETED_KEY });
+}
+
+/** A job for the time at which the first failed deletion is tried again, where there is one. */
+export async function enqueueFailedDeletions({ db }: Pick<Context, 'db'>): Promise<void> {
+  const delaySeconds = await secondsUntilNextTry({ db });
+  if (delaySeconds === undefined) return;
+  await enqueue(db, eraseDeletedJob, {}, { key: ERASE_FAILED_KEY, delaySeconds });
+}
 
 /**
  * Erases all that is due, of one customer or of all, or until `isStopping`: false then, and it has to be called again. What
@@ -86,7 +102,7 @@ async function postpone({ db, log }: Context, { customerId, id, kind, uid }: Del
 }
 
 /** When the next deletion is due; undefined when nothing is left to erase. */
-export async function secondsUntilNextTry({ db }: Pick<Context, 'db'>): Promise<number | undefined> {
+async function secondsUntilNextTry({ db }: Pick<Context, 'db'>): Promise<number | undefined> {
   const [row] = await db.query<{ seconds: number | null }>(
     sql`SELECT extract(epoch FROM min(next_try_at) - now())::float8 AS seconds FROM hot.deletion`,
   );

@@ -3,14 +3,17 @@ import { sql, type Sql } from '../../db/database.ts';
 import { dropEndedWindows } from '../../db/rate-windows.ts';
 import type { Context } from '../context.ts';
 import { AUDIT_KEPT_DAYS } from './account-limits.ts';
+import { enqueueFailedDeletions } from './erase-deleted.ts';
 import { dropOldCalls } from './idempotent-calls.ts';
 
 const ROWS_AT_ONCE = 5_000;
 /** An ended login is shown to its owner for a while: "who was that?" is asked late. */
 const ENDED_KEPT_DAYS = 30;
 
-/** Drops ended logins and links, and what of the audit trail is older than it has to be. */
+/** Drops ended logins and links, and what of the audit trail is older than it has to be; sees to deletions that failed. */
 export async function sweepAccounts(ctx: Context): Promise<void> {
+  // Normally a deletion enqueues it; this is for what a job that failed for days has left.
+  await enqueueFailedDeletions(ctx);
   await inSlices(
     ctx,
     sql`DELETE FROM login_token WHERE (customer_id, digest) IN (

@@ -18,6 +18,7 @@ interface Due extends Record<string, unknown> {
 export async function expirePending(ctx: Context): Promise<number> {
   let expired = 0;
   for (const due of await slicesDue(ctx)) expired += await expire(ctx, due);
+  if (expired > 0) ctx.log.info('audience.pending_expired', { expired });
   return expired;
 }
 

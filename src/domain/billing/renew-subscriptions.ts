@@ -38,9 +38,11 @@ export async function renewSubscriptions(ctx: Context): Promise<{ moved: number;
       }
     }
     const last = due.at(-1);
-    if (!last || due.length < DUE_AT_ONCE_MAX) return counts;
+    if (!last || due.length < DUE_AT_ONCE_MAX) break;
     after = { at: last.nextStepAt, id: last.id };
   }
+  if (counts.moved + counts.failed > 0) ctx.log.info('billing.subscriptions_moved', counts);
+  return counts;
 }
 
 /** Moves one as far as its time has come; answers the number of steps. */

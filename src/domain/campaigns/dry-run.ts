@@ -3,7 +3,7 @@
  * composed for, who gets none and why, how much it all weighs and how long it takes is known before the first mail
  * leaves. It works through the list slice by slice; the ledger knows nothing of it.
  */
-import { sql } from '../../db/database.ts';
+import { sql, type Queryable } from '../../db/database.ts';
 import { dryRunJob } from '../../jobs/campaign-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { ValidationError } from '../../lib/errors.ts';
@@ -42,9 +42,13 @@ export async function startDryRun(ctx: Context, uid: string): Promise<DryRun> {
     await compileCampaign(tx.db, { customerId, campaignId });
     const run = await insertDryRun(tx.db, { customerId, campaignId });
     if (!run) throw dryRunRunning();
-    await enqueue(tx.db, dryRunJob, { customerId: String(customerId), dryRunId: String(run.id) });
+    await enqueueDryRun(tx.db, run);
     return run;
   });
+}
+
+async function enqueueDryRun(db: Queryable, { customerId, id }: DryRunKey): Promise<void> {
+  await enqueue(db, dryRunJob, { customerId: String(customerId), dryRunId: String(id) });
 }
 
 /** Cancels the one that is open; it composes nothing more after its present slice. Throws DRY_RUN_NOT_RUNNING. */
@@ -57,14 +61,16 @@ export async function cancelDryRun(ctx: Context, uid: string): Promise<DryRun> {
   });
 }
 
-/** Works a dry run off; `stopped` when the process has to stop before its end. */
+/** Works a dry run off; `stopped` when the process has to stop before its end: a new job goes on with it. */
 export async function workDryRun(
   ctx: Context,
   key: DryRunKey,
   { abortSignal, isLastTry }: { abortSignal: AbortSignal; isLastTry: boolean },
 ): Promise<'over' | 'stopped'> {
   try {
-    return await composeSlices(ctx, key, abortSignal);
+    const end = await composeSlices(ctx, key, abortSignal);
+    if (end === 'stopped') await enqueueDryRun(ctx.db, key);
+    return end;
   } catch (error) {
     const isOurs = error instanceof ValidationError;
     if (!isOurs && !isLastTry) throw error;

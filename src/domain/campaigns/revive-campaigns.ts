@@ -4,6 +4,7 @@
  */
 import { sql } from '../../db/database.ts';
 import { snapshotAudienceJob, sendBatchJob, sendAtTimeJob } from '../../jobs/campaign-jobs.ts';
+import { renumberPriorities } from '../../jobs/fair-queueing.ts';
 import { queuedJobs } from '../../jobs/queue-internals.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
@@ -12,8 +13,12 @@ import { enqueueOpenWork } from './continue-campaign.ts';
 import { findCampaignById } from './campaign-store.ts';
 import { finishCampaign } from './finish-campaign.ts';
 
-/** Revives what stands still; answers how many campaigns got new jobs. Trouble with one is logged and stops no other. */
+/**
+ * Revives what stands still, and keeps the numbers of the queue's priorities small. Answers how many campaigns got new jobs.
+ * Trouble with one is logged and stops no other.
+ */
 export async function reviveCampaigns(ctx: Context): Promise<number> {
+  await renumberPriorities(ctx.db);
   const idle = await ctx.db.query<CampaignKey & Record<string, unknown>>(
     sql`SELECT c.customer_id AS "customerId", c.id AS "campaignId" FROM campaign c
          WHERE c.status IN ('queued', 'sending') AND c.wait_kind IS NULL

@@ -13,12 +13,15 @@ export interface Retention {
 }
 
 /** What holds where nothing is set. */
-export const KEEP_ALL: Retention = { ledgerMonths: 0, eventMonths: 0 };
+const KEEP_ALL: Retention = { ledgerMonths: 0, eventMonths: 0 };
 
 const EVENTS = ['open_event', 'click_event', 'unsubscribe_event', 'bounce_event', 'feedback_event'];
 
 /** Drops what is older; answers the partitions dropped. A month whose campaigns are not all at their end stays. */
-export async function dropPartitions(ctx: Context, { ledgerMonths, eventMonths }: Retention): Promise<string[]> {
+export async function dropPartitions(
+  ctx: Context,
+  { ledgerMonths, eventMonths }: Retention = KEEP_ALL,
+): Promise<string[]> {
   const dropped: string[] = [];
   const due = [
     ...(eventMonths > 0 ? await monthsBefore(ctx.database, EVENTS, eventMonths) : []),

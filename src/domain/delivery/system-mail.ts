@@ -4,6 +4,8 @@
  */
 import { NO_CONTACT } from '../content/message.ts';
 import type { Context } from '../context.ts';
+import { addressMail } from '../sending/addresses/address-mail.ts';
+import { domainMail } from '../sending/domains/domain-mail.ts';
 import type { DriverPool } from '../sending/driver-pool.ts';
 import { operatorAccount } from './people-read-model.ts';
 import { sendTransactional } from './send-transactional.ts';
@@ -36,6 +38,25 @@ export async function sendSystemMail(ctx: Context, drivers: DriverPool, mail: Sy
     to: { email: mail.to, uid: operator.uid, fields },
     purpose: `${mail.purpose}\n${mail.to}`,
   });
+}
+
+/** Tells the people of a customer what became of one of its domains. */
+export async function sendDomainMails(
+  ctx: Context,
+  drivers: DriverPool,
+  domain: Parameters<typeof domainMail>[1],
+): Promise<void> {
+  for (const mail of await domainMail(ctx, domain)) await sendSystemMail(ctx, drivers, mail);
+}
+
+/** Asks whether somebody may send from an address. */
+export async function sendAddressMail(
+  ctx: Context,
+  drivers: DriverPool,
+  address: Parameters<typeof addressMail>[1],
+): Promise<void> {
+  const mail = await addressMail(ctx, address);
+  if (mail) await sendSystemMail(ctx, drivers, mail);
 }
 
 function senderOf({ installation: { mailFrom = '', baseUrl } }: Context): string {

@@ -4,6 +4,8 @@ import { deleteAbandonedUploads } from './file-store.ts';
 import { UPLOAD_HOURS_MAX } from './file.ts';
 
 /** Answers how many there were. */
-export function dropAbandonedUploads(ctx: Context): Promise<number> {
-  return deleteAbandonedUploads(ctx.db, UPLOAD_HOURS_MAX);
+export async function dropAbandonedUploads(ctx: Context): Promise<number> {
+  const dropped = await deleteAbandonedUploads(ctx.db, UPLOAD_HOURS_MAX);
+  if (dropped > 0) ctx.log.info('files.uploads_dropped', { uploads: dropped });
+  return dropped;
 }

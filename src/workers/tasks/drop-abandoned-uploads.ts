@@ -3,7 +3,4 @@ import { dropAbandonedUploads } from '../../domain/files/drop-abandoned-uploads.
 import { dropAbandonedUploadsJob } from '../../jobs/file-jobs.ts';
 import { defineTask } from '../task.ts';
 
-export const dropAbandonedUploadsTask = defineTask(dropAbandonedUploadsJob, async (ctx) => {
-  const dropped = await dropAbandonedUploads(ctx);
-  if (dropped > 0) ctx.log.info('files.uploads_dropped', { uploads: dropped });
-});
+export const dropAbandonedUploadsTask = defineTask(dropAbandonedUploadsJob, dropAbandonedUploads);

@@ -28,8 +28,7 @@ export function listMailTasks(drivers: DriverPool): Task[] {
 }
 
 export const expirePendingTask = defineTask(expirePendingJob, async (ctx) => {
-  const expired = await expirePending(ctx);
-  if (expired > 0) ctx.log.info('audience.pending_expired', { expired });
+  await expirePending(ctx);
   await forgetOldConfirmations(ctx.db);
   await forgetOldSignUps(ctx.db);
 });

@@ -6,8 +6,7 @@ import {
   reviveCampaignsJob,
   wakeCampaignJob,
 } from '../../jobs/campaign-jobs.ts';
-import { renumberPriorities } from '../../jobs/fair-queueing.ts';
-import { dropPartitions, KEEP_ALL } from '../../domain/delivery/drop-partitions.ts';
+import { dropPartitions } from '../../domain/delivery/drop-partitions.ts';
 import { refreshCounts } from '../../domain/audience/segments/refresh-counts.ts';
 import { makePartitions } from '../../domain/delivery/make-partitions.ts';
 import { refreshReceived } from '../../domain/delivery/refresh-received.ts';
@@ -21,7 +20,7 @@ export const makePartitionsTask = defineTask(makePartitionsJob, (ctx) => makePar
 
 export const dropPartitionsTask = defineTask(dropPartitionsJob, async (ctx) => {
   await deleteOldHealth(ctx.db);
-  await dropPartitions(ctx, ctx.installation.retention ?? KEEP_ALL);
+  await dropPartitions(ctx, ctx.installation.retention);
 });
 
 export const refreshReceivedTask = defineTask(refreshReceivedJob, async (ctx) => {
@@ -35,5 +34,4 @@ export const reviveCampaignsTask = defineTask(reviveCampaignsJob, async (ctx) =>
   await reviveCampaigns(ctx);
   await decideUnknownOutcomes(ctx);
   await wakeCampaigns(ctx);
-  await renumberPriorities(ctx.db);
 });

@@ -5,7 +5,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { raw, sql } from '../../../src/db/database.ts';
 import { eraseCustomer } from '../../../src/domain/accounts/erase-customer.ts';
-import { eraseDeleted } from '../../../src/domain/accounts/erase-deleted.ts';
+import { eraseAllDeleted, eraseDeleted } from '../../../src/domain/accounts/erase-deleted.ts';
 import { addSubscriber } from '../../../src/domain/audience/add-subscriber.ts';
 import { deleteList } from '../../../src/domain/audience/delete-list.ts';
 import { findSubscriber, subscribersByAddress } from '../../../src/domain/audience/find-subscriber.ts';
@@ -14,7 +14,6 @@ import { deleteCampaign } from '../../../src/domain/campaigns/delete-campaign.ts
 import type { Context } from '../../../src/domain/context.ts';
 import { newUid } from '../../../src/lib/ids.ts';
 import { createLog } from '../../../src/lib/log.ts';
-import { eraseDeletedTask } from '../../../src/workers/tasks/accounts.ts';
 import { createTenant, newList } from '../../support/tenant.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
@@ -180,8 +179,7 @@ test('a deletion that fails does not hold up those behind it, and is tried again
     CREATE TRIGGER refuse BEFORE DELETE ON subscriber FOR EACH ROW WHEN (OLD.list_id = ${failing.id}) EXECUTE FUNCTION public.refuse()`)}`,
   );
   for (const list of [failing, later]) await deleteList(ctx, list.uid);
-  const run = () =>
-    eraseDeletedTask.run(logged, {}, { abortSignal: new AbortController().signal, workerId: 'test', attempt: 1 });
+  const run = () => eraseAllDeleted(logged, new AbortController().signal);
   const left = () => base.db.query(sql`SELECT uid FROM hot.deletion WHERE customer_id = ${failing.customerId}`);
   const failures = () => lines.filter((line) => line.includes('"deletion.failed"'));
   // However often somebody deletes something meanwhile: one line a period.

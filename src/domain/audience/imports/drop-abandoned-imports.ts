@@ -14,5 +14,6 @@ export async function dropAbandonedImports(ctx: Context): Promise<number> {
       endImport(db, key, { status: 'cancelled', failure: { code: 'upload_not_finished', params: {} } }),
     );
   }
+  if (abandoned.length > 0) ctx.log.info('imports.dropped', { imports: abandoned.length });
   return abandoned.length;
 }

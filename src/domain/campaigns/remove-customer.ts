@@ -1,0 +1,20 @@
+/** The job of a deleted customer. */
+import { eraseCustomerJob } from '../../jobs/account-jobs.ts';
+import { enqueue } from '../../jobs/define-job.ts';
+import { eraseCustomer, isDeleting } from '../accounts/erase-customer.ts';
+import type { Context } from '../context.ts';
+import { pauseCustomerCampaigns } from './pause-customer-campaigns.ts';
+
+/**
+ * Pauses the customer's campaigns, so that nothing is sent meanwhile, and erases it from the tables. When the process has to stop
+ * before the end, another one goes on. A customer that is not being deleted is left alone.
+ */
+export async function removeCustomer(
+  ctx: Context,
+  { customerId, abortSignal }: { customerId: bigint; abortSignal: AbortSignal },
+): Promise<void> {
+  if (!(await isDeleting(ctx.db, customerId))) return;
+  await pauseCustomerCampaigns(ctx, { customerId });
+  const isDone = await eraseCustomer(ctx, { customerId, isStopping: () => abortSignal.aborted });
+  if (!isDone) await enqueue(ctx.db, eraseCustomerJob, { customerId: String(customerId) });
+}
