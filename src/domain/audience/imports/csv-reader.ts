@@ -36,9 +36,16 @@ const INCOMPLETE = -1;
 const BROKEN = -2;
 const TAB = 0x09;
 const LF = 0x0a;
+const VERTICAL_TAB = 0x0b;
+const FORM_FEED = 0x0c;
 const CR = 0x0d;
 const SPACE = 0x20;
 const QUOTE = 0x22;
+const NOT_ASCII = 0x80;
+/** In UTF-8, the blanks that `trim` takes off and that are not ASCII: no-break spaces, those of print and of ideographs. */
+const BLANKS = [
+  ...'\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff',
+].map((blank) => [...Buffer.from(blank)]);
 
 export class CsvReader {
   /** Bytes that were looked at, those that were looked at again included. */
@@ -114,8 +121,7 @@ export class CsvReader {
     const held = this.#held;
     for (;;) {
       if (this.#tried[this.#at] === 1 || this.#at - this.#start > RECORD_BYTES_MAX) return BROKEN;
-      let first = this.#at;
-      while (held[first] === SPACE || held[first] === this.#blank) first++;
+      const first = this.#behindBlanks(this.#at);
       const stop = held[first] === QUOTE ? this.#quotedCell(first) : this.#plainCell(first);
       if (stop < 0) return stop;
       if (stop === held.length) return stop;
@@ -123,6 +129,22 @@ export class CsvReader {
       this.#tried[this.#at] = 1;
       this.#at = stop + 1;
       this.#quoteFrom = 0;
+    }
+  }
+
+  /** Behind the blanks of any script that a cell begins with. */
+  #behindBlanks(from: number): number {
+    const held = this.#held;
+    let at = from;
+    for (;;) {
+      const byte = held[at] ?? QUOTE;
+      if (byte === SPACE || byte === this.#blank || byte === VERTICAL_TAB || byte === FORM_FEED) at++;
+      else if (byte < NOT_ASCII) return at;
+      else {
+        const length = BLANKS.find((blank) => blank.every((one, index) => held[at + index] === one))?.length;
+        if (length === undefined) return at;
+        at += length;
+      }
     }
   }
 

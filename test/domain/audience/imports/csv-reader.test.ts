@@ -107,6 +107,15 @@ describe('what people upload', () => {
     ]);
   });
 
+  test('blanks of every kind before a quoted cell go, wherever the bytes are cut', () => {
+    const blanks = Array.from({ length: 0x10000 }, (_none, code) => String.fromCharCode(code)).filter(
+      (character) => character.trim() === '' && !'\n\r'.includes(character),
+    );
+    expect(blanks.length).toBeGreaterThan(20);
+    for (const blank of blanks)
+      for (const pieceBytes of [1, 2, 3, 100])
+        expect(cellsOf(`a,${blank}${blank}"b, c"${blank},d\n`, { pieceBytes }), blank).toEqual([['a', 'b, c', 'd']]);
+  });
   test('blanks around cells go, inside quotes they stay', () => {
     expect(cellsOf(' a , "b, c" ,"  d "\n')).toEqual([['a', 'b, c', '  d ']]);
   });
