@@ -25,11 +25,9 @@ export const filesLeft: readonly string[] = [
   'src/domain/accounts/idempotent-calls.ts',
   'src/domain/accounts/log-in.ts',
   'src/domain/accounts/log-out.ts',
-  'src/domain/accounts/login-failures.ts',
   'src/domain/accounts/login-link.ts',
   'src/domain/accounts/new-password.ts',
   'src/domain/accounts/note-refused-token.ts',
-  'src/domain/accounts/request-counter.ts',
   'src/domain/accounts/revoke-api-token.ts',
   'src/domain/accounts/set-administrator.ts',
   'src/domain/accounts/set-customer-status.ts',
@@ -137,7 +135,6 @@ export const filesLeft: readonly string[] = [
   // src/domain/sending
   'src/domain/sending/driver-pool.ts',
   'src/domain/sending/identity.ts',
-  'src/domain/sending/requested-mails.ts',
   'src/domain/sending/reset-server-health.ts',
   // src/domain/sending/routing
   'src/domain/sending/routing/delete-old-health.ts',
