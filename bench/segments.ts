@@ -16,7 +16,7 @@ import {
   countPeople,
   peopleByKey,
   type RuleOfList,
-} from '../src/domain/audience/segments/segment-people.ts';
+} from '../src/domain/audience/segments/segment-read-model.ts';
 import { parseRule } from '../src/domain/audience/segments/parse-rule.ts';
 import type { Context } from '../src/domain/context.ts';
 import { systemClock } from '../src/lib/clock.ts';

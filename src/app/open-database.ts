@@ -48,7 +48,7 @@ export async function openMigratedDatabase(settings: Settings, log: Log): Promis
   };
 }
 
-/** Four may count people of segments for many seconds (`segment-reading.ts`): the others need some beside them. */
+/** Four may count people of segments for many seconds (`segment-read-model.ts`): the others need some beside them. */
 const REQUEST_CONNECTIONS_MIN = 6;
 /** Some work needs two at a time. */
 const WORK_CONNECTIONS_MIN = 4;

@@ -13,7 +13,7 @@ export interface WorkLimits {
 
 /**
  * Requests. The slowest ones of a full installation take two seconds; those who count segments have 20 seconds of their own
- * (`segment-reading.ts`), and proxies give up after 60. Locks are held for a second or two by a batch of an import.
+ * (`segment-read-model.ts`), and proxies give up after 60. Locks are held for a second or two by a batch of an import.
  */
 export const REQUEST_LIMITS: WorkLimits = { statementMsMax: 30_000, lockMsMax: 10_000, idleMsMax: 60_000 };
 

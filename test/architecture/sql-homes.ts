@@ -70,18 +70,6 @@ export const filesLeft: readonly string[] = [
   'src/domain/audience/mails/unsubscribe-notices.ts',
   // src/domain/audience
   'src/domain/audience/public-list.ts',
-  // src/domain/audience/segments
-  'src/domain/audience/segments/bit-sets.ts',
-  'src/domain/audience/segments/check-rule.ts',
-  'src/domain/audience/segments/combine-bits.ts',
-  'src/domain/audience/segments/compile-conditions.ts',
-  'src/domain/audience/segments/compile-rule.ts',
-  'src/domain/audience/segments/compile-sets.ts',
-  'src/domain/audience/segments/count-sets.ts',
-  'src/domain/audience/segments/refresh-counts.ts',
-  'src/domain/audience/segments/rule-campaigns.ts',
-  'src/domain/audience/segments/segment-people.ts',
-  'src/domain/audience/segments/segment-reading.ts',
   // src/domain/audience
   'src/domain/audience/sign-up.ts',
   'src/domain/audience/subscriber-page.ts',

@@ -7,7 +7,7 @@ import { sql, type Queryable } from '../../db/database.ts';
 import { dryRunJob } from '../../jobs/campaign-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { ValidationError } from '../../lib/errors.ts';
-import { audienceSlice } from '../audience/segments/segment-people.ts';
+import { audienceSlice } from '../audience/segments/segment-read-model.ts';
 import type { SegmentRule } from '../audience/segments/segment.ts';
 import { inTransaction, type Context } from '../context.ts';
 import type { CompiledMessage } from '../content/message.ts';

@@ -3,7 +3,7 @@
  * into batches for the queue.
  */
 import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
-import { audienceSlice } from '../audience/segments/segment-people.ts';
+import { audienceSlice } from '../audience/segments/segment-read-model.ts';
 import type { SegmentSnapshot } from '../audience/segments/segment.ts';
 import type { LedgerKey } from './delivery.ts';
 import { knownZones, sendTimesOfPeople, zoneOf, type PeopleTimes } from './people-times-read-model.ts';

@@ -8,7 +8,7 @@ import {
   peoplePage,
   type RuleOfList,
   type SegmentSize as Size,
-} from '../../domain/audience/segments/segment-people.ts';
+} from '../../domain/audience/segments/segment-read-model.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 import { idConnection, type ConnectionArgs } from '../key-connection.ts';

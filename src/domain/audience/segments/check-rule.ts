@@ -1,10 +1,10 @@
 /** Checks a rule against the list it is for: its fields and campaigns must be there. */
-import { sql } from '../../../db/database.ts';
 import { ValidationError } from '../../../lib/errors.ts';
 import type { Context } from '../../context.ts';
 import { fieldsOfList } from '../list-field-store.ts';
 import { foreignRuleCampaign, ruleCampaignNotFound } from './segment-errors.ts';
 import { parseRule } from './parse-rule.ts';
+import { campaignsNamed } from './segment-store.ts';
 import type { CampaignChoice, Condition, FieldCondition, SegmentRule } from './segment.ts';
 
 interface RuleList {
@@ -68,9 +68,7 @@ async function checkCampaigns(ctx: Context, list: RuleList, conditions: readonly
   });
   const uids = [...new Set(asked.flatMap((one) => one.uids))];
   if (uids.length === 0) return;
-  const rows = await ctx.db.query<{ uid: string; customerId: bigint; listId: bigint }>(
-    sql`SELECT uid, customer_id AS "customerId", list_id AS "listId" FROM campaign WHERE uid = ANY (${uids}::text[])`,
-  );
+  const rows = await campaignsNamed(ctx.db, uids);
   const own = new Map(rows.filter((row) => row.customerId === list.customerId).map((row) => [row.uid, row]));
   const missing = uids.filter((uid) => !own.has(uid));
   if (missing.length > 0)

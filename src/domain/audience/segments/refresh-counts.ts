@@ -1,31 +1,16 @@
 /**
- * Keeps how often people opened and clicked a campaign, and who clicked which link, as bits (hot.campaign_count_block,
- * hot.campaign_link_block; decision record 0071), which segments read instead of the rows of the people. Opens and clicks
- * write nothing for it. Segments know which of it is out of date by the day of the last act in each block of people.
+ * Keeps how often people opened and clicked a campaign, and who clicked which link, as bits (decision record 0071), which
+ * segments read instead of the rows of the people. Opens and clicks write nothing for it.
  */
-import { join, sql, type Transaction } from '../../../db/database.ts';
-import type { Context } from '../../context.ts';
-import { COUNTS, placesOf, WORD, type CountKind } from './count-sets.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import { workWithin } from '../../../lib/work-within.ts';
+import type { Context } from '../../context.ts';
+import { campaignsToCount, countCampaign } from './counted-campaign-store.ts';
 
 /** People who opened or clicked. The rows of smaller campaigns are read as fast. */
 const PEOPLE_MIN = 5_000;
 /** The rest follows a minute later: no job should hold its place for long. */
 const SECONDS_MAX = 30;
-/**
- * What is being written at this moment is not seen, and has the time at which its transaction began. Transactions that
- * write opens and clicks last some seconds; none of them lasts this long.
- */
-const TRANSACTION_HOURS_MAX = 1;
-/** Blocks that were active on this day or later are not believed. */
-const COUNTED_ON = sql`((now() - make_interval(hours => ${TRANSACTION_HOURS_MAX})) AT TIME ZONE 'UTC')::date`;
-const KINDS: readonly CountKind[] = ['opens', 'clicks', 'human_opens', 'human_clicks'];
-
-interface Campaign extends Record<string, unknown> {
-  readonly customerId: bigint;
-  readonly campaignId: bigint;
-}
 
 /**
  * Makes the bits of all campaigns that were active before today and after their bits were made; answers how many were
@@ -35,51 +20,11 @@ export async function refreshCounts(
   ctx: Pick<Context, 'database' | 'log'>,
   { peopleMin = PEOPLE_MIN } = {},
 ): Promise<number> {
-  const due = await ctx.database.query<Campaign>(sql`
-    SELECT t.customer_id AS "customerId", t.campaign_id AS "campaignId"
-      FROM hot.tracking_counter t
-      JOIN campaign c ON c.customer_id = t.customer_id AND c.id = t.campaign_id
-      LEFT JOIN hot.counted_campaign k ON k.customer_id = t.customer_id AND k.campaign_id = t.campaign_id
-     WHERE greatest(t.uniq_open_count, t.uniq_click_count) >= ${peopleMin} AND (c.started_at AT TIME ZONE 'UTC')::date < ${COUNTED_ON}
-       AND (k.counted_on IS NULL OR (k.counted_on < ${COUNTED_ON}
-            AND (greatest(t.last_open_at, t.last_click_at) AT TIME ZONE 'UTC')::date >= k.counted_on))
-     ORDER BY c.started_at DESC, c.id DESC`);
+  const due = await campaignsToCount(ctx.database, peopleMin);
   const made = await workWithin(SECONDS_MAX * 1_000, due, {
-    work: (campaign) => ctx.database.transaction((tx) => makeBits(tx, campaign)),
+    work: (campaign) => ctx.database.transaction((tx) => countCampaign(tx, campaign)),
     failed: ({ campaignId }, error) => ctx.log.warn('counts.failed', { campaignId, message: messageOf(error) }),
   });
   if (made > 0) ctx.log.info('counts.kept', { campaigns: made, left: due.length - made });
   return made;
-}
-
-/** What is written, and the day up to which it is believed, are of one moment or the day is earlier. */
-async function makeBits(tx: Transaction, { customerId, campaignId }: Campaign): Promise<void> {
-  // Two clocks of two processes: the second waits, and finds the rows of the first.
-  await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mailwright:counts:${campaignId}`}, 0))`);
-  // A campaign that is deleted meanwhile would leave its bits behind.
-  const alive = await tx.query(
-    sql`SELECT 1 FROM campaign WHERE customer_id = ${customerId} AND id = ${campaignId} FOR KEY SHARE`,
-  );
-  if (alive.length === 0) return;
-  const own = sql`a.customer_id = ${customerId} AND a.campaign_id = ${campaignId}`;
-  await tx.execute(sql`DELETE FROM hot.campaign_count_block a WHERE ${own}`);
-  await tx.execute(sql`DELETE FROM hot.campaign_link_block a WHERE ${own}`);
-  const counts = KINDS.map((kind) => sql`(${kind}, ${COUNTS[kind]})`);
-  await tx.execute(sql`
-    WITH word AS (
-      SELECT n.kind, p.digit, a.subscriber_id >> 6 AS no, ${WORD} AS word
-        FROM hot.recipient_activity a CROSS JOIN LATERAL (VALUES ${join(counts, ', ')}) AS n (kind, count)
-        CROSS JOIN LATERAL ${placesOf(sql`n.count`)} AS p (digit)
-       WHERE ${own} AND n.count > 0 AND n.count >> p.digit & 1 = 1 GROUP BY 1, 2, 3
-    ), counted AS (
-      INSERT INTO hot.campaign_count_block (customer_id, campaign_id, kind, block, digit, members)
-      SELECT ${customerId}::bigint, ${campaignId}::bigint, kind, no >> 5, digit, bit_or(hot.word_bits(no, word)) FROM word GROUP BY kind, no >> 5, digit
-    ), linked AS (
-      INSERT INTO hot.campaign_link_block (customer_id, campaign_id, link_no, block, members)
-      SELECT ${customerId}::bigint, ${campaignId}::bigint, link_no, no >> 5, bit_or(hot.word_bits(no, word))
-        FROM (SELECT a.link_no, a.subscriber_id >> 6 AS no, ${WORD} AS word FROM hot.recipient_link a WHERE ${own} GROUP BY 1, 2) w
-       GROUP BY link_no, no >> 5
-    )
-    INSERT INTO hot.counted_campaign AS k (customer_id, campaign_id, counted_on) VALUES (${customerId}, ${campaignId}, ${COUNTED_ON})
-    ON CONFLICT (customer_id, campaign_id) DO UPDATE SET counted_on = excluded.counted_on`);
 }

@@ -65,6 +65,19 @@ export async function campaignsInNeed(db: Queryable, { customerId, id }: Segment
   return rows.map(({ name }) => name);
 }
 
+export interface NamedCampaign {
+  readonly uid: string;
+  readonly customerId: bigint;
+  readonly listId: bigint;
+}
+
+/** The campaigns with these uids, whosever they are. */
+export function campaignsNamed(db: Queryable, uids: readonly string[]): Promise<NamedCampaign[]> {
+  return db.query<NamedCampaign & Record<string, unknown>>(
+    sql`SELECT uid, customer_id AS "customerId", list_id AS "listId" FROM campaign WHERE uid = ANY (${[...uids]}::text[])`,
+  );
+}
+
 /** Takes the segment away; campaigns that are done keep what they were started with. */
 export async function eraseSegment(db: Queryable, { customerId, id, listId }: Segment): Promise<void> {
   await db.execute(sql`

@@ -6,7 +6,7 @@
 import { fc } from '../../../support/property.ts';
 import { expect, test } from 'vitest';
 import { sql } from '../../../../src/db/database.ts';
-import { countOf, peopleOf, wordsOf } from '../../../../src/domain/audience/segments/compile-rule.ts';
+import { countOf, peopleOf, wordsOf } from '../../../../src/domain/audience/segments/rule-read-model.ts';
 import { parseRule } from '../../../../src/domain/audience/segments/parse-rule.ts';
 import { refreshCounts } from '../../../../src/domain/audience/segments/refresh-counts.ts';
 import type { RuleScope, SegmentRule } from '../../../../src/domain/audience/segments/segment.ts';

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { raw, sql } from '../../../../src/db/database.ts';
 import { parseRule } from '../../../../src/domain/audience/segments/parse-rule.ts';
 import { refreshCounts } from '../../../../src/domain/audience/segments/refresh-counts.ts';
-import { countPeople } from '../../../../src/domain/audience/segments/segment-people.ts';
+import { countPeople } from '../../../../src/domain/audience/segments/segment-read-model.ts';
 import type { TrackingEvent } from '../../../../src/domain/tracking/tracking-event.ts';
 import { seedCampaign, type SeededCampaign } from '../../../support/audience-rows.ts';
 import { wrongBits } from '../../../support/bits.ts';

@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { sql } from '../../../../src/db/database.ts';
 import { parseRule } from '../../../../src/domain/audience/segments/parse-rule.ts';
-import { countPeople, peoplePage } from '../../../../src/domain/audience/segments/segment-people.ts';
+import { countPeople, peoplePage } from '../../../../src/domain/audience/segments/segment-read-model.ts';
 import { eraseSubscriber } from '../../../../src/domain/audience/subscriber-store.ts';
 import { refreshReceived } from '../../../../src/domain/delivery/refresh-received.ts';
 import { decideUnknown } from '../../../../src/domain/delivery/unknown-outcome-store.ts';

@@ -1,7 +1,7 @@
 /** What a statement about a rule may take of the machine. */
 import { expect, test } from 'vitest';
 import { sql } from '../../../../src/db/database.ts';
-import { readPeople } from '../../../../src/domain/audience/segments/segment-reading.ts';
+import { readPeople } from '../../../../src/domain/audience/segments/segment-read-model.ts';
 import { RULE_CONDITIONS_MAX, type SegmentRule } from '../../../../src/domain/audience/segments/segment.ts';
 import { createTestContext } from '../../../support/test-context.ts';
 

@@ -11,7 +11,7 @@ import {
   peopleByKey,
   peoplePage,
   type RuleOfList,
-} from '../../../../src/domain/audience/segments/segment-people.ts';
+} from '../../../../src/domain/audience/segments/segment-read-model.ts';
 import { updateSegment } from '../../../../src/domain/audience/segments/update-segment.ts';
 import type { MailList } from '../../../../src/domain/audience/list.ts';
 import { countSubscribers } from '../../../../src/domain/audience/subscriber-page.ts';
@@ -171,7 +171,7 @@ describe('29 February', () => {
     ['2028-02-29', 0, true],
     ['2026-03-01', 365, true],
   ])('comes round as of %s within %i days: %s', async (day, days, expected) => {
-    const { peopleOf } = await import('../../../../src/domain/audience/segments/compile-rule.ts');
+    const { peopleOf } = await import('../../../../src/domain/audience/segments/rule-read-model.ts');
     const own = await tenantList(1);
     await own.ctx.db.execute(
       sql`UPDATE subscriber SET fields = '{"BORN": "1992-02-29"}' WHERE list_id = ${own.list.id}`,

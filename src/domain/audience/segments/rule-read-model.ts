@@ -8,19 +8,25 @@
 import { empty, join, sql, type Sql } from '../../../db/database.ts';
 import { unreachable } from '../../../lib/errors.ts';
 import {
+  blockOfPerson,
+  blockOfWord,
+  compileSet,
+  confirmations,
+  hasBit,
+  wordOfBits,
+  type BitCondition,
+} from './people-set-read-model.ts';
+import {
   compileEmail,
+  compileFieldTime,
   compileNumber,
   compileTags,
-  compileFieldTime,
   compileText,
   compileTime,
-} from './compile-conditions.ts';
-import { blockOfPerson, blockOfWord, hasBit, wordOfBits } from './bit-sets.ts';
-import { combineBits, isBitRule, selectBits, type BitRule, type BitSets, type CombinedBits } from './combine-bits.ts';
-import { confirmations, type BitCondition } from './compile-sets.ts';
+} from './condition-read-model.ts';
 import type { Condition, FieldCondition, RuleScope, SegmentRule } from './segment.ts';
 
-export interface CompiledRule {
+interface CompiledRule {
   /** LEFT JOINs to put behind `subscriber s`. */
   readonly joins: Sql;
   /** True for who belongs to it. */
@@ -37,7 +43,7 @@ interface Compilation {
 }
 
 /** The rule for these people. */
-export function compileRule(rule: SegmentRule, scope: RuleScope): CompiledRule {
+function compileRule(rule: SegmentRule, scope: RuleScope): CompiledRule {
   const compilation: Compilation = { scope, sets: new Map(), asked: [], confirmed: undefined };
   const condition = compileNode(rule, compilation);
   const { sets, asked, confirmed } = compilation;
@@ -130,4 +136,69 @@ function compileField(condition: FieldCondition, asOf: Date): Sql {
   if ('text' in condition) return compileText(value, condition.text);
   if ('number' in condition) return compileNumber(sql`hot.number_of${value}`, condition.number);
   return compileFieldTime(value, condition.datetime, asOf);
+}
+
+/** A rule that asks for nothing else. */
+type BitRule =
+  | { readonly all: readonly BitRule[] }
+  | { readonly any: readonly BitRule[] }
+  | { readonly none: readonly BitRule[] }
+  | BitCondition;
+
+function isBitRule(rule: SegmentRule): rule is BitRule {
+  if ('all' in rule) return rule.all.every(isBitRule);
+  if ('any' in rule) return rule.any.every(isBitRule);
+  if ('none' in rule) return rule.none.every(isBitRule);
+  return 'opened' in rule || 'clicked' in rule || 'received' in rule;
+}
+
+/** Who belongs to a rule, as an expression for `selectBits`. */
+interface CombinedBits {
+  readonly members: Sql;
+  /** Whether people of blocks belong to it of which no set has a row. */
+  readonly isElsewhere: boolean;
+}
+
+/** Sets as SELECTs of `block` and `members`, by what they are: one that is asked for twice is read once. */
+type BitSets = Map<string, Sql>;
+
+/** Combines the rule's sets, which are added to `sets`. */
+function combineBits(rule: BitRule, sets: BitSets, scope: RuleScope): CombinedBits {
+  const all = (rules: readonly BitRule[]) => rules.map((one) => combineBits(one, sets, scope));
+  if ('all' in rule) {
+    const inner = all(rule.all);
+    return { members: joined(inner, ' & '), isElsewhere: inner.every(({ isElsewhere }) => isElsewhere) };
+  }
+  if ('any' in rule) return anyOf(all(rule.any));
+  if ('none' in rule) {
+    const { members, isElsewhere } = anyOf(all(rule.none));
+    return { members: sql`~${members}`, isElsewhere: !isElsewhere };
+  }
+  return { members: membersOf(rule, sets, scope), isElsewhere: false };
+}
+
+function anyOf(inner: readonly CombinedBits[]): CombinedBits {
+  return { members: joined(inner, ' | '), isElsewhere: inner.some(({ isElsewhere }) => isElsewhere) };
+}
+
+function joined(inner: readonly CombinedBits[], operator: ' & ' | ' | '): Sql {
+  return sql`(${join(
+    inner.map(({ members }) => members),
+    operator,
+  )})`;
+}
+
+function membersOf(condition: BitCondition, sets: BitSets, scope: RuleScope): Sql {
+  const spec = JSON.stringify(condition);
+  if (!sets.has(spec)) sets.set(spec, compileSet(condition, scope));
+  const no = [...sets.keys()].indexOf(spec);
+  return sql`coalesce(bit_or(x.members) FILTER (WHERE x.no = ${no}), 0::bit(2048))`;
+}
+
+/** A SELECT of `block` and these columns, one row a block of which a set has a row. */
+function selectBits(sets: BitSets, columns: readonly Sql[]): Sql {
+  const parts = [...sets.values()].map(
+    (select, no) => sql`SELECT ${no}::int AS no, p.block, p.members FROM (${select}) p`,
+  );
+  return sql`SELECT x.block, ${join(columns, ', ')} FROM (${join(parts, ' UNION ALL ')}) x GROUP BY x.block`;
 }

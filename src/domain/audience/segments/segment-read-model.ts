@@ -1,14 +1,16 @@
 /**
  * Reads the people of a rule: how many, a page by key, a numbered page, and (for campaigns) who of the next thousands.
- * A page by key walks the list in stretches that grow, so that a page costs what lies between its rows, wherever it is.
+ * A page by key walks the list in stretches that grow, so that a page costs what lies between its rows, wherever it is. All
+ * this runs with a time limit, few at a time per customer, and with the database told how to join: rules are as large as
+ * callers make them, and the others must not wait for them.
  */
 import { empty, sql, type Queryable, type Sql } from '../../../db/database.ts';
+import { createConcurrencyLimit } from '../../../lib/concurrency-limit.ts';
 import type { Context } from '../../context.ts';
 import { SUBSCRIBER_COLUMNS } from '../subscriber-store.ts';
 import type { Subscriber } from '../subscriber.ts';
-import { countOf, peopleOf, wordsOf } from './compile-rule.ts';
-import { joinAsUsual, joinByPasses, readPeople, READING_SECONDS_MAX } from './segment-reading.ts';
-import { segmentTooSlow } from './segment-errors.ts';
+import { countOf, peopleOf, wordsOf } from './rule-read-model.ts';
+import { segmentTooSlow, tooManyCounts } from './segment-errors.ts';
 import type { SegmentRule } from './segment.ts';
 
 /** A rule and the list it is asked of. */
@@ -196,4 +198,87 @@ function peopleIn(db: Queryable, people: Sql, { offset = 0, limit, backward }: R
   return db.query<Subscriber>(
     sql`SELECT ${SUBSCRIBER_COLUMNS} ${people} ORDER BY s.id ${backward ? sql`DESC` : empty} OFFSET ${offset} LIMIT ${limit}`,
   );
+}
+
+/** Most rules over a million people take a second or some (decision record 0071); who waits longer is gone. */
+export const READING_SECONDS_MAX = 20;
+/** SQLSTATE query_canceled: what the time limit says. */
+const QUERY_CANCELED = '57014';
+
+const reading = createConcurrencyLimit({
+  runningMax: 4,
+  runningPerKeyMax: 2,
+  waitingPerKeyMax: 20,
+  refuse: tooManyCounts,
+});
+
+/** A set of a million people is grouped in memory; a campaign's slice needs a hundredth of it. */
+const SET_MEMORY_KB = 32_768;
+/** All sets of one statement: a rule of a hundred of them must not take the memory of the machine. */
+const STATEMENT_MEMORY_KB = 524_288;
+
+/** What each of so many sets may take (`work_mem`). */
+function setMemoryKb(sets: number): number {
+  return Math.min(SET_MEMORY_KB, Math.floor(STATEMENT_MEMORY_KB / Math.max(1, sets)));
+}
+
+interface Reading {
+  readonly db: Queryable;
+  /** The moment that days are counted from: the database's now. */
+  readonly asOf: Date;
+}
+
+/**
+ * Runs `read` in a transaction of its own. Throws ValidationError `SEGMENT_TOO_SLOW`, RateLimitedError
+ * `TOO_MANY_COUNTS`.
+ */
+export async function readPeople<T>(
+  ctx: Context,
+  { customerId, rule }: { readonly customerId: bigint; readonly rule: SegmentRule },
+  read: (reading: Reading) => Promise<T>,
+): Promise<T> {
+  return reading.run(() => readWithLimits(ctx, rule, read), String(customerId));
+}
+
+async function readWithLimits<T>(ctx: Context, rule: SegmentRule, read: (reading: Reading) => Promise<T>): Promise<T> {
+  try {
+    return await ctx.database.transaction(async (db) => {
+      const [row] = await db.query<{ asOf: Date }>(
+        sql`SELECT set_config('statement_timeout', ${String(READING_SECONDS_MAX * 1_000)}, true), now() AS "asOf"`,
+      );
+      await joinByPasses(db, conditionsOf(rule));
+      return read({ db, asOf: row?.asOf ?? ctx.clock.now() });
+    });
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === QUERY_CANCELED)
+      throw segmentTooSlow(READING_SECONDS_MAX);
+    throw error;
+  }
+}
+
+/** Each condition is one set at most. */
+function conditionsOf(rule: SegmentRule): number {
+  const inner = 'all' in rule ? rule.all : 'any' in rule ? rule.any : 'none' in rule ? rule.none : undefined;
+  return inner ? inner.reduce((sum, one) => sum + conditionsOf(one), 0) : 1;
+}
+
+/**
+ * Until the transaction ends, sets are joined in one pass each. Statistics lag behind tables that grow as fast as
+ * these: a plan that takes a set for tiny would read all of it again for every person. Every set is
+ * asked of the same people, so there is no better order of joins to be looked for, which takes half a second for twenty
+ * of them; and compiling such statements to machine code costs more than it saves.
+ */
+async function joinByPasses(db: Queryable, sets = 1): Promise<void> {
+  await db.query(
+    sql`SELECT set_config('enable_nestloop', 'off', true), set_config('join_collapse_limit', '1', true), set_config('jit', 'off', true),
+               set_config('work_mem', ${`${setMemoryKb(sets)}kB`}, true),
+               set_config('timezone', 'UTC', true)`,
+  );
+}
+
+/** Ends what `joinByPasses` began, for a transaction that goes on to other things. */
+async function joinAsUsual(db: Queryable): Promise<void> {
+  await db.execute(sql`SET LOCAL enable_nestloop TO DEFAULT`);
+  await db.execute(sql`SET LOCAL join_collapse_limit TO DEFAULT`);
+  await db.execute(sql`SET LOCAL work_mem TO DEFAULT`);
 }
