@@ -17,7 +17,7 @@ import { readBytes, readBytesFromPool } from './read-bytes.ts';
 import { repeatOnCollision } from './repeat-on-collision.ts';
 import type { WorkLimits } from './work-limits.ts';
 
-export { default as sql, empty, join, raw, type Sql } from 'sql-template-tag';
+export { default as sql, empty, join, raw, Sql } from 'sql-template-tag';
 
 /** Anything that runs statements: the pool, or one transaction. bigint columns arrive as bigint. */
 export interface Queryable {

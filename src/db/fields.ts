@@ -3,7 +3,7 @@
  * Lists for INSERT, UPDATE and SELECT are made of that table here, so a new field is one line.
  */
 import type { z } from 'zod';
-import { join, raw, sql, type Sql } from './database.ts';
+import { join, raw, sql, Sql } from './database.ts';
 
 /** How values of a column are written; `value` is there for the compiler only. */
 export interface ColumnType<T> {
@@ -12,6 +12,8 @@ export interface ColumnType<T> {
 }
 
 export const text: ColumnType<string> = {};
+/** An array of them. */
+export const texts: ColumnType<readonly string[]> = {};
 export const bool: ColumnType<boolean> = {};
 export const int: ColumnType<number> = {};
 export const bigint: ColumnType<bigint> = {};
@@ -42,8 +44,8 @@ export type Fields = Readonly<Record<string, Field>>;
 type ValueOf<F extends Field> = F['type'] extends ColumnType<infer T> ? T : never;
 /** What is read. */
 export type RowOf<F extends Fields> = { readonly [Name in keyof F]: ValueOf<F[Name]> };
-/** What may be written: undefined leaves alone, null clears. */
-export type ValuesOf<F extends Fields> = { readonly [Name in keyof F]?: ValueOf<F[Name]> | undefined };
+/** What may be written, also as an expression: undefined leaves alone, null clears. */
+export type ValuesOf<F extends Fields> = { readonly [Name in keyof F]?: ValueOf<F[Name]> | Sql | undefined };
 type ChecksOf<F extends Fields> = {
   [Name in keyof F as F[Name] extends { check: z.ZodType } ? Name : never]: F[Name] extends { check: infer Check }
     ? Check
@@ -66,6 +68,12 @@ export function selectList(fields: Fields, alias?: string): Sql {
   );
 }
 
+/** `jsonb_build_object('listId', c.list_id, …)`: a row as one object. */
+export function jsonObject(fields: Fields, alias: string): Sql {
+  const pairs = Object.entries(fields).map(([name, { column }]) => `'${name}', ${alias}.${column}`);
+  return raw(`jsonb_build_object(${pairs.join(', ')})`);
+}
+
 /** `list_id = …` for each value that is given; other names than the fields' are passed over. */
 export function assignments<F extends Fields>(fields: F, values: ValuesOf<F>): Sql[] {
   return given(fields, values).map(({ column, value }) => sql`${column} = ${value}`);
@@ -81,7 +89,7 @@ function given<F extends Fields>(fields: F, values: ValuesOf<F>): { column: Sql;
   return Object.entries<unknown>(values).flatMap(([name, value]) => {
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (field === undefined || value === undefined) return [];
-    const isText = field.type.isJson && value !== null;
+    const isText = field.type.isJson && value !== null && !(value instanceof Sql);
     return [{ column: raw(field.column), value: isText ? JSON.stringify(value) : value }];
   });
 }

@@ -9,7 +9,7 @@ import { runListImport } from '../../src/domain/audience/imports/run-list-import
 import { startListImport } from '../../src/domain/audience/imports/start-list-import.ts';
 import { sql } from '../../src/db/database.ts';
 import type { Context } from '../../src/domain/context.ts';
-import type { MailList } from '../../src/domain/audience/list.ts';
+import type { MailList } from '../../src/domain/audience/list-fields.ts';
 
 export interface ImportOptions extends FinishImportInput {
   /** Bytes a piece of the upload has. */

@@ -2,7 +2,7 @@
 import { sql } from '../../src/db/database.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { createList } from '../../src/domain/audience/create-list.ts';
-import type { CreateListInput, MailList } from '../../src/domain/audience/list.ts';
+import type { CreateListInput, MailList } from '../../src/domain/audience/list-fields.ts';
 import { newUid } from '../../src/lib/ids.ts';
 
 /** The same world, seen by the user of a new customer. */

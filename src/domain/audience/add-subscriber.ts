@@ -9,7 +9,7 @@ import { inTransaction, type Context, type TransactionContext } from '../context
 import { sendConfirmation } from './confirmation.ts';
 import { addressDigest, barOf } from './erasing/erased-people.ts';
 import { checkFieldValues } from './field-values.ts';
-import type { MailList } from './list.ts';
+import type { MailList } from './list-fields.ts';
 import { fieldsOfList } from './list-field-store.ts';
 import { enqueuePersonMail } from './mails/person-mail.ts';
 import { lockOwnedList } from './find-owned-list.ts';

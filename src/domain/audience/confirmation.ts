@@ -5,7 +5,7 @@ import { sendConfirmationJob } from '../../jobs/audience-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { emailKey } from '../../lib/text.ts';
 import type { Context } from '../context.ts';
-import type { ListContact } from './list.ts';
+import type { ListContact } from './list-fields.ts';
 import { CONTACT_OBJECT } from './list-store.ts';
 import { insertConsentEvent, type ConsentEntry, type SubscriberKey } from './subscriber-store.ts';
 import type { Subscriber } from './subscriber.ts';

@@ -1,7 +1,7 @@
 /** What a person agreed to or withdrew, newest last: the answer to "why do I get this?". */
 import { sql, type Queryable } from '../../db/database.ts';
 import type { SubscriberKey } from './subscriber-store.ts';
-import type { SubscriberStatus } from './subscriber.ts';
+import type { SubscriberStatus } from './subscriber-fields.ts';
 
 export interface ConsentEvent extends SubscriberKey {
   readonly status: SubscriberStatus;

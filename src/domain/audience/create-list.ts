@@ -2,7 +2,7 @@
 import { parseInput } from '../../lib/text.ts';
 import { requireWithinLimit } from '../billing/require-within-limit.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
-import { createListInput, createListInputClassic, type CreateListInput, type MailList } from './list.ts';
+import { createListInput, createListInputClassic, type CreateListInput, type MailList } from './list-fields.ts';
 import { insertField } from './list-field-store.ts';
 import { insertContact, insertList } from './list-store.ts';
 

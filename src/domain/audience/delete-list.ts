@@ -7,7 +7,7 @@ import { ERASE_DELETED_KEY, eraseDeletedJob } from '../../jobs/account-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { findOwnedList } from './find-owned-list.ts';
-import type { MailList } from './list.ts';
+import type { MailList } from './list-fields.ts';
 import { listInUse, listNotFound } from './list-errors.ts';
 
 /** Campaigns named in a refusal; more would only be noise. */

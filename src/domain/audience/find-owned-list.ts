@@ -2,7 +2,7 @@
 import { sql, type Queryable } from '../../db/database.ts';
 import { isUid } from '../../lib/ids.ts';
 import { viewerOf, type Context, type TransactionContext } from '../context.ts';
-import type { MailList } from './list.ts';
+import type { MailList } from './list-fields.ts';
 import { foreignList, listNotFound } from './list-errors.ts';
 import { MAIL_LIST, TAKES_SIGN_UPS } from './list-store.ts';
 

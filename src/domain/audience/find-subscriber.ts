@@ -6,7 +6,7 @@ import { sql, type Sql } from '../../db/database.ts';
 import { isUid, subscriberIdOf } from '../../lib/ids.ts';
 import { emailKey, isEmailAddress } from '../../lib/text.ts';
 import { viewerOf, type Context } from '../context.ts';
-import type { MailList } from './list.ts';
+import type { MailList } from './list-fields.ts';
 import { findOwnedList } from './find-owned-list.ts';
 import { foreignSubscriber, severalLists, subscriberNotFound } from './subscriber-errors.ts';
 import { SUBSCRIBER_COLUMNS } from './subscriber-store.ts';

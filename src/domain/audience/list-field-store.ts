@@ -1,7 +1,7 @@
 /** Reads and writes of a list's custom fields. */
 import { sql, type Queryable } from '../../db/database.ts';
 import { newUid } from '../../lib/ids.ts';
-import type { MailList } from './list.ts';
+import type { MailList } from './list-fields.ts';
 import type { FieldType, ListField } from './list-field.ts';
 
 export interface NewField {

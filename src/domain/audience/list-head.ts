@@ -6,7 +6,7 @@
 import { preparedName, sql } from '../../db/database.ts';
 import { isUid } from '../../lib/ids.ts';
 import { viewerOf, type Context } from '../context.ts';
-import type { MailList } from './list.ts';
+import type { MailList } from './list-fields.ts';
 import { listNotFound } from './list-errors.ts';
 import { findOwnedList } from './find-owned-list.ts';
 import {

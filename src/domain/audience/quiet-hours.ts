@@ -26,7 +26,6 @@ export const quietHours = z
   })
   .refine(({ from, to }) => from !== to, 'must begin and end at different times');
 export type QuietHours = z.output<typeof quietHours>;
-export type QuietHoursInput = z.input<typeof quietHours>;
 
 /** As it is stored; what cannot be read is no quiet hour. */
 export function parseQuietHours(stored: unknown): QuietHours | null {

@@ -13,7 +13,7 @@ import { sendConfirmation } from './confirmation.ts';
 import { addressDigest, barOf } from './erasing/erased-people.ts';
 import { checkFieldValues } from './field-values.ts';
 import { fieldsOfList } from './list-field-store.ts';
-import type { MailList } from './list.ts';
+import type { MailList } from './list-fields.ts';
 import { lockPublicList } from './find-owned-list.ts';
 import { listFull, wrongFields } from './subscriber-errors.ts';
 import { insertSubscriber, lockSubscriber, writeSubscriber, type SubscriberKey } from './subscriber-store.ts';

@@ -6,7 +6,7 @@
  */
 import { sql, empty, preparedName, type Queryable, type Sql } from '../../db/database.ts';
 import type { Context } from '../context.ts';
-import type { MailList } from './list.ts';
+import type { MailList } from './list-fields.ts';
 import type { Subscriber } from './subscriber.ts';
 
 /** Who is meant: one list or all of the customer's; by what they ever did with a campaign. */

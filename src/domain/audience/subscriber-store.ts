@@ -9,14 +9,19 @@
  *     that adds, deletes or changes a status
  *  5. tags of the list (`list_tag`), by key; then the import
  */
-import { sql, type Queryable } from '../../db/database.ts';
+import { join, sql, type Queryable } from '../../db/database.ts';
+import { assignments, insertion, selectList } from '../../db/fields.ts';
 import { emailKey } from '../../lib/text.ts';
-import type { MailList } from './list.ts';
-import { CONFIRMATION_DAYS, tagKey, type ConsentSource, type Subscriber, type SubscriberStatus } from './subscriber.ts';
+import type { MailList } from './list-fields.ts';
+import {
+  newSubscriberFields,
+  subscriberColumns,
+  subscriberFields,
+  type SubscriberStatus,
+} from './subscriber-fields.ts';
+import { CONFIRMATION_DAYS, tagKey, type ConsentSource, type Subscriber } from './subscriber.ts';
 
-export const SUBSCRIBER_COLUMNS = sql`
-  s.customer_id AS "customerId", s.list_id AS "listId", s.id, s.email, s.status, s.source, s.ip_address AS "ipAddress",
-  s.fields, s.tags, s.created_at AS "createdAt", s.updated_at AS "updatedAt", s.pending_until AS "pendingUntil"`;
+export const SUBSCRIBER_COLUMNS = selectList(subscriberColumns, 's');
 
 // Whole seconds, because the link that carries it does; rounded up, so that a link is never older than its request.
 const PENDING_UNTIL = sql`date_trunc('second', now()) + interval '1 second' + make_interval(days => ${CONFIRMATION_DAYS})`;
@@ -36,12 +41,12 @@ export async function insertSubscriber(
   list: MailList,
   person: NewSubscriber,
 ): Promise<Subscriber | undefined> {
-  const isPending = person.status === 'pending';
+  const values = {
+    ...{ ...person, customerId: list.customerId, listId: list.id, emailKey: emailKey(person.email) },
+    pendingUntil: person.status === 'pending' ? PENDING_UNTIL : null,
+  };
   const [row] = await db.query<Subscriber>(sql`
-    INSERT INTO subscriber AS s (customer_id, list_id, email, email_key, status, source, ip_address, fields, tags, pending_until)
-    VALUES (${list.customerId}, ${list.id}, ${person.email}, ${emailKey(person.email)}, ${person.status}, ${person.source},
-            ${person.ipAddress}, ${JSON.stringify(person.fields)}::jsonb, ${[...person.tags]}::text[],
-            CASE WHEN ${isPending}::boolean THEN ${PENDING_UNTIL} END)
+    INSERT INTO subscriber AS s ${insertion(newSubscriberFields, values)}
     ON CONFLICT (customer_id, email_key, list_id) DO NOTHING
     RETURNING ${SUBSCRIBER_COLUMNS}`);
   return row;
@@ -96,12 +101,10 @@ export async function writeSubscriber(
   change: SubscriberChange,
   asked = false,
 ): Promise<Subscriber> {
+  const kept = change.status === 'pending' ? undefined : null;
+  const values = { ...change, emailKey: emailKey(change.email), pendingUntil: asked ? PENDING_UNTIL : kept };
   const [row] = await db.query<Subscriber>(sql`
-    UPDATE subscriber AS s
-       SET email = ${change.email}, email_key = ${emailKey(change.email)}, status = ${change.status},
-           fields = ${JSON.stringify(change.fields)}::jsonb, tags = ${[...change.tags]}::text[], updated_at = now(),
-           pending_until = CASE WHEN ${asked}::boolean THEN ${PENDING_UNTIL}
-                                WHEN ${change.status}::text = 'pending' THEN pending_until END
+    UPDATE subscriber AS s SET ${join([sql`updated_at = now()`, ...assignments(subscriberFields, values)])}
      WHERE customer_id = ${key.customerId} AND list_id = ${key.listId} AND id = ${key.id}
     RETURNING ${SUBSCRIBER_COLUMNS}`);
   if (!row) throw new Error('A locked subscriber is gone.');

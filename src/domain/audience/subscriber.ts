@@ -1,30 +1,16 @@
 /**
  * A person on a list: states, limits and the checks of its input. One row per address and list (decision D20).
- * This file knows no SQL.
+ *
  */
 import { z } from 'zod';
+import type { RowOf } from '../../db/fields.ts';
 import { emailAddress, isOneLine } from '../../lib/text.ts';
-
-export const SUBSCRIBER_STATUSES = ['subscribed', 'unsubscribed', 'unconfirmed', 'pending'] as const;
-export type SubscriberStatus = (typeof SUBSCRIBER_STATUSES)[number];
+import type { subscriberColumns } from './subscriber-fields.ts';
 
 /** What a caller may set by hand: `pending` comes only with a confirmation mail (D18). */
 export const SETTABLE_STATUSES = ['subscribed', 'unsubscribed', 'unconfirmed'] as const;
 
-export interface Subscriber {
-  readonly customerId: bigint;
-  readonly listId: bigint;
-  readonly id: bigint;
-  readonly email: string;
-  readonly status: SubscriberStatus;
-  readonly source: string | null;
-  readonly ipAddress: string | null;
-  /** Values by tag. */
-  readonly fields: Readonly<Record<string, string>>;
-  readonly tags: readonly string[];
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-  readonly pendingUntil: Date | null;
+export interface Subscriber extends RowOf<typeof subscriberColumns> {
   /** The tags of the list's fields, where whoever read the row knew them. */
   readonly fieldTags?: readonly string[];
 }

@@ -1,53 +1,24 @@
 /** Writes of plans, and the reads that the verbs need. */
 import { join, sql, type Queryable, type Sql } from '../../db/database.ts';
-import type { PlanOptions } from './plan-options.ts';
-import type { Plan, PlanStatus } from './plan.ts';
+import { assignments, insertion, selectList } from '../../db/fields.ts';
+import { planColumns, planFields } from './plan-fields.ts';
+import type { Plan, PlanValues } from './plan.ts';
 
-export const PLAN_COLUMNS = sql`
-  p.id, p.uid, p.name, p.price_minor AS "priceMinor", p.currency_code AS "currencyCode",
-  p.frequency_amount AS "frequencyAmount", p.frequency_unit AS "frequencyUnit", p.color, p.status,
-  p.custom_order AS "customOrder", p.options`;
-
-export interface PlanChanges {
-  readonly name?: string | undefined;
-  readonly priceMinor?: bigint | undefined;
-  readonly currencyCode?: string | undefined;
-  readonly frequencyAmount?: number | undefined;
-  readonly frequencyUnit?: string | undefined;
-  readonly color?: string | null | undefined;
-  readonly customOrder?: number | null | undefined;
-  readonly status?: PlanStatus | undefined;
-  readonly options?: PlanOptions | undefined;
-}
-
-export type NewPlan = Required<Omit<PlanChanges, 'status'>> & { readonly uid: string };
+const PLAN_COLUMNS = selectList(planColumns);
 
 /** A plan that comes without a place goes behind the others. */
-export async function insertPlan(db: Queryable, plan: NewPlan): Promise<Plan> {
+export async function insertPlan(db: Queryable, plan: PlanValues): Promise<Plan> {
+  const customOrder = plan.customOrder ?? sql`(SELECT coalesce(max(custom_order), 0) + 1 FROM plan)`;
   const [row] = await db.query<Plan>(sql`
-    INSERT INTO plan AS p (uid, name, price_minor, currency_code, frequency_amount, frequency_unit, color, custom_order, options)
-    SELECT ${plan.uid}, ${plan.name}, ${plan.priceMinor}, ${plan.currencyCode}, ${plan.frequencyAmount},
-           ${plan.frequencyUnit}, ${plan.color},
-           coalesce(${plan.customOrder}::int, (SELECT coalesce(max(custom_order), 0) + 1 FROM plan)),
-           ${JSON.stringify(plan.options)}::jsonb
-    RETURNING ${PLAN_COLUMNS}`);
+    INSERT INTO plan ${insertion(planFields, { ...plan, customOrder })} RETURNING ${PLAN_COLUMNS}`);
   if (!row) throw new Error('An inserted plan came back empty.');
   return row;
 }
 
 /** Writes what is given and leaves the rest. */
-export async function updatePlanRow(db: Queryable, plan: Plan, changes: PlanChanges): Promise<void> {
-  const assignments: Sql[] = [sql`updated_at = now()`];
-  if (changes.name !== undefined) assignments.push(sql`name = ${changes.name}`);
-  if (changes.priceMinor !== undefined) assignments.push(sql`price_minor = ${changes.priceMinor}`);
-  if (changes.currencyCode !== undefined) assignments.push(sql`currency_code = ${changes.currencyCode}`);
-  if (changes.frequencyAmount !== undefined) assignments.push(sql`frequency_amount = ${changes.frequencyAmount}`);
-  if (changes.frequencyUnit !== undefined) assignments.push(sql`frequency_unit = ${changes.frequencyUnit}`);
-  if (changes.color !== undefined) assignments.push(sql`color = ${changes.color}`);
-  if (changes.customOrder !== undefined) assignments.push(sql`custom_order = ${changes.customOrder}`);
-  if (changes.status !== undefined) assignments.push(sql`status = ${changes.status}`);
-  if (changes.options !== undefined) assignments.push(sql`options = ${JSON.stringify(changes.options)}::jsonb`);
-  await db.execute(sql`UPDATE plan SET ${join(assignments)} WHERE id = ${plan.id}`);
+export async function updatePlanRow(db: Queryable, plan: Plan, changes: PlanValues): Promise<void> {
+  const written = [sql`updated_at = now()`, ...assignments(planFields, changes)];
+  await db.execute(sql`UPDATE plan SET ${join(written)} WHERE id = ${plan.id}`);
 }
 
 /** `change` keeps others from reading it for a subscription meanwhile, `use` from changing or deleting it. */
@@ -56,14 +27,14 @@ export type PlanLock = 'change' | 'use';
 /** The plan with this uid, unless it was deleted. */
 export async function findPlan(db: Queryable, uid: string, lock?: PlanLock): Promise<Plan | undefined> {
   const [row] = await db.query<Plan>(
-    sql`SELECT ${PLAN_COLUMNS} FROM plan p WHERE p.uid = ${uid} AND p.status <> 'deleted' ${lockClause(lock)}`,
+    sql`SELECT ${PLAN_COLUMNS} FROM plan WHERE uid = ${uid} AND status <> 'deleted' ${lockClause(lock)}`,
   );
   return row;
 }
 
 /** A plan that something refers to: deleted ones too. */
 export async function planById(db: Queryable, id: bigint): Promise<Plan> {
-  const [row] = await db.query<Plan>(sql`SELECT ${PLAN_COLUMNS} FROM plan p WHERE p.id = ${id}`);
+  const [row] = await db.query<Plan>(sql`SELECT ${PLAN_COLUMNS} FROM plan WHERE id = ${id}`);
   if (!row) throw new Error(`Plan ${id} is referred to, but not there.`);
   return row;
 }

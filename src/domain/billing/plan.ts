@@ -3,11 +3,13 @@
  * everybody reads the active ones (decision D33). This file says what an input may hold.
  */
 import { z } from 'zod';
+import type { RowOf, ValuesOf } from '../../db/fields.ts';
 import { ValidationError, type FieldErrors } from '../../lib/errors.ts';
 import { checkInput, singleLine } from '../../lib/text.ts';
 import { currencyByCode, currencyById, type Currency } from './currencies.ts';
 import { parseAmount } from './money.ts';
 import { FREQUENCY_MAX, frequencyUnits, storedUnit, type Frequency } from './period.ts';
+import { planStatuses, type planColumns, type planFields } from './plan-fields.ts';
 
 const NAME_LENGTH_MAX = 255;
 /** A name of a colour, or its number. */
@@ -17,9 +19,6 @@ const ORDER_MAX = 1_000_000;
 
 /** Everybody reads them all on one page; an offer of a thousand plans is a program that went wrong. */
 export const PLANS_MAX = 1_000;
-
-export const planStatuses = ['active', 'inactive'] as const;
-export type PlanStatus = (typeof planStatuses)[number] | 'deleted';
 
 const common = {
   currencyId: z.int().nullish(),
@@ -57,20 +56,8 @@ export interface PlanInput {
   readonly options?: Readonly<Record<string, unknown>> | null | undefined;
 }
 
-/** A plan's row. */
-export interface Plan {
-  readonly id: bigint;
-  readonly uid: string;
-  readonly name: string;
-  readonly priceMinor: bigint;
-  readonly currencyCode: string;
-  readonly frequencyAmount: number;
-  readonly frequencyUnit: string;
-  readonly color: string | null;
-  readonly status: PlanStatus;
-  readonly customOrder: number | null;
-  readonly options: Readonly<Record<string, unknown>>;
-}
+export type Plan = RowOf<typeof planColumns>;
+export type PlanValues = ValuesOf<typeof planFields>;
 
 export function frequencyOfPlan(plan: Pick<Plan, 'frequencyAmount' | 'frequencyUnit'>): Frequency {
   return { amount: plan.frequencyAmount, unit: storedUnit(plan.frequencyUnit) };

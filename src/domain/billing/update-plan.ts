@@ -7,7 +7,7 @@ import { currencyInUse, planNotFound } from './billing-errors.ts';
 import { requireAdministrator } from './billing-rights.ts';
 import { storedCurrency } from './currencies.ts';
 import { parsePlanOptions } from './plan-options.ts';
-import { countLiveSubscriptions, findPlan, updatePlanRow, type PlanChanges } from './plan-store.ts';
+import { countLiveSubscriptions, findPlan, updatePlanRow } from './plan-store.ts';
 import {
   checkFrequency,
   Faults,
@@ -17,6 +17,7 @@ import {
   updatePlanInput,
   type Plan,
   type PlanInput,
+  type PlanValues,
 } from './plan.ts';
 
 /**
@@ -37,7 +38,7 @@ export async function updatePlan(ctx: Context, { uid, ...input }: PlanInput & { 
   });
 }
 
-function readChanges(plan: Plan, input: PlanInput): PlanChanges {
+function readChanges(plan: Plan, input: PlanInput): PlanValues {
   const faults = new Faults();
   const wanted = faults.read(updatePlanInput, input);
   const options = input.options ? faults.catch(() => mergedOptions(plan, input.options ?? {})) : undefined;

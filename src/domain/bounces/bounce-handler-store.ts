@@ -1,20 +1,17 @@
 /** Writes of bounce handlers, and the reads that the verbs need. */
 import { join, sql, type Queryable, type Sql } from '../../db/database.ts';
+import { assignments, insertion, selectList } from '../../db/fields.ts';
 import { deriveKey, seal, unseal } from '../../lib/crypto.ts';
-import type { BounceHandler, BounceHandlerKey, MailboxAddress } from './bounce-handler.ts';
+import { handlerColumns, handlerFields, handlerSettings } from './bounce-handler-fields.ts';
+import type { BounceHandler, BounceHandlerKey, MailboxAddress, NewBounceHandler } from './bounce-handler.ts';
 
-const COLUMNS = sql`customer_id AS "customerId", id, uid, name, protocol, host, port, encryption, username,
-  sealed_password AS "sealedPassword", folder, keeps_reports AS "keepsReports", is_system AS "isSystem", status`;
+const COLUMNS = selectList(handlerColumns);
 const KEY_PURPOSE = 'bounce-handler';
 
-export type NewBounceHandler = Omit<BounceHandler, 'id' | 'status'>;
-
 export async function insertHandler(db: Queryable, handler: NewBounceHandler): Promise<BounceHandler> {
-  const [row] = await db.query<BounceHandler & Record<string, unknown>>(sql`
-    INSERT INTO bounce_handler (customer_id, uid, name, protocol, host, port, encryption, username, sealed_password, folder, keeps_reports, is_system)
-    VALUES (${handler.customerId}, ${handler.uid}, ${handler.name}, ${handler.protocol}, ${handler.host}, ${handler.port},
-            ${handler.encryption}, ${handler.username}, ${handler.sealedPassword}, ${handler.folder}, ${handler.keepsReports}, ${handler.isSystem})
-    RETURNING ${COLUMNS}`);
+  const [row] = await db.query<BounceHandler & Record<string, unknown>>(
+    sql`INSERT INTO bounce_handler ${insertion(handlerFields, handler)} RETURNING ${COLUMNS}`,
+  );
   if (!row) throw new Error('An inserted bounce handler came back empty.');
   return row;
 }
@@ -29,13 +26,9 @@ export async function updateHandlerRow(
   const again: Sql = isElsewhere
     ? sql`, next_poll_at = now(), held_until = NULL, last_error = NULL, failures = 0, polled_at = NULL`
     : sql`, next_poll_at = least(next_poll_at, now())`;
-  const assignments = [
-    sql`updated_at = now(), name = ${handler.name}, protocol = ${handler.protocol}, host = ${handler.host}, port = ${handler.port}`,
-    sql`encryption = ${handler.encryption}, username = ${handler.username}, sealed_password = ${handler.sealedPassword}`,
-    sql`folder = ${handler.folder}, keeps_reports = ${handler.keepsReports}, status = ${handler.status}`,
-  ];
+  const written = [sql`updated_at = now()`, ...assignments(handlerSettings, handler)];
   await db.execute(
-    sql`UPDATE bounce_handler SET ${join(assignments)} ${again} WHERE customer_id = ${customerId} AND id = ${id}`,
+    sql`UPDATE bounce_handler SET ${join(written)} ${again} WHERE customer_id = ${customerId} AND id = ${id}`,
   );
   if (isElsewhere)
     await db.execute(sql`DELETE FROM hot.bounce_message WHERE customer_id = ${customerId} AND handler_id = ${id}`);

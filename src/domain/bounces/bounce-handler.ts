@@ -3,13 +3,16 @@
  * everybody's messages, a customer's about its own. This file says what an input may hold; it never connects.
  */
 import { z } from 'zod';
+import type { RowOf } from '../../db/fields.ts';
 import { optionalLine, singleLine } from '../../lib/text.ts';
-
-export const PROTOCOLS = ['imap', 'pop3'] as const;
-export type Protocol = (typeof PROTOCOLS)[number];
-export const ENCRYPTIONS = ['tls', 'starttls', 'none'] as const;
-export type Encryption = (typeof ENCRYPTIONS)[number];
-export const HANDLER_STATUSES = ['active', 'inactive'] as const;
+import {
+  ENCRYPTIONS,
+  HANDLER_STATUSES,
+  PROTOCOLS,
+  type Encryption,
+  type handlerColumns,
+  type Protocol,
+} from './bounce-handler-fields.ts';
 
 const NAME_LENGTH_MAX = 255;
 const HOST_LENGTH_MAX = 253;
@@ -86,15 +89,8 @@ export interface BounceHandlerKey {
   readonly id: bigint;
 }
 
-/** A handler's row; the password is sealed. */
-export interface BounceHandler extends BounceHandlerKey, Omit<MailboxAddress, 'password'> {
-  readonly uid: string;
-  readonly name: string;
-  readonly sealedPassword: Buffer;
-  readonly keepsReports: boolean;
-  readonly isSystem: boolean;
-  readonly status: (typeof HANDLER_STATUSES)[number];
-}
+export type BounceHandler = RowOf<typeof handlerColumns>;
+export type NewBounceHandler = Omit<BounceHandler, 'id' | 'status'>;
 
 const INBOX = 'INBOX';
 

@@ -3,19 +3,8 @@
  * read by the verbs.
  */
 import { z } from 'zod';
-import {
-  bigint,
-  bool,
-  checksOf,
-  json,
-  nullable,
-  text,
-  time,
-  word,
-  type Field,
-  type RowOf,
-  type ValuesOf,
-} from '../../db/fields.ts';
+import { bigint, bool, checksOf, json, nullable, text, time, word } from '../../db/fields.ts';
+import type { Field, RowOf, ValuesOf } from '../../db/fields.ts';
 import { emailAddress, multiLine, optionalLine, singleLine } from '../../lib/text.ts';
 import { localTime, quietHours, type QuietHours } from '../audience/quiet-hours.ts';
 import type { SegmentSnapshot } from '../audience/segments/segment.ts';

@@ -48,8 +48,8 @@ export async function createSendingServer(ctx: Context, input: CreateSendingServ
       defaultFromEmail: wanted.defaultFromEmail ?? '',
       connectionsMax: connectionsOf(tried.settings),
       ...quotaColumns(wanted),
-      domainLimits: wanted.domainLimits,
-      warmUp: wanted.warmUp,
+      domainLimits: wanted.domainLimits ?? {},
+      warmUp: wanted.warmUp ?? null,
     });
   });
 }

@@ -2,15 +2,15 @@
 import { isUid } from '../../lib/ids.ts';
 import { viewerOf, type Context } from '../context.ts';
 import { foreignServer, serverNotFound } from './sending-server-errors.ts';
-import { findServer, serverExists, type StoredSettings } from './sending-server-store.ts';
-import type { QuotaColumns, SendingServer } from './sending-server.ts';
+import { findServer, serverExists } from './sending-server-store.ts';
+import type { StoredServer } from './sending-server.ts';
 
 /** The caller's server. Throws NotFoundError `SENDING_SERVER_NOT_FOUND`, ForeignResourceError of the same code. */
 export async function findOwnedSendingServer(
   ctx: Context,
   uid: string,
   options: { lock?: boolean } = {},
-): Promise<SendingServer & StoredSettings & QuotaColumns> {
+): Promise<StoredServer> {
   const { customerId } = viewerOf(ctx);
   if (!isUid(uid)) throw serverNotFound();
   const server = await findServer(ctx.db, { customerId, uid }, options.lock);

@@ -1,90 +1,32 @@
 /** Writes of sending servers, and the reads that the verbs need. */
-import { empty, join, sql, type Queryable, type Sql } from '../../db/database.ts';
-import type { DriverSettings } from '../../plugin-api/index.ts';
+import { join, sql, type Queryable } from '../../db/database.ts';
+import { assignments, insertion, selectList } from '../../db/fields.ts';
 import { chosenServerIds } from './choose-server.ts';
-import type { DomainLimits } from './routing/domain-limits.ts';
-import type { WarmUpSchedule } from './routing/warm-up.ts';
-import type { QuotaColumns, SendingServer } from './sending-server.ts';
+import { serverColumns, serverFields, storedServerColumns } from './sending-server-fields.ts';
+import type { SendingServer, ServerValues, StoredServer } from './sending-server.ts';
 
-const COLUMNS = sql`customer_id AS "customerId", id, uid, name, type, is_system AS "isSystem", status`;
-
-/** Undefined leaves alone, null clears. */
-export interface PaceColumns {
-  readonly domainLimits?: DomainLimits | null | undefined;
-  readonly warmUp?: WarmUpSchedule | null | undefined;
-}
-
-export interface NewServer extends QuotaColumns, PaceColumns {
-  readonly customerId: bigint;
-  readonly uid: string;
-  readonly name: string;
-  readonly type: string;
-  readonly settings: DriverSettings;
-  readonly sealedSettings: Buffer;
-  readonly isSystem: boolean;
-  readonly defaultFromEmail: string;
-  readonly connectionsMax: number;
-}
-
-export interface StoredSettings {
-  readonly settings: unknown;
-  readonly sealedSettings: Buffer | null;
-}
-
-export async function insertServer(db: Queryable, server: NewServer): Promise<SendingServer> {
+export async function insertServer(db: Queryable, server: ServerValues): Promise<SendingServer> {
+  const warmUpStartedAt = server.warmUp ? sql`now()` : null;
   const [row] = await db.query<SendingServer>(sql`
-    INSERT INTO sending_server (customer_id, uid, name, type, settings, sealed_settings, is_system, default_from_email,
-                                quota_value, quota_base, quota_unit, connections_max, domain_limits, warm_up, warm_up_started_at)
-    VALUES (${server.customerId}, ${server.uid}, ${server.name}, ${server.type}, ${JSON.stringify(server.settings)}::jsonb,
-            ${server.sealedSettings}, ${server.isSystem}, ${server.defaultFromEmail}, ${server.quotaValue},
-            ${server.quotaBase}, ${server.quotaUnit}, ${server.connectionsMax},
-            ${JSON.stringify(server.domainLimits ?? {})}::jsonb, ${server.warmUp ? JSON.stringify(server.warmUp) : null}::jsonb,
-            ${server.warmUp ? sql`now()` : sql`NULL`})
-    RETURNING ${COLUMNS}`);
+    INSERT INTO sending_server ${insertion(serverFields, { ...server, warmUpStartedAt })} RETURNING ${selectList(serverColumns)}`);
   if (!row) throw new Error('An inserted sending server came back empty.');
   return row;
 }
 
-export interface ServerChanges extends Partial<QuotaColumns>, PaceColumns {
-  readonly name?: string | undefined;
-  readonly status?: string | undefined;
-  readonly defaultFromEmail?: string | undefined;
-  readonly settings?: DriverSettings;
-  readonly sealedSettings?: Buffer;
-  readonly connectionsMax?: number;
-}
-
 /** Writes what is given and leaves the rest. */
-export async function updateServerRow(db: Queryable, server: SendingServer, changes: ServerChanges): Promise<void> {
-  const { settings } = changes;
-  const assignments: Sql[] = [sql`updated_at = now()`];
-  if (changes.name !== undefined) assignments.push(sql`name = ${changes.name}`);
-  if (changes.status !== undefined) assignments.push(sql`status = ${changes.status}`);
-  if (changes.defaultFromEmail !== undefined) assignments.push(sql`default_from_email = ${changes.defaultFromEmail}`);
-  if (changes.connectionsMax !== undefined) assignments.push(sql`connections_max = ${changes.connectionsMax}`);
-  if (settings !== undefined)
-    assignments.push(sql`settings = ${JSON.stringify(settings)}::jsonb, sealed_settings = ${changes.sealedSettings}`);
-  if (changes.quotaValue !== undefined) {
-    assignments.push(
-      sql`quota_value = ${changes.quotaValue}, quota_base = ${changes.quotaBase}, quota_unit = ${changes.quotaUnit}`,
-    );
-  }
-  assignments.push(...paceAssignments(changes));
+export async function updateServerRow(db: Queryable, server: SendingServer, changes: ServerValues): Promise<void> {
+  const written = assignments(serverFields, { ...changes, ...warmUpOf(changes) });
   if (changes.warmUp === null) await db.execute(sql`DELETE FROM hot.warm_up_day WHERE server_id = ${server.id}`);
-  await db.execute(
-    sql`UPDATE sending_server SET ${join(assignments)} WHERE customer_id = ${server.customerId} AND id = ${server.id}`,
-  );
+  await db.execute(sql`
+    UPDATE sending_server SET ${join([sql`updated_at = now()`, ...written])}
+     WHERE customer_id = ${server.customerId} AND id = ${server.id}`);
 }
 
 /** A warm-up begins when there was none; a changed schedule goes on with the day it is on, and lifts a stop. */
-function paceAssignments({ domainLimits, warmUp }: PaceColumns): Sql[] {
-  const limits = domainLimits === undefined ? empty : sql`domain_limits = ${JSON.stringify(domainLimits ?? {})}::jsonb`;
-  const schedule =
-    warmUp === undefined
-      ? empty
-      : sql`warm_up = ${warmUp ? JSON.stringify(warmUp) : null}::jsonb, warm_up_stopped_at = NULL, warm_up_stop_reason = NULL,
-            warm_up_started_at = ${warmUp ? sql`coalesce(warm_up_started_at, now())` : sql`NULL`}`;
-  return [limits, schedule].filter((part) => part !== empty);
+function warmUpOf({ warmUp }: ServerValues): ServerValues {
+  if (warmUp === undefined) return {};
+  const warmUpStartedAt = warmUp === null ? null : sql`coalesce(warm_up_started_at, now())`;
+  return { warmUpStartedAt, warmUpStoppedAt: null, warmUpStopReason: null };
 }
 
 export async function deleteServerRow(db: Queryable, server: SendingServer): Promise<void> {
@@ -96,11 +38,9 @@ export async function findServer(
   db: Queryable,
   key: { customerId: bigint; uid: string },
   lock = false,
-): Promise<(SendingServer & StoredSettings & QuotaColumns) | undefined> {
-  const [row] = await db.query<SendingServer & StoredSettings & QuotaColumns>(sql`
-    SELECT ${COLUMNS}, settings, sealed_settings AS "sealedSettings",
-           quota_value AS "quotaValue", quota_base AS "quotaBase", quota_unit AS "quotaUnit"
-      FROM sending_server
+): Promise<StoredServer | undefined> {
+  const [row] = await db.query<StoredServer>(sql`
+    SELECT ${selectList(storedServerColumns)} FROM sending_server
      WHERE customer_id = ${key.customerId} AND uid = ${key.uid} ${lock ? sql`FOR UPDATE` : sql``}`);
   return row;
 }

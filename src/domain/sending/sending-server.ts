@@ -3,10 +3,18 @@
  * every customer without own ones (decision D29). This file says what an input may hold; it never connects.
  */
 import { z } from 'zod';
+import type { RowOf, ValuesOf } from '../../db/fields.ts';
 import type { FieldErrors } from '../../lib/errors.ts';
 import { emailAddress, singleLine } from '../../lib/text.ts';
 import { domainLimits } from './routing/domain-limits.ts';
 import { warmUpSchedule } from './routing/warm-up.ts';
+import {
+  serverStatuses,
+  type quota,
+  type serverColumns,
+  type serverFields,
+  type storedServerColumns,
+} from './sending-server-fields.ts';
 
 const NAME_LENGTH_MAX = 255;
 const TYPE_LENGTH_MAX = 50;
@@ -23,8 +31,6 @@ const NO_QUOTA = -1;
 export const SERVERS_PER_CUSTOMER_MAX = 100;
 
 export const quotaUnits = ['second', 'minute', 'hour', 'day', 'month'] as const;
-export const serverStatuses = ['active', 'inactive'] as const;
-export type ServerStatus = (typeof serverStatuses)[number];
 
 const settingValue = z.union([z.string().max(SETTING_LENGTH_MAX), z.number(), z.boolean(), z.null()]);
 const settings = z
@@ -75,22 +81,10 @@ export interface UpdateSendingServerInput {
 }
 export type CreateSendingServerInput = Omit<UpdateSendingServerInput, 'status'>;
 
-/** A server's row, without its settings. */
-export interface SendingServer {
-  readonly customerId: bigint;
-  readonly id: bigint;
-  readonly uid: string;
-  readonly name: string;
-  readonly type: string;
-  readonly isSystem: boolean;
-  readonly status: ServerStatus;
-}
-
-export interface QuotaColumns {
-  readonly quotaValue: number | null;
-  readonly quotaBase: number | null;
-  readonly quotaUnit: string | null;
-}
+export type SendingServer = RowOf<typeof serverColumns>;
+export type StoredServer = RowOf<typeof storedServerColumns>;
+export type ServerValues = ValuesOf<typeof serverFields>;
+export type QuotaColumns = RowOf<typeof quota>;
 
 /** The quota to store; null in all three: no limit. */
 export function quotaColumns(input: {

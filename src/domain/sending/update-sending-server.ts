@@ -6,12 +6,13 @@ import { connectionsOf } from './create-sending-server.ts';
 import { findOwnedSendingServer } from './find-owned-sending-server.ts';
 import { tryAtOnce } from './reset-server-health.ts';
 import { typeFixed } from './sending-server-errors.ts';
-import { updateServerRow, type ServerChanges, type StoredSettings } from './sending-server-store.ts';
+import { updateServerRow } from './sending-server-store.ts';
 import {
   quotaColumns,
   updateSendingServerInput,
-  type QuotaColumns,
   type SendingServer,
+  type ServerValues,
+  type StoredServer,
   type UpdateSendingServerInput,
 } from './sending-server.ts';
 import { parsePublicSettings, sealSecrets, unsealSecrets } from './server-secrets.ts';
@@ -19,7 +20,6 @@ import { trySettings } from './try-settings.ts';
 import type { z } from 'zod';
 
 type Changes = z.output<typeof updateSendingServerInput>;
-type Server = SendingServer & StoredSettings & QuotaColumns;
 
 /**
  * Changes what is given; settings that are not given keep their values, credentials included. Throws ValidationError
@@ -44,11 +44,7 @@ export async function updateSendingServer(
 }
 
 /** Outside of the transaction: a connection may take seconds. */
-async function triedSettings(
-  ctx: Context,
-  server: Server,
-  { settings }: Changes,
-): Promise<Pick<ServerChanges, 'settings' | 'sealedSettings' | 'connectionsMax'>> {
+async function triedSettings(ctx: Context, server: StoredServer, { settings }: Changes): Promise<ServerValues> {
   if (settings === undefined) return {};
   const { secret } = ctx.installation;
   const present = {
@@ -68,13 +64,13 @@ async function triedSettings(
   };
 }
 
-function plainChanges(server: Server, wanted: Changes): ServerChanges {
+function plainChanges(server: StoredServer, wanted: Changes): ServerValues {
   const touchesQuota =
     wanted.quotaValue !== undefined || wanted.quotaBase !== undefined || wanted.quotaUnit !== undefined;
   return {
     name: wanted.name,
     status: wanted.status,
-    domainLimits: wanted.domainLimits,
+    domainLimits: wanted.domainLimits === null ? {} : wanted.domainLimits,
     warmUp: wanted.warmUp,
     defaultFromEmail: wanted.defaultFromEmail === null ? '' : wanted.defaultFromEmail,
     ...(touchesQuota ? quotaColumns({ ...server, ...given(wanted) }) : {}),

@@ -9,7 +9,7 @@ import { eraseAllDeleted, eraseDeleted } from '../../../src/domain/accounts/eras
 import { addSubscriber } from '../../../src/domain/audience/add-subscriber.ts';
 import { deleteList } from '../../../src/domain/audience/delete-list.ts';
 import { findSubscriber, subscribersByAddress } from '../../../src/domain/audience/find-subscriber.ts';
-import type { MailList } from '../../../src/domain/audience/list.ts';
+import type { MailList } from '../../../src/domain/audience/list-fields.ts';
 import { deleteCampaign } from '../../../src/domain/campaigns/delete-campaign.ts';
 import type { Context } from '../../../src/domain/context.ts';
 import { newUid } from '../../../src/lib/ids.ts';

@@ -6,7 +6,7 @@ import { startListImport } from '../../../src/domain/audience/imports/start-list
 import { findOwnedImport } from '../../../src/domain/audience/imports/find-owned-import.ts';
 import { reportText } from '../../../src/domain/audience/imports/import-report.ts';
 import { runListImport } from '../../../src/domain/audience/imports/run-list-import.ts';
-import type { MailList } from '../../../src/domain/audience/list.ts';
+import type { MailList } from '../../../src/domain/audience/list-fields.ts';
 import { signUp } from '../../../src/domain/audience/sign-up.ts';
 import { unsubscribeSubscriber } from '../../../src/domain/audience/unsubscribe-subscriber.ts';
 import { deleteSubscriber } from '../../../src/domain/audience/delete-subscriber.ts';

@@ -3,7 +3,7 @@ import { join, sql, type Queryable, type Sql, type Transaction } from '../../../
 import { notify } from '../../../db/listen.ts';
 import { storedList, storedParams } from '../../../lib/coded-reason.ts';
 import { newUid } from '../../../lib/ids.ts';
-import type { MailList } from '../list.ts';
+import type { MailList } from '../list-fields.ts';
 import { COPY_CHUNK, copyChunk, type NewChunk } from './copy-format.ts';
 import type { ImportFailure, ImportNotice } from './import-report.ts';
 import {

@@ -4,7 +4,7 @@ import { ValidationError } from '../../../lib/errors.ts';
 import { compileMessage } from '../../content/compile-message.ts';
 import type { CompiledMessage, MessageRecipient, MessageTexts } from '../../content/message.ts';
 import { countryOf } from '../countries.ts';
-import type { ListContact, MailList } from '../list.ts';
+import type { ListContact, MailList } from '../list-fields.ts';
 import { CONTACT_OBJECT } from '../list-store.ts';
 import { fieldsOfList } from '../list-field-store.ts';
 import { NOTIFICATION_TAGS, type ListMailKind, type MailTexts } from './list-mail.ts';

@@ -1,6 +1,6 @@
 /** Reads and writes the words that owners gave to their lists' mails. */
 import { sql, type Queryable } from '../../../db/database.ts';
-import type { MailList } from '../list.ts';
+import type { MailList } from '../list-fields.ts';
 import { BUILT_IN_MAILS } from './built-in-mails.ts';
 import { LIST_MAIL_KINDS, type ListMail, type ListMailKind, type MailTexts } from './list-mail.ts';
 

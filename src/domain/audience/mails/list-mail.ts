@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { multiLine, singleLine } from '../../../lib/text.ts';
-import { SUBJECT_MAX } from '../list.ts';
+import { SUBJECT_MAX } from '../list-fields.ts';
 
 /**
  * `confirmation` asks a pending person, `welcome` greets who became subscribed, `goodbye` confirms an unsubscription,

@@ -8,7 +8,7 @@ import type { Context } from '../../context.ts';
 import { CONFIRMATIONS_PER_DAY_MAX, confirmationRequest } from '../confirmation.ts';
 import { addressDigest } from '../erasing/erased-people.ts';
 import type { SubscriberKey } from '../subscriber-store.ts';
-import type { SubscriberStatus } from '../subscriber.ts';
+import type { SubscriberStatus } from '../subscriber-fields.ts';
 import { BUILT_IN_MAILS } from './built-in-mails.ts';
 import { compileListMail, mailSenderOf, type MailSender } from './compile-list-mail.ts';
 import { mailOfList } from './list-mail-store.ts';

@@ -7,7 +7,7 @@ import { enqueue } from '../../../jobs/define-job.ts';
 import { notifyUnsubscribesJob } from '../../../jobs/audience-jobs.ts';
 import { emailKey } from '../../../lib/text.ts';
 import type { Context } from '../../context.ts';
-import type { MailList } from '../list.ts';
+import type { MailList } from '../list-fields.ts';
 import type { SubscriberKey } from '../subscriber-store.ts';
 import { isSuppressed } from '../suppression.ts';
 import { mailSenderOf, type MailSender } from './compile-list-mail.ts';

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { emailKey, isEmailAddress, isOneLine, isPlainText } from '../../../lib/text.ts';
 import { isUid } from '../../../lib/ids.ts';
-import { SUBSCRIBER_STATUSES, TAG_LENGTH_MAX, TAGS_MAX } from '../subscriber.ts';
+import { SUBSCRIBER_STATUSES } from '../subscriber-fields.ts';
+import { TAG_LENGTH_MAX, TAGS_MAX } from '../subscriber.ts';
 import {
   ANNIVERSARY_DAYS_MAX,
   RULE_CAMPAIGNS_MAX,

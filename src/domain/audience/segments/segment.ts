@@ -3,7 +3,7 @@
  * knows no SQL. A rule is a tree: `all`, `any` and `none` hold rules, everything else is one condition. Every condition
  * is true or false for every person, never unknown: what it says about somebody without a value is written beside it.
  */
-import type { SubscriberStatus } from '../subscriber.ts';
+import type { SubscriberStatus } from '../subscriber-fields.ts';
 
 /** Levels of `all`, `any` and `none`: people lose their way long before, and the parser's stack is bounded. */
 export const RULE_DEPTH_MAX = 10;

@@ -6,12 +6,12 @@ import { sql, type Sql, type Transaction } from '../../../db/database.ts';
 import { lockUntilCommit } from '../../../db/lock.ts';
 import { ownershipValue } from './domain-records.ts';
 import type { DomainCheck } from './read-domain-records.ts';
+import type { DomainStatus } from './sending-domain-fields.ts';
 import { lockDomain, keysOf, moveKey, type DomainKey, type StoredKey } from './sending-domain-store.ts';
 import {
   GRACE_HOURS,
   RETIRED_KEY_DAYS,
   type DomainChecks,
-  type DomainStatus,
   type RecordFinding,
   type RecordStatus,
   type SendingDomain,

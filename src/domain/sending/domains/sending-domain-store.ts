@@ -1,14 +1,13 @@
 /** Writes of sending domains and their keys, and the reads that the verbs need. */
-import { join, sql, type Queryable, type Sql } from '../../../db/database.ts';
+import { join, sql, type Queryable } from '../../../db/database.ts';
+import { assignments, insertion, selectList, type ValuesOf } from '../../../db/fields.ts';
 import { lockUntilCommit } from '../../../db/lock.ts';
 import type { NewDkimKey } from '../signing/dkim-keys.ts';
 import type { DkimAlgorithm } from '../signing/dkim-identity.ts';
+import { domainColumns, domainFields, newDomainFields } from './sending-domain-fields.ts';
 import type { DkimKeyStatus, PublicDkimKey, SendingDomain } from './sending-domain.ts';
 
-export const DOMAIN_COLUMNS = sql`d.customer_id AS "customerId", d.id, d.uid, d.name, d.token, d.status,
-  d.is_default AS "isDefault", d.uses_ed25519 AS "usesEd25519", d.return_path_host AS "returnPathHost",
-  d.return_path_ready AS "returnPathReady", d.tracking_host AS "trackingHost", d.tracking_url AS "trackingUrl",
-  d.failing_since AS "failingSince"`;
+export const DOMAIN_COLUMNS = selectList(domainColumns, 'd');
 
 export interface DomainKey {
   readonly customerId: bigint;
@@ -26,10 +25,9 @@ type NewDomain = Pick<
 
 /** The new domain's id, or undefined when the customer has one of this name. */
 export async function insertDomain(db: Queryable, domain: NewDomain): Promise<bigint | undefined> {
+  const nextCheckAt = sql`now() + interval '10 minutes'`;
   const [row] = await db.query<{ id: bigint }>(sql`
-    INSERT INTO sending_domain (customer_id, uid, name, token, is_default, uses_ed25519, return_path_host, tracking_host, next_check_at)
-    VALUES (${domain.customerId}, ${domain.uid}, ${domain.name}, ${domain.token}, ${domain.isDefault}, ${domain.usesEd25519},
-            ${domain.returnPathHost}, ${domain.trackingHost}, now() + interval '10 minutes')
+    INSERT INTO sending_domain ${insertion(newDomainFields, { ...domain, nextCheckAt })}
     ON CONFLICT (customer_id, name) DO NOTHING RETURNING id`);
   return row?.id;
 }
@@ -80,26 +78,13 @@ export async function keysOf(db: Queryable, { customerId, id }: DomainKey): Prom
       FROM dkim_key WHERE customer_id = ${customerId} AND domain_id = ${id} ORDER BY id`);
 }
 
-export interface DomainChanges {
-  readonly isDefault?: boolean | undefined;
-  readonly usesEd25519?: boolean | undefined;
-  readonly returnPathHost?: string | undefined;
-  readonly returnPathReady?: boolean | undefined;
-  readonly trackingHost?: string | undefined;
-  readonly trackingUrl?: string | undefined;
-}
+export type DomainChanges = Omit<ValuesOf<typeof domainFields>, 'customerId' | 'uid' | 'name' | 'token'>;
 
 /** Writes what is given and leaves the rest. */
 export async function updateDomainRow(db: Queryable, domain: DomainKey, changes: DomainChanges): Promise<void> {
-  const assignments: Sql[] = [sql`updated_at = clock_timestamp()`];
-  if (changes.isDefault !== undefined) assignments.push(sql`is_default = ${changes.isDefault}`);
-  if (changes.usesEd25519 !== undefined) assignments.push(sql`uses_ed25519 = ${changes.usesEd25519}`);
-  if (changes.returnPathHost !== undefined) assignments.push(sql`return_path_host = ${changes.returnPathHost}`);
-  if (changes.returnPathReady !== undefined) assignments.push(sql`return_path_ready = ${changes.returnPathReady}`);
-  if (changes.trackingHost !== undefined) assignments.push(sql`tracking_host = ${changes.trackingHost}`);
-  if (changes.trackingUrl !== undefined) assignments.push(sql`tracking_url = ${changes.trackingUrl}`);
+  const written = [sql`updated_at = clock_timestamp()`, ...assignments(domainFields, changes)];
   await db.execute(
-    sql`UPDATE sending_domain SET ${join(assignments)} WHERE customer_id = ${domain.customerId} AND id = ${domain.id}`,
+    sql`UPDATE sending_domain SET ${join(written)} WHERE customer_id = ${domain.customerId} AND id = ${domain.id}`,
   );
 }
 

@@ -4,7 +4,9 @@
  */
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
+import type { RowOf } from '../../../db/fields.ts';
 import { dkimAlgorithms, type DkimAlgorithm } from '../signing/dkim-identity.ts';
+import type { domainColumns } from './sending-domain-fields.ts';
 
 /** Room for a selector, a label in front and `_domainkey`, within the 253 characters of a name. */
 const NAME_LENGTH_MAX = 180;
@@ -20,10 +22,6 @@ export const CHECK_PAUSE_SECONDS = 10;
 export const GRACE_HOURS = 72;
 /** Mail under way, and forwarded later, is still verified by the key that signed it. */
 export const RETIRED_KEY_DAYS = 7;
-
-/** `pending`: never proved; `failing`: a needed record is gone, and mail is still signed; `lost`: no longer. */
-export const domainStatuses = ['pending', 'verified', 'failing', 'lost'] as const;
-export type DomainStatus = (typeof domainStatuses)[number];
 
 export const recordKinds = ['ownership', 'dkim', 'spf', 'dmarc', 'return_path', 'tracking'] as const;
 export type RecordKind = (typeof recordKinds)[number];
@@ -82,21 +80,7 @@ export interface CreateSendingDomainInput extends UpdateSendingDomainInput {
   readonly name: string;
 }
 
-export interface SendingDomain {
-  readonly customerId: bigint;
-  readonly id: bigint;
-  readonly uid: string;
-  readonly name: string;
-  readonly token: string;
-  readonly status: DomainStatus;
-  readonly isDefault: boolean;
-  readonly usesEd25519: boolean;
-  readonly returnPathHost: string;
-  readonly returnPathReady: boolean;
-  readonly trackingHost: string;
-  readonly trackingUrl: string;
-  readonly failingSince: Date | null;
-}
+export type SendingDomain = RowOf<typeof domainColumns>;
 
 export type DkimKeyStatus = 'new' | 'active' | 'retired';
 

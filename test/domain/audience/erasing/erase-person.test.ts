@@ -12,7 +12,7 @@ import { personalData, personalTables } from '../../../../src/domain/audience/er
 import { PERSONAL_PLACES } from '../../../../src/domain/audience/erasing/personal-places.ts';
 import { subscribersByAddress } from '../../../../src/domain/audience/find-subscriber.ts';
 import { listCounters } from '../../../../src/domain/audience/list-counters.ts';
-import type { MailList } from '../../../../src/domain/audience/list.ts';
+import type { MailList } from '../../../../src/domain/audience/list-fields.ts';
 import { signUp } from '../../../../src/domain/audience/sign-up.ts';
 import { suppress } from '../../../../src/domain/audience/suppression.ts';
 import { updateSubscriber } from '../../../../src/domain/audience/update-subscriber.ts';

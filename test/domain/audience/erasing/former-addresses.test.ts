@@ -9,7 +9,7 @@ import { deleteSubscriber } from '../../../../src/domain/audience/delete-subscri
 import { erasePerson } from '../../../../src/domain/audience/erasing/erase-person.ts';
 import { eraseTraces } from '../../../../src/domain/audience/erasing/erase-traces.ts';
 import { personalData, personalTables } from '../../../../src/domain/audience/erasing/export-person.ts';
-import type { MailList } from '../../../../src/domain/audience/list.ts';
+import type { MailList } from '../../../../src/domain/audience/list-fields.ts';
 import { updateSubscriber } from '../../../../src/domain/audience/update-subscriber.ts';
 import { inTransaction, type Context } from '../../../../src/domain/context.ts';
 import { newUid } from '../../../../src/lib/ids.ts';

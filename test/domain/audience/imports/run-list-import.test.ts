@@ -6,7 +6,7 @@ import { addListField } from '../../../../src/domain/audience/add-list-field.ts'
 import { addSubscriber } from '../../../../src/domain/audience/add-subscriber.ts';
 import { deleteList } from '../../../../src/domain/audience/delete-list.ts';
 import { suppress } from '../../../../src/domain/audience/suppression.ts';
-import type { MailList } from '../../../../src/domain/audience/list.ts';
+import type { MailList } from '../../../../src/domain/audience/list-fields.ts';
 import { RECORD_BYTES_MAX } from '../../../../src/domain/audience/imports/csv-reader.ts';
 import { cancelImport } from '../../../../src/domain/audience/imports/cancel-import.ts';
 import type { ListImport } from '../../../../src/domain/audience/imports/list-import.ts';

@@ -3,7 +3,7 @@ import { fc } from '../../../support/property.ts';
 import { expect, test } from 'vitest';
 import { addListField } from '../../../../src/domain/audience/add-list-field.ts';
 import { suppress } from '../../../../src/domain/audience/suppression.ts';
-import type { MailList } from '../../../../src/domain/audience/list.ts';
+import type { MailList } from '../../../../src/domain/audience/list-fields.ts';
 import { sql } from '../../../../src/db/database.ts';
 import type { Context } from '../../../../src/domain/context.ts';
 import { importFile, peopleOf } from '../../../support/import-file.ts';

@@ -1,0 +1,153 @@
+/** The fields of a list and of its contact: columns, and what callers may give. */
+import { z } from 'zod';
+import { bigint, bool, checksOf, int, json, nullable, text } from '../../db/fields.ts';
+import type { Fields, RowOf, ValuesOf } from '../../db/fields.ts';
+import { emailAddress, flag, multiLine, optionalLine, singleLine } from '../../lib/text.ts';
+import { countryOf } from './countries.ts';
+import { quietHours, timezoneName, type QuietHours } from './quiet-hours.ts';
+
+/** Names are shown in one line of a page and go into List-Id and merge tags. */
+export const LIST_NAME_MAX = 255;
+/** RFC 5322, 2.1.1: no header line is longer than 998 characters. */
+export const SUBJECT_MAX = 998;
+/** A display name beyond this is cut by every mail program. */
+const FROM_NAME_MAX = 255;
+/** Shown above the footer: a paragraph. */
+const REMIND_MESSAGE_MAX = 2_000;
+/** One line of a postal address. */
+const CONTACT_LINE_MAX = 255;
+const PHONE_MAX = 64;
+const ZIP_MAX = 32;
+/** Tags of fields are shorter. */
+const FIELD_TAG_MAX = 100;
+/** What browsers take. */
+const URL_MAX = 2_000;
+
+/** 0 is what forms send when nothing was chosen: it counts as missing. */
+const countryId = z.preprocess(
+  (id) => (id === 0 ? undefined : id),
+  z.number().refine((id) => countryOf(id) !== undefined, 'is not in the table of countries'),
+);
+
+const webAddress = optionalLine(URL_MAX).refine(
+  (url) => url === '' || isWebAddress(url),
+  'must be a web address that begins with http:// or https://',
+);
+
+const optionalFlag = flag.nullish().transform((value) => value ?? undefined);
+
+export const listFields = {
+  name: { column: 'name', type: text, check: singleLine(LIST_NAME_MAX) },
+  fromEmail: { column: 'from_email', type: text, check: emailAddress() },
+  fromName: { column: 'from_name', type: text, check: singleLine(FROM_NAME_MAX) },
+  defaultSubject: { column: 'default_subject', type: text, check: singleLine(SUBJECT_MAX) },
+  remindMessage: {
+    column: 'remind_message',
+    type: nullable(text),
+    check: multiLine(REMIND_MESSAGE_MAX).nullish(),
+  },
+  subscribeConfirmation: { column: 'subscribe_confirmation', type: bool, check: optionalFlag },
+  sendWelcomeEmail: { column: 'send_welcome_email', type: bool, check: optionalFlag },
+  unsubscribeNotification: { column: 'unsubscribe_notification', type: bool, check: optionalFlag },
+  sendGoodbyeEmail: { column: 'send_goodbye_email', type: bool, check: optionalFlag },
+  publicSignup: { column: 'public_signup', type: bool, check: optionalFlag },
+} satisfies Fields;
+
+/** When the list's people are written to: not known yet when it is made. */
+const timeFields = {
+  timezone: { column: 'timezone', type: nullable(text), check: timezoneName.nullable() },
+  /** Of a field of the list; one that is not there yet is nobody's. */
+  timezoneTag: {
+    column: 'timezone_tag',
+    type: nullable(text),
+    check: singleLine(FIELD_TAG_MAX)
+      .transform((tag) => tag.toUpperCase())
+      .nullable(),
+  },
+  quietHours: { column: 'quiet_hours', type: nullable(json<QuietHours>()), check: quietHours.nullable() },
+} satisfies Fields;
+
+const key = {
+  customerId: { column: 'customer_id', type: bigint },
+  uid: { column: 'uid', type: text },
+} satisfies Fields;
+export const newListFields = { ...key, ...listFields };
+export const changedListFields = { ...listFields, ...timeFields };
+
+const { name, subscribeConfirmation, sendWelcomeEmail } = listFields;
+/** What the verbs know of a list. */
+export const mailListColumns = {
+  ...key,
+  id: { column: 'id', type: bigint },
+  name,
+  /** Double opt-in: who is added stays `pending` until the confirmation link is clicked. */
+  subscribeConfirmation,
+  sendWelcomeEmail,
+} satisfies Fields;
+
+export const contactFields = {
+  company: { column: 'company', type: text, check: singleLine(CONTACT_LINE_MAX) },
+  address1: { column: 'address_1', type: text, check: optionalLine(CONTACT_LINE_MAX) },
+  address2: { column: 'address_2', type: text, check: optionalLine(CONTACT_LINE_MAX) },
+  city: { column: 'city', type: text, check: optionalLine(CONTACT_LINE_MAX) },
+  state: { column: 'state', type: text, check: optionalLine(CONTACT_LINE_MAX) },
+  zip: { column: 'zip', type: text, check: optionalLine(ZIP_MAX) },
+  phone: { column: 'phone', type: text, check: optionalLine(PHONE_MAX) },
+  countryId: { column: 'country_id', type: int, check: countryId },
+  email: { column: 'email', type: text, check: emailAddress() },
+  url: { column: 'url', type: text, check: webAddress },
+} satisfies Fields;
+export const newContactFields = {
+  customerId: key.customerId,
+  listId: { column: 'list_id', type: bigint },
+  ...contactFields,
+} satisfies Fields;
+
+/** Absent and null are the empty text. */
+function emptyOr<Check extends z.ZodType<string>>(check: Check) {
+  return check.nullish().transform((value) => value ?? '');
+}
+
+const checks = checksOf(listFields);
+const contact = checksOf(contactFields);
+const needed = z.string().min(1);
+
+const contactWhole = z.object({
+  ...contact,
+  address1: contact.address1.pipe(needed),
+  address2: emptyOr(contact.address2),
+  city: contact.city.pipe(needed),
+  state: contact.state.pipe(needed),
+  zip: contact.zip.pipe(needed),
+  phone: contact.phone.pipe(needed),
+  url: emptyOr(contact.url),
+});
+/** What the classic dialect demands of a contact (D14); the rest may be empty. */
+const contactBrief = contactWhole.extend({
+  address1: emptyOr(contact.address1),
+  city: emptyOr(contact.city),
+  state: emptyOr(contact.state),
+  zip: emptyOr(contact.zip),
+  phone: emptyOr(contact.phone),
+});
+
+export const createListInput = z.object({ ...checks, contact: contactWhole });
+export const createListInputClassic = z.object({ ...checks, contact: contactBrief });
+export const updateListInput = z
+  .object({ ...checks, ...checksOf(timeFields), contact: z.object(contact).partial() })
+  .partial();
+
+/** As callers give it; what is missing is found when it is parsed. */
+type Given<T> = { readonly [Name in keyof T]?: T[Name] | null | undefined };
+type UpdateFields = z.input<typeof updateListInput>;
+export type ListContactGiven = Given<NonNullable<UpdateFields['contact']>>;
+export type UpdateListInput = Given<Omit<UpdateFields, 'contact'> & { readonly contact?: ListContactGiven }>;
+export type CreateListInput = UpdateListInput & { readonly briefContact?: boolean | null | undefined };
+
+export type MailList = RowOf<typeof mailListColumns>;
+export type ListContact = RowOf<typeof contactFields>;
+export type ListChanges = ValuesOf<typeof changedListFields>;
+
+function isWebAddress(text: string): boolean {
+  return URL.canParse(text) && /^https?:\/\//i.test(text);
+}
