@@ -6,16 +6,24 @@ import type { Clock } from '../../lib/clock.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { Faults } from '../../lib/faults.ts';
+import { escapeHtml } from '../../lib/html.ts';
 import type { MessageAddresses } from './check-message.ts';
 import { compileBody, staticBytesOf } from './compile-body.ts';
 import { compileHeaders } from './compile-headers.ts';
 import { compileSegments, compileText, runLiquid, type TextCompiler } from './compile-text.ts';
 import { CopyLayout } from './copy-layout.ts';
-import { fillText, type FillScope, type Segment } from './fill-scope.ts';
+import { addressSlot, fillText, mailOrPage, type FillScope, type Segment } from './fill-scope.ts';
 import { bareAddress } from './mail-address.ts';
 import { MessageBytes } from './message-bytes.ts';
 import { tagValues } from './merge-tags.ts';
-import type { CompiledMessage, FilledMessage, MessageRecipient, MessageSource, MessageTexts } from './message.ts';
+import type {
+  CompiledMessage,
+  FilledMessage,
+  MessageRecipient,
+  MessageSource,
+  MessageTexts,
+  PartName,
+} from './message.ts';
 import type { MessagePlan } from './message-plan.ts';
 import { planInThread } from './plan-thread.ts';
 import { joinStatic, writeChunks } from './quoted-printable.ts';
@@ -68,23 +76,35 @@ async function compileTexts(source: MessageSource, plan: MessagePlan) {
   const links = plan.linkAddresses.map(
     (address, no) => address && new SignedLink(no, compileSegments(address, { tags, links: [] })),
   );
-  const texts: TextCompiler = { tags, links, liquid: [] };
+  const texts: TextCompiler = { tags, links, inserts: { pixel: PIXEL }, liquid: [] };
   const faults = new Faults(FAULT_CODE);
   for (const { fields, code, message } of plan.faults) {
     await faults.gather(() => {
       throw new ValidationError(fields, code, message);
     }, undefined);
   }
-  const part = (planned: MessagePlan['plain']) => faults.gather(() => compileText(planned, texts), []);
+  const part = async (name: PartName) => {
+    const planned = plan.parts[name];
+    return planned && faults.gather(() => compileText(planned, texts), []);
+  };
   const compiled = {
-    html: plan.html && (await part(plan.html)),
-    plain: await part(plan.plain),
-    subject: await part(plan.subject),
-    fromName: await part(plan.fromName),
+    html: await part('html'),
+    plain: (await part('plain')) ?? [],
+    subject: (await part('subject')) ?? [],
+    fromName: (await part('fromName')) ?? [],
   };
   faults.check();
   return { ...compiled, liquid: texts.liquid, targets: links.flatMap((link) => link?.target ?? []) };
 }
+
+const PIXEL = mailOrPage(
+  [
+    '<img src="',
+    addressSlot({ kind: 'open' }, escapeHtml, ({ recipient }) => recipient.links.open()),
+    '" width="1" height="1" alt="" border="0">',
+  ],
+  '',
+);
 
 const NO_LIQUID: FillScope['liquid'] = new Map();
 

@@ -3,7 +3,7 @@
  * thread of their own; what the library calls plain html stays static.
  */
 import { escapeHtml } from '../../lib/html.ts';
-import { addressSlot, mailOrPage, mergeStatic, type FillScope, type Segment } from './fill-scope.ts';
+import { mailOrPage, mergeStatic, type FillScope, type Segment } from './fill-scope.ts';
 import { compileLiquidData } from './liquid-data.ts';
 import type { LiquidData } from './liquid-messages.ts';
 import { resolveSigns } from './liquid-signs.ts';
@@ -23,10 +23,15 @@ export interface LiquidPart {
   readonly isHtml: boolean;
 }
 
-/** What compiling a message's texts needs: its tags and links, and the place where texts with Liquid are listed. */
-export interface TextCompiler {
+interface SegmentCompiler {
   readonly tags: TagValues;
   readonly links: readonly (SignedLink | undefined)[];
+  /** What the program puts into the texts, by name. */
+  readonly inserts?: Readonly<Record<string, Segment>>;
+}
+
+/** What compiling a message's texts needs, and the place where texts with Liquid are listed. */
+export interface TextCompiler extends SegmentCompiler {
   readonly liquid: LiquidPart[];
 }
 
@@ -45,10 +50,7 @@ export async function compileText(planned: PlannedText, compiler: TextCompiler):
 }
 
 /** Segments without Liquid. */
-export function compileSegments(
-  segments: readonly PlannedSegment[],
-  compiler: Pick<TextCompiler, 'tags' | 'links'>,
-): Segment[] {
+export function compileSegments(segments: readonly PlannedSegment[], compiler: SegmentCompiler): Segment[] {
   return mergeStatic(segments.map((segment) => segmentOf(segment, compiler)));
 }
 
@@ -58,28 +60,19 @@ export async function runLiquid(parts: readonly LiquidPart[], scope: FillScope):
   return { ...scope, liquid: new Map(await Promise.all(work)) };
 }
 
-function segmentOf(planned: PlannedSegment, { tags, links }: Pick<TextCompiler, 'tags' | 'links'>): Segment {
+function segmentOf(planned: PlannedSegment, { tags, links, inserts = {} }: SegmentCompiler): Segment {
   if (typeof planned === 'string') return planned;
   switch (planned.kind) {
     case 'tag':
       return tagSegment(tags, planned.name, planned.escape);
     case 'link':
       return links[planned.no]?.[planned.place === 'html' ? 'inHtml' : 'inPlain'] ?? '';
-    case 'pixel':
-      return PIXEL;
+    case 'insert':
+      return inserts[planned.name] ?? '';
     case 'mailOrPage':
       return mailOrPage([planned.inMail], planned.onPage);
   }
 }
-
-const PIXEL = mailOrPage(
-  [
-    '<img src="',
-    addressSlot({ kind: 'open' }, escapeHtml, ({ recipient }) => recipient.links.open()),
-    '" width="1" height="1" alt="" border="0">',
-  ],
-  '',
-);
 
 function liquidSlot(part: LiquidPart, slotNo: number): Segment {
   return (scope) => resolveMarks(part, scope.liquid.get(part)?.[slotNo] ?? '', scope);

@@ -7,7 +7,7 @@ import type { Escape } from './escape.ts';
 import type { LiquidSource } from './liquid-messages.ts';
 import type { MessageAddresses } from './check-message.ts';
 import type { InlineImage } from './message-files.ts';
-import type { MessageSource, TrackedLink } from './message.ts';
+import type { MessageSource, PartName, TrackedLink } from './message.ts';
 
 /** What a plan is made from: the files are only named. */
 export interface PlanSource extends Omit<MessageSource, 'files'> {
@@ -22,7 +22,8 @@ export type PlannedSegment =
   | { readonly kind: 'tag'; readonly name: string; readonly escape: Escape }
   /** The address of a tracked link. */
   | { readonly kind: 'link'; readonly no: number; readonly place: 'html' | 'plain' }
-  | { readonly kind: 'pixel' }
+  /** What compile-message.ts has for this name, such as the pixel. */
+  | { readonly kind: 'insert'; readonly name: string }
   /** A place that says something else where the message is read as a page. */
   | { readonly kind: 'mailOrPage'; readonly inMail: string; readonly onPage: string };
 
@@ -38,11 +39,8 @@ export type PlannedText =
 
 export interface MessagePlan {
   readonly addresses: MessageAddresses;
-  readonly subject: PlannedText;
-  readonly fromName: PlannedText;
-  /** Undefined: the message has plain text only. */
-  readonly html: PlannedText | undefined;
-  readonly plain: PlannedText;
+  /** Without html the message has plain text only. */
+  readonly parts: { readonly [part in PartName]?: PlannedText | undefined };
   readonly links: readonly TrackedLink[];
   /** The address of each link by its number; undefined for those with Liquid in them. */
   readonly linkAddresses: readonly (readonly PlannedSegment[] | undefined)[];

@@ -56,5 +56,5 @@ function applyEdits(text: string, edits: readonly Edit[]): string {
 }
 
 function pixel(marked: MarkedText): string {
-  return addPiece(marked.pieces, { kind: 'insert', segment: { kind: 'pixel' } });
+  return addPiece(marked.pieces, { kind: 'insert', segment: { kind: 'insert', name: 'pixel' } });
 }

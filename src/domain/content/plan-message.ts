@@ -44,10 +44,12 @@ export function planMessage(source: PlanSource): MessagePlan {
   const plain = planPlain(source, { plain: marked.plain, html: marked.html, tags, book });
   return {
     addresses,
-    subject: planText(marked.subject, tags),
-    fromName: planText(marked.fromName, tags),
-    html: html?.text,
-    plain: plain.text,
+    parts: {
+      subject: planText(marked.subject, tags),
+      fromName: planText(marked.fromName, tags),
+      html: html?.text,
+      plain: plain.text,
+    },
     links: book.links,
     linkAddresses: book.addresses,
     showsUnsubscribe,
