@@ -1,53 +1,7 @@
-/** How REST shows campaigns and their figures (specification 2.4; decisions D7, D23). */
+/** How REST shows a new campaign, and the figures of one (specification 2.4; decisions D7, D23). */
 import type { RestCampaignFragment, RestCampaignStatisticsFragment } from '../../generated/operations.ts';
 import { restTime } from '../timestamps.ts';
-
-/** A row of the index. */
-export function presentCampaignRow(campaign: RestCampaignFragment) {
-  return {
-    uid: campaign.uid,
-    name: campaign.name,
-    type: campaign.type,
-    subject: campaign.subject,
-    html: campaign.html,
-    plain: campaign.plain,
-    from_email: campaign.fromEmail,
-    from_name: campaign.fromName,
-    reply_to: campaign.replyTo,
-    status: campaign.status,
-    delivery_at: restTime(campaign.deliveryAt),
-    created_at: restTime(campaign.createdAt),
-    updated_at: restTime(campaign.updatedAt),
-  };
-}
-
-/** The whole campaign: what a single read and every action shows. */
-export function presentCampaign(campaign: RestCampaignFragment) {
-  return {
-    ...presentCampaignRow(campaign),
-    default_subject: campaign.subject,
-    list: campaign.listName,
-    list_uid: campaign.listUid,
-    segment: campaign.segmentName,
-    segment_uid: campaign.segmentUid,
-    remind_message: campaign.remindMessage,
-    track_open: campaign.trackOpen,
-    track_click: campaign.trackClick,
-    sign_dkim: campaign.signDkim,
-    skip_failed_messages: campaign.skipFailedMessages,
-    embed_images: campaign.embedImages,
-    sending_servers: campaign.sendingServers.map(({ uid, weight }) => ({ uid, weight })),
-    quiet_hours: campaign.quietHours && {
-      from: campaign.quietHours.from,
-      to: campaign.quietHours.to,
-      timezone: campaign.quietHours.timezone,
-    },
-    deliver_in_subscriber_timezone: campaign.deliverInSubscriberTimezone,
-    local_time: campaign.localTime,
-    status_reason: campaign.statusReason,
-    waits_until: restTime(campaign.waitsUntil),
-  };
-}
+import { presentCampaign } from './fields.ts';
 
 /** A campaign that was just made, with the way to it. */
 export function presentNewCampaign(campaign: RestCampaignFragment) {

@@ -3,9 +3,8 @@ import type { RestCampaignFragment } from '../../generated/operations.ts';
 import { created, done, ok, page, type Answer } from '../answer.ts';
 import { pageArguments } from '../dialects.ts';
 import { endpoint } from '../endpoint.ts';
-import type { Input } from '../input.ts';
-import { routesParameter } from '../sending-routes.ts';
-import { presentCampaign, presentCampaignRow, presentNewCampaign, presentStatistics } from './present.ts';
+import { content, optional, presentCampaign, presentCampaignRow, required } from './fields.ts';
+import { presentNewCampaign, presentStatistics } from './present.ts';
 import { answersBody, answersCreated, answersPage } from '../shapes.ts';
 import {
   campaignCreatedShape,
@@ -115,48 +114,4 @@ export const campaignRows = [
 /** `status` is the text `success` where a campaign is set going or stopped (specification 2.12). */
 function succeeded(message: string, campaign: RestCampaignFragment): Answer {
   return ok({ status: 'success', message, campaign_uid: campaign.uid, campaign: presentCampaign(campaign) });
-}
-
-function content(input: Input) {
-  return {
-    listUid: input.text('list_uid', 'mail_list_uid'),
-    name: input.text('name'),
-    subject: input.text('subject', 'default_subject'),
-    fromEmail: input.text('from_email'),
-    fromName: input.text('from_name'),
-    html: input.text('html'),
-  };
-}
-
-/** What is missing is sent as the empty text: the verb then says that it is required, together with all other faults. */
-function required(input: Input) {
-  const { listUid = '', name = '', subject = '', fromEmail = '', fromName = '', html = '' } = content(input);
-  return { listUid, name, subject, fromEmail, fromName, html };
-}
-
-function optional(input: Input) {
-  return {
-    segmentUid: input.nullableText('segment_uid'),
-    replyTo: input.text('reply_to'),
-    plain: input.text('plain'),
-    trackOpen: input.flag('track_open'),
-    trackClick: input.flag('track_click'),
-    signDkim: input.flag('sign_dkim'),
-    skipFailedMessages: input.flag('skip_failed_messages'),
-    embedImages: input.flag('embed_images'),
-    deliveryAt: input.time('delivery_at', 'run_at'),
-    sendingServers: routesParameter(input, 'sending_servers'),
-    quietHours: quietHours(input),
-    deliverInSubscriberTimezone: input.flag('deliver_in_subscriber_timezone'),
-    localTime: input.nullableText('local_time'),
-  };
-}
-
-/** `{from, to, timezone}`; null or an empty text in its place clears. */
-function quietHours(input: Input) {
-  const given = input.raw('quiet_hours');
-  if (given === null || given === '') return null;
-  const hours = input.object('quiet_hours');
-  if (!hours) return undefined;
-  return { from: hours.text('from') ?? '', to: hours.text('to') ?? '', timezone: hours.nullableText('timezone') };
 }

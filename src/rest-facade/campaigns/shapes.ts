@@ -1,45 +1,10 @@
 /** What the rows of campaigns answer (specification 2.4; decisions D7, D21, D23). */
 import { z } from 'zod';
+import { campaign, campaignRow } from './fields.ts';
 import { actionShape, countShape, rateShape, timeShape, uidShape } from '../shapes.ts';
 
-const row = {
-  uid: uidShape,
-  name: z.string(),
-  type: z.string(),
-  subject: z.string(),
-  html: z.string(),
-  plain: z.string(),
-  from_email: z.string(),
-  from_name: z.string(),
-  reply_to: z.string(),
-  status: z.enum(['new', 'ready', 'scheduled', 'queued', 'sending', 'paused', 'done', 'error']),
-  delivery_at: timeShape.nullable(),
-  created_at: timeShape,
-  updated_at: timeShape,
-};
+export const campaignRowShape = z.strictObject(campaignRow).meta({ id: 'CampaignRow' });
 
-export const campaignRowShape = z.strictObject(row).meta({ id: 'CampaignRow' });
-
-const campaign = {
-  ...row,
-  default_subject: z.string(),
-  list: z.string(),
-  list_uid: uidShape,
-  segment: z.string().nullable(),
-  segment_uid: uidShape.nullable(),
-  remind_message: z.string().nullable(),
-  track_open: z.boolean(),
-  track_click: z.boolean(),
-  sign_dkim: z.boolean(),
-  skip_failed_messages: z.boolean(),
-  embed_images: z.boolean(),
-  sending_servers: z.array(z.strictObject({ uid: uidShape, weight: z.int() })),
-  quiet_hours: z.strictObject({ from: z.string(), to: z.string(), timezone: z.string().nullable() }).nullable(),
-  deliver_in_subscriber_timezone: z.boolean(),
-  local_time: z.string().nullable(),
-  status_reason: z.string().nullable(),
-  waits_until: timeShape.nullable(),
-};
 const campaignShape = z.strictObject(campaign).meta({ id: 'Campaign' });
 const newCampaignShape = z
   .strictObject({ ...campaign, links: z.strictObject({ self: z.string() }) })

@@ -1,11 +1,9 @@
-/** Where and when a campaign goes: its servers by weight, its quiet hours, the moments of its people. */
+/** When the people of a campaign are written to. */
 import { viewerOf } from '../../domain/context.ts';
 import { sendTimesOf, type SendTime } from '../../domain/delivery/send-time-store.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
-import { QuietHoursType, shownQuietHours } from '../lists/quiet-hours.ts';
 import { loadBy } from '../loaders/load-by.ts';
-import { SendingRouteType, shownRoutes } from '../sending-servers/sending-route.ts';
 import { Campaign } from './campaign.ts';
 
 const DeliverySendTime = builder.objectRef<SendTime>('DeliverySendTime').implement({
@@ -19,21 +17,6 @@ async function readSendTimes(ctx: GraphqlContext, ids: readonly bigint[]): Promi
 }
 
 builder.prismaObjectFields(Campaign, (t) => ({
-  sendingServers: t.field({
-    type: [SendingRouteType],
-    description: 'Servers it goes through by weight; empty: as its customer and plan say.',
-    select: { routes: true },
-    resolve: ({ routes }) => shownRoutes(routes),
-  }),
-  quietHours: t.field({
-    type: QuietHoursType,
-    nullable: true,
-    description: 'Its own; null: those of its list.',
-    select: { quietHours: true },
-    resolve: ({ quietHours }) => shownQuietHours(quietHours),
-  }),
-  deliverInSubscriberTimezone: t.exposeBoolean('deliverInSubscriberTimezone'),
-  localTime: t.exposeString('localTime', { nullable: true }),
   sendTimes: t.field({
     type: [DeliverySendTime],
     description: 'The later moments at which people are written to: by their own clocks, and after quiet hours.',

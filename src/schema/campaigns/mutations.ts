@@ -8,44 +8,11 @@ import { scheduleCampaign } from '../../domain/campaigns/schedule-campaign.ts';
 import { startCampaign } from '../../domain/campaigns/start-campaign.ts';
 import { updateCampaign } from '../../domain/campaigns/update-campaign.ts';
 import { builder } from '../builder.ts';
-import { QuietHoursInput } from '../lists/quiet-hours.ts';
-import { SendingRouteInput } from '../sending-servers/sending-route.ts';
+import { optionalFields } from './campaign-fields.ts';
 import { Campaign } from './campaign.ts';
 import { readBack } from './read-back.ts';
 
 const writing = { scope: 'campaigns:write' } as const;
-
-const UnknownPolicy = builder.enumType('UnknownPolicy', {
-  description: 'What becomes of a message whose fate is unknown: park lists it, retry sends it again, maybe twice.',
-  values: ['park', 'retry'] as const,
-});
-
-type InputFields = PothosSchemaTypes.InputFieldBuilder<typeof builder.$inferSchemaTypes, 'InputObject'>;
-
-/** What may be said when a campaign is made and when it is changed. */
-const optionalFields = (input: InputFields) => ({
-  segmentUid: input.string({ description: 'Only to these people of the list. Null: to everybody.' }),
-  replyTo: input.string(),
-  plain: input.string({ description: 'Empty: made from the html.' }),
-  trackOpen: input.boolean(),
-  trackClick: input.boolean(),
-  signDkim: input.boolean(),
-  skipFailedMessages: input.boolean({
-    description: 'False: the campaign is paused at the first person that no message can be composed for.',
-  }),
-  embedImages: input.boolean({
-    description: 'Pictures uploaded as files are sent within the message instead of being fetched.',
-  }),
-  unknownPolicy: input.field({ type: UnknownPolicy }),
-  deliveryAt: input.field({ type: 'DateTime', description: 'Null: no time.' }),
-  sendingServers: input.field({
-    type: [SendingRouteInput],
-    description: 'Through these, by weight. Null: as its customer and plan say.',
-  }),
-  quietHours: input.field({ type: QuietHoursInput, description: 'Null: those of its list.' }),
-  deliverInSubscriberTimezone: input.boolean({ description: 'Everybody at the same time of their own day.' }),
-  localTime: input.string({ description: 'That time, `HH:MM`. Null: the time of day at which it starts.' }),
-});
 
 builder.mutationField('createCampaign', (t) =>
   t.prismaFieldWithInput({

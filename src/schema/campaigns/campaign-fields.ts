@@ -1,0 +1,67 @@
+/** The fields of a campaign that are read and written: as a campaign has them, and as inputs take them. */
+import { builder } from '../builder.ts';
+import { QuietHoursInput, QuietHoursType, shownQuietHours } from '../lists/quiet-hours.ts';
+import { SendingRouteInput, SendingRouteType, shownRoutes } from '../sending-servers/sending-route.ts';
+import { Campaign } from './campaign.ts';
+
+builder.prismaObjectFields(Campaign, (t) => ({
+  subject: t.exposeString('subject'),
+  fromEmail: t.exposeString('fromEmail'),
+  fromName: t.exposeString('fromName'),
+  replyTo: t.exposeString('replyTo'),
+  html: t.exposeString('html'),
+  plain: t.exposeString('plain', { description: 'The plain text part; empty: made from the html.' }),
+  trackOpen: t.exposeBoolean('trackOpen'),
+  trackClick: t.exposeBoolean('trackClick'),
+  signDkim: t.exposeBoolean('signDkim'),
+  skipFailedMessages: t.exposeBoolean('skipFailedMessages'),
+  embedImages: t.exposeBoolean('embedImages'),
+  unknownPolicy: t.exposeString('unknownPolicy'),
+  sendingServers: t.field({
+    type: [SendingRouteType],
+    description: 'Servers it goes through by weight; empty: as its customer and plan say.',
+    select: { routes: true },
+    resolve: ({ routes }) => shownRoutes(routes),
+  }),
+  quietHours: t.field({
+    type: QuietHoursType,
+    nullable: true,
+    description: 'Its own; null: those of its list.',
+    select: { quietHours: true },
+    resolve: ({ quietHours }) => shownQuietHours(quietHours),
+  }),
+  deliverInSubscriberTimezone: t.exposeBoolean('deliverInSubscriberTimezone'),
+  localTime: t.exposeString('localTime', { nullable: true }),
+}));
+
+const UnknownPolicy = builder.enumType('UnknownPolicy', {
+  description: 'What becomes of a message whose fate is unknown: park lists it, retry sends it again, maybe twice.',
+  values: ['park', 'retry'] as const,
+});
+
+type InputFields = PothosSchemaTypes.InputFieldBuilder<typeof builder.$inferSchemaTypes, 'InputObject'>;
+
+/** What may be said when a campaign is made and when it is changed. */
+export const optionalFields = (input: InputFields) => ({
+  segmentUid: input.string({ description: 'Only to these people of the list. Null: to everybody.' }),
+  replyTo: input.string(),
+  plain: input.string({ description: 'Empty: made from the html.' }),
+  trackOpen: input.boolean(),
+  trackClick: input.boolean(),
+  signDkim: input.boolean(),
+  skipFailedMessages: input.boolean({
+    description: 'False: the campaign is paused at the first person that no message can be composed for.',
+  }),
+  embedImages: input.boolean({
+    description: 'Pictures uploaded as files are sent within the message instead of being fetched.',
+  }),
+  unknownPolicy: input.field({ type: UnknownPolicy }),
+  deliveryAt: input.field({ type: 'DateTime', description: 'Null: no time.' }),
+  sendingServers: input.field({
+    type: [SendingRouteInput],
+    description: 'Through these, by weight. Null: as its customer and plan say.',
+  }),
+  quietHours: input.field({ type: QuietHoursInput, description: 'Null: those of its list.' }),
+  deliverInSubscriberTimezone: input.boolean({ description: 'Everybody at the same time of their own day.' }),
+  localTime: input.string({ description: 'That time, `HH:MM`. Null: the time of day at which it starts.' }),
+});
