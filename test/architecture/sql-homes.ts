@@ -40,13 +40,6 @@ export const filesLeft: readonly string[] = [
   'src/domain/audience/confirmation.ts',
   'src/domain/audience/consent-history.ts',
   'src/domain/audience/delete-list.ts',
-  // src/domain/audience/erasing
-  'src/domain/audience/erasing/erase-person.ts',
-  'src/domain/audience/erasing/erase-traces.ts',
-  'src/domain/audience/erasing/erased-people.ts',
-  'src/domain/audience/erasing/export-person.ts',
-  'src/domain/audience/erasing/find-person.ts',
-  'src/domain/audience/erasing/personal-places.ts',
   // src/domain/audience
   'src/domain/audience/expire-pending.ts',
   'src/domain/audience/export-list.ts',
@@ -67,14 +60,11 @@ export const filesLeft: readonly string[] = [
   // src/domain/audience/mails
   'src/domain/audience/mails/compile-list-mail.ts',
   'src/domain/audience/mails/person-mail.ts',
-  'src/domain/audience/mails/unsubscribe-notices.ts',
   // src/domain/audience
   'src/domain/audience/public-list.ts',
   // src/domain/audience
   'src/domain/audience/sign-up.ts',
   'src/domain/audience/subscriber-page.ts',
-  'src/domain/audience/suppression-list.ts',
-  'src/domain/audience/suppression.ts',
   // src/domain/billing
   'src/domain/billing/allowance.ts',
   'src/domain/billing/billing-work.ts',

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { sql } from '../../src/db/database.ts';
 import { personMail } from '../../src/domain/audience/mails/person-mail.ts';
-import { suppress } from '../../src/domain/audience/suppression.ts';
+import { suppress } from '../../src/domain/audience/suppression-store.ts';
 import { givePlan } from '../support/plans.ts';
 import { startRestApp, type RestTenant } from '../support/rest-app.ts';
 

@@ -1,7 +1,7 @@
 /** A message that was handed over to somebody, with the marks by which a report can name it. */
 import { sql } from '../../src/db/database.ts';
 import type { Context } from '../../src/domain/context.ts';
-import { isSuppressed } from '../../src/domain/audience/suppression.ts';
+import { isSuppressed } from '../../src/domain/audience/suppression-store.ts';
 import { readCampaignStatistics } from '../../src/domain/statistics/campaign-statistics.ts';
 import { returnPathOf } from '../../src/domain/tracking/return-path.ts';
 import { seedCampaign } from './audience-rows.ts';

@@ -6,7 +6,7 @@ import { sql } from '../../db/database.ts';
 import { databaseNow } from '../../db/now.ts';
 import { emailKey } from '../../lib/text.ts';
 import { inTransaction, type Context } from '../context.ts';
-import { addressDigest, forgetErased } from './erasing/erased-people.ts';
+import { addressDigest, forgetErased } from './erasing/erased-person-store.ts';
 import { afterConfirmation } from './mails/person-mail.ts';
 import { insertConsentEvent, lockSubscriber, writeSubscriber, type SubscriberKey } from './subscriber-store.ts';
 import { CONFIRMATION_DAYS, type Subscriber } from './subscriber.ts';

@@ -12,6 +12,7 @@ import {
   type ListContact,
   type MailList,
 } from './list-fields.ts';
+import { ofCustomer } from './suppression-store.ts';
 
 /** What a `MailList` is made of. */
 export const MAIL_LIST = selectList(mailListColumns);
@@ -71,5 +72,20 @@ export async function updateContactRow(
   if (written.length === 0) return;
   await db.execute(
     sql`UPDATE list_contact SET ${join(written)} WHERE customer_id = ${list.customerId} AND list_id = ${list.id}`,
+  );
+}
+
+/** Locks every list of the customer, or of all of them: whoever is adding somebody is waited for. */
+export async function lockLists(db: Queryable, customerId: bigint): Promise<void> {
+  await db.query(sql`SELECT 1 FROM mail_list WHERE ${ofCustomer(customerId)} ORDER BY customer_id, id FOR UPDATE`);
+}
+
+/** The list's owner was told who left. */
+export async function noteUnsubscribesNotified(
+  db: Queryable,
+  { customerId, id }: Pick<MailList, 'customerId' | 'id'>,
+): Promise<void> {
+  await db.execute(
+    sql`UPDATE mail_list SET unsubscribes_notified_at = now() WHERE customer_id = ${customerId} AND id = ${id}`,
   );
 }

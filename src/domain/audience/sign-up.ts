@@ -10,7 +10,7 @@ import { checkInput, emailKey } from '../../lib/text.ts';
 import { hasSubscribersLeft, requireSubscribersLeft } from '../billing/require-within-limit.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { sendConfirmation } from './confirmation.ts';
-import { addressDigest, barOf } from './erasing/erased-people.ts';
+import { addressDigest, barOf } from './erasing/erased-person-store.ts';
 import { checkFieldValues } from './field-values.ts';
 import { fieldsOfList } from './list-field-store.ts';
 import type { MailList } from './list-fields.ts';

@@ -6,7 +6,7 @@ import { findSubscriber } from './find-subscriber.ts';
 import { emailSuppressed, subscriberNotFound } from './subscriber-errors.ts';
 import { lockSubscriber, writeSubscriber } from './subscriber-store.ts';
 import type { Subscriber, SubscriberRef } from './subscriber.ts';
-import { isSuppressed } from './suppression.ts';
+import { isSuppressed } from './suppression-store.ts';
 
 /**
  * Makes the caller's subscriber pending and enqueues the mail. Throws ValidationError `EMAIL_SUPPRESSED`, NotFoundError,

@@ -20,6 +20,7 @@ import {
   type SubscriberStatus,
 } from './subscriber-fields.ts';
 import { CONFIRMATION_DAYS, tagKey, type ConsentSource, type Subscriber } from './subscriber.ts';
+import { ofCustomer } from './suppression-store.ts';
 
 export const SUBSCRIBER_COLUMNS = selectList(subscriberColumns, 's');
 
@@ -161,4 +162,12 @@ export async function eraseSubscriber(db: Queryable, { customerId, listId, id }:
        SET openers = c.openers - (gone.opened_at IS NOT NULL)::int, clickers = c.clickers - (gone.clicked_at IS NOT NULL)::int
       FROM gone WHERE c.customer_id = ${customerId} AND c.list_id = ${listId}`);
   return erased === 1;
+}
+
+/** Everybody with this address on a list of the customer, or of all of them, locked until the transaction ends. */
+export function lockByAddress(db: Queryable, customerId: bigint, emailKey: string): Promise<SubscriberKey[]> {
+  return db.query<SubscriberKey & Record<string, unknown>>(
+    sql`SELECT customer_id AS "customerId", list_id AS "listId", id FROM subscriber
+         WHERE ${ofCustomer(customerId)} AND email_key = ${emailKey} ORDER BY customer_id, list_id FOR UPDATE`,
+  );
 }

@@ -3,22 +3,12 @@
  * installation. What an entry of the installation does to a customer shows there only as "suppressed".
  */
 import { z } from 'zod';
-import { sql, type Sql } from '../../db/database.ts';
 import { ForbiddenError, NotFoundError } from '../../lib/errors.ts';
 import { EMAIL_BYTES_MAX, emailAddress, emailKey, isEmailAddress, optionalLine, parseInput } from '../../lib/text.ts';
 import { holdsScope } from '../accounts/scopes.ts';
 import { viewerOf, type Context } from '../context.ts';
-import { EVERY_CUSTOMER, type SuppressionReason } from './suppression.ts';
-
-export interface Suppressed {
-  /** As it is compared: in lower case. */
-  readonly email: string;
-  readonly reason: SuppressionReason;
-  readonly note: string | null;
-  /** The user who put it there; null when it was no user, or somebody else's. */
-  readonly addedByUid: string | null;
-  readonly createdAt: Date;
-}
+import { EVERY_CUSTOMER } from './suppression.ts';
+import { insertSuppressions, pageOfSuppressions, unsuppress, type SuppressionPage } from './suppression-store.ts';
 
 /** Addresses that one call may bring: about two megabytes. */
 export const SUPPRESS_AT_ONCE_MAX = 10_000;
@@ -60,20 +50,20 @@ export const notSuppressed = () => new NotFoundError('SUPPRESSION_NOT_FOUND', 'T
 export async function suppressAddresses(ctx: Context, input: SuppressInput): Promise<{ added: number }> {
   const { emails, reason, note } = parseInput(suppressInput, input);
   const keys = [...new Set(emails.map((email) => emailKey(email.trim())))].sort();
-  const added = await ctx.db.execute(sql`
-    INSERT INTO suppression (customer_id, email_key, reason, note, added_by)
-    SELECT ${keeperOf(ctx, input)}, key, ${reason}, ${note ?? null}, ${viewerOf(ctx).userId} FROM unnest(${keys}::text[]) AS k (key)
-    ON CONFLICT DO NOTHING`);
+  const added = await insertSuppressions(ctx.db, {
+    customerId: keeperOf(ctx, input),
+    emailKeys: keys,
+    reason,
+    note: note ?? null,
+    addedBy: viewerOf(ctx).userId,
+  });
   return { added };
 }
 
 /** Takes an address off the list. Throws NotFoundError `SUPPRESSION_NOT_FOUND`, ValidationError, ForbiddenError. */
 export async function unsuppressAddress(ctx: Context, input: Whose & { email: string }): Promise<{ email: string }> {
   const email = emailKey(parseInput(z.object({ email: emailAddress() }), input).email);
-  const gone = await ctx.db.execute(
-    sql`DELETE FROM suppression WHERE customer_id = ${keeperOf(ctx, input)} AND email_key = ${email}`,
-  );
-  if (gone === 0) throw notSuppressed();
+  if (!(await unsuppress(ctx.db, { customerId: keeperOf(ctx, input), emailKey: email }))) throw notSuppressed();
   return { email };
 }
 
@@ -84,36 +74,18 @@ export interface SuppressionFilter extends Whose {
 
 const filterInput = z.object({ email: optionalLine(EMAIL_BYTES_MAX) });
 
-export interface SuppressionPage {
-  readonly nodes: readonly Suppressed[];
-  readonly total: number;
-}
-
 /** A page of the list, by address. Throws ValidationError on `email`, ForbiddenError. */
 export async function suppressionPage(
   ctx: Context,
   filter: SuppressionFilter,
   { offset, limit }: { offset: number; limit: number },
 ): Promise<SuppressionPage> {
-  const where = conditionOf(ctx, filter);
-  const nodes = await ctx.db.query<Suppressed & Record<string, unknown>>(sql`
-    SELECT x.email_key AS email, x.reason, x.note, u.uid AS "addedByUid", x.created_at AS "createdAt"
-      FROM (SELECT * FROM suppression WHERE ${where} ORDER BY email_key OFFSET ${offset} LIMIT ${limit}) x
-      -- Only a colleague is named: who of another customer's users acted is nobody's business.
-      LEFT JOIN app_user u ON u.customer_id = ${viewerOf(ctx).customerId} AND u.id = x.added_by
-     ORDER BY x.email_key`);
-  const [count] = await ctx.db.query<{ total: number }>(
-    sql`SELECT count(*)::int AS total FROM suppression WHERE ${where}`,
-  );
-  return { nodes, total: count?.total ?? 0 };
-}
-
-function conditionOf(ctx: Context, filter: SuppressionFilter): Sql {
-  const keeper = sql`customer_id = ${keeperOf(ctx, filter)}`;
+  const customerId = keeperOf(ctx, filter);
   const { email } = parseInput(filterInput, { email: filter.email ?? '' });
-  if (email === '') return keeper;
   // What is no address is on no list.
-  return isEmailAddress(email) ? sql`${keeper} AND email_key = ${emailKey(email)}` : sql`false`;
+  if (email !== '' && !isEmailAddress(email)) return { nodes: [], total: 0 };
+  const question = { customerId, viewerId: viewerOf(ctx).customerId, offset, limit };
+  return pageOfSuppressions(ctx.db, email === '' ? question : { ...question, emailKey: emailKey(email) });
 }
 
 function keeperOf(ctx: Context, { everywhere }: Whose): bigint {

@@ -1,7 +1,7 @@
 /** Changes a subscriber's address, field values, tags (added to those there) and status; what is absent stays. */
 import { checkInput, emailKey } from '../../lib/text.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
-import { addressDigest, barOf } from './erasing/erased-people.ts';
+import { addressDigest, barOf } from './erasing/erased-person-store.ts';
 import { checkFieldValues } from './field-values.ts';
 import { findSubscriber } from './find-subscriber.ts';
 import { fieldsOfList } from './list-field-store.ts';

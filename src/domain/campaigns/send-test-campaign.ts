@@ -5,7 +5,7 @@ import { sendTestMessagesJob } from '../../jobs/campaign-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { emailAddress, emailKey, optionalLine, parseInput, singleLine } from '../../lib/text.ts';
 import { subscribersByAddress } from '../audience/find-subscriber.ts';
-import { isSuppressed } from '../audience/suppression.ts';
+import { isSuppressed } from '../audience/suppression-store.ts';
 import { requireRunningPlan } from '../billing/require-allowed.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';

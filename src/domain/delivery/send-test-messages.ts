@@ -7,7 +7,7 @@ import { SendingError } from '../../plugin-api/index.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { asciiDomainOf } from '../../lib/mail-domain.ts';
 import { emailKey } from '../../lib/text.ts';
-import { isSuppressed } from '../audience/suppression.ts';
+import { isSuppressed } from '../audience/suppression-store.ts';
 import { faultSentence } from '../content/template-fault.ts';
 import { SUBJECT_LENGTH_MAX, type CompiledMessage } from '../content/message.ts';
 import type { Context } from '../context.ts';

@@ -2,7 +2,7 @@
  * The one way in for what became of a message after it was handed over, whoever tells: `/notifications`, a bounce
  * mailbox, the SMTP server for bounces, a vendor's webhook. It writes down what is new and acts by the customer's policy.
  */
-import { suppress } from '../audience/suppression.ts';
+import { suppress } from '../audience/suppression-store.ts';
 import { unsubscribePerson } from '../audience/unsubscribe-subscriber.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { announceCampaignChange } from '../statistics/announce-campaign-change.ts';

@@ -1,5 +1,6 @@
 /** The rights of a person: to get what is stored about it, and to be erased. */
-import { erasePerson, findOwnedErasure, type Erasure } from '../../domain/audience/erasing/erase-person.ts';
+import { erasePerson, findOwnedErasure } from '../../domain/audience/erasing/erase-person.ts';
+import { type Erasure } from '../../domain/audience/erasing/erasure-store.ts';
 import {
   personalData,
   personalTables,

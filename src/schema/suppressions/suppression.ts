@@ -1,5 +1,5 @@
 /** Addresses that must not be mailed. */
-import type { Suppressed } from '../../domain/audience/suppression-list.ts';
+import type { Suppressed } from '../../domain/audience/suppression-store.ts';
 import { builder } from '../builder.ts';
 
 export const EVERYWHERE = 'The list of the whole installation instead of one’s own; for administrators.';

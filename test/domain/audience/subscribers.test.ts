@@ -11,7 +11,7 @@ import { findSubscriber, subscribersByAddress } from '../../../src/domain/audien
 import { listCounters } from '../../../src/domain/audience/list-counters.ts';
 import { subscribeSubscriber } from '../../../src/domain/audience/subscribe-subscriber.ts';
 import type { Subscriber } from '../../../src/domain/audience/subscriber.ts';
-import { isSuppressed, suppress, unsuppress } from '../../../src/domain/audience/suppression.ts';
+import { isSuppressed, suppress, unsuppress } from '../../../src/domain/audience/suppression-store.ts';
 import { tagSubscriber, untagSubscriber } from '../../../src/domain/audience/tag-subscriber.ts';
 import { unsubscribePerson, unsubscribeSubscriber } from '../../../src/domain/audience/unsubscribe-subscriber.ts';
 import { updateSubscriber } from '../../../src/domain/audience/update-subscriber.ts';

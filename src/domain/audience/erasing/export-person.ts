@@ -3,13 +3,11 @@
  * so that ten thousand events are no large answer.
  */
 import { z } from 'zod';
-import { join, sql } from '../../../db/database.ts';
 import { ValidationError } from '../../../lib/errors.ts';
 import { emailAddress, emailKey, parseInput } from '../../../lib/text.ts';
 import { viewerOf, type Context } from '../../context.ts';
 import { subscribersByAddress } from '../find-subscriber.ts';
-import { findPerson } from './find-person.ts';
-import { PERSONAL_PLACES, rowsOf, type Somebody } from './personal-places.ts';
+import { countPersonalRows, findPerson, PERSONAL_PLACES, personalRows, type Somebody } from './personal-data-store.ts';
 
 export interface PersonalRow {
   /** Without its schema. */
@@ -54,12 +52,8 @@ export async function personalData(
 /** The tables that may hold something, each with its number of rows. Throws ValidationError on `email`. */
 export async function personalTables(ctx: Context, email: string): Promise<PersonalTable[]> {
   const person = await somebody(ctx, email);
-  const counts = PERSONAL_PLACES.map(
-    (place, no) => sql`SELECT ${no}::int AS no, count(*)::int AS rows ${rowsOf(place, person)}`,
-  );
-  const found = await ctx.db.query<{ no: number; rows: number }>(join(counts, ' UNION ALL '));
-  const byNo = new Map(found.map(({ no, rows }) => [no, rows]));
-  return PERSONAL_PLACES.map(({ table }, no) => ({ table: bareName(table), rows: byNo.get(no) ?? 0 }));
+  const rows = await countPersonalRows(ctx.db, person);
+  return PERSONAL_PLACES.map(({ table }, no) => ({ table: bareName(table), rows: rows[no] ?? 0 }));
 }
 
 async function somebody(ctx: Context, given: string): Promise<Somebody> {
@@ -77,10 +71,8 @@ async function rowsFrom(
 ): Promise<PersonalRow[]> {
   const place = PERSONAL_PLACES[no];
   if (!place) return [];
-  const rows = await ctx.db.query<{ row: Record<string, unknown> }>(
-    sql`SELECT to_jsonb(t) AS row ${rowsOf(place, person)} ORDER BY t::text OFFSET ${offset} LIMIT ${limit}`,
-  );
-  return rows.map(({ row }) => ({ table: bareName(place.table), row }));
+  const rows = await personalRows(ctx.db, place, { person, offset, limit });
+  return rows.map((row) => ({ table: bareName(place.table), row }));
 }
 
 function positionOf(after: string | null | undefined): { place: number; offset: number } {

@@ -4,7 +4,7 @@
  */
 import { sql, type Sql, type Transaction } from '../../../db/database.ts';
 import type { Installation } from '../../context.ts';
-import { digestIn } from '../erasing/erased-people.ts';
+import { digestIn } from '../erasing/erased-person-store.ts';
 import { EVERY_CUSTOMER } from '../suppression.ts';
 import { COPY_PEOPLE, copyPeople } from './copy-format.ts';
 import type { ListImport } from './list-import.ts';

@@ -6,7 +6,7 @@ import { sendListMailJob } from '../../../jobs/audience-jobs.ts';
 import { emailKey } from '../../../lib/text.ts';
 import type { Context } from '../../context.ts';
 import { CONFIRMATIONS_PER_DAY_MAX, confirmationRequest } from '../confirmation.ts';
-import { addressDigest } from '../erasing/erased-people.ts';
+import { addressDigest } from '../erasing/erased-person-store.ts';
 import type { SubscriberKey } from '../subscriber-store.ts';
 import type { SubscriberStatus } from '../subscriber-fields.ts';
 import { BUILT_IN_MAILS } from './built-in-mails.ts';

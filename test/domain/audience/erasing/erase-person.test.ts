@@ -9,12 +9,12 @@ import { confirmSubscription } from '../../../../src/domain/audience/confirm-sub
 import { erasePerson, findOwnedErasure } from '../../../../src/domain/audience/erasing/erase-person.ts';
 import { eraseTraces } from '../../../../src/domain/audience/erasing/erase-traces.ts';
 import { personalData, personalTables } from '../../../../src/domain/audience/erasing/export-person.ts';
-import { PERSONAL_PLACES } from '../../../../src/domain/audience/erasing/personal-places.ts';
+import { PERSONAL_PLACES } from '../../../../src/domain/audience/erasing/personal-data-store.ts';
 import { subscribersByAddress } from '../../../../src/domain/audience/find-subscriber.ts';
 import { listCounters } from '../../../../src/domain/audience/list-counters.ts';
 import type { MailList } from '../../../../src/domain/audience/list-fields.ts';
 import { signUp } from '../../../../src/domain/audience/sign-up.ts';
-import { suppress } from '../../../../src/domain/audience/suppression.ts';
+import { suppress } from '../../../../src/domain/audience/suppression-store.ts';
 import { updateSubscriber } from '../../../../src/domain/audience/update-subscriber.ts';
 import { viewerOf, type Context } from '../../../../src/domain/context.ts';
 import { newUid } from '../../../../src/lib/ids.ts';

@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { sql } from '../../../../src/db/database.ts';
-import { addressPattern, PERSONAL_PLACES } from '../../../../src/domain/audience/erasing/personal-places.ts';
+import { addressPattern, PERSONAL_PLACES } from '../../../../src/domain/audience/erasing/personal-data-store.ts';
 import { createTestContext } from '../../../support/test-context.ts';
 
 const ctx = await createTestContext();

@@ -5,7 +5,7 @@ import { eraseDeleted } from '../../../../src/domain/accounts/erase-deleted.ts';
 import { addListField } from '../../../../src/domain/audience/add-list-field.ts';
 import { addSubscriber } from '../../../../src/domain/audience/add-subscriber.ts';
 import { deleteList } from '../../../../src/domain/audience/delete-list.ts';
-import { suppress } from '../../../../src/domain/audience/suppression.ts';
+import { suppress } from '../../../../src/domain/audience/suppression-store.ts';
 import type { MailList } from '../../../../src/domain/audience/list-fields.ts';
 import { RECORD_BYTES_MAX } from '../../../../src/domain/audience/imports/csv-reader.ts';
 import { cancelImport } from '../../../../src/domain/audience/imports/cancel-import.ts';

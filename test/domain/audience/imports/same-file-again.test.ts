@@ -2,7 +2,7 @@
 import { fc } from '../../../support/property.ts';
 import { expect, test } from 'vitest';
 import { addListField } from '../../../../src/domain/audience/add-list-field.ts';
-import { suppress } from '../../../../src/domain/audience/suppression.ts';
+import { suppress } from '../../../../src/domain/audience/suppression-store.ts';
 import type { MailList } from '../../../../src/domain/audience/list-fields.ts';
 import { sql } from '../../../../src/db/database.ts';
 import type { Context } from '../../../../src/domain/context.ts';

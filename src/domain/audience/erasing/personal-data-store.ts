@@ -1,10 +1,12 @@
 /**
  * Every place of the database that holds something of a person on a list, and what becomes of it when the person is
  * erased: one table for exporting and erasing, so that neither can forget what the other knows. A test walks the
- * tables for addresses and subscribers' ids: a new one must be added here.
+ * tables for addresses and subscribers' ids: a new one must be added here. Also what leads to a person's rows: the ledger's
+ * keys, campaign by campaign. A ledger has no index on addresses, so whoever left a list or changed its address is found by a
+ * table of former addresses (decision record 0069).
  */
 import { domainToUnicode } from 'node:url';
-import { raw, sql, type Sql } from '../../../db/database.ts';
+import { join, raw, sql, type Queryable, type Sql } from '../../../db/database.ts';
 
 /** Somebody, as the rows know him. */
 export interface Somebody {
@@ -57,7 +59,7 @@ function ofLists(person: Somebody): Sql {
       JOIN hot.subscriber_block b ON b.block = i.id >> 11)`;
 }
 
-/** Rows of campaigns, by the keys that were found before (find-person.ts): whatever the planner believes, nothing else is read. */
+/** Rows of campaigns, by the keys that were found before (findPerson): whatever the planner believes, nothing else is read. */
 function ofCampaigns({ deliveries }: Somebody): Sql {
   return sql`(t.customer_id, t.campaign_id, t.subscriber_id) IN (
     SELECT * FROM unnest(${deliveries.map(({ customerId }) => customerId)}::bigint[], ${deliveries.map(({ campaignId }) => campaignId)}::bigint[],
@@ -79,7 +81,7 @@ function formerly(person: Somebody): Sql {
 }
 
 /** The address as it is compared, and with its domain as people write it: the ledger has addresses as they were given. */
-export function spellingsOf(emailKey: string): string[] {
+function spellingsOf(emailKey: string): string[] {
   const at = emailKey.lastIndexOf('@');
   const written = `${emailKey.slice(0, at)}@${domainToUnicode(emailKey.slice(at + 1))}`;
   return written === emailKey ? [emailKey] : [emailKey, written];
@@ -92,7 +94,7 @@ const noClicker = (person: Somebody) =>
   sql`${noVisitor()}, url = ${withoutAddress(person, sql`split_part(split_part(url, '?', 1), '#', 1)`)}`;
 
 /** A text in which the address, as it is or as links write it, is no more. */
-export function withoutAddress({ emailKey }: Somebody, text: Sql): Sql {
+function withoutAddress({ emailKey }: Somebody, text: Sql): Sql {
   return sql`regexp_replace(${text}, ${addressPattern(emailKey)}, '{EMAIL}', 'gi')`;
 }
 
@@ -146,6 +148,102 @@ function inCells(person: Somebody): Sql {
 }
 
 /** The person's rows of one place. */
-export function rowsOf({ table, where }: PersonalPlace, person: Somebody): Sql {
+function rowsOf({ table, where }: PersonalPlace, person: Somebody): Sql {
   return sql`FROM ${raw(table)} t WHERE ${where(person)}`;
+}
+
+type KnownPerson = Pick<Somebody, 'customerIds' | 'emailKey' | 'subscriberIds'>;
+
+/** The person with everybody who once had the address, and the keys of all their deliveries. */
+export async function findPerson(db: Queryable, known: KnownPerson): Promise<Somebody> {
+  const spellings = spellingsOf(known.emailKey);
+  const customerIds = [...known.customerIds];
+  const former = await db.query<{ id: bigint }>(sql`
+    SELECT DISTINCT subscriber_id AS id FROM hot.former_address
+     WHERE address_hash = ANY (SELECT hashtextextended(a, 0) FROM unnest(${spellings}::text[]) a)
+       AND customer_id = ANY (${customerIds}::bigint[])`);
+  const present = new Set(known.subscriberIds);
+  const formerIds = former.map(({ id }) => id).filter((id) => !present.has(id));
+  const deliveries = await db.query<DeliveryKey & Record<string, unknown>>(sql`
+    SELECT c.customer_id AS "customerId", c.id AS "campaignId", i.id AS "subscriberId", c.snapshot_on::text AS "snapshotOn"
+      FROM campaign c
+     CROSS JOIN (SELECT id, false AS is_former FROM unnest(${[...present]}::bigint[]) AS p (id)
+                 UNION ALL SELECT id, true FROM unnest(${formerIds}::bigint[]) AS f (id)) i
+     WHERE c.customer_id = ANY (${customerIds}::bigint[]) AND c.snapshot_on IS NOT NULL AND (EXISTS (
+       SELECT 1 FROM hot.delivery d
+        WHERE d.snapshot_on = c.snapshot_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.subscriber_id = i.id
+          AND (NOT i.is_former OR lower(d.email) = ANY (${spellings}::text[]))
+       -- Keeps it a look-up by key: as a join it would read every recipient of every campaign.
+       OFFSET 0) OR (NOT i.is_former AND EXISTS (
+       -- Of a ledger that is kept for fewer months than what came back.
+       SELECT 1 FROM hot.recipient_activity a
+        WHERE a.customer_id = c.customer_id AND a.campaign_id = c.id AND a.subscriber_id = i.id OFFSET 0)))`);
+  return { ...known, formerIds, deliveries };
+}
+
+/** Does to the person's rows of one place what the table above says; nothing where the verb has done it. */
+export async function eraseFrom(db: Queryable, place: PersonalPlace, person: Somebody): Promise<void> {
+  const { table, where, erase } = place;
+  if (erase === 'at once') return;
+  if (erase === 'rows') await db.execute(sql`DELETE ${rowsOf(place, person)}`);
+  else await db.execute(sql`UPDATE ${raw(table)} t SET ${erase(person)} WHERE ${where(person)}`);
+}
+
+/** How many rows each of the places has of the person, in their order. */
+export async function countPersonalRows(db: Queryable, person: Somebody): Promise<number[]> {
+  const counts = PERSONAL_PLACES.map(
+    (place, no) => sql`SELECT ${no}::int AS no, count(*)::int AS rows ${rowsOf(place, person)}`,
+  );
+  const found = await db.query<{ no: number; rows: number }>(join(counts, ' UNION ALL '));
+  const byNo = new Map(found.map(({ no, rows }) => [no, rows]));
+  return PERSONAL_PLACES.map((_, no) => byNo.get(no) ?? 0);
+}
+
+/** Rows of one place as they lie in the table. */
+export async function personalRows(
+  db: Queryable,
+  place: PersonalPlace,
+  { person, offset, limit }: { readonly person: Somebody; readonly offset: number; readonly limit: number },
+): Promise<Record<string, unknown>[]> {
+  const rows = await db.query<{ row: Record<string, unknown> }>(
+    sql`SELECT to_jsonb(t) AS row ${rowsOf(place, person)} ORDER BY t::text OFFSET ${offset} LIMIT ${limit}`,
+  );
+  return rows.map(({ row }) => row);
+}
+
+/** A message to the person, or a tracking event of it that is not counted yet. */
+export async function isUnderWay(db: Queryable, person: Somebody): Promise<boolean> {
+  const { customerIds } = person;
+  const subscriberIds = [...person.subscriberIds, ...person.formerIds];
+  const rows = await db.query(sql`
+    SELECT 1 FROM hot.tracking_event v WHERE v.subscriber_ids && ${subscriberIds}::bigint[] UNION ALL
+    SELECT 1 FROM campaign c CROSS JOIN unnest(${subscriberIds}::bigint[]) AS i (id)
+     WHERE c.customer_id = ANY (${[...customerIds]}::bigint[]) AND EXISTS (
+       SELECT 1 FROM hot.delivery d
+        WHERE d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.snapshot_on = c.snapshot_on AND d.subscriber_id = i.id
+          AND d.state IN ('leased', 'sending') AND d.lease_expires_at > now()
+       -- Keeps it a look-up by key.
+       OFFSET 0) LIMIT 1`);
+  return rows.length > 0;
+}
+
+/** A link is counted under the address of its first click, which may name who clicked. */
+export async function eraseFromLinks(db: Queryable, person: Somebody): Promise<void> {
+  await db.execute(sql`
+    UPDATE hot.link_counter SET url = ${withoutAddress(person, sql`url`)}
+     WHERE customer_id = ANY (${[...person.customerIds]}::bigint[]) AND url ~* ${addressPattern(person.emailKey)}`);
+}
+
+/** The development receiver keeps what was sent, for the developer: mails to the person, and about it. */
+export async function eraseFromInbox(db: Queryable, { emailKey }: Somebody): Promise<void> {
+  await db.execute(sql`
+    DELETE FROM inbox.message
+     WHERE ${emailKey} = ANY (SELECT lower(r) FROM unnest(rcpt_to) r)
+        OR position(${emailKey} IN lower(replace(encode(raw, 'escape'), E'=\\\\015\\\\012', ''))) > 0
+        OR position(${emailKey} IN lower(replace(encode(raw, 'escape'), E'=\\r\\n', ''))) > 0`);
+}
+
+/** Everybody that may have something of a person who is erased for the whole installation. */
+export async function allCustomers(db: Queryable): Promise<bigint[]> {
+  return (await db.query<{ id: bigint }>(sql`SELECT id FROM customer ORDER BY id`)).map(({ id }) => id);
 }

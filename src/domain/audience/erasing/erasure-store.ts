@@ -1,0 +1,85 @@
+/** Erasures of people: what is still to be erased, with the address sealed, and what an owner sees of it. */
+import { sql, type Queryable } from '../../../db/database.ts';
+
+export const ERASURE_STATUSES = ['running', 'done'] as const;
+
+export interface Erasure {
+  readonly customerId: bigint;
+  readonly uid: string;
+  readonly status: (typeof ERASURE_STATUSES)[number];
+  /** On how many lists the person was. */
+  readonly people: number;
+  readonly requestedAt: Date;
+  readonly finishedAt: Date | null;
+}
+
+const COLUMNS = sql`customer_id AS "customerId", uid, status, people, requested_at AS "requestedAt", finished_at AS "finishedAt"`;
+
+export interface NewErasure {
+  readonly customerId: bigint;
+  readonly uid: string;
+  /** The address. */
+  readonly sealed: Buffer;
+  /** Everybody who was taken off a list. */
+  readonly subscriberIds: readonly bigint[];
+  readonly userId: bigint;
+}
+
+export async function insertErasure(db: Queryable, erasure: NewErasure): Promise<Erasure & { readonly id: bigint }> {
+  const { customerId, uid, sealed, subscriberIds, userId } = erasure;
+  const [row] = await db.query<Erasure & { id: bigint }>(sql`
+    INSERT INTO erasure (customer_id, uid, sealed_email, subscriber_ids, people, requested_by)
+    VALUES (${customerId}, ${uid}, ${sealed}, ${[...subscriberIds]}::bigint[], ${subscriberIds.length}, ${userId})
+    RETURNING ${COLUMNS}, id`);
+  if (!row) throw new Error('An inserted erasure came back empty.');
+  return row;
+}
+
+/** The erasure with this uid, if it is of one of these customers. */
+export async function findErasure(
+  db: Queryable,
+  customerIds: readonly bigint[],
+  uid: string,
+): Promise<Erasure | undefined> {
+  const [erasure] = await db.query<Erasure & Record<string, unknown>>(
+    sql`SELECT ${COLUMNS} FROM erasure WHERE customer_id = ANY (${[...customerIds]}::bigint[]) AND uid = ${uid}`,
+  );
+  return erasure;
+}
+
+export interface OpenErasure {
+  readonly customerId: bigint;
+  readonly uid: string;
+  readonly sealed: Buffer;
+  readonly subscriberIds: readonly bigint[];
+  /** By the clock of the database: when this look began, after the person was gone from every list. */
+  readonly begunAt: string;
+}
+
+/** What an erasure has left to do; undefined when it is done. */
+export async function openErasure(db: Queryable, customerId: bigint, id: bigint): Promise<OpenErasure | undefined> {
+  const [open] = await db.query<OpenErasure & Record<string, unknown>>(sql`
+    SELECT customer_id AS "customerId", uid, sealed_email AS sealed, subscriber_ids AS "subscriberIds",
+           clock_timestamp()::text AS "begunAt"
+      FROM erasure WHERE customer_id = ${customerId} AND id = ${id} AND status = 'running'`);
+  return open;
+}
+
+/**
+ * Whether a statement that marks messages as sending has begun before this look and goes on: it sees the lists as they
+ * were, with the person on them. Asked first: what it has marked when it ends is then found to be under way.
+ */
+export async function mayBeMarked(db: Queryable, begunAt: string): Promise<boolean> {
+  const rows = await db.query(sql`
+    SELECT 1 FROM pg_stat_activity
+     WHERE datname = current_database() AND state = 'active' AND query_start <= ${begunAt}::timestamptz
+       AND pid <> pg_backend_pid() AND query ~ 'hot[.]record_and_mark[(]' LIMIT 1`);
+  return rows.length > 0;
+}
+
+/** The row of the erasure forgets the person. */
+export async function endErasure(db: Queryable, customerId: bigint, id: bigint): Promise<void> {
+  await db.execute(sql`
+    UPDATE erasure SET status = 'done', sealed_email = NULL, subscriber_ids = '{}', finished_at = now()
+     WHERE customer_id = ${customerId} AND id = ${id}`);
+}

@@ -1,0 +1,71 @@
+/** Who left a list whose owner is yet to be told (hot.unsubscribe_notice). */
+import { sql, type Queryable } from '../../../db/database.ts';
+import type { MailList } from '../list-fields.ts';
+import type { SubscriberKey } from '../subscriber-store.ts';
+
+/** A minute gathers those who leave after the same campaign. */
+const GATHER_SECONDS = 60;
+/** An owner wants to know, not to be called. */
+const BETWEEN_SECONDS = 3_600;
+/** Named in one mail; of more there is the number. */
+const NAMED_MAX = 50;
+/** Told in one go; the rest in the next. */
+const NOTICES_MAX = 10_000;
+
+export type ListKey = Pick<MailList, 'customerId' | 'id'>;
+
+export async function insertNotice(db: Queryable, { customerId, listId, id }: SubscriberKey): Promise<void> {
+  await db.execute(
+    sql`INSERT INTO hot.unsubscribe_notice (customer_id, list_id, subscriber_id) VALUES (${customerId}, ${listId}, ${id})`,
+  );
+}
+
+/** When the list's owner is to be told, which follows from the oldest notice; undefined: there is nothing to tell. */
+export async function secondsUntilDue(db: Queryable, { customerId, id }: ListKey): Promise<number | undefined> {
+  const [due] = await db.query<{ seconds: number | null }>(sql`
+    SELECT extract(epoch FROM greatest(
+             (SELECT min(at) FROM hot.unsubscribe_notice WHERE customer_id = ${customerId} AND list_id = ${id}) + make_interval(secs => ${GATHER_SECONDS}),
+             l.unsubscribes_notified_at + make_interval(secs => ${BETWEEN_SECONDS})) - now())::float8 AS seconds
+      FROM mail_list l WHERE l.customer_id = ${customerId} AND l.id = ${id}
+       AND EXISTS (SELECT 1 FROM hot.unsubscribe_notice WHERE customer_id = ${customerId} AND list_id = ${id})`);
+  return due && (due.seconds ?? 0);
+}
+
+export interface WaitingNotices {
+  /** The newest of them. */
+  readonly lastId: bigint;
+  /** How many people. */
+  readonly count: number;
+  /** Addresses of the first, without those of people that were erased since. */
+  readonly people: readonly string[];
+}
+
+/** The notices of a list that one mail tells; undefined when there is none. */
+export async function waitingNotices(db: Queryable, list: ListKey): Promise<WaitingNotices | undefined> {
+  const [notices] = await db.query<{ lastId: bigint | null; count: number; people: string[] | null }>(sql`
+    WITH notice AS (
+      SELECT n.id, n.subscriber_id FROM hot.unsubscribe_notice n
+       WHERE n.customer_id = ${list.customerId} AND n.list_id = ${list.id} ORDER BY n.id LIMIT ${NOTICES_MAX})
+    SELECT max(n.id) AS "lastId", count(DISTINCT n.subscriber_id)::int AS count,
+           (SELECT array_agg(s.email ORDER BY s.id)
+              FROM (SELECT s.id, s.email FROM subscriber s
+                     WHERE s.customer_id = ${list.customerId} AND s.list_id = ${list.id}
+                       AND s.id IN (SELECT subscriber_id FROM notice) ORDER BY s.id LIMIT ${NAMED_MAX}) s) AS people
+      FROM notice n`);
+  if (!notices?.lastId) return undefined;
+  return { lastId: notices.lastId, count: notices.count, people: notices.people ?? [] };
+}
+
+/** Forgets what was told, up to the newest notice of it. */
+export async function deleteNotices(db: Queryable, { customerId, id }: ListKey, lastId: bigint): Promise<void> {
+  await db.execute(
+    sql`DELETE FROM hot.unsubscribe_notice WHERE customer_id = ${customerId} AND list_id = ${id} AND id <= ${lastId}`,
+  );
+}
+
+/** Forgets that this person left. */
+export async function deleteNoticesOf(db: Queryable, { customerId, listId, id }: SubscriberKey): Promise<void> {
+  await db.execute(
+    sql`DELETE FROM hot.unsubscribe_notice WHERE customer_id = ${customerId} AND list_id = ${listId} AND subscriber_id = ${id}`,
+  );
+}

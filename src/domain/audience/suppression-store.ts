@@ -1,0 +1,116 @@
+/** The suppression list, which only knows addresses: whoever sends asks. */
+import { sql, type Queryable, type Sql } from '../../db/database.ts';
+import { EVERY_CUSTOMER, type SuppressionReason } from './suppression.ts';
+
+export interface SuppressionEntry {
+  readonly customerId: bigint;
+  readonly emailKey: string;
+  readonly reason: SuppressionReason;
+}
+
+/** Suppresses an address from now on; the first reason stays. Answers whether it is new. */
+export async function suppress(db: Queryable, { customerId, emailKey, reason }: SuppressionEntry): Promise<boolean> {
+  const added = await db.execute(
+    sql`INSERT INTO suppression (customer_id, email_key, reason) VALUES (${customerId}, ${emailKey}, ${reason})
+        ON CONFLICT DO NOTHING`,
+    'audience.suppress',
+  );
+  return added === 1;
+}
+
+/** Whether the customer, or the whole installation, must not mail this address. */
+export async function isSuppressed(
+  db: Queryable,
+  { customerId, emailKey }: { customerId: bigint; emailKey: string },
+): Promise<boolean> {
+  const rows = await db.query(
+    sql`SELECT 1 FROM suppression WHERE customer_id IN (${customerId}, ${EVERY_CUSTOMER}) AND email_key = ${emailKey} LIMIT 1`,
+    'audience.is_suppressed',
+  );
+  return rows.length > 0;
+}
+
+/** Takes an address off the customer's list. Answers whether it was on it. */
+export async function unsuppress(
+  db: Queryable,
+  { customerId, emailKey }: { customerId: bigint; emailKey: string },
+): Promise<boolean> {
+  return (
+    (await db.execute(sql`DELETE FROM suppression WHERE customer_id = ${customerId} AND email_key = ${emailKey}`)) > 0
+  );
+}
+
+/** Rows of one customer, or of all of them. */
+export function ofCustomer(customerId: bigint): Sql {
+  return customerId === EVERY_CUSTOMER ? sql`customer_id > 0` : sql`customer_id = ${customerId}`;
+}
+
+/**
+ * Takes an address off the customer's list, or off everybody's. Answers whether it was on one. The installation's own entry
+ * stays as it is unless everybody's go.
+ */
+export async function deleteSuppressions(db: Queryable, customerId: bigint, emailKey: string): Promise<boolean> {
+  const every = customerId === EVERY_CUSTOMER;
+  const dropped = await db.execute(
+    sql`DELETE FROM suppression WHERE (${every}::boolean OR customer_id = ${customerId}) AND email_key = ${emailKey}`,
+  );
+  return dropped > 0;
+}
+
+export interface NewSuppressions {
+  readonly customerId: bigint;
+  readonly emailKeys: readonly string[];
+  readonly reason: SuppressionReason;
+  readonly note: string | null;
+  /** The user who puts them there. */
+  readonly addedBy: bigint | null;
+}
+
+/** Suppresses addresses; those that are there stay as they are. Answers how many are new. */
+export function insertSuppressions(db: Queryable, entries: NewSuppressions): Promise<number> {
+  const { customerId, emailKeys, reason, note, addedBy } = entries;
+  return db.execute(sql`
+    INSERT INTO suppression (customer_id, email_key, reason, note, added_by)
+    SELECT ${customerId}, key, ${reason}, ${note}, ${addedBy} FROM unnest(${[...emailKeys]}::text[]) AS k (key)
+    ON CONFLICT DO NOTHING`);
+}
+
+export interface Suppressed {
+  /** As it is compared: in lower case. */
+  readonly email: string;
+  readonly reason: SuppressionReason;
+  readonly note: string | null;
+  /** The user who put it there; null when it was no user, or somebody else's. */
+  readonly addedByUid: string | null;
+  readonly createdAt: Date;
+}
+
+export interface SuppressionPage {
+  readonly nodes: readonly Suppressed[];
+  readonly total: number;
+}
+
+export interface SuppressionQuestion {
+  readonly customerId: bigint;
+  /** The one address, if it is there. */
+  readonly emailKey?: string | undefined;
+  /** Users of this customer are named. */
+  readonly viewerId: bigint;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** A page of a list, by address. */
+export async function pageOfSuppressions(db: Queryable, question: SuppressionQuestion): Promise<SuppressionPage> {
+  const { customerId, emailKey, viewerId, offset, limit } = question;
+  const keeper = sql`customer_id = ${customerId}`;
+  const where = emailKey === undefined ? keeper : sql`${keeper} AND email_key = ${emailKey}`;
+  const nodes = await db.query<Suppressed & Record<string, unknown>>(sql`
+    SELECT x.email_key AS email, x.reason, x.note, u.uid AS "addedByUid", x.created_at AS "createdAt"
+      FROM (SELECT * FROM suppression WHERE ${where} ORDER BY email_key OFFSET ${offset} LIMIT ${limit}) x
+      -- Only a colleague is named: who of another customer's users acted is nobody's business.
+      LEFT JOIN app_user u ON u.customer_id = ${viewerId} AND u.id = x.added_by
+     ORDER BY x.email_key`);
+  const [count] = await db.query<{ total: number }>(sql`SELECT count(*)::int AS total FROM suppression WHERE ${where}`);
+  return { nodes, total: count?.total ?? 0 };
+}
