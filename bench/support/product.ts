@@ -12,6 +12,9 @@ export const BENCH_TOKEN = 'B'.repeat(60);
 export const BENCH_SECRET = 'bench'.repeat(10);
 const MAIN = path.resolve(import.meta.dirname, '../../src/main.ts');
 
+/** With PROFILE=<folder> each product writes a profile of its processor time into that folder when it stops. */
+const PROFILE = process.env['PROFILE'] ? ['--cpu-prof', `--cpu-prof-dir=${process.env['PROFILE']}`] : [];
+
 /** Three minutes: a bench may be the last in line on its machine. */
 const READY_TRIES_MAX = 3_600;
 
@@ -36,7 +39,7 @@ export async function startProduct(
   const port = await freePort();
   const dataDir = mkdtempSync(path.join(tmpdir(), 'mailwright-bench-'));
   // As `npm start` does.
-  const child = spawn(process.execPath, ['--max-semi-space-size=8', MAIN], {
+  const child = spawn(process.execPath, [...PROFILE, '--max-semi-space-size=8', MAIN], {
     env: {
       ...{
         PATH: process.env['PATH'],

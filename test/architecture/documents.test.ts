@@ -14,6 +14,11 @@ const LINK = /\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)/g;
 const ANCHOR = /\]\((?!https?:)([^)#\s]*\.md)?#([^)\s]+)\)/g;
 /** The first cell of a row, but not of a table's head. */
 const TERM = /^\| (?!Term|You look for|-)([^|]+?) \|/gm;
+const guides = documents.filter(({ file }) => /^docs\/guides\/(?!README)/.test(file));
+/** `src/jobs/define-job.ts`, or a folder. */
+const NAMED_FILE = /`((?:src|test|bench|docs|plugins|prisma|scripts)(?:\/[\w.-]+)*)`/g;
+/** Make `test/workers/count-tags.test.ts`: */
+const MADE_FILE = /Make `([^`]+)`/g;
 const SCRIPT = /npm (?:run )?([a-z][a-z:-]*)/g;
 /** "decision record 0090", "docs/decisions/0090", "(0090)". */
 const RECORD = /(?:decisions? |decision records? |records? |docs\/decisions\/)(0\d{3})\b|\((0\d{3})\)/gi;
@@ -44,6 +49,14 @@ describe('the documents', () => {
       heading,
     }));
     expect(targets.filter(({ page, heading }) => !headingsOf(page).has(heading))).toEqual([]);
+  });
+
+  it.each(guides)('$file names files that exist, but for those that it says to make', ({ text }) => {
+    const named = [...text.replaceAll(/```[^]*?```/g, '').matchAll(NAMED_FILE)].map(([, name = '']) => name);
+    const made = [...text.matchAll(MADE_FILE)].map(([, name = '']) => name);
+    expect(named.length).toBeGreaterThan(0);
+    expect(named.filter((name) => !made.includes(name) && !existsSync(path.join(ROOT, name)))).toEqual([]);
+    expect(made.filter((name) => existsSync(path.join(ROOT, name)))).toEqual([]);
   });
 
   it('list our terms once each and in alphabetical order, the words of other systems before them', () => {
