@@ -5,6 +5,7 @@
 import { sql, type Sql, type Transaction } from '../../../db/database.ts';
 import type { Installation } from '../../context.ts';
 import { digestIn } from '../erasing/erased-person-store.ts';
+import { TAGS_MAX } from '../subscriber.ts';
 import { EVERY_CUSTOMER } from '../suppression.ts';
 import { COPY_PEOPLE, copyPeople } from './copy-format.ts';
 import type { ListImport } from './list-import.ts';
@@ -119,14 +120,22 @@ function tagsToAdd(): Sql {
                     WHERE hot.fold(t.tag) <> ALL (ARRAY(SELECT hot.fold(h) FROM unnest(s.tags) h)) ORDER BY t.no)`;
 }
 
-/** Locks who is about to be changed, in the order of ids; each by id alone, as in `matchPeople`. */
-export async function lockChanged(tx: Transaction, { customerId, listId }: ListImport): Promise<void> {
-  await tx.query(sql`
-    SELECT count(s.id)
-      FROM (SELECT id FROM import_match WHERE is_changed ORDER BY id) m
-     CROSS JOIN LATERAL (SELECT id FROM subscriber
+/**
+ * Locks who is about to be changed, in the order of ids; each by id alone, as in `matchPeople`. Who would have too many tags stays as
+ * it is: answers their rows.
+ */
+export async function lockChanged(tx: Transaction, { customerId, listId }: ListImport): Promise<number[]> {
+  const full = await tx.query<{ row: number }>(sql`
+    SELECT m.row
+      FROM (SELECT row, id, cardinality(tags) AS added FROM import_match WHERE is_changed ORDER BY id) m
+     CROSS JOIN LATERAL (SELECT cardinality(tags) AS there FROM subscriber
                           WHERE customer_id = ${customerId} AND list_id = ${listId} AND id BETWEEN m.id AND m.id
-                          ORDER BY id LIMIT 1 FOR NO KEY UPDATE) s`);
+                          ORDER BY id LIMIT 1 FOR NO KEY UPDATE) s
+     WHERE m.added > 0 AND s.there + m.added > ${TAGS_MAX}`);
+  const rows = full.map(({ row }) => row);
+  if (rows.length > 0)
+    await tx.execute(sql`UPDATE import_match SET is_changed = false WHERE row = ANY (${rows}::int[])`);
+  return rows;
 }
 
 const NEW = sql`FROM import_person g WHERE NOT EXISTS (SELECT FROM import_match m WHERE m.row = g.row)`;

@@ -9,6 +9,7 @@ import { CsvReader, type CsvRecord } from './csv-reader.ts';
 import { readImportFile } from './import-file.ts';
 import type { RejectionReason } from './import-report.ts';
 import type { ListImport } from './list-import.ts';
+import { TAGS_MAX } from '../subscriber.ts';
 import { mergePerson, type Person, type PersonReader } from './person.ts';
 
 /** A slice of very long lines ends here, so that memory is bounded by bytes too. */
@@ -89,6 +90,11 @@ function add(
   }
   const before = slice.people.get(read.key);
   const merged = before && updates ? mergePerson(before, read) : undefined;
+  if (merged && merged.person.tags.length > TAGS_MAX) {
+    const reason: RejectionReason = { code: 'too_many_tags', params: {} };
+    slice.rejections.push({ line: record.line, reason, cells: record.cells });
+    return;
+  }
   if (before && !merged?.isNew) return;
   slice.people.set(read.key, merged?.person ?? read);
   if (before) slice.repeatsChanged++;

@@ -138,11 +138,12 @@ function tagsIn(cell: string): string[] {
 
 /**
  * What two lines say of one person: the later one adds to, and wins over, the earlier; `isNew` says whether it said
- * anything new. Who unsubscribed stays so, within a file as between files.
+ * anything new. Who unsubscribed stays so, and `unconfirmed` takes nothing back, within a slice as between slices.
  */
 export function mergePerson(known: Person, later: Person): { person: Person; isNew: boolean } {
   const fields = { ...known.fields, ...later.fields };
-  const status = known.status === 'unsubscribed' ? known.status : (later.status ?? known.status);
+  const isKept = known.status === 'unsubscribed' || later.status === 'unconfirmed';
+  const status = isKept ? known.status : (later.status ?? known.status);
   const tags = distinctTags([...known.tags, ...later.tags]);
   const isNew =
     status !== known.status ||

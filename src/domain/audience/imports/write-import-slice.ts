@@ -93,7 +93,8 @@ async function write(
   const { known, changed } = await matchPeople(tx, found);
   // Of a list that it takes for empty it would read everybody, and set each beside all who are changed.
   if (changed > 0) run.plannerKnows = await tellPlanner(tx, found, run.plannerKnows);
-  if (changed > 0) await lockChanged(tx, found);
+  const full = changed > 0 ? await lockChanged(tx, found) : [];
+  for (const row of full) reject(row, { code: 'too_many_tags', params: {} });
   const remaining = run.asksForRoom ? await lockRoom(tx, found) : undefined;
   if (remaining) {
     const { left: leftInPlan, limit, max } = remaining;
@@ -108,7 +109,7 @@ async function write(
   await moveOn(tx, run, slice, {
     added,
     updated: updated + slice.repeatsChanged,
-    unchanged: known - updated + repeats - slice.repeatsChanged,
+    unchanged: known - full.length - updated + repeats - slice.repeatsChanged,
     rejected: rejections.length,
   });
 }
