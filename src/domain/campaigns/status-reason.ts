@@ -53,10 +53,10 @@ export type LiveWait = CodedReason<LiveParams>;
 /** What a stalled campaign has in its way. */
 interface StallCauseParams extends LiveParams {
   not_planned: NoParams;
-  server_silent: NoParams;
-  not_taken_up: NoParams;
-  /** One who is due, with what the ledger says of the last try. */
-  delivery: { readonly reason: string | null; readonly reply: string | null };
+  /** One who is due, with what a server said to the last try, and why it waits where the ledger says so. */
+  server_silent: { readonly reply: string | null };
+  not_taken_up: { readonly reply: string | null };
+  delivery: { readonly reason: string; readonly reply: string | null };
 }
 export type StallCause = CodedReason<StallCauseParams>;
 
@@ -109,9 +109,9 @@ const TEXTS: ReasonTexts<AllParams, [until: Date | null]> = {
   customer_rate: ({ messages, next }) =>
     `All campaigns together send at most ${messages} per hour: the next message goes at ${timeOf(next)}.`,
   not_planned: () => 'its audience is not in the ledger yet',
-  server_silent: () => 'its server does not answer',
-  not_taken_up: () => 'no worker takes its jobs',
-  delivery: ({ reason, reply }) => [reason && deliveryReasonText(reason), reply].filter(Boolean).join(': '),
+  server_silent: ({ reply }) => withReply('its server does not answer', reply),
+  not_taken_up: ({ reply }) => withReply('no worker takes its jobs', reply),
+  delivery: ({ reason, reply }) => withReply(deliveryReasonText(reason), reply),
 };
 
 /** The text of a reason; of one that only a newer version of the program knows, its code. */
@@ -120,6 +120,10 @@ export function reasonText<Code extends keyof AllParams>(
   until: Date | null = null,
 ): string {
   return Object.hasOwn(TEXTS, reason.code) ? TEXTS[reason.code](reason.params, until) : reason.code;
+}
+
+function withReply(text: string, reply: string | null): string {
+  return reply ? `${text}: ${reply}` : text;
 }
 
 function goesOn(until: Date | null): string {

@@ -112,8 +112,8 @@ async function causeOf(db: Queryable, { customerId, campaignId, snapshotOn }: St
   if (!row?.hasSnapshot) return { code: 'not_planned', params: {} };
   if (!row.due) return undefined;
   const { reason, reply } = row.due;
-  if (reason !== null || reply !== null) return { code: 'delivery', params: { reason, reply } };
-  return { code: row.isUnderWay ? 'server_silent' : 'not_taken_up', params: {} };
+  if (reason !== null) return { code: 'delivery', params: { reason, reply } };
+  return { code: row.isUnderWay ? 'server_silent' : 'not_taken_up', params: { reply } };
 }
 
 /** Retries and hours that are still to come: looked at again after as long. */

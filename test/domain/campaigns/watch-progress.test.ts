@@ -51,20 +51,25 @@ it('alarms once, says what is in the way, repeats it hourly, and takes it back',
 });
 
 it.each([
-  ['no worker takes its jobs', 0],
-  ['its server does not answer', 1],
-])('says that %s where nobody was told anything yet and %d are under way', async (cause, underWay) => {
-  await ctx.db.execute(sql`UPDATE hot.delivery SET reason = NULL, reply = NULL, state = 'queued'`);
-  await ctx.db.execute(sql`
+  ['no worker takes its jobs', 0, null],
+  ['its server does not answer', 1, null],
+  ['no worker takes its jobs: 421 closing', 0, '421 closing'],
+  ['its server does not answer: 421 closing', 1, '421 closing'],
+])(
+  'says that %s where the ledger has no reason, %d are under way, and the reply was %s',
+  async (cause, underWay, reply) => {
+    await ctx.db.execute(sql`UPDATE hot.delivery SET reason = NULL, reply = ${reply}, state = 'queued'`);
+    await ctx.db.execute(sql`
     UPDATE hot.delivery SET state = 'sending', owner = gen_random_uuid(), lease_expires_at = now() + interval '45 seconds'
      WHERE subscriber_id IN (SELECT subscriber_id FROM hot.delivery LIMIT ${underWay})`);
-  await pass(100_000);
-  expect(await watchProgress(ctx)).toEqual([world.campaignUid]);
-  expect(await reason()).toMatch(new RegExp(`UTC: ${cause}\\.$`));
-  await ctx.db.execute(sql`UPDATE hot.delivery SET state = 'queued', owner = NULL, lease_expires_at = NULL`);
-  await getOn();
-  await watchProgress(ctx);
-});
+    await pass(100_000);
+    expect(await watchProgress(ctx)).toEqual([world.campaignUid]);
+    expect(await reason()).toMatch(new RegExp(`UTC: ${cause}\\.$`));
+    await ctx.db.execute(sql`UPDATE hot.delivery SET state = 'queued', owner = NULL, lease_expires_at = NULL`);
+    await getOn();
+    await watchProgress(ctx);
+  },
+);
 
 it('learns how slow a campaign is', async () => {
   for (let step = 0; step < 6; step += 1) {
