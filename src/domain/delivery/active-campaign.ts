@@ -19,14 +19,18 @@ export class ActiveCampaign {
   readonly key: LedgerKey;
   readonly listId: bigint;
   readonly refusals: RefusalCounts;
-  /** Of jobs that wait until others of their customer are through: they come back one after the other. */
-  readonly line = new JobLine();
+  /** Of jobs that wait until others of their customer are through: they come back one after the other, whichever campaign they are of. */
+  readonly line: JobLine;
   readonly #recorders = new Map<bigint, OutcomeRecorder>();
   #edition: Edition | undefined;
 
-  constructor({ key, listId }: Pick<ActiveCampaign, 'key' | 'listId'>, { bouncePause }: Pick<Limits, 'bouncePause'>) {
+  constructor(
+    { key, listId, line }: Pick<ActiveCampaign, 'key' | 'listId' | 'line'>,
+    { bouncePause }: Pick<Limits, 'bouncePause'>,
+  ) {
     this.key = key;
     this.listId = listId;
+    this.line = line;
     this.refusals = new RefusalCounts(bouncePause);
   }
 
@@ -84,12 +88,16 @@ export function createActiveCampaigns(): ActiveCampaigns {
   const loading = new Map<bigint, { version: string; campaign: Promise<CampaignInHand | undefined> }>();
   const ranges = new HeldRanges();
 
+  const begin = (loaded: Pick<ActiveCampaign, 'key' | 'listId'>, limits: Limits) => {
+    const other = [...campaigns.values()].find(({ key }) => key.customerId === loaded.key.customerId);
+    return new ActiveCampaign({ ...loaded, line: other?.line ?? new JobLine() }, limits);
+  };
   const load = async (ctx: TakeContext, key: CampaignKey, version: string) => {
     try {
       const loaded = await loadEdition(ctx, key, version);
       if (!loaded) return undefined;
       const { edition } = loaded;
-      const campaign = campaigns.get(key.campaignId) ?? new ActiveCampaign(loaded, ctx.installation.limits);
+      const campaign = campaigns.get(key.campaignId) ?? begin(loaded, ctx.installation.limits);
       campaign.use(edition);
       campaigns.delete(key.campaignId);
       campaigns.set(key.campaignId, campaign);
