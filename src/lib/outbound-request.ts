@@ -32,6 +32,7 @@ export interface Outbound {
 
 const URL_LENGTH_MAX = 2_048;
 const TOO_SLOW = 'The address took too long to answer.';
+const BROKEN_OFF = 'The connection broke during the answer.';
 const PORTS = new Set(['', '80', '443']);
 
 /** Asks for `text` and answers when the headers of a 200 are there. Throws an Error with a message for the person who chose the address. */
@@ -59,7 +60,7 @@ export async function openOutbound(text: string, options: OutboundOptions): Prom
   return {
     url,
     contentType: answer.headers['content-type'] ?? '',
-    body: bounded(answer, options.bytesMax),
+    body: bounded(answer, { bytesMax: options.bytesMax, signal }),
     close: () => void answer.destroy(),
   };
 }
@@ -126,15 +127,27 @@ function ask(
   });
 }
 
-async function* bounded(answer: IncomingMessage, bytesMax: number): AsyncGenerator<Buffer> {
+async function* bounded(
+  answer: IncomingMessage,
+  { bytesMax, signal }: { bytesMax: number; signal: AbortSignal },
+): AsyncGenerator<Buffer> {
   let bytes = 0;
-  for await (const chunk of answer) {
+  for await (const chunk of untilBroken(answer, signal)) {
     if (!Buffer.isBuffer(chunk)) continue;
     bytes += chunk.length;
     if (bytes > bytesMax) throw tooLarge(bytesMax);
     yield chunk;
   }
-  if (!answer.complete) throw new Error('the connection broke during the answer');
+  if (!answer.complete) throw new Error(BROKEN_OFF);
+}
+
+/** Node names a broken connection `aborted`, whoever broke it. */
+async function* untilBroken(answer: IncomingMessage, signal: AbortSignal): AsyncGenerator<unknown> {
+  try {
+    yield* answer;
+  } catch (error) {
+    throw new Error(signal.aborted ? TOO_SLOW : BROKEN_OFF, { cause: error });
+  }
 }
 
 function tooLarge(bytesMax: number): Error {

@@ -55,7 +55,7 @@ test('two SQL functions read them as well, and no other', async () => {
     sql`SELECT n.nspname || '.' || p.proname AS name FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
          WHERE n.nspname IN ('hot', 'public') AND p.prosrc LIKE '%\\_private\\_%' ORDER BY 1`,
   );
-  expect(rows.map(({ name }) => name)).toEqual(['hot.renumber_priorities', 'hot.priority_now']);
+  expect(rows.map(({ name }) => name)).toEqual(['hot.priority_now', 'hot.renumber_priorities']);
 });
 
 async function columnsOf(table: string): Promise<Record<string, string>> {

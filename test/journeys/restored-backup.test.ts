@@ -51,7 +51,10 @@ it('mails nobody from a restored backup, and goes on at once where it always was
   const restored = await startProgram({ DATABASE_URL: databaseUrl(inject('testServerUrl'), name) });
   const ready = await fetch(`${restored.baseUrl}/readyz`);
   const body = await ready.json();
-  expect([ready.status, body], JSON.stringify(body)).toMatchObject([200, { notes: [expect.stringContaining('held')] }]);
+  expect([ready.status, body], JSON.stringify(body)).toMatchObject([
+    200,
+    { notes: [expect.stringContaining('on hold')] },
+  ]);
   // The queue's look-ups and the clock's minute are all there would be to begin with; three seconds are many of the first.
   await sleep(3_000);
   expect(taken.length).toBe(sent);

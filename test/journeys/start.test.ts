@@ -199,7 +199,9 @@ describe('npm start', () => {
     // Nothing was started that would have to be stopped again, in many lines.
     const { port } = new URL(running.url);
     expect(stderr).toMatch(
-      new RegExp(`^Mailwright could not start\\. .*port ${port}: another program listens there.*\\n$`),
+      new RegExp(
+        `^Mailwright could not start\\. .*port ${port}: another program uses this port; set PORT to a free one .*\\n$`,
+      ),
     );
     // The second process found the first one's database and must not have stopped it.
     expect((await fetch(`${running.url}/readyz`)).status).toBe(200);

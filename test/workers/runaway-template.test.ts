@@ -43,7 +43,7 @@ it.each(Object.entries(RUNAWAYS))(
     const world = await campaignWorld(ctx, { recipients: 120, smtpPort: server.port, campaign: { html } });
     await startCampaign(world.ctx, world.campaignUid);
     await untilStatus(world, 'paused');
-    expect(await storedReason(ctx.db, world.campaignId)).toMatch(new RegExp(`Line 3: ${what}\\. Sending was stopped`));
+    expect(await storedReason(ctx.db, world.campaignId)).toMatch(new RegExp(`Line 3: ${what}\\. Sending is paused`));
     await untilSettled(async () => {
       const { sending, leased } = await balanceOf(world);
       return sending + leased === 0;

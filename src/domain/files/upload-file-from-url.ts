@@ -33,7 +33,7 @@ export async function uploadFileFromUrl(
       await deleteFile(ctx, { uid: file.uid }).catch(() => undefined);
       throw error instanceof ExpectedError
         ? error
-        : cannotFetch(`The file could not be fetched completely: ${messageOf(error)}.`);
+        : cannotFetch(`The file could not be fetched completely. ${messageOf(error)}`);
     }
   } finally {
     source.close();
