@@ -45,14 +45,6 @@ export const filesLeft: readonly string[] = [
   'src/domain/audience/export-list.ts',
   'src/domain/audience/find-owned-list.ts',
   'src/domain/audience/find-subscriber.ts',
-  // src/domain/audience/imports
-  'src/domain/audience/imports/append-import-chunk.ts',
-  'src/domain/audience/imports/copy-format.ts',
-  'src/domain/audience/imports/drop-abandoned-imports.ts',
-  'src/domain/audience/imports/find-owned-import.ts',
-  'src/domain/audience/imports/import-file.ts',
-  'src/domain/audience/imports/tell-planner.ts',
-  'src/domain/audience/imports/write-import-slice.ts',
   // src/domain/audience
   'src/domain/audience/list-counters.ts',
   'src/domain/audience/list-head.ts',

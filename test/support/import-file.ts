@@ -2,7 +2,7 @@
 import { appendImportChunk } from '../../src/domain/audience/imports/append-import-chunk.ts';
 import { finishImportUpload } from '../../src/domain/audience/imports/finish-import-upload.ts';
 import { reportText } from '../../src/domain/audience/imports/import-report.ts';
-import { rejectedLines } from '../../src/domain/audience/imports/list-import-read-model.ts';
+import { rejectedLines } from '../../src/domain/audience/imports/import-rejection-store.ts';
 import type { FinishImportInput, ListImport } from '../../src/domain/audience/imports/list-import.ts';
 import { findOwnedImport } from '../../src/domain/audience/imports/find-owned-import.ts';
 import { runListImport } from '../../src/domain/audience/imports/run-list-import.ts';

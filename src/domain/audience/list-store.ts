@@ -89,3 +89,16 @@ export async function noteUnsubscribesNotified(
     sql`UPDATE mail_list SET unsubscribes_notified_at = now() WHERE customer_id = ${customerId} AND id = ${id}`,
   );
 }
+
+/** Locks the counters of a list until the transaction ends, as everybody does who adds people to it. */
+export async function lockCounters(
+  db: Queryable,
+  { customerId, listId }: { readonly customerId: bigint; readonly listId: bigint },
+): Promise<void> {
+  await db.execute(
+    sql`INSERT INTO hot.list_counter (customer_id, list_id) VALUES (${customerId}, ${listId}) ON CONFLICT DO NOTHING`,
+  );
+  await db.query(
+    sql`SELECT 1 FROM hot.list_counter WHERE customer_id = ${customerId} AND list_id = ${listId} FOR UPDATE`,
+  );
+}

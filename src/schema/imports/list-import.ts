@@ -1,9 +1,6 @@
 /** Imports of people into lists, with live progress and the lines that were not taken. */
-import {
-  importTextsOf,
-  rejectedLines,
-  type RejectedLine,
-} from '../../domain/audience/imports/list-import-read-model.ts';
+import { rejectedLines, type RejectedLine } from '../../domain/audience/imports/import-rejection-store.ts';
+import { importTextsOf } from '../../domain/audience/imports/list-import-read-model.ts';
 import { reportText } from '../../domain/audience/imports/import-report.ts';
 import { isOpen, totalOf, type ImportStatus } from '../../domain/audience/imports/list-import.ts';
 import type { MailListImport as Row } from '../../generated/prisma/client.ts';

@@ -1,9 +1,8 @@
 /** Takes one piece of an import's file. Pieces may come again (a client that tries twice) and in any order. */
 import { isAscii } from 'node:buffer';
-import { sql } from '../../../db/database.ts';
 import { inTransaction, type Context } from '../../context.ts';
 import { fileTooLarge, uploadOver, wrongChunk } from './list-import-errors.ts';
-import { insertChunk } from './list-import-store.ts';
+import { insertChunk } from './import-chunk-store.ts';
 import { CHUNK_BYTES_MAX, CHUNKS_MAX, type ListImport } from './list-import.ts';
 import { lockOwnedImport } from './find-owned-import.ts';
 
@@ -27,8 +26,6 @@ export async function appendImportChunk(ctx: Context, { uid, no, bytes }: Append
   if (bytes.length === 0 || bytes.length > CHUNK_BYTES_MAX)
     throw wrongChunk(`A piece has 1 to ${CHUNK_BYTES_MAX} bytes.`);
   return inTransaction(ctx, async (inner) => {
-    // The end of the upload is written for good, and everything before it with it.
-    await inner.db.execute(sql`SET LOCAL synchronous_commit = off`);
     const found = await lockOwnedImport(inner, uid);
     if (found.status !== 'uploading') throw uploadOver(found.status);
     const bytesTotal = await insertChunk(inner.tx, found, { no, bytes, isAscii: isAscii(bytes) });

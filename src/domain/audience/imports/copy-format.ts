@@ -10,9 +10,7 @@ const SPECIAL = /[\\\n\r\t]/;
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 const NULL = '\\N';
 
-export const COPY_PEOPLE = 'COPY import_person (row, email, email_key, status, fields, tags) FROM STDIN';
-
-/** Rows for COPY_PEOPLE, numbered from 0. */
+/** Rows of people, numbered from 0. */
 export function copyPeople(people: Iterable<Person>): Generator<string> {
   return inPieces(people, ({ email, key, status, fields, tags }, row) =>
     [row, email, key, status ?? NULL, text(JSON.stringify(fields)), text(array(tags))].join('\t'),
@@ -31,10 +29,7 @@ const CELLS_TEXT_MAX = 16_000;
 /** Of a longer one the beginning. */
 const BEGINNING_MAX = 2_000;
 
-export const COPY_REJECTIONS =
-  'COPY import_rejection (customer_id, import_id, line_no, reason_code, reason_params, cells) FROM STDIN';
-
-/** Rows for COPY_REJECTIONS. */
+/** Rows of rejected lines. */
 export function copyRejections({ customerId, id }: ImportKey, rejections: Iterable<Rejection>): Generator<string> {
   return inPieces(rejections, ({ line, reason, cells }) =>
     [customerId, id, line, reason.code, jsonb(storedParams(reason)), text(cellsText(cells))].join('\t'),
@@ -78,14 +73,12 @@ export interface NewChunk {
   readonly isAscii: boolean;
 }
 
-export const COPY_CHUNK = 'COPY import_chunk (customer_id, import_id, no, is_ascii, bytes) FROM STDIN (FORMAT binary)';
-
 const SIGNATURE = Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1');
 const COLUMNS = 5;
 const HEAD_BYTES = 64;
 const TRAILER = Buffer.from([0xff, 0xff]);
 
-/** The stream of COPY_CHUNK: a header, one row, the trailer. */
+/** A chunk in the binary format: a header, one row, the trailer. */
 export function* copyChunk({ customerId, id }: ImportKey, { no, bytes, isAscii }: NewChunk): Generator<Uint8Array> {
   const head = Buffer.alloc(HEAD_BYTES);
   // Behind the signature: no flags, no header extension.

@@ -1,23 +1,19 @@
 /** The uploaded file of an import as a stream of bytes, never whole in memory. */
-import { sql, type Queryable } from '../../../db/database.ts';
+import type { Queryable } from '../../../db/database.ts';
 import { chunkMissing } from './list-import-errors.ts';
+import {
+  chunkSizes,
+  chunksBeyondAscii,
+  readStretch,
+  rewriteChunk,
+  type ChunkSize,
+  type Stretch,
+} from './import-chunk-store.ts';
 import type { ImportKey } from './list-import.ts';
 
 export interface FilePiece {
   readonly bytes: Buffer;
   readonly isLast: boolean;
-}
-
-interface ChunkSize {
-  readonly no: number;
-  readonly size: number;
-}
-
-/** A part of one chunk. */
-interface Stretch {
-  readonly no: number;
-  readonly from: number;
-  readonly size: number;
 }
 
 /** One of the usual size is ample; several help where a client sends tiny ones. */
@@ -67,12 +63,10 @@ export async function readFileStart(db: Queryable, key: ImportKey, wanted: numbe
 }
 
 /** A stretch that holds more than ASCII; undefined when the file is plain ASCII. */
-export async function tellingStretch(db: Queryable, { customerId, id }: ImportKey): Promise<Buffer | undefined> {
+export async function tellingStretch(db: Queryable, key: ImportKey): Promise<Buffer | undefined> {
   // A letter that is cut in two has its halves in neighbouring chunks, so none is torn apart here.
-  const rows = await db.query<{ bytes: Buffer }>(sql`
-    SELECT bytes FROM import_chunk WHERE customer_id = ${customerId} AND import_id = ${id} AND NOT is_ascii
-     ORDER BY no LIMIT ${TELLING_CHUNKS}`);
-  return rows.length === 0 ? undefined : Buffer.concat(rows.map(({ bytes }) => bytes));
+  const chunks = await chunksBeyondAscii(db, key, TELLING_CHUNKS);
+  return chunks.length === 0 ? undefined : Buffer.concat(chunks);
 }
 
 /** Refuses a file with a hole. */
@@ -91,29 +85,7 @@ export async function rewriteAsUtf8(db: Queryable, key: ImportKey, encoding: str
     const chunk = await readStretch(db, key, { no, from: 0, size });
     const bytes = Buffer.from(decoder.decode(chunk, { stream: index < sizes.length - 1 }), 'utf8');
     total += bytes.length;
-    await db.execute(
-      sql`UPDATE import_chunk SET bytes = ${bytes} WHERE customer_id = ${key.customerId} AND import_id = ${key.id} AND no = ${no}`,
-      'imports.rewrite_chunk',
-    );
+    await rewriteChunk(db, key, { no, bytes });
   }
   return total;
-}
-
-function chunkSizes(db: Queryable, { customerId, id }: ImportKey): Promise<ChunkSize[]> {
-  return db.query<ChunkSize>(sql`
-    SELECT no, octet_length(bytes) AS size FROM import_chunk WHERE customer_id = ${customerId} AND import_id = ${id} ORDER BY no`);
-}
-
-async function readStretch(
-  db: Queryable,
-  { customerId, id }: ImportKey,
-  { no, from, size }: Stretch,
-): Promise<Buffer | undefined> {
-  // Base64 takes two thirds of the room of the hexadecimal digits that bytes are answered as, and is read faster.
-  const [row] = await db.query<{ base64: string }>(
-    sql`SELECT encode(substring(bytes FROM ${from + 1}::int FOR ${size}::int), 'base64') AS base64 FROM import_chunk
-         WHERE customer_id = ${customerId} AND import_id = ${id} AND no = ${no}`,
-    'imports.read_stretch',
-  );
-  return row && Buffer.from(row.base64, 'base64');
 }

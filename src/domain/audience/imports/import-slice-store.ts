@@ -7,10 +7,11 @@ import type { Installation } from '../../context.ts';
 import { digestIn } from '../erasing/erased-person-store.ts';
 import { TAGS_MAX } from '../subscriber.ts';
 import { EVERY_CUSTOMER } from '../suppression.ts';
-import { COPY_PEOPLE, copyPeople } from './copy-format.ts';
+import { copyPeople } from './copy-format.ts';
 import type { ListImport } from './list-import.ts';
 import type { Person } from './person.ts';
 
+const COPY_PEOPLE = 'COPY import_person (row, email, email_key, status, fields, tags) FROM STDIN';
 /** The triggers that keep a list's counters hold the new rows of a slice in memory. */
 const WORK_MEM = '64MB';
 

@@ -1,16 +1,9 @@
 /** Reads of imports beside the row itself. */
-import { sql, type Queryable } from '../../../db/database.ts';
+import { sql } from '../../../db/database.ts';
 import type { Context } from '../../context.ts';
-import { reportText, type ImportFailure, type ImportNotice, type RejectionReason } from './import-report.ts';
+import { reportText, type ImportFailure, type ImportNotice } from './import-report.ts';
 import { FAILURE } from './list-import-store.ts';
 import type { ImportKey } from './list-import.ts';
-
-/** A line of the file that was not taken. */
-export interface RejectedLine {
-  readonly line: number;
-  readonly reason: RejectionReason;
-  readonly cells: readonly string[];
-}
 
 /** What is told of a whole import, in words. */
 export interface ImportTexts {
@@ -35,29 +28,4 @@ export async function importTextsOf(
     if (!row) return new Error('The import is gone.');
     return { error: row.failure && reportText(row.failure), notices: row.notices.map(reportText) };
   });
-}
-
-export interface RejectedLinesWindow {
-  /** Lines up to this one have been seen. */
-  readonly afterLine: number;
-  readonly limit: number;
-}
-
-/** Rejected lines in the order of the file. */
-export async function rejectedLines(
-  db: Queryable,
-  { customerId, id }: ImportKey,
-  { afterLine, limit }: RejectedLinesWindow,
-): Promise<RejectedLine[]> {
-  const rows = await db.query<{ line: number; reason: RejectionReason; cells: string }>(
-    sql`SELECT line_no AS line, jsonb_build_object('code', reason_code, 'params', coalesce(reason_params, '{}')) AS reason, cells FROM import_rejection
-         WHERE customer_id = ${customerId} AND import_id = ${id} AND line_no > ${afterLine} ORDER BY line_no LIMIT ${limit}`,
-    'imports.rejected_lines',
-  );
-  return rows.map((row) => ({ ...row, cells: cellsOf(row.cells) }));
-}
-
-function cellsOf(text: string): string[] {
-  const cells: unknown = JSON.parse(text);
-  return Array.isArray(cells) ? cells.map(String) : [];
 }

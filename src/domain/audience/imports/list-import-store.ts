@@ -1,28 +1,54 @@
 /** Writes of imports and their chunks, and the row as verbs need it. */
-import { join, sql, type Queryable, type Sql, type Transaction } from '../../../db/database.ts';
+import { empty, join, sql, type Queryable, type Sql } from '../../../db/database.ts';
 import { notify } from '../../../db/listen.ts';
 import { storedList, storedParams } from '../../../lib/coded-reason.ts';
 import { newUid } from '../../../lib/ids.ts';
 import type { MailList } from '../list-fields.ts';
-import { COPY_CHUNK, copyChunk, type NewChunk } from './copy-format.ts';
 import type { ImportFailure, ImportNotice } from './import-report.ts';
+import { deleteChunks } from './import-chunk-store.ts';
+import type { ImportSlice } from './import-slice.ts';
 import {
   IMPORT_CHANNEL,
   type ImportColumn,
   type ImportKey,
   type ImportStatus,
   type ListImport,
+  UPLOAD_HOURS_MAX,
 } from './list-import.ts';
 
 /** Why it failed; null: it did not. */
 export const FAILURE = sql`CASE WHEN i.error_code IS NOT NULL THEN jsonb_build_object('code', i.error_code, 'params', coalesce(i.error_params, '{}')) END`;
 
-export const IMPORT_COLUMNS = sql`
+const IMPORT_COLUMNS = sql`
   i.customer_id AS "customerId", i.id, i.uid, i.list_id AS "listId", i.file_name AS "fileName", i.status, i.encoding,
   i.separator, i.has_header AS "hasHeader", i.columns, i.notices,
   i.update_existing AS "updateExisting", i.tag, i.bytes_total AS "bytesTotal", i.bytes_processed AS "bytesProcessed",
   i.lines_processed AS "linesProcessed", i.processed, i.added, i.updated, i.unchanged, i.rejected,
   ${FAILURE} AS failure, i.created_at AS "createdAt", i.started_at AS "startedAt", i.finished_at AS "finishedAt"`;
+
+/** The customer's import with this uid, locked until the transaction ends if asked. */
+export async function findImport(
+  db: Queryable,
+  { customerId, uid }: { readonly customerId: bigint; readonly uid: string },
+  lock = false,
+): Promise<ListImport | undefined> {
+  const [row] = await db.query<ListImport>(
+    sql`SELECT ${IMPORT_COLUMNS} FROM mail_list_import i WHERE customer_id = ${customerId} AND uid = ${uid} ${lock ? sql`FOR NO KEY UPDATE` : empty}`,
+  );
+  return row;
+}
+
+/** Whether any customer has an import with this uid. */
+export async function importExists(db: Queryable, uid: string): Promise<boolean> {
+  return (await db.query(sql`SELECT 1 FROM mail_list_import WHERE uid = ${uid} LIMIT 1`)).length > 0;
+}
+
+/** Imports that have been uploading for too long. */
+export function abandonedImports(db: Queryable): Promise<ImportKey[]> {
+  return db.query<ImportKey>(sql`
+    SELECT customer_id AS "customerId", id FROM mail_list_import
+     WHERE status = 'uploading' AND created_at < now() - make_interval(hours => ${UPLOAD_HOURS_MAX})`);
+}
 
 /** Makes an import that waits for its file. */
 export async function insertImport(
@@ -35,23 +61,6 @@ export async function insertImport(
     VALUES (${list.customerId}, ${newUid()}, ${list.id}, ${fileName}) RETURNING ${IMPORT_COLUMNS}`);
   if (!row) throw new Error('An insert answered no row.');
   return row;
-}
-
-/** Adds a chunk to a locked import and answers the size of the file so far; a chunk that is there already stays. */
-export async function insertChunk(tx: Transaction, { customerId, id }: ImportKey, chunk: NewChunk): Promise<bigint> {
-  const { no, bytes } = chunk;
-  const [known] = await tx.query(
-    sql`SELECT 1 FROM import_chunk WHERE customer_id = ${customerId} AND import_id = ${id} AND no = ${no}`,
-    'imports.find_chunk',
-  );
-  // COPY hands the bytes to the socket as they are; a statement's parameter would be copied several times.
-  if (!known) await tx.copy(COPY_CHUNK, copyChunk({ customerId, id }, chunk));
-  const [row] = await tx.query<{ bytesTotal: bigint }>(
-    sql`UPDATE mail_list_import SET bytes_total = bytes_total + ${known ? 0 : bytes.length}
-         WHERE customer_id = ${customerId} AND id = ${id} RETURNING bytes_total AS "bytesTotal"`,
-    'imports.count_chunk',
-  );
-  return row?.bytesTotal ?? 0n;
 }
 
 export interface ImportChange {
@@ -115,7 +124,37 @@ export async function endImport(
            error_params = ${failure ? storedParams(failure) : null}::jsonb, finished_at = now()
      WHERE customer_id = ${customerId} AND id = ${id} AND status IN ('uploading', 'queued', 'running') RETURNING uid`);
   if (!row) return false;
-  await db.execute(sql`DELETE FROM import_chunk WHERE customer_id = ${customerId} AND import_id = ${id}`);
+  await deleteChunks(db, { customerId, id });
   await notify(db, IMPORT_CHANNEL, row.uid);
   return true;
+}
+
+export interface SliceCounts {
+  readonly added: number;
+  readonly updated: number;
+  readonly unchanged: number;
+  readonly rejected: number;
+}
+
+export interface SliceResult {
+  readonly slice: Pick<ImportSlice, 'start' | 'end' | 'endLine' | 'processed'>;
+  readonly counts: SliceCounts;
+}
+
+/** Counts a slice and says where the next one begins, once: answers false to whoever comes second, or when the import is over. */
+export async function advanceImport(
+  db: Queryable,
+  { customerId, id }: ImportKey,
+  { slice, counts }: SliceResult,
+): Promise<boolean> {
+  const { added, updated, unchanged, rejected } = counts;
+  const moved = await db.execute(
+    sql`UPDATE mail_list_import
+           SET bytes_processed = ${slice.end}, lines_processed = ${slice.endLine}, processed = processed + ${slice.processed},
+               added = added + ${added}, updated = updated + ${updated}, unchanged = unchanged + ${unchanged},
+               rejected = rejected + ${rejected}
+         WHERE customer_id = ${customerId} AND id = ${id} AND status = 'running' AND bytes_processed = ${slice.start}`,
+    'imports.move_on',
+  );
+  return moved === 1;
 }

@@ -13,7 +13,7 @@ import { readSlices } from './import-slice.ts';
 import { endImport, markRunning } from './list-import-store.ts';
 import type { ImportKey, ListImport } from './list-import.ts';
 import { createPersonReader } from './person.ts';
-import { tellPlanner } from './tell-planner.ts';
+import { tellPlanner } from './planner-statistics-store.ts';
 import { writeImportSlice, type ImportRun } from './write-import-slice.ts';
 
 export type RunOutcome = 'done' | 'stopped' | 'over';

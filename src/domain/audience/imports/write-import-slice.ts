@@ -1,10 +1,11 @@
 /** Writes one slice of an import in one transaction: new people, changes of known ones, rejected lines, and the progress. */
-import { sql, type Transaction } from '../../../db/database.ts';
+import type { Transaction } from '../../../db/database.ts';
 import { notify } from '../../../db/listen.ts';
 import { remainingSubscribers, type RemainingSubscribers } from '../../billing/require-within-limit.ts';
 import type { Context } from '../../context.ts';
+import { lockCounters } from '../list-store.ts';
 import { rememberTags } from '../subscriber-store.ts';
-import { COPY_REJECTIONS, copyRejections } from './copy-format.ts';
+import { insertRejections } from './import-rejection-store.ts';
 import {
   insertNew,
   lockChanged,
@@ -19,8 +20,9 @@ import {
 import type { RejectionReason } from './import-report.ts';
 import type { ImportSlice } from './import-slice.ts';
 import { IMPORT_CHANNEL, type ListImport } from './list-import.ts';
+import { advanceImport, type SliceCounts } from './list-import-store.ts';
 import type { Person, PersonReader } from './person.ts';
-import { tellPlanner } from './tell-planner.ts';
+import { tellPlanner } from './planner-statistics-store.ts';
 
 /** What one run of an import carries from slice to slice. */
 export interface ImportRun {
@@ -104,7 +106,7 @@ async function write(
   if (added > 0 && !run.asksForRoom) await checkRoom(tx, found);
   const updated = changed > 0 ? await updateChanged(tx, found) : 0;
   await rememberNewTags(tx, run, left);
-  if (rejections.length > 0) await tx.copy(COPY_REJECTIONS, copyRejections(found, rejections));
+  if (rejections.length > 0) await insertRejections(tx, found, rejections);
   const repeats = slice.processed - slice.rejections.length - people.length;
   await moveOn(tx, run, slice, {
     added,
@@ -132,12 +134,7 @@ async function lockRoom(
   { customerId, listId }: ListImport,
 ): Promise<RemainingSubscribers | undefined> {
   // The list's counters before the customer's lock: the order in which writers come to have the two.
-  await tx.execute(
-    sql`INSERT INTO hot.list_counter (customer_id, list_id) VALUES (${customerId}, ${listId}) ON CONFLICT DO NOTHING`,
-  );
-  await tx.query(
-    sql`SELECT 1 FROM hot.list_counter WHERE customer_id = ${customerId} AND list_id = ${listId} FOR UPDATE`,
-  );
+  await lockCounters(tx, { customerId, listId });
   return remainingSubscribers(tx, { customerId, listId });
 }
 
@@ -155,30 +152,13 @@ async function rememberNewTags(tx: Transaction, run: ImportRun, people: Iterable
   tx.afterCommit(() => fresh.forEach((tag) => rememberedTags.add(tag)));
 }
 
-interface Counts {
-  readonly added: number;
-  readonly updated: number;
-  readonly unchanged: number;
-  readonly rejected: number;
-}
-
 /** Counts the slice and says where the next one begins, once: whoever comes second rolls back. */
-async function moveOn(tx: Transaction, run: ImportRun, slice: ImportSlice, counts: Counts): Promise<void> {
-  const { customerId, id, uid } = run.found;
-  const { added, updated, unchanged, rejected } = counts;
-  const moved = await tx.execute(
-    sql`UPDATE mail_list_import
-           SET bytes_processed = ${slice.end}, lines_processed = ${slice.endLine}, processed = processed + ${slice.processed},
-               added = added + ${added}, updated = updated + ${updated}, unchanged = unchanged + ${unchanged},
-               rejected = rejected + ${rejected}
-         WHERE customer_id = ${customerId} AND id = ${id} AND status = 'running' AND bytes_processed = ${slice.start}`,
-    'imports.move_on',
-  );
-  if (moved === 0) throw new ImportOver();
+async function moveOn(tx: Transaction, run: ImportRun, slice: ImportSlice, counts: SliceCounts): Promise<void> {
+  if (!(await advanceImport(tx, run.found, { slice, counts }))) throw new ImportOver();
   const now = performance.now();
   if (now - run.toldAt < TELL_INTERVAL_MS) return;
   run.toldAt = now;
-  await notify(tx, IMPORT_CHANNEL, uid);
+  await notify(tx, IMPORT_CHANNEL, run.found.uid);
 }
 
 function isDuplicate(error: unknown): boolean {
