@@ -131,9 +131,9 @@ async function copyOut(campaignId: bigint): Promise<number> {
   const stream = client.query(
     copyTo(`COPY (
       SELECT e.at, s.id, s.email, e.ip, e.user_agent, e.country, e.is_machine FROM hot.open_event e
-        LEFT JOIN subscriber s ON s.customer_id = e.customer_id AND s.id = e.subscriber_id
+        LEFT JOIN subscriber s ON s.customer_id = e.customer_id AND s.id = e.recipient_id
          AND s.list_id = (SELECT list_id FROM campaign WHERE id = ${campaignId})
-       WHERE e.campaign_id = ${campaignId} ORDER BY e.at, e.id) TO STDOUT WITH CSV`),
+       WHERE e.source_id = ${campaignId} ORDER BY e.at, e.id) TO STDOUT WITH CSV`),
   );
   for await (const _ of stream) continue;
   const ms = performance.now() - startedAt;

@@ -76,7 +76,7 @@ async function measure(databaseUrl: string, sink: Sink, dump: string | undefined
   const seconds = (performance.now() - startedAt) / 1_000;
   const rate = RECIPIENTS / seconds;
   const { rows } = await client.query(
-    'SELECT audience, open, sent, failed, skipped, suppressed, unknown FROM hot.delivery_counter ORDER BY campaign_id DESC LIMIT 1',
+    'SELECT audience, open, sent, failed, skipped, suppressed, unknown FROM hot.delivery_counter ORDER BY source_id DESC LIMIT 1',
   );
   console.log(
     `campaign to ${RECIPIENTS}: ${seconds.toFixed(1)} s, ${Math.round(rate)} messages/s, peak ${Math.round(product.peakMegabytes())} MB`,
@@ -170,7 +170,7 @@ async function killInTheMiddle(product: Product, client: pg.Client, databaseUrl:
 
 async function sentCount(client: pg.Client): Promise<number> {
   const { rows } = await client.query<{ sent: number }>(
-    'SELECT sent FROM hot.delivery_counter ORDER BY campaign_id DESC LIMIT 1',
+    'SELECT sent FROM hot.delivery_counter ORDER BY source_id DESC LIMIT 1',
   );
   return rows[0]?.sent ?? 0;
 }

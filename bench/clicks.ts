@@ -31,6 +31,7 @@ import { startBenchDatabase } from './support/bench-database.ts';
 import { askLinks, type LinkLoad } from './support/link-load.ts';
 import { median } from './support/median.ts';
 import { startNginxFront } from './support/nginx-front.ts';
+import { recipientOfCampaign } from '../src/domain/tracking/tracking.ts';
 import { cpuMsOf, cpuMsOfAll, postmasterOf } from './support/processor-time.ts';
 
 const LINKS = 8;
@@ -151,7 +152,7 @@ async function seed(database: Database, url: string): Promise<World['paths']> {
   await database.execute(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
   await database.pool.query('ANALYZE subscriber');
   const signer = linkSignerOf(installation);
-  const everybody = ids.map(({ id }) => ({ customerId, listId, campaignId, subscriberId: id }));
+  const everybody = ids.map(({ id }) => recipientOfCampaign({ customerId, listId, campaignId, subscriberId: id }));
   const targets = Array.from({ length: LINKS }, (_, no) => ({
     no,
     url: `https://example.org/sale/${no}?utm_source=newsletter`,
@@ -295,12 +296,12 @@ async function proveCounted(database: Database): Promise<void> {
     opens: number;
     openEvents: number;
   }>(sql`
-    WITH c AS (SELECT customer_id, id AS campaign_id FROM campaign WHERE uid = 'k')
-    SELECT (SELECT click_count FROM c JOIN hot.tracking_counter USING (customer_id, campaign_id)) AS counted,
-           (SELECT count(*)::int FROM c JOIN hot.click_event USING (customer_id, campaign_id)) AS events,
-           (SELECT sum(click_count)::int FROM c JOIN hot.link_counter USING (customer_id, campaign_id)) AS links,
-           (SELECT open_count FROM c JOIN hot.tracking_counter USING (customer_id, campaign_id)) AS opens,
-           (SELECT count(*)::int FROM c JOIN hot.open_event USING (customer_id, campaign_id) WHERE NOT by_click) AS "openEvents"`);
+    WITH c AS (SELECT customer_id, id AS source_id FROM campaign WHERE uid = 'k')
+    SELECT (SELECT click_count FROM c JOIN hot.tracking_counter USING (customer_id, source_id)) AS counted,
+           (SELECT count(*)::int FROM c JOIN hot.click_event USING (customer_id, source_id)) AS events,
+           (SELECT sum(click_count)::int FROM c JOIN hot.link_counter USING (customer_id, source_id)) AS links,
+           (SELECT open_count FROM c JOIN hot.tracking_counter USING (customer_id, source_id)) AS opens,
+           (SELECT count(*)::int FROM c JOIN hot.open_event USING (customer_id, source_id) WHERE NOT by_click) AS "openEvents"`);
   const { clicks, opens } = answered;
   console.log(`answered ${clicks} clicks, counted ${row?.counted}, by link ${row?.links}, events ${row?.events}`);
   console.log(`answered ${opens} opens, counted ${row?.opens} with those known by a click, events ${row?.openEvents}`);

@@ -11,6 +11,7 @@ import { deliveryMessageId } from '../src/domain/tracking/delivery-message-id.ts
 import { linkSignerOf } from '../src/domain/tracking/link-signer.ts';
 import { limitsOf } from '../src/app/installation.ts';
 import { loadConfig } from '../src/config/load-config.ts';
+import { recipientOfCampaign } from '../src/domain/tracking/tracking.ts';
 import { benchHtml, benchText, CAMPAIGN } from './support/bench-message.ts';
 
 const isSmoke = process.argv.includes('--smoke');
@@ -99,7 +100,12 @@ console.log(`  with 200 KB more  ${microseconds(results.file)}  (encoded once, c
 console.log(`  general composer  ${microseconds(results.composer)}  (ready parts, nothing rendered)`);
 
 function fill(message: CompiledMessage, n: number): FilledMessage | Promise<FilledMessage> {
-  const recipient = { customerId: 7n, listId: 21n, campaignId: 345n, subscriberId: BigInt(4_000_000 + n) };
+  const recipient = recipientOfCampaign({
+    customerId: 7n,
+    listId: 21n,
+    campaignId: 345n,
+    subscriberId: BigInt(4_000_000 + n),
+  });
   return message.fill({
     email: `person${n}@example.org`,
     uid: '0123456789abc',

@@ -124,9 +124,8 @@ async function runToDone(client: pg.Client, one: BenchCampaign | undefined): Pro
 }
 
 async function sentOf(client: pg.Client, { id }: BenchCampaign): Promise<number> {
-  const { rows } = await client.query<{ sent: number }>(
-    'SELECT sent FROM hot.delivery_counter WHERE campaign_id = $1',
-    [id],
-  );
+  const { rows } = await client.query<{ sent: number }>('SELECT sent FROM hot.delivery_counter WHERE source_id = $1', [
+    id,
+  ]);
   return rows[0]?.sent ?? 0;
 }

@@ -23,6 +23,7 @@ import { fillLedger } from './support/fill-ledger.ts';
 import { askLinks } from './support/link-load.ts';
 import { median } from './support/median.ts';
 import { startProduct, type Product } from './support/product.ts';
+import { recipientOfCampaign } from '../src/domain/tracking/tracking.ts';
 import { startBenchSink, type BenchSink } from './support/sink-process.ts';
 
 const { values } = parseArgs({
@@ -167,12 +168,12 @@ async function linksOf(client: pg.Client, { url }: Product, uid: string): Promis
   );
   const signer = linkSignerOf({ baseUrl: url, secret: SECRET, limits: limitsOf(loadConfig({})) });
   return rows.map(({ customer, list, campaign, id }, at) => {
-    const recipient = {
+    const recipient = recipientOfCampaign({
       customerId: BigInt(customer),
       listId: BigInt(list),
       campaignId: BigInt(campaign),
       subscriberId: BigInt(id),
-    };
+    });
     return new URL(signer.forRecipient(recipient).click(at % 5, `https://shop.example/offer/${at % 5}`)).pathname;
   });
 }

@@ -70,8 +70,8 @@ const atTheEnd: Way = async (ctx, { campaign, edition, channel }, ids) => {
     },
   };
   await sendBatch(ctx, { campaign, edition, channel, recorder }, ids);
-  const { key, listId } = campaign;
-  await settle(ctx.db, { key, listId, holder, serverId: channel.serverId, outcomes, next: [], contentVersion: null });
+  const { key } = campaign;
+  await settle(ctx.db, { key, holder, serverId: channel.serverId, outcomes, next: [], contentVersion: null });
 };
 
 async function sendBatch(
@@ -80,7 +80,7 @@ async function sendBatch(
   ids: readonly bigint[],
 ): Promise<void> {
   const range = { ...campaign.key, fromId: ids[0] ?? 0n, toId: ids.at(-1) ?? 0n };
-  const claimed = await findRecipients(ctx.db, range, { listId: campaign.listId, holder });
+  const claimed = await findRecipients(ctx.db, range, holder);
   const rest = { sendsMax: Infinity, abortSignal: signal, announce: () => undefined };
   await runSendingLoop({ ctx, campaign, edition, channel, recorder, claimed, ...rest });
 }
@@ -128,7 +128,7 @@ async function measure(db: Database, from: BenchTenant, receiver: BenchSink): Pr
 
 async function sendAll(ctx: Context, ready: Ready, way: Way): Promise<void> {
   const rows = await ctx.db.query<{ id: bigint }>(
-    sql`SELECT subscriber_id AS id FROM hot.delivery WHERE campaign_id = ${ready.campaign.key.campaignId} ORDER BY 1`,
+    sql`SELECT recipient_id AS id FROM hot.delivery WHERE source_id = ${ready.campaign.key.sourceId} ORDER BY 1`,
   );
   const batches = Array.from({ length: Math.ceil(rows.length / BATCH) }, (_, no) =>
     rows.slice(no * BATCH, (no + 1) * BATCH).map(({ id }) => id),

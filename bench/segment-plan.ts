@@ -69,7 +69,7 @@ async function measure(name: string, listUid: string, rule?: unknown): Promise<v
   const planned = performance.now() - startedAt;
   while (!(await isTrue(`SELECT status = 'done' AS ok FROM campaign WHERE uid = $1`, uid))) await sleep(POLL_MS);
   const { rows } = await client.query<{ audience: number; open: number }>(
-    `SELECT n.audience, n.open FROM hot.delivery_counter n JOIN campaign c ON c.customer_id = n.customer_id AND c.id = n.campaign_id WHERE c.uid = $1`,
+    `SELECT n.audience, n.open FROM hot.delivery_counter n JOIN campaign c ON c.customer_id = n.customer_id AND c.id = n.source_id WHERE c.uid = $1`,
     [uid],
   );
   const { people, doubled } = await sink.report('reset');
@@ -112,8 +112,8 @@ async function scoreOf(listUid: string): Promise<number> {
 async function opensOf(listUid: string): Promise<number> {
   const { rows } = await client.query<{ opens: string }>(
     `SELECT min(opens) AS opens FROM (
-       SELECT sum(a.open_count) AS opens FROM hot.recipient_activity a JOIN campaign c ON c.customer_id = a.customer_id AND c.id = a.campaign_id
-         JOIN mail_list l ON l.customer_id = c.customer_id AND l.id = c.list_id WHERE l.uid = $1 GROUP BY a.subscriber_id ORDER BY 1 DESC LIMIT $2) x`,
+       SELECT sum(a.open_count) AS opens FROM hot.recipient_activity a JOIN campaign c ON c.customer_id = a.customer_id AND c.id = a.source_id
+         JOIN mail_list l ON l.customer_id = c.customer_id AND l.id = c.list_id WHERE l.uid = $1 GROUP BY a.recipient_id ORDER BY 1 DESC LIMIT $2) x`,
     [listUid, PICKS],
   );
   return Math.max(2, Number(rows[0]?.opens));

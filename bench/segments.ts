@@ -163,19 +163,19 @@ async function fill(db: Database): Promise<{ customerId: bigint; listId: bigint 
     SELECT ${customerId}, 'c' || no, ${listId}, 'Campaign', 'done', now() - make_interval(days => no * 30), (now() - make_interval(days => no * 30))::date
       FROM generate_series(1, ${CAMPAIGNS}::int) no`);
   await db.execute(sql`
-    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state)
-    SELECT c.snapshot_on, c.customer_id, c.id, s.id, s.email, CASE WHEN s.id % 50 = 0 THEN 'failed' ELSE 'sent' END::hot.delivery_state
+    INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, list_id, email, state)
+    SELECT c.snapshot_on, c.customer_id, 1, c.id, s.id, s.list_id, s.email, CASE WHEN s.id % 50 = 0 THEN 'failed' ELSE 'sent' END::hot.delivery_state
       FROM campaign c JOIN subscriber s ON s.list_id = c.list_id WHERE c.customer_id = ${customerId} ORDER BY c.id, s.id`);
   await db.execute(sql`
-    INSERT INTO hot.recipient_activity (customer_id, campaign_id, subscriber_id, open_count, click_count, last_open_at, last_click_at, human_opens)
-    SELECT c.customer_id, c.id, s.id, 1 + s.id % 3, (s.id % 20 = 0)::int, c.started_at, CASE WHEN s.id % 20 = 0 THEN c.started_at END, s.id % 3
+    INSERT INTO hot.recipient_activity (customer_id, source_kind, source_id, recipient_id, open_count, click_count, last_open_at, last_click_at, human_opens)
+    SELECT c.customer_id, 1, c.id, s.id, 1 + s.id % 3, (s.id % 20 = 0)::int, c.started_at, CASE WHEN s.id % 20 = 0 THEN c.started_at END, s.id % 3
       FROM campaign c JOIN subscriber s ON s.list_id = c.list_id WHERE c.customer_id = ${customerId} AND (s.id + c.id) % 2 = 0 ORDER BY c.id, s.id`);
   await db.execute(sql`
-    INSERT INTO hot.link_counter (customer_id, campaign_id, link_no, url)
-    SELECT customer_id, id, no, CASE WHEN no = 2 THEN 'https://shop.example/Sale' ELSE 'https://shop.example/' || no END FROM campaign, generate_series(0, 9) no WHERE customer_id = ${customerId}`);
+    INSERT INTO hot.link_counter (customer_id, source_kind, source_id, link_no, url)
+    SELECT customer_id, 1, id, no, CASE WHEN no = 2 THEN 'https://shop.example/Sale' ELSE 'https://shop.example/' || no END FROM campaign, generate_series(0, 9) no WHERE customer_id = ${customerId}`);
   await db.execute(sql`
-    INSERT INTO hot.recipient_link (customer_id, campaign_id, link_no, subscriber_id)
-    SELECT customer_id, campaign_id, subscriber_id / 20 % 10, subscriber_id FROM hot.recipient_activity WHERE customer_id = ${customerId} AND click_count > 0 ORDER BY 1, 2, 3, 4`);
+    INSERT INTO hot.recipient_link (customer_id, source_kind, source_id, link_no, recipient_id)
+    SELECT customer_id, 1, source_id, recipient_id / 20 % 10, recipient_id FROM hot.recipient_activity WHERE customer_id = ${customerId} AND click_count > 0 ORDER BY 1, 3, 4, 5`);
   await db.execute(sql`VACUUM ANALYZE`);
   return { customerId, listId };
 }

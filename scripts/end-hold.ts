@@ -39,7 +39,7 @@ async function tell(database: Database): Promise<void> {
   console.log(`On hold since ${held.since.toISOString()}: ${held.reason}\n`);
   const campaigns = await database.query<{ uid: string; status: string; name: string; open: number }>(
     sql`SELECT c.uid, c.status, c.name, coalesce(d.open, 0)::int AS open FROM campaign c
-          LEFT JOIN hot.delivery_counter d ON d.customer_id = c.customer_id AND d.campaign_id = c.id
+          LEFT JOIN hot.delivery_counter d ON d.customer_id = c.customer_id AND d.source_id = c.id
          WHERE c.status IN ('scheduled', 'queued', 'sending') ORDER BY c.id LIMIT 100`,
   );
   for (const { uid, status, name, open } of campaigns)

@@ -15,21 +15,21 @@ const QUESTIONS: Readonly<Record<string, string>> = {
       UNION ALL SELECT list_id, block, members, 0 FROM hot.subscriber_block) b
      GROUP BY 1, 2 HAVING sum(kept) <> sum(counted)`,
   ledger: `
-    SELECT campaign_id, state, sum(kept) AS kept, sum(counted) AS counted FROM (
-      SELECT campaign_id, CASE WHEN state IN ('queued', 'leased', 'sending') THEN 'open' ELSE state::text END AS state, 0 AS kept, count(*) AS counted
+    SELECT source_id, state, sum(kept) AS kept, sum(counted) AS counted FROM (
+      SELECT source_id, CASE WHEN state IN ('queued', 'leased', 'sending') THEN 'open' ELSE state::text END AS state, 0 AS kept, count(*) AS counted
         FROM hot.delivery GROUP BY 1, 2
-      UNION ALL SELECT campaign_id, state, n, 0 FROM hot.delivery_counter, LATERAL (VALUES
+      UNION ALL SELECT source_id, state, n, 0 FROM hot.delivery_counter, LATERAL (VALUES
         ('open', open), ('sent', sent), ('failed', failed), ('skipped', skipped), ('suppressed', suppressed), ('unknown', unknown)) v (state, n)) b
      GROUP BY 1, 2 HAVING sum(kept) <> sum(counted)`,
   opens: `
-    SELECT campaign_id, what, sum(kept) AS kept, sum(counted) AS counted FROM (
-      SELECT campaign_id, 'opens' AS what, 0 AS kept, count(*) AS counted FROM hot.open_event GROUP BY 1
-      UNION ALL SELECT campaign_id, 'openers', 0, count(DISTINCT subscriber_id) FROM hot.open_event GROUP BY 1
-      UNION ALL SELECT campaign_id, 'clicks', 0, count(*) FROM hot.click_event GROUP BY 1
-      UNION ALL SELECT campaign_id, 'clickers', 0, count(DISTINCT subscriber_id) FROM hot.click_event GROUP BY 1
-      UNION ALL SELECT campaign_id, 'bounces', 0, count(*) FROM hot.bounce_event GROUP BY 1
-      UNION ALL SELECT campaign_id, 'unsubscribes', 0, count(*) FROM hot.unsubscribe_event GROUP BY 1
-      UNION ALL SELECT campaign_id, what, n, 0 FROM hot.tracking_counter, LATERAL (VALUES
+    SELECT source_id, what, sum(kept) AS kept, sum(counted) AS counted FROM (
+      SELECT source_id, 'opens' AS what, 0 AS kept, count(*) AS counted FROM hot.open_event GROUP BY 1
+      UNION ALL SELECT source_id, 'openers', 0, count(DISTINCT recipient_id) FROM hot.open_event GROUP BY 1
+      UNION ALL SELECT source_id, 'clicks', 0, count(*) FROM hot.click_event GROUP BY 1
+      UNION ALL SELECT source_id, 'clickers', 0, count(DISTINCT recipient_id) FROM hot.click_event GROUP BY 1
+      UNION ALL SELECT source_id, 'bounces', 0, count(*) FROM hot.bounce_event GROUP BY 1
+      UNION ALL SELECT source_id, 'unsubscribes', 0, count(*) FROM hot.unsubscribe_event GROUP BY 1
+      UNION ALL SELECT source_id, what, n, 0 FROM hot.tracking_counter, LATERAL (VALUES
         ('opens', open_count), ('openers', uniq_open_count), ('clicks', click_count), ('clickers', uniq_click_count),
         ('bounces', bounce_count), ('unsubscribes', unsubscribe_count)) v (what, n)) b
      GROUP BY 1, 2 HAVING sum(kept) <> sum(counted)`,
@@ -39,9 +39,9 @@ const QUESTIONS: Readonly<Record<string, string>> = {
       UNION ALL SELECT list_id, openers, 0, clickers, 0 FROM hot.list_counter) b
      GROUP BY 1 HAVING sum(kept) <> sum(counted) OR sum(kept_clickers) <> sum(counted_clickers)`,
   links: `
-    SELECT campaign_id, link_no, sum(kept) AS kept, sum(counted) AS counted FROM (
-      SELECT campaign_id, link_no, 0 AS kept, count(*) AS counted FROM hot.click_event GROUP BY 1, 2
-      UNION ALL SELECT campaign_id, link_no, click_count, 0 FROM hot.link_counter) b
+    SELECT source_id, link_no, sum(kept) AS kept, sum(counted) AS counted FROM (
+      SELECT source_id, link_no, 0 AS kept, count(*) AS counted FROM hot.click_event GROUP BY 1, 2
+      UNION ALL SELECT source_id, link_no, click_count, 0 FROM hot.link_counter) b
      GROUP BY 1, 2 HAVING sum(kept) <> sum(counted)`,
 };
 

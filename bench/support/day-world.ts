@@ -7,6 +7,7 @@ import { linkSignerOf } from '../../src/domain/tracking/link-signer.ts';
 import { returnPathOf } from '../../src/domain/tracking/return-path.ts';
 import { LARGE_LIST, SECOND_LIST } from './lived-in-sizes.ts';
 import { livedInLists, type LivedInLists } from './lived-in.ts';
+import { recipientOfCampaign } from '../../src/domain/tracking/tracking.ts';
 import { BENCH_SECRET, BENCH_TOKEN, type Product } from './product.ts';
 
 export interface Person {
@@ -96,25 +97,26 @@ async function readersOf({ client, product }: Pick<DayWorld, 'client' | 'product
   const installation = installationAt(product.url);
   const signer = linkSignerOf(installation);
   const { rows } = await client.query<{ customer: string; list: string; campaign: string; person: string }>(
-    `SELECT d.customer_id AS customer, c.list_id AS list, c.id AS campaign, d.subscriber_id AS person
+    `SELECT d.customer_id AS customer, c.list_id AS list, c.id AS campaign, d.recipient_id AS person
        FROM (SELECT c.* FROM campaign c JOIN mail_list l ON l.customer_id = c.customer_id AND l.id = c.list_id
               WHERE l.name = $1 AND c.status = 'done' ORDER BY c.id DESC LIMIT 1) c
-       JOIN hot.delivery d ON d.snapshot_on = c.snapshot_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id
-      WHERE d.state = 'sent' ORDER BY hashint8(d.subscriber_id) LIMIT ${READERS}`,
+       JOIN hot.delivery d ON d.snapshot_on = c.snapshot_on AND d.customer_id = c.customer_id AND d.source_id = c.id
+      WHERE d.state = 'sent' ORDER BY hashint8(d.recipient_id) LIMIT ${READERS}`,
     [LARGE_LIST],
   );
   return rows.map((row, no) => {
     const [customerId, listId] = [BigInt(row.customer), BigInt(row.list)];
     const [campaignId, subscriberId] = [BigInt(row.campaign), BigInt(row.person)];
-    const links = signer.forRecipient({ customerId, listId, campaignId, subscriberId });
+    const recipient = recipientOfCampaign({ customerId, listId, campaignId, subscriberId });
+    const links = signer.forRecipient(recipient);
     return {
       open: links.open(),
       click: links.click(no % 5, `https://shop.example/offer/${(no % 5) + 1}`),
       view: links.webView(),
       profile: links.updateProfile(),
       unsubscribe: links.unsubscribe(),
-      messageId: deliveryMessageId(installation, { customerId, campaignId, subscriberId }, 'shop.example'),
-      returnPath: returnPathOf(installation, { customerId, campaignId, subscriberId }, BOUNCE_DOMAIN),
+      messageId: deliveryMessageId(installation, recipient, 'shop.example'),
+      returnPath: returnPathOf(installation, recipient, BOUNCE_DOMAIN),
     };
   });
 }
@@ -131,7 +133,7 @@ async function confirmationsOf({ client, product }: Pick<DayWorld, 'client' | 'p
   );
   return rows.map(({ customer, list, id, until }) => {
     const whose = { customerId: BigInt(customer), listId: BigInt(list), campaignId: 0n, subscriberId: BigInt(id) };
-    return signer.confirmation(whose, until);
+    return signer.confirmation(recipientOfCampaign(whose), until);
   });
 }
 

@@ -54,33 +54,33 @@ function statements({ customer, list, campaign, size }: Ids & { size: number }):
   const people = `(SELECT id, row_number() OVER (ORDER BY id) AS n, email FROM subscriber WHERE customer_id = ${customer} AND list_id = ${list}) s`;
   const opens = (size * 4 * OPENS_A_PERSON) / 5;
   const clicks = (size * CLICKS_A_PERSON) / 2;
-  const key = `${customer}, ${campaign}`;
+  const key = `${customer}, 1, ${campaign}`;
   return [
     `INSERT INTO subscriber (customer_id, list_id, email, email_key, status, fields)
      SELECT ${customer}, ${list}, 'person' || n || '@example.org', 'person' || n || '@example.org', 'subscribed',
             jsonb_build_object('FIRST_NAME', 'Name' || n, 'LAST_NAME', 'Last' || n % 100) FROM generate_series(1, ${size}) n`,
-    `INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, state, attempts, email, reply)
-     SELECT current_date, ${key}, id, 'sent', 1, email, '250 2.0.0 queued' FROM ${people}`,
-    `INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, sent) VALUES (${key}, ${size}, ${size})`,
-    `INSERT INTO hot.open_event (at, customer_id, campaign_id, subscriber_id, ip, user_agent, country, city)
+    `INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, list_id, state, attempts, email, reply)
+     SELECT current_date, ${key}, id, ${list}, 'sent', 1, email, '250 2.0.0 queued' FROM ${people}`,
+    `INSERT INTO hot.delivery_counter (customer_id, source_kind, source_id, audience, sent) VALUES (${key}, ${size}, ${size})`,
+    `INSERT INTO hot.open_event (at, customer_id, source_kind, source_id, recipient_id, ip, user_agent, country, city)
      SELECT now() - make_interval(secs => (n * 7919 + o * 104729) % 1500000), ${key}, id, '192.0.2.7', 'Mozilla/5.0 (X11; Linux x86_64) Firefox/127.0', 'Ireland', 'City ' || n % ${PLACES}
        FROM ${people}, generate_series(1, ${OPENS_A_PERSON}) o WHERE n % 5 <> 0 ORDER BY 1`,
-    `INSERT INTO hot.click_event (at, customer_id, campaign_id, subscriber_id, link_no, url, ip, user_agent)
+    `INSERT INTO hot.click_event (at, customer_id, source_kind, source_id, recipient_id, link_no, url, ip, user_agent)
      SELECT now() - make_interval(secs => (n * 7919 + o * 104729) % 1500000), ${key}, id, (n + o) % ${LINKS}, 'https://shop.example/' || (n + o) % ${LINKS}, '192.0.2.7', 'Mozilla/5.0 (X11; Linux x86_64) Firefox/127.0'
        FROM ${people}, generate_series(1, ${CLICKS_A_PERSON}) o WHERE n % 2 = 0 ORDER BY 1`,
-    `INSERT INTO hot.recipient_activity (customer_id, campaign_id, subscriber_id, open_count, click_count, last_open_at, last_click_at, human_opens, human_clicks)
+    `INSERT INTO hot.recipient_activity (customer_id, source_kind, source_id, recipient_id, open_count, click_count, last_open_at, last_click_at, human_opens, human_clicks)
      SELECT ${key}, id, CASE WHEN n % 5 <> 0 THEN ${OPENS_A_PERSON} ELSE 0 END, CASE WHEN n % 2 = 0 THEN ${CLICKS_A_PERSON} ELSE 0 END, now(), now(), 1, 1
        FROM ${people} WHERE n % 5 <> 0 OR n % 2 = 0`,
     `INSERT INTO hot.subscriber_activity (customer_id, list_id, subscriber_id, opened_at, clicked_at)
      SELECT ${customer}, ${list}, id, CASE WHEN n % 5 <> 0 THEN now() END, CASE WHEN n % 2 = 0 THEN now() END FROM ${people} WHERE n % 5 <> 0 OR n % 2 = 0`,
     `UPDATE hot.list_counter SET openers = ${(size * 4) / 5}, clickers = ${size / 2}, uniq_open_count = ${(size * 4) / 5}, uniq_click_count = ${size / 2}
       WHERE customer_id = ${customer} AND list_id = ${list}`,
-    `INSERT INTO hot.tracking_counter (customer_id, campaign_id, open_count, uniq_open_count, click_count, uniq_click_count, last_open_at, last_click_at)
+    `INSERT INTO hot.tracking_counter (customer_id, source_kind, source_id, open_count, uniq_open_count, click_count, uniq_click_count, last_open_at, last_click_at)
      VALUES (${key}, ${opens}, ${(size * 4) / 5}, ${clicks}, ${size / 2}, now(), now())`,
-    `INSERT INTO hot.link_counter (customer_id, campaign_id, link_no, url, click_count, uniq_click_count, last_click_at)
+    `INSERT INTO hot.link_counter (customer_id, source_kind, source_id, link_no, url, click_count, uniq_click_count, last_click_at)
      SELECT ${key}, no, 'https://shop.example/' || no, ${clicks / LINKS}, ${clicks / LINKS}, now() FROM generate_series(0, ${LINKS - 1}) no`,
-    `INSERT INTO hot.location_counter (customer_id, campaign_id, country, region, city, open_count)
-     SELECT customer_id, campaign_id, country, '', city, count(*) FROM hot.open_event WHERE campaign_id = ${campaign} GROUP BY 1, 2, 3, 5`,
+    `INSERT INTO hot.location_counter (customer_id, source_kind, source_id, country, region, city, open_count)
+     SELECT customer_id, 1, source_id, country, '', city, count(*) FROM hot.open_event WHERE source_id = ${campaign} GROUP BY 1, 3, 4, 6`,
     'VACUUM ANALYZE',
   ];
 }
@@ -91,7 +91,7 @@ async function lastOf(
 ): Promise<{ lastOpens: string; lastPeople: string }> {
   const { rows: opens } = await client.query<{ cursor: string }>(
     `SELECT (extract(epoch FROM now()) * 1000000)::bigint || '.' || (extract(epoch FROM at) * 1000000)::bigint || '.' || id AS cursor
-       FROM hot.open_event WHERE customer_id = ${customer} AND campaign_id = ${campaign} ORDER BY at DESC, id DESC OFFSET ${LAST} LIMIT 1`,
+       FROM hot.open_event WHERE customer_id = ${customer} AND source_id = ${campaign} ORDER BY at DESC, id DESC OFFSET ${LAST} LIMIT 1`,
   );
   const { rows: people } = await client.query<{ id: string }>(
     `SELECT id FROM subscriber WHERE customer_id = ${customer} AND list_id = ${list} ORDER BY id DESC OFFSET ${LAST} LIMIT 1`,

@@ -18,12 +18,12 @@ const LINES = 2_000;
 /** One in so many opened, and clicked. */
 const ACTIVE = 10;
 const DELIVERY =
-  'COPY hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, state, epoch, attempts, updated_at, email, reply) FROM STDIN';
-const OPENS = 'COPY hot.open_event (at, customer_id, campaign_id, subscriber_id, ip, user_agent) FROM STDIN';
+  'COPY hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, state, epoch, attempts, updated_at, email, reply) FROM STDIN';
+const OPENS = 'COPY hot.open_event (at, customer_id, source_kind, source_id, recipient_id, ip, user_agent) FROM STDIN';
 const CLICKS =
-  'COPY hot.click_event (at, customer_id, campaign_id, subscriber_id, link_no, url, ip, user_agent) FROM STDIN';
+  'COPY hot.click_event (at, customer_id, source_kind, source_id, recipient_id, link_no, url, ip, user_agent) FROM STDIN';
 const ACTIVITY =
-  'COPY hot.recipient_activity (customer_id, campaign_id, subscriber_id, open_count, click_count, human_opens, human_clicks) FROM STDIN';
+  'COPY hot.recipient_activity (customer_id, source_kind, source_id, recipient_id, open_count, click_count, human_opens, human_clicks) FROM STDIN';
 
 /** Campaigns of twenty other customers and of the first one, in turns. Their ids are far from those of the measured ones. */
 export async function fillLedger({ url, rows, perCampaign, say }: Fill): Promise<void> {
@@ -61,7 +61,7 @@ export async function fillLedger({ url, rows, perCampaign, say }: Fill): Promise
     await copy(
       client,
       ACTIVITY,
-      lines(size / ACTIVE, (n) => `${key.customer}\t${key.campaign}\t${n * ACTIVE + 1}\t1\t1\t1\t1\n`),
+      lines(size / ACTIVE, (n) => `${key.customer}\t1\t${key.campaign}\t${n * ACTIVE + 1}\t1\t1\t1\t1\n`),
     );
     if (campaign % 20 === 19)
       say(`  ${from + size} rows after ${((performance.now() - startedAt) / 1_000).toFixed(0)} s`);
@@ -78,11 +78,11 @@ interface Key {
 }
 
 function delivery({ day, customer, campaign }: Key, n: number): string {
-  return `${day}\t${customer}\t${campaign}\t${n + 1}\tsent\t1\t1\t${day} 12:00:00+00\tperson${n}@example${n % 97}.org\t250 2.0.0 Ok: queued as ${n}\n`;
+  return `${day}\t${customer}\t1\t${campaign}\t${n + 1}\tsent\t1\t1\t${day} 12:00:00+00\tperson${n}@example${n % 97}.org\t250 2.0.0 Ok: queued as ${n}\n`;
 }
 
 function event({ day, customer, campaign }: Key, n: number, link: string): string {
-  return `${day} 13:00:00+00\t${customer}\t${campaign}\t${n + 1}\t${link}192.0.2.${n % 250}\tMozilla/5.0 (X11; Linux x86_64)\n`;
+  return `${day} 13:00:00+00\t${customer}\t1\t${campaign}\t${n + 1}\t${link}192.0.2.${n % 250}\tMozilla/5.0 (X11; Linux x86_64)\n`;
 }
 
 function* lines(count: number, of: (n: number) => string): Generator<string> {

@@ -15,12 +15,12 @@ BEGIN
     is_alive := NOT slice.is_over AND hot.is_worker_alive(slice.worker);
     IF NOT slice.is_over AND NOT is_alive THEN
       UPDATE hot.delivery d SET state = 'queued', owner = NULL, lease_expires_at = NULL, updated_at = now()
-       WHERE d.snapshot_on = slice.snapshot_on AND d.customer_id = customer AND d.campaign_id = slice.campaign_id
-         AND d.subscriber_id BETWEEN slice.from_id AND slice.to_id AND d.state = 'leased' AND d.owner = slice.worker;
+       WHERE d.snapshot_on = slice.snapshot_on AND d.customer_id = customer AND d.source_kind = slice.source_kind AND d.source_id = slice.source_id
+         AND d.recipient_id BETWEEN slice.from_id AND slice.to_id AND d.state = 'leased' AND d.owner = slice.worker;
     END IF;
     SELECT count(*) INTO held FROM hot.delivery d
-     WHERE d.snapshot_on = slice.snapshot_on AND d.customer_id = customer AND d.campaign_id = slice.campaign_id
-       AND d.subscriber_id BETWEEN slice.from_id AND slice.to_id AND d.owner = slice.worker
+     WHERE d.snapshot_on = slice.snapshot_on AND d.customer_id = customer AND d.source_kind = slice.source_kind AND d.source_id = slice.source_id
+       AND d.recipient_id BETWEEN slice.from_id AND slice.to_id AND d.owner = slice.worker
        AND (d.state = 'sending' OR (is_alive AND d.state = 'leased'));
     IF held = 0 THEN DELETE FROM hot.send_slice s WHERE s.customer_id = customer AND s.id = slice.id;
     ELSIF NOT is_alive THEN

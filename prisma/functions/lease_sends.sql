@@ -2,7 +2,7 @@
 -- that ends between two reads would be in neither. A quota window that has begun goes on when the plan's length changes, but
 -- never longer than the new length. A caller that still names the period before does not begin a new one.
 CREATE OR REPLACE FUNCTION hot.lease_sends(
-  customer bigint, campaign bigint, ledger_day date, from_subscriber bigint, to_subscriber bigint, job_worker uuid, wanted integer,
+  customer bigint, kind smallint, source bigint, ledger_day date, from_recipient bigint, to_recipient bigint, job_worker uuid, wanted integer,
   credits_max bigint, period text, quota_max bigint, quota_length text, processes_max integer)
 RETURNS TABLE (slice_id bigint, granted integer, refusal text, ends_at timestamptz) LANGUAGE plpgsql AS $$
 DECLARE
@@ -48,8 +48,8 @@ BEGIN
   END LOOP;
   granted := CASE WHEN running >= processes_max THEN 0 ELSE greatest(0, least(wanted, room)) END;
   IF granted > 0 THEN
-    INSERT INTO hot.send_slice AS s (customer_id, campaign_id, snapshot_on, from_id, to_id, worker, amount)
-    VALUES (customer, campaign, ledger_day, from_subscriber, to_subscriber, job_worker, granted) RETURNING s.id INTO slice_id;
+    INSERT INTO hot.send_slice AS s (customer_id, source_kind, source_id, snapshot_on, from_id, to_id, worker, amount)
+    VALUES (customer, kind, source, ledger_day, from_recipient, to_recipient, job_worker, granted) RETURNING s.id INTO slice_id;
   ELSE
     refusal := CASE WHEN credits_max <= delivered - budget.credits_baseline THEN 'credits'
                     WHEN quota_max <= delivered - budget.quota_baseline THEN 'quota'

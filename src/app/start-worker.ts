@@ -6,7 +6,8 @@ import { createActiveCampaigns } from '../domain/delivery/active-campaign.ts';
 import { dnsAsker } from '../lib/dns-records.ts';
 import { createDriverPool, type DriverPool } from '../domain/sending/driver-pool.ts';
 import { mxThrough } from '../domain/sending/routing/mailbox-group.ts';
-import { announceCampaignChange } from '../domain/statistics/announce-campaign-change.ts';
+import type { SourceKey } from '../domain/source-key.ts';
+import { announceSourceChange } from '../domain/statistics/announce-campaign-change.ts';
 import { crontab } from '../workers/crontab.ts';
 import { runWorker } from '../workers/run-worker.ts';
 import { bounceTasks } from '../workers/tasks/bounces.ts';
@@ -80,7 +81,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
   const tools = {
     drivers,
     campaigns: createActiveCampaigns(),
-    announce: (customerId: bigint, campaignId: bigint) => announceCampaignChange(ctx, { customerId, campaignId }),
+    announce: (source: SourceKey) => announceSourceChange(ctx, source),
   };
   return [
     snapshotTask,

@@ -44,8 +44,8 @@ async function confirm(
 ): Promise<void> {
   // Nothing in the form matters, but it is read: an answer before the end of the body looks like a failure.
   if (!(await readForm(req))) return sendBodyTooLarge(res);
-  const { customerId, listId, subscriberId, expiresAt } = confirmation;
-  const { kind } = await confirmSubscription(ctx, { customerId, listId, id: subscriberId, expiresAt });
+  const { customerId, listId, recipientId, expiresAt } = confirmation;
+  const { kind } = await confirmSubscription(ctx, { customerId, listId, id: recipientId, expiresAt });
   answer(res, kind, person);
 }
 

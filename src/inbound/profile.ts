@@ -40,9 +40,9 @@ async function update(
 ): Promise<void> {
   const form = await readForm(req, PROFILE_BYTES_MAX);
   if (!form) return sendBodyTooLarge(res);
-  const { customerId, listId, subscriberId } = recipient;
+  const { customerId, listId, recipientId } = recipient;
   try {
-    const isThere = await updatePersonFields(ctx, { customerId, listId, id: subscriberId }, changesIn(form, person));
+    const isThere = await updatePersonFields(ctx, { customerId, listId, id: recipientId }, changesIn(form, person));
     if (isThere) sendPage(res, 200, savedPage());
     else sendNotOnList(res);
   } catch (error) {

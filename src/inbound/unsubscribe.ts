@@ -32,7 +32,7 @@ export function unsubscribeMount(ctx: Context): InboundMount {
     async serve(request) {
       const recipient = signer.read('unsubscribe', request.token);
       if (!recipient) return sendUnknownLink(request.res);
-      if (recipient.subscriberId === NOBODY) return sendPage(request.res, 200, TEST_PAGE);
+      if (recipient.recipientId === NOBODY) return sendPage(request.res, 200, TEST_PAGE);
       if (request.method === 'POST') return unsubscribe(request, recipient);
       const person = await readerOf(request.ctx, recipient);
       if (!person) return sendNotOnList(request.res);

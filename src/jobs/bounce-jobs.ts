@@ -10,7 +10,12 @@ const REFUSALS_ATTEMPTS_MAX = 10;
 /** Looks at refusals of one batch for mailboxes that are gone. */
 export const recordRefusalsJob = defineJob({
   name: 'bounces.record-refusals',
-  payload: z.object({ customerId: id, campaignId: id, subscriberIds: z.array(id) }),
+  payload: z.object({
+    customerId: id,
+    sourceKind: z.int(),
+    sourceId: id,
+    messages: z.array(z.object({ recipientId: id, occurrence: id })),
+  }),
   attemptsMax: REFUSALS_ATTEMPTS_MAX,
 });
 

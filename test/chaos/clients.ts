@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BENCH_TOKEN, type Product } from '../../bench/support/product.ts';
 import { linkSignerOf } from '../../src/domain/tracking/link-signer.ts';
 import type { History } from './history.ts';
+import { recipientOfCampaign } from '../../src/domain/tracking/tracking.ts';
 import type { World } from './world.ts';
 
 export interface Clients {
@@ -67,10 +68,9 @@ async function startClicking(world: World, history: History): Promise<(product: 
   let next = BigInt(ids?.first ?? 0);
   return async (product) => {
     const installation = { baseUrl: product.url, secret: 'bench'.repeat(10) };
-    const links = linkSignerOf(installation as Parameters<typeof linkSignerOf>[0]).forRecipient({
-      ...recipient,
-      subscriberId: next++,
-    });
+    const links = linkSignerOf(installation as Parameters<typeof linkSignerOf>[0]).forRecipient(
+      recipientOfCampaign({ ...recipient, subscriberId: next++ }),
+    );
     const answer = await fetch(links.click(0, 'https://shop.example/offer'), { redirect: 'manual' });
     await answer.text();
     // A reader is sent on whether or not we could write it down, and then the answer says so.

@@ -186,8 +186,8 @@ async function takeSnapshot(query: Query, campaignUid: string): Promise<Snapshot
   }>(
     `SELECT c.status,
             (SELECT jsonb_object_agg(t.state, t.n) FROM (
-               SELECT d.state::text AS state, count(*)::int AS n FROM hot.delivery d WHERE d.campaign_id = c.id GROUP BY 1) t) AS rows,
-            (SELECT to_jsonb(k) - 'customer_id' - 'campaign_id' FROM hot.delivery_counter k WHERE k.campaign_id = c.id) AS counters
+               SELECT d.state::text AS state, count(*)::int AS n FROM hot.delivery d WHERE d.source_id = c.id GROUP BY 1) t) AS rows,
+            (SELECT to_jsonb(k) - 'customer_id' - 'source_id' FROM hot.delivery_counter k WHERE k.source_id = c.id) AS counters
        FROM campaign c WHERE c.uid = $1`,
     [campaignUid],
   );
@@ -197,7 +197,7 @@ async function takeSnapshot(query: Query, campaignUid: string): Promise<Snapshot
 async function readFinalRows(query: Query, campaignUid: string): Promise<FinalRow[]> {
   const rows = await query<{ email: string; state: string; ambiguous_count: number; attempts: number }>(
     `SELECT email, state::text AS state, ambiguous_count, attempts FROM hot.delivery
-      WHERE campaign_id = (SELECT id FROM campaign WHERE uid = $1) ORDER BY subscriber_id`,
+      WHERE source_id = (SELECT id FROM campaign WHERE uid = $1) ORDER BY recipient_id`,
     [campaignUid],
   );
   return rows.map(({ email, state, ambiguous_count, attempts }) => {
@@ -207,7 +207,7 @@ async function readFinalRows(query: Query, campaignUid: string): Promise<FinalRo
 
 async function readUnderWay(query: Query): Promise<UnderWay> {
   const rows = await query<{ id: string; epoch: number }>(
-    `SELECT subscriber_id AS id, epoch FROM hot.delivery WHERE state = 'sending'`,
+    `SELECT recipient_id AS id, epoch FROM hot.delivery WHERE state = 'sending'`,
   );
   return { ids: rows.map(({ id }) => id), epochs: rows.map(({ epoch }) => epoch) };
 }
@@ -215,7 +215,7 @@ async function readUnderWay(query: Query): Promise<UnderWay> {
 async function countStillUnderWay(query: Query, { ids, epochs }: UnderWay): Promise<number> {
   const [row] = await query<{ count: number }>(
     `SELECT count(*)::int AS count FROM hot.delivery
-      WHERE state = 'sending' AND (subscriber_id, epoch) IN (SELECT * FROM unnest($1::bigint[], $2::int[]))`,
+      WHERE state = 'sending' AND (recipient_id, epoch) IN (SELECT * FROM unnest($1::bigint[], $2::int[]))`,
     [ids, epochs],
   );
   return row?.count ?? 0;

@@ -6,6 +6,7 @@ import { addressMail } from '../../src/domain/sending/addresses/address-mail.ts'
 import { keepAddress } from '../../src/domain/sending/addresses/from-address-store.ts';
 import { readAddressLink } from '../../src/domain/sending/addresses/confirm-from-address.ts';
 import { newUid } from '../../src/lib/ids.ts';
+import { recipientOfCampaign } from '../../src/domain/tracking/tracking.ts';
 import { startInboundServer } from './inbound-server.ts';
 
 const DAY_MS = 86_400_000;
@@ -23,7 +24,8 @@ test.each([
   await ctx.db.execute(
     sql`UPDATE subscriber SET status = 'unconfirmed', pending_until = now() + interval '1 day' WHERE id = ${person.subscriberId}`,
   );
-  const statusOf = async (days: number) => (await fetch(here(signer.confirmation(person, inDays(days))))).status;
+  const statusOf = async (days: number) =>
+    (await fetch(here(signer.confirmation(recipientOfCampaign(person), inDays(days))))).status;
   expect([await statusOf(1), await statusOf(-1)]).toEqual([200, 410]);
 
   const { id } = await keepAddress(ctx.db, { customerId, uid: newUid(), email: 'ann@sender.example' });

@@ -1,15 +1,17 @@
 /** Mails outlive lists: when a list is deleted, every link in them still answers, alike and in words that help. */
 import { expect, test } from 'vitest';
 import { sql } from '../../src/db/database.ts';
+import { recipientOfCampaign } from '../../src/domain/tracking/tracking.ts';
 import { startInboundServer } from './inbound-server.ts';
 
 const { ctx, seeded, signer, links, here } = await startInboundServer();
 
 test('every link of a deleted list answers in a friendly way', async () => {
   const { customerId, listId, campaignId, subscriberIds } = seeded;
-  const recipient = { customerId, listId, campaignId: 0n, subscriberId: subscriberIds[0] ?? 0n };
+  const person = { customerId, listId, subscriberId: subscriberIds[0] ?? 0n };
+  const recipient = recipientOfCampaign({ ...person, campaignId: 0n });
   const own = links(0);
-  const elsewhere = signer.forRecipient({ ...recipient, campaignId: campaignId + 1_000n });
+  const elsewhere = signer.forRecipient(recipientOfCampaign({ ...person, campaignId: campaignId + 1_000n }));
   await ctx.db.execute(sql`DELETE FROM mail_list WHERE customer_id = ${customerId} AND id = ${listId}`);
   const pages = [
     own.unsubscribe(),

@@ -5,6 +5,7 @@ import { watchDisabledCustomers } from '../../src/domain/accounts/disabled-custo
 import { eraseCustomer } from '../../src/domain/accounts/erase-customer.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { untilCounted } from '../support/record-tracking-events.ts';
+import { recipientOfCampaign } from '../../src/domain/tracking/tracking.ts';
 import { startInboundServer, WEB_VIEW } from './inbound-server.ts';
 
 const { ctx, seeded, signer, links, here, status } = await startInboundServer();
@@ -72,7 +73,12 @@ describe('the links of a customer', () => {
   });
 
   test('of others go on', async () => {
-    const other = { customerId: seeded.customerId + 1_000n, listId: 1n, campaignId: 1n, subscriberId: 1n };
+    const other = recipientOfCampaign({
+      customerId: seeded.customerId + 1_000n,
+      listId: 1n,
+      campaignId: 1n,
+      subscriberId: 1n,
+    });
     const address = here(signer.forRecipient(other).click(0, 'https://example.net/'));
     expect(await follow()).toEqual([410, null]);
     expect(await follow('GET', address)).toEqual([302, 'https://example.net/']);

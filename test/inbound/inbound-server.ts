@@ -7,6 +7,7 @@ import { createInbound } from '../../src/inbound/inbound-mounts.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { afterFile } from '../support/after-file.ts';
 import { seedCampaign, type SeededCampaign } from '../support/audience-rows.ts';
+import { recipientOfCampaign } from '../../src/domain/tracking/tracking.ts';
 import { createTestContext } from '../support/test-context.ts';
 
 export interface InboundServer {
@@ -28,8 +29,8 @@ export async function startInboundServer(overrides: Partial<Context> = {}): Prom
   const ctx = await createTestContext(overrides);
   await ctx.db.execute(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
   const seeded = await seedCampaign(ctx.db, { subscribers: 5 });
-  const webView = async (_ctx: Context, { campaignId }: { campaignId: bigint }) =>
-    campaignId === seeded.campaignId ? WEB_VIEW : undefined;
+  const webView = async (_ctx: Context, { sourceId }: { sourceId: bigint }) =>
+    sourceId === seeded.campaignId ? WEB_VIEW : undefined;
   const inbound = await createInbound(ctx, { webView });
   const server = await startHttpServer({ host: '127.0.0.1', port: 0, mounts: inbound.mounts, log: silentLog });
   afterFile(async () => {
@@ -44,7 +45,10 @@ export async function startInboundServer(overrides: Partial<Context> = {}): Prom
     origin,
     seeded,
     signer,
-    links: (who) => signer.forRecipient({ customerId, listId, campaignId, subscriberId: subscriberIds[who] ?? 0n }),
+    links: (who) =>
+      signer.forRecipient(
+        recipientOfCampaign({ customerId, listId, campaignId, subscriberId: subscriberIds[who] ?? 0n }),
+      ),
     here: (address) => address.replace(ctx.installation.baseUrl, origin),
     async status(who) {
       const [row] = await ctx.db.query<{ status: string }>(

@@ -1,17 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { sql } from '../../src/db/database.ts';
 import { untilCounted } from '../support/record-tracking-events.ts';
+import { recipientOfCampaign } from '../../src/domain/tracking/tracking.ts';
 import { startInboundServer, WEB_VIEW } from './inbound-server.ts';
 
 const { ctx, origin, seeded, signer, links, here, status } = await startInboundServer();
 const BROWSER = { 'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0' };
 const { customerId, listId, campaignId, subscriberIds } = seeded;
-const recipient = (who: number) => ({ customerId, listId, campaignId, subscriberId: subscriberIds[who] ?? 0n });
+const recipient = (who: number) =>
+  recipientOfCampaign({ customerId, listId, campaignId, subscriberId: subscriberIds[who] ?? 0n });
 
 async function counters() {
   await untilCounted(ctx);
   const [row] = await ctx.db.query<{ open_count: number; click_count: number }>(
-    sql`SELECT open_count, click_count FROM hot.tracking_counter WHERE campaign_id = ${campaignId}`,
+    sql`SELECT open_count, click_count FROM hot.tracking_counter WHERE source_id = ${campaignId}`,
   );
   return row ?? { open_count: 0, click_count: 0 };
 }
@@ -160,7 +162,7 @@ describe('a tracked link', () => {
   });
 
   test('works for a campaign that is deleted', async () => {
-    const gone = signer.forRecipient({ ...recipient(1), campaignId: 424_242n }).click(0, 'https://example.org/still');
+    const gone = signer.forRecipient({ ...recipient(1), sourceId: 424_242n }).click(0, 'https://example.org/still');
     expect((await fetch(here(gone), { redirect: 'manual' })).headers.get('location')).toBe('https://example.org/still');
   });
 });
@@ -176,7 +178,7 @@ describe('the web view', () => {
   });
 
   test('of a deleted campaign says so', async () => {
-    const gone = signer.forRecipient({ ...recipient(0), campaignId: 424_242n }).webView();
+    const gone = signer.forRecipient({ ...recipient(0), sourceId: 424_242n }).webView();
     expect((await fetch(here(gone))).status).toBe(200);
   });
 });

@@ -11,6 +11,7 @@ import { seedCampaign } from '../support/audience-rows.ts';
 import { writeGeoipFile } from '../support/geoip-file.ts';
 import { untilCounted } from '../support/record-tracking-events.ts';
 import { startRestApp } from '../support/rest-app.ts';
+import { recipientOfCampaign } from '../../src/domain/tracking/tracking.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'mailwright-places-'));
@@ -31,12 +32,14 @@ test('opens and clicks are kept and counted with their place, and shown by the r
     customerId,
   });
   const trackingEvent = async (who: number, ip: string, { userAgent = BROWSER, click = false } = {}) => {
-    const links = linkSignerOf(app.ctx.installation).forRecipient({
-      customerId,
-      listId,
-      campaignId,
-      subscriberId: subscriberIds[who] ?? 0n,
-    });
+    const links = linkSignerOf(app.ctx.installation).forRecipient(
+      recipientOfCampaign({
+        customerId,
+        listId,
+        campaignId,
+        subscriberId: subscriberIds[who] ?? 0n,
+      }),
+    );
     const address = click ? links.click(0, 'https://example.org/') : links.open();
     const headers = { 'X-Forwarded-For': ip, 'User-Agent': userAgent };
     const answer = await fetch(address.replace(app.ctx.installation.baseUrl, app.baseUrl), {

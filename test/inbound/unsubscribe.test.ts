@@ -169,7 +169,7 @@ describe('posting to the link', () => {
     await post(3, new URLSearchParams({ reason: 'never_signed_up' }));
     await post(4, new URLSearchParams({ reason: '<script>' }));
     const rows = await ctx.db.query<{ reason: string | null }>(
-      sql`SELECT reason FROM hot.unsubscribe_event WHERE subscriber_id IN (${seeded.subscriberIds[3]}, ${seeded.subscriberIds[4]}) ORDER BY subscriber_id`,
+      sql`SELECT reason FROM hot.unsubscribe_event WHERE recipient_id IN (${seeded.subscriberIds[3]}, ${seeded.subscriberIds[4]}) ORDER BY recipient_id`,
     );
     expect(rows.map(({ reason }) => reason)).toEqual(['never_signed_up', null]);
     expect(await (await fetch(here(links(3).unsubscribe()))).text()).toContain('You are unsubscribed');
@@ -206,8 +206,8 @@ describe('somebody who was deleted and added again', () => {
     const { customerId, campaignId, subscriberIds } = seeded;
     await ctx.db.execute(sql`UPDATE campaign SET snapshot_on = current_date WHERE id = ${campaignId}`);
     await ctx.db.execute(sql`
-      INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state)
-      VALUES (current_date, ${customerId}, ${campaignId}, ${subscriberIds[who]}, ${email}, 'sent')`);
+      INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, email, state)
+      VALUES (current_date, ${customerId}, 1, ${campaignId}, ${subscriberIds[who]}, ${email}, 'sent')`);
     await ctx.db.execute(sql`DELETE FROM subscriber WHERE id = ${subscriberIds[who]}`);
   };
   const add = async (email: string) => {
@@ -249,7 +249,7 @@ describe('somebody who was deleted and added again', () => {
     expect(await (await post(1, 'List-Unsubscribe=One-Click')).text()).toContain('not on this list');
     expect(await statusOf(id)).toBe('subscribed');
     await ctx.db.execute(
-      sql`UPDATE hot.delivery SET subscriber_id = 0, email = '' WHERE email = 'other-list@example.org'`,
+      sql`UPDATE hot.delivery SET recipient_id = 0, email = '' WHERE email = 'other-list@example.org'`,
     );
     await ctx.db.execute(sql`UPDATE subscriber SET list_id = ${seeded.listId} WHERE id = ${id}`);
     expect(await (await post(1, 'List-Unsubscribe=One-Click')).text()).toContain('not on this list');

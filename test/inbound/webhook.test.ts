@@ -108,7 +108,7 @@ test('a genuine event is recorded by the id that the vendor gave the message, on
     suppressed: true,
   });
   const [event] = await ctx.db.query(
-    sql`SELECT type, status_code, message FROM hot.bounce_event WHERE campaign_id = ${at.campaignId}`,
+    sql`SELECT type, status_code, message FROM hot.bounce_event WHERE source_id = ${at.campaignId}`,
   );
   expect(event).toMatchObject({ type: 'hard', status_code: '5.1.1', message: '550 5.1.1 nobody' });
   const kept = await ctx.db.query(sql`SELECT 1 FROM hot.webhook_event WHERE customer_id = ${at.customerId}`);
@@ -117,7 +117,7 @@ test('a genuine event is recorded by the id that the vendor gave the message, on
 
 async function runtimeIdOf({ campaignId }: ReportedWorld): Promise<string> {
   const [row] = await ctx.db.query<{ id: string }>(
-    sql`SELECT runtime_message_id AS id FROM hot.delivery WHERE campaign_id = ${campaignId}`,
+    sql`SELECT runtime_message_id AS id FROM hot.delivery WHERE source_id = ${campaignId}`,
   );
   return row?.id ?? '';
 }
@@ -131,8 +131,8 @@ test('an event that comes before its message was recorded finds it within second
   await sleep(700);
   expect(await standingOf(at)).toEqual(untouched);
   await ctx.db.execute(sql`
-    INSERT INTO hot.runtime_message (customer_id, campaign_id, subscriber_id, message_key)
-    VALUES (${at.customerId}, ${at.campaignId}, ${at.subscriberId}, ${runtimeMessageKey(messageId)})`);
+    INSERT INTO hot.runtime_message (customer_id, source_kind, source_id, recipient_id, message_key)
+    VALUES (${at.customerId}, 1, ${at.campaignId}, ${at.subscriberId}, ${runtimeMessageKey(messageId)})`);
   await untilIdle();
   expect(await standingOf(at)).toMatchObject({ bounces: 1, suppressed: true });
 });

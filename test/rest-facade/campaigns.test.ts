@@ -212,7 +212,7 @@ describe('reading', () => {
       sql`UPDATE campaign SET status = 'sending', snapshot_on = current_date WHERE uid = ${uid}`,
     );
     await app.ctx.db.execute(sql`
-      INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open) SELECT customer_id, id, 1, 1 FROM campaign WHERE uid = ${uid}`);
+      INSERT INTO hot.delivery_counter (customer_id, source_kind, source_id, audience, open) SELECT customer_id, 1, id, 1, 1 FROM campaign WHERE uid = ${uid}`);
     await app.ctx.db.execute(sql`
       INSERT INTO hot.sending_health (server_id, mailbox_group, state, failures, opened_at, open_until, last_error)
       SELECT id, '', 'open', 3, '2026-01-02 03:04:05Z', '2096-01-02 03:04:05Z', 'refused' FROM sending_server WHERE customer_id = ${tenant.customerId}`);

@@ -9,6 +9,7 @@ import { subscriberUid } from '../../src/lib/ids.ts';
 import { seedCampaign, type SeededCampaign } from '../support/audience-rows.ts';
 import { countStatements } from '../support/count-statements.ts';
 import { recordTrackingEvents } from '../support/record-tracking-events.ts';
+import { recipientOfCampaign } from '../../src/domain/tracking/tracking.ts';
 import { startRestApp, type RestTenant } from '../support/rest-app.ts';
 
 const app = await startRestApp();
@@ -29,7 +30,12 @@ function download(tenant: RestTenant, uid: string, log: string, query = '') {
 test('each log has its columns and its rows', async () => {
   const { tenant, seeded } = await world(3);
   const { customerId, campaignId, listId, campaignUid } = seeded;
-  const recipient = { customerId, campaignId, listId, subscriberId: seeded.subscriberIds[0] ?? 0n };
+  const recipient = recipientOfCampaign({
+    customerId,
+    campaignId,
+    listId,
+    subscriberId: seeded.subscriberIds[0] ?? 0n,
+  });
   const place = { country: 'Ireland', region: 'Leinster', city: 'Dublin' };
   const visitor = { ip: '192.0.2.7', userAgent: '=Reader/1, "x"', isMachine: false, looksAhead: false, place };
   await recordTrackingEvents(app.ctx, [
@@ -40,21 +46,21 @@ test('each log has its columns and its rows', async () => {
   const told = await download(tenant, campaignUid, 'unsubscribe', '?type=json');
   expect(told.body).toEqual([expect.objectContaining({ reason: 'Another reason' })]);
   // As a later version may store one.
-  await db.execute(sql`UPDATE hot.unsubscribe_event SET reason = ${'Too\r\nmany'} WHERE campaign_id = ${campaignId}`);
-  await db.execute(sql`INSERT INTO hot.bounce_event (at, customer_id, campaign_id, subscriber_id, type, status_code, message)
-                       VALUES (now(), ${customerId}, ${campaignId}, ${recipient.subscriberId}, 'hard', '5.1.1', '-gone')`);
-  await db.execute(sql`INSERT INTO hot.feedback_event (at, customer_id, campaign_id, subscriber_id, type, message)
-                       VALUES (now(), ${customerId}, ${campaignId}, ${recipient.subscriberId}, 'abuse', NULL)`);
+  await db.execute(sql`UPDATE hot.unsubscribe_event SET reason = ${'Too\r\nmany'} WHERE source_id = ${campaignId}`);
+  await db.execute(sql`INSERT INTO hot.bounce_event (at, customer_id, source_kind, source_id, recipient_id, type, status_code, message)
+                       VALUES (now(), ${customerId}, 1, ${campaignId}, ${recipient.recipientId}, 'hard', '5.1.1', '-gone')`);
+  await db.execute(sql`INSERT INTO hot.feedback_event (at, customer_id, source_kind, source_id, recipient_id, type, message)
+                       VALUES (now(), ${customerId}, 1, ${campaignId}, ${recipient.recipientId}, 'abuse', NULL)`);
   await db.execute(
     sql`UPDATE campaign SET snapshot_on = current_date, from_email = 'news@sénder.example' WHERE id = ${campaignId}`,
   );
   const [server] = await db.query<{ id: bigint }>(sql`
     INSERT INTO sending_server (customer_id, uid, name, type) VALUES (${customerId}, 'aaaaaaaaaaaaa', 'Main', 'smtp') RETURNING id`);
   await db.execute(sql`
-    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, state, email, attempts, reason, reply, runtime_message_id, server_id)
-    SELECT current_date, customer_id, ${campaignId}, id, (ARRAY['sent', 'failed', 'skipped'])[row_number() OVER (ORDER BY id)]::hot.delivery_state,
-           email, (row_number() OVER (ORDER BY id) < 3)::int, CASE WHEN id > ${recipient.subscriberId} THEN 'permanent.mailbox_unknown' END,
-           CASE WHEN id > ${recipient.subscriberId} THEN '550 no' ELSE '250 ok' END, 'runtime-1', ${server?.id ?? null}
+    INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, state, email, attempts, reason, reply, runtime_message_id, server_id)
+    SELECT current_date, customer_id, 1, ${campaignId}, id, (ARRAY['sent', 'failed', 'skipped'])[row_number() OVER (ORDER BY id)]::hot.delivery_state,
+           email, (row_number() OVER (ORDER BY id) < 3)::int, CASE WHEN id > ${recipient.recipientId} THEN 'permanent.mailbox_unknown' END,
+           CASE WHEN id > ${recipient.recipientId} THEN '550 no' ELSE '250 ok' END, 'runtime-1', ${server?.id ?? null}
       FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId}`);
 
   const rowsOf = async (log: string) => {
@@ -118,8 +124,8 @@ test('a log of many pages has every event once, in order, in one statement a pag
   const events = 12_345;
   // Many share one time, as batches do.
   await db.execute(sql`
-    INSERT INTO hot.click_event (at, customer_id, campaign_id, subscriber_id, link_no, url)
-    SELECT date_trunc('second', now()) - make_interval(secs => (${events} - n) / 1000), ${customerId}, ${campaignId}, ${seeded.subscriberIds[0]}, n, 'https://example.org/' || n
+    INSERT INTO hot.click_event (at, customer_id, source_kind, source_id, recipient_id, link_no, url)
+    SELECT date_trunc('second', now()) - make_interval(secs => (${events} - n) / 1000), ${customerId}, 1, ${campaignId}, ${seeded.subscriberIds[0]}, n, 'https://example.org/' || n
       FROM generate_series(1, ${events}::int) n`);
   const { result: csv, statements } = await countStatements(() => download(tenant, seeded.campaignUid, 'click'));
   const urls = csv.text
@@ -137,8 +143,8 @@ test('a reader that does not read stops the reading of the log, and may come bac
   const { customerId, campaignId, campaignUid } = seeded;
   const [pages, rowsOfPage] = [80, 1_000];
   await db.execute(sql`
-    INSERT INTO hot.open_event (at, customer_id, campaign_id, subscriber_id, user_agent)
-    SELECT now() - make_interval(secs => n), ${customerId}, ${campaignId}, ${seeded.subscriberIds[0]}, repeat('x', 500)
+    INSERT INTO hot.open_event (at, customer_id, source_kind, source_id, recipient_id, user_agent)
+    SELECT now() - make_interval(secs => n), ${customerId}, 1, ${campaignId}, ${seeded.subscriberIds[0]}, repeat('x', 500)
       FROM generate_series(1, ${pages * rowsOfPage}::int) n`);
   const { port } = new URL(app.baseUrl);
   const socket = connect(Number(port), '127.0.0.1');
@@ -163,8 +169,8 @@ test('what comes after the first page was read is not in the log', async () => {
   const { customerId, campaignId } = seeded;
   const add = (minutes: number) =>
     db.execute(sql`
-    INSERT INTO hot.open_event (at, customer_id, campaign_id, subscriber_id)
-    SELECT now() + make_interval(mins => ${minutes}), ${customerId}, ${campaignId}, ${seeded.subscriberIds[0]} FROM generate_series(1, 10)`);
+    INSERT INTO hot.open_event (at, customer_id, source_kind, source_id, recipient_id)
+    SELECT now() + make_interval(mins => ${minutes}), ${customerId}, 1, ${campaignId}, ${seeded.subscriberIds[0]} FROM generate_series(1, 10)`);
   await add(-1);
   await add(1);
   expect((await download(tenant, seeded.campaignUid, 'open')).text.split('\r\n')).toHaveLength(12);

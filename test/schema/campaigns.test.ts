@@ -40,14 +40,14 @@ async function fillLedger(uid: string, states: readonly string[]): Promise<void>
   await app.ctx.db.query(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
   await app.ctx.db.execute(sql`UPDATE campaign SET snapshot_on = current_date, status = 'sending' WHERE uid = ${uid}`);
   await app.ctx.db.execute(sql`
-    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, state, email, reply)
-    SELECT c.snapshot_on, c.customer_id, c.id, n, state::hot.delivery_state, 'p' || n || '@example.org', '250 OK'
+    INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, state, email, reply)
+    SELECT c.snapshot_on, c.customer_id, 1, c.id, n, state::hot.delivery_state, 'p' || n || '@example.org', '250 OK'
       FROM campaign c, unnest(${states}::text[]) WITH ORDINALITY AS s (state, n) WHERE c.uid = ${uid}`);
   const count = (state: string) => states.filter((one) => one === state).length;
   const [sent, failed] = [count('sent'), count('failed')];
   await app.ctx.db.execute(sql`
-    INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open, sent, failed)
-    SELECT customer_id, id, ${states.length}, ${states.length - sent - failed}, ${sent}, ${failed} FROM campaign WHERE uid = ${uid}`);
+    INSERT INTO hot.delivery_counter (customer_id, source_kind, source_id, audience, open, sent, failed)
+    SELECT customer_id, 1, id, ${states.length}, ${states.length - sent - failed}, ${sent}, ${failed} FROM campaign WHERE uid = ${uid}`);
 }
 
 describe('a campaign', () => {

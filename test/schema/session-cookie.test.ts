@@ -9,6 +9,7 @@ import { WebSocket } from 'ws';
 import { sql } from '../../src/db/database.ts';
 import { linkSignerOf } from '../../src/domain/tracking/link-signer.ts';
 import { browse, cookieOf, type BrowserRequest } from '../support/browser.ts';
+import { recipientOfCampaign } from '../../src/domain/tracking/tracking.ts';
 import { startRestApp, type RestTenant } from '../support/rest-app.ts';
 
 const app = await startRestApp();
@@ -206,7 +207,7 @@ describe('kinds stay apart (E7)', () => {
     const tenant = await app.newTenant();
     const cookie = await newSession(tenant);
     const link = await linkOf(tenant);
-    const ids = { customerId: tenant.customerId, listId: 1n, campaignId: 1n, subscriberId: 1n };
+    const ids = recipientOfCampaign({ customerId: tenant.customerId, listId: 1n, campaignId: 1n, subscriberId: 1n });
     const signer = linkSignerOf(app.ctx.installation);
     const links = signer.forRecipient(ids);
     const signed = [links.open(), links.unsubscribe(), links.webView(), links.updateProfile()].map(lastPart);

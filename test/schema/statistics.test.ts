@@ -29,8 +29,8 @@ async function ownedCampaign(): Promise<SeededCampaign & { token: string }> {
 
 async function setSent({ customerId, campaignId }: SeededCampaign, sent: number): Promise<void> {
   await ctx.db.execute(sql`
-    INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, sent) VALUES (${customerId}, ${campaignId}, ${sent}, ${sent})
-    ON CONFLICT (customer_id, campaign_id) DO UPDATE SET audience = excluded.audience, sent = excluded.sent`);
+    INSERT INTO hot.delivery_counter (customer_id, source_kind, source_id, audience, sent) VALUES (${customerId}, 1, ${campaignId}, ${sent}, ${sent})
+    ON CONFLICT (customer_id, source_kind, source_id) DO UPDATE SET audience = excluded.audience, sent = excluded.sent`);
   announceCampaignChange(ctx, { customerId, campaignId });
 }
 
@@ -72,8 +72,9 @@ describe('campaignStatistics', () => {
       links: [],
       topOpenSubscribers: [],
     });
-    await ctx.db.execute(sql`INSERT INTO hot.link_counter (customer_id, campaign_id, link_no, url, click_count)
-                             VALUES (${campaign.customerId}, ${campaign.campaignId}, 0, 'https://example.org/', 3)`);
+    await ctx.db
+      .execute(sql`INSERT INTO hot.link_counter (customer_id, source_kind, source_id, link_no, url, click_count)
+                             VALUES (${campaign.customerId}, 1, ${campaign.campaignId}, 0, 'https://example.org/', 3)`);
     await setSent(campaign, 9);
     // The figures of before come once more when this process has just begun to listen.
     const figures = async () => (await events.next()).value.data.campaignStatistics;

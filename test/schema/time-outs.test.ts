@@ -7,6 +7,7 @@ import { sql } from '../../src/db/database.ts';
 import { REQUEST_LIMITS } from '../../src/db/work-limits.ts';
 import { linkSignerOf } from '../../src/domain/tracking/link-signer.ts';
 import { seedCampaign } from '../support/audience-rows.ts';
+import { recipientOfCampaign } from '../../src/domain/tracking/tracking.ts';
 import { startSubscriberWorld } from '../support/subscriber-world.ts';
 
 const { app, owner, as, add, twin } = await startSubscriberWorld();
@@ -32,7 +33,7 @@ test(
     const { customerId, listId, campaignId, subscriberIds } = await seedCampaign(db, { subscribers: 1 });
     const [subscriberId = 0n] = subscriberIds;
     const link = linkSignerOf(installation)
-      .forRecipient({ customerId, listId, campaignId, subscriberId })
+      .forRecipient(recipientOfCampaign({ customerId, listId, campaignId, subscriberId }))
       .unsubscribe();
     const first = await graphql(PAGE, {});
     const after: unknown = first.body.data.lists.edges[0].cursor;

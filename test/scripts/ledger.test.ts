@@ -71,7 +71,7 @@ it('says whether a campaign balances, and what became of anybody', async () => {
   expect(ledger(world.campaignUid, 'stranger@example.org')).toMatchObject({ code: 1 });
 
   await ctx.db.execute(
-    sql`UPDATE hot.delivery SET state = 'failed' WHERE campaign_id = ${world.campaignId} AND email = 'p1@example.org'`,
+    sql`UPDATE hot.delivery SET state = 'failed' WHERE source_id = ${world.campaignId} AND email = 'p1@example.org'`,
   );
   const wrong = ledger(world.campaignUid);
   expect(wrong.code).toBe(1);
@@ -84,17 +84,17 @@ async function fill(): Promise<void> {
     sql`UPDATE campaign SET status = 'sending', snapshot_on = current_date, snapshot_at = now() WHERE id = ${world.campaignId}`,
   );
   await ctx.db.execute(sql`
-    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state, attempts, ambiguous_count, reply)
-    SELECT current_date, customer_id, ${world.campaignId}, id, email,
+    INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, email, state, attempts, ambiguous_count, reply)
+    SELECT current_date, customer_id, 1, ${world.campaignId}, id, email,
            (CASE email WHEN 'p1@example.org' THEN 'sent' WHEN 'p2@example.org' THEN 'sent' WHEN 'p3@example.org' THEN 'skipped' ELSE 'queued' END)::hot.delivery_state,
            3, CASE email WHEN 'p1@example.org' THEN 1 ELSE 0 END, '250 taken' FROM subscriber`);
   await ctx.db.execute(sql`
-    INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open, sent, skipped)
-    SELECT customer_id, id, 4, 1, 2, 1 FROM campaign WHERE id = ${world.campaignId}`);
+    INSERT INTO hot.delivery_counter (customer_id, source_kind, source_id, audience, open, sent, skipped)
+    SELECT customer_id, 1, id, 4, 1, 2, 1 FROM campaign WHERE id = ${world.campaignId}`);
   await ctx.db.execute(sql`
-    INSERT INTO hot.open_event (at, customer_id, campaign_id, subscriber_id, ip)
-    SELECT now() - interval '1 minute', customer_id, campaign_id, subscriber_id, '192.0.2.1' FROM hot.delivery WHERE email = 'p1@example.org'`);
+    INSERT INTO hot.open_event (at, customer_id, source_kind, source_id, recipient_id, ip)
+    SELECT now() - interval '1 minute', customer_id, 1, source_id, recipient_id, '192.0.2.1' FROM hot.delivery WHERE email = 'p1@example.org'`);
   await ctx.db.execute(sql`
-    INSERT INTO hot.click_event (at, customer_id, campaign_id, subscriber_id, link_no, url)
-    SELECT now(), customer_id, campaign_id, subscriber_id, 1, 'https://example.com/' FROM hot.delivery WHERE email = 'p1@example.org'`);
+    INSERT INTO hot.click_event (at, customer_id, source_kind, source_id, recipient_id, link_no, url)
+    SELECT now(), customer_id, 1, source_id, recipient_id, 1, 'https://example.com/' FROM hot.delivery WHERE email = 'p1@example.org'`);
 }

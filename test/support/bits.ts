@@ -18,7 +18,7 @@ export async function wrongBits(db: Queryable): Promise<string[]> {
         FROM hot.campaign_activity_block, generate_series(0, 511) p
       UNION ALL
       SELECT 'received ' || b.campaign_id, (b.block << 11) + p, CASE WHEN get_bit(members, p) = 1 THEN 'r' ELSE '' END
-        FROM hot.received_campaign r JOIN hot.delivery_counter n ON n.campaign_id = r.campaign_id AND n.sent = r.people
+        FROM hot.received_campaign r JOIN hot.delivery_counter n ON n.source_id = r.campaign_id AND n.sent = r.people
         JOIN hot.received_block b ON b.campaign_id = r.campaign_id, generate_series(0, 2047) p
       UNION ALL
       SELECT c.kind || ' ' || c.campaign_id, (c.block << 11) + p, CASE sum(get_bit(c.members, p) << c.digit) WHEN 0 THEN '' ELSE sum(get_bit(c.members, p) << c.digit)::text END
@@ -31,23 +31,23 @@ export async function wrongBits(db: Queryable): Promise<string[]> {
              CASE WHEN opened_at IS NOT NULL THEN 'o' ELSE '' END || CASE WHEN clicked_at IS NOT NULL THEN 'c' ELSE '' END AS said
         FROM hot.subscriber_activity
       UNION ALL
-      SELECT 'campaign ' || campaign_id, subscriber_id,
+      SELECT 'campaign ' || source_id, recipient_id,
              CASE WHEN open_count > 0 THEN 'o' ELSE '' END || CASE WHEN click_count > 0 THEN 'c' ELSE '' END
              || CASE WHEN human_opens > 0 OR (human_clicks > 0 AND open_count > 0) THEN 'O' ELSE '' END
              || CASE WHEN human_clicks > 0 THEN 'C' ELSE '' END
         FROM hot.recipient_activity
       UNION ALL
-      SELECT 'received ' || d.campaign_id, d.subscriber_id, 'r'
-        FROM hot.received_campaign r JOIN hot.delivery_counter n ON n.campaign_id = r.campaign_id AND n.sent = r.people
-        JOIN hot.delivery d ON d.campaign_id = r.campaign_id AND d.state = 'sent'
+      SELECT 'received ' || d.source_id, d.recipient_id, 'r'
+        FROM hot.received_campaign r JOIN hot.delivery_counter n ON n.source_id = r.campaign_id AND n.sent = r.people
+        JOIN hot.delivery d ON d.source_id = r.campaign_id AND d.state = 'sent'
       UNION ALL
-      SELECT n.kind || ' ' || a.campaign_id, a.subscriber_id, n.count::text
-        FROM hot.recipient_activity a JOIN believed k ON k.customer_id = a.customer_id AND k.campaign_id = a.campaign_id AND k.block = a.subscriber_id >> 11,
+      SELECT n.kind || ' ' || a.source_id, a.recipient_id, n.count::text
+        FROM hot.recipient_activity a JOIN believed k ON k.customer_id = a.customer_id AND k.campaign_id = a.source_id AND k.block = a.recipient_id >> 11,
              LATERAL (VALUES ('opens', a.open_count), ('clicks', a.click_count), ('human_clicks', a.human_clicks),
                ('human_opens', greatest(a.human_opens, (a.human_clicks > 0 AND a.open_count > 0)::integer))) n (kind, count) WHERE n.count > 0
       UNION ALL
-      SELECT 'link ' || a.campaign_id || '.' || a.link_no, a.subscriber_id, 'l'
-        FROM hot.recipient_link a JOIN believed k ON k.customer_id = a.customer_id AND k.campaign_id = a.campaign_id AND k.block = a.subscriber_id >> 11
+      SELECT 'link ' || a.source_id || '.' || a.link_no, a.recipient_id, 'l'
+        FROM hot.recipient_link a JOIN believed k ON k.customer_id = a.customer_id AND k.campaign_id = a.source_id AND k.block = a.recipient_id >> 11
     )
     SELECT place || ', ' || id || ': ' || coalesce(b.said, '') || ' instead of ' || coalesce(f.said, '') AS fault
       FROM (SELECT * FROM bit WHERE said <> '') b FULL JOIN (SELECT * FROM fact WHERE said <> '') f USING (place, id)

@@ -6,6 +6,7 @@ import type { CreateCampaignInput } from '../../src/domain/campaigns/campaign-fi
 import type { Context } from '../../src/domain/context.ts';
 import { countLedger, type LedgerBalance } from '../../src/domain/delivery/ledger-read-model.ts';
 import { newUid } from '../../src/lib/ids.ts';
+import { ledgerOfCampaign } from '../../src/domain/delivery/delivery.ts';
 import { createTenant, newList } from './tenant.ts';
 
 export interface CampaignWorld {
@@ -96,11 +97,14 @@ export async function balanceOf({ ctx, campaignId }: CampaignWorld): Promise<Led
   const [row] = await ctx.db.query<{ customerId: bigint; snapshotOn: string | null }>(
     sql`SELECT customer_id AS "customerId", snapshot_on::text AS "snapshotOn" FROM campaign WHERE id = ${campaignId}`,
   );
-  return countLedger(ctx.db, {
-    customerId: row?.customerId ?? 0n,
-    campaignId,
-    snapshotOn: row?.snapshotOn ?? '1970-01-01',
-  });
+  return countLedger(
+    ctx.db,
+    ledgerOfCampaign({
+      customerId: row?.customerId ?? 0n,
+      campaignId,
+      snapshotOn: row?.snapshotOn ?? '1970-01-01',
+    }),
+  );
 }
 
 /** How many messages each address got. */

@@ -84,10 +84,10 @@ export function mailWorld(app: RestApp, owner: RestTenant) {
     await db.execute(sql`
     WITH c AS (UPDATE campaign SET status = 'paused', snapshot_on = current_date, snapshot_at = now(), snapshot_cursor = 1, started_at = now()
                 WHERE uid = ${campaign} RETURNING customer_id, id, list_id, snapshot_on),
-         d AS (INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email)
-               SELECT c.snapshot_on, c.customer_id, c.id, s.id, s.email FROM c JOIN subscriber s ON s.customer_id = c.customer_id AND s.list_id = c.list_id
-               RETURNING customer_id, campaign_id)
-    INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open) SELECT customer_id, campaign_id, count(*), count(*) FROM d GROUP BY 1, 2`);
+         d AS (INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, list_id, email)
+               SELECT c.snapshot_on, c.customer_id, 1, c.id, s.id, s.list_id, s.email FROM c JOIN subscriber s ON s.customer_id = c.customer_id AND s.list_id = c.list_id
+               RETURNING customer_id, source_id)
+    INSERT INTO hot.delivery_counter (customer_id, source_kind, source_id, audience, open) SELECT customer_id, 1, source_id, count(*), count(*) FROM d GROUP BY 1, 3`);
   }
 
   const reasonOfPause = (campaign: string) =>

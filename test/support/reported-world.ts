@@ -6,6 +6,7 @@ import { readCampaignStatistics } from '../../src/domain/statistics/campaign-sta
 import { returnPathOf } from '../../src/domain/tracking/return-path.ts';
 import { seedCampaign } from './audience-rows.ts';
 import { sentMessage, type SentMessage } from './sent-message.ts';
+import { deliveryOf } from './delivery-of.ts';
 import { createTenant } from './tenant.ts';
 
 export interface ReportedWorld extends SentMessage {
@@ -42,7 +43,7 @@ async function messageTo(
   const emailKey = 'p1@example.org';
   await ctx.db.execute(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
   const sent = await sentMessage(ctx, { customerId, listId, subscriberId, ...options });
-  const delivery = { customerId, campaignId: sent.campaignId, subscriberId };
+  const delivery = deliveryOf({ customerId, campaignId: sent.campaignId, subscriberId });
   const returnPath = returnPathOf(ctx.installation, delivery, 'bounces.example');
   const original = { messageId: sent.messageId, to: emailKey, returnPath };
   return { ctx, customerId, listId, subscriberId, emailKey, returnPath, original, ...sent };
@@ -52,8 +53,8 @@ async function messageTo(
 export async function standingOf({ ctx, customerId, campaignId, subscriberId, emailKey }: ReportedWorld) {
   const [figures] = await readCampaignStatistics(ctx, [{ customerId, campaignId }]);
   const [rows] = await ctx.db.query<{ bounces: number; complaints: number; status: string; consents: number }>(sql`
-    SELECT (SELECT count(*)::int FROM hot.bounce_event WHERE campaign_id = ${campaignId}) AS bounces,
-           (SELECT count(*)::int FROM hot.feedback_event WHERE campaign_id = ${campaignId}) AS complaints,
+    SELECT (SELECT count(*)::int FROM hot.bounce_event WHERE source_id = ${campaignId}) AS bounces,
+           (SELECT count(*)::int FROM hot.feedback_event WHERE source_id = ${campaignId}) AS complaints,
            (SELECT status FROM subscriber WHERE id = ${subscriberId}) AS status,
            (SELECT count(*)::int FROM consent_event WHERE subscriber_id = ${subscriberId}) AS consents`);
   return {

@@ -45,7 +45,18 @@ async function rowsOf(app: RestApp, table: string): Promise<Rows> {
 
 /** What identifies a row well enough to see whether it is new or changed. */
 function keyOf(row: Stored): string {
-  const names = ['customer_id', 'list_id', 'campaign_id', 'import_id', 'invoice_id', 'subscriber_id', 'id', 'no'];
+  const names = [
+    'customer_id',
+    'list_id',
+    'campaign_id',
+    'source_id',
+    'import_id',
+    'invoice_id',
+    'subscriber_id',
+    'recipient_id',
+    'id',
+    'no',
+  ];
   return [...names, 'name_key', 'key', 'block'].map((name) => row[name]).join('/');
 }
 

@@ -63,7 +63,7 @@ async function expectExact(world: CampaignWorld, taken: readonly { to: string }[
   const doubts = new Map(
     (
       await ctx.db.query<{ email: string; doubts: number }>(
-        sql`SELECT email, ambiguous_count AS doubts FROM hot.delivery WHERE campaign_id = ${world.campaignId} AND ambiguous_count > 0`,
+        sql`SELECT email, ambiguous_count AS doubts FROM hot.delivery WHERE source_id = ${world.campaignId} AND ambiguous_count > 0`,
       )
     ).map(({ email, doubts: count }) => [email, count]),
   );

@@ -74,8 +74,8 @@ test('what servers refuse and what comes back suppresses, and the figures add up
   await untilStatus(world, 'done');
   expect(taken.size).toBe(7);
   const keys = [...taken.values()].map((from) => parseReturnPath(ctx.installation, from));
-  expect(new Set(keys.map((key) => key?.subscriberId)).size).toBe(7);
-  expect(keys.every((key) => key?.campaignId === world.campaignId)).toBe(true);
+  expect(new Set(keys.map((key) => key?.recipientId)).size).toBe(7);
+  expect(keys.every((key) => key?.sourceId === world.campaignId)).toBe(true);
 
   const returnPath = taken.get('p4@example.org') ?? '';
   // The report quotes nothing of ours: its address says it all.
@@ -98,7 +98,7 @@ test('what servers refuse and what comes back suppresses, and the figures add up
   const [figures] = await readCampaignStatistics(ctx, [campaign]);
   expect(figures).toMatchObject({ sentCount: 7, failedCount: 3, bounceCount: 4, deliveredCount: 6 });
   const events = await ctx.db.query(
-    sql`SELECT type, status_code, count(*)::int AS n FROM hot.bounce_event WHERE campaign_id = ${world.campaignId} GROUP BY 1, 2 ORDER BY 1, 2`,
+    sql`SELECT type, status_code, count(*)::int AS n FROM hot.bounce_event WHERE source_id = ${world.campaignId} GROUP BY 1, 2 ORDER BY 1, 2`,
   );
   expect(events).toEqual([
     { type: 'hard', status_code: '5.1.1', n: 3 },

@@ -159,10 +159,10 @@ async function underWay({ ctx: own, campaignUid, listId }: CampaignWorld, count:
           SELECT ${customerId}, ${listId}, ${campaignUid} || n, 'Copy', 'sending', current_date, now() FROM generate_series(1, ${count}::int) n
           RETURNING id, uid
         ), counted AS (
-          INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open) SELECT ${customerId}, id, 1, 1 FROM made
+          INSERT INTO hot.delivery_counter (customer_id, source_kind, source_id, audience, open) SELECT ${customerId}, 1, id, 1, 1 FROM made
         ), planned AS (
-          INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, reason, reply, not_before)
-          SELECT current_date, ${customerId}, id, 1, 'p1@example.org', 'transient.mailbox_full', substr(uid, length(${campaignUid}) + 1), now() + interval '1 hour' FROM made
+          INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, email, reason, reply, not_before)
+          SELECT current_date, ${customerId}, 1, id, 1, 'p1@example.org', 'transient.mailbox_full', substr(uid, length(${campaignUid}) + 1), now() + interval '1 hour' FROM made
         )
         SELECT id AS "campaignId" FROM made ORDER BY id`,
   );

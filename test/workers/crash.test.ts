@@ -68,10 +68,10 @@ async function expectBalanced(world: CampaignWorld): Promise<void> {
     shownSent: number;
   }>(
     sql`SELECT c.audience, c.open AS "shownOpen", c.sent AS "shownSent",
-               (SELECT count(*)::int FROM hot.delivery d WHERE d.campaign_id = c.campaign_id) AS rows,
-               (SELECT count(*)::int FROM hot.delivery d WHERE d.campaign_id = c.campaign_id AND d.state IN ('queued', 'leased', 'sending')) AS open,
-               (SELECT count(*)::int FROM hot.delivery d WHERE d.campaign_id = c.campaign_id AND d.state = 'sent') AS sent
-          FROM hot.delivery_counter c WHERE c.campaign_id = ${world.campaignId}`,
+               (SELECT count(*)::int FROM hot.delivery d WHERE d.source_id = c.source_id) AS rows,
+               (SELECT count(*)::int FROM hot.delivery d WHERE d.source_id = c.source_id AND d.state IN ('queued', 'leased', 'sending')) AS open,
+               (SELECT count(*)::int FROM hot.delivery d WHERE d.source_id = c.source_id AND d.state = 'sent') AS sent
+          FROM hot.delivery_counter c WHERE c.source_id = ${world.campaignId}`,
   );
   if (!row) return;
   expect({ audience: row.rows, open: row.open, sent: row.sent }).toEqual({
@@ -113,7 +113,7 @@ describe.each(['park', 'retry'] as const)('kill -9 in the middle, policy %s', (p
     expect(balance.unknown).toBeLessThanOrEqual(policy === 'park' ? IN_FLIGHT * kills : 0);
     // Everybody who is not parked has the message; each second copy is one that the ledger counts as in doubt.
     const rows = await ctx.db.query<{ email: string; state: string; ambiguous: number }>(
-      sql`SELECT email, state::text AS state, ambiguous_count AS ambiguous FROM hot.delivery WHERE campaign_id = ${world.campaignId}`,
+      sql`SELECT email, state::text AS state, ambiguous_count AS ambiguous FROM hot.delivery WHERE source_id = ${world.campaignId}`,
     );
     for (const { email, state, ambiguous } of rows) {
       const got = copies.get(email) ?? 0;
@@ -146,7 +146,7 @@ describe('a slow server', () => {
     }
     expect(await balanceOf(world)).toMatchObject({ audience: 3, sent: 3, unknown: 0 });
     const [row] = await ctx.db.query<{ attempts: number; ambiguous: number }>(
-      sql`SELECT max(attempts) AS attempts, max(ambiguous_count) AS ambiguous FROM hot.delivery WHERE campaign_id = ${world.campaignId}`,
+      sql`SELECT max(attempts) AS attempts, max(ambiguous_count) AS ambiguous FROM hot.delivery WHERE source_id = ${world.campaignId}`,
     );
     expect(row).toEqual({ attempts: 1, ambiguous: 0 });
     await Promise.all([worker.kill(), other.kill()]);

@@ -10,6 +10,7 @@ import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign
 import { linkSignerOf } from '../../src/domain/tracking/link-signer.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { startRestApp } from '../support/rest-app.ts';
+import { recipientOfCampaign } from '../../src/domain/tracking/tracking.ts';
 import { newWorld, type World } from '../support/rest-world.ts';
 
 const app = await startRestApp({ ROLES: 'web,worker', OUTBOUND_ALLOW_HOSTS: '127.0.0.1' });
@@ -166,8 +167,8 @@ test('people can leave the list of a disabled customer', async () => {
      WHERE l.customer_id = ${customerId} LIMIT 1`);
   if (!row) throw new Error('The world has no campaign.');
   await app.rest(`/customers/${world.customerUid}/disable`, { method: 'PATCH' });
-  const recipient = { customerId, listId: row.list, campaignId: row.campaign, subscriberId: row.subscriber };
-  const link = linkSignerOf(app.ctx.installation).forRecipient(recipient).unsubscribe();
+  const ids = { customerId, listId: row.list, campaignId: row.campaign, subscriberId: row.subscriber };
+  const link = linkSignerOf(app.ctx.installation).forRecipient(recipientOfCampaign(ids)).unsubscribe();
   const answer = await fetch(link, { method: 'POST', body: new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }) });
   expect(answer.status).toBe(200);
   expect(await db.query(sql`SELECT status FROM subscriber WHERE id = ${row.subscriber}`)).toEqual([

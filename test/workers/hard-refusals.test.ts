@@ -16,6 +16,7 @@ import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
 import { balanceOf, campaignWorld, untilStatus, type CampaignWorld } from '../support/campaign-world.ts';
 import { scriptedSmtpServer, type SmtpEvent } from '../support/scripted-smtp-server.ts';
 import { createTestContext, testInstallation } from '../support/test-context.ts';
+import { sourceOfCampaign } from '../../src/domain/statistics/source-read-model.ts';
 import { storedReason } from '../support/stored-reason.ts';
 
 const limits = { ...testInstallation.limits, sendBatchSize: 50, bouncePause: { percent: 95, recipients: 100 } };
@@ -49,9 +50,9 @@ async function marksOf({ ctx: own, campaignId }: CampaignWorld) {
   await expect.poll(async () => (await ctx.db.query(waiting)).length).toBe(0);
   const [row] = await ctx.db.query<Record<string, unknown>>(
     sql`SELECT (SELECT count(*)::int FROM suppression WHERE customer_id = ${own.viewer?.customerId}) AS suppressed,
-               (SELECT count(*)::int FROM hot.bounce_event WHERE campaign_id = ${campaignId}) AS events,
-               (SELECT count(*)::int FROM hot.recipient_activity WHERE campaign_id = ${campaignId} AND bounced_at IS NOT NULL) AS bounced,
-               (SELECT coalesce(sum(bounce_count), 0)::int FROM hot.tracking_counter WHERE campaign_id = ${campaignId}) AS counted`,
+               (SELECT count(*)::int FROM hot.bounce_event WHERE source_id = ${campaignId}) AS events,
+               (SELECT count(*)::int FROM hot.recipient_activity WHERE source_id = ${campaignId} AND bounced_at IS NOT NULL) AS bounced,
+               (SELECT coalesce(sum(bounce_count), 0)::int FROM hot.tracking_counter WHERE source_id = ${campaignId}) AS counted`,
   );
   return { ...row, reason: await storedReason(ctx.db, campaignId) };
 }
@@ -115,10 +116,13 @@ it('queues again whom another process was refused for while the campaign was bei
   const hold = sql`UPDATE campaign SET status = 'paused', bounce_spike = 'held' WHERE id = ${world.campaignId}`;
   await ctx.db.execute(hold);
   const rows = await ctx.db.query<{ id: bigint }>(
-    sql`SELECT subscriber_id AS id FROM hot.delivery WHERE campaign_id = ${world.campaignId} AND state = 'failed'`,
+    sql`SELECT recipient_id AS id FROM hot.delivery WHERE source_id = ${world.campaignId} AND state = 'failed'`,
   );
   const customerId = world.ctx.viewer?.customerId ?? 0n;
-  const refusals = { customerId, campaignId: world.campaignId, subscriberIds: rows.map(({ id }) => id) };
+  const refusals = {
+    ...sourceOfCampaign({ customerId, campaignId: world.campaignId }),
+    messages: rows.map(({ id }) => ({ recipientId: id, occurrence: 0n })),
+  };
   await recordRefusals(ctx, refusals);
   await recordRefusals(ctx, refusals);
   expect(await balanceOf(world)).toMatchObject({ sent: 2, queued: 3, failed: 0 });

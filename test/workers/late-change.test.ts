@@ -85,11 +85,9 @@ it('is refused for content once somebody has it, or may have it; the way of the 
   await change(world, { skipFailedMessages: false, sendingServers: null });
   await until(async () => (await balanceOf(world)).sent > 0);
   await ctx.db.execute(
-    sql`UPDATE hot.delivery SET state = 'queued', ambiguous_count = 1 WHERE campaign_id = ${world.campaignId}`,
+    sql`UPDATE hot.delivery SET state = 'queued', ambiguous_count = 1 WHERE source_id = ${world.campaignId}`,
   );
-  await ctx.db.execute(
-    sql`UPDATE hot.delivery_counter SET sent = 0, open = 10 WHERE campaign_id = ${world.campaignId}`,
-  );
+  await ctx.db.execute(sql`UPDATE hot.delivery_counter SET sent = 0, open = 10 WHERE source_id = ${world.campaignId}`);
   await expect(change(world, { subject: 'Late' })).rejects.toMatchObject({ code: 'CAMPAIGN_WRONG_STATE' });
 });
 
@@ -227,7 +225,7 @@ it(
       await until(edit);
       // Tries are bounded, and these were for nobody.
       await ctx.db.execute(
-        sql`UPDATE hot.delivery SET attempts = 0, not_before = NULL WHERE campaign_id = ${world.campaignId}`,
+        sql`UPDATE hot.delivery SET attempts = 0, not_before = NULL WHERE source_id = ${world.campaignId}`,
       );
       await resumeCampaign(world.ctx, world.campaignUid);
     }

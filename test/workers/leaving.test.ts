@@ -30,6 +30,7 @@ import { balanceOf, campaignWorld, untilStatus } from '../support/campaign-world
 import { importFile } from '../support/import-file.ts';
 import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
 import { newList } from '../support/tenant.ts';
+import { recipientOfCampaign } from '../../src/domain/tracking/tracking.ts';
 import { createTestContext, testInstallation } from '../support/test-context.ts';
 
 const limits = { ...testInstallation.limits, sendBatchSize: 50, snapshotBatchSize: 200, sendRetryDelaySeconds: 1 };
@@ -86,7 +87,10 @@ test('leaving acts at once, in a campaign that is being sent', async () => {
     )[0]?.id ?? 0n;
   const link = async (n: number, source: 'link' | 'one-click') =>
     recordUnsubscribe(ctx, {
-      recipient: { customerId, listId, campaignId: world.campaignId, subscriberId: await idOf(n) },
+      recipient: recipientOfCampaign({
+        ...{ customerId, listId, campaignId: world.campaignId },
+        subscriberId: await idOf(n),
+      }),
       ...{ visitor: VISITOR, source, reason: null },
     });
   const ways: ((n: number) => Promise<unknown>)[] = [
@@ -165,10 +169,10 @@ describe('a suppressed address gets no mail', () => {
     await startCampaign(world.ctx, world.campaignUid);
     await untilStatus(world, 'done');
     await ctx.db.execute(
-      sql`UPDATE hot.delivery SET state = 'unknown' WHERE campaign_id = ${world.campaignId} AND email = ${VICTIM}`,
+      sql`UPDATE hot.delivery SET state = 'unknown' WHERE source_id = ${world.campaignId} AND email = ${VICTIM}`,
     );
     await ctx.db.execute(
-      sql`UPDATE hot.delivery_counter SET sent = 9, unknown = 1 WHERE campaign_id = ${world.campaignId}`,
+      sql`UPDATE hot.delivery_counter SET sent = 9, unknown = 1 WHERE source_id = ${world.campaignId}`,
     );
     await suppressAddresses(world.ctx, { emails: [VICTIM] });
     await decideUnknownDeliveries(world.ctx, world.campaignUid, 'resend');

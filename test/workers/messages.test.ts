@@ -153,7 +153,7 @@ test('without skip_failed_messages a campaign stops at the first person it canno
   await call('POST', `/campaigns/${campaign}/resume`);
   await done(campaign);
   const rows = await db.query(
-    sql`SELECT d.state::text, d.reason FROM hot.delivery d JOIN campaign c ON c.id = d.campaign_id WHERE c.uid = ${campaign} ORDER BY d.subscriber_id`,
+    sql`SELECT d.state::text, d.reason FROM hot.delivery d JOIN campaign c ON c.id = d.source_id WHERE c.uid = ${campaign} ORDER BY d.recipient_id`,
   );
   expect(rows).toEqual([
     { state: 'sent', reason: null },
@@ -171,8 +171,8 @@ test('nothing leaves for somebody who is suppressed, by whatever way (B11)', asy
   const doubtful = await newCampaign(list, { name: 'doubtful' });
   await begin(doubtful);
   await db.execute(sql`
-    WITH d AS (UPDATE hot.delivery SET state = 'unknown' WHERE campaign_id = (SELECT id FROM campaign WHERE uid = ${doubtful}) AND email = ${gus} RETURNING campaign_id)
-    UPDATE hot.delivery_counter SET open = open - 1, unknown = unknown + 1 WHERE campaign_id = (SELECT campaign_id FROM d)`);
+    WITH d AS (UPDATE hot.delivery SET state = 'unknown' WHERE source_id = (SELECT id FROM campaign WHERE uid = ${doubtful}) AND email = ${gus} RETURNING source_id)
+    UPDATE hot.delivery_counter SET open = open - 1, unknown = unknown + 1 WHERE source_id = (SELECT source_id FROM d)`);
   expect((await call('POST', '/suppressions', { email: gus })).status).toBeLessThan(300);
 
   // A campaign to the list, one to another list that gets the address by an import or by hand, and one planned before.
@@ -390,7 +390,7 @@ test('a dry run tells who gets what, who does not and why, and sends nothing', a
   ]);
   expect(Number(run['total_bytes'])).toBeGreaterThan(1070 * 1_000);
   expect(
-    await db.query(sql`SELECT 1 FROM hot.delivery d JOIN campaign c ON c.id = d.campaign_id WHERE c.uid = ${campaign}`),
+    await db.query(sql`SELECT 1 FROM hot.delivery d JOIN campaign c ON c.id = d.source_id WHERE c.uid = ${campaign}`),
   ).toEqual([]);
   expect(
     await db.query(sql`SELECT 1 FROM inbox.message WHERE array_to_string(rcpt_to, ',') LIKE '%@dry.example%'`),

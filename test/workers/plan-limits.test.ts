@@ -24,6 +24,7 @@ import { balanceOf, campaignWorld, statusOf, untilStatus, type CampaignWorld } f
 import { changeOptions, endPlan, givePlan } from '../support/plans.ts';
 import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
 import { createTestContext, testInstallation } from '../support/test-context.ts';
+import { SOURCE_KINDS } from '../../src/domain/source-key.ts';
 import { storedReason } from '../support/stored-reason.ts';
 
 const limits = { ...testInstallation.limits, sendBatchSize: 30, snapshotBatchSize: 100, sendRetryDelaySeconds: 1 };
@@ -221,7 +222,7 @@ describe('a subscription that ended', () => {
 });
 
 describe('leases', () => {
-  const range = { snapshotOn: '2026-11-21', campaignId: 1n, fromId: 1n, toId: 1_000n };
+  const range = { snapshotOn: '2026-11-21', sourceKind: SOURCE_KINDS.campaign, sourceId: 1n, fromId: 1n, toId: 1_000n };
   const lease = async (customerId: bigint, workerId: string, wanted: number) => {
     const allowance = await allowanceOf(ctx.db, customerId);
     return leaseSends(ctx.db, { range: { ...range, customerId }, allowance, workerId, wanted });
@@ -263,8 +264,8 @@ describe('leases', () => {
     const dead = randomUUID();
     expect((await lease(customerId, dead, 100)).granted).toBe(100);
     await ctx.db.execute(
-      sql`INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, state, owner, email)
-          SELECT ${range.snapshotOn}::date, ${customerId}, 1, n, CASE WHEN n <= 4 THEN 'sending' ELSE 'leased' END::hot.delivery_state, ${dead}::uuid, 'x'
+      sql`INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, state, owner, email)
+          SELECT ${range.snapshotOn}::date, ${customerId}, 1, 1, n, CASE WHEN n <= 4 THEN 'sending' ELSE 'leased' END::hot.delivery_state, ${dead}::uuid, 'x'
             FROM generate_series(1, 10) n`,
     );
     const living = await livingWorker();
@@ -285,8 +286,8 @@ describe('leases', () => {
     const older = sql`UPDATE hot.send_slice SET leased_at = now() - interval '1 hour' WHERE customer_id = ${customerId}`;
     await ctx.db.execute(older);
     await ctx.db.execute(
-      sql`INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, state, owner, email)
-          VALUES (${range.snapshotOn}::date, ${customerId}, 1, 1, 'leased', ${living}::uuid, 'x')`,
+      sql`INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, state, owner, email)
+          VALUES (${range.snapshotOn}::date, ${customerId}, 1, 1, 1, 'leased', ${living}::uuid, 'x')`,
     );
     expect((await lease(customerId, living, 100)).refusal).toBe('held');
     await ctx.db.execute(sql`UPDATE hot.delivery SET state = 'sent' WHERE customer_id = ${customerId}`);

@@ -63,7 +63,7 @@ it('a provider that says 421 4.7.28 gets nothing more, everybody else everything
   await expect
     .poll(async () => {
       const [row] = await ctx.db.query<{ held: number }>(
-        sql`SELECT count(*)::int AS held FROM hot.delivery WHERE campaign_id = ${world.campaignId} AND state = 'queued' AND not_before > now() + interval '500 seconds'`,
+        sql`SELECT count(*)::int AS held FROM hot.delivery WHERE source_id = ${world.campaignId} AND state = 'queued' AND not_before > now() + interval '500 seconds'`,
       );
       return row?.held;
     })
@@ -72,7 +72,7 @@ it('a provider that says 421 4.7.28 gets nothing more, everybody else everything
   expect(asked).toBeLessThanOrEqual(16);
   expect(server.accepted.every(({ to }) => to.endsWith('@example.org'))).toBe(true);
   const [row] = await ctx.db.query<{ tries: number }>(
-    sql`SELECT max(attempts)::int AS tries FROM hot.delivery WHERE campaign_id = ${world.campaignId} AND state = 'queued'`,
+    sql`SELECT max(attempts)::int AS tries FROM hot.delivery WHERE source_id = ${world.campaignId} AND state = 'queued'`,
   );
   expect(row?.tries).toBe(0);
 });

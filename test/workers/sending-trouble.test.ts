@@ -20,6 +20,7 @@ import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
 import { afterFile } from '../support/after-file.ts';
 import { balanceOf, campaignWorld, untilStatus, type CampaignWorld } from '../support/campaign-world.ts';
 import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
+import { ledgerOfCampaign } from '../../src/domain/delivery/delivery.ts';
 import { createTestContext, testInstallation } from '../support/test-context.ts';
 
 const RECIPIENTS = 500;
@@ -54,7 +55,7 @@ async function withWorker(watch: () => Promise<void>): Promise<void> {
 /** How often rows of its ledger were leased, all told. */
 async function leasesOf({ campaignId }: CampaignWorld): Promise<number> {
   const [row] = await ctx.db.query<{ leases: number }>(
-    sql`SELECT sum(epoch)::int AS leases FROM hot.delivery WHERE campaign_id = ${campaignId}`,
+    sql`SELECT sum(epoch)::int AS leases FROM hot.delivery WHERE source_id = ${campaignId}`,
   );
   return row?.leases ?? 0;
 }
@@ -146,7 +147,7 @@ describe('a batch', () => {
     const [row] = await ctx.db.query<{ day: string }>(
       sql`SELECT snapshot_on::text AS day FROM campaign WHERE id = ${world.campaignId}`,
     );
-    const key = { snapshotOn: row?.day ?? '', customerId: 0n, campaignId: world.campaignId };
+    const key = ledgerOfCampaign({ snapshotOn: row?.day ?? '', customerId: 0n, campaignId: world.campaignId });
     const jobs = async (workerId: string) => [await send(workerId), (await secondsToNextJob()).length];
     lockRange('all', { ...key, fromId: 0n, toId: 2n ** 62n });
     expect(await jobs('all')).toEqual(['open', 0]);

@@ -91,7 +91,7 @@ describe('a campaign', () => {
     await untilStatus(world, 'done');
     expect(await balanceOf(world)).toMatchObject({ audience: 20, sent: 18, failed: 2 });
     const rows = await ctx.db.query<{ email: string; attempts: number; reply: string; reason: string | null }>(
-      sql`SELECT email, attempts, reply, reason FROM hot.delivery WHERE campaign_id = ${world.campaignId} AND email IN ('p7@example.org', 'p8@example.org', 'p9@example.org') ORDER BY email`,
+      sql`SELECT email, attempts, reply, reason FROM hot.delivery WHERE source_id = ${world.campaignId} AND email IN ('p7@example.org', 'p8@example.org', 'p9@example.org') ORDER BY email`,
     );
     expect(rows.map(({ email, attempts, reason }) => [email, attempts, reason])).toEqual([
       ['p7@example.org', 1, 'permanent.mailbox_unknown'],
@@ -175,7 +175,7 @@ describe('a campaign', () => {
     isDown = false;
     await untilStatus(world, 'done');
     const [row] = await ctx.db.query<{ attempts: number }>(
-      sql`SELECT max(attempts) AS attempts FROM hot.delivery WHERE campaign_id = ${world.campaignId}`,
+      sql`SELECT max(attempts) AS attempts FROM hot.delivery WHERE source_id = ${world.campaignId}`,
     );
     expect(row?.attempts).toBe(1);
   });

@@ -76,7 +76,7 @@ it(
     }
     await untilStatus(world, 'done');
     const [doubts] = await ctx.db.query<{ rows: number }>(
-      sql`SELECT count(*)::int AS rows FROM hot.delivery WHERE campaign_id = ${world.campaignId} AND (ambiguous_count > 0 OR state = 'unknown')`,
+      sql`SELECT count(*)::int AS rows FROM hot.delivery WHERE source_id = ${world.campaignId} AND (ambiguous_count > 0 OR state = 'unknown')`,
     );
     expect(doubts?.rows).toBe(0);
     const counts = copiesByRecipient(copies.map((to) => ({ to })));

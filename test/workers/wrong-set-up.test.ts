@@ -39,7 +39,7 @@ const NOT_OWNED = '553 5.7.1 <news@sender.example>: Sender address rejected: not
 
 async function rowsOf({ campaignId }: CampaignWorld) {
   const [row] = await ctx.db.query<{ tries: number; reason: string | null; reply: string | null }>(
-    sql`SELECT max(attempts)::int AS tries, max(reason) AS reason, max(reply) AS reply FROM hot.delivery WHERE campaign_id = ${campaignId}`,
+    sql`SELECT max(attempts)::int AS tries, max(reason) AS reason, max(reply) AS reply FROM hot.delivery WHERE source_id = ${campaignId}`,
   );
   return row;
 }

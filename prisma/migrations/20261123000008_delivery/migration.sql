@@ -3,56 +3,68 @@
 CREATE TYPE hot.delivery_state AS ENUM
   ('queued', 'leased', 'sending', 'sent', 'failed', 'skipped', 'suppressed', 'unknown');
 
--- One row per campaign and recipient. No index on the state: rows change it three times, and without one these
--- are heap-only updates. Every statement names the day and a range of subscriber ids, so the primary key serves.
+-- One row per message: its key says which source sends it, to which recipient, and which of the source's messages to that recipient
+-- it is (0399). No index on the state: rows change it three times, and without one these are heap-only updates. Statements name
+-- the day, the source and a range of recipients, so the primary key serves. Columns stand by their size: the key's new parts and
+-- the list cost eight bytes a row, because nothing is padded.
 CREATE TABLE hot.delivery (
-  snapshot_on        date               NOT NULL,
   customer_id        bigint             NOT NULL,
-  campaign_id        bigint             NOT NULL,
-  subscriber_id      bigint             NOT NULL,
+  source_id          bigint             NOT NULL,
+  -- A subscriber. Addresses without one will have ids of the same sequence.
+  recipient_id       bigint             NOT NULL,
+  -- Which of the source's messages to the recipient. A campaign sends one: 0.
+  occurrence         bigint             NOT NULL DEFAULT 0,
+  -- The list by which the recipient gets it; null: by none.
+  list_id            bigint,
+  updated_at         timestamptz        NOT NULL DEFAULT now(),
+  snapshot_on        date               NOT NULL,
   state              hot.delivery_state NOT NULL DEFAULT 'queued'::hot.delivery_state,
   epoch              integer            NOT NULL DEFAULT 0,
+  -- 1 campaign; src/domain/source-key.ts has them all.
+  source_kind        smallint           NOT NULL,
   attempts           smallint           NOT NULL DEFAULT 0,
   ambiguous_count    smallint           NOT NULL DEFAULT 0,
   owner              uuid,
   lease_expires_at   timestamptz,
   not_before         timestamptz,
   server_id          bigint,
-  updated_at         timestamptz        NOT NULL DEFAULT now(),
+  -- Since when nobody knows whether somebody got the message: a vendor that knows messages again by a key does so for a
+  -- limited time only. Null for almost everybody.
+  ambiguous_since    timestamptz,
   email              text               NOT NULL,
   reason             text,
   reply              text,
   runtime_message_id text,
-  -- Since when nobody knows whether somebody got the message: a vendor that knows messages again by a key does so for a
-  -- limited time only. Null for almost everybody.
-  ambiguous_since    timestamptz,
-  PRIMARY KEY (customer_id, campaign_id, subscriber_id, snapshot_on)
+  PRIMARY KEY (customer_id, source_kind, source_id, recipient_id, occurrence, snapshot_on)
 ) PARTITION BY RANGE (snapshot_on);
 
 -- open = queued + leased + sending. audience = open + sent + failed + skipped + suppressed + unknown, always.
 CREATE TABLE hot.delivery_counter (
-  customer_id bigint  NOT NULL,
-  campaign_id bigint  NOT NULL,
-  audience    integer NOT NULL DEFAULT 0,
-  open        integer NOT NULL DEFAULT 0,
-  sent        integer NOT NULL DEFAULT 0,
-  failed      integer NOT NULL DEFAULT 0,
-  skipped     integer NOT NULL DEFAULT 0,
-  suppressed  integer NOT NULL DEFAULT 0,
-  unknown     integer NOT NULL DEFAULT 0,
-  PRIMARY KEY (customer_id, campaign_id),
+  customer_id bigint   NOT NULL,
+  source_kind smallint NOT NULL,
+  source_id   bigint   NOT NULL,
+  audience    integer  NOT NULL DEFAULT 0,
+  open        integer  NOT NULL DEFAULT 0,
+  sent        integer  NOT NULL DEFAULT 0,
+  failed      integer  NOT NULL DEFAULT 0,
+  skipped     integer  NOT NULL DEFAULT 0,
+  suppressed  integer  NOT NULL DEFAULT 0,
+  unknown     integer  NOT NULL DEFAULT 0,
+  PRIMARY KEY (customer_id, source_kind, source_id),
   CONSTRAINT delivery_counter_balances CHECK (audience = open + sent + failed + skipped + suppressed + unknown)
 ) WITH (fillfactor = 50);
 
 -- A vendor's API names a message by an id of its own; reports quote that one. Messages under our own Message-ID (SMTP)
 -- need no row: it says by itself whose it is. The key is the first half of a SHA-256 of the id.
 CREATE TABLE hot.runtime_message (
-  customer_id   bigint      NOT NULL,
-  campaign_id   bigint      NOT NULL,
-  subscriber_id bigint      NOT NULL,
-  message_key   bytea       NOT NULL,
-  at            timestamptz NOT NULL DEFAULT now(),
-  PRIMARY KEY (customer_id, campaign_id, subscriber_id, message_key)
+  customer_id  bigint      NOT NULL,
+  source_kind  smallint    NOT NULL,
+  source_id    bigint      NOT NULL,
+  recipient_id bigint      NOT NULL,
+  occurrence   bigint      NOT NULL DEFAULT 0,
+  message_key  bytea       NOT NULL,
+  at           timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (customer_id, source_kind, source_id, recipient_id, occurrence, message_key)
 );
 CREATE INDEX runtime_message_by_key ON hot.runtime_message (message_key);
 
@@ -78,7 +90,8 @@ CREATE TABLE hot.send_budget (
 CREATE TABLE hot.send_slice (
   customer_id bigint      NOT NULL,
   id          bigint      GENERATED ALWAYS AS IDENTITY,
-  campaign_id bigint      NOT NULL,
+  source_kind smallint    NOT NULL,
+  source_id   bigint      NOT NULL,
   snapshot_on date        NOT NULL,
   from_id     bigint      NOT NULL,
   to_id       bigint      NOT NULL,
@@ -111,17 +124,18 @@ CREATE INDEX queue_priority_planned ON hot.queue_priority (planned);
 -- Suppressions are looked up behind OFFSET 0, one by one: as a join they were all read again for each recipient where nested
 -- loops are off.
 CREATE OR REPLACE FUNCTION hot.record_and_mark(
-  ledger_day date, ledger_customer bigint, ledger_campaign bigint, list bigint, worker uuid, server bigint, lease interval,
-  ids bigint[], epochs integer[], states hot.delivery_state[], tries boolean[], replies text[], reasons text[],
-  message_ids text[], delays double precision[], next_ids bigint[], next_epochs integer[], next_emails text[], unanswered boolean[], content integer)
-RETURNS TABLE (recorded integer, goes_on boolean, not_marked bigint[]) LANGUAGE plpgsql
+  ledger_day date, ledger_customer bigint, ledger_kind smallint, ledger_source bigint, worker uuid, server bigint, lease interval,
+  ids bigint[], occurrences bigint[], epochs integer[], states hot.delivery_state[], tries boolean[], replies text[], reasons text[],
+  message_ids text[], delays double precision[], unanswered boolean[],
+  next_ids bigint[], next_occurrences bigint[], next_epochs integer[], next_emails text[], content integer)
+RETURNS TABLE (recorded integer, goes_on boolean, not_marked integer[]) LANGUAGE plpgsql
 -- Each row is found by its key: whatever the statistics say, no other plan is better.
 SET enable_seqscan = off SET enable_nestloop = off SET enable_mergejoin = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
-  -- Until this has committed no transaction changes the text. What follows reads the campaign as it is when the lock is had.
-  IF cardinality(next_ids) > 0 THEN
-    PERFORM pg_advisory_xact_lock_shared(hot.content_lock(ledger_campaign));
+  -- Until this has committed no transaction changes the campaign's text. What follows reads the campaign as it is when the lock is had.
+  IF ledger_kind = 1 AND cardinality(next_ids) > 0 THEN
+    PERFORM pg_advisory_xact_lock_shared(hot.content_lock(ledger_source));
   END IF;
   RETURN QUERY
   WITH settled AS (
@@ -134,12 +148,12 @@ BEGIN
            -- Closed without being sent: the address that was judged.
            email = CASE WHEN o.state IN ('skipped', 'suppressed')
                         THEN coalesce((SELECT s.email FROM public.subscriber s
-                                        WHERE s.customer_id = ledger_customer AND s.list_id = list AND s.id = d.subscriber_id), d.email)
+                                        WHERE s.customer_id = ledger_customer AND s.list_id = d.list_id AND s.id = d.recipient_id), d.email)
                         ELSE d.email END
-      FROM unnest(ids, epochs, states, tries, replies, reasons, message_ids, delays, unanswered)
-        AS o(subscriber_id, epoch, state, is_try, reply, reason, message_id, delay_seconds, is_unanswered)
-     WHERE d.snapshot_on = ledger_day AND d.customer_id = ledger_customer AND d.campaign_id = ledger_campaign
-       AND d.subscriber_id = ANY(ids) AND d.subscriber_id = o.subscriber_id
+      FROM unnest(ids, occurrences, epochs, states, tries, replies, reasons, message_ids, delays, unanswered)
+        AS o(recipient_id, occurrence, epoch, state, is_try, reply, reason, message_id, delay_seconds, is_unanswered)
+     WHERE d.snapshot_on = ledger_day AND d.customer_id = ledger_customer AND d.source_kind = ledger_kind AND d.source_id = ledger_source
+       AND d.recipient_id = ANY(ids) AND d.recipient_id = o.recipient_id AND d.occurrence = o.occurrence
        AND (CASE d.state WHEN 'queued' THEN d.epoch = o.epoch - 1
             WHEN 'sending' THEN d.epoch = o.epoch AND d.owner = worker WHEN 'leased' THEN d.epoch = o.epoch AND d.owner = worker ELSE false END)
     RETURNING d.state
@@ -151,34 +165,34 @@ BEGIN
                    count(*) FILTER (WHERE state = 'failed') AS failed, count(*) FILTER (WHERE state = 'skipped') AS skipped,
                    count(*) FILTER (WHERE state = 'suppressed') AS suppressed, count(*) FILTER (WHERE state = 'unknown') AS unknown
               FROM settled) t
-     WHERE c.customer_id = ledger_customer AND c.campaign_id = ledger_campaign AND t.closed > 0
-  ), campaign AS (
+     WHERE c.customer_id = ledger_customer AND c.source_kind = ledger_kind AND c.source_id = ledger_source AND t.closed > 0
+  ), source AS (
     -- As an answer, not a condition: only the key finds the row then, whatever the statistics say of states.
-    SELECT coalesce(bool_or(c.status = 'sending' AND c.content_version = content), false) AS goes_on FROM public.campaign c
-     WHERE c.customer_id = ledger_customer AND c.id = ledger_campaign
+    SELECT ledger_kind <> 1 OR coalesce(bool_or(c.status = 'sending' AND c.content_version = content), false) AS goes_on FROM public.campaign c
+     WHERE ledger_kind = 1 AND c.customer_id = ledger_customer AND c.id = ledger_source
   ), marked AS (
     UPDATE hot.delivery d
        SET state = 'sending', epoch = n.epoch, owner = worker, lease_expires_at = now() + lease, updated_at = now(), server_id = server,
            email = n.email
-      FROM unnest(next_ids, next_epochs, next_emails) AS n(subscriber_id, epoch, email)
-     WHERE d.snapshot_on = ledger_day AND d.customer_id = ledger_customer AND d.campaign_id = ledger_campaign
-       AND d.subscriber_id = ANY(next_ids) AND d.subscriber_id = n.subscriber_id
+      FROM unnest(next_ids, next_occurrences, next_epochs, next_emails) WITH ORDINALITY AS n(recipient_id, occurrence, epoch, email, no)
+     WHERE d.snapshot_on = ledger_day AND d.customer_id = ledger_customer AND d.source_kind = ledger_kind AND d.source_id = ledger_source
+       AND d.recipient_id = ANY(next_ids) AND d.recipient_id = n.recipient_id AND d.occurrence = n.occurrence
        AND (CASE d.state WHEN 'queued' THEN d.epoch = n.epoch - 1 AND (d.not_before IS NULL OR d.not_before <= now())
             WHEN 'sending' THEN d.epoch = n.epoch AND d.owner = worker WHEN 'leased' THEN d.epoch = n.epoch AND d.owner = worker ELSE false END)
-       AND (SELECT campaign.goes_on FROM campaign)
+       AND (SELECT source.goes_on FROM source)
        AND EXISTS (SELECT 1 FROM public.subscriber s
-                    WHERE s.customer_id = ledger_customer AND s.list_id = list AND s.id = n.subscriber_id AND s.status = 'subscribed'
+                    WHERE s.customer_id = ledger_customer AND s.list_id = d.list_id AND s.id = n.recipient_id AND s.status = 'subscribed'
                       AND s.email = n.email
                       AND NOT EXISTS (SELECT 1 FROM public.suppression x
                                        WHERE x.customer_id IN (0, ledger_customer) AND x.email_key = s.email_key OFFSET 0)
                     -- Both keep it a look-up a row. As a join it may read the whole list, or all suppressions, each time.
                     OFFSET 0)
-    RETURNING d.subscriber_id
+    RETURNING n.no
   )
   SELECT (SELECT count(*) FROM settled)::integer, c.goes_on,
          CASE WHEN (SELECT count(*) FROM marked) < cardinality(next_ids)
-              THEN (SELECT array_agg(n.id) FROM unnest(next_ids) AS n(id) WHERE n.id NOT IN (SELECT m.subscriber_id FROM marked m)) END
-    FROM campaign c;
+              THEN (SELECT array_agg(i) FROM generate_subscripts(next_ids, 1) AS i WHERE i NOT IN (SELECT m.no FROM marked m)) END
+    FROM source c;
 END $$;
 -- Before version 17 PostgreSQL may check the ids after reading all rows of the campaign. There each row is looked up by
 -- itself.
@@ -194,7 +208,7 @@ END $$;
 -- that ends between two reads would be in neither. A quota window that has begun goes on when the plan's length changes, but
 -- never longer than the new length. A caller that still names the period before does not begin a new one.
 CREATE OR REPLACE FUNCTION hot.lease_sends(
-  customer bigint, campaign bigint, ledger_day date, from_subscriber bigint, to_subscriber bigint, job_worker uuid, wanted integer,
+  customer bigint, kind smallint, source bigint, ledger_day date, from_recipient bigint, to_recipient bigint, job_worker uuid, wanted integer,
   credits_max bigint, period text, quota_max bigint, quota_length text, processes_max integer)
 RETURNS TABLE (slice_id bigint, granted integer, refusal text, ends_at timestamptz) LANGUAGE plpgsql AS $$
 DECLARE
@@ -240,8 +254,8 @@ BEGIN
   END LOOP;
   granted := CASE WHEN running >= processes_max THEN 0 ELSE greatest(0, least(wanted, room)) END;
   IF granted > 0 THEN
-    INSERT INTO hot.send_slice AS s (customer_id, campaign_id, snapshot_on, from_id, to_id, worker, amount)
-    VALUES (customer, campaign, ledger_day, from_subscriber, to_subscriber, job_worker, granted) RETURNING s.id INTO slice_id;
+    INSERT INTO hot.send_slice AS s (customer_id, source_kind, source_id, snapshot_on, from_id, to_id, worker, amount)
+    VALUES (customer, kind, source, ledger_day, from_recipient, to_recipient, job_worker, granted) RETURNING s.id INTO slice_id;
   ELSE
     refusal := CASE WHEN credits_max <= delivered - budget.credits_baseline THEN 'credits'
                     WHEN quota_max <= delivered - budget.quota_baseline THEN 'quota'
@@ -267,12 +281,12 @@ BEGIN
     is_alive := NOT slice.is_over AND hot.is_worker_alive(slice.worker);
     IF NOT slice.is_over AND NOT is_alive THEN
       UPDATE hot.delivery d SET state = 'queued', owner = NULL, lease_expires_at = NULL, updated_at = now()
-       WHERE d.snapshot_on = slice.snapshot_on AND d.customer_id = customer AND d.campaign_id = slice.campaign_id
-         AND d.subscriber_id BETWEEN slice.from_id AND slice.to_id AND d.state = 'leased' AND d.owner = slice.worker;
+       WHERE d.snapshot_on = slice.snapshot_on AND d.customer_id = customer AND d.source_kind = slice.source_kind AND d.source_id = slice.source_id
+         AND d.recipient_id BETWEEN slice.from_id AND slice.to_id AND d.state = 'leased' AND d.owner = slice.worker;
     END IF;
     SELECT count(*) INTO held FROM hot.delivery d
-     WHERE d.snapshot_on = slice.snapshot_on AND d.customer_id = customer AND d.campaign_id = slice.campaign_id
-       AND d.subscriber_id BETWEEN slice.from_id AND slice.to_id AND d.owner = slice.worker
+     WHERE d.snapshot_on = slice.snapshot_on AND d.customer_id = customer AND d.source_kind = slice.source_kind AND d.source_id = slice.source_id
+       AND d.recipient_id BETWEEN slice.from_id AND slice.to_id AND d.owner = slice.worker
        AND (d.state = 'sending' OR (is_alive AND d.state = 'leased'));
     IF held = 0 THEN DELETE FROM hot.send_slice s WHERE s.customer_id = customer AND s.id = slice.id;
     ELSIF NOT is_alive THEN
@@ -381,7 +395,7 @@ END $$;
 -- When counters were corrected, the blocks made from them are no longer used.
 CREATE OR REPLACE FUNCTION hot.remove_received() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  DELETE FROM hot.received_campaign WHERE customer_id = NEW.customer_id AND campaign_id = NEW.campaign_id;
+  DELETE FROM hot.received_campaign WHERE customer_id = NEW.customer_id AND campaign_id = NEW.source_id;
   RETURN NULL;
 END $$;
 
@@ -392,7 +406,7 @@ CREATE TRIGGER keep_sent_in_budget AFTER DELETE ON hot.delivery_counter
 
 CREATE TRIGGER remove_received AFTER UPDATE ON hot.delivery_counter
   FOR EACH ROW
-  WHEN ((new.sent < old.sent))
+  WHEN (new.sent < old.sent AND new.source_kind = 1)
   EXECUTE FUNCTION hot.remove_received();
 
 CREATE TRIGGER carry_credits AFTER UPDATE ON subscription

@@ -20,8 +20,10 @@ CREATE TABLE hot.tracking_event (
   size           integer     NOT NULL,
   customer_ids   bigint[]    NOT NULL,
   list_ids       bigint[]    NOT NULL,
-  campaign_ids   bigint[]    NOT NULL,
-  subscriber_ids bigint[]    NOT NULL,
+  source_kinds   smallint[]  NOT NULL,
+  source_ids     bigint[]    NOT NULL,
+  recipient_ids  bigint[]    NOT NULL,
+  occurrences    bigint[]    NOT NULL,
   -- Null: an open.
   link_nos       integer[]   NOT NULL,
   urls           text[]      NOT NULL,
@@ -39,8 +41,10 @@ CREATE TABLE hot.tracking_event (
 ALTER TABLE hot.tracking_event
   ALTER COLUMN customer_ids SET STORAGE EXTERNAL,
   ALTER COLUMN list_ids SET STORAGE EXTERNAL,
-  ALTER COLUMN campaign_ids SET STORAGE EXTERNAL,
-  ALTER COLUMN subscriber_ids SET STORAGE EXTERNAL,
+  ALTER COLUMN source_kinds SET STORAGE EXTERNAL,
+  ALTER COLUMN source_ids SET STORAGE EXTERNAL,
+  ALTER COLUMN recipient_ids SET STORAGE EXTERNAL,
+  ALTER COLUMN occurrences SET STORAGE EXTERNAL,
   ALTER COLUMN link_nos SET STORAGE EXTERNAL,
   ALTER COLUMN urls SET STORAGE EXTERNAL,
   ALTER COLUMN ips SET STORAGE EXTERNAL,
@@ -50,8 +54,10 @@ ALTER TABLE hot.tracking_event
 CREATE TABLE hot.open_event (
   at            timestamptz NOT NULL,
   customer_id   bigint      NOT NULL,
-  campaign_id   bigint      NOT NULL,
-  subscriber_id bigint      NOT NULL,
+  source_id     bigint      NOT NULL,
+  recipient_id  bigint      NOT NULL,
+  occurrence    bigint      NOT NULL DEFAULT 0,
+  source_kind   smallint    NOT NULL,
   is_machine    boolean     NOT NULL DEFAULT false,
   ip            text,
   user_agent    text,
@@ -61,15 +67,17 @@ CREATE TABLE hot.open_event (
   city          text,
   by_click      boolean     NOT NULL DEFAULT false
 ) PARTITION BY RANGE (at);
-CREATE INDEX open_event_by_time ON hot.open_event (customer_id, campaign_id, at, id);
+CREATE INDEX open_event_by_time ON hot.open_event (customer_id, source_kind, source_id, at, id);
 -- What came back from one person, without reading what came back from all.
-CREATE INDEX open_event_of_person ON hot.open_event (customer_id, campaign_id, subscriber_id);
+CREATE INDEX open_event_of_person ON hot.open_event (customer_id, source_kind, source_id, recipient_id);
 
 CREATE TABLE hot.click_event (
   at            timestamptz NOT NULL,
   customer_id   bigint      NOT NULL,
-  campaign_id   bigint      NOT NULL,
-  subscriber_id bigint      NOT NULL,
+  source_id     bigint      NOT NULL,
+  recipient_id  bigint      NOT NULL,
+  occurrence    bigint      NOT NULL DEFAULT 0,
+  source_kind   smallint    NOT NULL,
   link_no       integer     NOT NULL,
   is_machine    boolean     NOT NULL DEFAULT false,
   url           text        NOT NULL,
@@ -80,27 +88,30 @@ CREATE TABLE hot.click_event (
   region        text,
   city          text
 ) PARTITION BY RANGE (at);
-CREATE INDEX click_event_by_time ON hot.click_event (customer_id, campaign_id, at, id);
-CREATE INDEX click_event_of_person ON hot.click_event (customer_id, campaign_id, subscriber_id);
+CREATE INDEX click_event_by_time ON hot.click_event (customer_id, source_kind, source_id, at, id);
+CREATE INDEX click_event_of_person ON hot.click_event (customer_id, source_kind, source_id, recipient_id);
 
 CREATE TABLE hot.unsubscribe_event (
   at            timestamptz NOT NULL,
   customer_id   bigint      NOT NULL,
-  campaign_id   bigint      NOT NULL,
-  subscriber_id bigint      NOT NULL,
+  source_id     bigint      NOT NULL,
+  recipient_id  bigint      NOT NULL,
+  occurrence    bigint      NOT NULL DEFAULT 0,
+  source_kind   smallint    NOT NULL,
   reason        text,
   ip            text,
   user_agent    text,
   id            bigint      NOT NULL DEFAULT nextval('hot.event_id')
 ) PARTITION BY RANGE (at);
-CREATE INDEX unsubscribe_event_by_time ON hot.unsubscribe_event (customer_id, campaign_id, at, id);
-CREATE INDEX unsubscribe_event_of_person ON hot.unsubscribe_event (customer_id, campaign_id, subscriber_id);
+CREATE INDEX unsubscribe_event_by_time ON hot.unsubscribe_event (customer_id, source_kind, source_id, at, id);
+CREATE INDEX unsubscribe_event_of_person ON hot.unsubscribe_event (customer_id, source_kind, source_id, recipient_id);
 
--- What one recipient did with one campaign: tells a first open from a further one.
+-- What one recipient did with one message: tells a first open from a further one.
 CREATE TABLE hot.recipient_activity (
   customer_id      bigint      NOT NULL,
-  campaign_id      bigint      NOT NULL,
-  subscriber_id    bigint      NOT NULL,
+  source_id        bigint      NOT NULL,
+  recipient_id     bigint      NOT NULL,
+  occurrence       bigint      NOT NULL DEFAULT 0,
   open_count       integer     NOT NULL DEFAULT 0,
   click_count      integer     NOT NULL DEFAULT 0,
   -- Null beside open_count 1: the open is known by a click only.
@@ -120,25 +131,29 @@ CREATE TABLE hot.recipient_activity (
   burst_links      integer[],
   burst_clicks     integer     NOT NULL DEFAULT 0,
   burst_limit      smallint,
+  source_kind      smallint    NOT NULL,
   bounced_at       timestamptz,
   bounce_type      text,
   complained_at    timestamptz,
-  PRIMARY KEY (customer_id, campaign_id, subscriber_id)
+  PRIMARY KEY (customer_id, source_kind, source_id, recipient_id, occurrence)
 ) WITH (fillfactor = 80);
-CREATE INDEX recipient_activity_customer_id_campaign_id_open_count_idx ON hot.recipient_activity (customer_id, campaign_id, open_count DESC) WHERE (open_count > 1);
+CREATE INDEX recipient_activity_frequent ON hot.recipient_activity (customer_id, source_kind, source_id, open_count DESC) WHERE (open_count > 1);
 
 -- Who clicked which link at least once.
 CREATE TABLE hot.recipient_link (
-  customer_id   bigint  NOT NULL,
-  campaign_id   bigint  NOT NULL,
-  link_no       integer NOT NULL,
-  subscriber_id bigint  NOT NULL,
-  PRIMARY KEY (customer_id, campaign_id, link_no, subscriber_id)
+  customer_id  bigint   NOT NULL,
+  source_id    bigint   NOT NULL,
+  recipient_id bigint   NOT NULL,
+  occurrence   bigint   NOT NULL DEFAULT 0,
+  link_no      integer  NOT NULL,
+  source_kind  smallint NOT NULL,
+  PRIMARY KEY (customer_id, source_kind, source_id, link_no, recipient_id, occurrence)
 );
 
 CREATE TABLE hot.tracking_counter (
   customer_id            bigint      NOT NULL,
-  campaign_id            bigint      NOT NULL,
+  source_kind            smallint    NOT NULL,
+  source_id              bigint      NOT NULL,
   open_count             integer     NOT NULL DEFAULT 0,
   uniq_open_count        integer     NOT NULL DEFAULT 0,
   click_count            integer     NOT NULL DEFAULT 0,
@@ -155,32 +170,34 @@ CREATE TABLE hot.tracking_counter (
   machine_open_count     integer     NOT NULL DEFAULT 0,
   -- Bounces of messages that the first server refused already: they count as bounces, and were never sent.
   refused_bounce_count   integer     NOT NULL DEFAULT 0,
-  PRIMARY KEY (customer_id, campaign_id)
+  PRIMARY KEY (customer_id, source_kind, source_id)
 ) WITH (fillfactor = 50);
 
 CREATE TABLE hot.link_counter (
   customer_id      bigint      NOT NULL,
-  campaign_id      bigint      NOT NULL,
+  source_kind      smallint    NOT NULL,
+  source_id        bigint      NOT NULL,
   link_no          integer     NOT NULL,
   url              text        NOT NULL,
   click_count      integer     NOT NULL DEFAULT 0,
   uniq_click_count integer     NOT NULL DEFAULT 0,
   last_click_at    timestamptz,
-  PRIMARY KEY (customer_id, campaign_id, link_no)
+  PRIMARY KEY (customer_id, source_kind, source_id, link_no)
 ) WITH (fillfactor = 50);
 
 -- Opens by place; the empty text is unknown: all of them where no GeoIP file is configured.
 CREATE TABLE hot.location_counter (
-  customer_id bigint  NOT NULL,
-  campaign_id bigint  NOT NULL,
-  country     text    NOT NULL,
-  region      text    NOT NULL,
-  city        text    NOT NULL,
-  open_count  integer NOT NULL DEFAULT 0,
-  PRIMARY KEY (customer_id, campaign_id, country, region, city)
+  customer_id bigint   NOT NULL,
+  source_kind smallint NOT NULL,
+  source_id   bigint   NOT NULL,
+  country     text     NOT NULL,
+  region      text     NOT NULL,
+  city        text     NOT NULL,
+  open_count  integer  NOT NULL DEFAULT 0,
+  PRIMARY KEY (customer_id, source_kind, source_id, country, region, city)
 ) WITH (fillfactor = 70);
 -- The most frequent ones. Partial: places of a few opens, by far the most, do not pay for it.
-CREATE INDEX location_counter_frequent ON hot.location_counter (customer_id, campaign_id, open_count DESC) WHERE (open_count > 32);
+CREATE INDEX location_counter_frequent ON hot.location_counter (customer_id, source_kind, source_id, open_count DESC) WHERE (open_count > 32);
 
 CREATE TABLE hot.campaign_activity_block (
   customer_id   bigint      NOT NULL,
@@ -259,14 +276,14 @@ BEGIN
   INSERT INTO hot.campaign_activity_block AS k
          (customer_id, campaign_id, block, opened, clicked, human_opened, human_clicked, first_at, last_on)
   SELECT w.* FROM (
-    SELECT customer_id, campaign_id, subscriber_id >> 9 AS block,
-           coalesce(bit_or(hot.person_bit_of_512(subscriber_id)) FILTER (WHERE open_count > 0), 0::bit(512)) AS opened,
-           coalesce(bit_or(hot.person_bit_of_512(subscriber_id)) FILTER (WHERE click_count > 0), 0::bit(512)) AS clicked,
-           coalesce(bit_or(hot.person_bit_of_512(subscriber_id)) FILTER (WHERE human_opens > 0 OR (human_clicks > 0 AND open_count > 0)), 0::bit(512)) AS human_opened,
-           coalesce(bit_or(hot.person_bit_of_512(subscriber_id)) FILTER (WHERE human_clicks > 0), 0::bit(512)) AS human_clicked,
+    SELECT customer_id, source_id AS campaign_id, recipient_id >> 9 AS block,
+           coalesce(bit_or(hot.person_bit_of_512(recipient_id)) FILTER (WHERE open_count > 0), 0::bit(512)) AS opened,
+           coalesce(bit_or(hot.person_bit_of_512(recipient_id)) FILTER (WHERE click_count > 0), 0::bit(512)) AS clicked,
+           coalesce(bit_or(hot.person_bit_of_512(recipient_id)) FILTER (WHERE human_opens > 0 OR (human_clicks > 0 AND open_count > 0)), 0::bit(512)) AS human_opened,
+           coalesce(bit_or(hot.person_bit_of_512(recipient_id)) FILTER (WHERE human_clicks > 0), 0::bit(512)) AS human_clicked,
            min(CASE WHEN last_click_at IS NULL AND (click_count > 0 OR last_open_at IS NULL) THEN '-infinity' ELSE least(last_open_at, last_click_at) END) AS first_at,
            coalesce(max((greatest(last_open_at, last_click_at) AT TIME ZONE 'UTC')::date), '-infinity') AS last_on
-      FROM written WHERE open_count > 0 OR click_count > 0 OR human_opens > 0 OR human_clicks > 0 GROUP BY 1, 2, 3) w
+      FROM written WHERE source_kind = 1 AND (open_count > 0 OR click_count > 0 OR human_opens > 0 OR human_clicks > 0) GROUP BY 1, 2, 3) w
    WHERE NOT EXISTS (
      SELECT 1 FROM hot.campaign_activity_block b
       WHERE b.customer_id = w.customer_id AND b.campaign_id = w.campaign_id AND b.block = w.block
@@ -282,12 +299,12 @@ BEGIN
     UPDATE hot.campaign_activity_block k
        SET opened = k.opened & ~w.opened, clicked = k.clicked & ~w.clicked, human_opened = k.human_opened & ~w.human_opened,
            human_clicked = k.human_clicked & ~w.human_clicked
-      FROM (SELECT customer_id, campaign_id, subscriber_id >> 9 AS block,
-                   coalesce(bit_or(hot.person_bit_of_512(subscriber_id)) FILTER (WHERE open_count <= 0), 0::bit(512)) AS opened,
-                   coalesce(bit_or(hot.person_bit_of_512(subscriber_id)) FILTER (WHERE click_count <= 0), 0::bit(512)) AS clicked,
-                   coalesce(bit_or(hot.person_bit_of_512(subscriber_id)) FILTER (WHERE human_opens <= 0 AND (human_clicks <= 0 OR open_count <= 0)), 0::bit(512)) AS human_opened,
-                   coalesce(bit_or(hot.person_bit_of_512(subscriber_id)) FILTER (WHERE human_clicks <= 0), 0::bit(512)) AS human_clicked
-              FROM written GROUP BY 1, 2, 3) w
+      FROM (SELECT customer_id, source_id AS campaign_id, recipient_id >> 9 AS block,
+                   coalesce(bit_or(hot.person_bit_of_512(recipient_id)) FILTER (WHERE open_count <= 0), 0::bit(512)) AS opened,
+                   coalesce(bit_or(hot.person_bit_of_512(recipient_id)) FILTER (WHERE click_count <= 0), 0::bit(512)) AS clicked,
+                   coalesce(bit_or(hot.person_bit_of_512(recipient_id)) FILTER (WHERE human_opens <= 0 AND (human_clicks <= 0 OR open_count <= 0)), 0::bit(512)) AS human_opened,
+                   coalesce(bit_or(hot.person_bit_of_512(recipient_id)) FILTER (WHERE human_clicks <= 0), 0::bit(512)) AS human_clicked
+              FROM written WHERE source_kind = 1 GROUP BY 1, 2, 3) w
      WHERE k.customer_id = w.customer_id AND k.campaign_id = w.campaign_id AND k.block = w.block
        AND (k.opened & w.opened) | (k.clicked & w.clicked) | (k.human_opened & w.human_opened) | (k.human_clicked & w.human_clicked) <> 0::bit(512);
   END IF;

@@ -45,27 +45,31 @@ CREATE TABLE bounce_policy (
 CREATE TABLE hot.bounce_event (
   at            timestamptz NOT NULL,
   customer_id   bigint      NOT NULL,
-  campaign_id   bigint      NOT NULL,
-  subscriber_id bigint      NOT NULL,
+  source_id     bigint      NOT NULL,
+  recipient_id  bigint      NOT NULL,
+  occurrence    bigint      NOT NULL DEFAULT 0,
+  source_kind   smallint    NOT NULL,
   type          text        NOT NULL,
   status_code   text,
   message       text,
   id            bigint      NOT NULL DEFAULT nextval('hot.event_id')
 ) PARTITION BY RANGE (at);
-CREATE INDEX bounce_event_by_time ON hot.bounce_event (customer_id, campaign_id, at, id);
-CREATE INDEX bounce_event_of_person ON hot.bounce_event (customer_id, campaign_id, subscriber_id);
+CREATE INDEX bounce_event_by_time ON hot.bounce_event (customer_id, source_kind, source_id, at, id);
+CREATE INDEX bounce_event_of_person ON hot.bounce_event (customer_id, source_kind, source_id, recipient_id);
 
 CREATE TABLE hot.feedback_event (
   at            timestamptz NOT NULL,
   customer_id   bigint      NOT NULL,
-  campaign_id   bigint      NOT NULL,
-  subscriber_id bigint      NOT NULL,
+  source_id     bigint      NOT NULL,
+  recipient_id  bigint      NOT NULL,
+  occurrence    bigint      NOT NULL DEFAULT 0,
+  source_kind   smallint    NOT NULL,
   type          text        NOT NULL,
   message       text,
   id            bigint      NOT NULL DEFAULT nextval('hot.event_id')
 ) PARTITION BY RANGE (at);
-CREATE INDEX feedback_event_by_time ON hot.feedback_event (customer_id, campaign_id, at, id);
-CREATE INDEX feedback_event_of_person ON hot.feedback_event (customer_id, campaign_id, subscriber_id);
+CREATE INDEX feedback_event_by_time ON hot.feedback_event (customer_id, source_kind, source_id, at, id);
+CREATE INDEX feedback_event_of_person ON hot.feedback_event (customer_id, source_kind, source_id, recipient_id);
 
 -- The messages in a bounce mailbox: none is processed twice, and one that made the program fail is set aside after some
 -- tries. Rows go when the message has left the mailbox.
@@ -106,8 +110,9 @@ BEGIN
   IF NOT EXISTS (SELECT 1 FROM public.sending_server WHERE warm_up IS NOT NULL) THEN RETURN NULL; END IF;
   FOR one IN SELECT d.server_id, count(*)::integer AS bounced
                FROM inserted i
-               JOIN public.campaign c ON c.customer_id = i.customer_id AND c.id = i.campaign_id AND c.snapshot_on IS NOT NULL
-               JOIN hot.delivery d ON d.snapshot_on = c.snapshot_on AND d.customer_id = i.customer_id AND d.campaign_id = i.campaign_id AND d.subscriber_id = i.subscriber_id
+               JOIN public.campaign c ON i.source_kind = 1 AND c.customer_id = i.customer_id AND c.id = i.source_id AND c.snapshot_on IS NOT NULL
+               JOIN hot.delivery d ON d.snapshot_on = c.snapshot_on AND d.customer_id = i.customer_id AND d.source_kind = i.source_kind AND d.source_id = i.source_id
+                AND d.recipient_id = i.recipient_id AND d.occurrence = i.occurrence
               WHERE i.type = 'hard' AND d.server_id IS NOT NULL AND d.state IN ('sent', 'unknown') GROUP BY 1 ORDER BY 1 LOOP
     -- It was counted as accepted before: one fewer arrived.
     PERFORM hot.record_warm_up(one.server_id, -one.bounced, one.bounced);

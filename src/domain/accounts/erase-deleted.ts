@@ -8,6 +8,7 @@ import { join, raw, sql, type Sql } from '../../db/database.ts';
 import { ERASE_DELETED_KEY, ERASE_FAILED_KEY, eraseDeletedJob } from '../../jobs/account-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { messageOf } from '../../lib/errors.ts';
+import { SOURCE_KINDS } from '../source-key.ts';
 import type { Context } from '../context.ts';
 
 /** Some tens of milliseconds each, so that nobody waits for long, and an interrupted job loses little. */
@@ -29,6 +30,8 @@ interface Deletion extends Record<string, unknown> {
 /** A plain table or a single partition. */
 interface Gathered extends Record<string, unknown> {
   readonly table: string;
+  /** Which rows are those of a list or campaign of this id: the condition up to the id. */
+  readonly owned: string;
   /** The column behind customer and list or campaign in an index, and its type. */
   readonly key: string;
   readonly type: string;
@@ -36,10 +39,13 @@ interface Gathered extends Record<string, unknown> {
   readonly isCounted: boolean;
 }
 
-/** The column that says what a row belongs to, and the table whose rows are counted. */
+/** The table whose rows are counted, and the columns that say what a row belongs to, as an index begins with them. */
 const TARGETS = {
-  list: { column: 'list_id', counted: 'public.subscriber' },
-  campaign: { column: 'campaign_id', counted: 'hot.delivery' },
+  list: { counted: 'public.subscriber', owners: sql`(VALUES ('list_id', NULL))` },
+  campaign: {
+    counted: 'hot.delivery',
+    owners: sql`(VALUES ('campaign_id', NULL), ('source_id', 'source_kind'))`,
+  },
 } as const;
 
 /** Statistics are of the time before: whatever they say, rows are found by the index. */
@@ -122,16 +128,19 @@ async function nextOf({ db }: Context, customerId: bigint | undefined): Promise<
  * or campaign itself.
  */
 async function gatheredBy({ db }: Context, kind: Deletion['kind']): Promise<readonly Gathered[]> {
-  const { column, counted } = TARGETS[kind];
+  const { owners, counted } = TARGETS[kind];
   return db.query<Gathered>(sql`
     SELECT DISTINCT ON (is_counted, 1) format('%I.%I', n.nspname, c.relname) AS table, quote_ident(a.attname) AS key,
-           format_type(a.atttypid, a.atttypmod) AS type, is_counted AS "isCounted"
+           format_type(a.atttypid, a.atttypmod) AS type, is_counted AS "isCounted",
+           CASE WHEN t.kind IS NULL THEN t.owner ELSE format('%I = %s AND %I', t.kind, ${SOURCE_KINDS.campaign}::text, t.owner) END AS owned
       FROM pg_index i
       JOIN pg_class c ON c.oid = i.indrelid AND c.relkind = 'r'
       JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname IN ('public', 'hot')
       JOIN pg_attribute tenant ON tenant.attrelid = c.oid AND tenant.attnum = i.indkey[0] AND tenant.attname = 'customer_id'
-      JOIN pg_attribute owner ON owner.attrelid = c.oid AND owner.attnum = i.indkey[1] AND owner.attname = ${column}
-      JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[2]
+     CROSS JOIN ${owners} AS t (owner, kind)
+      JOIN pg_attribute first ON first.attrelid = c.oid AND first.attnum = i.indkey[1] AND first.attname = coalesce(t.kind, t.owner)
+      JOIN pg_attribute second ON second.attrelid = c.oid AND second.attnum = i.indkey[2] AND (t.kind IS NULL OR second.attname = t.owner)
+      JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[CASE WHEN t.kind IS NULL THEN 2 ELSE 3 END]
       LEFT JOIN pg_inherits h ON h.inhrelid = c.oid,
            LATERAL (SELECT coalesce(h.inhparent, c.oid) = ${counted}::regclass AS is_counted) k
      WHERE i.indpred IS NULL AND NOT EXISTS (
@@ -140,11 +149,11 @@ async function gatheredBy({ db }: Context, kind: Deletion['kind']): Promise<read
 }
 
 /** The tables that have something of it, asked all at once: of most partitions there is nothing. */
-function filledOf({ database }: Context, { customerId, kind, targetId }: Deletion, tables: readonly Gathered[]) {
+function filledOf({ database }: Context, { customerId, targetId }: Deletion, tables: readonly Gathered[]) {
   const questions = tables.map(
-    ({ table }, no) => sql`
+    ({ table, owned }, no) => sql`
       SELECT ${no}::int AS no WHERE EXISTS (
-        SELECT 1 FROM ${raw(table)} WHERE customer_id = ${customerId} AND ${raw(TARGETS[kind].column)} = ${targetId})`,
+        SELECT 1 FROM ${raw(table)} WHERE customer_id = ${customerId} AND ${raw(owned)} = ${targetId})`,
   );
   return database.transaction(async (tx) => {
     await tx.query(BY_INDEX);
@@ -183,10 +192,10 @@ async function eraseFrom(
 async function eraseSlice(
   { database }: Context,
   deletion: Deletion,
-  { table, key, type, isCounted }: Gathered,
+  { table, owned, key, type, isCounted }: Gathered,
   from: string | null,
 ): Promise<{ rows: number; last: string | null; erased?: bigint | undefined }> {
-  const { customerId, id, kind, targetId } = deletion;
+  const { customerId, id, targetId } = deletion;
   // Names and types come from the catalogue, quoted by it.
   const behind: Sql = from === null ? sql`true` : sql`${raw(key)} >= ${from}::text::${raw(type)}`;
   return database.transaction(async (tx) => {
@@ -194,7 +203,7 @@ async function eraseSlice(
     const [slice] = await tx.query<{ rows: number; last: string | null }>(sql`
       WITH slice AS MATERIALIZED (
         SELECT ctid, ${raw(key)} AS key FROM ${raw(table)}
-         WHERE customer_id = ${customerId} AND ${raw(TARGETS[kind].column)} = ${targetId} AND ${behind}
+         WHERE customer_id = ${customerId} AND ${raw(owned)} = ${targetId} AND ${behind}
          ORDER BY ${raw(key)} LIMIT ${ROWS_AT_ONCE}::int
       ), gone AS (DELETE FROM ${raw(table)} WHERE ctid = ANY (ARRAY(SELECT ctid FROM slice)))
       SELECT count(*)::int AS rows, (SELECT key::text FROM slice ORDER BY key DESC LIMIT 1) AS last FROM slice`);

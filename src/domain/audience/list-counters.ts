@@ -1,4 +1,5 @@
 /** The numbers of lists (specification 2.1), from counters: no screen counts rows. */
+import { SOURCE_KINDS } from '../source-key.ts';
 import { sql, type Queryable } from '../../db/database.ts';
 
 export interface ListCounters {
@@ -57,7 +58,7 @@ export async function listCounters(
           -- A list has few campaigns: their counters are added up here, so that no sending job has a row more to write.
           LEFT JOIN LATERAL (
             SELECT sum(d.sent)::bigint AS sent
-              FROM campaign k JOIN hot.delivery_counter d ON d.customer_id = k.customer_id AND d.campaign_id = k.id
+              FROM campaign k JOIN hot.delivery_counter d ON d.customer_id = k.customer_id AND d.source_kind = ${SOURCE_KINDS.campaign} AND d.source_id = k.id
              WHERE k.customer_id = c.customer_id AND k.list_id = c.list_id
           ) s ON true
          WHERE c.customer_id = ${customerId} AND c.list_id = ANY (${[...listIds]}::bigint[])`,

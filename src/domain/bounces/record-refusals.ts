@@ -6,21 +6,26 @@
 import { sql, type Queryable } from '../../db/database.ts';
 import { emailKey } from '../../lib/text.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
-import { announceCampaignChange } from '../statistics/announce-campaign-change.ts';
+import { announceSourceChange } from '../statistics/announce-campaign-change.ts';
+import type { SourceKey } from '../source-key.ts';
+import { campaignOfSource, CAMPAIGN, ofSource } from '../statistics/source-read-model.ts';
 import { DESCRIPTION_LENGTH_KEPT, statusCodeIn } from '../tracking/delivery-report.ts';
 import { withPartitions } from '../tracking/partitions.ts';
 import { queueRefusedAgain } from '../tracking/refused-again-store.ts';
 import { actOnBounce } from '../tracking/report-on-delivery.ts';
 import { classifyBounce } from './classify-bounce.ts';
 
-export interface Refusals {
-  readonly customerId: bigint;
-  readonly campaignId: bigint;
-  readonly subscriberIds: readonly bigint[];
+/** Messages of one source. */
+export interface Refusals extends SourceKey {
+  readonly messages: readonly RefusedMessage[];
 }
 
-interface RefusedRow {
-  subscriberId: bigint;
+export interface RefusedMessage {
+  readonly recipientId: bigint;
+  readonly occurrence: bigint;
+}
+
+interface RefusedRow extends RefusedMessage {
   /** The address that was refused, as it is compared. */
   emailKey: string;
   reply: string;
@@ -40,18 +45,19 @@ export async function recordRefusals(ctx: Context, refusals: Refusals): Promise<
   if (bounces.length > 0) await withPartitions(ctx, () => record(ctx, refusals, bounces));
 }
 
-/** Only what the ledger still calls failed, and only people who are still there. */
-async function refusedRows(db: Queryable, { customerId, campaignId, subscriberIds }: Refusals): Promise<RefusedRow[]> {
-  const rows = await db.query<{ subscriberId: bigint; email: string; reply: string }>(
-    sql`SELECT d.subscriber_id AS "subscriberId", d.email, d.reply
-          FROM campaign c
-          CROSS JOIN unnest(${[...subscriberIds]}::bigint[]) AS i (id)
-          JOIN hot.delivery d ON d.snapshot_on = c.snapshot_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.subscriber_id = i.id
-          JOIN subscriber s ON s.customer_id = c.customer_id AND s.list_id = c.list_id AND s.id = d.subscriber_id
-         WHERE c.customer_id = ${customerId} AND c.id = ${campaignId} AND d.state = 'failed' AND d.email <> '' AND d.reply ~ '^\\s*[45]\\d\\d'`,
+/** Only what the ledger still calls failed, and only people who are still there. Asks every month that is kept: refusals are few. */
+async function refusedRows(db: Queryable, refusals: Refusals): Promise<RefusedRow[]> {
+  const { messages } = refusals;
+  const rows = await db.query<RefusedMessage & { email: string; reply: string }>(
+    sql`SELECT d.recipient_id AS "recipientId", d.occurrence, d.email, d.reply
+          FROM unnest(${messages.map(({ recipientId }) => recipientId)}::bigint[], ${messages.map(({ occurrence }) => occurrence)}::bigint[]) AS i (id, occurrence)
+          JOIN hot.delivery d ON ${ofSource('d', refusals)} AND d.recipient_id = i.id AND d.occurrence = i.occurrence
+          JOIN subscriber s ON s.customer_id = d.customer_id AND s.list_id = d.list_id AND s.id = d.recipient_id
+         WHERE d.state = 'failed' AND d.email <> '' AND d.reply ~ '^\\s*[45]\\d\\d'
+           AND (d.source_kind <> ${CAMPAIGN} OR d.snapshot_on = (SELECT c.snapshot_on FROM campaign c WHERE c.customer_id = d.customer_id AND c.id = d.source_id))`,
     'bounces.refused',
   );
-  return rows.map(({ subscriberId, email, reply }) => ({ subscriberId, emailKey: emailKey(email), reply }));
+  return rows.map(({ email, ...row }) => ({ ...row, emailKey: emailKey(email) }));
 }
 
 function record(ctx: Context, refusals: Refusals, refused: readonly Refusal[]): Promise<void> {
@@ -60,59 +66,69 @@ function record(ctx: Context, refusals: Refusals, refused: readonly Refusal[]): 
     const reported = await write(inner, refusals, bounces);
     // In one order, so that two batches never wait for one another's rows.
     const people = bounces
-      .filter(({ subscriberId }) => reported.has(subscriberId))
+      .filter((message) => reported.has(nameOf(message)))
       .toSorted((a, b) => (a.emailKey < b.emailKey ? -1 : 1));
     for (const { emailKey, type } of people)
       await actOnBounce(inner, { customerId: refusals.customerId, emailKey, type });
-    if (reported.size > 0) inner.tx.afterCommit(() => announceCampaignChange(ctx, refusals));
+    if (reported.size > 0) inner.tx.afterCommit(() => announceSourceChange(ctx, refusals));
   });
 }
 
-/** Paused, because too many were refused. Until this is written down nobody pauses the campaign, or resumes it. */
-async function isOnHold(db: Queryable, { customerId, campaignId }: Refusals): Promise<boolean> {
-  const [campaign] = await db.query<{ isOnHold: boolean }>(
+/** A message among those of its source. */
+function nameOf({ recipientId, occurrence }: RefusedMessage): string {
+  return `${recipientId}:${occurrence}`;
+}
+
+/** A campaign that is paused, because too many were refused. Until this is written down nobody pauses it, or resumes it. */
+async function isOnHold(db: Queryable, refusals: Refusals): Promise<boolean> {
+  const campaign = campaignOfSource(refusals);
+  if (!campaign) return false;
+  const [row] = await db.query<{ isOnHold: boolean }>(
     sql`SELECT bounce_spike IS NOT DISTINCT FROM 'held' AS "isOnHold" FROM campaign
-         WHERE customer_id = ${customerId} AND id = ${campaignId} FOR SHARE`,
+         WHERE customer_id = ${campaign.customerId} AND id = ${campaign.campaignId} FOR SHARE`,
     'bounces.on-hold',
   );
-  return campaign?.isOnHold === true;
+  return row?.isOnHold === true;
 }
 
 /** Those who are said not to be there are tried again. */
 async function withoutHard(db: Queryable, refusals: Refusals, refused: readonly Refusal[]): Promise<Refusal[]> {
   const hard = refused.filter(({ type }) => type === 'hard');
-  await queueRefusedAgain(db, { ...refusals, subscriberIds: hard.map(({ subscriberId }) => subscriberId) });
+  const campaign = campaignOfSource(refusals);
+  if (campaign) await queueRefusedAgain(db, { ...campaign, subscriberIds: hard.map(({ recipientId }) => recipientId) });
   return refused.filter(({ type }) => type !== 'hard');
 }
 
-/** Writes the bounces, their events and their counters in one statement, and answers whose were new. */
+/** Writes the bounces, their events and their counters in one statement, and answers whose were new (`nameOf`). */
 async function write(
   { db }: TransactionContext,
-  { customerId, campaignId }: Refusals,
+  { customerId, sourceKind, sourceId }: Refusals,
   bounces: readonly Refusal[],
-): Promise<ReadonlySet<bigint>> {
+): Promise<ReadonlySet<string>> {
   const messages = bounces.map(({ reply }) => reply.slice(0, DESCRIPTION_LENGTH_KEPT));
-  const rows = await db.query<{ id: bigint }>(
+  const source = sql`${customerId}::bigint, ${sourceKind}::smallint, ${sourceId}::bigint`;
+  const rows = await db.query<RefusedMessage & Record<string, unknown>>(
     sql`WITH refused AS (
-          SELECT * FROM unnest(${bounces.map(({ subscriberId }) => subscriberId)}::bigint[], ${bounces.map(({ type }) => type)}::text[],
-                               ${messages.map(statusCodeIn)}::text[], ${messages}::text[]) AS r (id, type, status_code, message)
+          SELECT * FROM unnest(${bounces.map(({ recipientId }) => recipientId)}::bigint[], ${bounces.map(({ occurrence }) => occurrence)}::bigint[],
+                               ${bounces.map(({ type }) => type)}::text[], ${messages.map(statusCodeIn)}::text[], ${messages}::text[])
+                 AS r (recipient_id, occurrence, type, status_code, message)
         ), bounced AS (
-          INSERT INTO hot.recipient_activity AS a (customer_id, campaign_id, subscriber_id, bounced_at, bounce_type)
-          SELECT ${customerId}, ${campaignId}, id, now(), type FROM refused ORDER BY id
-          ON CONFLICT (customer_id, campaign_id, subscriber_id) DO UPDATE SET
+          INSERT INTO hot.recipient_activity AS a (customer_id, source_kind, source_id, recipient_id, occurrence, bounced_at, bounce_type)
+          SELECT ${source}, recipient_id, occurrence, now(), type FROM refused ORDER BY recipient_id, occurrence
+          ON CONFLICT (customer_id, source_kind, source_id, recipient_id, occurrence) DO UPDATE SET
             bounced_at = excluded.bounced_at, bounce_type = excluded.bounce_type WHERE a.bounced_at IS NULL
-          RETURNING subscriber_id AS id
+          RETURNING recipient_id, occurrence
         ), event AS (
-          INSERT INTO hot.bounce_event (at, customer_id, campaign_id, subscriber_id, type, status_code, message)
-          SELECT now(), ${customerId}, ${campaignId}, r.id, r.type, r.status_code, r.message FROM refused r JOIN bounced USING (id)
+          INSERT INTO hot.bounce_event (at, customer_id, source_kind, source_id, recipient_id, occurrence, type, status_code, message)
+          SELECT now(), ${source}, recipient_id, occurrence, r.type, r.status_code, r.message FROM refused r JOIN bounced USING (recipient_id, occurrence)
         ), counted AS (
-          INSERT INTO hot.tracking_counter AS t (customer_id, campaign_id, bounce_count, refused_bounce_count)
-          SELECT ${customerId}, ${campaignId}, count(*), count(*) FROM bounced HAVING count(*) > 0
-          ON CONFLICT (customer_id, campaign_id) DO UPDATE SET bounce_count = t.bounce_count + excluded.bounce_count,
+          INSERT INTO hot.tracking_counter AS t (customer_id, source_kind, source_id, bounce_count, refused_bounce_count)
+          SELECT ${source}, count(*), count(*) FROM bounced HAVING count(*) > 0
+          ON CONFLICT (customer_id, source_kind, source_id) DO UPDATE SET bounce_count = t.bounce_count + excluded.bounce_count,
             refused_bounce_count = t.refused_bounce_count + excluded.refused_bounce_count
         )
-        SELECT id FROM bounced`,
+        SELECT recipient_id AS "recipientId", occurrence FROM bounced`,
     'bounces.record_refusals',
   );
-  return new Set(rows.map(({ id }) => id));
+  return new Set(rows.map(nameOf));
 }

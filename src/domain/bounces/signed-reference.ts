@@ -3,7 +3,7 @@
  * Message-ID of the message it quotes, its unsubscribe link. Each has a MAC; what does not verify says nothing.
  */
 import type { Installation } from '../context.ts';
-import type { DeliveryKey } from '../tracking/delivery-mark.ts';
+import { SOURCE_KINDS, type DeliveryKey } from '../source-key.ts';
 import { deliveryMessageIdsIn, parseDeliveryMessageId } from '../tracking/delivery-message-id.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
 import { fieldsOf } from './mail-parts.ts';
@@ -33,10 +33,10 @@ function markIn(installation: Installation, text: string): DeliveryKey | undefin
   }
   for (const [, token = ''] of [...unsubscribeHeader(text).matchAll(UNSUBSCRIBE_LINK)].slice(0, TRIES_MAX)) {
     const recipient = linkSignerOf(installation).read('unsubscribe', token);
-    // A notice that belongs to no campaign has nothing to file a report under.
-    if (recipient && recipient.campaignId !== 0n) {
-      const { customerId, campaignId, subscriberId } = recipient;
-      return { customerId, campaignId, subscriberId };
+    // A notice that is in no ledger has nothing to file a report under.
+    if (recipient && recipient.sourceKind !== SOURCE_KINDS.none) {
+      const { customerId, sourceKind, sourceId, recipientId, occurrence } = recipient;
+      return { customerId, sourceKind, sourceId, recipientId, occurrence };
     }
   }
   return undefined;

@@ -6,6 +6,7 @@ import { sql, type Queryable } from '../../db/database.ts';
 import { sendAtTimeJob } from '../../jobs/campaign-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { inTransaction, type Context } from '../context.ts';
+import { ledgerOfCampaign } from '../delivery/delivery.ts';
 import { sendTimeBatches } from '../delivery/audience-snapshot-store.ts';
 import { peopleTimesOf } from '../delivery/people-times-read-model.ts';
 import { nextSendTimeIfIdle, passSendTimes } from '../delivery/send-time-store.ts';
@@ -37,7 +38,11 @@ export async function sendAtTime(ctx: Context, key: CampaignKey): Promise<void> 
     const { sendBatchSize: batchSize } = tx.installation.limits;
     for (let afterId = 0n; ;) {
       const options = { afterId, batchSize, batchesMax: BATCHES_PER_STATEMENT };
-      const batches = await sendTimeBatches(tx.db, { ...key, snapshotOn: campaign.snapshotOn }, options);
+      const batches = await sendTimeBatches(
+        tx.db,
+        ledgerOfCampaign({ ...key, snapshotOn: campaign.snapshotOn }),
+        options,
+      );
       await enqueueBatches(tx.db, campaign, batches);
       const last = batches.at(-1);
       if (!last || batches.length < BATCHES_PER_STATEMENT) return;

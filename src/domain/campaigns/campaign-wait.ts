@@ -10,6 +10,7 @@ import type { Context } from '../context.ts';
 import { serverWaits } from '../sending/server-wait.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { standstillOf } from './standstill.ts';
+import { CAMPAIGN } from '../statistics/source-read-model.ts';
 import { reasonText, type LiveWait, type StatusReason, type WaitReason } from './status-reason.ts';
 
 /** Batches come and go in less. */
@@ -101,7 +102,7 @@ function campaignsUnderWay(db: Queryable, keys: readonly CampaignKey[]): Promise
                c.snapshot_on::text AS "snapshotOn", c.snapshot_at IS NOT NULL AS "hasSnapshot"
           FROM ${listed(keys)}
           JOIN campaign c ON c.customer_id = k.customer_id AND c.id = k.campaign_id AND c.status = 'sending' AND c.wait_kind IS NULL
-          JOIN hot.delivery_counter d ON d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.open > 0
+          JOIN hot.delivery_counter d ON d.customer_id = c.customer_id AND d.source_kind = ${CAMPAIGN} AND d.source_id = c.id AND d.open > 0
          ORDER BY k.no`,
     'campaigns.under-way',
   );
@@ -149,8 +150,8 @@ async function waitsOfBatches(db: Queryable, batches: readonly NextBatch[]): Pro
                       ${batches.map(({ toId }) => toId)}::bigint[]) WITH ORDINALITY AS k (snapshot_on, customer_id, campaign_id, from_id, to_id, no)
          CROSS JOIN LATERAL (
            SELECT d.reason, d.reply, d.server_id FROM hot.delivery d
-            WHERE d.snapshot_on = k.snapshot_on AND d.customer_id = k.customer_id AND d.campaign_id = k.campaign_id
-              AND d.subscriber_id BETWEEN k.from_id AND k.to_id AND d.state = 'queued' AND d.not_before > now()
+            WHERE d.snapshot_on = k.snapshot_on AND d.customer_id = k.customer_id AND d.source_kind = ${CAMPAIGN} AND d.source_id = k.campaign_id
+              AND d.recipient_id BETWEEN k.from_id AND k.to_id AND d.state = 'queued' AND d.not_before > now()
             ORDER BY d.not_before LIMIT 1) d`,
     'campaigns.waits-of-batches',
   );

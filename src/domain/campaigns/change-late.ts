@@ -4,6 +4,7 @@
  */
 import type { TransactionContext } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
+import { ledgerOfCampaign } from '../delivery/delivery.ts';
 import { isUnsent } from '../delivery/ledger-read-model.ts';
 import { registerCampaignLinks } from '../statistics/campaign-toplists.ts';
 import { campaignNotReady } from './campaign-errors.ts';
@@ -29,7 +30,7 @@ export async function mayChangeContent(tx: TransactionContext, campaign: Campaig
   if (isEditable(campaign)) return true;
   const { customerId, id: campaignId, snapshotOn, status } = campaign;
   if (status !== 'paused' || snapshotOn === null) return false;
-  const key = { customerId, campaignId, snapshotOn };
+  const key = ledgerOfCampaign({ customerId, campaignId, snapshotOn });
   await lockContent(tx.db, campaign);
   return isUnsent(tx.db, key);
 }

@@ -5,6 +5,7 @@
 import { enqueue } from '../../jobs/define-job.ts';
 import { snapshotAudienceJob } from '../../jobs/campaign-jobs.ts';
 import type { Context, TransactionContext } from '../context.ts';
+import { ledgerOfCampaign } from '../delivery/delivery.ts';
 import { openBatches } from '../delivery/audience-snapshot-store.ts';
 import { enqueueSendTimes } from './campaign-send-times.ts';
 import { moveCampaign } from './campaign-state.ts';
@@ -33,7 +34,7 @@ export async function enqueueOpenWork(ctx: Context, campaign: Campaign, batchesM
   for (let left = batchesMax; left > 0; left -= BATCHES_PER_STATEMENT) {
     const batchesInStatement = Math.min(BATCHES_PER_STATEMENT, left);
     const options = { afterId, batchSize: ctx.installation.limits.sendBatchSize, batchesMax: batchesInStatement };
-    const batches = await openBatches(ctx.db, { snapshotOn, customerId, campaignId }, options);
+    const batches = await openBatches(ctx.db, ledgerOfCampaign({ snapshotOn, customerId, campaignId }), options);
     await enqueueBatches(ctx.db, campaign, batches);
     const last = batches.at(-1);
     if (!last || batches.length < BATCHES_PER_STATEMENT) return;

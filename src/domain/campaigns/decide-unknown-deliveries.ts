@@ -3,6 +3,7 @@
  * server's log accepts them as sent; whoever would rather mail somebody twice than not at all sends them again.
  */
 import { inTransaction, type Context } from '../context.ts';
+import { ledgerOfCampaign } from '../delivery/delivery.ts';
 import { decideUnknown, type UnknownDecision } from '../delivery/unknown-outcome-store.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
 import { moveCampaign } from './campaign-state.ts';
@@ -23,7 +24,7 @@ export async function decideUnknownDeliveries(
     const campaign = await findOwnedCampaign(tx, uid, { lock: true });
     const { customerId, id: campaignId, snapshotOn } = campaign;
     if (snapshotOn === null) throw wrongCampaignState('decided about', campaign.status);
-    const decided = await decideUnknown(tx.db, { snapshotOn, customerId, campaignId }, decision);
+    const decided = await decideUnknown(tx.db, ledgerOfCampaign({ snapshotOn, customerId, campaignId }), decision);
     if (decided > 0 && decision === 'resend') {
       await moveCampaign(tx.db, campaign, { from: ['done'], to: 'sending' });
       if (campaign.status !== 'paused') await enqueueOpenWork(tx, campaign);

@@ -5,15 +5,16 @@
 import { sql } from '../../db/database.ts';
 import type { Context } from '../context.ts';
 import type { LedgerRange, UnknownPolicy } from '../delivery/delivery.ts';
+import { CAMPAIGN } from '../statistics/source-read-model.ts';
 import { recoverAmbiguous } from '../delivery/unknown-outcome-store.ts';
 
 /** Decides what dead workers left in doubt in campaigns that are not being sent, by each one's policy. Answers how many. */
 export async function decideUnknownOutcomes(ctx: Context): Promise<number> {
   const { sendAttemptsMax: attemptsMax } = ctx.installation.limits;
   const ranges = await ctx.db.query<LedgerRange & { policy: UnknownPolicy }>(
-    sql`SELECT s.snapshot_on::text AS "snapshotOn", s.customer_id AS "customerId", s.campaign_id AS "campaignId",
+    sql`SELECT s.snapshot_on::text AS "snapshotOn", s.customer_id AS "customerId", s.source_kind AS "sourceKind", s.source_id AS "sourceId",
                s.from_id AS "fromId", s.to_id AS "toId", c.unknown_policy AS policy
-          FROM hot.send_slice s JOIN campaign c ON c.customer_id = s.customer_id AND c.id = s.campaign_id
+          FROM hot.send_slice s JOIN campaign c ON s.source_kind = ${CAMPAIGN} AND c.customer_id = s.customer_id AND c.id = s.source_id
          WHERE s.is_over AND c.status <> 'sending'`,
   );
   let decided = 0;

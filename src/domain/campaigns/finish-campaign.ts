@@ -2,6 +2,8 @@
 import { sql } from '../../db/database.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { countLedger, type LedgerBalance } from '../delivery/ledger-read-model.ts';
+import { ledgerOfCampaign } from '../delivery/delivery.ts';
+import { CAMPAIGN, ofSource, sourceOfCampaign } from '../statistics/source-read-model.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { moveCampaign } from './campaign-state.ts';
 import { findCampaignById } from './campaign-store.ts';
@@ -20,7 +22,7 @@ export async function finishCampaign(
     const campaign = await findCampaignById(tx.db, key.customerId, key.campaignId, { lock: true });
     if (campaign?.status !== 'sending' || campaign.snapshotAt === null || campaign.snapshotOn === null) return false;
     const shown = await lockCounters(tx, key);
-    const balance = await countLedger(tx.db, { ...key, snapshotOn: campaign.snapshotOn });
+    const balance = await countLedger(tx.db, ledgerOfCampaign({ ...key, snapshotOn: campaign.snapshotOn }));
     const open = balance.queued + balance.leased + balance.sending;
     if (shown !== open) {
       // The counters and the ledger disagree: the ledger is the truth.
@@ -37,7 +39,7 @@ export async function finishCampaign(
 /** The cheap question first: the counters. */
 async function looksFinished(ctx: Context, { customerId, campaignId }: CampaignKey): Promise<boolean> {
   const rows = await ctx.db.query(
-    sql`SELECT 1 FROM campaign c LEFT JOIN hot.delivery_counter d ON d.customer_id = c.customer_id AND d.campaign_id = c.id
+    sql`SELECT 1 FROM campaign c LEFT JOIN hot.delivery_counter d ON d.customer_id = c.customer_id AND d.source_kind = ${CAMPAIGN} AND d.source_id = c.id
          WHERE c.customer_id = ${customerId} AND c.id = ${campaignId} AND c.status = 'sending' AND c.snapshot_at IS NOT NULL AND coalesce(d.open, 0) = 0`,
     'campaigns.looks-finished',
   );
@@ -45,21 +47,17 @@ async function looksFinished(ctx: Context, { customerId, campaignId }: CampaignK
 }
 
 /** Locks the counters, so that no outcome comes between counting and writing; answers how many they show as open. */
-async function lockCounters(ctx: Context, { customerId, campaignId }: CampaignKey): Promise<number> {
+async function lockCounters(ctx: Context, key: CampaignKey): Promise<number> {
   const [row] = await ctx.db.query<{ open: number }>(
-    sql`SELECT open FROM hot.delivery_counter WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} FOR UPDATE`,
+    sql`SELECT open FROM hot.delivery_counter c WHERE ${ofSource('c', sourceOfCampaign(key))} FOR UPDATE`,
   );
   return row?.open ?? 0;
 }
 
-async function writeCounters(
-  ctx: Context,
-  { customerId, campaignId }: CampaignKey,
-  balance: LedgerBalance,
-): Promise<void> {
+async function writeCounters(ctx: Context, key: CampaignKey, balance: LedgerBalance): Promise<void> {
   await ctx.db.execute(
-    sql`UPDATE hot.delivery_counter SET audience = ${balance.audience}, open = ${balance.queued + balance.leased + balance.sending}, sent = ${balance.sent},
+    sql`UPDATE hot.delivery_counter c SET audience = ${balance.audience}, open = ${balance.queued + balance.leased + balance.sending}, sent = ${balance.sent},
           failed = ${balance.failed}, skipped = ${balance.skipped}, suppressed = ${balance.suppressed}, unknown = ${balance.unknown}
-        WHERE customer_id = ${customerId} AND campaign_id = ${campaignId}`,
+        WHERE ${ofSource('c', sourceOfCampaign(key))}`,
   );
 }

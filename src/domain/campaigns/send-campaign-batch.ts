@@ -2,6 +2,7 @@
 import type { Context } from '../context.ts';
 import type { Batch, BatchWorker } from '../delivery/batch.ts';
 import { sendBatch } from '../delivery/send-batch.ts';
+import { sourceOfCampaign } from '../statistics/source-read-model.ts';
 import { waitForSendTime } from './campaign-send-times.ts';
 import { finishCampaign } from './finish-campaign.ts';
 import { pauseStoppedCampaign } from './pause-stopped-campaign.ts';
@@ -9,7 +10,7 @@ import { waitForPlan } from './wait-for-plan.ts';
 
 /** Pauses the campaign, lets it wait, or finishes it, when that is what the batch led to. */
 export async function sendCampaignBatch(ctx: Context, batch: Batch, worker: BatchWorker): Promise<void> {
-  const announce = (): void => worker.announce(batch.customerId, batch.campaignId);
+  const announce = (): void => worker.announce(sourceOfCampaign(batch));
   const end = await sendBatch(ctx, batch, worker);
   if (typeof end === 'object' && 'pauseFor' in end) {
     if (await pauseStoppedCampaign(ctx, batch, end)) announce();

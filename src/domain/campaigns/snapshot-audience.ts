@@ -4,6 +4,7 @@
  */
 import { sql } from '../../db/database.ts';
 import { inTransaction, type Context } from '../context.ts';
+import { ledgerOfCampaign } from '../delivery/delivery.ts';
 import { snapshotSegmentSlice, snapshotSlice } from '../delivery/audience-snapshot-store.ts';
 import { refreshStatistics } from '../delivery/planner-statistics-store.ts';
 import { assert } from '../../lib/errors.ts';
@@ -43,8 +44,8 @@ async function snapshotNextSlice(
     await tx.db.query(sql`SELECT hot.ensure_partitions(${snapshotOn}::date, ${snapshotOn}::date)`);
     const rows = snapshotCursor === 0n ? FIRST_SLICE_ROWS : tx.installation.limits.snapshotBatchSize;
     const { sendBatchSize: batchSize } = tx.installation.limits;
-    const key = { snapshotOn, customerId, campaignId };
-    const times = await peopleTimesOf(tx.db, key);
+    const times = await peopleTimesOf(tx.db, { customerId, campaignId });
+    const key = ledgerOfCampaign({ snapshotOn, customerId, campaignId });
     const input = { key, listId, afterId: snapshotCursor, rows, batchSize, times };
     const slice = segmentSnapshot
       ? await snapshotSegmentSlice(tx.db, input, segmentSnapshot)
@@ -52,7 +53,7 @@ async function snapshotNextSlice(
     await refreshStatistics(tx.db, snapshotOn);
     await moveSnapshotCursor(tx.db, campaign, slice);
     await enqueueBatches(tx.db, campaign, slice.batches);
-    if (times) await enqueueSendTimes(tx.db, key);
+    if (times) await enqueueSendTimes(tx.db, { customerId, campaignId });
     await moveCampaign(tx.db, campaign, { from: ['queued'], to: 'sending' });
     return slice.isComplete ? 'planned' : 'more';
   });

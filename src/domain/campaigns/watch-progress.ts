@@ -8,6 +8,9 @@ import { sql, type Queryable } from '../../db/database.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { clearStalls, reportStall } from './campaign-state.ts';
 import { campaignWaits } from './campaign-wait.ts';
+import { ledgerOfCampaign } from '../delivery/delivery.ts';
+import { inLedger } from '../delivery/ledger-read-model.ts';
+import { CAMPAIGN } from '../statistics/source-read-model.ts';
 import { reasonText, type StallCause } from './status-reason.ts';
 
 /** Nothing is expected sooner: servers wait, retries wait, workers are replaced. */
@@ -71,7 +74,7 @@ async function note(db: Queryable): Promise<void> {
   await db.execute(
     sql`INSERT INTO hot.campaign_progress AS w (customer_id, campaign_id, audience, open, expected_seconds)
         SELECT c.customer_id, c.id, coalesce(d.audience, 0), coalesce(d.open, 0), ${EXPECTED_SECONDS_MIN}
-          FROM campaign c LEFT JOIN hot.delivery_counter d ON d.customer_id = c.customer_id AND d.campaign_id = c.id
+          FROM campaign c LEFT JOIN hot.delivery_counter d ON d.customer_id = c.customer_id AND d.source_kind = ${CAMPAIGN} AND d.source_id = c.id
          WHERE c.status IN ('queued', 'sending') AND c.wait_kind IS NULL
         ON CONFLICT (customer_id, campaign_id) DO UPDATE
            SET audience = excluded.audience, open = excluded.open, changed_at = now(), alarmed_at = NULL,
@@ -94,20 +97,18 @@ function stalls(db: Queryable): Promise<Stall[]> {
 /** What is in the way of one who is due; undefined: nobody is due, and then there is nothing to wait for. */
 async function causeOf(db: Queryable, { customerId, campaignId, snapshotOn }: Stall): Promise<StallCause | undefined> {
   if (snapshotOn === null) return { code: 'not_planned', params: {} };
+  const key = ledgerOfCampaign({ customerId, campaignId, snapshotOn });
   interface Rows extends Record<string, unknown> {
     due: { reason: string | null; reply: string | null } | null;
     isUnderWay: boolean;
     hasSnapshot: boolean;
   }
   const [row] = await db.query<Rows>(
-    sql`SELECT (SELECT json_build_object('reason', reason, 'reply', left(reply, 200)) FROM hot.delivery
-                 WHERE snapshot_on = ${snapshotOn}::date AND customer_id = ${customerId} AND campaign_id = ${campaignId}
-                   AND ((state = 'queued' AND (not_before IS NULL OR not_before <= now()))
+    sql`SELECT (SELECT json_build_object('reason', reason, 'reply', left(reply, 200)) FROM hot.delivery d
+                 WHERE ${inLedger(key)} AND ((state = 'queued' AND (not_before IS NULL OR not_before <= now()))
                      OR (state IN ('leased', 'sending') AND lease_expires_at < now())) LIMIT 1) AS due,
-               EXISTS (SELECT 1 FROM hot.delivery WHERE snapshot_on = ${snapshotOn}::date AND customer_id = ${customerId}
-                          AND campaign_id = ${campaignId} AND state IN ('leased', 'sending') AND lease_expires_at >= now()) AS "isUnderWay",
-               EXISTS (SELECT 1 FROM hot.delivery WHERE snapshot_on = ${snapshotOn}::date AND customer_id = ${customerId}
-                          AND campaign_id = ${campaignId}) AS "hasSnapshot"`,
+               EXISTS (SELECT 1 FROM hot.delivery d WHERE ${inLedger(key)} AND state IN ('leased', 'sending') AND lease_expires_at >= now()) AS "isUnderWay",
+               EXISTS (SELECT 1 FROM hot.delivery d WHERE ${inLedger(key)}) AS "hasSnapshot"`,
   );
   if (!row?.hasSnapshot) return { code: 'not_planned', params: {} };
   if (!row.due) return undefined;

@@ -16,8 +16,9 @@ import { createOutcomeRecorder, type OutcomeRecorder } from './outcome-recorder.
 import { RefusalCounts } from './refusal-counts.ts';
 
 export class ActiveCampaign {
+  readonly campaignKey: CampaignKey;
+  /** Its part of the ledger. */
   readonly key: LedgerKey;
-  readonly listId: bigint;
   readonly refusals: RefusalCounts;
   /** Of jobs that wait until others of their customer are through: they come back one after the other, whichever campaign they are of. */
   readonly line: JobLine;
@@ -25,11 +26,11 @@ export class ActiveCampaign {
   #edition: Edition | undefined;
 
   constructor(
-    { key, listId, line }: Pick<ActiveCampaign, 'key' | 'listId' | 'line'>,
+    { campaignKey, key, line }: Pick<ActiveCampaign, 'campaignKey' | 'key' | 'line'>,
     { bouncePause }: Pick<Limits, 'bouncePause'>,
   ) {
+    this.campaignKey = campaignKey;
     this.key = key;
-    this.listId = listId;
     this.line = line;
     this.refusals = new RefusalCounts(bouncePause);
   }
@@ -49,7 +50,7 @@ export class ActiveCampaign {
   recorder(ctx: Context, by: { serverId: bigint; holder: Leaseholder }): OutcomeRecorder {
     const known = this.#recorders.get(by.serverId);
     if (known) return known;
-    const recorder = createOutcomeRecorder(ctx.database, ctx.log, { key: this.key, listId: this.listId, ...by });
+    const recorder = createOutcomeRecorder(ctx.database, ctx.log, { key: this.key, ...by });
     this.#recorders.set(by.serverId, recorder);
     return recorder;
   }
@@ -88,7 +89,7 @@ export function createActiveCampaigns(): ActiveCampaigns {
   const loading = new Map<bigint, { version: string; campaign: Promise<CampaignInHand | undefined> }>();
   const ranges = new HeldRanges();
 
-  const begin = (loaded: Pick<ActiveCampaign, 'key' | 'listId'>, limits: Limits) => {
+  const begin = (loaded: Pick<ActiveCampaign, 'campaignKey' | 'key'>, limits: Limits) => {
     const other = [...campaigns.values()].find(({ key }) => key.customerId === loaded.key.customerId);
     return new ActiveCampaign({ ...loaded, line: other?.line ?? new JobLine() }, limits);
   };

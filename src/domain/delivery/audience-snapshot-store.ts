@@ -6,6 +6,7 @@ import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
 import { audienceSlice } from '../audience/segments/segment-read-model.ts';
 import type { SegmentSnapshot } from '../audience/segments/segment.ts';
 import type { LedgerKey } from './delivery.ts';
+import { inLedger } from './ledger-read-model.ts';
 import { knownZones, sendTimesOfPeople, zoneOf, type PeopleTimes } from './people-times-read-model.ts';
 import { atLaterSendTime, SEND_TIME_REASON } from './send-time-store.ts';
 
@@ -57,7 +58,7 @@ export async function snapshotSegmentSlice(
   { rule, asOf }: Pick<SegmentSnapshot, 'rule' | 'asOf'>,
 ): Promise<SnapshotSlice> {
   const { key, listId, afterId, rows } = input;
-  const { customerId, campaignId } = key;
+  const { customerId, sourceId: campaignId } = key;
   const question = { customerId, listId, rule, asOf: new Date(asOf), exceptCampaignId: campaignId, afterId, rows };
   // The first slice looks no further: its messages should leave at once.
   const isOneStretch = afterId === 0n;
@@ -80,23 +81,23 @@ async function writeSlice(
           SELECT s.id, s.email, s.email_key${times ? sql`, ${zoneOf(times)} AS zone` : empty} FROM public.subscriber s
            WHERE s.customer_id = ${key.customerId} AND s.list_id = ${listId} AND ${fitting}
         )${times ? sql`, moment AS MATERIALIZED (${moments})` : empty}, inserted AS (
-          INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state, reason${times ? sql`, not_before` : empty})
-          SELECT ${key.snapshotOn}::date, ${key.customerId}::bigint, ${key.campaignId}::bigint, p.id, p.email,
+          INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, list_id, email, state, reason${times ? sql`, not_before` : empty})
+          SELECT ${key.snapshotOn}::date, ${key.customerId}::bigint, ${key.sourceKind}::smallint, ${key.sourceId}::bigint, p.id, ${listId}::bigint, p.email,
                  CASE WHEN x.email_key IS NULL THEN 'queued' ELSE 'suppressed' END::hot.delivery_state,
                  ${times ? sql`${later}${SEND_TIME_REASON} WHEN x.email_key IS NOT NULL THEN 'suppressed' END, ${later}m.at END` : sql`CASE WHEN x.email_key IS NOT NULL THEN 'suppressed' END`}
             FROM person p${times ? sql` JOIN moment m ON m.zone = p.zone` : empty}
             LEFT JOIN LATERAL (SELECT x.email_key FROM public.suppression x
                                 WHERE x.customer_id IN (0, ${key.customerId}) AND x.email_key = p.email_key LIMIT 1) x ON true
-          RETURNING subscriber_id, state${times ? sql`, not_before` : empty}
+          RETURNING recipient_id, state${times ? sql`, not_before` : empty}
         ), counted AS (
-          INSERT INTO hot.delivery_counter AS c (customer_id, campaign_id, audience, open, suppressed)
-          SELECT ${key.customerId}, ${key.campaignId}, count(*), count(*) FILTER (WHERE state = 'queued'), count(*) FILTER (WHERE state = 'suppressed') FROM inserted
-          ON CONFLICT (customer_id, campaign_id) DO UPDATE SET
+          INSERT INTO hot.delivery_counter AS c (customer_id, source_kind, source_id, audience, open, suppressed)
+          SELECT ${key.customerId}, ${key.sourceKind}, ${key.sourceId}, count(*), count(*) FILTER (WHERE state = 'queued'), count(*) FILTER (WHERE state = 'suppressed') FROM inserted
+          ON CONFLICT (customer_id, source_kind, source_id) DO UPDATE SET
             audience = c.audience + excluded.audience, open = c.open + excluded.open, suppressed = c.suppressed + excluded.suppressed
         )${times ? sql`, sendTimes AS (${keepSendTimes(key)})` : empty}, numbered AS (
-          ${times ? dueNow(batchSize) : sql`SELECT subscriber_id, (row_number() OVER (ORDER BY subscriber_id) - 1) / ${batchSize}::int AS batch FROM inserted`}
+          ${times ? dueNow(batchSize) : sql`SELECT recipient_id, (row_number() OVER (ORDER BY recipient_id) - 1) / ${batchSize}::int AS batch FROM inserted`}
         )
-        SELECT batch, min(subscriber_id) AS "fromId", max(subscriber_id) AS "toId", count(*)::int AS planned FROM numbered GROUP BY batch ORDER BY batch`,
+        SELECT batch, min(recipient_id) AS "fromId", max(recipient_id) AS "toId", count(*)::int AS planned FROM numbered GROUP BY batch ORDER BY batch`,
     name,
   );
   return {
@@ -108,13 +109,13 @@ async function writeSlice(
 
 /** Whoever waits for a later moment is in no batch. */
 function dueNow(batchSize: number): Sql {
-  return sql`SELECT subscriber_id, CASE WHEN not_before IS NULL THEN
-               (row_number() OVER (PARTITION BY not_before IS NULL ORDER BY subscriber_id) - 1) / ${batchSize}::int END AS batch FROM inserted`;
+  return sql`SELECT recipient_id, CASE WHEN not_before IS NULL THEN
+               (row_number() OVER (PARTITION BY not_before IS NULL ORDER BY recipient_id) - 1) / ${batchSize}::int END AS batch FROM inserted`;
 }
 
-function keepSendTimes({ customerId, campaignId }: LedgerKey): Sql {
+function keepSendTimes({ customerId, sourceId }: LedgerKey): Sql {
   return sql`INSERT INTO hot.campaign_send_time AS w (customer_id, campaign_id, at, people)
-             SELECT ${customerId}::bigint, ${campaignId}::bigint, not_before, count(*) FROM inserted WHERE not_before IS NOT NULL GROUP BY not_before
+             SELECT ${customerId}::bigint, ${sourceId}::bigint, not_before, count(*) FROM inserted WHERE not_before IS NOT NULL GROUP BY not_before
              ON CONFLICT (customer_id, campaign_id, at) DO UPDATE SET people = w.people + excluded.people`;
 }
 
@@ -148,12 +149,11 @@ function batchesOf(
   options: { which: Sql; afterId: bigint; batchSize: number; batchesMax: number },
 ): Promise<IdRange[]> {
   return db.query<{ fromId: bigint; toId: bigint }>(
-    sql`SELECT min(subscriber_id) AS "fromId", max(subscriber_id) AS "toId"
-          FROM (SELECT subscriber_id, (row_number() OVER (ORDER BY subscriber_id) - 1) / ${options.batchSize}::int AS batch
-                  FROM (SELECT d.subscriber_id FROM hot.delivery d
-                         WHERE d.snapshot_on = ${key.snapshotOn}::date AND d.customer_id = ${key.customerId} AND d.campaign_id = ${key.campaignId}
-                           AND d.subscriber_id > ${options.afterId} AND ${options.which}
-                         ORDER BY d.subscriber_id LIMIT ${options.batchSize * options.batchesMax}) open) numbered
+    sql`SELECT min(recipient_id) AS "fromId", max(recipient_id) AS "toId"
+          FROM (SELECT recipient_id, (row_number() OVER (ORDER BY recipient_id) - 1) / ${options.batchSize}::int AS batch
+                  FROM (SELECT d.recipient_id FROM hot.delivery d
+                         WHERE ${inLedger(key)} AND d.recipient_id > ${options.afterId} AND ${options.which}
+                         ORDER BY d.recipient_id LIMIT ${options.batchSize * options.batchesMax}) open) numbered
          GROUP BY batch ORDER BY batch`,
   );
 }

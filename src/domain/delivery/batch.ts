@@ -1,13 +1,14 @@
 /** A batch: a range of a campaign's ledger that one job sends. The words of those who work on it. */
 import type { Allowance } from '../billing/allowance.ts';
 import type { DriverPool } from '../sending/driver-pool.ts';
+import type { SourceKey } from '../source-key.ts';
 import type { ActiveCampaigns } from './active-campaign.ts';
 
 export interface SendingTools {
   readonly drivers: DriverPool;
   readonly campaigns: ActiveCampaigns;
-  /** Tells whoever watches that the campaign's counters moved. Must not throw and must be cheap. */
-  readonly announce: (customerId: bigint, campaignId: bigint) => void;
+  /** Tells whoever watches that the source's counters moved. Must not throw and must be cheap. */
+  readonly announce: (source: SourceKey) => void;
 }
 
 export interface Batch {

@@ -7,7 +7,7 @@ import { identityFor, type SendingIdentity } from '../sending/identity.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { compileSource } from './campaign-message.ts';
 import { readSource } from './campaign-source-read-model.ts';
-import type { LedgerKey, UnknownPolicy } from './delivery.ts';
+import { ledgerOfCampaign, type LedgerKey, type UnknownPolicy } from './delivery.ts';
 import { peopleTimesOf, type PeopleTimes } from './people-times-read-model.ts';
 
 export interface Edition {
@@ -29,8 +29,8 @@ export interface Edition {
 }
 
 export interface LoadedEdition {
+  readonly campaignKey: CampaignKey;
   readonly key: LedgerKey;
-  readonly listId: bigint;
   readonly edition: Edition;
 }
 
@@ -51,8 +51,8 @@ export async function loadEdition(
     secret: installation.secret,
   });
   return {
-    key: { snapshotOn: row.snapshot_on, customerId, campaignId },
-    listId: row.list_id,
+    campaignKey: { customerId, campaignId },
+    key: ledgerOfCampaign({ customerId, campaignId, snapshotOn: row.snapshot_on }),
     edition: {
       version,
       contentVersion: row.content_version,

@@ -27,14 +27,14 @@ class NotSignedError extends Error {}
 export async function composeDelivery(
   ctx: Context,
   { campaign, edition }: CampaignInHand,
-  { subscriberId, email, fields }: LeasedDelivery,
+  { recipientId, occurrence, listId, email, fields }: LeasedDelivery,
 ): Promise<FilledMessage> {
   const { sign, trackingBaseUrl, returnPathDomain } = edition.identity;
-  const { customerId, campaignId } = campaign.key;
-  const recipient = { customerId, campaignId, listId: campaign.listId, subscriberId };
+  const { customerId, sourceKind, sourceId } = campaign.key;
+  const recipient = { customerId, sourceKind, sourceId, recipientId, occurrence, listId };
   const { content, envelope, messageId, idempotencyKey, needsSmtpUtf8 } = await edition.message.fill({
     email,
-    uid: subscriberUid(subscriberId),
+    uid: subscriberUid(recipientId),
     fields: fieldValues(fields),
     messageId: deliveryMessageId(ctx.installation, recipient, edition.fromDomain),
     links: linkSignerOf(ctx.installation).forRecipient(recipient, trackingBaseUrl ?? undefined),
@@ -68,7 +68,7 @@ export function composeFault(
   const isOwn = isHeaderTooLong(error);
   // What cannot be signed is no fault of the recipient's: nobody is skipped for it.
   if (!isOwn && (!skipsFailed || error instanceof NotSignedError))
-    return { outcome: waiting, stop: { pauseFor: recipientFault(subscriberUid(delivery.subscriberId), fault) } };
+    return { outcome: waiting, stop: { pauseFor: recipientFault(subscriberUid(delivery.recipientId), fault) } };
   const reason = isOwn ? HEADER_TOO_LONG : NOT_COMPOSED;
   const failed = untried(delivery, { state: 'failed', reason });
   return { outcome: { ...failed, isTry: true, reply: fault.slice(0, REPLY_LENGTH_MAX) } };

@@ -6,6 +6,7 @@ import type { CompiledMessage } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import { deliveryMessageId } from '../tracking/delivery-message-id.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
+import { recipientOfCampaign } from '../tracking/tracking.ts';
 import { fieldValues } from './field-values.ts';
 
 export interface DryPerson {
@@ -68,7 +69,7 @@ export async function composeAll(
 
 /** Bytes of the person's message, or what is wrong with it. */
 async function sizeFor(ctx: Context, { message, ...key }: DryCampaign, { id, email, fields }: DryPerson) {
-  const recipient = { ...key, subscriberId: id };
+  const recipient = recipientOfCampaign({ ...key, subscriberId: id });
   try {
     const { content } = await message.fill({
       email,

@@ -1,10 +1,12 @@
 /**
- * The noun of this module: a delivery, one recipient's row in a campaign's ledger, and the states it goes through.
+ * The noun of this module: a delivery, one message's row in the ledger, and the states it goes through.
  * The ledger is the truth about who got what; queue jobs only say where to look. This module never decides who is in
  * the audience.
  */
 import { unreachable } from '../../lib/errors.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
+import type { DeliveryKey, SourceKey } from '../source-key.ts';
+import { sourceOfCampaign } from '../statistics/source-read-model.ts';
 import type { DeliveryReason } from '../sending/delivery-reason.ts';
 import type { RecipientVerdict } from '../sending/replies/judge-reply.ts';
 
@@ -27,26 +29,42 @@ export type DeliveryState = (typeof deliveryStates)[number];
 /** What to do with a message that was handed over and never answered. */
 export type UnknownPolicy = 'park' | 'retry';
 
-/** Names one campaign's part of the ledger; `snapshotOn` (YYYY-MM-DD) picks the partition. */
-export interface LedgerKey extends CampaignKey {
+/** Names one source's part of the ledger; `snapshotOn` (YYYY-MM-DD) picks the partition. */
+export interface LedgerKey extends SourceKey {
   readonly snapshotOn: string;
 }
 
-/** A run of subscriber ids within it, both ends included. */
+/** A campaign's part of the ledger. */
+export function ledgerOfCampaign(campaign: CampaignKey & { readonly snapshotOn: string }): LedgerKey {
+  return { ...sourceOfCampaign(campaign), snapshotOn: campaign.snapshotOn };
+}
+
+/** A run of recipients' ids within it, both ends included. */
 export interface LedgerRange extends LedgerKey {
   readonly fromId: bigint;
   readonly toId: bigint;
 }
 
+/** Names a row within a source's part. */
+export type RecipientKey = Pick<DeliveryKey, 'recipientId' | 'occurrence'>;
+
+/** In the order of the ledger's key. */
+export function byRecipient(a: RecipientKey, b: RecipientKey): number {
+  if (a.recipientId !== b.recipientId) return a.recipientId < b.recipientId ? -1 : 1;
+  return a.occurrence < b.occurrence ? -1 : 1;
+}
+
 /** A row that this worker holds, or may take by marking it. Every later write must carry the epoch. */
-export interface Lease {
-  readonly subscriberId: bigint;
+export interface Lease extends RecipientKey {
+  /** The list by which the recipient gets it; null: by none. */
+  readonly listId: bigint | null;
   readonly epoch: number;
   readonly attempts: number;
 }
 
 /** A claimed row with what its message is filled with. */
 export interface LeasedDelivery extends Lease {
+  readonly listId: bigint;
   readonly email: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
@@ -63,8 +81,7 @@ export interface DueDelivery extends Lease {
 export type NoMailReason = 'deleted' | 'suppressed' | 'pending' | 'unconfirmed' | 'unsubscribed';
 
 /** What became of one attempt, as the ledger stores it. */
-export interface DeliveryOutcome {
-  readonly subscriberId: bigint;
+export interface DeliveryOutcome extends RecipientKey {
   readonly epoch: number;
   readonly state: Extract<DeliveryState, 'queued' | 'sent' | 'failed' | 'skipped' | 'suppressed' | 'unknown'>;
   /** Whether the recipient's number of tries goes up: trouble with the server does not count. */
@@ -83,10 +100,10 @@ export const HEADER_TOO_LONG = 'header_too_long';
 
 /** The outcome for somebody whom nothing was handed over for: closed, or back in the queue. */
 export function untried(
-  { subscriberId, epoch }: Pick<Lease, 'subscriberId' | 'epoch'>,
+  { recipientId, occurrence, epoch }: RecipientKey & Pick<Lease, 'epoch'>,
   end: Pick<DeliveryOutcome, 'state' | 'reason'> & { delaySeconds?: number },
 ): DeliveryOutcome {
-  return { subscriberId, epoch, isTry: false, reply: null, runtimeMessageId: null, delaySeconds: 0, ...end };
+  return { recipientId, occurrence, epoch, isTry: false, reply: null, runtimeMessageId: null, delaySeconds: 0, ...end };
 }
 
 /** A lease is renewed this often within its time: two renewals may fail before it runs out. */
@@ -119,7 +136,7 @@ export interface RetryRule {
 }
 
 interface EndedAttempt {
-  readonly delivery: Pick<LeasedDelivery, 'subscriberId' | 'epoch' | 'attempts'>;
+  readonly delivery: RecipientKey & Pick<Lease, 'epoch' | 'attempts'>;
   readonly verdict: RecipientVerdict;
   /** What the server said. */
   readonly reply: string;
@@ -130,7 +147,8 @@ interface EndedAttempt {
 /** What the verdict on an attempt means for the ledger. */
 export function outcomeOf({ delivery, verdict, reply, policy, rule }: EndedAttempt): DeliveryOutcome {
   const base = {
-    subscriberId: delivery.subscriberId,
+    recipientId: delivery.recipientId,
+    occurrence: delivery.occurrence,
     epoch: delivery.epoch,
     isTry: true,
     reply: reply.slice(0, REPLY_LENGTH_MAX),

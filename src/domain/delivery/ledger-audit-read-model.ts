@@ -3,6 +3,7 @@
  * all that is known of one recipient. Slow by nature, and for operators: no entry point leads here.
  */
 import { sql, type Queryable } from '../../db/database.ts';
+import { CAMPAIGN } from '../statistics/source-read-model.ts';
 import { deliveryStates, type DeliveryState } from './delivery.ts';
 
 export interface AuditedCampaign {
@@ -54,12 +55,12 @@ export async function auditLedger(db: Queryable, campaign: AuditedCampaign): Pro
           SELECT state::text AS state, count(*)::int AS n, count(*) FILTER (WHERE ambiguous_count > 0)::int AS doubted,
                  max(ambiguous_count)::int AS most
             FROM hot.delivery
-           WHERE snapshot_on = ${snapshotOn}::date AND customer_id = ${customerId} AND campaign_id = ${campaignId} GROUP BY 1)
+           WHERE snapshot_on = ${snapshotOn}::date AND customer_id = ${customerId} AND source_kind = ${CAMPAIGN} AND source_id = ${campaignId} GROUP BY 1)
         SELECT (SELECT json_object_agg(state, n) FROM d) AS rows,
                (SELECT coalesce(sum(doubted), 0)::int FROM d) AS "ambiguousRows", (SELECT coalesce(max(most), 0) FROM d) AS "ambiguousMost",
                (SELECT json_build_object('audience', audience, 'open', open, 'sent', sent, 'failed', failed, 'skipped', skipped,
                          'suppressed', suppressed, 'unknown', unknown)
-                  FROM hot.delivery_counter WHERE customer_id = ${customerId} AND campaign_id = ${campaignId}) AS counters`,
+                  FROM hot.delivery_counter WHERE customer_id = ${customerId} AND source_kind = ${CAMPAIGN} AND source_id = ${campaignId}) AS counters`,
   );
   const rows = completed(row?.rows ?? {});
   const counters = row?.counters ?? undefined;
@@ -125,12 +126,12 @@ export interface StoryEvent {
 /** The rows of an address, whatever its case: an address may have been imported twice in different writing. */
 export function storyRows(db: Queryable, campaign: AuditedCampaign, address: string): Promise<StoryRow[]> {
   return db.query<StoryRow & Record<string, unknown>>(
-    sql`SELECT d.subscriber_id AS "subscriberId", d.email, d.state::text AS state, d.attempts, d.epoch, d.ambiguous_count AS "ambiguousCount",
+    sql`SELECT d.recipient_id AS "subscriberId", d.email, d.state::text AS state, d.attempts, d.epoch, d.ambiguous_count AS "ambiguousCount",
                d.not_before AS "notBefore", d.lease_expires_at AS "leaseExpiresAt", d.updated_at AS "updatedAt", d.reason, d.reply,
                s.name || ' (' || s.uid || ')' AS server
           FROM hot.delivery d LEFT JOIN sending_server s ON s.id = d.server_id
-         WHERE d.snapshot_on = ${campaign.snapshotOn}::date AND d.customer_id = ${campaign.customerId} AND d.campaign_id = ${campaign.campaignId}
-           AND lower(d.email) = lower(${address}) ORDER BY d.subscriber_id`,
+         WHERE d.snapshot_on = ${campaign.snapshotOn}::date AND d.customer_id = ${campaign.customerId} AND d.source_kind = ${CAMPAIGN} AND d.source_id = ${campaign.campaignId}
+           AND lower(d.email) = lower(${address}) ORDER BY d.recipient_id`,
   );
 }
 
@@ -151,7 +152,7 @@ export async function storyEvents(
   const found = [];
   for (const [kind, table, detail] of EVENTS) {
     const events = await db.query<{ at: Date; detail: string | null }>(
-      sql`SELECT at, ${detail} AS detail FROM ${table} WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} AND subscriber_id = ${subscriberId}`,
+      sql`SELECT at, ${detail} AS detail FROM ${table} WHERE customer_id = ${customerId} AND source_kind = ${CAMPAIGN} AND source_id = ${campaignId} AND recipient_id = ${subscriberId}`,
     );
     found.push(...events.map((event) => ({ ...event, kind })));
   }

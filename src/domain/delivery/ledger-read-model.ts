@@ -1,17 +1,17 @@
 /** Reads of the ledger: what a range still owes, the balance, one recipient's story. */
 import { raw, sql, type Queryable, type Sql } from '../../db/database.ts';
+import { ofSource } from '../statistics/source-read-model.ts';
 import { atLaterSendTime } from './send-time-store.ts';
-import { deliveryStates, type DeliveryState, type LedgerKey, type LedgerRange } from './delivery.ts';
+import { deliveryStates, type DeliveryState, type LedgerKey, type LedgerRange, type RecipientKey } from './delivery.ts';
 
-/** Rows `d` of a range of a campaign's ledger. */
+/** Rows `d` of a range of the ledger. */
 export function inRange(range: LedgerRange): Sql {
-  return sql`d.snapshot_on = ${range.snapshotOn}::date AND d.customer_id = ${range.customerId}
-    AND d.campaign_id = ${range.campaignId} AND d.subscriber_id BETWEEN ${range.fromId} AND ${range.toId}`;
+  return sql`${inLedger(range)} AND d.recipient_id BETWEEN ${range.fromId} AND ${range.toId}`;
 }
 
-/** Rows `d` of a campaign's ledger. */
+/** Rows `d` of a source's part of the ledger. */
 export function inLedger(key: LedgerKey): Sql {
-  return sql`d.snapshot_on = ${key.snapshotOn}::date AND d.customer_id = ${key.customerId} AND d.campaign_id = ${key.campaignId}`;
+  return sql`d.snapshot_on = ${key.snapshotOn}::date AND ${ofSource('d', key)}`;
 }
 
 export interface OpenWork {
@@ -26,8 +26,7 @@ export async function openWorkIn(db: Queryable, range: LedgerRange): Promise<Ope
     sql`SELECT count(*)::int AS open,
                extract(epoch FROM min(CASE WHEN d.state = 'queued' THEN coalesce(d.not_before, now()) ELSE d.lease_expires_at END) - now())::float8 AS due
           FROM hot.delivery d
-         WHERE d.snapshot_on = ${range.snapshotOn}::date AND d.customer_id = ${range.customerId} AND d.campaign_id = ${range.campaignId}
-           AND d.subscriber_id BETWEEN ${range.fromId} AND ${range.toId} AND d.state IN ('queued', 'leased', 'sending')
+         WHERE ${inRange(range)} AND d.state IN ('queued', 'leased', 'sending')
            AND NOT ${atLaterSendTime}`,
     'delivery.open-work',
   );
@@ -40,8 +39,7 @@ export type LedgerBalance = Readonly<Record<DeliveryState, number>> & { readonly
 /** Counts the ledger's rows by state: exact, at one instant, and as slow as the campaign is large. */
 export async function countLedger(db: Queryable, key: LedgerKey): Promise<LedgerBalance> {
   const rows = await db.query<{ state: DeliveryState; rows: number }>(
-    sql`SELECT state::text AS state, count(*)::int AS rows FROM hot.delivery
-         WHERE snapshot_on = ${key.snapshotOn}::date AND customer_id = ${key.customerId} AND campaign_id = ${key.campaignId} GROUP BY 1`,
+    sql`SELECT state::text AS state, count(*)::int AS rows FROM hot.delivery d WHERE ${inLedger(key)} GROUP BY 1`,
   );
   const counts = new Map(rows.map((row) => [row.state, row.rows]));
   const of = (state: DeliveryState): number => counts.get(state) ?? 0;
@@ -62,22 +60,20 @@ export async function countLedger(db: Queryable, key: LedgerKey): Promise<Ledger
  * Whether nobody can have got the campaign's message: nothing was taken, nothing is in doubt, and no worker has anybody in
  * its hands. The figures answer for campaigns that were sent; only of the others is the ledger looked through.
  */
-export async function isUnsent(db: Queryable, { snapshotOn, customerId, campaignId }: LedgerKey): Promise<boolean> {
+export async function isUnsent(db: Queryable, key: LedgerKey): Promise<boolean> {
   const [row] = await db.query<{ isUnsent: boolean }>(
     sql`SELECT CASE
                  WHEN EXISTS (SELECT 1 FROM hot.delivery_counter c
-                               WHERE c.customer_id = ${customerId} AND c.campaign_id = ${campaignId} AND c.sent + c.unknown > 0) THEN false
+                               WHERE ${ofSource('c', key)} AND c.sent + c.unknown > 0) THEN false
                  ELSE NOT EXISTS (SELECT 1 FROM hot.delivery d
-                                   WHERE d.snapshot_on = ${snapshotOn}::date AND d.customer_id = ${customerId} AND d.campaign_id = ${campaignId}
-                                     AND (d.state IN ('leased', 'sending', 'sent', 'unknown') OR d.ambiguous_count > 0))
+                                   WHERE ${inLedger(key)} AND (d.state IN ('leased', 'sending', 'sent', 'unknown') OR d.ambiguous_count > 0))
                END AS "isUnsent"`,
   );
   return row?.isUnsent ?? false;
 }
 
 /** A recipient's row in the ledger. */
-export interface DeliveryRow {
-  readonly subscriberId: bigint;
+export interface DeliveryRow extends RecipientKey {
   readonly email: string;
   readonly state: DeliveryState;
   readonly attempts: number;
@@ -97,7 +93,7 @@ export interface DeliveryPageInput {
   readonly state: DeliveryState | null;
 }
 
-/** Deliveries in order of the subscriber's id, after a key. */
+/** Deliveries of a campaign, in order of the recipient's id, after a key. */
 export async function deliveryPage(
   db: Queryable,
   { key, afterId, limit, state }: DeliveryPageInput,
@@ -105,12 +101,11 @@ export async function deliveryPage(
   // Of most campaigns nobody is in the state that is asked for, and their whole ledger would be read to find that out.
   if (state !== null && !(await isAnybodyIn(db, key, state))) return [];
   return db.query<DeliveryRow & Record<string, unknown>>(
-    sql`SELECT subscriber_id AS "subscriberId", email, state::text AS state, attempts, ambiguous_count AS "ambiguousCount", not_before AS "notBefore",
+    sql`SELECT recipient_id AS "recipientId", occurrence, email, state::text AS state, attempts, ambiguous_count AS "ambiguousCount", not_before AS "notBefore",
                updated_at AS "updatedAt", server_id AS "serverId", reason, reply, runtime_message_id AS "runtimeMessageId"
-          FROM hot.delivery
-         WHERE snapshot_on = ${key.snapshotOn}::date AND customer_id = ${key.customerId} AND campaign_id = ${key.campaignId}
-           AND subscriber_id > ${afterId} AND ${state === null ? sql`true` : inState(state)}
-         ORDER BY subscriber_id LIMIT ${limit}`,
+          FROM hot.delivery d
+         WHERE ${inLedger(key)} AND recipient_id > ${afterId} AND ${state === null ? sql`true` : inState(state)}
+         ORDER BY recipient_id LIMIT ${limit}`,
   );
 }
 
@@ -123,8 +118,7 @@ function inState(state: DeliveryState): Sql {
 async function isAnybodyIn(db: Queryable, key: LedgerKey, state: DeliveryState): Promise<boolean> {
   const counter = state === 'queued' || state === 'leased' || state === 'sending' ? 'open' : state;
   const rows = await db.query(
-    sql`SELECT 1 FROM hot.delivery_counter
-         WHERE customer_id = ${key.customerId} AND campaign_id = ${key.campaignId} AND ${raw(counter)} > 0`,
+    sql`SELECT 1 FROM hot.delivery_counter c WHERE ${ofSource('c', key)} AND ${raw(counter)} > 0`,
   );
   return rows.length > 0;
 }

@@ -7,7 +7,14 @@ import { plainArray, textArray } from '../../db/array-text.ts';
 import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
 import { NO_ANSWER } from '../sending/replies/judge-reply.ts';
 import { needsRuntimeMessage, runtimeMessageKey } from '../tracking/runtime-message.ts';
-import { type Lease, type DeliveryOutcome, type DueDelivery, type LedgerKey, type LedgerRange } from './delivery.ts';
+import {
+  type Lease,
+  type DeliveryOutcome,
+  type DueDelivery,
+  type LedgerKey,
+  type LedgerRange,
+  type RecipientKey,
+} from './delivery.ts';
 import { inRange } from './ledger-read-model.ts';
 
 /** Who holds rows, and for how long without a renewal. */
@@ -31,30 +38,29 @@ export async function leaseRange(db: Queryable, range: LedgerRange, holder: Leas
          WHERE ${inRange(range)}
            AND ((d.state = 'queued' AND (d.not_before IS NULL OR d.not_before <= now()))
              OR (d.state = 'leased' AND (d.lease_expires_at < now() OR NOT hot.is_worker_alive(d.owner))))
-        RETURNING d.subscriber_id AS "subscriberId", d.epoch, d.attempts`,
+        RETURNING d.recipient_id AS "recipientId", d.occurrence, d.list_id AS "listId", d.epoch, d.attempts`,
     'delivery.claim',
   );
 }
 
 /** What is due in the range and in nobody's hands, as `settle` takes it: with the epoch that marking will give it. */
-export async function dueInRange(db: Queryable, range: LedgerRange, listId: bigint): Promise<DueDelivery[]> {
+export async function dueInRange(db: Queryable, range: LedgerRange): Promise<DueDelivery[]> {
   // One look-up by the whole key for each, whatever the planner thinks of a list that was just imported.
   return db.query<DueDelivery & Record<string, unknown>>(
-    sql`SELECT d.subscriber_id AS "subscriberId", d.epoch + 1 AS epoch, d.attempts, s.email, s.fields,
+    sql`SELECT d.recipient_id AS "recipientId", d.occurrence, d.list_id AS "listId", d.epoch + 1 AS epoch, d.attempts, s.email, s.fields,
                CASE WHEN s.email IS NULL THEN 'deleted' WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS "denialReason"
           FROM hot.delivery d
           LEFT JOIN LATERAL (SELECT s.email, s.email_key, s.fields, s.status FROM public.subscriber s
-                              WHERE s.customer_id = ${range.customerId} AND s.list_id = ${listId} AND s.id = d.subscriber_id OFFSET 0) s ON true
+                              WHERE s.customer_id = ${range.customerId} AND s.list_id = d.list_id AND s.id = d.recipient_id OFFSET 0) s ON true
           LEFT JOIN LATERAL (SELECT true AS found FROM public.suppression x
                               WHERE x.customer_id IN (0, ${range.customerId}) AND x.email_key = s.email_key LIMIT 1) x ON true
          WHERE ${inRange(range)} AND d.state = 'queued' AND (d.not_before IS NULL OR d.not_before <= now())
-         ORDER BY d.subscriber_id`,
+         ORDER BY d.recipient_id, d.occurrence`,
     'delivery.due',
   );
 }
 
-export interface Handover {
-  readonly subscriberId: bigint;
+export interface Handover extends RecipientKey {
   readonly epoch: number;
   /** The address that was read, and that the message goes to. */
   readonly email: string;
@@ -62,7 +68,6 @@ export interface Handover {
 
 export interface SettleInput {
   readonly key: LedgerKey;
-  readonly listId: bigint;
   readonly holder: Leaseholder;
   /** null: no server had a part in it. */
   readonly serverId: bigint | null;
@@ -76,7 +81,7 @@ export interface SettleInput {
 
 export interface Settled {
   /** Those of `next` that may not be handed over; all others may, now. */
-  readonly notMarked: ReadonlySet<bigint>;
+  readonly notMarked: ReadonlySet<Handover>;
   /** Outcomes that found their row as expected. */
   readonly recorded: number;
   /** The campaign is being sent, as it was read. */
@@ -93,32 +98,38 @@ export async function settle(db: Queryable, input: SettleInput): Promise<Settled
   const named = outcomes.filter(({ runtimeMessageId }) => needsRuntimeMessage(runtimeMessageId));
   const [answer] = await db.query<{ recorded: number; goes_on: boolean; not_marked: string | null }>(
     sql`${runtimeMessages(key, named)}SELECT recorded, goes_on, not_marked::text FROM hot.record_and_mark(
-          ${key.snapshotOn}::date, ${key.customerId}, ${key.campaignId}, ${input.listId}, ${holder.owner}::uuid, ${input.serverId},
+          ${key.snapshotOn}::date, ${key.customerId}, ${key.sourceKind}, ${key.sourceId}, ${holder.owner}::uuid, ${input.serverId},
           make_interval(secs => ${holder.leaseSeconds}),
-          ${plainArray(outcomes, (o) => o.subscriberId)}::bigint[], ${plainArray(outcomes, (o) => o.epoch)}::int[], ${plainArray(outcomes, (o) => o.state)}::hot.delivery_state[],
+          ${plainArray(outcomes, (o) => o.recipientId)}::bigint[], ${plainArray(outcomes, (o) => o.occurrence)}::bigint[],
+          ${plainArray(outcomes, (o) => o.epoch)}::int[], ${plainArray(outcomes, (o) => o.state)}::hot.delivery_state[],
           ${plainArray(outcomes, (o) => o.isTry)}::boolean[], ${textArray(outcomes, (o) => o.reply)}::text[], ${textArray(outcomes, (o) => o.reason)}::text[],
           ${textArray(outcomes, (o) => o.runtimeMessageId)}::text[], ${plainArray(outcomes, (o) => o.delaySeconds)}::float8[],
-          ${plainArray(next, (n) => n.subscriberId)}::bigint[], ${plainArray(next, (n) => n.epoch)}::int[],
-          ${textArray(next, (n) => n.email)}::text[], ${plainArray(outcomes, (o) => o.reason === NO_ANSWER)}::boolean[], ${input.contentVersion}::int)`,
+          ${plainArray(outcomes, (o) => o.reason === NO_ANSWER)}::boolean[],
+          ${plainArray(next, (n) => n.recipientId)}::bigint[], ${plainArray(next, (n) => n.occurrence)}::bigint[], ${plainArray(next, (n) => n.epoch)}::int[],
+          ${textArray(next, (n) => n.email)}::text[], ${input.contentVersion}::int)`,
     named.length > 0 ? 'delivery.settle-named' : 'delivery.settle',
   );
   assert(answer !== undefined, 'the ledger answers every write in one row');
   return {
-    notMarked: answer.not_marked === null ? NOBODY : new Set(answer.not_marked.match(/\d+/g)?.map(BigInt)),
+    notMarked:
+      answer.not_marked === null
+        ? NOBODY
+        : new Set(answer.not_marked.match(/\d+/g)?.flatMap((no) => next[Number(no) - 1] ?? [])),
     recorded: answer.recorded,
     goesOn: answer.goes_on,
   };
 }
 
-const NOBODY: ReadonlySet<bigint> = new Set();
+const NOBODY: ReadonlySet<Handover> = new Set();
 
 /** Keeps the ids that a vendor gave the messages; none are kept of what goes out under our own Message-ID. */
-function runtimeMessages({ customerId, campaignId }: LedgerKey, named: readonly DeliveryOutcome[]): Sql {
+function runtimeMessages({ customerId, sourceKind, sourceId }: LedgerKey, named: readonly DeliveryOutcome[]): Sql {
   if (named.length === 0) return empty;
   return sql`WITH named AS (
-    INSERT INTO hot.runtime_message (customer_id, campaign_id, subscriber_id, message_key)
-    SELECT ${customerId}, ${campaignId}, n.* FROM unnest(${named.map((o) => o.subscriberId)}::bigint[],
-      ${named.map((o) => runtimeMessageKey(o.runtimeMessageId ?? ''))}::bytea[]) AS n (subscriber_id, message_key)
+    INSERT INTO hot.runtime_message (customer_id, source_kind, source_id, recipient_id, occurrence, message_key)
+    SELECT ${customerId}, ${sourceKind}, ${sourceId}, n.*
+      FROM unnest(${named.map((o) => o.recipientId)}::bigint[], ${named.map((o) => o.occurrence)}::bigint[],
+      ${named.map((o) => runtimeMessageKey(o.runtimeMessageId ?? ''))}::bytea[]) AS n (recipient_id, occurrence, message_key)
     ON CONFLICT DO NOTHING)
   `;
 }
@@ -139,10 +150,10 @@ export async function releaseLeases(db: Queryable, range: LedgerRange, owner: st
 export async function renewLeases(db: Queryable, range: LedgerRange, holder: Leaseholder): Promise<void> {
   await db.execute(
     sql`UPDATE hot.delivery d SET lease_expires_at = ${leaseEnd(holder)}
-         WHERE ${inRange(range)} AND d.subscriber_id = ANY(ARRAY(
-           SELECT d.subscriber_id FROM hot.delivery d
+         WHERE ${inRange(range)} AND (d.recipient_id, d.occurrence) IN (
+           SELECT d.recipient_id, d.occurrence FROM hot.delivery d
             WHERE ${inRange(range)} AND d.state IN ('leased', 'sending') AND d.owner = ${holder.owner}::uuid
-            ORDER BY d.subscriber_id FOR NO KEY UPDATE SKIP LOCKED))`,
+            ORDER BY d.recipient_id, d.occurrence FOR NO KEY UPDATE SKIP LOCKED)`,
     'delivery.renew',
   );
 }

@@ -8,7 +8,7 @@ import { recordRefusalsJob } from '../../jobs/bounce-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
-import { HEADER_TOO_LONG, NOT_COMPOSED } from './delivery.ts';
+import { byRecipient, HEADER_TOO_LONG, NOT_COMPOSED } from './delivery.ts';
 import { settle, type Settled, type SettleInput } from './ledger-store.ts';
 import { resolveUnknownAsSent } from './unknown-outcome-store.ts';
 
@@ -56,7 +56,7 @@ export function createOutcomeRecorder(db: Queryable, log: Log, scope: RecorderSc
         contentVersion,
         outcomes: group.flatMap((one) => one.outcomes),
         // In one order for all workers: two that mark the same rows then wait for each other, not in a circle.
-        next: group.flatMap((one) => one.next).sort((a, b) => (a.subscriberId < b.subscriberId ? -1 : 1)),
+        next: group.flatMap((one) => one.next).sort(byRecipient),
       };
       await writeGroup(db, log, input).then(
         (settled) => group.forEach((one) => one.resolve(settled)),
@@ -99,13 +99,16 @@ async function logRefusals(db: Queryable, log: Log, { key, outcomes }: SettleInp
       state === 'failed' && reply !== null && reason !== NOT_COMPOSED && reason !== HEADER_TOO_LONG,
   );
   if (refused.length === 0) return;
-  const { customerId, campaignId } = key;
-  const subscriberIds = refused.map(({ subscriberId }) => String(subscriberId));
+  const { customerId, sourceKind, sourceId } = key;
   try {
     await enqueue(db, recordRefusalsJob, {
       customerId: String(customerId),
-      campaignId: String(campaignId),
-      subscriberIds,
+      sourceKind,
+      sourceId: String(sourceId),
+      messages: refused.map(({ recipientId, occurrence }) => ({
+        recipientId: String(recipientId),
+        occurrence: String(occurrence),
+      })),
     });
   } catch (error) {
     // The outcomes are recorded, and that is what counts: the next message to a dead mailbox will be refused, too.

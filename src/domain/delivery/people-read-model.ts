@@ -7,17 +7,13 @@ export interface Person extends Pick<DueDelivery, 'email' | 'fields' | 'denialRe
 }
 
 /** One look-up by the whole key for each, whatever the planner thinks of a list that was just imported. */
-export function peopleBehind(
-  db: Queryable,
-  customerId: bigint,
-  { listId, rows }: { listId: bigint; rows: readonly Lease[] },
-): Promise<Person[]> {
+export function peopleBehind(db: Queryable, customerId: bigint, rows: readonly Lease[]): Promise<Person[]> {
   return db.query<Person & Record<string, unknown>>(
     sql`SELECT i.id, s.email, s.fields,
                CASE WHEN s.email IS NULL THEN 'deleted' WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS "denialReason"
-          FROM unnest(${rows.map((row) => row.subscriberId)}::bigint[]) AS i(id)
+          FROM unnest(${rows.map((row) => row.recipientId)}::bigint[], ${rows.map((row) => row.listId)}::bigint[]) AS i(id, list_id)
           LEFT JOIN LATERAL (SELECT s.email, s.email_key, s.fields, s.status FROM public.subscriber s
-                              WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = i.id OFFSET 0) s ON true
+                              WHERE s.customer_id = ${customerId} AND s.list_id = i.list_id AND s.id = i.id OFFSET 0) s ON true
           LEFT JOIN LATERAL (SELECT true AS found FROM public.suppression x
                               WHERE x.customer_id IN (0, ${customerId}) AND x.email_key = s.email_key LIMIT 1) x ON true`,
     'delivery.people',

@@ -7,7 +7,7 @@ import { raw, sql, type Queryable } from '../../db/database.ts';
 
 /** What the look-ups go by; all other columns are left to the database's own round. */
 const PEOPLE = 'public.subscriber (customer_id, list_id, id, status)';
-const LEDGER_COLUMNS = '(snapshot_on, customer_id, campaign_id, subscriber_id)';
+const LEDGER_COLUMNS = '(snapshot_on, customer_id, source_kind, source_id, recipient_id)';
 
 /** Looks at what has at least doubled since it was last looked at. A table that somebody else is looking at is left out. */
 export async function refreshStatistics(db: Queryable, snapshotOn: string): Promise<void> {

@@ -17,7 +17,7 @@ export class HeldRanges {
 
   /** Holds the range for the worker, and answers what to call to let go; or who is there already. */
   hold(workerId: string, range: LedgerRange): (() => void) | Refused {
-    const key = `${workerId}:${range.campaignId}`;
+    const key = `${workerId}:${range.sourceKind}:${range.sourceId}`;
     const ranges = this.#held.get(key) ?? [];
     const others = ranges.filter(({ fromId, toId }) => fromId <= range.toId && range.fromId <= toId);
     if (others.length > 0)

@@ -5,7 +5,9 @@
 import { subscriberUid } from '../../lib/ids.ts';
 import type { Context, Installation } from '../context.ts';
 import type { FieldValue, RecipientLinks } from '../content/message.ts';
+import type { DeliveryKey } from '../source-key.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
+import { recipientOfCampaign } from '../tracking/tracking.ts';
 import { fieldValues } from './field-values.ts';
 import { personOnList } from './people-read-model.ts';
 
@@ -41,8 +43,8 @@ export async function sampleValues(
 export function sampleLinks(installation: Installation, campaign: SampleCampaign, at?: string): RecipientLinks {
   const signer = linkSignerOf(installation);
   const nobody = { ...campaign, subscriberId: NOBODY };
-  const links = signer.forRecipient({ ...nobody, campaignId: 0n }, at);
-  const page = signer.forRecipient(nobody, at);
+  const links = signer.forRecipient(recipientOfCampaign({ ...nobody, campaignId: 0n }), at);
+  const page = signer.forRecipient(recipientOfCampaign(nobody), at);
   return {
     click: (no, url) => links.click(no, url),
     open: () => links.open(),
@@ -53,6 +55,6 @@ export function sampleLinks(installation: Installation, campaign: SampleCampaign
 }
 
 /** Whether a link is one of a preview or a test. */
-export function isNobody({ subscriberId }: { readonly subscriberId: bigint }): boolean {
-  return subscriberId === NOBODY;
+export function isNobody({ recipientId }: Pick<DeliveryKey, 'recipientId'>): boolean {
+  return recipientId === NOBODY;
 }

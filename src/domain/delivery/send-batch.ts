@@ -68,9 +68,9 @@ async function sendDueDeliveries(ctx: Context, batch: Batch, worker: BatchWorker
 }
 
 /** Chosen before its trouble was known: now that it is, another one may be chosen. */
-async function unlessElsewhere({ ctx, range, channel, worker }: RangeWork, stop: GateStop): Promise<GateStop> {
+async function unlessElsewhere({ ctx, campaign, channel, worker }: RangeWork, stop: GateStop): Promise<GateStop> {
   if (stop.reason !== 'unavailable') return stop;
-  const next = await worker.drivers.channelFor(ctx, range.customerId, range.campaignId);
+  const next = await worker.drivers.channelFor(ctx, campaign.campaignKey.customerId, campaign.campaignKey.campaignId);
   return next && next.serverId !== channel.serverId ? { ...stop, waitSeconds: HELD_BY_OTHERS_SECONDS } : stop;
 }
 

@@ -8,6 +8,7 @@ import type { Context } from '../context.ts';
 import type { DriverPool } from '../sending/driver-pool.ts';
 import { linkAddressFor } from '../sending/identity.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
+import { recipientOfCampaign } from '../tracking/tracking.ts';
 import { sendTransactional } from './send-transactional.ts';
 
 /** Sends the person the mail, if it is still due. Throws what sending throws. */
@@ -61,7 +62,7 @@ async function linksOf(
   { pendingUntil, sender }: PersonMail,
 ) {
   const at = await linkAddressFor(ctx.db, { customerId, fromEmail: sender.from.email });
-  const recipient = { customerId, listId, campaignId: 0n, subscriberId: id };
+  const recipient = recipientOfCampaign({ customerId, listId, campaignId: 0n, subscriberId: id });
   const signer = linkSignerOf(ctx.installation);
   const links = signer.forRecipient(recipient, at);
   return {

@@ -83,7 +83,7 @@ async function sendWithin(work: RangeWork, sendsMax: number, sliceId: SendLease[
   const holder = { owner: worker.workerId, leaseSeconds: ctx.installation.limits.sendLeaseSeconds };
   // A slice of a budget must be able to take back what was not begun, so its rows are leased; others need not be.
   const find = sliceId === null ? findRecipients : leaseRecipients;
-  const found = await find(ctx.db, range, { listId: campaign.listId, holder });
+  const found = await find(ctx.db, range, holder);
   const claimed = await waitForQuietHours(ctx.db, { campaign, edition, holder }, found);
   if (claimed.length === 0) return { reason: 'finished' };
   if (sliceId !== null && claimed.length < sendsMax)
@@ -112,6 +112,6 @@ async function sendWithin(work: RangeWork, sendsMax: number, sliceId: SendLease[
   } finally {
     clearInterval(renewal);
     if (sliceId !== null) await releaseLeases(ctx.db, range, holder.owner);
-    worker.announce(range.customerId, range.campaignId);
+    worker.announce(range);
   }
 }

@@ -6,6 +6,7 @@
 import { sql, type Queryable } from '../../db/database.ts';
 import type { DeliveryReason } from '../sending/delivery-reason.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
+import { CAMPAIGN } from '../statistics/source-read-model.ts';
 
 export interface SendTime {
   readonly campaignId: bigint;
@@ -57,7 +58,8 @@ export async function passSendTimes(db: Queryable, { customerId, campaignId }: C
 export async function nextSendTimeIfIdle(db: Queryable, { customerId, campaignId }: CampaignKey): Promise<Date | null> {
   const [row] = await db.query<{ at: Date | null }>(
     sql`SELECT CASE WHEN sum(w.people) >= max(c.open) THEN min(w.at) END AS at
-          FROM hot.campaign_send_time w JOIN hot.delivery_counter c USING (customer_id, campaign_id)
+          FROM hot.campaign_send_time w
+          JOIN hot.delivery_counter c ON c.customer_id = w.customer_id AND c.source_kind = ${CAMPAIGN} AND c.source_id = w.campaign_id
          WHERE w.customer_id = ${customerId} AND w.campaign_id = ${campaignId} AND w.at > now() AND c.open > 0`,
     'delivery.next-send-time',
   );

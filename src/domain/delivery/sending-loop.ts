@@ -9,6 +9,7 @@ import { SendingError } from '../../plugin-api/index.ts';
 import type { FilledMessage } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import type { SendingChannel } from '../sending/driver-pool.ts';
+import type { SourceKey } from '../source-key.ts';
 import type { CampaignInHand } from './active-campaign.ts';
 import { stopFor, type CampaignStop } from './campaign-stop.ts';
 import { composeDelivery, composeFault } from './compose-delivery.ts';
@@ -36,7 +37,7 @@ export interface LoopInput extends CampaignInHand {
   /** So many may be taken by the server, or left in doubt; what is refused does not count. */
   readonly sendsMax: number;
   readonly abortSignal: AbortSignal;
-  readonly announce: (customerId: bigint, campaignId: bigint) => void;
+  readonly announce: (source: SourceKey) => void;
 }
 
 /** Messages composed in one turn of a loop, some 40 microseconds each; more a turn are fewer and larger writes to sockets. */
@@ -107,7 +108,7 @@ class SendingLoop {
     const settled = await this.#record({ outcomes, next: go.map(({ delivery }) => delivery) });
     if (!settled?.goesOn) this.#finishWith({ reason: 'stopped' });
     for (const recipient of go) {
-      if (!settled || settled.notMarked.has(recipient.delivery.subscriberId)) this.#refuse(recipient);
+      if (!settled || settled.notMarked.has(recipient.delivery)) this.#refuse(recipient);
       else if (this.#marked.push(this.#permitted(recipient)) === 1) setImmediate(() => this.#handOverSome());
     }
   }
@@ -120,7 +121,7 @@ class SendingLoop {
   async #markAgain({ delivery }: Recipient): Promise<boolean> {
     const settled = await this.#record({ outcomes: [], next: [delivery] });
     if (!settled?.goesOn) this.#finishWith({ reason: 'stopped' });
-    return settled !== undefined && !settled.notMarked.has(delivery.subscriberId);
+    return settled !== undefined && !settled.notMarked.has(delivery);
   }
 
   /** After the next write was begun, so that the database works meanwhile; and never so many that replies wait for long. */
@@ -153,7 +154,7 @@ class SendingLoop {
     await this.#record({ outcomes, next: [] });
     const spent = outcomes.filter(({ state }) => state === 'sent' || state === 'unknown').length;
     this.#close({ count: outcomes.length, spent });
-    this.#input.announce(this.#input.campaign.key.customerId, this.#input.campaign.key.campaignId);
+    this.#input.announce(this.#input.campaign.key);
   }
 
   /** Records; a fault that is not the database being away ends the loop, the rows are then decided by their leases. */

@@ -4,6 +4,7 @@
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import type { DeliveryReason } from '../sending/delivery-reason.ts';
+import { ofSource } from '../statistics/source-read-model.ts';
 import {
   retrySecondsOf,
   type DeliveryOutcome,
@@ -44,7 +45,7 @@ export async function recoverAmbiguous(
         ), counted AS (
           UPDATE hot.delivery_counter c SET open = c.open - t.n, unknown = c.unknown + t.n
             FROM (SELECT count(*) AS n FROM lost WHERE state = 'unknown') t
-           WHERE c.customer_id = ${range.customerId} AND c.campaign_id = ${range.campaignId} AND t.n > 0
+           WHERE ${ofSource('c', range)} AND t.n > 0
         )
         SELECT state FROM lost`,
     'delivery.recover',
@@ -63,22 +64,23 @@ export async function resolveUnknownAsSent(
   const { owner, late } = answer;
   await db.query(
     sql`WITH given_up AS (
-          SELECT d.subscriber_id, d.state, o.reply, o.runtime_message_id FROM hot.delivery d
-            JOIN unnest(${late.map((o) => o.subscriberId)}::bigint[], ${late.map((o) => o.epoch)}::int[], ${late.map((o) => o.reply)}::text[],
-              ${late.map((o) => o.runtimeMessageId)}::text[]) AS o(subscriber_id, epoch, reply, runtime_message_id)
-              ON d.subscriber_id = o.subscriber_id AND d.epoch = o.epoch
-           WHERE ${inLedger(key)} AND d.subscriber_id = ANY(${late.map((o) => o.subscriberId)}::bigint[])
+          SELECT d.recipient_id, d.occurrence, d.state, o.reply, o.runtime_message_id FROM hot.delivery d
+            JOIN unnest(${late.map((o) => o.recipientId)}::bigint[], ${late.map((o) => o.occurrence)}::bigint[], ${late.map((o) => o.epoch)}::int[],
+              ${late.map((o) => o.reply)}::text[], ${late.map((o) => o.runtimeMessageId)}::text[]) AS o(recipient_id, occurrence, epoch, reply, runtime_message_id)
+              ON d.recipient_id = o.recipient_id AND d.occurrence = o.occurrence AND d.epoch = o.epoch
+           WHERE ${inLedger(key)} AND d.recipient_id = ANY(${late.map((o) => o.recipientId)}::bigint[])
              AND d.owner = ${owner}::uuid AND (d.state = 'unknown' OR (d.state = 'queued' AND d.reason = ${WORKER_LOST}))
-           ORDER BY d.subscriber_id FOR NO KEY UPDATE OF d
+           ORDER BY d.recipient_id, d.occurrence FOR NO KEY UPDATE OF d
         ), found AS (
           UPDATE hot.delivery d SET state = 'sent', reply = g.reply, runtime_message_id = g.runtime_message_id, reason = NULL, updated_at = now()
             FROM given_up g
-           WHERE ${inLedger(key)} AND d.subscriber_id = ANY(${late.map((o) => o.subscriberId)}::bigint[]) AND d.subscriber_id = g.subscriber_id
+           WHERE ${inLedger(key)} AND d.recipient_id = ANY(${late.map((o) => o.recipientId)}::bigint[])
+             AND d.recipient_id = g.recipient_id AND d.occurrence = g.occurrence
           RETURNING g.state
         )
         UPDATE hot.delivery_counter c SET open = c.open - t.queued, unknown = c.unknown - t.unknown, sent = c.sent + t.queued + t.unknown
           FROM (SELECT count(*) FILTER (WHERE state = 'queued') AS queued, count(*) FILTER (WHERE state = 'unknown') AS unknown FROM found) t
-         WHERE c.customer_id = ${key.customerId} AND c.campaign_id = ${key.campaignId} AND t.queued + t.unknown > 0`,
+         WHERE ${ofSource('c', key)} AND t.queued + t.unknown > 0`,
     'delivery.resolve',
   );
 }
@@ -101,15 +103,14 @@ export async function decideUnknown(db: Queryable, key: LedgerKey, decision: Unk
                  owner = NULL, lease_expires_at = NULL, not_before = NULL, updated_at = now(),
                  -- what is sent again by hand goes out however long ago it was, and through any server
                  ambiguous_since = NULL, server_id = CASE WHEN ${decision === 'accept'} THEN d.server_id END
-           WHERE d.snapshot_on = ${key.snapshotOn}::date AND d.customer_id = ${key.customerId} AND d.campaign_id = ${key.campaignId}
-             AND d.state = 'unknown'
+           WHERE ${inLedger(key)} AND d.state = 'unknown'
           RETURNING 1
         ), counted AS (
           UPDATE hot.delivery_counter c
              SET unknown = c.unknown - t.n, sent = c.sent + CASE WHEN ${decision === 'accept'} THEN t.n ELSE 0 END,
                  open = c.open + CASE WHEN ${decision === 'accept'} THEN 0 ELSE t.n END
             FROM (SELECT count(*) AS n FROM decided) t
-           WHERE c.customer_id = ${key.customerId} AND c.campaign_id = ${key.campaignId} AND t.n > 0
+           WHERE ${ofSource('c', key)} AND t.n > 0
         )
         SELECT count(*)::int AS decided FROM decided`,
   );
@@ -135,14 +136,12 @@ export async function parkOldUnknownOutcomes(
                  state = CASE WHEN coalesce(d.server_id, ${vendor.serverId}) = ${vendor.serverId}
                                AND coalesce(d.ambiguous_since, d.updated_at) + make_interval(secs => ${retrySecondsOf(vendor.keySeconds)}) > now()
                               THEN 'queued' ELSE 'unknown' END::hot.delivery_state
-           WHERE d.snapshot_on = ${range.snapshotOn}::date AND d.customer_id = ${range.customerId}
-             AND d.campaign_id = ${range.campaignId} AND d.subscriber_id BETWEEN ${range.fromId} AND ${range.toId}
-             AND d.state = 'queued' AND d.ambiguous_count > 0
+           WHERE ${inRange(range)} AND d.state = 'queued' AND d.ambiguous_count > 0
           RETURNING d.state
         )
         UPDATE hot.delivery_counter c SET open = c.open - t.n, unknown = c.unknown + t.n
           FROM (SELECT count(*) AS n FROM doubted WHERE state = 'unknown') t
-         WHERE c.customer_id = ${range.customerId} AND c.campaign_id = ${range.campaignId} AND t.n > 0`,
+         WHERE ${ofSource('c', range)} AND t.n > 0`,
     'delivery.park-doubts',
   );
 }

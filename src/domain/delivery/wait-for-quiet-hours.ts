@@ -25,7 +25,6 @@ export async function waitForQuietHours(
   );
   await settle(db, {
     key: campaign.key,
-    listId: campaign.listId,
     holder,
     serverId: null,
     outcomes,

@@ -6,6 +6,7 @@ import type { CompiledMessage, MessageSource } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import { linkAddressFor } from '../sending/identity.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
+import { campaignOfSource } from '../statistics/source-read-model.ts';
 import type { TrackedRecipient } from '../tracking/tracking.ts';
 import { messageSource } from './campaign-message.ts';
 import { readSource } from './campaign-source-read-model.ts';
@@ -34,12 +35,12 @@ async function compileOnce(source: MessageSource): Promise<CompiledMessage> {
 
 /** The html, or undefined when the campaign or the person is gone. It is the customer's: show it in a sandbox. */
 export async function webViewOf(ctx: Context, recipient: TrackedRecipient): Promise<string | undefined> {
-  const { customerId, campaignId, listId, subscriberId } = recipient;
+  const { customerId, listId, recipientId } = recipient;
   const isSample = isNobody(recipient);
-  const person = isSample ? undefined : await personOnList(ctx.db, { customerId, listId, id: subscriberId });
+  const person = isSample ? undefined : await personOnList(ctx.db, { customerId, listId, id: recipientId });
   if (!person && !isSample) return undefined;
-  const key = { customerId, campaignId };
-  const row = await readSource(ctx.db, key);
+  const key = campaignOfSource(recipient);
+  const row = key && (await readSource(ctx.db, key));
   if (!row) return undefined;
   const { installation } = ctx;
   const source = await messageSource(ctx.db, { key, row, files: 'none', baseUrl: installation.baseUrl });
@@ -47,9 +48,11 @@ export async function webViewOf(ctx: Context, recipient: TrackedRecipient): Prom
   const at = await linkAddressFor(ctx.db, { customerId, fromEmail: row.from_email });
   return message.webView({
     email: person?.email ?? NOBODYS_EMAIL,
-    uid: subscriberUid(subscriberId),
+    uid: subscriberUid(recipientId),
     fields: fieldValues(person?.fields ?? {}),
     messageId: '',
-    links: isSample ? sampleLinks(installation, recipient, at) : linkSignerOf(installation).forRecipient(recipient, at),
+    links: isSample
+      ? sampleLinks(installation, { ...key, listId }, at)
+      : linkSignerOf(installation).forRecipient(recipient, at),
   });
 }

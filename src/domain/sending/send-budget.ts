@@ -7,13 +7,12 @@
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import { assert } from '../../lib/errors.ts';
+import type { SourceKey } from '../source-key.ts';
 import { limitOf, type Allowance } from '../billing/allowance.ts';
 
 /** The range of the ledger that a job works on. */
-export interface SendRange {
+export interface SendRange extends SourceKey {
   readonly snapshotOn: string;
-  readonly customerId: bigint;
-  readonly campaignId: bigint;
   readonly fromId: bigint;
   readonly toId: bigint;
 }
@@ -46,7 +45,7 @@ export async function leaseSends(db: Queryable, request: LeaseRequest): Promise<
   const { creditsMax, quotaMax, processesMax } = sendLimits(allowance);
   const [row] = await db.query<SendLease & Record<string, unknown>>(
     sql`SELECT slice_id AS "sliceId", granted, refusal, ends_at AS "quotaEndsAt"
-          FROM hot.lease_sends(${range.customerId}, ${range.campaignId}, ${range.snapshotOn}::date, ${range.fromId}, ${range.toId},
+          FROM hot.lease_sends(${range.customerId}, ${range.sourceKind}, ${range.sourceId}, ${range.snapshotOn}::date, ${range.fromId}, ${range.toId},
                                ${workerId}::uuid, ${wanted}::int, ${creditsMax}::bigint, ${creditsPeriod(allowance)},
                                ${quotaMax}::bigint, ${quotaLength(allowance)}, ${processesMax}::int)`,
     'sending.lease-sends',

@@ -8,6 +8,8 @@ import type { Database } from '../../db/database.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import type { CampaignKey } from './campaign-key.ts';
+import type { SourceKey } from '../source-key.ts';
+import { campaignOfSource } from './source-read-model.ts';
 
 /** The channel; a payload is `<customer id>:<campaign id>`. */
 export const STATISTICS_CHANNEL = 'campaign_statistics';
@@ -33,6 +35,12 @@ export function announceCampaignChange(
   const held = throttle.get(key);
   if (held) held.again = true;
   else send(ctx, throttle, key);
+}
+
+/** The same for any source: of one that is no campaign nobody watches figures yet. */
+export function announceSourceChange(ctx: Pick<Context, 'database' | 'log'>, source: SourceKey): void {
+  const campaign = campaignOfSource(source);
+  if (campaign) announceCampaignChange(ctx, campaign);
 }
 
 /** Sends what is held back: for a shutdown, before the database closes. */

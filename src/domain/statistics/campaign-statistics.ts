@@ -5,6 +5,7 @@
 import type { Context } from '../context.ts';
 import { sql } from '../../db/database.ts';
 import type { CampaignKey } from './campaign-key.ts';
+import { CAMPAIGN } from './source-read-model.ts';
 import { rate } from './rate.ts';
 
 /** One campaign's figures. Rates are fractions 0..1 of what was delivered, rounded to four places. */
@@ -100,8 +101,8 @@ export async function readCampaignStatistics(
           FROM unnest(${keys.map(({ customerId }) => customerId)}::bigint[], ${keys.map(({ campaignId }) => campaignId)}::bigint[])
                WITH ORDINALITY AS k (customer_id, campaign_id, no)
           LEFT JOIN campaign c ON c.customer_id = k.customer_id AND c.id = k.campaign_id
-          LEFT JOIN hot.delivery_counter d ON d.customer_id = k.customer_id AND d.campaign_id = k.campaign_id
-          LEFT JOIN hot.tracking_counter t ON t.customer_id = k.customer_id AND t.campaign_id = k.campaign_id
+          LEFT JOIN hot.delivery_counter d ON d.customer_id = k.customer_id AND d.source_kind = ${CAMPAIGN} AND d.source_id = k.campaign_id
+          LEFT JOIN hot.tracking_counter t ON t.customer_id = k.customer_id AND t.source_kind = ${CAMPAIGN} AND t.source_id = k.campaign_id
          ORDER BY k.no`,
     'statistics.campaigns',
   );

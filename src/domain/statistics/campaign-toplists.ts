@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import { sql, type Sql } from '../../db/database.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import type { CampaignKey } from './campaign-key.ts';
+import { CAMPAIGN } from './source-read-model.ts';
 
 /** Both top lists hold ten (decision D23). */
 export const TOP_LIST_LENGTH = 10;
@@ -41,15 +42,15 @@ export async function registerCampaignLinks(
   { customerId, campaignId, links }: CampaignKey & { links: readonly { no: number; url: string }[] },
 ): Promise<void> {
   await ctx.db.execute(
-    sql`DELETE FROM hot.link_counter WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} AND click_count = 0
+    sql`DELETE FROM hot.link_counter WHERE customer_id = ${customerId} AND source_kind = ${CAMPAIGN} AND source_id = ${campaignId} AND click_count = 0
            AND link_no <> ALL (${links.map(({ no }) => no)}::integer[])`,
   );
   if (links.length === 0) return;
   await ctx.db.execute(
-    sql`INSERT INTO hot.link_counter AS l (customer_id, campaign_id, link_no, url)
-        SELECT ${customerId}, ${campaignId}, k.no, k.url
+    sql`INSERT INTO hot.link_counter AS l (customer_id, source_kind, source_id, link_no, url)
+        SELECT ${customerId}, ${CAMPAIGN}, ${campaignId}, k.no, k.url
           FROM unnest(${links.map(({ no }) => no)}::integer[], ${links.map(({ url }) => url)}::text[]) AS k (no, url) ORDER BY k.no
-        ON CONFLICT (customer_id, campaign_id, link_no) DO UPDATE SET url = excluded.url WHERE l.click_count = 0`,
+        ON CONFLICT (customer_id, source_kind, source_id, link_no) DO UPDATE SET url = excluded.url WHERE l.click_count = 0`,
   );
 }
 
@@ -62,7 +63,7 @@ export async function readCampaignLinks(
     sql`SELECT k.no, l.* FROM ${campaignsAskedFor(keys)}
          CROSS JOIN LATERAL (
            SELECT url, click_count AS "clickCount", uniq_click_count AS "uniqClickCount", last_click_at AS "lastClick"
-             FROM hot.link_counter l WHERE l.customer_id = k.customer_id AND l.campaign_id = k.campaign_id
+             FROM hot.link_counter l WHERE l.customer_id = k.customer_id AND l.source_kind = ${CAMPAIGN} AND l.source_id = k.campaign_id
             ORDER BY link_no LIMIT ${LINKS_MAX}) l`,
     'statistics.links',
   );
@@ -87,9 +88,9 @@ export async function readTopLocations(
     sql`SELECT k.no, l.* FROM ${campaignsAskedFor(keys)}
          CROSS JOIN LATERAL (
            WITH frequent AS MATERIALIZED (
-             SELECT * FROM hot.location_counter l WHERE l.customer_id = k.customer_id AND l.campaign_id = k.campaign_id AND open_count > 32
+             SELECT * FROM hot.location_counter l WHERE l.customer_id = k.customer_id AND l.source_kind = ${CAMPAIGN} AND l.source_id = k.campaign_id AND open_count > 32
               ORDER BY open_count DESC LIMIT ${TOP_LIST_LENGTH}::integer), others AS (
-             SELECT * FROM hot.location_counter l WHERE l.customer_id = k.customer_id AND l.campaign_id = k.campaign_id AND open_count <= 32
+             SELECT * FROM hot.location_counter l WHERE l.customer_id = k.customer_id AND l.source_kind = ${CAMPAIGN} AND l.source_id = k.campaign_id AND open_count <= 32
               ORDER BY open_count DESC, country, region, city LIMIT ${TOP_LIST_LENGTH}::integer - (SELECT count(*) FROM frequent))
            SELECT nullif(country, '') AS country, nullif(region, '') AS region, nullif(city, '') AS city, open_count AS "openCount"
              FROM (SELECT * FROM frequent UNION ALL SELECT * FROM others) both_sides) l
@@ -107,16 +108,16 @@ export async function readTopOpeners(ctx: Pick<Context, 'db'>, keys: readonly Ca
     sql`SELECT k.no, s.id, s.email, t.open_count FROM ${campaignsAskedFor(keys)}
          CROSS JOIN LATERAL (
            WITH again AS MATERIALIZED (
-             SELECT subscriber_id, open_count FROM hot.recipient_activity a
-              WHERE a.customer_id = k.customer_id AND a.campaign_id = k.campaign_id AND open_count > 1
+             SELECT recipient_id, open_count FROM hot.recipient_activity a
+              WHERE a.customer_id = k.customer_id AND a.source_kind = ${CAMPAIGN} AND a.source_id = k.campaign_id AND open_count > 1
               ORDER BY open_count DESC LIMIT ${TOP_LIST_LENGTH}::integer), once AS (
-             SELECT subscriber_id, open_count FROM hot.recipient_activity a
-              WHERE a.customer_id = k.customer_id AND a.campaign_id = k.campaign_id AND open_count = 1
+             SELECT recipient_id, open_count FROM hot.recipient_activity a
+              WHERE a.customer_id = k.customer_id AND a.source_kind = ${CAMPAIGN} AND a.source_id = k.campaign_id AND open_count = 1
               LIMIT ${TOP_LIST_LENGTH}::integer - (SELECT count(*) FROM again))
            SELECT * FROM again UNION ALL SELECT * FROM once) t
          CROSS JOIN LATERAL (
            SELECT s.id, s.email FROM campaign c
-             JOIN subscriber s ON s.customer_id = c.customer_id AND s.list_id = c.list_id AND s.id = t.subscriber_id
+             JOIN subscriber s ON s.customer_id = c.customer_id AND s.list_id = c.list_id AND s.id = t.recipient_id
             WHERE c.customer_id = k.customer_id AND c.id = k.campaign_id
            -- Keeps it a look-up for each of the ten. As a join it may read the whole list.
            OFFSET 0) s

@@ -4,6 +4,7 @@
  * are not in the log; people who are gone have no address in it.
  */
 import { sql, type Queryable, type Sql } from '../../db/database.ts';
+import { CAMPAIGN } from '../statistics/source-read-model.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import type { Installation } from '../context.ts';
@@ -126,12 +127,12 @@ function eventsAfter(campaign: LoggedCampaign, { log, position, limit }: EventWi
   const [at, until] = [timeOf(position.micros), timeOf(position.until)];
   return sql`
     SELECT to_char(e.at, 'YYYY-MM-DD HH24:MI:SS') AS time, (extract(epoch FROM e.at) * 1000000)::bigint AS micros, e.id,
-           e.subscriber_id AS "subscriberId", s.email, jsonb_build_array(${EVENT_COLUMNS[log]}) AS cells
+           e.recipient_id AS "subscriberId", s.email, jsonb_build_array(${EVENT_COLUMNS[log]}) AS cells
       FROM (SELECT * FROM ${EVENT_TABLES[log]} e
-             WHERE e.customer_id = ${campaign.customerId} AND e.campaign_id = ${campaign.id} AND e.at >= ${at} AND e.at <= ${until}
+             WHERE e.customer_id = ${campaign.customerId} AND e.source_kind = ${CAMPAIGN} AND e.source_id = ${campaign.id} AND e.at >= ${at} AND e.at <= ${until}
                AND (e.at, e.id) > (${at}, ${position.id}::bigint)
              ORDER BY e.at, e.id LIMIT ${limit}) e
-      LEFT JOIN subscriber s ON s.customer_id = ${campaign.customerId} AND s.list_id = ${campaign.listId} AND s.id = e.subscriber_id
+      LEFT JOIN subscriber s ON s.customer_id = ${campaign.customerId} AND s.list_id = ${campaign.listId} AND s.id = e.recipient_id
      ORDER BY e.at, e.id`;
 }
 

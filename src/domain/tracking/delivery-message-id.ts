@@ -3,7 +3,8 @@
  * can be filed without a look-up; one that we did not make says nothing (delivery-mark.ts).
  */
 import type { Installation } from '../context.ts';
-import { deliveryMark, readDeliveryMark, type DeliveryKey } from './delivery-mark.ts';
+import type { DeliveryKey } from '../source-key.ts';
+import { deliveryMark, readDeliveryMark } from './delivery-mark.ts';
 import { installationMac } from './installation-mac.ts';
 
 /** Tells our Message-IDs from those of vendors without a key. */

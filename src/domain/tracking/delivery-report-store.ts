@@ -1,12 +1,14 @@
 /** What reports about deliveries read and write: each write is one statement, and a repetition of it changes nothing. */
-import { sql, type Queryable } from '../../db/database.ts';
+import { sql, type Queryable, type Sql } from '../../db/database.ts';
 import { emailKey } from '../../lib/text.ts';
-import type { DeliveryKey } from './delivery-mark.ts';
+import type { DeliveryKey } from '../source-key.ts';
+import { CAMPAIGN, ofDelivery, ofSource } from '../statistics/source-read-model.ts';
 import { REPORT_AGE_DAYS_MAX, type Bounce } from './delivery-report.ts';
 
 /** The row of the ledger that a report is about. */
 export interface ReportedDelivery extends DeliveryKey {
-  readonly listId: bigint;
+  /** Null: the recipient is on no list. */
+  readonly listId: bigint | null;
   readonly snapshotOn: string;
   readonly state: string;
   readonly isTooOld: boolean;
@@ -14,26 +16,26 @@ export interface ReportedDelivery extends DeliveryKey {
   readonly emailKey: string | null;
 }
 
-/** Deliveries whose driver called them so: one, unless two drivers of two customers use the same words. */
+/** Messages whose driver called them so: one, unless two drivers of two customers use the same words. */
 export async function deliveriesByRuntimeMessage(db: Queryable, key: Buffer): Promise<DeliveryKey[]> {
   return db.query<DeliveryKey & Record<string, unknown>>(
-    sql`SELECT customer_id AS "customerId", campaign_id AS "campaignId", subscriber_id AS "subscriberId"
+    sql`SELECT customer_id AS "customerId", source_kind AS "sourceKind", source_id AS "sourceId", recipient_id AS "recipientId", occurrence
           FROM hot.runtime_message WHERE message_key = ${key} ORDER BY at DESC LIMIT 10`,
     'tracking.by_runtime_message',
   );
 }
 
-/** The ledger's row, or undefined when campaign or ledger are gone. */
+/** The ledger's row, or undefined when campaign or ledger are gone. Asks every month that is kept: reports are few. */
 export async function findReportedDelivery(db: Queryable, key: DeliveryKey): Promise<ReportedDelivery | undefined> {
-  const { customerId, campaignId, subscriberId } = key;
   const [row] = await db.query<Omit<ReportedDelivery, 'emailKey'> & { email: string; isThere: boolean }>(
-    sql`SELECT d.customer_id AS "customerId", d.campaign_id AS "campaignId", d.subscriber_id AS "subscriberId", c.list_id AS "listId",
-               d.snapshot_on::text AS "snapshotOn", d.state::text AS state, d.email, s.id IS NOT NULL AS "isThere",
+    sql`SELECT d.customer_id AS "customerId", d.source_kind AS "sourceKind", d.source_id AS "sourceId", d.recipient_id AS "recipientId", d.occurrence,
+               d.list_id AS "listId", d.snapshot_on::text AS "snapshotOn", d.state::text AS state, d.email, s.id IS NOT NULL AS "isThere",
                d.updated_at < now() - make_interval(days => ${REPORT_AGE_DAYS_MAX}) AS "isTooOld"
-          FROM campaign c
-          JOIN hot.delivery d ON d.snapshot_on = c.snapshot_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.subscriber_id = ${subscriberId}
-          LEFT JOIN subscriber s ON s.customer_id = c.customer_id AND s.list_id = c.list_id AND s.id = d.subscriber_id
-         WHERE c.customer_id = ${customerId} AND c.id = ${campaignId}`,
+          FROM hot.delivery d
+          LEFT JOIN subscriber s ON s.customer_id = d.customer_id AND s.list_id = d.list_id AND s.id = d.recipient_id
+         WHERE ${ofDelivery('d', key)}
+           AND (d.source_kind <> ${CAMPAIGN} OR EXISTS (SELECT 1 FROM campaign c WHERE c.customer_id = d.customer_id AND c.id = d.source_id))
+         ORDER BY d.snapshot_on DESC LIMIT 1`,
     'tracking.reported_delivery',
   );
   return row && { ...row, emailKey: row.isThere && row.email !== '' ? emailKey(row.email) : null };
@@ -41,16 +43,14 @@ export async function findReportedDelivery(db: Queryable, key: DeliveryKey): Pro
 
 /** Closes a message of unknown fate: somebody has it, or has refused it, so the server took it. */
 export async function resolveAsSent(db: Queryable, delivery: ReportedDelivery): Promise<boolean> {
-  const { customerId, campaignId, subscriberId, snapshotOn } = delivery;
   const rows = await db.query(
     sql`WITH found AS (
           UPDATE hot.delivery d SET state = 'sent', reason = NULL
-           WHERE d.snapshot_on = ${snapshotOn}::date AND d.customer_id = ${customerId} AND d.campaign_id = ${campaignId}
-             AND d.subscriber_id = ${subscriberId} AND d.state = 'unknown'
+           WHERE d.snapshot_on = ${delivery.snapshotOn}::date AND ${ofDelivery('d', delivery)} AND d.state = 'unknown'
           RETURNING 1
         ), counted AS (
           UPDATE hot.delivery_counter c SET unknown = c.unknown - 1, sent = c.sent + 1
-           WHERE c.customer_id = ${customerId} AND c.campaign_id = ${campaignId} AND EXISTS (SELECT 1 FROM found)
+           WHERE ${ofSource('c', delivery)} AND EXISTS (SELECT 1 FROM found)
         )
         SELECT 1 FROM found`,
     'tracking.resolve_as_sent',
@@ -63,22 +63,21 @@ export async function resolveAsSent(db: Queryable, delivery: ReportedDelivery): 
  * written too and counts no more. Answers whether anything was new.
  */
 export async function writeBounce(db: Queryable, key: DeliveryKey, bounce: Bounce): Promise<boolean> {
-  const { customerId, campaignId, subscriberId } = key;
   const rows = await db.query(
     sql`WITH bounced AS (
-          INSERT INTO hot.recipient_activity AS a (customer_id, campaign_id, subscriber_id, bounced_at, bounce_type)
-          VALUES (${customerId}, ${campaignId}, ${subscriberId}, now(), ${bounce.type})
-          ON CONFLICT (customer_id, campaign_id, subscriber_id) DO UPDATE SET
+          INSERT INTO hot.recipient_activity AS a (${KEY}, bounced_at, bounce_type)
+          VALUES (${valuesOf(key)}, now(), ${bounce.type})
+          ON CONFLICT (${KEY}) DO UPDATE SET
             bounced_at = coalesce(a.bounced_at, excluded.bounced_at), bounce_type = excluded.bounce_type
            WHERE a.bounced_at IS NULL OR (excluded.bounce_type = 'hard' AND a.bounce_type <> 'hard')
-          RETURNING bounced_at = now() AS is_first
+          RETURNING ${KEY}, bounced_at = now() AS is_first
         ), event AS (
-          INSERT INTO hot.bounce_event (at, customer_id, campaign_id, subscriber_id, type, status_code, message)
-          SELECT now(), ${customerId}, ${campaignId}, ${subscriberId}, ${bounce.type}, ${bounce.statusCode}, ${bounce.message} FROM bounced
+          INSERT INTO hot.bounce_event (at, ${KEY}, type, status_code, message)
+          SELECT now(), ${KEY}, ${bounce.type}, ${bounce.statusCode}, ${bounce.message} FROM bounced
         ), counted AS (
-          INSERT INTO hot.tracking_counter AS t (customer_id, campaign_id, bounce_count)
-          SELECT ${customerId}, ${campaignId}, 1 FROM bounced WHERE is_first
-          ON CONFLICT (customer_id, campaign_id) DO UPDATE SET bounce_count = t.bounce_count + 1
+          INSERT INTO hot.tracking_counter AS t (customer_id, source_kind, source_id, bounce_count)
+          SELECT customer_id, source_kind, source_id, 1 FROM bounced WHERE is_first
+          ON CONFLICT (customer_id, source_kind, source_id) DO UPDATE SET bounce_count = t.bounce_count + 1
         )
         SELECT 1 FROM bounced`,
     'tracking.bounce',
@@ -89,26 +88,31 @@ export async function writeBounce(db: Queryable, key: DeliveryKey, bounce: Bounc
 /** Writes a complaint, its event and its counter, once a message. Answers whether it was the first. */
 export async function writeComplaint(
   db: Queryable,
-  { customerId, campaignId, subscriberId }: DeliveryKey,
+  key: DeliveryKey,
   { type, message }: { type: string; message: string | null },
 ): Promise<boolean> {
   const rows = await db.query(
     sql`WITH complained AS (
-          INSERT INTO hot.recipient_activity AS a (customer_id, campaign_id, subscriber_id, complained_at)
-          VALUES (${customerId}, ${campaignId}, ${subscriberId}, now())
-          ON CONFLICT (customer_id, campaign_id, subscriber_id) DO UPDATE SET complained_at = excluded.complained_at
-           WHERE a.complained_at IS NULL
-          RETURNING 1
+          INSERT INTO hot.recipient_activity AS a (${KEY}, complained_at)
+          VALUES (${valuesOf(key)}, now())
+          ON CONFLICT (${KEY}) DO UPDATE SET complained_at = excluded.complained_at WHERE a.complained_at IS NULL
+          RETURNING ${KEY}
         ), event AS (
-          INSERT INTO hot.feedback_event (at, customer_id, campaign_id, subscriber_id, type, message)
-          SELECT now(), ${customerId}, ${campaignId}, ${subscriberId}, ${type}, ${message} FROM complained
+          INSERT INTO hot.feedback_event (at, ${KEY}, type, message)
+          SELECT now(), ${KEY}, ${type}, ${message} FROM complained
         ), counted AS (
-          INSERT INTO hot.tracking_counter AS t (customer_id, campaign_id, abuse_feedback_count)
-          SELECT ${customerId}, ${campaignId}, 1 FROM complained
-          ON CONFLICT (customer_id, campaign_id) DO UPDATE SET abuse_feedback_count = t.abuse_feedback_count + 1
+          INSERT INTO hot.tracking_counter AS t (customer_id, source_kind, source_id, abuse_feedback_count)
+          SELECT customer_id, source_kind, source_id, 1 FROM complained
+          ON CONFLICT (customer_id, source_kind, source_id) DO UPDATE SET abuse_feedback_count = t.abuse_feedback_count + 1
         )
         SELECT 1 FROM complained`,
     'tracking.complaint',
   );
   return rows.length > 0;
+}
+
+const KEY = sql`customer_id, source_kind, source_id, recipient_id, occurrence`;
+
+function valuesOf({ customerId, sourceKind, sourceId, recipientId, occurrence }: DeliveryKey): Sql {
+  return sql`${customerId}::bigint, ${sourceKind}::smallint, ${sourceId}::bigint, ${recipientId}::bigint, ${occurrence}::bigint`;
 }

@@ -2,15 +2,20 @@
  * The first byte of what links, Message-IDs and return-paths say: the version of the format and the kind of source that
  * sent the message. Mails are kept for years, so a number that was used once keeps its meaning: add, never change.
  *
- * Behind it stand customer, source, subscriber and occurrence (which of several messages of one source to one person).
+ * Behind it stand customer, source, recipient and occurrence (which of several messages of one source to one person).
  * A campaign sends a person one message: its occurrence is 0, and a 0 at the end is not written.
  */
+import { SOURCE_KINDS } from '../source-key.ts';
 
 const VERSION = 1 << 4;
-/** `none`: a mail of a list, a preview, a test. */
-const SOURCE_KINDS = { none: 0, campaign: 1 } as const;
+const KINDS = new Map<number, number>(Object.values(SOURCE_KINDS).map((kind) => [VERSION | kind, kind]));
 
-/** The first byte of what is said of a message of this campaign; 0 is none. */
-export function formatByteOf(campaignId: bigint): number {
-  return VERSION | (campaignId === 0n ? SOURCE_KINDS.none : SOURCE_KINDS.campaign);
+/** The first byte of what is said of a message of a source of this kind. */
+export function formatByteOf(kind: number): number {
+  return VERSION | kind;
+}
+
+/** The kind of source that a first byte names; undefined: it is none that we write. */
+export function sourceKindOf(formatByte: number | undefined): number | undefined {
+  return formatByte === undefined ? undefined : KINDS.get(formatByte);
 }

@@ -4,7 +4,7 @@
  */
 import { createBlockCipher, createMac, deriveKey, sameBytes, type BlockCipher, type Mac } from '../../lib/crypto.ts';
 import { assert } from '../../lib/errors.ts';
-import { formatByteOf } from './format-byte.ts';
+import { formatByteOf, sourceKindOf } from './format-byte.ts';
 import { LINK_URL_BYTES_MAX, type TrackedRecipient } from './tracking.ts';
 import { readVarints, VARINT_BYTES_MAX, writeVarints } from './varint.ts';
 
@@ -27,7 +27,7 @@ export interface SignedIds extends TrackedRecipient {
 const TAG_STARTS = { open: 0, click: 0, unsubscribe: 16, updateProfile: 32, webView: 48 } as const;
 const TAG_BYTES = 16;
 const BLOCK_BYTES = 16;
-/** Ids of nearly all installations need one block; two hold ids below 2^49 and make the longest token of a mail. */
+/** Ids of nearly all installations need one block; two hold ids below 2^49 (2^35 beside an occurrence) and make the longest token of a mail. */
 const BLOCKS_IN_MAILS_MAX = 2;
 const BLOCKS_MAX = 3;
 /** 96 bits, which are 16 letters: a code is tried online only, one guess a request. */
@@ -38,7 +38,7 @@ const CODE_KINDS = { shared: 1, own: 2 } as const;
 /** Kind, number and address. */
 const TARGET_BYTES_MAX = 1 + VARINT_BYTES_MAX + LINK_URL_BYTES_MAX;
 const CODE_LENGTH_MAX = CODE_MAC_LENGTH + Math.ceil((TARGET_BYTES_MAX * 4) / 3);
-/** Format byte, edition, customer, campaign, subscriber. */
+/** Format byte, edition, customer, source, recipient. */
 const CODE_IDS_BYTES_MAX = 1 + 4 * VARINT_BYTES_MAX;
 
 // Filled and used within one call, so one of each is enough for the process.
@@ -84,8 +84,8 @@ export class LinkKeys {
   }
 
   /** The code of a link that leads all recipients of this edition to the same place. */
-  sharedCode(ids: Omit<SignedIds, 'subscriberId'>, target: LinkTarget): string {
-    return this.#code({ ...ids, subscriberId: 0n }, CODE_KINDS.shared, target);
+  sharedCode(ids: Omit<SignedIds, 'recipientId'>, target: LinkTarget): string {
+    return this.#code({ ...ids, recipientId: 0n }, CODE_KINDS.shared, target);
   }
 
   /** The code of a link that leads this recipient there. */
@@ -105,9 +105,9 @@ export class LinkKeys {
   }
 
   /** It says kind, number and address; the MAC in front covers also whose message it is, and of which edition. */
-  #code({ customerId, campaignId, subscriberId, number }: SignedIds, kind: number, { no, url }: LinkTarget): string {
-    content[0] = formatByteOf(campaignId);
-    const start = writeVarints(content, [number, customerId, campaignId, subscriberId], 1);
+  #code(ids: Omit<SignedIds, 'listId' | 'occurrence'>, kind: number, { no, url }: LinkTarget): string {
+    content[0] = formatByteOf(ids.sourceKind);
+    const start = writeVarints(content, [ids.number, ids.customerId, ids.sourceId, ids.recipientId], 1);
     content[start] = kind;
     let end = writeVarints(content, [no], start + 1);
     end += content.write(url, end);
@@ -127,10 +127,11 @@ export class LinkKeys {
     if (bytes.toString('base64url') !== token) return undefined;
     const plain = this.#ids.decrypt(bytes.subarray(0, idBytes));
     if (!sameBytes(bytes.subarray(idBytes), Buffer.from(tagOf(plain), 'latin1'))) return undefined;
-    const [number = 0, customerId = 0, campaignId = 0, listId = 0, subscriberId = 0] = readVarints(plain, 1, 5).values;
-    const ids = { customerId: BigInt(customerId), campaignId: BigInt(campaignId), number };
-    if (plain[0] !== formatByteOf(ids.campaignId)) return undefined;
-    return { ...ids, listId: BigInt(listId), subscriberId: BigInt(subscriberId) };
+    const sourceKind = sourceKindOf(plain[0]);
+    if (sourceKind === undefined) return undefined;
+    const [number = 0, ...ids] = readVarints(plain, 1, 6).values;
+    const [customerId = 0n, sourceId = 0n, listId = 0n, recipientId = 0n, occurrence = 0n] = ids.map(BigInt);
+    return { customerId, sourceKind, sourceId, listId, recipientId, occurrence, number };
   }
 }
 
@@ -154,10 +155,12 @@ export class MessageTokens {
 }
 
 /** What a token says in the clear, in whole blocks. */
-function blocksOf({ customerId, campaignId, listId, subscriberId }: TrackedRecipient, number: number): Buffer {
+function blocksOf(recipient: TrackedRecipient, number: number): Buffer {
+  const { customerId, sourceKind, sourceId, listId, recipientId, occurrence } = recipient;
   blocks.fill(0);
-  blocks[0] = formatByteOf(campaignId);
-  const end = writeVarints(blocks, [number, customerId, campaignId, listId, subscriberId], 1);
+  blocks[0] = formatByteOf(sourceKind);
+  let end = writeVarints(blocks, [number, customerId, sourceId, listId, recipientId], 1);
+  if (occurrence > 0n) end = writeVarints(blocks, [occurrence], end);
   return blocks.subarray(0, BLOCK_BYTES * Math.ceil(end / BLOCK_BYTES));
 }
 

@@ -127,6 +127,7 @@ export class RecipientLinks {
   }
 }
 
-function recipientOf({ customerId, listId, campaignId, subscriberId }: TrackedRecipient): TrackedRecipient {
-  return { customerId, listId, campaignId, subscriberId };
+function recipientOf(ids: TrackedRecipient): TrackedRecipient {
+  const { customerId, sourceKind, sourceId, recipientId, occurrence, listId } = ids;
+  return { customerId, sourceKind, sourceId, recipientId, occurrence, listId };
 }

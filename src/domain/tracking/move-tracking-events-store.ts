@@ -1,6 +1,7 @@
 /** The statements of move-tracking-events.ts, which says what they mean. */
 import type { Context } from '../context.ts';
 import { sql, type Sql, type Transaction } from '../../db/database.ts';
+import type { SourceKey } from '../source-key.ts';
 import { COUNTERS } from './activity-counters-store.ts';
 import { CHANGE, EVENTS, SEEN } from './activity-store.ts';
 import { MOVING_LOCK } from './tracking-event.ts';
@@ -44,11 +45,10 @@ export async function trackingEventsWait({ db }: Pick<Context, 'db'>, fromId: bi
   return rows.length > 0;
 }
 
-/** A campaign whose counters changed; or a recipient whose clicks since a time turned out to be a machine's. */
-export interface Written extends Record<string, unknown> {
-  readonly customerId: bigint;
-  readonly campaignId: bigint;
-  readonly subscriberId: bigint | null;
+/** A source whose counters changed; or a recipient whose clicks since a time turned out to be a machine's. */
+export interface Written extends SourceKey, Record<string, unknown> {
+  readonly recipientId: bigint | null;
+  readonly occurrence: bigint | null;
   readonly since: Date | null;
 }
 
@@ -62,15 +62,16 @@ function moving(ids: readonly bigint[]): Sql {
 WITH taken AS MATERIALIZED (
   DELETE FROM hot.tracking_event WHERE id = ANY (${ids}::bigint[]) RETURNING *
 ), given AS (
-  SELECT e.customer_id, e.list_id, e.campaign_id, e.subscriber_id, e.link_no, e.url, e.is_machine, e.looks_ahead, e.ip, e.user_agent,
+  SELECT e.customer_id, e.list_id, e.source_kind, e.source_id, e.recipient_id, e.occurrence, e.link_no, e.url, e.is_machine, e.looks_ahead, e.ip, e.user_agent,
          e.country, e.region, e.city, v.written_at - e.age * interval '1 millisecond' AS at
-    FROM taken v, unnest(v.customer_ids, v.list_ids, v.campaign_ids, v.subscriber_ids, v.link_nos, v.urls, v.are_machines, v.is_prefetch,
+    FROM taken v, unnest(v.customer_ids, v.list_ids, v.source_kinds, v.source_ids, v.recipient_ids, v.occurrences, v.link_nos, v.urls, v.are_machines, v.is_prefetch,
                          v.ips, v.user_agents, v.countries, v.regions, v.cities, v.ages)
-           AS e (customer_id, list_id, campaign_id, subscriber_id, link_no, url, is_machine, looks_ahead, ip, user_agent, country, region, city, age)
+           AS e (customer_id, list_id, source_kind, source_id, recipient_id, occurrence, link_no, url, is_machine, looks_ahead, ip, user_agent, country, region, city, age)
 ), ${SEEN}, ${CHANGE}, ${EVENTS}, ${COUNTERS}
-SELECT customer_id AS "customerId", campaign_id AS "campaignId", NULL::bigint AS "subscriberId", NULL::timestamptz AS since FROM campaigns
+SELECT customer_id AS "customerId", source_kind AS "sourceKind", source_id AS "sourceId", NULL::bigint AS "recipientId", NULL::bigint AS occurrence,
+       NULL::timestamptz AS since FROM campaigns
 UNION ALL
-SELECT customer_id, campaign_id, subscriber_id, burst_since FROM change WHERE takes_back`;
+SELECT customer_id, source_kind, source_id, recipient_id, occurrence, burst_since FROM change WHERE takes_back`;
 }
 
 /** Marks the events of clicks that turned out to be a machine's. */
@@ -81,15 +82,16 @@ export async function markMachineClicks(tx: Transaction, runs: readonly Written[
 function marking(runs: readonly Written[]): Sql {
   return sql`
 WITH run AS MATERIALIZED (
-  SELECT * FROM unnest(${runs.map(({ customerId }) => customerId)}::bigint[], ${runs.map(({ campaignId }) => campaignId)}::bigint[],
-    ${runs.map(({ subscriberId }) => subscriberId)}::bigint[], ${runs.map(({ since }) => since)}::timestamptz[]
-  ) AS r (customer_id, campaign_id, subscriber_id, since)
+  SELECT * FROM unnest(${runs.map(({ customerId }) => customerId)}::bigint[], ${runs.map(({ sourceKind }) => sourceKind)}::smallint[],
+    ${runs.map(({ sourceId }) => sourceId)}::bigint[], ${runs.map(({ recipientId }) => recipientId)}::bigint[],
+    ${runs.map(({ occurrence }) => occurrence)}::bigint[], ${runs.map(({ since }) => since)}::timestamptz[]
+  ) AS r (customer_id, source_kind, source_id, recipient_id, occurrence, since)
 ), opens AS (
   UPDATE hot.open_event e SET is_machine = true FROM run r
-   WHERE e.customer_id = r.customer_id AND e.campaign_id = r.campaign_id AND e.subscriber_id = r.subscriber_id
+   WHERE e.customer_id = r.customer_id AND e.source_kind = r.source_kind AND e.source_id = r.source_id AND e.recipient_id = r.recipient_id AND e.occurrence = r.occurrence
      AND e.at >= r.since AND e.at > now() - interval '1 day' AND e.by_click AND NOT e.is_machine
 )
 UPDATE hot.click_event e SET is_machine = true FROM run r
- WHERE e.customer_id = r.customer_id AND e.campaign_id = r.campaign_id AND e.subscriber_id = r.subscriber_id
+ WHERE e.customer_id = r.customer_id AND e.source_kind = r.source_kind AND e.source_id = r.source_id AND e.recipient_id = r.recipient_id AND e.occurrence = r.occurrence
    AND e.at >= r.since AND e.at > now() - interval '1 day' AND NOT e.is_machine`;
 }

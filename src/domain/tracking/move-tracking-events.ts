@@ -14,7 +14,7 @@
  */
 import type { Context } from '../context.ts';
 import type { Transaction } from '../../db/database.ts';
-import { announceCampaignChange } from '../statistics/announce-campaign-change.ts';
+import { announceSourceChange } from '../statistics/announce-campaign-change.ts';
 import { beginMoving, markMachineClicks, moveEvents, waitingTrackingEvents } from './move-tracking-events-store.ts';
 import { sliceOf, type TrackingEventRow } from './tracking-event-slice.ts';
 
@@ -70,6 +70,5 @@ async function move(ctx: Context, tx: Transaction, slice: readonly TrackingEvent
   const rows = await moveEvents(tx, slice);
   const runs = rows.filter(({ since }) => since !== null);
   if (runs.length > 0) await markMachineClicks(tx, runs);
-  for (const { customerId, campaignId, since } of rows)
-    if (since === null) tx.afterCommit(() => announceCampaignChange(ctx, { customerId, campaignId }));
+  for (const source of rows) if (source.since === null) tx.afterCommit(() => announceSourceChange(ctx, source));
 }

@@ -24,14 +24,14 @@ export async function readRecipient(
   ctx: Pick<Context, 'db'>,
   recipient: TrackedRecipient,
 ): Promise<RecipientCard | undefined> {
-  const { customerId, listId, subscriberId } = recipient;
+  const { customerId, listId, recipientId } = recipient;
   const rows = await ctx.db.query<RecipientCard & Record<string, unknown>>(
     sql`SELECT s.email, s.status, l.name AS "listName",
                coalesce((SELECT jsonb_agg(jsonb_build_object('tag', f.tag, 'label', f.label, 'type', f.type, 'required', f.required,
                                                              'value', coalesce(s.fields ->> f.tag, '')) ORDER BY f.custom_order, f.id)
                            FROM list_field f WHERE f.customer_id = s.customer_id AND f.list_id = s.list_id AND f.visible), '[]') AS fields
           FROM subscriber s JOIN mail_list l ON l.customer_id = s.customer_id AND l.id = s.list_id
-         WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = ${subscriberId}`,
+         WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = ${recipientId}`,
     'tracking.recipient',
   );
   return rows[0];

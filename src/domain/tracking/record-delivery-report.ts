@@ -6,7 +6,7 @@
 import { parseInput } from '../../lib/text.ts';
 import { holdsScope } from '../accounts/scopes.ts';
 import { viewerOf, type Context } from '../context.ts';
-import type { DeliveryKey } from './delivery-mark.ts';
+import type { DeliveryKey } from '../source-key.ts';
 import { parseDeliveryMessageId } from './delivery-message-id.ts';
 import {
   deliveryReportInput,

@@ -4,7 +4,7 @@
  */
 import { inTransaction, type Context } from '../context.ts';
 import { unsubscribePerson } from '../audience/unsubscribe-subscriber.ts';
-import { announceCampaignChange } from '../statistics/announce-campaign-change.ts';
+import { announceSourceChange } from '../statistics/announce-campaign-change.ts';
 import { withPartitions } from './partitions.ts';
 import { countUnsubscribe, type Unsubscribe } from './unsubscribe-store.ts';
 
@@ -14,13 +14,13 @@ export function recordUnsubscribe(ctx: Context, unsubscribe: Unsubscribe): Promi
 }
 
 async function record(ctx: Context, unsubscribe: Unsubscribe): Promise<boolean> {
-  const { customerId, listId, campaignId, subscriberId } = unsubscribe.recipient;
+  const { customerId, listId, recipientId } = unsubscribe.recipient;
   return inTransaction(ctx, async (inner) => {
-    // The campaign's counter before the person: the order in which opens and clicks take the same locks.
+    // The source's counter before the person: the order in which opens and clicks take the same locks.
     if (await countUnsubscribe(inner.db, unsubscribe)) {
-      inner.tx.afterCommit(() => announceCampaignChange(ctx, { customerId, campaignId }));
+      inner.tx.afterCommit(() => announceSourceChange(ctx, unsubscribe.recipient));
     }
-    const outcome = await unsubscribePerson(inner, { customerId, listId, id: subscriberId }, unsubscribe.source);
+    const outcome = await unsubscribePerson(inner, { customerId, listId, id: recipientId }, unsubscribe.source);
     return outcome !== undefined;
   });
 }

@@ -5,10 +5,10 @@
 import { suppress } from '../audience/suppression-store.ts';
 import { unsubscribePerson } from '../audience/unsubscribe-subscriber.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
-import { announceCampaignChange } from '../statistics/announce-campaign-change.ts';
+import { announceSourceChange } from '../statistics/announce-campaign-change.ts';
 import { forgetSoftBounces, noteSoftBounce } from './bounce-policy-store.ts';
 import { policyOf } from './bounce-policy.ts';
-import type { DeliveryKey } from './delivery-mark.ts';
+import type { DeliveryKey } from '../source-key.ts';
 import { isNoComplaint, type ReportedOutcome } from './delivery-report.ts';
 import {
   findReportedDelivery,
@@ -43,7 +43,7 @@ function record(ctx: Context, delivery: ReportedDelivery, reported: ReportedOutc
     const isResolved = await resolveAsSent(inner.db, delivery);
     const isNewReport = await write(inner, delivery, reported);
     if (!isResolved && !isNewReport) return 'known';
-    inner.tx.afterCommit(() => announceCampaignChange(ctx, delivery));
+    inner.tx.afterCommit(() => announceSourceChange(ctx, delivery));
     return 'recorded';
   });
 }
@@ -84,7 +84,7 @@ export async function actOnBounce(
 
 /** Suppressed first: whoever complains must not get a goodbye. */
 async function letGo(ctx: TransactionContext, delivery: ReportedDelivery & { emailKey: string }): Promise<void> {
-  const { customerId, listId, subscriberId, emailKey } = delivery;
+  const { customerId, listId, recipientId, emailKey } = delivery;
   await suppress(ctx.db, { customerId, emailKey, reason: 'complaint' });
-  await unsubscribePerson(ctx, { customerId, listId, id: subscriberId }, 'complaint');
+  if (listId !== null) await unsubscribePerson(ctx, { customerId, listId, id: recipientId }, 'complaint');
 }

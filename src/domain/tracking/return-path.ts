@@ -3,7 +3,8 @@
  * such an address needs no reading to be filed, and one that we did not make leads nowhere (delivery-mark.ts).
  */
 import type { Installation } from '../context.ts';
-import { deliveryMark, readDeliveryMark, type DeliveryKey } from './delivery-mark.ts';
+import type { DeliveryKey } from '../source-key.ts';
+import { deliveryMark, readDeliveryMark } from './delivery-mark.ts';
 import { installationMac } from './installation-mac.ts';
 
 /** Some relays turn the plus into a hyphen. */

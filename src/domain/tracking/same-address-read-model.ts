@@ -5,6 +5,7 @@
 import type { Context } from '../context.ts';
 import { sql } from '../../db/database.ts';
 import { emailKey } from '../../lib/text.ts';
+import { CAMPAIGN, campaignOfSource } from '../statistics/source-read-model.ts';
 import type { TrackedRecipient } from './tracking.ts';
 
 /** Looked through for the address, the link's own campaign first; a list with more has rows of everybody in these. */
@@ -18,14 +19,15 @@ export async function sameAddressNow(
   { db }: Pick<Context, 'db'>,
   recipient: TrackedRecipient,
 ): Promise<TrackedRecipient | undefined> {
-  const { customerId, listId, campaignId, subscriberId } = recipient;
+  const { customerId, listId, recipientId } = recipient;
+  const campaignId = campaignOfSource(recipient)?.campaignId ?? null;
   const [sent] = await db.query<{ email: string }>(
     sql`SELECT d.email FROM (
           SELECT id, snapshot_on FROM campaign WHERE customer_id = ${customerId} AND list_id = ${listId} AND snapshot_on IS NOT NULL
-           ORDER BY (id = ${campaignId}) DESC, id DESC LIMIT ${CAMPAIGNS_MAX}) c
+           ORDER BY (id = ${campaignId}) DESC NULLS LAST, id DESC LIMIT ${CAMPAIGNS_MAX}) c
          CROSS JOIN LATERAL (
           SELECT email FROM hot.delivery l
-           WHERE l.customer_id = ${customerId} AND l.campaign_id = c.id AND l.subscriber_id = ${subscriberId} AND l.snapshot_on = c.snapshot_on
+           WHERE l.customer_id = ${customerId} AND l.source_kind = ${CAMPAIGN} AND l.source_id = c.id AND l.recipient_id = ${recipientId} AND l.snapshot_on = c.snapshot_on
           OFFSET 0) d
          LIMIT 1`,
     'tracking.address-of-mail',
@@ -35,5 +37,5 @@ export async function sameAddressNow(
     sql`SELECT id FROM subscriber WHERE customer_id = ${customerId} AND email_key = ${emailKey(sent.email)} AND list_id = ${listId}`,
     'tracking.same-address',
   );
-  return now && { ...recipient, subscriberId: now.id };
+  return now && { ...recipient, recipientId: now.id };
 }

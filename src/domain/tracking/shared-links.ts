@@ -32,7 +32,7 @@ const BYTES_PER_UNIT_MAX = 3;
 const EDITION_BITS = 21;
 
 export class SharedLinks {
-  /** Tells messages of a campaign apart whose links were edited in between. */
+  /** Tells messages of a source apart whose links were edited in between. */
   readonly edition: number;
   readonly #keys: LinkKeys;
   #links: TokenHolder;
@@ -62,7 +62,8 @@ export class SharedLinks {
   areOf({ recipient, baseUrl }: TokenHolder): boolean {
     const own = this.#links;
     return (
-      recipient.campaignId === own.recipient.campaignId &&
+      recipient.sourceId === own.recipient.sourceId &&
+      recipient.sourceKind === own.recipient.sourceKind &&
       recipient.customerId === own.recipient.customerId &&
       baseUrl === own.baseUrl
     );

@@ -24,11 +24,11 @@ function split(batch: readonly TrackingEvent[]): readonly (readonly TrackingEven
   const rounds: TrackingEvent[][] = [];
   for (const trackingEvent of batch) {
     const { linkNo, cameAt, recipient } = trackingEvent;
-    const before = last.get(recipient.subscriberId);
+    const before = last.get(recipient.recipientId);
     let round = before?.round ?? 0;
     if (linkNo !== null && cameAt !== undefined) {
       if (before && cameAt - before.cameAt > RUN_GAP_MS) round++;
-      last.set(recipient.subscriberId, { round, cameAt });
+      last.set(recipient.recipientId, { round, cameAt });
     }
     (rounds[round] ??= []).push(trackingEvent);
   }

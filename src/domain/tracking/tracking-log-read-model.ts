@@ -3,7 +3,9 @@ import { sql, type Queryable } from '../../db/database.ts';
 import { asciiDomainOf } from '../../lib/mail-domain.ts';
 import type { Installation } from '../context.ts';
 import { deliveryReasonText } from '../sending/delivery-reason.ts';
+import { CAMPAIGN } from '../statistics/source-read-model.ts';
 import { deliveryMessageId } from './delivery-message-id.ts';
+import { recipientOfCampaign } from './tracking.ts';
 import type { LogCell, LoggedCampaign } from './logged-campaign.ts';
 
 export interface TrackingLogRow {
@@ -31,15 +33,15 @@ export async function trackingLogPage(
   campaign: LoggedCampaign,
   { afterId, limit }: { afterId: bigint; limit: number },
 ): Promise<TrackingLogRow[]> {
-  const { customerId, id: campaignId, snapshotOn, fromEmail } = campaign;
+  const { customerId, id: campaignId, listId, snapshotOn, fromEmail } = campaign;
   if (snapshotOn === null) return [];
   const rows = await ctx.db.query<LedgerRow>(
-    sql`SELECT to_char(updated_at, 'YYYY-MM-DD HH24:MI:SS') AS time, subscriber_id AS "subscriberId", email, state::text AS state,
+    sql`SELECT to_char(updated_at, 'YYYY-MM-DD HH24:MI:SS') AS time, recipient_id AS "subscriberId", email, state::text AS state,
                attempts > 0 OR state IN ('sending', 'sent', 'unknown') AS "wasHandedOver", runtime_message_id AS "runtimeMessageId",
                server_id AS "serverId", reason, reply
           FROM hot.delivery
-         WHERE snapshot_on = ${snapshotOn}::date AND customer_id = ${customerId} AND campaign_id = ${campaignId} AND subscriber_id > ${afterId}
-         ORDER BY subscriber_id LIMIT ${limit}`,
+         WHERE snapshot_on = ${snapshotOn}::date AND customer_id = ${customerId} AND source_kind = ${CAMPAIGN} AND source_id = ${campaignId} AND recipient_id > ${afterId}
+         ORDER BY recipient_id LIMIT ${limit}`,
     // Not prepared: a plan for any month cannot take its order from the key, and would sort the whole ledger a page.
   );
   const servers = await namesOfServers(ctx.db, { customerId, rows });
@@ -47,7 +49,11 @@ export async function trackingLogPage(
   return rows.map((row) => {
     const { time, subscriberId, email, state, wasHandedOver, runtimeMessageId, serverId } = row;
     const messageId = wasHandedOver
-      ? deliveryMessageId(ctx.installation, { customerId, campaignId, subscriberId }, domain)
+      ? deliveryMessageId(
+          ctx.installation,
+          recipientOfCampaign({ customerId, campaignId, subscriberId, listId }),
+          domain,
+        )
       : null;
     const server = serverId === null ? null : (servers.get(serverId) ?? null);
     return { time, subscriberId, email, cells: [state, messageId, runtimeMessageId, server, errorOf(row)] };

@@ -2,16 +2,26 @@
  * The nouns of this module: who a link of ours belongs to, and what somebody did with it.
  * This module signs links and records what comes back; it never composes a message and never decides who is mailed.
  */
+import type { CampaignKey } from '../statistics/campaign-key.ts';
+import { SOURCE_KINDS, type DeliveryKey } from '../source-key.ts';
 
 /** Longest address a tracked link leads to; browsers and servers refuse much longer ones. Longer ones stay untracked. */
 export const LINK_URL_BYTES_MAX = 8_000;
 
-/** One recipient of one campaign; campaign 0 is a message that belongs to none (a notice, a confirmation). */
-export interface TrackedRecipient {
-  readonly customerId: bigint;
+/** One message, and the list by which its recipient got it. */
+export interface TrackedRecipient extends DeliveryKey {
   readonly listId: bigint;
-  readonly campaignId: bigint;
-  readonly subscriberId: bigint;
+}
+
+/** A person on a list as the recipient of a campaign; campaign 0: of a message that is in no ledger (a notice, a confirmation). */
+export function recipientOfCampaign({
+  customerId,
+  campaignId,
+  listId,
+  subscriberId,
+}: CampaignKey & { readonly listId: bigint; readonly subscriberId: bigint }): TrackedRecipient {
+  const sourceKind = campaignId === 0n ? SOURCE_KINDS.none : SOURCE_KINDS.campaign;
+  return { customerId, sourceKind, sourceId: campaignId, recipientId: subscriberId, occurrence: 0n, listId };
 }
 
 /** What a click link says: whose it is, which link of the message, and where it leads. */

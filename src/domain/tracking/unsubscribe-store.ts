@@ -1,5 +1,6 @@
 /** Writes that somebody unsubscribed because of a message: event, activity and counter in one statement. */
 import { sql, type Queryable } from '../../db/database.ts';
+import { CAMPAIGN, ofDelivery } from '../statistics/source-read-model.ts';
 import type { TrackedRecipient, Visitor } from './tracking.ts';
 import type { UnsubscribeReason } from './unsubscribe-reason.ts';
 
@@ -12,25 +13,26 @@ export interface Unsubscribe {
   readonly reason: UnsubscribeReason | null;
 }
 
-/** Answers whether this was the recipient's first time. Nothing is written for a campaign or person that is gone. */
+/** Answers whether this was the recipient's first time. Nothing is written for a source or person that is gone. */
 export async function countUnsubscribe(db: Queryable, { recipient, visitor, reason }: Unsubscribe): Promise<boolean> {
-  const { customerId, listId, campaignId, subscriberId } = recipient;
+  const { customerId, sourceKind, sourceId, recipientId, occurrence, listId } = recipient;
   const rows = await db.query(
     sql`WITH first AS (
-          INSERT INTO hot.recipient_activity AS a (customer_id, campaign_id, subscriber_id, unsubscribed_at)
-          SELECT c.customer_id, c.id, s.id, now() FROM campaign c
-            JOIN subscriber s ON s.customer_id = c.customer_id AND s.list_id = c.list_id AND s.id = ${subscriberId}
-           WHERE c.customer_id = ${customerId} AND c.id = ${campaignId} AND c.list_id = ${listId}
-          ON CONFLICT (customer_id, campaign_id, subscriber_id) DO UPDATE SET unsubscribed_at = excluded.unsubscribed_at
+          INSERT INTO hot.recipient_activity AS a (customer_id, source_kind, source_id, recipient_id, occurrence, unsubscribed_at)
+          SELECT s.customer_id, ${sourceKind}, ${sourceId}, s.id, ${occurrence}, now() FROM subscriber s
+           WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = ${recipientId} AND CASE WHEN ${sourceKind} = ${CAMPAIGN}
+                 THEN EXISTS (SELECT 1 FROM campaign c WHERE c.customer_id = ${customerId} AND c.id = ${sourceId} AND c.list_id = ${listId})
+                 ELSE EXISTS (SELECT 1 FROM hot.delivery d WHERE ${ofDelivery('d', recipient)}) END
+          ON CONFLICT (customer_id, source_kind, source_id, recipient_id, occurrence) DO UPDATE SET unsubscribed_at = excluded.unsubscribed_at
            WHERE a.unsubscribed_at IS NULL
-          RETURNING customer_id, campaign_id, subscriber_id
+          RETURNING customer_id, source_kind, source_id, recipient_id, occurrence
         ), event AS (
-          INSERT INTO hot.unsubscribe_event (at, customer_id, campaign_id, subscriber_id, reason, ip, user_agent)
-          SELECT now(), customer_id, campaign_id, subscriber_id, ${reason}, ${visitor.ip}, ${visitor.userAgent} FROM first
+          INSERT INTO hot.unsubscribe_event (at, customer_id, source_kind, source_id, recipient_id, occurrence, reason, ip, user_agent)
+          SELECT now(), customer_id, source_kind, source_id, recipient_id, occurrence, ${reason}, ${visitor.ip}, ${visitor.userAgent} FROM first
         ), counted AS (
-          INSERT INTO hot.tracking_counter AS t (customer_id, campaign_id, unsubscribe_count)
-          SELECT customer_id, campaign_id, 1 FROM first
-          ON CONFLICT (customer_id, campaign_id) DO UPDATE SET unsubscribe_count = t.unsubscribe_count + 1
+          INSERT INTO hot.tracking_counter AS t (customer_id, source_kind, source_id, unsubscribe_count)
+          SELECT customer_id, source_kind, source_id, 1 FROM first
+          ON CONFLICT (customer_id, source_kind, source_id) DO UPDATE SET unsubscribe_count = t.unsubscribe_count + 1
         )
         SELECT 1 FROM first`,
     'tracking.unsubscribe',

@@ -1,5 +1,5 @@
 /** Deliveries: what became of each recipient of a campaign, from its ledger, by key. */
-import { deliveryStates } from '../../domain/delivery/delivery.ts';
+import { ledgerOfCampaign, deliveryStates } from '../../domain/delivery/delivery.ts';
 import { deliveryPage, type DeliveryRow, type LedgerBalance } from '../../domain/delivery/ledger-read-model.ts';
 import { deliveryReasonText } from '../../domain/sending/delivery-reason.ts';
 import { subscriberUid } from '../../lib/ids.ts';
@@ -16,7 +16,7 @@ const Delivery = builder.objectRef<DeliveryRow>('Delivery').implement({
   description: 'One recipient of one campaign.',
   authScopes: { scope: 'campaigns:read' },
   fields: (t) => ({
-    subscriberUid: t.string({ resolve: ({ subscriberId }) => subscriberUid(subscriberId) }),
+    subscriberUid: t.string({ resolve: ({ recipientId }) => subscriberUid(recipientId) }),
     email: t.exposeString('email'),
     state: t.expose('state', { type: DeliveryState }),
     attempts: t.exposeInt('attempts', { description: 'Tries that reached a server.' }),
@@ -62,10 +62,11 @@ builder.prismaObjectField(Campaign, 'deliveries', (t) =>
       args: { state: t.arg({ type: DeliveryState, description: 'Only those in this state.' }) },
       resolve: ({ id, customerId, snapshotOn }, args, ctx) =>
         forwardConnection(args, {
-          idOf: ({ subscriberId }: DeliveryRow) => subscriberId,
+          idOf: ({ recipientId }: DeliveryRow) => recipientId,
           find: async ({ after = 0n, limit }) => {
             if (snapshotOn === null) return [];
-            const key = { customerId, campaignId: id, snapshotOn: snapshotOn.toISOString().slice(0, 10) };
+            const day = snapshotOn.toISOString().slice(0, 10);
+            const key = ledgerOfCampaign({ customerId, campaignId: id, snapshotOn: day });
             return deliveryPage(ctx.db, { key, afterId: after, limit, state: args.state ?? null });
           },
         }),

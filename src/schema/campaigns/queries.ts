@@ -1,5 +1,6 @@
 /** Reading campaigns. */
 import { findOwnedCampaign } from '../../domain/campaigns/find-owned-campaign.ts';
+import { ledgerOfCampaign } from '../../domain/delivery/delivery.ts';
 import { countLedger } from '../../domain/delivery/ledger-read-model.ts';
 import { builder } from '../builder.ts';
 import { nounIndex, ownRows } from '../noun-index.ts';
@@ -42,7 +43,9 @@ builder.queryField('campaignLedger', (t) =>
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (_root, { uid }, ctx) => {
       const { customerId, id, snapshotOn } = await findOwnedCampaign(ctx, uid);
-      return snapshotOn === null ? null : countLedger(ctx.db, { customerId, campaignId: id, snapshotOn });
+      return snapshotOn === null
+        ? null
+        : countLedger(ctx.db, ledgerOfCampaign({ customerId, campaignId: id, snapshotOn }));
     },
   }),
 );

@@ -67,20 +67,20 @@ async function newScene(): Promise<Scene> {
   await ctx.db.execute(sql`
     INSERT INTO consent_event (customer_id, list_id, subscriber_id, status, source)
     SELECT customer_id, list_id, id, status, 'test' FROM subscriber WHERE customer_id = ${customerId}`);
-  const key = sql`c.customer_id, c.id, s.id`;
+  const key = sql`c.customer_id, 1, c.id, s.id`;
   const everybody = sql`FROM campaign c JOIN subscriber s ON s.customer_id = c.customer_id AND s.list_id = c.list_id WHERE c.customer_id = ${customerId}`;
   await ctx.db.execute(sql`
     INSERT INTO campaign (customer_id, uid, list_id, name, status, snapshot_on) VALUES (${customerId}, ${campaignUid}, ${id}, 'News', 'done', current_date)`);
   await ctx.db.execute(sql`
-    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state) SELECT current_date, ${key}, s.email, 'sent' ${everybody}`);
+    INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, email, state) SELECT current_date, ${key}, s.email, 'sent' ${everybody}`);
   await ctx.db.execute(sql`
-    INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, sent) SELECT c.customer_id, c.id, ${PEOPLE}, ${PEOPLE} FROM campaign c WHERE customer_id = ${customerId}`);
+    INSERT INTO hot.delivery_counter (customer_id, source_kind, source_id, audience, sent) SELECT c.customer_id, 1, c.id, ${PEOPLE}, ${PEOPLE} FROM campaign c WHERE customer_id = ${customerId}`);
   // All at one time: no order by time tells them apart.
   await ctx.db.execute(
-    sql`INSERT INTO hot.open_event (at, customer_id, campaign_id, subscriber_id) SELECT now(), ${key} ${everybody}`,
+    sql`INSERT INTO hot.open_event (at, customer_id, source_kind, source_id, recipient_id) SELECT now(), ${key} ${everybody}`,
   );
   await ctx.db.execute(
-    sql`INSERT INTO hot.recipient_activity (customer_id, campaign_id, subscriber_id, open_count) SELECT ${key}, 1 ${everybody}`,
+    sql`INSERT INTO hot.recipient_activity (customer_id, source_kind, source_id, recipient_id, open_count) SELECT ${key}, 1 ${everybody}`,
   );
   return { ctx, list, campaignUid };
 }

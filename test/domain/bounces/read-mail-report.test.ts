@@ -8,9 +8,10 @@ import { returnPathOf } from '../../../src/domain/tracking/return-path.ts';
 import { testInstallation } from '../../support/test-context.ts';
 import { programShapes, sayings, type Shape } from './bounce-shapes.ts';
 import { complaintShapes } from './complaint-shapes.ts';
+import { deliveryOf } from '../../support/delivery-of.ts';
 import { oddShapes } from './odd-shapes.ts';
 
-const delivery = { customerId: 7n, campaignId: 81n, subscriberId: 900_001n };
+const delivery = deliveryOf({ customerId: 7n, campaignId: 81n, subscriberId: 900_001n });
 const original = {
   messageId: deliveryMessageId(testInstallation, delivery, 'sender.example'),
   to: 'p.person@mailbox.example',
@@ -25,7 +26,7 @@ async function judged<Some extends Shape>(shapes: readonly Some[]) {
     shapes.map(async (shape) => {
       const report = await readMailReport(Buffer.from(shape.raw));
       const marked = deliveryReferenced(testInstallation, report.marks);
-      return { ...shape, report, isOurs: marked?.subscriberId === delivery.subscriberId };
+      return { ...shape, report, isOurs: marked?.recipientId === delivery.recipientId };
     }),
   );
 }

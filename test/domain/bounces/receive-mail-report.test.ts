@@ -18,6 +18,8 @@ import { underOtherIds, withOtherDigit } from '../../support/forged-mark.ts';
 import { createTestContext } from '../../support/test-context.ts';
 import { originalHeaders, programShapes, reportMail, status, type Original } from './bounce-shapes.ts';
 import { complaintShapes } from './complaint-shapes.ts';
+import { deliveryOf } from '../../support/delivery-of.ts';
+import { sourceOfCampaign } from '../../../src/domain/statistics/source-read-model.ts';
 import { oddShapes } from './odd-shapes.ts';
 
 const root = await createTestContext();
@@ -153,7 +155,7 @@ test('1,000 forged mails have no effect (B8)', async () => {
   const forgeries: ((n: number) => readonly [Original, bigint?])[] = [
     // The marks of another installation.
     (n) => {
-      const key = { customerId, campaignId: at.campaignId + BigInt(n % 3), subscriberId };
+      const key = deliveryOf({ customerId, campaignId: at.campaignId + BigInt(n % 3), subscriberId });
       return [
         {
           to: at.emailKey,
@@ -225,11 +227,10 @@ test('a server that refuses because nobody is there is a bounce; the message sta
   for (const [reply, expected] of replies) {
     const at = await reportedWorld(root, { state: 'failed' });
     const refusals = {
-      customerId: at.customerId,
-      campaignId: at.campaignId,
-      subscriberIds: [at.subscriberId, 999_999n],
+      ...sourceOfCampaign(at),
+      messages: [at.subscriberId, 999_999n].map((recipientId) => ({ recipientId, occurrence: 0n })),
     };
-    await root.db.execute(sql`UPDATE hot.delivery SET reply = ${reply} WHERE campaign_id = ${at.campaignId}`);
+    await root.db.execute(sql`UPDATE hot.delivery SET reply = ${reply} WHERE source_id = ${at.campaignId}`);
     await Promise.all([recordRefusals(root, refusals), recordRefusals(root, refusals)]);
     await recordRefusals(root, refusals);
     expect({ reply, ...(await standingOf(at)) }).toMatchObject({ reply, ...expected, status: 'subscribed' });
@@ -251,7 +252,7 @@ test('a text that a database does not take, or a log does not, is no obstacle', 
   expect(await receive(at, raw)).toMatchObject({ outcome: 'recorded' });
   expect(originalHeaders(at.original)).toContain(at.messageId);
   const [event] = await at.ctx.db.query<{ message: string }>(
-    sql`SELECT message FROM hot.bounce_event WHERE campaign_id = ${at.campaignId}`,
+    sql`SELECT message FROM hot.bounce_event WHERE source_id = ${at.campaignId}`,
   );
   expect(event?.message.length).toBeLessThanOrEqual(1_000);
   expect(event?.message).not.toMatch(/[\p{Cc}\u2028]/u);

@@ -42,7 +42,7 @@ const never = new AbortController().signal;
 
 async function plannedEmails({ campaignId }: CampaignWorld): Promise<string[]> {
   const rows = await ctx.db.query<{ email: string }>(
-    sql`SELECT email FROM hot.delivery WHERE campaign_id = ${campaignId} ORDER BY subscriber_id`,
+    sql`SELECT email FROM hot.delivery WHERE source_id = ${campaignId} ORDER BY recipient_id`,
   );
   return rows.map(({ email }) => email);
 }
@@ -62,7 +62,7 @@ describe('planning', () => {
     expect(await plannedEmails(world)).toEqual(everyTenth(460));
     expect(await balanceOf(world)).toMatchObject({ audience: 460, queued: 460 });
     const [counter] = await ctx.db.query(
-      sql`SELECT audience, open FROM hot.delivery_counter WHERE campaign_id = ${world.campaignId}`,
+      sql`SELECT audience, open FROM hot.delivery_counter WHERE source_id = ${world.campaignId}`,
     );
     expect(counter).toEqual({ audience: 460, open: 460 });
   });
@@ -134,7 +134,7 @@ function dyingAfter(own: Context, allowed: number): Context {
 
 async function counters({ campaignId }: CampaignWorld): Promise<{ audience: number; queued: number }> {
   const [row] = await ctx.db.query<{ audience: number; open: number }>(
-    sql`SELECT audience, open FROM hot.delivery_counter WHERE campaign_id = ${campaignId}`,
+    sql`SELECT audience, open FROM hot.delivery_counter WHERE source_id = ${campaignId}`,
   );
   return { audience: row?.audience ?? 0, queued: row?.open ?? 0 };
 }
@@ -173,7 +173,7 @@ describe('the rule of a campaign under way', () => {
     const first = await worldOf(20);
     await start(first, await newSegment(first));
     await snapshotAudience(first.ctx, keyOf(first), never);
-    await ctx.db.execute(sql`UPDATE hot.delivery SET state = 'sent' WHERE campaign_id = ${first.campaignId}`);
+    await ctx.db.execute(sql`UPDATE hot.delivery SET state = 'sent' WHERE source_id = ${first.campaignId}`);
     const input = {
       listUid: first.listUid,
       name: 'Second',

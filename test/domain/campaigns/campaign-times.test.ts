@@ -112,7 +112,7 @@ describe('the safety net', () => {
     await startCampaign(world.ctx, world.campaignUid);
     await snapshotAudience(world.ctx, keyOf(world), new AbortController().signal);
     await ctx.db.execute(
-      sql`UPDATE hot.delivery_counter SET audience = 2, open = 2 WHERE campaign_id = ${world.campaignId}`,
+      sql`UPDATE hot.delivery_counter SET audience = 2, open = 2 WHERE source_id = ${world.campaignId}`,
     );
     await ctx.db.execute(sql`DELETE FROM graphile_worker._private_jobs`);
     await reviveCampaigns(ctx);

@@ -19,10 +19,10 @@ beforeAll(async () => {
     sql`UPDATE campaign SET status = 'sending', snapshot_on = current_date, snapshot_at = now() WHERE id = ${world.campaignId}`,
   );
   await ctx.db.execute(sql`
-    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, reason, reply)
-    SELECT current_date, customer_id, ${world.campaignId}, id, email, 'server_unavailable', 'connection refused' FROM subscriber`);
+    INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, email, reason, reply)
+    SELECT current_date, customer_id, 1, ${world.campaignId}, id, email, 'server_unavailable', 'connection refused' FROM subscriber`);
   await ctx.db.execute(sql`
-    INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open) SELECT customer_id, id, 4, 4 FROM campaign`);
+    INSERT INTO hot.delivery_counter (customer_id, source_kind, source_id, audience, open) SELECT customer_id, 1, id, 4, 4 FROM campaign`);
   await watchProgress(ctx);
 });
 
@@ -61,7 +61,7 @@ it.each([
     await ctx.db.execute(sql`UPDATE hot.delivery SET reason = NULL, reply = ${reply}, state = 'queued'`);
     await ctx.db.execute(sql`
     UPDATE hot.delivery SET state = 'sending', owner = gen_random_uuid(), lease_expires_at = now() + interval '45 seconds'
-     WHERE subscriber_id IN (SELECT subscriber_id FROM hot.delivery LIMIT ${underWay})`);
+     WHERE recipient_id IN (SELECT recipient_id FROM hot.delivery LIMIT ${underWay})`);
     await pass(100_000);
     expect(await watchProgress(ctx)).toEqual([world.campaignUid]);
     expect(await reason()).toMatch(new RegExp(`UTC: ${cause}\\.$`));

@@ -6,6 +6,7 @@ import type { CompiledMessage, RecipientLinks } from '../../../src/domain/conten
 import { linkSignerOf } from '../../../src/domain/tracking/link-signer.ts';
 import { testInstallation } from '../../support/test-context.ts';
 import { messageSource, NOW, recipient } from './message-factory.ts';
+import { recipientOfCampaign } from '../../../src/domain/tracking/tracking.ts';
 import { parseEmail } from './parse-email.ts';
 
 const signer = linkSignerOf(testInstallation);
@@ -75,7 +76,10 @@ test('whatever stands around them, they say the same', async () => {
         [6n, 'https://t.example'],
         [7n, undefined],
       ] as const) {
-        const links = signer.forRecipient({ customerId: 1n, listId: 2n, campaignId: 3n, subscriberId }, at);
+        const links = signer.forRecipient(
+          recipientOfCampaign({ customerId: 1n, listId: 2n, campaignId: 3n, subscriberId }),
+          at,
+        );
         const { raw, ...shared } = await filledBy(message, links);
         const { raw: ownRaw, ...own } = await filledBy(message, alone(links));
         expect(shared).toEqual(own);
@@ -93,7 +97,9 @@ test('an address to reply to with letters beyond ASCII stays one header of its o
   // The low bytes of these letters are a line end, a colon and a space.
   const replyTo = 'ji\u{159}\u{10d}\u{10a}Bcc\u{13a}\u{120}x@example.org';
   const message = await compileMessage(messageSource({ replyTo }), { now: () => NOW });
-  const links = signer.forRecipient({ customerId: 1n, listId: 2n, campaignId: 3n, subscriberId: 5n });
+  const links = signer.forRecipient(
+    recipientOfCampaign({ customerId: 1n, listId: 2n, campaignId: 3n, subscriberId: 5n }),
+  );
   const head = async (of: RecipientLinks): Promise<string[]> => {
     const { content } = await message.fill(recipient({}, { links: of }));
     return (

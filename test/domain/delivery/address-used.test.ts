@@ -22,6 +22,7 @@ import { loadPlugins } from '../../../src/plugin-host/load-plugins.ts';
 import { balanceOf, campaignWorld, copiesByRecipient, type CampaignWorld } from '../../support/campaign-world.ts';
 import { givePlan } from '../../support/plans.ts';
 import { scriptedSmtpServer } from '../../support/scripted-smtp-server.ts';
+import { deliveryOf } from '../../support/delivery-of.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
 const PEOPLE = 60;
@@ -84,7 +85,7 @@ async function people({ ctx: world, listId }: CampaignWorld): Promise<{ id: bigi
 
 async function ledgerOf({ ctx: world, campaignId }: CampaignWorld) {
   const rows = await world.db.query<{ id: bigint; email: string; state: string }>(
-    sql`SELECT subscriber_id AS id, email, state::text AS state FROM hot.delivery WHERE campaign_id = ${campaignId}`,
+    sql`SELECT recipient_id AS id, email, state::text AS state FROM hot.delivery WHERE source_id = ${campaignId}`,
   );
   return new Map(rows.map((row) => [row.id, row]));
 }
@@ -153,11 +154,15 @@ test('a bounce is about the address that the message went to', async () => {
   await startCampaign(world.ctx, world.campaignUid);
   await snapshotAudience(world.ctx, { customerId, campaignId: world.campaignId }, new AbortController().signal);
   const [first, second] = await people(world);
-  await ctx.db.execute(sql`UPDATE hot.delivery SET state = 'sent' WHERE campaign_id = ${world.campaignId}`);
+  await ctx.db.execute(sql`UPDATE hot.delivery SET state = 'sent' WHERE source_id = ${world.campaignId}`);
   await updateSubscriber(world.ctx, { subscriber: subscriberUid(first?.id ?? 0n), email: 'moved@example.org' });
   const news = { kind: 'bounce', type: 'hard', statusCode: '5.1.1', message: 'nobody here' } as const;
   for (const person of [first, second])
-    await reportOnDelivery(ctx, { customerId, campaignId: world.campaignId, subscriberId: person?.id ?? 0n }, news);
+    await reportOnDelivery(
+      ctx,
+      deliveryOf({ customerId, campaignId: world.campaignId, subscriberId: person?.id ?? 0n }),
+      news,
+    );
   const suppressed = await ctx.db.query(
     sql`SELECT email_key AS email FROM suppression WHERE customer_id = ${customerId} ORDER BY 1`,
   );

@@ -31,7 +31,7 @@ it('drops old months, but no ledger of a campaign that is not done; counters sta
     sql`UPDATE campaign SET status = 'paused', snapshot_on = '2020-02-10' WHERE id = ${world.campaignId}`,
   );
   await ctx.db.execute(sql`
-    INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open) SELECT customer_id, id, 5, 5 FROM campaign`);
+    INSERT INTO hot.delivery_counter (customer_id, source_kind, source_id, audience, open) SELECT customer_id, 1, id, 5, 5 FROM campaign`);
   const dropped = await dropPartitions(ctx, { ledgerMonths: 1, eventMonths: 2 });
   expect(dropped).toHaveLength(5 * 3 + 2);
   expect(await left('delivery')).toEqual(['delivery_2020_02']);
@@ -50,7 +50,7 @@ it('lets others write meanwhile, gives up on a month that somebody reads for lon
   await reader.query(`SELECT count(*) FROM hot.open_event WHERE at < '2020-02-01'`);
   const dropping = dropPartitions(ctx, { ledgerMonths: 0, eventMonths: 1 });
   await ctx.db.execute(
-    sql`INSERT INTO hot.open_event (at, customer_id, campaign_id, subscriber_id) VALUES (now(), 1, 1, 1)`,
+    sql`INSERT INTO hot.open_event (at, customer_id, source_kind, source_id, recipient_id) VALUES (now(), 1, 1, 1, 1)`,
   );
   // The reader has read all of them by way of the parent: none of this table goes, all of the others do.
   expect((await dropping).filter((name) => name.startsWith('open_event'))).toEqual([]);

@@ -20,7 +20,7 @@ const counted = readCounter(ctx.database, ['subscriber', 'delivery_2']);
 
 test('looks each recipient up, although no statistics were there', async () => {
   const world = await campaignWorld(ctx, { recipients: RECIPIENTS, smtpPort: 9 });
-  const { campaignId, listId } = world;
+  const { campaignId } = world;
   const customerId = world.ctx.viewer?.customerId ?? 0n;
   await startCampaign(world.ctx, world.campaignUid);
   await snapshotAudience(world.ctx, { customerId, campaignId }, new AbortController().signal);
@@ -30,11 +30,10 @@ test('looks each recipient up, although no statistics were there', async () => {
   const { contentVersion } = inHand.edition;
   const holder = { owner: crypto.randomUUID(), leaseSeconds: 45 };
   const range = { ...key, fromId: 0n, toId: 2n ** 62n };
-  const found = await findRecipients(ctx.db, range, { listId, holder });
+  const found = await findRecipients(ctx.db, range, holder);
   await counted(async (tx, read) => {
     const settled = await settle(tx, {
       key,
-      listId,
       holder,
       serverId: 1n,
       outcomes: [],

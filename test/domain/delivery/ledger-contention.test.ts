@@ -26,7 +26,7 @@ async function claimedWorld(recipients: number) {
   const { campaign, edition } = inHand;
   const holder = { owner: randomUUID(), leaseSeconds: 45 };
   const range = { ...campaign.key, fromId: 0n, toId: 2n ** 62n };
-  const claimed = await leaseRecipients(ctx.db, range, { listId: campaign.listId, holder });
+  const claimed = await leaseRecipients(ctx.db, range, holder);
   return { world, campaign, edition, holder, range, claimed };
 }
 
@@ -45,10 +45,7 @@ async function rowHolder(campaignId: bigint, subscriberId: bigint | undefined) {
   await client.connect();
   await client.query('BEGIN');
   const take = (id: bigint | undefined) =>
-    client.query('SELECT 1 FROM hot.delivery WHERE campaign_id = $1 AND subscriber_id = $2 FOR UPDATE', [
-      campaignId,
-      id,
-    ]);
+    client.query('SELECT 1 FROM hot.delivery WHERE source_id = $1 AND recipient_id = $2 FOR UPDATE', [campaignId, id]);
   await take(subscriberId);
   return { client, take };
 }
@@ -60,14 +57,13 @@ describe('the ledger', () => {
     if (!first || !second) throw new Error('Nobody was claimed.');
     await settle(ctx.db, {
       key: campaign.key,
-      listId: campaign.listId,
       contentVersion: edition.contentVersion,
       holder,
       serverId: 1n,
       outcomes: [],
       next: [first],
     });
-    const { client, take } = await rowHolder(world.campaignId, first.subscriberId);
+    const { client, take } = await rowHolder(world.campaignId, first.recipientId);
     const recorded = campaign.recorder(ctx, { serverId: 1n, holder }).record({
       contentVersion: edition.contentVersion,
       outcomes: [{ ...first, ...sent }],
@@ -77,7 +73,7 @@ describe('the ledger', () => {
     const waiting = sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
     await expect.poll(() => ctx.db.query(waiting)).toHaveLength(1);
     // The write holds the second row and waits for the first: the database sees the circle and undoes the write.
-    await take(second.subscriberId);
+    await take(second.recipientId);
     await client.query('ROLLBACK');
     await client.end();
     expect((await recorded).notMarked.size).toBe(0);
@@ -86,7 +82,7 @@ describe('the ledger', () => {
 
   it('renews leases around a row that somebody writes to', async () => {
     const { world, holder, range, claimed } = await claimedWorld(3);
-    const { client } = await rowHolder(world.campaignId, claimed[1]?.subscriberId);
+    const { client } = await rowHolder(world.campaignId, claimed[1]?.recipientId);
     await Promise.race([
       renewLeases(ctx.db, range, { ...holder, leaseSeconds: 3_600 }),
       sleep(20_000, undefined, { ref: false }).then(() => {
@@ -96,7 +92,7 @@ describe('the ledger', () => {
     await client.query('ROLLBACK');
     await client.end();
     const rows = await ctx.db.query<{ renewed: boolean }>(
-      sql`SELECT lease_expires_at > now() + interval '30 minutes' AS renewed FROM hot.delivery WHERE campaign_id = ${world.campaignId} ORDER BY subscriber_id`,
+      sql`SELECT lease_expires_at > now() + interval '30 minutes' AS renewed FROM hot.delivery WHERE source_id = ${world.campaignId} ORDER BY recipient_id`,
     );
     expect(rows.map(({ renewed }) => renewed)).toEqual([true, false, true]);
   });
@@ -105,7 +101,6 @@ describe('the ledger', () => {
     const { world, campaign, edition, holder, range, claimed } = await claimedWorld(2);
     await settle(ctx.db, {
       key: campaign.key,
-      listId: campaign.listId,
       contentVersion: edition.contentVersion,
       holder,
       serverId: 1n,
@@ -113,8 +108,8 @@ describe('the ledger', () => {
       next: claimed,
     });
     await ctx.db.execute(
-      sql`UPDATE hot.delivery SET lease_expires_at = now() - interval '1 second', attempts = CASE WHEN subscriber_id = ${claimed[0]?.subscriberId} THEN 11 ELSE 0 END
-           WHERE campaign_id = ${world.campaignId}`,
+      sql`UPDATE hot.delivery SET lease_expires_at = now() - interval '1 second', attempts = CASE WHEN recipient_id = ${claimed[0]?.recipientId} THEN 11 ELSE 0 END
+           WHERE source_id = ${world.campaignId}`,
     );
     await recoverAmbiguous(ctx.db, range, { policy: 'retry', attemptsMax: 12 });
     expect(await balanceOf(world)).toMatchObject({ audience: 2, unknown: 1, queued: 1 });
@@ -127,13 +122,12 @@ describe('the ledger', () => {
     );
     const { notMarked } = await settle(ctx.db, {
       key: campaign.key,
-      listId: campaign.listId,
       contentVersion: edition.contentVersion,
       holder,
       serverId: 1n,
       outcomes: [],
       next: claimed,
     });
-    expect([...notMarked]).toEqual([claimed[1]?.subscriberId]);
+    expect([...notMarked]).toEqual([claimed[1]]);
   });
 });

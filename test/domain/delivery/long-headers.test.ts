@@ -39,7 +39,7 @@ test.each([
   expect(receiver.accepted.map(({ to }) => to).sort()).toEqual(['p1@example.org', 'p3@example.org', 'p4@example.org']);
   expect(await balanceOf(world)).toMatchObject({ sent: 3, failed: 1 });
   const failed = await ctx.db.query(
-    sql`SELECT email, reason, reply FROM hot.delivery WHERE campaign_id = ${world.campaignId} AND state = 'failed'`,
+    sql`SELECT email, reason, reply FROM hot.delivery WHERE source_id = ${world.campaignId} AND state = 'failed'`,
   );
   const reply = `The ${part === 'subject' ? part : 'from name'} has ${lengthMax + 1} characters with the recipient's values; at most ${lengthMax} are allowed.`;
   expect(failed).toEqual([{ email: 'p2@example.org', reason: 'header_too_long', reply }]);

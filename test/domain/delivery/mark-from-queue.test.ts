@@ -22,27 +22,37 @@ async function openWorld(recipients: number) {
   await snapshotAudience(world.ctx, { customerId, campaignId: world.campaignId }, new AbortController().signal);
   const inHand = await createActiveCampaigns().take(ctx, { customerId, campaignId: world.campaignId });
   if (!inHand) throw new Error('The campaign is not being sent.');
-  const { key, listId } = inHand.campaign;
+  const { key } = inHand.campaign;
   const { contentVersion } = inHand.edition;
   const range = { ...key, fromId: 0n, toId: 2n ** 62n };
   const worker = () => {
     const holder = { owner: randomUUID(), leaseSeconds: 45 };
     const write = (outcomes: readonly DeliveryOutcome[], next: readonly LeasedDelivery[]) =>
-      settle(ctx.db, { key, listId, holder, serverId: 1n, outcomes, next, contentVersion });
+      settle(ctx.db, { key, holder, serverId: 1n, outcomes, next, contentVersion });
     return {
       late: (rows: readonly LeasedDelivery[]) =>
         resolveUnknownAsSent(ctx.db, key, {
           owner: holder.owner,
-          late: rows.map(({ subscriberId, epoch }) => ({ subscriberId, epoch, delaySeconds: 0, ...sent })),
+          late: rows.map(({ recipientId, occurrence, epoch }) => ({
+            recipientId,
+            occurrence,
+            epoch,
+            delaySeconds: 0,
+            ...sent,
+          })),
         }),
-      find: () => findRecipients(ctx.db, range, { listId, holder }),
+      find: () => findRecipients(ctx.db, range, holder),
       mark: async (next: readonly LeasedDelivery[]) => {
         const { notMarked } = await write([], next);
-        return next.map(({ subscriberId }) => subscriberId).filter((id) => !notMarked.has(id));
+        return next.filter((row) => !notMarked.has(row)).map(({ recipientId }) => recipientId);
       },
       record: (rows: readonly LeasedDelivery[], outcome: Partial<DeliveryOutcome> = {}) =>
         write(
-          rows.map(({ subscriberId, epoch }) => ({ subscriberId, epoch, delaySeconds: 0, ...sent, ...outcome })),
+          rows.map(({ recipientId, occurrence, epoch }) => ({
+            ...{ recipientId, occurrence, epoch, delaySeconds: 0 },
+            ...sent,
+            ...outcome,
+          })),
           [],
         ),
     };
@@ -75,7 +85,7 @@ describe('rows taken from the queue', () => {
     expect(await one.mark(mine)).toHaveLength(0);
     expect(await balanceOf(world)).toMatchObject({ audience: 2, sent: 2, sending: 0 });
     const rows = await ctx.db.query<{ reply: string }>(
-      sql`SELECT reply FROM hot.delivery WHERE campaign_id = ${world.campaignId}`,
+      sql`SELECT reply FROM hot.delivery WHERE source_id = ${world.campaignId}`,
     );
     expect(rows.map(({ reply }) => reply)).toEqual([sent.reply, sent.reply]);
   });
@@ -97,7 +107,7 @@ describe('rows taken from the queue', () => {
     const one = worker();
     const found = await one.find();
     const [gone] = found;
-    await ctx.db.execute(sql`UPDATE subscriber SET status = 'unsubscribed' WHERE id = ${gone?.subscriberId ?? 0n}`);
+    await ctx.db.execute(sql`UPDATE subscriber SET status = 'unsubscribed' WHERE id = ${gone?.recipientId ?? 0n}`);
     expect(await one.mark(found)).toHaveLength(2);
     expect(await one.find()).toEqual([]);
     expect(await balanceOf(world)).toMatchObject({ audience: 3, sending: 2, skipped: 1, queued: 0 });
@@ -119,7 +129,7 @@ describe('rows taken from the queue', () => {
     const dead = randomUUID();
     await ctx.db.execute(
       sql`UPDATE hot.delivery SET state = 'leased', epoch = 1, owner = ${dead}::uuid, lease_expires_at = now() + interval '40 seconds'
-           WHERE campaign_id = ${world.campaignId}`,
+           WHERE source_id = ${world.campaignId}`,
     );
     const one = worker();
     expect(await one.find()).toEqual([]);
@@ -135,7 +145,7 @@ describe('rows taken from the queue', () => {
     if (!first || !second) throw new Error('Two are due.');
     await one.mark([first, second]);
     await ctx.db.execute(
-      sql`UPDATE hot.delivery SET lease_expires_at = now() - interval '1 second' WHERE campaign_id = ${world.campaignId}`,
+      sql`UPDATE hot.delivery SET lease_expires_at = now() - interval '1 second' WHERE source_id = ${world.campaignId}`,
     );
     await recoverAmbiguous(ctx.db, range, { policy: 'retry', attemptsMax: 3 });
     expect(await balanceOf(world)).toMatchObject({ queued: 2, sending: 0 });
@@ -144,7 +154,7 @@ describe('rows taken from the queue', () => {
     for (const _again of [1, 2]) await one.late([first, second]);
     expect(await balanceOf(world)).toMatchObject({ audience: 2, sent: 1, sending: 1, queued: 0 });
     const [counter] = await ctx.db.query(
-      sql`SELECT open::int, sent::int, unknown::int FROM hot.delivery_counter WHERE campaign_id = ${world.campaignId}`,
+      sql`SELECT open::int, sent::int, unknown::int FROM hot.delivery_counter WHERE source_id = ${world.campaignId}`,
     );
     expect(counter).toEqual({ open: 1, sent: 1, unknown: 0 });
   });

@@ -17,6 +17,7 @@ import { sendBatch } from '../../../src/domain/delivery/send-batch.ts';
 import { createDriverPool } from '../../../src/domain/sending/driver-pool.ts';
 import { balanceOf, campaignWorld, statusOf, type CampaignWorld } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
+import { ledgerOfCampaign } from '../../../src/domain/delivery/delivery.ts';
 import { storedReason } from '../../support/stored-reason.ts';
 
 const ctx = await createTestContext();
@@ -139,7 +140,7 @@ describe('a campaign by the clocks of its people', () => {
     await ctx.db.execute(sql`
       WITH first AS (SELECT min(at) AS at FROM hot.campaign_send_time WHERE campaign_id = ${world.campaignId}),
            moved AS (UPDATE hot.campaign_send_time SET at = now() - interval '1 second' WHERE campaign_id = ${world.campaignId} AND at = (SELECT at FROM first)),
-           rows AS (UPDATE hot.delivery SET not_before = now() - interval '1 second' WHERE campaign_id = ${world.campaignId} AND not_before = (SELECT at FROM first))
+           rows AS (UPDATE hot.delivery SET not_before = now() - interval '1 second' WHERE source_id = ${world.campaignId} AND not_before = (SELECT at FROM first))
       UPDATE campaign SET wait_until = now() - interval '1 second' WHERE id = ${world.campaignId}`);
     await sendAtTime(world.ctx, keyOf(world));
     expect(await jobs()).toEqual({ 'campaigns.send-time': 5, 'delivery.send-batch': expect.any(Number) });
@@ -148,8 +149,7 @@ describe('a campaign by the clocks of its people', () => {
       sql`SELECT snapshot_on::text AS "snapshotOn" FROM campaign WHERE id = ${world.campaignId}`,
     );
     const { open } = await openWorkIn(ctx.db, {
-      ...keyOf(world),
-      snapshotOn: plannedOnRow?.snapshotOn ?? '',
+      ...ledgerOfCampaign({ ...keyOf(world), snapshotOn: plannedOnRow?.snapshotOn ?? '' }),
       fromId: 0n,
       toId: 2n ** 62n,
     });
@@ -234,7 +234,7 @@ describe('quiet hours', () => {
     await send(world);
     const held = await ctx.db.query<{ zone: string; minutes: number }>(
       sql`SELECT s.fields ->> 'TZ' AS zone, extract(epoch FROM d.not_before - now())::int / 60 AS minutes
-            FROM hot.delivery d JOIN subscriber s ON s.id = d.subscriber_id WHERE d.campaign_id = ${world.campaignId} AND d.reason = 'quiet_hours'`,
+            FROM hot.delivery d JOIN subscriber s ON s.id = d.recipient_id WHERE d.source_id = ${world.campaignId} AND d.reason = 'quiet_hours'`,
     );
     expect(new Set(held.map(({ zone }) => zone))).toEqual(new Set(['Asia/Tokyo']));
     expect(held).toHaveLength(10);

@@ -17,7 +17,7 @@ const judged = (error: SendingError) => ({
 function after(kind: SendingErrorKind, text: string, given: { attempts?: number; policy?: 'park' | 'retry' } = {}) {
   const code = Number(/^[45]\d\d/.exec(text)?.[0] ?? 0) || undefined;
   return outcomeOf({
-    delivery: { subscriberId: 1n, epoch: 1, attempts: given.attempts ?? 0 },
+    delivery: { recipientId: 1n, occurrence: 0n, epoch: 1, attempts: given.attempts ?? 0 },
     ...judged(new SendingError(kind, text, { code })),
     policy: given.policy ?? 'park',
     rule,
@@ -46,7 +46,7 @@ describe('a failure', () => {
   it('of a vendor that speaks no SMTP is told by what its driver made of it', () => {
     const reason = (kind: SendingErrorKind, code: number | undefined, text: string) =>
       outcomeOf({
-        delivery: { subscriberId: 1n, epoch: 1, attempts: 0 },
+        delivery: { recipientId: 1n, occurrence: 0n, epoch: 1, attempts: 0 },
         ...judged(new SendingError(kind, text, { code })),
         policy: 'park',
         rule,
@@ -97,7 +97,7 @@ describe('retries', () => {
       let tries = 1;
       for (; ; tries++) {
         const outcome = outcomeOf({
-          delivery: { subscriberId: 1n, epoch: 1, attempts: tries - 1 },
+          delivery: { recipientId: 1n, occurrence: 0n, epoch: 1, attempts: tries - 1 },
           ...judged(new SendingError('deferred', text, { code: 450 })),
           policy: 'retry',
           rule: { attemptsMax, delaySeconds },

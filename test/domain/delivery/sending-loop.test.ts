@@ -26,7 +26,7 @@ describe('a gate that cannot be asked', () => {
     if (!inHand) throw new Error('The campaign is not being sent.');
     const holder = { owner: crypto.randomUUID(), leaseSeconds: 45 };
     const range = { ...inHand.campaign.key, fromId: 0n, toId: 2n ** 62n };
-    const claimed = await findRecipients(ctx.db, range, { listId: inHand.campaign.listId, holder });
+    const claimed = await findRecipients(ctx.db, range, holder);
     let asked = 0;
     let underWay = 0;
     const permits = new FairPermits(CAPACITY);

@@ -82,7 +82,7 @@ async function vendorWorld(policy: 'park' | 'retry') {
     async send() {
       const drivers = createDriverPool(ctx.hooks);
       await ctx.db.execute(sql`DELETE FROM hot.sending_health`);
-      await ctx.db.execute(sql`UPDATE hot.delivery SET not_before = NULL WHERE campaign_id = ${campaignId}`);
+      await ctx.db.execute(sql`UPDATE hot.delivery SET not_before = NULL WHERE source_id = ${campaignId}`);
       const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
       const worker = { ...tools, workerId: crypto.randomUUID(), abortSignal: new AbortController().signal };
       await sendBatch(ctx, { ...key, fromId: 0n, toId: 2n ** 62n }, worker);
@@ -92,7 +92,7 @@ async function vendorWorld(policy: 'park' | 'retry') {
     async letPass(seconds: number) {
       await ctx.db.execute(
         sql`UPDATE hot.delivery SET updated_at = updated_at - make_interval(secs => ${seconds}),
-              ambiguous_since = ambiguous_since - make_interval(secs => ${seconds}) WHERE campaign_id = ${campaignId}`,
+              ambiguous_since = ambiguous_since - make_interval(secs => ${seconds}) WHERE source_id = ${campaignId}`,
       );
     },
   };
@@ -125,7 +125,7 @@ describe('messages of unknown fate at a vendor with keys', () => {
     expect(vendor.attempts).toHaveLength(RECIPIENTS + DOUBTED);
     expect(await balanceOf(world)).toMatchObject({ audience: RECIPIENTS, queued: 0, unknown: DOUBTED });
     const [counter] = await ctx.db.query(
-      sql`SELECT open, unknown FROM hot.delivery_counter WHERE campaign_id = ${world.campaignId}`,
+      sql`SELECT open, unknown FROM hot.delivery_counter WHERE source_id = ${world.campaignId}`,
     );
     expect(counter).toEqual({ open: 0, unknown: DOUBTED });
     // by hand they go out all the same
@@ -139,7 +139,7 @@ describe('messages of unknown fate at a vendor with keys', () => {
     const { world, send } = await vendorWorld('retry');
     await send();
     await ctx.db.execute(
-      sql`UPDATE hot.delivery SET server_id = server_id + 1000 WHERE campaign_id = ${world.campaignId}`,
+      sql`UPDATE hot.delivery SET server_id = server_id + 1000 WHERE source_id = ${world.campaignId}`,
     );
     await send();
     expect(vendor.attempts).toHaveLength(RECIPIENTS);
@@ -158,7 +158,7 @@ describe('messages of unknown fate at a vendor with keys', () => {
     const { world, send } = await vendorWorld('retry');
     await ctx.db.execute(
       sql`UPDATE hot.delivery SET state = 'sending', owner = gen_random_uuid(), lease_expires_at = now() - interval '1 second',
-            updated_at = now() - make_interval(secs => ${KEY_SECONDS}) WHERE campaign_id = ${world.campaignId}`,
+            updated_at = now() - make_interval(secs => ${KEY_SECONDS}) WHERE source_id = ${world.campaignId}`,
     );
     await send();
     expect(vendor.attempts).toHaveLength(0);

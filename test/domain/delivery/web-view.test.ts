@@ -4,6 +4,7 @@ import { sql } from '../../../src/db/database.ts';
 import type * as PlanThread from '../../../src/domain/content/plan-thread.ts';
 import { webViewOf } from '../../../src/domain/delivery/web-view.ts';
 import { seedCampaign } from '../../support/audience-rows.ts';
+import { recipientOfCampaign } from '../../../src/domain/tracking/tracking.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
 const compiled: string[] = [];
@@ -25,7 +26,8 @@ const write = (html: string) =>
   ctx.db.execute(
     sql`UPDATE campaign SET html = ${html}, subject = 'S', from_email = 'news@sender.example', from_name = 'N' WHERE id = ${campaignId}`,
   );
-const view = (subscriberId: bigint) => webViewOf(ctx, { customerId, listId, campaignId, subscriberId });
+const view = (subscriberId: bigint) =>
+  webViewOf(ctx, recipientOfCampaign({ customerId, listId, campaignId, subscriberId }));
 
 test('readers who come together cause one compilation, and each gets a page of their own', async () => {
   await write('<p>Hello {EMAIL}</p>');

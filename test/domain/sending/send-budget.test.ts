@@ -12,6 +12,7 @@ import { leaseSends, returnLease, sendUsage } from '../../../src/domain/sending/
 import { proveLiveness } from '../../../src/workers/liveness.ts';
 import { newUid } from '../../../src/lib/ids.ts';
 import { newList } from '../../support/tenant.ts';
+import { SOURCE_KINDS } from '../../../src/domain/source-key.ts';
 import { openBillingWorld } from '../../support/billing-world.ts';
 
 const START = '2026-01-01T00:00:00.000Z';
@@ -23,7 +24,7 @@ afterAll(() => liveness.release());
 const living = randomUUID();
 await liveness.hold(living);
 
-const range = { snapshotOn: '2026-01-01', campaignId: 1n, fromId: 1n, toId: 1_000n };
+const range = { snapshotOn: '2026-01-01', sourceKind: SOURCE_KINDS.campaign, sourceId: 1n, fromId: 1n, toId: 1_000n };
 
 async function lease(customerId: bigint, wanted: number, workerId = living) {
   const allowance = await allowanceOf(db, customerId);
@@ -40,8 +41,8 @@ async function sends(customerId: bigint, wanted: number): Promise<number> {
 
 async function wereSent(customerId: bigint, count: number): Promise<void> {
   await db.execute(sql`
-    INSERT INTO hot.delivery_counter AS c (customer_id, campaign_id, audience, sent) VALUES (${customerId}, 1, ${count}, ${count})
-    ON CONFLICT (customer_id, campaign_id) DO UPDATE SET audience = c.audience + excluded.audience, sent = c.sent + excluded.sent`);
+    INSERT INTO hot.delivery_counter AS c (customer_id, source_kind, source_id, audience, sent) VALUES (${customerId}, 1, 1, ${count}, ${count})
+    ON CONFLICT (customer_id, source_kind, source_id) DO UPDATE SET audience = c.audience + excluded.audience, sent = c.sent + excluded.sent`);
 }
 
 const creditsUsed = async (customerId: bigint) =>
@@ -59,8 +60,8 @@ describe('a lease', () => {
       sql`SELECT worker FROM hot.send_slice WHERE customer_id = ${customerId} AND amount = 40`,
     );
     await db.execute(sql`
-      INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, state, owner, email)
-      VALUES (${range.snapshotOn}::date, ${customerId}, 1, 1, 'leased', ${dead?.worker}::uuid, 'x')`);
+      INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, state, owner, email)
+      VALUES (${range.snapshotOn}::date, ${customerId}, 1, 1, 1, 'leased', ${dead?.worker}::uuid, 'x')`);
     let asked: ReturnType<typeof lease> | undefined;
     await database.transaction(async (holder) => {
       await holder.query(sql`SELECT 1 FROM hot.delivery WHERE customer_id = ${customerId} FOR UPDATE`);
@@ -102,14 +103,14 @@ describe('what a dead worker left in doubt', () => {
     const campaignId = campaign?.id ?? 0n;
     const dead = randomUUID();
     const allowance = await allowanceOf(db, customerId);
-    const asked = { range: { ...range, campaignId, customerId }, allowance, workerId: dead, wanted: 20 };
+    const asked = { range: { ...range, sourceId: campaignId, customerId }, allowance, workerId: dead, wanted: 20 };
     expect((await leaseSends(db, asked)).granted).toBe(20);
     await db.execute(sql`
-      INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, state, owner, lease_expires_at, email)
-      SELECT ${range.snapshotOn}::date, ${customerId}, ${campaignId}, n, 'sending', ${dead}::uuid, now() + interval '1 hour', 'x'
+      INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, state, owner, lease_expires_at, email)
+      SELECT ${range.snapshotOn}::date, ${customerId}, 1, ${campaignId}, n, 'sending', ${dead}::uuid, now() + interval '1 hour', 'x'
         FROM generate_series(1, 5) n`);
     await db.execute(
-      sql`INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, open) VALUES (${customerId}, ${campaignId}, 5, 5)`,
+      sql`INSERT INTO hot.delivery_counter (customer_id, source_kind, source_id, audience, open) VALUES (${customerId}, 1, ${campaignId}, 5, 5)`,
     );
     expect(await sends(customerId, 20)).toBe(15);
     expect((await lease(customerId, 20)).refusal).toBe('held');

@@ -20,6 +20,7 @@ import { seedCampaign, type SeededCampaign } from '../../support/audience-rows.t
 import { wrongBits } from '../../support/bits.ts';
 import { recordTrackingEvents } from '../../support/record-tracking-events.ts';
 import { createTenant } from '../../support/tenant.ts';
+import { recipientOfCampaign } from '../../../src/domain/tracking/tracking.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
 const root = await createTestContext();
@@ -73,11 +74,11 @@ async function started(trackOpen: boolean): Promise<SeededCampaign> {
   const { campaignId, listId } = seeded;
   await ctx.db.execute(sql`UPDATE campaign SET snapshot_on = current_date WHERE id = ${campaignId}`);
   await ctx.db.execute(sql`
-    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, state, email, attempts, updated_at)
-    SELECT current_date, customer_id, ${campaignId}, id, 'sent', email, 1, now() - interval '3 hours'
+    INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, list_id, state, email, attempts, updated_at)
+    SELECT current_date, customer_id, 1, ${campaignId}, id, list_id, 'sent', email, 1, now() - interval '3 hours'
       FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId}`);
   await ctx.db.execute(
-    sql`INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, sent) VALUES (${customerId}, ${campaignId}, ${PEOPLE}, ${PEOPLE})`,
+    sql`INSERT INTO hot.delivery_counter (customer_id, source_kind, source_id, audience, sent) VALUES (${customerId}, 1, ${campaignId}, ${PEOPLE}, ${PEOPLE})`,
   );
   await registerCampaignLinks(ctx, {
     ...seeded,
@@ -97,7 +98,12 @@ async function play(seeded: SeededCampaign, given: readonly Act[]): Promise<numb
     batch = [];
   };
   for (const act of given) {
-    const recipient = { customerId, campaignId, listId, subscriberId: subscriberIds[act.who] ?? 0n };
+    const recipient = recipientOfCampaign({
+      customerId,
+      campaignId,
+      listId,
+      subscriberId: subscriberIds[act.who] ?? 0n,
+    });
     if (act.kind === 'visit') {
       cameAt += act.gapMs;
       const looksAhead = act.ahead && act.link !== null;
@@ -133,22 +139,22 @@ async function play(seeded: SeededCampaign, given: readonly Act[]): Promise<numb
 /** The figures counted anew, row by row. */
 async function recount({ campaignId }: SeededCampaign, { trackOpen, ahead }: { trackOpen: boolean; ahead: number }) {
   const [row] = await ctx.db.query<Record<string, number>>(sql`
-    WITH opens AS (SELECT * FROM hot.open_event WHERE customer_id = ${customerId} AND campaign_id = ${campaignId}),
-         clicks AS (SELECT * FROM hot.click_event WHERE customer_id = ${customerId} AND campaign_id = ${campaignId}),
+    WITH opens AS (SELECT * FROM hot.open_event WHERE customer_id = ${customerId} AND source_id = ${campaignId}),
+         clicks AS (SELECT * FROM hot.click_event WHERE customer_id = ${customerId} AND source_id = ${campaignId}),
          people AS (
-           SELECT subscriber_id, sum(opens) AS opens, sum(clicks) AS clicks
-             FROM (SELECT subscriber_id, 1 AS opens, 0 AS clicks FROM opens WHERE NOT is_machine AND NOT by_click
-                   UNION ALL SELECT subscriber_id, 0, 1 FROM clicks WHERE NOT is_machine) e GROUP BY subscriber_id)
-    SELECT (SELECT count(*)::int FROM opens) AS "openCount", (SELECT count(DISTINCT subscriber_id)::int FROM opens) AS "uniqOpenCount",
+           SELECT recipient_id, sum(opens) AS opens, sum(clicks) AS clicks
+             FROM (SELECT recipient_id, 1 AS opens, 0 AS clicks FROM opens WHERE NOT is_machine AND NOT by_click
+                   UNION ALL SELECT recipient_id, 0, 1 FROM clicks WHERE NOT is_machine) e GROUP BY recipient_id)
+    SELECT (SELECT count(*)::int FROM opens) AS "openCount", (SELECT count(DISTINCT recipient_id)::int FROM opens) AS "uniqOpenCount",
            (SELECT count(*)::int - ${ahead} FROM clicks) AS "clickCount",
            (SELECT count(*)::int FROM opens WHERE is_machine AND NOT by_click) AS "machineOpenCount",
            (SELECT coalesce(sum(greatest(opens, CASE WHEN ${trackOpen} AND clicks > 0 THEN 1 ELSE 0 END)), 0)::int FROM people) AS "humanOpenCount",
            (SELECT count(*)::int FROM people WHERE opens > 0 OR (${trackOpen} AND clicks > 0)) AS "humanUniqOpenCount",
            (SELECT coalesce(sum(clicks), 0)::int FROM people) AS "humanClickCount",
            (SELECT count(*)::int FROM people WHERE clicks > 0) AS "humanUniqClickCount",
-           (SELECT count(DISTINCT subscriber_id)::int FROM hot.bounce_event WHERE campaign_id = ${campaignId}) AS "bounceCount",
-           (SELECT count(*)::int FROM hot.feedback_event WHERE campaign_id = ${campaignId}) AS "abuseFeedbackCount",
-           (SELECT count(*)::int FROM hot.unsubscribe_event WHERE campaign_id = ${campaignId}) AS "unsubscribeCount"`);
+           (SELECT count(DISTINCT recipient_id)::int FROM hot.bounce_event WHERE source_id = ${campaignId}) AS "bounceCount",
+           (SELECT count(*)::int FROM hot.feedback_event WHERE source_id = ${campaignId}) AS "abuseFeedbackCount",
+           (SELECT count(*)::int FROM hot.unsubscribe_event WHERE source_id = ${campaignId}) AS "unsubscribeCount"`);
   return row ?? {};
 }
 
@@ -212,7 +218,7 @@ async function checkTopLists(
   expect(places.reduce((sum, { openCount }) => sum + openCount, 0)).toBe(counted['openCount']);
   expect(places).toEqual(places.toSorted((a, b) => b.openCount - a.openCount));
   const perPerson = await ctx.db.query<{ id: bigint; opens: number }>(
-    sql`SELECT subscriber_id AS id, count(*)::int AS opens FROM hot.open_event WHERE campaign_id = ${seeded.campaignId} GROUP BY 1 ORDER BY 2 DESC, 1`,
+    sql`SELECT recipient_id AS id, count(*)::int AS opens FROM hot.open_event WHERE source_id = ${seeded.campaignId} GROUP BY 1 ORDER BY 2 DESC, 1`,
   );
   expect(openers.map(({ subscriberUid: uid, openCount }) => [uid, openCount])).toEqual(
     perPerson.map(({ id, opens }) => [subscriberUid(id), opens]),

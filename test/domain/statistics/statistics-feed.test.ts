@@ -27,8 +27,8 @@ stopAsking();
 
 async function setSent(campaign: { customerId: bigint; campaignId: bigint }, sent: number): Promise<void> {
   await ctx.db.execute(sql`
-    INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, sent) VALUES (${campaign.customerId}, ${campaign.campaignId}, ${sent}, ${sent})
-    ON CONFLICT (customer_id, campaign_id) DO UPDATE SET audience = excluded.audience, sent = excluded.sent`);
+    INSERT INTO hot.delivery_counter (customer_id, source_kind, source_id, audience, sent) VALUES (${campaign.customerId}, 1, ${campaign.campaignId}, ${sent}, ${sent})
+    ON CONFLICT (customer_id, source_kind, source_id) DO UPDATE SET audience = excluded.audience, sent = excluded.sent`);
 }
 
 describe('announcing', () => {

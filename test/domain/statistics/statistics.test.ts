@@ -14,6 +14,7 @@ import type { TrackingEvent } from '../../../src/domain/tracking/tracking-event.
 import { subscriberUid } from '../../../src/lib/ids.ts';
 import { seedCampaign } from '../../support/audience-rows.ts';
 import { recordTrackingEvents } from '../../support/record-tracking-events.ts';
+import { recipientOfCampaign } from '../../../src/domain/tracking/tracking.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
 const ctx = await createTestContext();
@@ -23,7 +24,12 @@ const other = await seedCampaign(ctx.db, { subscribers: 1 });
 const { customerId, listId, campaignId } = seeded;
 
 function act(who: number, link?: number): TrackingEvent {
-  const recipient = { customerId, listId, campaignId, subscriberId: seeded.subscriberIds[who] ?? 0n };
+  const recipient = recipientOfCampaign({
+    customerId,
+    listId,
+    campaignId,
+    subscriberId: seeded.subscriberIds[who] ?? 0n,
+  });
   const visitor = { ip: null, userAgent: null, isMachine: false, looksAhead: false };
   return { recipient, visitor, linkNo: link ?? null, url: link === undefined ? null : 'https://example.org/filled' };
 }
@@ -44,8 +50,9 @@ test('a campaign that has not begun has zeros, no rates and no times', async () 
 });
 
 test('the figures follow from the counters, in the order asked for', async () => {
-  await ctx.db.execute(sql`INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, sent, failed, open)
-                           VALUES (${customerId}, ${campaignId}, 20, 15, 3, 2)`);
+  await ctx.db
+    .execute(sql`INSERT INTO hot.delivery_counter (customer_id, source_kind, source_id, audience, sent, failed, open)
+                           VALUES (${customerId}, 1, ${campaignId}, 20, 15, 3, 2)`);
   await recordTrackingEvents(ctx, [
     ...[0, 0, 0, 1, 1, 2, 3, 4, 5].map((who) => act(who)),
     act(0, 1),
@@ -95,7 +102,7 @@ test('links show the address as written, also those that nobody clicked', async 
   const [written, clicked] = await readCampaignLinks(ctx, [fresh, seeded]);
   expect(written).toEqual(links.map(({ url }) => ({ url, clickCount: 0, uniqClickCount: 0, lastClick: null })));
   const [subscriberId = 0n] = other.subscriberIds;
-  const recipient = { ...fresh, listId: other.listId, subscriberId };
+  const recipient = recipientOfCampaign({ ...fresh, listId: other.listId, subscriberId });
   await recordTrackingEvents(ctx, [{ ...act(0, 1), recipient }]);
   const [after] = await readCampaignLinks(ctx, [fresh]);
   expect(after?.map(({ url, clickCount }) => [url, clickCount])).toEqual(

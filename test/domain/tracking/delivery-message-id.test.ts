@@ -1,16 +1,17 @@
 import { fc } from '../../support/property.ts';
 import { expect, test } from 'vitest';
 import { deliveryMessageId, parseDeliveryMessageId } from '../../../src/domain/tracking/delivery-message-id.ts';
+import { deliveryOf } from '../../support/delivery-of.ts';
 import { testInstallation } from '../../support/test-context.ts';
 
 const installation = testInstallation;
-const delivery = { customerId: 7n, campaignId: 36n, subscriberId: 123_456_789_012n };
+const delivery = deliveryOf({ customerId: 7n, campaignId: 36n, subscriberId: 123_456_789_012n });
 
 test('is the same for every attempt and can be read back, for every id', () => {
   const id = fc.bigInt({ min: 0n, max: 2n ** 53n - 1n });
   fc.assert(
     fc.property(id, id, id, (customerId, campaignId, subscriberId) => {
-      const key = { customerId, campaignId, subscriberId };
+      const key = deliveryOf({ customerId, campaignId, subscriberId });
       const messageId = deliveryMessageId(installation, key, 'news.example');
       expect(messageId).toBe(deliveryMessageId(installation, key, 'news.example'));
       expect(messageId).toMatch(/^<[0-9a-z.]{1,64}@news\.example>$/);

@@ -10,6 +10,7 @@ import { newUid } from '../../../src/lib/ids.ts';
 import { underOtherIds, withOtherDigit } from '../../support/forged-mark.ts';
 import { reportedWorld, standingOf } from '../../support/reported-world.ts';
 import { createTenant } from '../../support/tenant.ts';
+import { ledgerOfCampaign } from '../../../src/domain/delivery/delivery.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
 const root = await createTestContext();
@@ -39,7 +40,7 @@ test('a hard bounce is counted once, suppresses the address and leaves the conse
   expect(await recordDeliveryReport(at.ctx, { ...report, bounceType: 'soft' })).toMatchObject({ changed: false });
   expect(await standingOf(at)).toEqual(after);
   const [event] = await at.ctx.db.query(
-    sql`SELECT type, status_code, message FROM hot.bounce_event WHERE campaign_id = ${at.campaignId}`,
+    sql`SELECT type, status_code, message FROM hot.bounce_event WHERE source_id = ${at.campaignId}`,
   );
   expect(event).toEqual({ type: 'hard', status_code: '5.1.1', message: '550 5.1.1 no such user' });
 });
@@ -106,13 +107,14 @@ test("a driver's own id leads to the delivery, with or without brackets, since i
   const { customerId, campaignId, subscriberId, ctx } = at;
   const owner = crypto.randomUUID();
   await ctx.db.execute(
-    sql`UPDATE hot.delivery SET state = 'sending', owner = ${owner}::uuid WHERE campaign_id = ${campaignId}`,
+    sql`UPDATE hot.delivery SET state = 'sending', owner = ${owner}::uuid WHERE source_id = ${campaignId}`,
   );
-  await ctx.db.execute(sql`UPDATE hot.delivery_counter SET failed = 0, open = 1 WHERE campaign_id = ${campaignId}`);
+  await ctx.db.execute(sql`UPDATE hot.delivery_counter SET failed = 0, open = 1 WHERE source_id = ${campaignId}`);
   const [day] = await ctx.db.query<{ day: string }>(sql`SELECT current_date::text AS day`);
   const runtimeMessageId = `<vendor-${newUid()}@api.example>`;
   const outcome = {
-    subscriberId,
+    recipientId: subscriberId,
+    occurrence: 0n,
     epoch: 0,
     state: 'sent',
     isTry: true,
@@ -121,8 +123,8 @@ test("a driver's own id leads to the delivery, with or without brackets, since i
     delaySeconds: 0,
   } as const;
   const settled = await settle(ctx.db, {
-    key: { customerId, campaignId, snapshotOn: day?.day ?? '' },
-    ...{ listId: 0n, holder: { owner, leaseSeconds: 60 }, serverId: null, next: [], contentVersion: null },
+    key: ledgerOfCampaign({ customerId, campaignId, snapshotOn: day?.day ?? '' }),
+    ...{ holder: { owner, leaseSeconds: 60 }, serverId: null, next: [], contentVersion: null },
     outcomes: [{ ...outcome, runtimeMessageId }],
   });
   expect(settled.recorded).toBe(1);
@@ -138,9 +140,10 @@ test("a driver's own id leads to the delivery, with or without brackets, since i
 
 test('our own Message-IDs leave no row to find them by', async () => {
   const at = await reportedWorld(root);
-  const key = { customerId: at.customerId, campaignId: at.campaignId, snapshotOn: '2026-01-01' };
+  const key = ledgerOfCampaign({ customerId: at.customerId, campaignId: at.campaignId, snapshotOn: '2026-01-01' });
   const outcome = {
-    subscriberId: 1n,
+    recipientId: 1n,
+    occurrence: 0n,
     epoch: 0,
     state: 'sent',
     isTry: true,
@@ -151,7 +154,6 @@ test('our own Message-IDs leave no row to find them by', async () => {
   await settle(at.ctx.db, {
     key,
     ...{
-      listId: 0n,
       holder: { owner: crypto.randomUUID(), leaseSeconds: 60 },
       serverId: null,
       next: [],
@@ -159,9 +161,7 @@ test('our own Message-IDs leave no row to find them by', async () => {
     },
     outcomes: [{ ...outcome, runtimeMessageId: at.messageId }],
   });
-  expect(await at.ctx.db.query(sql`SELECT 1 FROM hot.runtime_message WHERE campaign_id = ${at.campaignId}`)).toEqual(
-    [],
-  );
+  expect(await at.ctx.db.query(sql`SELECT 1 FROM hot.runtime_message WHERE source_id = ${at.campaignId}`)).toEqual([]);
 });
 
 test('forged reports have no effect: 1,000 of them (B8)', async () => {

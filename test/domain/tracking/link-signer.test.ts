@@ -2,13 +2,14 @@
 import { fc } from '../../support/property.ts';
 import { describe, expect, test } from 'vitest';
 import { linkSignerOf } from '../../../src/domain/tracking/link-signer.ts';
-import { LINK_URL_BYTES_MAX, type TrackedRecipient } from '../../../src/domain/tracking/tracking.ts';
+import { LINK_URL_BYTES_MAX } from '../../../src/domain/tracking/tracking.ts';
 import { testInstallation } from '../../support/test-context.ts';
+import { recipientOfCampaign } from '../../../src/domain/tracking/tracking.ts';
 import { neighboursOf } from './neighbours.ts';
 
 const installation = testInstallation;
 const signer = linkSignerOf(installation);
-const recipient: TrackedRecipient = { customerId: 1n, listId: 22n, campaignId: 333n, subscriberId: 4_444_444_444n };
+const recipient = recipientOfCampaign({ customerId: 1n, listId: 22n, campaignId: 333n, subscriberId: 4_444_444_444n });
 const links = signer.forRecipient(recipient);
 
 function tokenOf(address: string): string {
@@ -20,7 +21,7 @@ describe('a signed link', () => {
     const id = fc.bigInt({ min: 0n, max: 2n ** 49n - 1n });
     fc.assert(
       fc.property(id, id, id, id, (customerId, listId, campaignId, subscriberId) => {
-        const whose = { customerId, listId, campaignId, subscriberId };
+        const whose = recipientOfCampaign({ customerId, listId, campaignId, subscriberId });
         const address = signer.forRecipient(whose).unsubscribe();
         expect(signer.read('unsubscribe', tokenOf(address))).toEqual(whose);
       }),
@@ -50,7 +51,7 @@ describe('a signed link', () => {
     const seen = new Set<string>();
     const ids = [
       recipient,
-      ...['customerId', 'listId', 'campaignId', 'subscriberId'].map((id) => ({ ...recipient, [id]: 9n })),
+      ...['customerId', 'listId', 'sourceId', 'recipientId'].map((id) => ({ ...recipient, [id]: 9n })),
     ];
     for (const whose of ids) {
       const own = signer.forRecipient(whose);

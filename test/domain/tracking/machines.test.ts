@@ -9,6 +9,7 @@ import type { TrackingEvent } from '../../../src/domain/tracking/tracking-event.
 import { seedCampaign, type SeededCampaign } from '../../support/audience-rows.ts';
 import { moveAll, recordTrackingEvents } from '../../support/record-tracking-events.ts';
 import { createTestContext } from '../../support/test-context.ts';
+import { recipientOfCampaign } from '../../../src/domain/tracking/tracking.ts';
 import {
   LINKS,
   humanSequences,
@@ -31,11 +32,11 @@ async function delivered(
   const { customerId, campaignId, listId } = seeded;
   await ctx.db.execute(sql`UPDATE campaign SET snapshot_on = current_date WHERE id = ${campaignId}`);
   await ctx.db.execute(sql`
-    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, state, email, updated_at)
-    SELECT current_date, ${customerId}, ${campaignId}, id, 'sent', email, now() - make_interval(secs => ${agoMs / 1_000})
+    INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, list_id, state, email, updated_at)
+    SELECT current_date, ${customerId}, 1, ${campaignId}, id, list_id, 'sent', email, now() - make_interval(secs => ${agoMs / 1_000})
       FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId}`);
-  await ctx.db.execute(sql`INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, sent)
-                           VALUES (${customerId}, ${campaignId}, ${subscribers}, ${subscribers})`);
+  await ctx.db.execute(sql`INSERT INTO hot.delivery_counter (customer_id, source_kind, source_id, audience, sent)
+                           VALUES (${customerId}, 1, ${campaignId}, ${subscribers}, ${subscribers})`);
   await registerCampaignLinks(ctx, {
     ...seeded,
     links: Array.from({ length: links }, (_, no) => ({ no, url: url(no) })),
@@ -58,7 +59,12 @@ async function play(seeded: SeededCampaign, sequences: readonly TrackingEventSeq
       const { ip = '192.0.2.7', userAgent, link, method, purpose = null } = trackingEvent;
       return [
         {
-          recipient: { customerId, campaignId, listId, subscriberId: seeded.subscriberIds[who] ?? 0n },
+          recipient: recipientOfCampaign({
+            customerId,
+            campaignId,
+            listId,
+            subscriberId: seeded.subscriberIds[who] ?? 0n,
+          }),
           visitor: { ip, userAgent, ...judgeTrackingEvent({ method, userAgent, purpose, ip }) },
           linkNo: link,
           url: link === null ? null : url(link),
@@ -73,10 +79,10 @@ async function play(seeded: SeededCampaign, sequences: readonly TrackingEventSeq
 /** Share of the sequences of which nothing, or anything, was taken for a person's. */
 async function takenForPeople(seeded: SeededCampaign, sequences: readonly TrackingEventSequence[]) {
   const rows = await ctx.db.query<{ id: bigint; people: number; all: number }>(sql`
-    SELECT subscriber_id AS id, count(*) FILTER (WHERE NOT is_machine)::int AS people, count(*)::int AS all
-      FROM (SELECT subscriber_id, is_machine FROM hot.open_event WHERE campaign_id = ${seeded.campaignId} AND NOT by_click
-            UNION ALL SELECT subscriber_id, is_machine FROM hot.click_event WHERE campaign_id = ${seeded.campaignId}) e
-     GROUP BY subscriber_id`);
+    SELECT recipient_id AS id, count(*) FILTER (WHERE NOT is_machine)::int AS people, count(*)::int AS all
+      FROM (SELECT recipient_id, is_machine FROM hot.open_event WHERE source_id = ${seeded.campaignId} AND NOT by_click
+            UNION ALL SELECT recipient_id, is_machine FROM hot.click_event WHERE source_id = ${seeded.campaignId}) e
+     GROUP BY recipient_id`);
   const byId = new Map(rows.map((row) => [row.id, row]));
   return sequences.map(({ kind }, who) => {
     const { people, all } = byId.get(seeded.subscriberIds[who] ?? 0n) ?? {};
@@ -118,7 +124,7 @@ function clicksOf(
   start = performance.now() - 60_000,
 ) {
   return (link: number | null, afterMs: number, visitor = browser): TrackingEvent => ({
-    recipient: { customerId, campaignId, listId, subscriberId: subscriberIds[0] ?? 0n },
+    recipient: recipientOfCampaign({ customerId, campaignId, listId, subscriberId: subscriberIds[0] ?? 0n }),
     visitor,
     linkNo: link,
     url: link === null ? null : url(link),
@@ -150,8 +156,8 @@ test('the first clicks of a run are taken back when the third comes, counters an
   await recordTrackingEvents(ctx, [click(2, 800)]);
   expect(await human(seeded)).toEqual({ all: [1, 1, 3], people: [0, 0, 0, 0] });
   const [left] = await ctx.db.query(sql`
-    SELECT (SELECT count(*)::int FROM hot.click_event WHERE campaign_id = ${seeded.campaignId} AND NOT is_machine) AS clicks,
-           (SELECT count(*)::int FROM hot.open_event WHERE campaign_id = ${seeded.campaignId} AND NOT is_machine) AS opens`);
+    SELECT (SELECT count(*)::int FROM hot.click_event WHERE source_id = ${seeded.campaignId} AND NOT is_machine) AS clicks,
+           (SELECT count(*)::int FROM hot.open_event WHERE source_id = ${seeded.campaignId} AND NOT is_machine) AS opens`);
   expect(left).toEqual({ clicks: 0, opens: 0 });
   // The person comes later.
   await recordTrackingEvents(ctx, [click(1, 30_000)]);
@@ -191,7 +197,10 @@ test('runs of two hundred people through three processes at once are all taken b
   await Promise.all(
     seeded.subscriberIds.flatMap((subscriberId) =>
       recorders.map((recorder, linkNo) =>
-        recorder.click({ customerId, campaignId, listId, subscriberId, linkNo, url: url(linkNo) }, browser),
+        recorder.click(
+          { ...recipientOfCampaign({ customerId, campaignId, listId, subscriberId }), linkNo, url: url(linkNo) },
+          browser,
+        ),
       ),
     ),
   );
@@ -199,8 +208,8 @@ test('runs of two hundred people through three processes at once are all taken b
   await moveAll(ctx);
   expect(await human(seeded)).toEqual({ all: [people, people, 3 * people], people: [0, 0, 0, 0] });
   const [left] = await ctx.db.query(sql`
-    SELECT (SELECT count(*)::int FROM hot.click_event WHERE campaign_id = ${campaignId} AND NOT is_machine) AS clicks,
-           (SELECT count(*)::int FROM hot.open_event WHERE campaign_id = ${campaignId} AND NOT is_machine) AS opens`);
+    SELECT (SELECT count(*)::int FROM hot.click_event WHERE source_id = ${campaignId} AND NOT is_machine) AS clicks,
+           (SELECT count(*)::int FROM hot.open_event WHERE source_id = ${campaignId} AND NOT is_machine) AS opens`);
   expect(left).toEqual({ clicks: 0, opens: 0 });
 });
 

@@ -6,6 +6,7 @@ import { createTrackingEventRecorder } from '../../../src/domain/tracking/tracki
 import type { TrackingEvent } from '../../../src/domain/tracking/tracking-event.ts';
 import { seedCampaign, type SeededCampaign } from '../../support/audience-rows.ts';
 import { moveAll, recordTrackingEvents, untilCounted } from '../../support/record-tracking-events.ts';
+import { recipientOfCampaign } from '../../../src/domain/tracking/tracking.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
 const ctx = await createTestContext();
@@ -17,16 +18,17 @@ function act(seeded: SeededCampaign, who: number, link?: number, visitor = perso
   const { customerId, listId, campaignId } = seeded;
   const subscriberId = seeded.subscriberIds[who] ?? 0n;
   const url = link === undefined ? null : `https://example.org/${link}`;
-  return { recipient: { customerId, listId, campaignId, subscriberId }, visitor, linkNo: link ?? null, url };
+  const recipient = recipientOfCampaign({ customerId, listId, campaignId, subscriberId });
+  return { recipient, visitor, linkNo: link ?? null, url };
 }
 
 async function figures({ customerId, campaignId, listId }: SeededCampaign) {
   const [row] = await ctx.db.query(sql`
     SELECT t.open_count, t.uniq_open_count, t.click_count, t.uniq_click_count, l.openers, l.clickers,
            l.uniq_open_count::int AS list_opens, l.uniq_click_count::int AS list_clicks,
-           (SELECT count(*)::int FROM hot.open_event e WHERE e.campaign_id = t.campaign_id) AS open_events,
-           (SELECT count(*)::int FROM hot.click_event e WHERE e.campaign_id = t.campaign_id) AS click_events
-      FROM hot.list_counter l LEFT JOIN hot.tracking_counter t ON t.customer_id = l.customer_id AND t.campaign_id = ${campaignId}
+           (SELECT count(*)::int FROM hot.open_event e WHERE e.source_id = t.source_id) AS open_events,
+           (SELECT count(*)::int FROM hot.click_event e WHERE e.source_id = t.source_id) AS click_events
+      FROM hot.list_counter l LEFT JOIN hot.tracking_counter t ON t.customer_id = l.customer_id AND t.source_id = ${campaignId}
      WHERE l.customer_id = ${customerId} AND l.list_id = ${listId}`);
   return row;
 }
@@ -55,7 +57,7 @@ describe('recording opens and clicks', () => {
       click_events: 4,
     });
     const links = await ctx.db.query(
-      sql`SELECT link_no, url, click_count, uniq_click_count FROM hot.link_counter WHERE campaign_id = ${seeded.campaignId} ORDER BY link_no`,
+      sql`SELECT link_no, url, click_count, uniq_click_count FROM hot.link_counter WHERE source_id = ${seeded.campaignId} ORDER BY link_no`,
     );
     expect(links).toEqual([
       { link_no: 0, url: 'https://example.org/0', click_count: 3, uniq_click_count: 2 },
@@ -137,7 +139,7 @@ describe('recording opens and clicks', () => {
     await recordTrackingEvents(ctx, [act(gone, 0), act(gone, 0, 1), act(stranger, 0), act(stranger, 0, 1)]);
     expect(await figures(seeded)).toMatchObject({ open_count: null, openers: 0, clickers: 0 });
     const [left] = await ctx.db.query(
-      sql`SELECT count(*)::int AS n FROM hot.click_event WHERE campaign_id IN (999999, ${seeded.campaignId})`,
+      sql`SELECT count(*)::int AS n FROM hot.click_event WHERE source_id IN (999999, ${seeded.campaignId})`,
     );
     expect(left).toEqual({ n: 0 });
   });

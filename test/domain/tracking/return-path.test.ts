@@ -3,12 +3,13 @@ import { fc } from '../../support/property.ts';
 import { expect, test } from 'vitest';
 import { parseReturnPath, returnPathOf, returnPathsIn } from '../../../src/domain/tracking/return-path.ts';
 import { isEmailAddress } from '../../../src/lib/text.ts';
+import { deliveryOf } from '../../support/delivery-of.ts';
+import type { DeliveryKey } from '../../../src/domain/source-key.ts';
 import { testInstallation } from '../../support/test-context.ts';
 
 const id = fc.bigInt(0n, 2n ** 53n - 1n);
-const deliveries = fc.record({ customerId: id, campaignId: id, subscriberId: id });
-const make = (delivery: { customerId: bigint; campaignId: bigint; subscriberId: bigint }) =>
-  returnPathOf(testInstallation, delivery, 'bounces.example');
+const deliveries = fc.record({ customerId: id, campaignId: id, subscriberId: id }).map(deliveryOf);
+const make = (delivery: DeliveryKey) => returnPathOf(testInstallation, delivery, 'bounces.example');
 
 test('every delivery has one, it is an address, of at most 64 octets before the @, and is read in any case', () => {
   fc.assert(
@@ -22,12 +23,14 @@ test('every delivery has one, it is an address, of at most 64 octets before the 
       expect(returnPathsIn(`x ${address}, y`)).toEqual([address]);
     }),
   );
-  const largest = make({ customerId: 2n ** 53n - 1n, campaignId: 2n ** 53n - 1n, subscriberId: 2n ** 53n - 1n });
+  const largest = make(
+    deliveryOf({ customerId: 2n ** 53n - 1n, campaignId: 2n ** 53n - 1n, subscriberId: 2n ** 53n - 1n }),
+  );
   expect(largest.indexOf('@')).toBe(64);
 });
 
 test('what we did not write, to the letter, is none', () => {
-  const address = make({ customerId: 7n, campaignId: 8n, subscriberId: 9n });
+  const address = make(deliveryOf({ customerId: 7n, campaignId: 8n, subscriberId: 9n }));
   const other = { ...testInstallation, secret: 'another-secret'.repeat(3) };
   expect(parseReturnPath(other, address)).toBeUndefined();
   const letters = '0123456789abcdefghijklmnopqrstuvwxyz';

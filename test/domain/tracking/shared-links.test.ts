@@ -4,12 +4,13 @@ import { describe, expect, test } from 'vitest';
 import { CODE_LENGTH_MAX } from '../../../src/domain/content/message.ts';
 import { linkSignerOf } from '../../../src/domain/tracking/link-signer.ts';
 import type { SharedLink, SharedLinks } from '../../../src/domain/tracking/shared-links.ts';
-import { LINK_URL_BYTES_MAX, type TrackedRecipient } from '../../../src/domain/tracking/tracking.ts';
+import { LINK_URL_BYTES_MAX } from '../../../src/domain/tracking/tracking.ts';
 import { testInstallation } from '../../support/test-context.ts';
+import { recipientOfCampaign } from '../../../src/domain/tracking/tracking.ts';
 import { neighboursOf } from './neighbours.ts';
 
 const signer = linkSignerOf(testInstallation);
-const recipient: TrackedRecipient = { customerId: 1n, listId: 22n, campaignId: 333n, subscriberId: 4_444_444_444n };
+const recipient = recipientOfCampaign({ customerId: 1n, listId: 22n, campaignId: 333n, subscriberId: 4_444_444_444n });
 const TARGETS = Array.from({ length: 20 }, (_, no) => ({ no, url: `https://example.org/offer/${no}?x=1` }));
 const KINDS = ['open', 'unsubscribe', 'webView', 'updateProfile'] as const;
 
@@ -35,7 +36,7 @@ describe('a shared link', () => {
     const url = fc.webUrl({ withQueryParameters: true, withFragments: true });
     fc.assert(
       fc.property(id, id, id, id, fc.nat(1_023), url, (customerId, listId, campaignId, subscriberId, no, address) => {
-        const whose = { customerId, listId, campaignId, subscriberId };
+        const whose = recipientOfCampaign({ customerId, listId, campaignId, subscriberId });
         const shared = signer.forRecipient(whose).share([{ no, url: address }]);
         const click = signer.readClick(tokenOf(shared, { kind: 'click', no, url: address }));
         expect(click).toEqual({ ...whose, linkNo: no, url: new URL(address).href });
@@ -47,16 +48,16 @@ describe('a shared link', () => {
   test('is of one recipient after the other, and used again for the same message only', () => {
     const first = signer.forRecipient(recipient).share(TARGETS);
     const mine = [...TARGETS.keys()].map((no) => clickOf(first, no));
-    const other = { ...recipient, subscriberId: 7n };
+    const other = { ...recipient, recipientId: 7n };
     expect(signer.forRecipient(other).share(TARGETS, first)).toBe(first);
     for (const no of TARGETS.keys()) {
-      expect(signer.readClick(clickOf(first, no))).toMatchObject({ subscriberId: 7n, linkNo: no });
-      expect(signer.readClick(mine[no] ?? '')).toMatchObject({ subscriberId: recipient.subscriberId, linkNo: no });
+      expect(signer.readClick(clickOf(first, no))).toMatchObject({ recipientId: 7n, linkNo: no });
+      expect(signer.readClick(mine[no] ?? '')).toMatchObject({ recipientId: recipient.recipientId, linkNo: no });
     }
     const otherList = { ...recipient, listId: 9n };
     signer.forRecipient(otherList).share(TARGETS, first);
     expect(signer.readClick(clickOf(first, 3))).toMatchObject({ ...otherList, linkNo: 3 });
-    for (const id of ['customerId', 'campaignId'])
+    for (const id of ['customerId', 'sourceId'])
       expect(signer.forRecipient({ ...recipient, [id]: 9n }).share(TARGETS, first)).not.toBe(first);
     expect(signer.forRecipient(recipient, 'https://elsewhere.test').share(TARGETS, first)).not.toBe(first);
   });
@@ -78,7 +79,7 @@ describe('a shared link', () => {
 
   test('is another one for everything that it says', () => {
     const seen = new Set<string>();
-    const ids = ['customerId', 'listId', 'campaignId', 'subscriberId'].map((id) => ({ ...recipient, [id]: 9n }));
+    const ids = ['customerId', 'listId', 'sourceId', 'recipientId'].map((id) => ({ ...recipient, [id]: 9n }));
     const moved = TARGETS.map(({ no, url }) => ({ no, url: `${url}&moved` }));
     for (const whose of [recipient, ...ids]) {
       for (const targets of [TARGETS, moved]) {
@@ -110,18 +111,18 @@ describe('a shared link', () => {
   test('is of one edition: no code goes with a token of another', () => {
     const editions = [TARGETS, TARGETS.map(({ no, url }) => ({ no, url: `${url}&moved` })), TARGETS.slice(1)];
     const links = editions.flatMap((targets, edition) =>
-      [recipient, { ...recipient, subscriberId: 7n }].map((whose) => {
+      [recipient, { ...recipient, recipientId: 7n }].map((whose) => {
         const target = targets[1] ?? { no: 0, url: '' };
         const token = tokenOf(signer.forRecipient(whose).share(targets), { kind: 'click', ...target });
         const [ids = '', code = ''] = token.split('.');
-        return { edition, subscriberId: whose.subscriberId, ids, code };
+        return { edition, recipientId: whose.recipientId, ids, code };
       }),
     );
     for (const whose of links)
       for (const where of links) {
         const click = signer.readClick(`${whose.ids}.${where.code}`);
         // Within an edition a link leads everybody to the same place, whoever's copy it was taken from.
-        expect(click?.subscriberId).toBe(whose.edition === where.edition ? whose.subscriberId : undefined);
+        expect(click?.recipientId).toBe(whose.edition === where.edition ? whose.recipientId : undefined);
       }
   });
 
@@ -134,7 +135,9 @@ describe('a shared link', () => {
 
   test('has the longest code in a line of quoted-printable', () => {
     const id = 2n ** 49n - 1n;
-    const shared = signer.forRecipient({ customerId: id, listId: id, campaignId: id, subscriberId: id }).share(TARGETS);
+    const shared = signer
+      .forRecipient(recipientOfCampaign({ customerId: id, listId: id, campaignId: id, subscriberId: id }))
+      .share(TARGETS);
     const code = shared.around({ kind: 'open' })?.code;
     expect(code?.write(Buffer.alloc(100), 0)).toBeLessThanOrEqual(CODE_LENGTH_MAX);
   });

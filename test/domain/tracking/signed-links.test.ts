@@ -8,10 +8,12 @@ import { deliveryMessageId, parseDeliveryMessageId } from '../../../src/domain/t
 import { linkSignerOf } from '../../../src/domain/tracking/link-signer.ts';
 import { parseReturnPath, returnPathOf } from '../../../src/domain/tracking/return-path.ts';
 import type { TrackedRecipient } from '../../../src/domain/tracking/tracking.ts';
+import { recipientOfCampaign } from '../../../src/domain/tracking/tracking.ts';
+import { SOURCE_KINDS } from '../../../src/domain/source-key.ts';
 import { testInstallation } from '../../support/test-context.ts';
 
 const signer = linkSignerOf(testInstallation);
-const recipient: TrackedRecipient = { customerId: 7n, listId: 300n, campaignId: 20_000n, subscriberId: 4_000_000n };
+const recipient = recipientOfCampaign({ customerId: 7n, listId: 300n, campaignId: 20_000n, subscriberId: 4_000_000n });
 const EXPIRES_AT = new Date('2026-12-05T10:20:30Z');
 const TARGETS = [{ no: 0, url: 'https://example.org/sale?x=1' }];
 const PLAIN_KINDS = ['open', 'unsubscribe', 'updateProfile', 'webView'] as const;
@@ -33,9 +35,11 @@ function varints(...values: number[]): Buffer {
 }
 
 /** What the page calls the ids: the format byte, five numbers, zeros to the end of a block. */
-function idsOf(number: number, { customerId, campaignId, listId, subscriberId }: TrackedRecipient): Buffer {
-  const numbers = varints(number, Number(customerId), Number(campaignId), Number(listId), Number(subscriberId));
-  const ids = Buffer.concat([Buffer.from([campaignId === 0n ? 0x10 : 0x11]), numbers]);
+function idsOf(number: number, whose: TrackedRecipient): Buffer {
+  const { customerId, sourceKind, sourceId, listId, recipientId, occurrence } = whose;
+  const last = occurrence === 0n ? [] : [occurrence];
+  const numbers = varints(number, ...[customerId, sourceId, listId, recipientId, ...last].map(Number));
+  const ids = Buffer.concat([Buffer.from([0x10 + sourceKind]), numbers]);
   return Buffer.concat([ids, Buffer.alloc((16 - (ids.length % 16)) % 16)]);
 }
 
@@ -51,18 +55,19 @@ function hmac(algorithm: string, purpose: string, content: Buffer): Buffer {
 describe('as the page describes them', () => {
   const tagsStart = { open: 0, unsubscribe: 16, updateProfile: 32, webView: 48 };
 
-  test.each([recipient, { ...recipient, campaignId: 0n, subscriberId: 0n }, { ...recipient, listId: 2n ** 48n }])(
-    'tokens are AES over the ids and a quarter of an HMAC over them (%#)',
-    (whose) => {
-      const ids = idsOf(0, whose);
-      const tags = hmac('sha512', 'link-tags', ids);
-      const links = signer.forRecipient(whose);
-      for (const kind of PLAIN_KINDS) {
-        const start = tagsStart[kind];
-        expect(tokenOf(links[kind]())).toBe(tokenWith(ids, tags.subarray(start, start + 16)));
-      }
-    },
-  );
+  test.each([
+    recipient,
+    { ...recipient, sourceKind: SOURCE_KINDS.none, sourceId: 0n, recipientId: 0n },
+    { ...recipient, listId: 2n ** 48n },
+  ])('tokens are AES over the ids and a quarter of an HMAC over them (%#)', (whose) => {
+    const ids = idsOf(0, whose);
+    const tags = hmac('sha512', 'link-tags', ids);
+    const links = signer.forRecipient(whose);
+    for (const kind of PLAIN_KINDS) {
+      const start = tagsStart[kind];
+      expect(tokenOf(links[kind]())).toBe(tokenWith(ids, tags.subarray(start, start + 16)));
+    }
+  });
 
   test('a click is the token of an open, and a code with an HMAC of its own', () => {
     const [url, no] = ['https://example.org/sale?x=1', 300];
@@ -74,9 +79,11 @@ describe('as the page describes them', () => {
   });
 
   test('a confirmation has a key of its own, and its expiry in the place of the edition', () => {
-    const ids = idsOf(EXPIRES_AT.getTime() / 1_000, { ...recipient, campaignId: 0n });
+    const ids = idsOf(EXPIRES_AT.getTime() / 1_000, { ...recipient, sourceKind: SOURCE_KINDS.none, sourceId: 0n });
     const token = tokenWith(ids, hmac('sha256', 'link-confirmations', ids).subarray(0, 16));
-    expect(tokenOf(signer.confirmation({ ...recipient, campaignId: 0n }, EXPIRES_AT))).toBe(token);
+    expect(
+      tokenOf(signer.confirmation({ ...recipient, sourceKind: SOURCE_KINDS.none, sourceId: 0n }, EXPIRES_AT)),
+    ).toBe(token);
   });
 });
 
@@ -180,7 +187,7 @@ describe('what is taken apart does not go together again', () => {
       return { ids: token.subarray(0, 16), tag: token.subarray(16) };
     };
     const own = parts(recipient);
-    for (const id of ['customerId', 'listId', 'campaignId', 'subscriberId'] as const) {
+    for (const id of ['customerId', 'listId', 'sourceId', 'recipientId'] as const) {
       const other = parts({ ...recipient, [id]: recipient[id] + 1n });
       for (const mixed of [Buffer.concat([own.ids, other.tag]), Buffer.concat([other.ids, own.tag])])
         expect(signer.read('unsubscribe', mixed.toString('base64url'))).toBeUndefined();
@@ -190,7 +197,7 @@ describe('what is taken apart does not go together again', () => {
   test('a code of one customer or campaign behind the token of another, shared or own', () => {
     const url = 'https://example.org/sale?x=1';
     const token = signer.forRecipient(recipient).token('click');
-    for (const id of ['customerId', 'campaignId', 'subscriberId'] as const) {
+    for (const id of ['customerId', 'sourceId', 'recipientId'] as const) {
       const links = signer.forRecipient({ ...recipient, [id]: recipient[id] + 1n });
       const code = tokenOf(links.click(0, url)).split('.')[1] ?? '';
       expect(signer.readClick(`${links.token('click')}.${code}`)).toBeDefined();
@@ -198,7 +205,7 @@ describe('what is taken apart does not go together again', () => {
     }
     const mine = signer.forRecipient(recipient);
     mine.share(TARGETS);
-    for (const id of ['customerId', 'campaignId'] as const) {
+    for (const id of ['customerId', 'sourceId'] as const) {
       const shared = signer.forRecipient({ ...recipient, [id]: recipient[id] + 1n }).share(TARGETS);
       const code = shared.around({ kind: 'click', no: 0, url })?.after ?? '';
       expect(signer.readClick(`${mine.token('click')}.${code}`)).toBeUndefined();
@@ -228,7 +235,7 @@ test('links of successive mails share no byte that counts, and none that stays',
       const links = signer.forRecipient({ ...recipient, ...change(BigInt(n)) });
       return Buffer.from(tokenOf(links.unsubscribe()), 'base64url');
     });
-  for (const id of ['subscriberId', 'campaignId', 'customerId', 'listId'] as const) {
+  for (const id of ['recipientId', 'sourceId', 'customerId', 'listId'] as const) {
     const tokens = bytesOf((n) => ({ [id]: recipient[id] + n }));
     for (let at = 0; at < 32; at++) {
       const column = tokens.map((token) => token[at] ?? 0);

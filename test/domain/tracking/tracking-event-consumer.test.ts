@@ -9,6 +9,7 @@ import type { TrackingEvent } from '../../../src/domain/tracking/tracking-event.
 import { createLog } from '../../../src/lib/log.ts';
 import { seedCampaign, type SeededCampaign } from '../../support/audience-rows.ts';
 import { moveAll, untilCounted } from '../../support/record-tracking-events.ts';
+import { recipientOfCampaign } from '../../../src/domain/tracking/tracking.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
 const ctx = await createTestContext();
@@ -17,7 +18,7 @@ const visitor = { ip: '192.0.2.7', userAgent: 'Rea"der\\1, {x}', isMachine: fals
 
 function open({ customerId, listId, campaignId, subscriberIds }: SeededCampaign, who: number): TrackingEvent {
   return {
-    recipient: { customerId, listId, campaignId, subscriberId: subscriberIds[who] ?? 0n },
+    recipient: recipientOfCampaign({ customerId, listId, campaignId, subscriberId: subscriberIds[who] ?? 0n }),
     visitor,
     linkNo: null,
     url: null,
@@ -26,8 +27,8 @@ function open({ customerId, listId, campaignId, subscriberIds }: SeededCampaign,
 
 async function opens({ campaignId }: SeededCampaign) {
   const [row] = await ctx.db.query<{ counted: number; events: number; agents: string[] }>(sql`
-    SELECT coalesce((SELECT open_count FROM hot.tracking_counter WHERE campaign_id = ${campaignId}), 0) AS counted, count(*)::int AS events,
-           coalesce(array_agg(DISTINCT user_agent), '{}') AS agents FROM hot.open_event WHERE campaign_id = ${campaignId}`);
+    SELECT coalesce((SELECT open_count FROM hot.tracking_counter WHERE source_id = ${campaignId}), 0) AS counted, count(*)::int AS events,
+           coalesce(array_agg(DISTINCT user_agent), '{}') AS agents FROM hot.open_event WHERE source_id = ${campaignId}`);
   return row;
 }
 
@@ -114,8 +115,9 @@ test('what a dead process left is counted by another, without being told', async
 test('a visit that fits nowhere is dropped and said; those around it are counted', async () => {
   const seeded = await seedCampaign(ctx.db, { subscribers: 20 });
   // A number that its counter cannot hold: 22003, however often it is tried.
-  await ctx.db.execute(sql`INSERT INTO hot.recipient_activity (customer_id, campaign_id, subscriber_id, open_count)
-                           VALUES (${seeded.customerId}, ${seeded.campaignId}, ${seeded.subscriberIds[7]}, 2147483647)`);
+  await ctx.db
+    .execute(sql`INSERT INTO hot.recipient_activity (customer_id, source_kind, source_id, recipient_id, open_count)
+                           VALUES (${seeded.customerId}, 1, ${seeded.campaignId}, ${seeded.subscriberIds[7]}, 2147483647)`);
   for (let who = 0; who < 20; who += 4) {
     await appendTrackingEvents(
       ctx.db,

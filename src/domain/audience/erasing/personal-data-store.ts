@@ -7,6 +7,7 @@
  */
 import { domainToUnicode } from 'node:url';
 import { join, raw, sql, type Queryable, type Sql } from '../../../db/database.ts';
+import { SOURCE_KINDS, type DeliveryKey } from '../../source-key.ts';
 
 /** Somebody, as the rows know him. */
 export interface Somebody {
@@ -18,13 +19,10 @@ export interface Somebody {
   /** Who had the address before: they were deleted from their list, or have another address now. */
   readonly formerIds: readonly bigint[];
   /** Where they are in the ledgers. */
-  readonly deliveries: readonly DeliveryKey[];
+  readonly deliveries: readonly PersonalDelivery[];
 }
 
-export interface DeliveryKey {
-  readonly customerId: bigint;
-  readonly campaignId: bigint;
-  readonly subscriberId: bigint;
+export interface PersonalDelivery extends DeliveryKey {
   /** YYYY-MM-DD. */
   readonly snapshotOn: string;
 }
@@ -59,18 +57,21 @@ function ofLists(person: Somebody): Sql {
       JOIN hot.subscriber_block b ON b.block = i.id >> 11)`;
 }
 
-/** Rows of campaigns, by the keys that were found before (findPerson): whatever the planner believes, nothing else is read. */
-function ofCampaigns({ deliveries }: Somebody): Sql {
-  return sql`(t.customer_id, t.campaign_id, t.subscriber_id) IN (
-    SELECT * FROM unnest(${deliveries.map(({ customerId }) => customerId)}::bigint[], ${deliveries.map(({ campaignId }) => campaignId)}::bigint[],
-                         ${deliveries.map(({ subscriberId }) => subscriberId)}::bigint[]))`;
+/** Rows of what came back, by the keys that were found before (findPerson): whatever the planner believes, nothing else is read. */
+function ofMessages({ deliveries }: Somebody): Sql {
+  return sql`(t.customer_id, t.source_kind, t.source_id, t.recipient_id, t.occurrence) IN (SELECT * FROM unnest(${keysOf(deliveries)}))`;
 }
 
 /** The ledger's own rows: of somebody who left the list or changed its address, those that name this address. */
 function inLedger({ deliveries }: Somebody): Sql {
-  return sql`(t.customer_id, t.campaign_id, t.subscriber_id, t.snapshot_on) IN (
-    SELECT * FROM unnest(${deliveries.map(({ customerId }) => customerId)}::bigint[], ${deliveries.map(({ campaignId }) => campaignId)}::bigint[],
-                         ${deliveries.map(({ subscriberId }) => subscriberId)}::bigint[], ${deliveries.map(({ snapshotOn }) => snapshotOn)}::date[]))`;
+  return sql`(t.customer_id, t.source_kind, t.source_id, t.recipient_id, t.occurrence, t.snapshot_on) IN (
+    SELECT * FROM unnest(${keysOf(deliveries)}, ${deliveries.map(({ snapshotOn }) => snapshotOn)}::date[]))`;
+}
+
+function keysOf(deliveries: readonly PersonalDelivery[]): Sql {
+  return sql`${deliveries.map(({ customerId }) => customerId)}::bigint[], ${deliveries.map(({ sourceKind }) => sourceKind)}::smallint[],
+    ${deliveries.map(({ sourceId }) => sourceId)}::bigint[], ${deliveries.map(({ recipientId }) => recipientId)}::bigint[],
+    ${deliveries.map(({ occurrence }) => occurrence)}::bigint[]`;
 }
 
 /** Addresses that the person had before, and those who had the person's. */
@@ -87,8 +88,8 @@ function spellingsOf(emailKey: string): string[] {
   return written === emailKey ? [emailKey] : [emailKey, written];
 }
 
-const noVisitor = () => sql`subscriber_id = 0, ip = NULL, user_agent = NULL`;
-const noReport = () => sql`subscriber_id = 0, message = NULL`;
+const noVisitor = () => sql`recipient_id = 0, ip = NULL, user_agent = NULL`;
+const noReport = () => sql`recipient_id = 0, message = NULL`;
 /** Behind the question mark of a link stands what the template put into it about its reader. */
 const noClicker = (person: Somebody) =>
   sql`${noVisitor()}, url = ${withoutAddress(person, sql`split_part(split_part(url, '?', 1), '#', 1)`)}`;
@@ -117,14 +118,14 @@ export const PERSONAL_PLACES: readonly PersonalPlace[] = [
     () => sql`cells = '[]', reason_code = 'person_erased', reason_params = NULL`,
   ),
   place('public.test_message', tested, 'rows'),
-  place('hot.open_event', ofCampaigns, noVisitor),
-  place('hot.click_event', ofCampaigns, noClicker),
-  place('hot.unsubscribe_event', ofCampaigns, noVisitor),
-  place('hot.bounce_event', ofCampaigns, noReport),
-  place('hot.feedback_event', ofCampaigns, noReport),
-  place('hot.recipient_link', ofCampaigns, 'rows'),
-  place('hot.recipient_activity', ofCampaigns, 'rows'),
-  place('hot.runtime_message', ofCampaigns, 'rows'),
+  place('hot.open_event', ofMessages, noVisitor),
+  place('hot.click_event', ofMessages, noClicker),
+  place('hot.unsubscribe_event', ofMessages, noVisitor),
+  place('hot.bounce_event', ofMessages, noReport),
+  place('hot.feedback_event', ofMessages, noReport),
+  place('hot.recipient_link', ofMessages, 'rows'),
+  place('hot.recipient_activity', ofMessages, 'rows'),
+  place('hot.runtime_message', ofMessages, 'rows'),
   // The ledger balances: its row stays, as one of nobody. These two last, because they tell which campaigns to look through.
   place('hot.delivery', inLedger, () => sql`email = '', reply = NULL, reason = NULL, runtime_message_id = NULL`),
   place('hot.former_address', formerly, 'rows'),
@@ -164,20 +165,23 @@ export async function findPerson(db: Queryable, known: KnownPerson): Promise<Som
        AND customer_id = ANY (${customerIds}::bigint[])`);
   const present = new Set(known.subscriberIds);
   const formerIds = former.map(({ id }) => id).filter((id) => !present.has(id));
-  const deliveries = await db.query<DeliveryKey & Record<string, unknown>>(sql`
-    SELECT c.customer_id AS "customerId", c.id AS "campaignId", i.id AS "subscriberId", c.snapshot_on::text AS "snapshotOn"
+  const deliveries = await db.query<PersonalDelivery & Record<string, unknown>>(sql`
+    SELECT k.customer_id AS "customerId", k.source_kind AS "sourceKind", k.source_id AS "sourceId", k.recipient_id AS "recipientId", k.occurrence,
+           c.snapshot_on::text AS "snapshotOn"
       FROM campaign c
      CROSS JOIN (SELECT id, false AS is_former FROM unnest(${[...present]}::bigint[]) AS p (id)
                  UNION ALL SELECT id, true FROM unnest(${formerIds}::bigint[]) AS f (id)) i
-     WHERE c.customer_id = ANY (${customerIds}::bigint[]) AND c.snapshot_on IS NOT NULL AND (EXISTS (
-       SELECT 1 FROM hot.delivery d
-        WHERE d.snapshot_on = c.snapshot_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.subscriber_id = i.id
-          AND (NOT i.is_former OR lower(d.email) = ANY (${spellings}::text[]))
-       -- Keeps it a look-up by key: as a join it would read every recipient of every campaign.
-       OFFSET 0) OR (NOT i.is_former AND EXISTS (
+     CROSS JOIN LATERAL (
+       SELECT d.customer_id, d.source_kind, d.source_id, d.recipient_id, d.occurrence FROM hot.delivery d
+        WHERE d.snapshot_on = c.snapshot_on AND d.customer_id = c.customer_id AND d.source_kind = ${SOURCE_KINDS.campaign} AND d.source_id = c.id
+          AND d.recipient_id = i.id AND (NOT i.is_former OR lower(d.email) = ANY (${spellings}::text[]))
+       UNION
        -- Of a ledger that is kept for fewer months than what came back.
-       SELECT 1 FROM hot.recipient_activity a
-        WHERE a.customer_id = c.customer_id AND a.campaign_id = c.id AND a.subscriber_id = i.id OFFSET 0)))`);
+       SELECT a.customer_id, a.source_kind, a.source_id, a.recipient_id, a.occurrence FROM hot.recipient_activity a
+        WHERE a.customer_id = c.customer_id AND a.source_kind = ${SOURCE_KINDS.campaign} AND a.source_id = c.id AND a.recipient_id = i.id AND NOT i.is_former
+       -- Keeps it a look-up by key: as a join it would read every recipient of every campaign.
+       OFFSET 0) k
+     WHERE c.customer_id = ANY (${customerIds}::bigint[]) AND c.snapshot_on IS NOT NULL`);
   return { ...known, formerIds, deliveries };
 }
 
@@ -216,11 +220,12 @@ export async function isUnderWay(db: Queryable, person: Somebody): Promise<boole
   const { customerIds } = person;
   const subscriberIds = [...person.subscriberIds, ...person.formerIds];
   const rows = await db.query(sql`
-    SELECT 1 FROM hot.tracking_event v WHERE v.subscriber_ids && ${subscriberIds}::bigint[] UNION ALL
+    SELECT 1 FROM hot.tracking_event v WHERE v.recipient_ids && ${subscriberIds}::bigint[] UNION ALL
     SELECT 1 FROM campaign c CROSS JOIN unnest(${subscriberIds}::bigint[]) AS i (id)
      WHERE c.customer_id = ANY (${[...customerIds]}::bigint[]) AND EXISTS (
        SELECT 1 FROM hot.delivery d
-        WHERE d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.snapshot_on = c.snapshot_on AND d.subscriber_id = i.id
+        WHERE d.customer_id = c.customer_id AND d.source_kind = ${SOURCE_KINDS.campaign} AND d.source_id = c.id AND d.snapshot_on = c.snapshot_on
+          AND d.recipient_id = i.id
           AND d.state IN ('leased', 'sending') AND d.lease_expires_at > now()
        -- Keeps it a look-up by key.
        OFFSET 0) LIMIT 1`);

@@ -4,6 +4,7 @@
  * the day of the last act in each block of people.
  */
 import { join, sql, type Queryable, type Transaction } from '../../../db/database.ts';
+import { SOURCE_KINDS } from '../../source-key.ts';
 import { COUNTS, placesOf, WORD, type CountKind } from './people-set-read-model.ts';
 
 /**
@@ -23,10 +24,10 @@ export interface CampaignToCount extends Record<string, unknown> {
 /** Campaigns with at least so many openers or clickers whose bits are due to be made, the newest first. */
 export function campaignsToCount(db: Queryable, peopleMin: number): Promise<CampaignToCount[]> {
   return db.query<CampaignToCount>(sql`
-    SELECT t.customer_id AS "customerId", t.campaign_id AS "campaignId"
+    SELECT t.customer_id AS "customerId", t.source_id AS "campaignId"
       FROM hot.tracking_counter t
-      JOIN campaign c ON c.customer_id = t.customer_id AND c.id = t.campaign_id
-      LEFT JOIN hot.counted_campaign k ON k.customer_id = t.customer_id AND k.campaign_id = t.campaign_id
+      JOIN campaign c ON t.source_kind = ${SOURCE_KINDS.campaign} AND c.customer_id = t.customer_id AND c.id = t.source_id
+      LEFT JOIN hot.counted_campaign k ON k.customer_id = t.customer_id AND k.campaign_id = t.source_id
      WHERE greatest(t.uniq_open_count, t.uniq_click_count) >= ${peopleMin} AND (c.started_at AT TIME ZONE 'UTC')::date < ${COUNTED_ON}
        AND (k.counted_on IS NULL OR (k.counted_on < ${COUNTED_ON}
             AND (greatest(t.last_open_at, t.last_click_at) AT TIME ZONE 'UTC')::date >= k.counted_on))
@@ -43,22 +44,23 @@ export async function countCampaign(tx: Transaction, { customerId, campaignId }:
   );
   if (alive.length === 0) return;
   const own = sql`a.customer_id = ${customerId} AND a.campaign_id = ${campaignId}`;
+  const rows = sql`a.customer_id = ${customerId} AND a.source_kind = ${SOURCE_KINDS.campaign} AND a.source_id = ${campaignId}`;
   await tx.execute(sql`DELETE FROM hot.campaign_count_block a WHERE ${own}`);
   await tx.execute(sql`DELETE FROM hot.campaign_link_block a WHERE ${own}`);
   const counts = KINDS.map((kind) => sql`(${kind}, ${COUNTS[kind]})`);
   await tx.execute(sql`
     WITH word AS (
-      SELECT n.kind, p.digit, a.subscriber_id >> 6 AS no, ${WORD} AS word
+      SELECT n.kind, p.digit, a.recipient_id >> 6 AS no, ${WORD} AS word
         FROM hot.recipient_activity a CROSS JOIN LATERAL (VALUES ${join(counts, ', ')}) AS n (kind, count)
         CROSS JOIN LATERAL ${placesOf(sql`n.count`)} AS p (digit)
-       WHERE ${own} AND n.count > 0 AND n.count >> p.digit & 1 = 1 GROUP BY 1, 2, 3
+       WHERE ${rows} AND n.count > 0 AND n.count >> p.digit & 1 = 1 GROUP BY 1, 2, 3
     ), counted AS (
       INSERT INTO hot.campaign_count_block (customer_id, campaign_id, kind, block, digit, members)
       SELECT ${customerId}::bigint, ${campaignId}::bigint, kind, no >> 5, digit, bit_or(hot.word_bits(no, word)) FROM word GROUP BY kind, no >> 5, digit
     ), linked AS (
       INSERT INTO hot.campaign_link_block (customer_id, campaign_id, link_no, block, members)
       SELECT ${customerId}::bigint, ${campaignId}::bigint, link_no, no >> 5, bit_or(hot.word_bits(no, word))
-        FROM (SELECT a.link_no, a.subscriber_id >> 6 AS no, ${WORD} AS word FROM hot.recipient_link a WHERE ${own} GROUP BY 1, 2) w
+        FROM (SELECT a.link_no, a.recipient_id >> 6 AS no, ${WORD} AS word FROM hot.recipient_link a WHERE ${rows} GROUP BY 1, 2) w
        GROUP BY link_no, no >> 5
     )
     INSERT INTO hot.counted_campaign AS k (customer_id, campaign_id, counted_on) VALUES (${customerId}, ${campaignId}, ${COUNTED_ON})

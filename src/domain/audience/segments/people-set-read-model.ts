@@ -7,6 +7,7 @@
  * same for the same moment. Events are not read.
  */
 import { empty, sql, type Sql } from '../../../db/database.ts';
+import { SOURCE_KINDS } from '../../source-key.ts';
 import { contains } from './condition-read-model.ts';
 import type { CampaignChoice, Condition, OpenedCondition, ReceivedCondition, RuleScope } from './segment.ts';
 
@@ -65,12 +66,12 @@ function didSince({ kind, campaigns, inLastDays }: Act & { readonly inLastDays: 
   ];
   // The counter tells when anything was done with the campaign for the last time.
   const isOver = sql`(b.last_on < (${to} AT TIME ZONE 'UTC')::date OR coalesce((SELECT greatest(t.last_open_at, t.last_click_at)
-    FROM hot.tracking_counter t WHERE t.customer_id = b.customer_id AND t.campaign_id = b.campaign_id) <= ${to}, false))`;
+    FROM hot.tracking_counter t WHERE t.customer_id = b.customer_id AND t.source_kind = ${SOURCE_KINDS.campaign} AND t.source_id = b.campaign_id) <= ${to}, false))`;
   return sql`SELECT f.block >> 2 AS block, bit_or(${widened(sql`f.members`, sql`f.block`)}) AS members FROM (
     SELECT b.block, CASE WHEN b.first_at >= ${from} AND ${isOver} THEN ${membersOf(kind)} ELSE (
-      SELECT bit_or(hot.person_bit_of_512(a.subscriber_id)) FROM hot.recipient_activity a
-       WHERE a.customer_id = b.customer_id AND a.campaign_id = b.campaign_id
-         AND a.subscriber_id BETWEEN b.block << ${ACTIVITY_BLOCK_BITS} AND (b.block << ${ACTIVITY_BLOCK_BITS}) + ${(1 << ACTIVITY_BLOCK_BITS) - 1}
+      SELECT bit_or(hot.person_bit_of_512(a.recipient_id)) FROM hot.recipient_activity a
+       WHERE a.customer_id = b.customer_id AND a.source_kind = ${SOURCE_KINDS.campaign} AND a.source_id = b.campaign_id
+         AND a.recipient_id BETWEEN b.block << ${ACTIVITY_BLOCK_BITS} AND (b.block << ${ACTIVITY_BLOCK_BITS}) + ${(1 << ACTIVITY_BLOCK_BITS) - 1}
          AND ${count} > 0 AND ${last} BETWEEN ${from} AND ${to}) END AS members
       FROM hot.campaign_activity_block b
      WHERE ${ofCampaigns(campaigns, scope)} AND b.last_on >= (${from} AT TIME ZONE 'UTC')::date
@@ -86,11 +87,11 @@ function didSince({ kind, campaigns, inLastDays }: Act & { readonly inLastDays: 
 function received({ campaigns, atLeast = 1 }: ReceivedCondition, scope: RuleScope): Sql {
   const meant = campaignIds(campaigns, scope);
   const isKept = sql`EXISTS (SELECT 1 FROM hot.received_campaign r
-      JOIN hot.delivery_counter n ON n.customer_id = r.customer_id AND n.campaign_id = r.campaign_id AND n.sent = r.people
+      JOIN hot.delivery_counter n ON n.customer_id = r.customer_id AND n.source_kind = ${SOURCE_KINDS.campaign} AND n.source_id = r.campaign_id AND n.sent = r.people
      WHERE r.customer_id = ${scope.customerId} AND r.campaign_id = c.id OFFSET 0)`;
   const kept = sql`ARRAY(SELECT c.id FROM unnest(${meant}) AS c (id) WHERE ${isKept})`;
   const others = sql`ARRAY(SELECT c.id FROM unnest(${meant}) AS c (id) WHERE NOT ${isKept})`;
-  const ids = scope.ids ? sql`AND d.subscriber_id BETWEEN ${scope.ids.from} AND ${scope.ids.to}` : empty;
+  const ids = scope.ids ? sql`AND d.recipient_id BETWEEN ${scope.ids.from} AND ${scope.ids.to}` : empty;
   const members = atLeast === 1 ? sql`bit_or(m.members)` : sql`hot.bits_in_at_least(array_agg(m.members), ${atLeast})`;
   return sql`SELECT m.block, ${members} AS members FROM (
     SELECT b.block, b.members FROM hot.received_block b
@@ -99,9 +100,9 @@ function received({ campaigns, atLeast = 1 }: ReceivedCondition, scope: RuleScop
     SELECT w.no >> 5, bit_or(hot.word_bits(w.no, w.word)) FROM campaign c
       -- One campaign after the other, by its month: as one condition the planner reads the whole ledger, even for none.
       CROSS JOIN LATERAL (
-        SELECT d.subscriber_id >> 6 AS no, bit_or(1::bigint << (63 - (d.subscriber_id & 63))::integer) AS word
+        SELECT d.recipient_id >> 6 AS no, bit_or(1::bigint << (63 - (d.recipient_id & 63))::integer) AS word
           FROM hot.delivery d
-         WHERE d.snapshot_on = c.snapshot_on AND d.customer_id = c.customer_id AND d.campaign_id = c.id ${ids} AND d.state = 'sent'
+         WHERE d.snapshot_on = c.snapshot_on AND d.customer_id = c.customer_id AND d.source_kind = ${SOURCE_KINDS.campaign} AND d.source_id = c.id ${ids} AND d.state = 'sent'
          GROUP BY 1 OFFSET 0) w
      WHERE c.customer_id = ${scope.customerId} AND c.id = ANY (${others}) GROUP BY c.id, w.no >> 5) m
     GROUP BY m.block`;
@@ -144,8 +145,8 @@ export function placesOf(count: Sql): Sql {
   return sql`generate_series(0, floor(ln(${count}::float8) / ln(2::float8))::integer + 1)`;
 }
 
-/** The bits of people in words of 64, as rows of one word are put together: beside `subscriber_id >> 6`. */
-export const WORD = sql`bit_or(1::bigint << (63 - (a.subscriber_id & 63))::integer)`;
+/** The bits of people in words of 64, as rows of one word are put together: beside `recipient_id >> 6`. */
+export const WORD = sql`bit_or(1::bigint << (63 - (a.recipient_id & 63))::integer)`;
 
 /** Who opened or clicked these campaigns so many times, all together. */
 function didOften(
@@ -162,10 +163,10 @@ function didOften(
       UNION ALL
       SELECT w.no >> 5, w.digit, bit_or(hot.word_bits(w.no, w.word)) FROM unkept u
         CROSS JOIN LATERAL (
-          SELECT a.subscriber_id >> 6 AS no, p.digit::smallint AS digit, ${WORD} AS word
+          SELECT a.recipient_id >> 6 AS no, p.digit::smallint AS digit, ${WORD} AS word
             FROM hot.recipient_activity a CROSS JOIN LATERAL ${placesOf(count)} AS p (digit)
-           WHERE a.customer_id = ${scope.customerId} AND a.campaign_id = u.campaign_id AND a.subscriber_id BETWEEN u.from_id AND u.to_id
-             ${inRange(sql`a.subscriber_id`, scope)} AND ${count} > 0 AND ${count} >> p.digit & 1 = 1
+           WHERE a.customer_id = ${scope.customerId} AND a.source_kind = ${SOURCE_KINDS.campaign} AND a.source_id = u.campaign_id AND a.recipient_id BETWEEN u.from_id AND u.to_id
+             ${inRange(sql`a.recipient_id`, scope)} AND ${count} > 0 AND ${count} >> p.digit & 1 = 1
            GROUP BY 1, 2 OFFSET 0) w
        GROUP BY u.campaign_id, w.no >> 5, w.digit) m
     GROUP BY m.block`;
@@ -174,8 +175,8 @@ function didOften(
 /** Who clicked a link of these campaigns whose address contains this. */
 function clickedLink(campaigns: CampaignChoice | undefined, part: string, scope: RuleScope): Sql {
   return sql`WITH ${unkept(campaigns, scope)}, link AS MATERIALIZED (
-      SELECT l.campaign_id, l.link_no FROM hot.link_counter l
-       WHERE l.customer_id = ${scope.customerId} AND l.campaign_id = ANY (${campaignIds(campaigns, scope)})
+      SELECT l.source_id AS campaign_id, l.link_no FROM hot.link_counter l
+       WHERE l.customer_id = ${scope.customerId} AND l.source_kind = ${SOURCE_KINDS.campaign} AND l.source_id = ANY (${campaignIds(campaigns, scope)})
          AND ${contains(sql`hot.fold(l.url)`, part)})
     SELECT m.block, bit_or(m.members) AS members FROM (
       SELECT b.block, b.members FROM hot.campaign_link_block b
@@ -183,9 +184,9 @@ function clickedLink(campaigns: CampaignChoice | undefined, part: string, scope:
       UNION ALL
       SELECT w.no >> 5, bit_or(hot.word_bits(w.no, w.word)) FROM unkept u JOIN link l ON l.campaign_id = u.campaign_id
         CROSS JOIN LATERAL (
-          SELECT a.subscriber_id >> 6 AS no, ${WORD} AS word FROM hot.recipient_link a
-           WHERE a.customer_id = ${scope.customerId} AND a.campaign_id = l.campaign_id AND a.link_no = l.link_no
-             AND a.subscriber_id BETWEEN u.from_id AND u.to_id ${inRange(sql`a.subscriber_id`, scope)}
+          SELECT a.recipient_id >> 6 AS no, ${WORD} AS word FROM hot.recipient_link a
+           WHERE a.customer_id = ${scope.customerId} AND a.source_kind = ${SOURCE_KINDS.campaign} AND a.source_id = l.campaign_id AND a.link_no = l.link_no
+             AND a.recipient_id BETWEEN u.from_id AND u.to_id ${inRange(sql`a.recipient_id`, scope)}
            GROUP BY 1 OFFSET 0) w
        GROUP BY w.no >> 5) m
     GROUP BY m.block`;

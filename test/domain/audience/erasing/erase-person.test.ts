@@ -57,34 +57,34 @@ async function fillTraces(ctx: Context, list: MailList, { id, email }: { id: big
   const campaign = made?.id ?? 0n;
   const url = `https://shop.example/for/${encodeURIComponent(email)}/?who=${email}`;
   await db.execute(sql`
-    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state, reply)
-    VALUES (current_date, ${customerId}, ${campaign}, ${id}, ${email.toUpperCase()}, 'sent', ${`250 ok ${email}`})`);
+    INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, list_id, email, state, reply)
+    VALUES (current_date, ${customerId}, 1, ${campaign}, ${id}, ${list.id}, ${email.toUpperCase()}, 'sent', ${`250 ok ${email}`})`);
   await db.execute(sql`
-    INSERT INTO hot.delivery_counter AS c (customer_id, campaign_id, audience, sent) VALUES (${customerId}, ${campaign}, 1, 1)
-    ON CONFLICT (customer_id, campaign_id) DO UPDATE SET audience = c.audience + 1, sent = c.sent + 1`);
+    INSERT INTO hot.delivery_counter AS c (customer_id, source_kind, source_id, audience, sent) VALUES (${customerId}, 1, ${campaign}, 1, 1)
+    ON CONFLICT (customer_id, source_kind, source_id) DO UPDATE SET audience = c.audience + 1, sent = c.sent + 1`);
   await db.execute(sql`
-    INSERT INTO hot.open_event (at, customer_id, campaign_id, subscriber_id, ip, user_agent)
-    SELECT now(), ${customerId}, ${campaign}, ${id}, '198.51.100.7', 'Agent of ' || ${email}::text FROM generate_series(1, ${EVENTS}::int / 2)`);
+    INSERT INTO hot.open_event (at, customer_id, source_kind, source_id, recipient_id, ip, user_agent)
+    SELECT now(), ${customerId}, 1, ${campaign}, ${id}, '198.51.100.7', 'Agent of ' || ${email}::text FROM generate_series(1, ${EVENTS}::int / 2)`);
   await db.execute(sql`
-    INSERT INTO hot.click_event (at, customer_id, campaign_id, subscriber_id, link_no, url, ip, user_agent)
-    SELECT now(), ${customerId}, ${campaign}, ${id}, 0, ${url}, '198.51.100.7', 'Agent' FROM generate_series(1, ${EVENTS}::int / 2)`);
+    INSERT INTO hot.click_event (at, customer_id, source_kind, source_id, recipient_id, link_no, url, ip, user_agent)
+    SELECT now(), ${customerId}, 1, ${campaign}, ${id}, 0, ${url}, '198.51.100.7', 'Agent' FROM generate_series(1, ${EVENTS}::int / 2)`);
   await db.execute(sql`
-    INSERT INTO hot.link_counter (customer_id, campaign_id, link_no, url) VALUES (${customerId}, ${campaign}, 0, ${url}) ON CONFLICT DO NOTHING`);
-  const key = sql`${customerId}, ${campaign}, ${id}`;
+    INSERT INTO hot.link_counter (customer_id, source_kind, source_id, link_no, url) VALUES (${customerId}, 1, ${campaign}, 0, ${url}) ON CONFLICT DO NOTHING`);
+  const key = sql`${customerId}, 1, ${campaign}, ${id}`;
   await db.execute(
-    sql`INSERT INTO hot.unsubscribe_event (at, customer_id, campaign_id, subscriber_id, ip) VALUES (now(), ${key}, '198.51.100.7')`,
+    sql`INSERT INTO hot.unsubscribe_event (at, customer_id, source_kind, source_id, recipient_id, ip) VALUES (now(), ${key}, '198.51.100.7')`,
   );
   await db.execute(
-    sql`INSERT INTO hot.bounce_event (at, customer_id, campaign_id, subscriber_id, type, message) VALUES (now(), ${key}, 'soft', ${`<${email}> is full`})`,
+    sql`INSERT INTO hot.bounce_event (at, customer_id, source_kind, source_id, recipient_id, type, message) VALUES (now(), ${key}, 'soft', ${`<${email}> is full`})`,
   );
   await db.execute(
-    sql`INSERT INTO hot.feedback_event (at, customer_id, campaign_id, subscriber_id, type, message) VALUES (now(), ${key}, 'abuse', ${`From: ${email}`})`,
+    sql`INSERT INTO hot.feedback_event (at, customer_id, source_kind, source_id, recipient_id, type, message) VALUES (now(), ${key}, 'abuse', ${`From: ${email}`})`,
   );
   await db.execute(
-    sql`INSERT INTO hot.recipient_activity (customer_id, campaign_id, subscriber_id, open_count) VALUES (${key}, 5)`,
+    sql`INSERT INTO hot.recipient_activity (customer_id, source_kind, source_id, recipient_id, open_count) VALUES (${key}, 5)`,
   );
   await db.execute(
-    sql`INSERT INTO hot.runtime_message (customer_id, campaign_id, subscriber_id, message_key) VALUES (${key}, 'x')`,
+    sql`INSERT INTO hot.runtime_message (customer_id, source_kind, source_id, recipient_id, message_key) VALUES (${key}, 'x')`,
   );
   await db.execute(
     sql`INSERT INTO test_message (customer_id, campaign_id, email, subscriber_id, reply)
@@ -94,7 +94,7 @@ async function fillTraces(ctx: Context, list: MailList, { id, email }: { id: big
     sql`INSERT INTO hot.soft_bounce (customer_id, email_key, times) VALUES (${customerId}, lower(${email}), ARRAY[now()]) ON CONFLICT DO NOTHING`,
   );
   await db.execute(
-    sql`INSERT INTO hot.recipient_link (customer_id, campaign_id, link_no, subscriber_id) VALUES (${customerId}, ${campaign}, 0, ${id})`,
+    sql`INSERT INTO hot.recipient_link (customer_id, source_kind, source_id, link_no, recipient_id) VALUES (${customerId}, 1, ${campaign}, 0, ${id})`,
   );
   await db.execute(
     sql`INSERT INTO hot.subscriber_activity (customer_id, list_id, subscriber_id, opened_at) VALUES (${customerId}, ${list.id}, ${id}, now())`,
@@ -165,11 +165,12 @@ test('the export has every row of the person, and of nobody else', async () => {
     const exported = rows.filter((row) => row.table === name);
     expect(exported.length, name).toBe(counts[name]);
     expect(exported.every(({ row }) => String(row['customer_id']) === String(customerId))).toBe(true);
-    const [column] = await ctx.db.query(sql`
-      SELECT 1 FROM information_schema.columns WHERE table_schema || '.' || table_name = ${table} AND column_name = 'subscriber_id'`);
+    const [column] = await ctx.db.query<{ name: string }>(sql`
+      SELECT column_name AS name FROM information_schema.columns
+       WHERE table_schema || '.' || table_name = ${table} AND column_name IN ('subscriber_id', 'recipient_id')`);
     if (!column) continue;
     const [real] = await ctx.db.query<{ n: number }>(
-      sql`SELECT count(*)::int AS n FROM ${raw(table)} WHERE customer_id = ${customerId} AND subscriber_id = ANY (${people.map(({ id }) => id)}::bigint[])`,
+      sql`SELECT count(*)::int AS n FROM ${raw(table)} WHERE customer_id = ${customerId} AND ${raw(column.name)} = ANY (${people.map(({ id }) => id)}::bigint[])`,
     );
     expect(exported.length, name).toBe(real?.n);
     expect(exported.length, `${name} is not filled by this test`).toBeGreaterThan(0);
@@ -215,7 +216,7 @@ test('the others and the sums stay as they were', async () => {
   const ledger = await ctx.db.query<{ rows: number; events: number; anonymous: number }>(sql`
     SELECT (SELECT count(*)::int FROM hot.delivery WHERE customer_id = ${customerId}) AS rows,
            (SELECT count(*)::int FROM hot.open_event WHERE customer_id = ${customerId}) AS events,
-           (SELECT count(*)::int FROM hot.open_event WHERE customer_id = ${customerId} AND subscriber_id = 0 AND ip IS NULL AND user_agent IS NULL) AS anonymous`);
+           (SELECT count(*)::int FROM hot.open_event WHERE customer_id = ${customerId} AND recipient_id = 0 AND ip IS NULL AND user_agent IS NULL) AS anonymous`);
   expect(ledger).toEqual([{ rows: 4, events: 2 * EVENTS, anonymous: EVENTS }]);
 });
 

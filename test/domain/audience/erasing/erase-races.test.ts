@@ -10,6 +10,7 @@ import { settle, type Settled } from '../../../../src/domain/delivery/ledger-sto
 import { viewerOf, type Context } from '../../../../src/domain/context.ts';
 import { newUid, subscriberUid } from '../../../../src/lib/ids.ts';
 import { createTenant, newList } from '../../../support/tenant.ts';
+import { ledgerOfCampaign } from '../../../../src/domain/delivery/delivery.ts';
 import { createTestContext } from '../../../support/test-context.ts';
 
 const base = await createTestContext();
@@ -58,11 +59,11 @@ describe('somebody who is erased', () => {
       const person = await addSubscriber(ctx, { listUid: list.uid, email });
       people.push(person);
       await ctx.db.execute(sql`
-        INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state)
-        VALUES (current_date, ${customerId}, ${campaign?.id}, ${person.id}, ${email}, 'queued')`);
+        INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, list_id, email, state)
+        VALUES (current_date, ${customerId}, 1, ${campaign?.id}, ${person.id}, ${list.id}, ${email}, 'queued')`);
     }
     const [bob, cat] = people.map(({ id }) => id);
-    const key = { snapshotOn: campaign?.day ?? '', customerId, campaignId: campaign?.id ?? 0n };
+    const key = ledgerOfCampaign({ snapshotOn: campaign?.day ?? '', customerId, campaignId: campaign?.id ?? 0n });
     const erase = async (uid: string) => {
       const [erasure] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM erasure WHERE uid = ${uid}`);
       await eraseTraces(ctx, { customerId, id: erasure?.id ?? 0n });
@@ -72,13 +73,13 @@ describe('somebody who is erased', () => {
     let uid = '';
     // The statement that marks both has begun, and waits for the first.
     await ctx.database.transaction(async (holder) => {
-      await holder.query(sql`SELECT 1 FROM hot.delivery WHERE subscriber_id = ${bob} FOR UPDATE`);
+      await holder.query(sql`SELECT 1 FROM hot.delivery WHERE recipient_id = ${bob} FOR UPDATE`);
       marking = settle(ctx.database, {
-        ...{ key, listId: list.id, serverId: 1n, outcomes: [] },
+        ...{ key, serverId: 1n, outcomes: [] },
         holder: { owner: randomUUID(), leaseSeconds: 45 },
         next: [
-          { subscriberId: bob ?? 0n, epoch: 1, email: 'bob@person.example' },
-          { subscriberId: cat ?? 0n, epoch: 1, email: 'cat@person.example' },
+          { recipientId: bob ?? 0n, occurrence: 0n, epoch: 1, email: 'bob@person.example' },
+          { recipientId: cat ?? 0n, occurrence: 0n, epoch: 1, email: 'cat@person.example' },
         ],
         contentVersion: campaign?.version ?? null,
       });
@@ -86,10 +87,10 @@ describe('somebody who is erased', () => {
       ({ uid } = await erasePerson(ctx, { email: 'cat@person.example' }));
       expect(await erase(uid)).toBe('running');
     });
-    expect((await marking)?.notMarked.has(cat ?? 0n)).toBe(false);
+    expect([...((await marking)?.notMarked ?? [])].map(({ recipientId }) => recipientId)).not.toContain(cat);
     expect(await erase(uid)).toBe('running');
     await ctx.db.execute(
-      sql`UPDATE hot.delivery SET state = 'sent', lease_expires_at = NULL WHERE subscriber_id = ${cat}`,
+      sql`UPDATE hot.delivery SET state = 'sent', lease_expires_at = NULL WHERE recipient_id = ${cat}`,
     );
     expect(await erase(uid)).toBe('done');
   });
@@ -100,9 +101,9 @@ describe('somebody who is erased', () => {
     const list = await newList(ctx);
     const ann = await addSubscriber(ctx, { listUid: list.uid, email: 'ann@person.example' });
     await ctx.db.execute(sql`
-      INSERT INTO hot.tracking_event (since, until, size, customer_ids, list_ids, campaign_ids, subscriber_ids, link_nos, urls, are_machines,
+      INSERT INTO hot.tracking_event (since, until, size, customer_ids, list_ids, source_kinds, source_ids, recipient_ids, occurrences, link_nos, urls, are_machines,
                              is_prefetch, ips, user_agents, countries, regions, cities, ages)
-      VALUES (now(), now(), 2, ARRAY[${customerId}, ${customerId}]::bigint[], '{1,1}', '{1,1}', ARRAY[1, ${ann.id}]::bigint[], '{0,0}', '{u,u}', '{f,f}',
+      VALUES (now(), now(), 2, ARRAY[${customerId}, ${customerId}]::bigint[], '{1,1}', '{1,1}', '{1,1}', ARRAY[1, ${ann.id}]::bigint[], '{0,0}', '{0,0}', '{u,u}', '{f,f}',
               '{f,f}', '{1.2.3.4,1.2.3.4}', '{a,a}', '{x,x}', '{x,x}', '{x,x}', '{0,0}')`);
     const { uid } = await erasePerson(ctx, { email: 'ann@person.example' });
     const [erasure] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM erasure WHERE uid = ${uid}`);
@@ -123,8 +124,8 @@ describe('somebody who is erased', () => {
       INSERT INTO campaign (customer_id, uid, list_id, name, status, snapshot_on)
       VALUES (${customerId}, ${newUid()}, ${list.id}, 'News', 'paused', current_date) RETURNING id`);
     await ctx.db.execute(sql`
-      INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state, owner, lease_expires_at)
-      VALUES (current_date, ${customerId}, ${campaign?.id}, ${ann.id}, 'ann@person.example', ${state}::hot.delivery_state,
+      INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, list_id, email, state, owner, lease_expires_at)
+      VALUES (current_date, ${customerId}, 1, ${campaign?.id}, ${ann.id}, ${list.id}, 'ann@person.example', ${state}::hot.delivery_state,
               ${randomUUID()}::uuid, now() + interval '1 minute')`);
     const { uid } = await erasePerson(ctx, { email: 'ann@person.example' });
     const [erasure] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM erasure WHERE uid = ${uid}`);

@@ -33,14 +33,14 @@ async function newCampaign(ctx: Context, list: MailList): Promise<bigint> {
 async function mailed(ctx: Context, list: MailList, person: { id: bigint; email: string }): Promise<bigint> {
   const campaign = await newCampaign(ctx, list);
   await ctx.db.execute(sql`
-    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state)
-    VALUES (current_date, ${list.customerId}, ${campaign}, ${person.id}, ${person.email}, 'sent')`);
+    INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, email, state)
+    VALUES (current_date, ${list.customerId}, 1, ${campaign}, ${person.id}, ${person.email}, 'sent')`);
   return campaign;
 }
 
 async function addressesOf(ctx: Context, list: MailList): Promise<string[]> {
   const rows = await ctx.db.query<{ email: string }>(
-    sql`SELECT email FROM hot.delivery WHERE customer_id = ${list.customerId} ORDER BY campaign_id`,
+    sql`SELECT email FROM hot.delivery WHERE customer_id = ${list.customerId} ORDER BY source_id`,
   );
   return rows.map(({ email }) => email);
 }
@@ -98,8 +98,8 @@ test('the rows of others are not read', async () => {
   const person = await addSubscriber(ctx, { listUid: list.uid, email: 'one@person.example' });
   const campaign = await mailed(ctx, list, person);
   await ctx.db.execute(sql`
-    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state)
-    SELECT current_date, ${list.customerId}, ${campaign}, ${person.id} + n, 'other' || n || '@person.example', 'sent' FROM generate_series(1, ${OTHERS}::int) n`);
+    INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, email, state)
+    SELECT current_date, ${list.customerId}, 1, ${campaign}, ${person.id} + n, 'other' || n || '@person.example', 'sent' FROM generate_series(1, ${OTHERS}::int) n`);
   await ctx.db.execute(sql`ANALYZE hot.delivery`);
   const read = await inTransaction(ctx, async (inner) => {
     const tables = await personalTables(inner, 'one@person.example');

@@ -23,7 +23,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   'public.erasure.subscriber_ids': 'only while it runs',
   'public.from_address.email': 'the sender',
   'public.from_address.email_key': 'the sender',
-  'hot.tracking_event.subscriber_ids': 'until it is counted, a moment later, and waited for',
+  'hot.tracking_event.recipient_ids': 'until it is counted, a moment later, and waited for',
   'hot.confirmation_mail.address_digest': 'a keyed digest, for a day',
   'inbox.message.rcpt_to': 'the development receiver, which is erased by itself',
 };

@@ -97,20 +97,20 @@ async function store(everybody: readonly Person[], asOf: number): Promise<Stored
  * the first and third it is known when anything was done for the last time.
  */
 async function keepSome([first = 0n, second = 0n, third = 0n]: readonly bigint[]): Promise<void> {
-  const count = sql`INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, sent)
-    SELECT c.customer_id, c.id, n.sent, n.sent FROM campaign c, LATERAL (SELECT count(*) AS sent FROM hot.delivery d
-      WHERE d.customer_id = c.customer_id AND d.campaign_id = c.id AND d.state = 'sent') n WHERE c.id = ANY (${[first, second]}::bigint[])
-    ON CONFLICT (customer_id, campaign_id) DO UPDATE SET audience = excluded.audience, sent = excluded.sent`;
-  const late = sql`campaign_id = ${second} AND state = 'sent' AND subscriber_id % 2 = 0`;
+  const count = sql`INSERT INTO hot.delivery_counter (customer_id, source_kind, source_id, audience, sent)
+    SELECT c.customer_id, 1, c.id, n.sent, n.sent FROM campaign c, LATERAL (SELECT count(*) AS sent FROM hot.delivery d
+      WHERE d.customer_id = c.customer_id AND d.source_id = c.id AND d.state = 'sent') n WHERE c.id = ANY (${[first, second]}::bigint[])
+    ON CONFLICT (customer_id, source_kind, source_id) DO UPDATE SET audience = excluded.audience, sent = excluded.sent`;
+  const late = sql`source_id = ${second} AND state = 'sent' AND recipient_id % 2 = 0`;
   await db.execute(sql`UPDATE hot.delivery SET state = 'unknown', reason = 'late' WHERE ${late}`);
   await db.execute(count);
   await refreshReceived(ctx, { peopleMin: 0 });
   await db.execute(sql`UPDATE hot.delivery SET state = 'sent' WHERE reason = 'late'`);
   await db.execute(count);
   await db.execute(sql`
-    INSERT INTO hot.tracking_counter (customer_id, campaign_id, last_open_at, last_click_at)
-    SELECT customer_id, campaign_id, max(last_open_at), max(last_click_at) FROM hot.recipient_activity
-     WHERE campaign_id = ANY (${[first, third]}::bigint[]) GROUP BY 1, 2`);
+    INSERT INTO hot.tracking_counter (customer_id, source_kind, source_id, last_open_at, last_click_at)
+    SELECT customer_id, 1, source_id, max(last_open_at), max(last_click_at) FROM hot.recipient_activity
+     WHERE source_id = ANY (${[first, third]}::bigint[]) GROUP BY 1, 3`);
 }
 
 /** Blocks of people whose counts are believed, and not believed, of all worlds. */
@@ -161,21 +161,21 @@ async function storeActivity(
         // As if it had been something else before.
         const [opens, clicks, humanOpens, humanClicks] = counts;
         const before = no % 2 === 0 ? 0 : 1;
-        await db.execute(sql`INSERT INTO hot.recipient_activity (customer_id, campaign_id, subscriber_id, open_count, click_count, human_opens, human_clicks)
-          VALUES (${owner}, ${campaignId}, ${id}, ${before}, ${before}, ${before}, ${before})`);
+        await db.execute(sql`INSERT INTO hot.recipient_activity (customer_id, source_kind, source_id, recipient_id, open_count, click_count, human_opens, human_clicks)
+          VALUES (${owner}, 1, ${campaignId}, ${id}, ${before}, ${before}, ${before}, ${before})`);
         await db.execute(sql`UPDATE hot.recipient_activity SET open_count = ${opens}, click_count = ${clicks}, human_opens = ${humanOpens},
             human_clicks = ${humanClicks}, last_open_at = ${iso(one.lastOpenAt)}, last_click_at = ${iso(one.lastClickAt)}
-          WHERE customer_id = ${owner} AND campaign_id = ${campaignId} AND subscriber_id = ${id}`);
-        await db.execute(sql`INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state)
-          VALUES ('2026-03-01', ${owner}, ${campaignId}, ${id}, 'x@example.org', ${owner === stranger ? 'sent' : one.state}::hot.delivery_state)`);
+          WHERE customer_id = ${owner} AND source_id = ${campaignId} AND recipient_id = ${id}`);
+        await db.execute(sql`INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, email, state)
+          VALUES ('2026-03-01', ${owner}, 1, ${campaignId}, ${id}, 'x@example.org', ${owner === stranger ? 'sent' : one.state}::hot.delivery_state)`);
       }
       for (const [linkNo, url] of one.links.entries()) {
         const no_ = linkNo + 10 * (one.links.length + 1);
         await db.execute(
-          sql`INSERT INTO hot.link_counter (customer_id, campaign_id, link_no, url) VALUES (${customerId}, ${campaignId}, ${linkNumber(url)}, ${url}) ON CONFLICT DO NOTHING`,
+          sql`INSERT INTO hot.link_counter (customer_id, source_kind, source_id, link_no, url) VALUES (${customerId}, 1, ${campaignId}, ${linkNumber(url)}, ${url}) ON CONFLICT DO NOTHING`,
         );
-        await db.execute(sql`INSERT INTO hot.recipient_link (customer_id, campaign_id, link_no, subscriber_id)
-          VALUES (${customerId}, ${campaignId}, ${linkNumber(url)}, ${id}), (${stranger}, ${campaignId}, ${no_}, ${id}) ON CONFLICT DO NOTHING`);
+        await db.execute(sql`INSERT INTO hot.recipient_link (customer_id, source_kind, source_id, link_no, recipient_id)
+          VALUES (${customerId}, 1, ${campaignId}, ${linkNumber(url)}, ${id}), (${stranger}, 1, ${campaignId}, ${no_}, ${id}) ON CONFLICT DO NOTHING`);
       }
     }
   }

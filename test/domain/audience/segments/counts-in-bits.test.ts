@@ -9,6 +9,7 @@ import { seedCampaign, type SeededCampaign } from '../../../support/audience-row
 import { wrongBits } from '../../../support/bits.ts';
 import { countingReads } from '../../../support/read-counter.ts';
 import { recordTrackingEvents } from '../../../support/record-tracking-events.ts';
+import { recipientOfCampaign } from '../../../../src/domain/tracking/tracking.ts';
 import { createTestContext } from '../../../support/test-context.ts';
 
 /** More than a block of 2,048 ids. */
@@ -36,7 +37,7 @@ const refresh = () => refreshCounts(ctx, { peopleMin: 1 });
 function visit(subscriberId: bigint, linkNo: number | null): TrackingEvent {
   const { customerId, listId, campaignId } = seeded;
   return {
-    recipient: { customerId, listId, campaignId, subscriberId },
+    recipient: recipientOfCampaign({ customerId, listId, campaignId, subscriberId }),
     visitor: { ip: null, userAgent: null, isMachine: false, looksAhead: false },
     linkNo,
     url: linkNo === null ? null : `https://example.org/${linkNo === 1 ? 'Sale' : 'news'}`,
@@ -52,7 +53,7 @@ async function daysPass(days: number): Promise<void> {
     sql`UPDATE hot.campaign_activity_block SET last_on = last_on - ${days}::int WHERE campaign_id = ${seeded.campaignId}`,
   );
   await db.execute(
-    sql`UPDATE hot.tracking_counter SET last_open_at = last_open_at - make_interval(days => ${days}), last_click_at = last_click_at - make_interval(days => ${days}) WHERE campaign_id = ${seeded.campaignId}`,
+    sql`UPDATE hot.tracking_counter SET last_open_at = last_open_at - make_interval(days => ${days}), last_click_at = last_click_at - make_interval(days => ${days}) WHERE source_id = ${seeded.campaignId}`,
   );
   await db.execute(
     sql`UPDATE hot.counted_campaign SET counted_on = counted_on - ${days}::int WHERE campaign_id = ${seeded.campaignId}`,
@@ -157,7 +158,10 @@ test('a campaign whose bits cannot be made is told of, and keeps none of the oth
   );
   await recordTrackingEvents(
     ctx,
-    newer.subscriberIds.map((subscriberId) => ({ ...opened(subscriberId), recipient: { ...newer, subscriberId } })),
+    newer.subscriberIds.map((subscriberId) => ({
+      ...opened(subscriberId),
+      recipient: recipientOfCampaign({ ...newer, subscriberId }),
+    })),
   );
   await db.execute(
     raw(`ALTER TABLE hot.campaign_count_block ADD CONSTRAINT broken CHECK (campaign_id <> ${newer.campaignId})`),

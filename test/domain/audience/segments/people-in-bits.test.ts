@@ -12,6 +12,8 @@ import { wrongBits } from '../../../support/bits.ts';
 import { countStatements } from '../../../support/count-statements.ts';
 import { countingReads } from '../../../support/read-counter.ts';
 import { recordTrackingEvents } from '../../../support/record-tracking-events.ts';
+import { recipientOfCampaign } from '../../../../src/domain/tracking/tracking.ts';
+import { ledgerOfCampaign } from '../../../../src/domain/delivery/delivery.ts';
 import { createTestContext } from '../../../support/test-context.ts';
 
 const PEOPLE = 3_000;
@@ -29,13 +31,13 @@ beforeEach(async () => {
   await db.execute(sql`
     UPDATE campaign SET snapshot_on = ${today}::date, started_at = now(), status = 'done' WHERE id = ${campaignId}`);
   await db.execute(sql`
-    INSERT INTO hot.delivery (snapshot_on, customer_id, campaign_id, subscriber_id, email, state, updated_at)
-    SELECT ${today}::date, customer_id, ${campaignId}, id, email, CASE WHEN id % 10 = 0 THEN 'unknown' ELSE 'sent' END::hot.delivery_state, now() - interval '1 hour'
+    INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, email, state, updated_at)
+    SELECT ${today}::date, customer_id, 1, ${campaignId}, id, email, CASE WHEN id % 10 = 0 THEN 'unknown' ELSE 'sent' END::hot.delivery_state, now() - interval '1 hour'
       FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId}`);
   await db.execute(sql`
-    INSERT INTO hot.delivery_counter (customer_id, campaign_id, audience, sent, unknown)
-    SELECT customer_id, campaign_id, count(*), count(*) FILTER (WHERE state = 'sent'), count(*) FILTER (WHERE state = 'unknown')
-      FROM hot.delivery WHERE campaign_id = ${campaignId} GROUP BY 1, 2`);
+    INSERT INTO hot.delivery_counter (customer_id, source_kind, source_id, audience, sent, unknown)
+    SELECT customer_id, 1, source_id, count(*), count(*) FILTER (WHERE state = 'sent'), count(*) FILTER (WHERE state = 'unknown')
+      FROM hot.delivery WHERE source_id = ${campaignId} GROUP BY 1, 3`);
 });
 
 const unknown = () => seeded.subscriberIds.filter((id) => id % 10n === 0n).length;
@@ -54,7 +56,7 @@ function visits(count: number): TrackingEvent[] {
   const { customerId, listId, campaignId, subscriberIds } = seeded;
   const visitor = { ip: null, userAgent: null, isMachine: false, looksAhead: false };
   return subscriberIds.slice(0, count).map((subscriberId, no) => ({
-    recipient: { customerId, listId, campaignId, subscriberId },
+    recipient: recipientOfCampaign({ customerId, listId, campaignId, subscriberId }),
     visitor,
     linkNo: no % 2 === 0 ? null : 1,
     url: no % 2 === 0 ? null : 'https://example.org/1',
@@ -73,7 +75,7 @@ test('who received a campaign is read from the ledger first, and then from bits 
 
 test('a message of unknown fate that counts as sent afterwards counts at once', async () => {
   await refresh();
-  await decideUnknown(db, { ...seeded, snapshotOn: today }, 'accept');
+  await decideUnknown(db, ledgerOfCampaign({ ...seeded, snapshotOn: today }), 'accept');
   expect((await counted(RECEIVED, 'delivery_2')).count).toBe(PEOPLE);
   expect(await refresh()).toBe(1);
   expect(await counted(RECEIVED, 'delivery_2')).toEqual({ count: PEOPLE, read: 0 });
@@ -88,7 +90,7 @@ test('a campaign under way is read from the ledger', async () => {
 test('counters that were wrong and are put right take the bits with them', async () => {
   await refresh();
   await db.execute(
-    sql`UPDATE hot.delivery_counter SET sent = sent - 1, unknown = unknown + 1 WHERE campaign_id = ${seeded.campaignId}`,
+    sql`UPDATE hot.delivery_counter SET sent = sent - 1, unknown = unknown + 1 WHERE source_id = ${seeded.campaignId}`,
   );
   expect(await db.query(sql`SELECT 1 FROM hot.received_campaign WHERE campaign_id = ${seeded.campaignId}`)).toEqual([]);
   expect((await counted(RECEIVED, 'delivery_2')).count).toBe(PEOPLE - unknown());

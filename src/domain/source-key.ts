@@ -1,0 +1,26 @@
+/**
+ * What the ledger and all that comes back is filed under: customer, kind of source, source, recipient, occurrence. The columns of the
+ * tables have the same names: customer_id, source_kind, source_id, recipient_id, occurrence (decision record 0399).
+ */
+
+/**
+ * What sends messages. The numbers stand in the database, in links, Message-IDs and return-paths: add, never change. `none` is
+ * of messages that are in no ledger. Only campaigns write to the ledger as yet.
+ */
+export const SOURCE_KINDS = { none: 0, campaign: 1, automation: 2, transactional: 3, listMail: 4, test: 5 } as const;
+
+/** Names what sent a message. */
+export interface SourceKey {
+  readonly customerId: bigint;
+  /** One of SOURCE_KINDS. */
+  readonly sourceKind: number;
+  readonly sourceId: bigint;
+}
+
+/** Names one message: a row of the ledger. */
+export interface DeliveryKey extends SourceKey {
+  /** A subscriber. Addresses without one will have ids of the same sequence. */
+  readonly recipientId: bigint;
+  /** Which of the source's messages to this recipient; a campaign sends one: 0. */
+  readonly occurrence: bigint;
+}

@@ -1,0 +1,28 @@
+/** Conditions on rows that are filed under a source or a message (source-key.ts), and campaigns as sources. */
+import { raw, sql, type Sql } from '../../db/database.ts';
+import { SOURCE_KINDS, type DeliveryKey, type SourceKey } from '../source-key.ts';
+import type { CampaignKey } from './campaign-key.ts';
+
+/** A literal, so that every plan knows it. */
+export const CAMPAIGN = sql`${raw(String(SOURCE_KINDS.campaign))}::smallint`;
+
+export function sourceOfCampaign({ customerId, campaignId }: CampaignKey): SourceKey {
+  return { customerId, sourceKind: SOURCE_KINDS.campaign, sourceId: campaignId };
+}
+
+/** The campaign that a source is; undefined: it is none. */
+export function campaignOfSource({ customerId, sourceKind, sourceId }: SourceKey): CampaignKey | undefined {
+  return sourceKind === SOURCE_KINDS.campaign ? { customerId, campaignId: sourceId } : undefined;
+}
+
+/** Rows of the source in the table that the statement calls `alias`. */
+export function ofSource(alias: string, { customerId, sourceKind, sourceId }: SourceKey): Sql {
+  const t = raw(alias);
+  return sql`${t}.customer_id = ${customerId} AND ${t}.source_kind = ${sourceKind} AND ${t}.source_id = ${sourceId}`;
+}
+
+/** The row, or rows of what came back, of one message. */
+export function ofDelivery(alias: string, key: DeliveryKey): Sql {
+  const t = raw(alias);
+  return sql`${ofSource(alias, key)} AND ${t}.recipient_id = ${key.recipientId} AND ${t}.occurrence = ${key.occurrence}`;
+}
