@@ -2,7 +2,7 @@
  * The sign-up page of a list that allows it, and the target of a form on anybody's own site: the same fields, a page as
  * the answer, no script needed. Everybody is answered alike, whether or not the address is on the list.
  */
-import { publicList, type PublicList } from '../domain/audience/public-list.ts';
+import { publicList, type PublicList } from '../domain/audience/public-list-read-model.ts';
 import { signUp } from '../domain/audience/sign-up.ts';
 import type { Context } from '../domain/context.ts';
 import { NotFoundError, RateLimitedError, ValidationError, type FieldErrors } from '../lib/errors.ts';

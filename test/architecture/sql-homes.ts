@@ -34,29 +34,6 @@ export const filesLeft: readonly string[] = [
   'src/domain/accounts/set-up-two-factor.ts',
   'src/domain/accounts/sweep-accounts.ts',
   'src/domain/accounts/two-factor.ts',
-  // src/domain/audience
-  'src/domain/audience/add-list-field.ts',
-  'src/domain/audience/confirm-subscription.ts',
-  'src/domain/audience/confirmation.ts',
-  'src/domain/audience/consent-history.ts',
-  'src/domain/audience/delete-list.ts',
-  // src/domain/audience
-  'src/domain/audience/expire-pending.ts',
-  'src/domain/audience/export-list.ts',
-  'src/domain/audience/find-owned-list.ts',
-  'src/domain/audience/find-subscriber.ts',
-  // src/domain/audience
-  'src/domain/audience/list-counters.ts',
-  'src/domain/audience/list-head.ts',
-  'src/domain/audience/list-tags.ts',
-  // src/domain/audience/mails
-  'src/domain/audience/mails/compile-list-mail.ts',
-  'src/domain/audience/mails/person-mail.ts',
-  // src/domain/audience
-  'src/domain/audience/public-list.ts',
-  // src/domain/audience
-  'src/domain/audience/sign-up.ts',
-  'src/domain/audience/subscriber-page.ts',
   // src/domain/billing
   'src/domain/billing/allowance.ts',
   'src/domain/billing/billing-work.ts',

@@ -1,11 +1,11 @@
 /** A further custom field for a list (decision D16). */
-import { sql } from '../../db/database.ts';
 import { parseInput } from '../../lib/text.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { findOwnedList } from './find-owned-list.ts';
 import { addListFieldInput, LIST_FIELDS_MAX, type AddListFieldInput, type ListField } from './list-field.ts';
 import { fieldsOfList, insertField } from './list-field-store.ts';
 import { listNotFound, tagTaken, tooManyFields } from './list-errors.ts';
+import { lockListForChange } from './list-store.ts';
 
 /**
  * Adds a field to the caller's list; the tag is upper-cased. Throws ValidationError (`FIELD_TAG_TAKEN`,
@@ -16,10 +16,7 @@ export async function addListField(ctx: Context, listUid: string, input: AddList
   const field = parseInput(addListFieldInput, input);
   return inTransaction(ctx, async ({ db }) => {
     // One at a time per list, so that the count below holds.
-    const [held] = await db.query(
-      sql`SELECT 1 FROM mail_list WHERE customer_id = ${list.customerId} AND id = ${list.id} FOR NO KEY UPDATE`,
-    );
-    if (!held) throw listNotFound();
+    if (!(await lockListForChange(db, list))) throw listNotFound();
     if ((await fieldsOfList(db, list)).length >= LIST_FIELDS_MAX) throw tooManyFields(LIST_FIELDS_MAX);
     const added = await insertField(db, list, field);
     if (!added) throw tagTaken(field.tag);

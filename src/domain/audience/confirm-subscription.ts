@@ -2,14 +2,14 @@
  * The click on a confirmation link: `pending` or `unconfirmed` becomes `subscribed` (decision D17). The link is signed
  * and says until when it works; it works once: after the person subscribed or unsubscribed, a link of before is used up.
  */
-import { sql } from '../../db/database.ts';
 import { databaseNow } from '../../db/now.ts';
 import { emailKey } from '../../lib/text.ts';
 import { inTransaction, type Context } from '../context.ts';
+import { confirmationLink } from './consent-read-model.ts';
 import { addressDigest, forgetErased } from './erasing/erased-person-store.ts';
 import { afterConfirmation } from './mails/person-mail.ts';
 import { insertConsentEvent, lockSubscriber, writeSubscriber, type SubscriberKey } from './subscriber-store.ts';
-import { CONFIRMATION_DAYS, type Subscriber } from './subscriber.ts';
+import type { Subscriber } from './subscriber.ts';
 
 export interface ConfirmSubscriptionInput extends SubscriberKey {
   /** The end that the link was signed with. */
@@ -34,14 +34,9 @@ export async function confirmSubscription(
     const subscriber = await lockSubscriber(db, key);
     if (!subscriber) return { kind: 'gone' };
     if (subscriber.status === 'subscribed') return { kind: 'already-subscribed', subscriber };
-    const [link] = await db.query<{ expired: boolean; used: boolean }>(sql`
-      SELECT ${expiresAt}::timestamptz <= now() AS expired, EXISTS (
-        SELECT 1 FROM consent_event
-         WHERE customer_id = ${key.customerId} AND list_id = ${key.listId} AND subscriber_id = ${key.id}
-           AND status IN ('subscribed', 'unsubscribed')
-           AND at >= ${expiresAt}::timestamptz - make_interval(days => ${CONFIRMATION_DAYS})) AS used`);
-    if (subscriber.status === 'unsubscribed' || link?.used) return { kind: 'used' };
-    if (link?.expired) return { kind: 'expired' };
+    const link = await confirmationLink(db, key, expiresAt);
+    if (subscriber.status === 'unsubscribed' || link.used) return { kind: 'used' };
+    if (link.expired) return { kind: 'expired' };
     const confirmed = await writeSubscriber(db, key, { ...subscriber, status: 'subscribed' });
     const entry = { status: 'subscribed', source: 'confirmation', ipAddress: ctx.ipAddress } as const;
     await afterConfirmation(db, key, await insertConsentEvent(db, key, entry));

@@ -2,13 +2,13 @@
  * Deletes a list with everybody on it, their history, its imports and its campaigns. It is gone at once for everybody who
  * reads; a job erases what it has gathered, slice by slice, however much that is (decision record 0031).
  */
-import { sql } from '../../db/database.ts';
 import { ERASE_DELETED_KEY, eraseDeletedJob } from '../../jobs/account-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { findOwnedList } from './find-owned-list.ts';
 import type { MailList } from './list-fields.ts';
 import { listInUse, listNotFound } from './list-errors.ts';
+import { campaignsUsingList, deleteListRow, lockListForDeletion } from './list-store.ts';
 
 /** Campaigns named in a refusal; more would only be noise. */
 const NAMED_CAMPAIGNS_MAX = 5;
@@ -19,19 +19,12 @@ const NAMED_CAMPAIGNS_MAX = 5;
  */
 export async function deleteList(ctx: Context, uid: string): Promise<MailList> {
   const list = await findOwnedList(ctx, uid);
-  const { customerId, id } = list;
   return inTransaction(ctx, async ({ db }) => {
     // Waits for whoever is adding people (lockOwnedList), and they then find no list.
-    const [held] = await db.query(
-      sql`SELECT 1 FROM mail_list WHERE customer_id = ${customerId} AND id = ${id} FOR UPDATE`,
-    );
-    if (!held) throw listNotFound();
-    const busy = await db.query<{ name: string }>(sql`
-      SELECT name FROM campaign
-       WHERE customer_id = ${customerId} AND list_id = ${id} AND status IN ('scheduled', 'queued', 'sending', 'paused')
-       ORDER BY id LIMIT ${NAMED_CAMPAIGNS_MAX}`);
-    if (busy.length > 0) throw listInUse(busy.map((campaign) => campaign.name));
-    await db.execute(sql`DELETE FROM mail_list WHERE customer_id = ${customerId} AND id = ${id}`);
+    if (!(await lockListForDeletion(db, list))) throw listNotFound();
+    const busy = await campaignsUsingList(db, list, NAMED_CAMPAIGNS_MAX);
+    if (busy.length > 0) throw listInUse(busy);
+    await deleteListRow(db, list);
     await enqueue(db, eraseDeletedJob, {}, { key: ERASE_DELETED_KEY });
     return list;
   });

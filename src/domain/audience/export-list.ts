@@ -2,13 +2,13 @@
  * A list's people as a CSV file that an import takes back (decision D47), read page by page by key: no transaction is
  * open between two pages, and memory does not grow with the list. Whoever is added meanwhile is in it, at the end.
  */
-import { sql } from '../../db/database.ts';
 import { csvLine } from '../../lib/csv.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { requireAllowed } from '../billing/require-allowed.ts';
 import type { Context } from '../context.ts';
 import { fieldsOfList } from './list-field-store.ts';
 import { findOwnedList } from './find-owned-list.ts';
+import { peopleToExport, type ExportedPerson } from './subscriber-read-model.ts';
 
 /** People of a page: its overhead is nothing then, and many pages fit into memory at once. */
 export const EXPORT_PAGE_MAX = 2_000;
@@ -18,17 +18,6 @@ export interface ExportPage {
   readonly csv: string;
   /** Where the next page begins; null: this was the last one. */
   readonly cursor: string | null;
-}
-
-interface ExportRow extends Record<string, unknown> {
-  readonly id: bigint;
-  readonly email: string;
-  readonly status: string;
-  readonly tags: readonly string[];
-  readonly fields: Readonly<Record<string, string>>;
-  readonly source: string | null;
-  readonly createdAt: string;
-  readonly updatedAt: string;
 }
 
 /**
@@ -44,13 +33,7 @@ export async function exportList(
   if (after !== null && !/^\d{1,18}$/.test(after))
     throw new ValidationError({ after: ['This cursor does not belong to this export.'] });
   const tags = (await fieldsOfList(ctx.db, list)).map(({ tag }) => tag).filter((tag) => tag !== 'EMAIL');
-  const rows = await ctx.db.query<ExportRow>(
-    sql`SELECT id, email, status, tags, fields, source, to_char(created_at, 'YYYY-MM-DD HH24:MI:SS') AS "createdAt",
-               to_char(updated_at, 'YYYY-MM-DD HH24:MI:SS') AS "updatedAt"
-          FROM subscriber WHERE customer_id = ${list.customerId} AND list_id = ${list.id} AND id > ${BigInt(after ?? 0)}
-         ORDER BY id LIMIT ${limit}`,
-    'audience.export',
-  );
+  const rows = await peopleToExport(ctx.db, list, { afterId: BigInt(after ?? 0), limit });
   const header =
     after === null ? csvLine(['EMAIL', 'STATUS', 'TAGS', ...tags, 'SOURCE', 'CREATED_AT', 'UPDATED_AT']) : '';
   const lines = rows.map((row) => lineOf(row, tags));
@@ -59,7 +42,7 @@ export async function exportList(
 }
 
 function lineOf(
-  { email, status, tags, fields, source, createdAt, updatedAt }: ExportRow,
+  { email, status, tags, fields, source, createdAt, updatedAt }: ExportedPerson,
   columns: readonly string[],
 ): string {
   const values = columns.map((tag) => fields[tag] ?? '');

@@ -2,14 +2,13 @@
  * Resolves what callers put into a subscriber's slot (decision D7): a uid, an integer id or an address. An address is
  * looked for among the caller's own people only: that somebody else has it on a list is nobody's business.
  */
-import { sql, type Sql } from '../../db/database.ts';
 import { isUid, subscriberIdOf } from '../../lib/ids.ts';
 import { emailKey, isEmailAddress } from '../../lib/text.ts';
 import { viewerOf, type Context } from '../context.ts';
 import type { MailList } from './list-fields.ts';
 import { findOwnedList } from './find-owned-list.ts';
 import { foreignSubscriber, severalLists, subscriberNotFound } from './subscriber-errors.ts';
-import { SUBSCRIBER_COLUMNS } from './subscriber-store.ts';
+import { subscriberById, subscribersOfAddress } from './subscriber-read-model.ts';
 import type { Subscriber, SubscriberRef } from './subscriber.ts';
 
 /** Ids are below 2^52 (src/lib/ids.ts): 16 digits. */
@@ -26,8 +25,8 @@ export async function findSubscriber(ctx: Context, { subscriber, listUid }: Subs
   const list = listUid ? await findOwnedList(ctx, listUid) : undefined;
   const slot = subscriber.trim();
   if (slot.includes('@')) return findByAddress(ctx, slot, list);
-  const byUid = isUid(slot) ? await findById(ctx, subscriberIdOf(slot)) : undefined;
-  const found = byUid ?? (ID.test(slot) ? await findById(ctx, BigInt(slot)) : undefined);
+  const byUid = isUid(slot) ? await subscriberById(ctx.db, subscriberIdOf(slot)) : undefined;
+  const found = byUid ?? (ID.test(slot) ? await subscriberById(ctx.db, BigInt(slot)) : undefined);
   // An integer that is not the caller's own is answered alike whether somebody has it or not (decision D95).
   if (!found) throw INTEGER.test(slot) ? foreignSubscriber() : subscriberNotFound();
   if (found.customerId !== viewerOf(ctx).customerId) throw foreignSubscriber();
@@ -38,12 +37,8 @@ export async function findSubscriber(ctx: Context, { subscriber, listUid }: Subs
 /** The caller's subscribers with this address, one per list; empty when there is none. */
 export async function subscribersByAddress(ctx: Context, address: string, list?: MailList): Promise<Subscriber[]> {
   if (!isEmailAddress(address.trim())) return [];
-  const onList = list ? sql`AND list_id = ${list.id}` : sql``;
-  return select(
-    ctx,
-    sql`customer_id = ${viewerOf(ctx).customerId} AND email_key = ${emailKey(address.trim())} ${onList}
-                         ORDER BY list_id LIMIT ${LISTS_PER_ADDRESS_MAX}`,
-  );
+  const person = { customerId: viewerOf(ctx).customerId, emailKey: emailKey(address.trim()) };
+  return subscribersOfAddress(ctx.db, { ...person, listId: list?.id }, LISTS_PER_ADDRESS_MAX);
 }
 
 async function findByAddress(ctx: Context, address: string, list: MailList | undefined): Promise<Subscriber> {
@@ -51,23 +46,4 @@ async function findByAddress(ctx: Context, address: string, list: MailList | und
   if (!found) throw subscriberNotFound();
   if (other) throw severalLists();
   return found;
-}
-
-/** Whoever's it is. The block tells which lists have ids near this one: mostly a single list. */
-async function findById(ctx: Context, id: bigint): Promise<Subscriber | undefined> {
-  const [row] = await ctx.db.query<Subscriber>(
-    sql`SELECT ${SUBSCRIBER_COLUMNS}
-          FROM hot.subscriber_block b
-          JOIN subscriber s ON s.customer_id = b.customer_id AND s.list_id = b.list_id AND s.id = ${id}::bigint
-         WHERE b.block = ${id}::bigint >> 11`,
-    'audience.find_subscriber_by_id',
-  );
-  return row;
-}
-
-function select(ctx: Context, condition: Sql): Promise<Subscriber[]> {
-  // People of a deleted list are there until a job has erased them.
-  return ctx.db.query<Subscriber>(sql`
-    SELECT ${SUBSCRIBER_COLUMNS} FROM subscriber s
-     WHERE EXISTS (SELECT 1 FROM mail_list l WHERE l.customer_id = s.customer_id AND l.id = s.list_id) AND ${condition}`);
 }

@@ -1,4 +1,4 @@
-/** Writes of lists and their contacts. */
+/** Writes and locks of lists and their contacts, and the rows as verbs need them. */
 import { sql, join, type Queryable } from '../../db/database.ts';
 import { assignments, insertion, jsonObject, selectList, type ValuesOf } from '../../db/fields.ts';
 import { newUid } from '../../lib/ids.ts';
@@ -17,6 +17,8 @@ import { ofCustomer } from './suppression-store.ts';
 /** What a `MailList` is made of. */
 export const MAIL_LIST = selectList(mailListColumns);
 
+export type ListKey = Pick<MailList, 'customerId' | 'id'>;
+
 export interface NewList extends ValuesOf<typeof newListFields> {
   readonly customerId: bigint;
   readonly name: string;
@@ -28,6 +30,96 @@ export interface NewList extends ValuesOf<typeof newListFields> {
 /** Of a list `l`: whether the public may sign up. Those of disabled customers take nobody. */
 export const TAKES_SIGN_UPS = sql`l.public_signup
   AND EXISTS (SELECT 1 FROM customer c WHERE c.id = l.customer_id AND c.status = 'active')`;
+
+/** The customer's list with this uid. */
+export async function findList(
+  db: Queryable,
+  { customerId, uid }: { readonly customerId: bigint; readonly uid: string },
+): Promise<MailList | undefined> {
+  const [list] = await db.query<MailList>(
+    sql`SELECT ${MAIL_LIST} FROM mail_list WHERE customer_id = ${customerId} AND uid = ${uid}`,
+    'audience.own_list',
+  );
+  return list;
+}
+
+/** Whether any customer has a list with this uid. */
+export async function listExists(db: Queryable, uid: string): Promise<boolean> {
+  return (await db.query(sql`SELECT 1 FROM mail_list WHERE uid = ${uid} LIMIT 1`)).length > 0;
+}
+
+/** The list as it is now; nobody deletes it before the transaction ends. */
+export async function holdList(db: Queryable, { customerId, id }: ListKey): Promise<MailList | undefined> {
+  const [list] = await db.query<MailList>(
+    sql`SELECT ${MAIL_LIST} FROM mail_list WHERE customer_id = ${customerId} AND id = ${id} FOR KEY SHARE`,
+    'audience.hold_own_list',
+  );
+  return list;
+}
+
+/** The same of the list with this uid that takes sign-ups from the public. */
+export async function holdPublicList(db: Queryable, uid: string): Promise<MailList | undefined> {
+  const [list] = await db.query<MailList>(
+    sql`SELECT ${MAIL_LIST} FROM mail_list l WHERE uid = ${uid} AND ${TAKES_SIGN_UPS} ORDER BY id LIMIT 1 FOR KEY SHARE OF l`,
+    'audience.hold_public_list',
+  );
+  return list;
+}
+
+/** Locks the list against other changes of it until the transaction ends. Answers whether it was there. */
+export async function lockListForChange(db: Queryable, { customerId, id }: ListKey): Promise<boolean> {
+  const held = await db.query(
+    sql`SELECT 1 FROM mail_list WHERE customer_id = ${customerId} AND id = ${id} FOR NO KEY UPDATE`,
+  );
+  return held.length > 0;
+}
+
+/** Locks the list against everybody, those who add people included. Answers whether it was there. */
+export async function lockListForDeletion(db: Queryable, { customerId, id }: ListKey): Promise<boolean> {
+  const held = await db.query(sql`SELECT 1 FROM mail_list WHERE customer_id = ${customerId} AND id = ${id} FOR UPDATE`);
+  return held.length > 0;
+}
+
+/** Names of the first campaigns to the list that are scheduled or under way. */
+export async function campaignsUsingList(db: Queryable, { customerId, id }: ListKey, limit: number): Promise<string[]> {
+  const campaigns = await db.query<{ name: string }>(sql`
+      SELECT name FROM campaign
+       WHERE customer_id = ${customerId} AND list_id = ${id} AND status IN ('scheduled', 'queued', 'sending', 'paused')
+       ORDER BY id LIMIT ${limit}`);
+  return campaigns.map(({ name }) => name);
+}
+
+/** Takes the list away; what it has gathered is erased by a job. */
+export async function deleteListRow(db: Queryable, { customerId, id }: ListKey): Promise<void> {
+  await db.execute(sql`DELETE FROM mail_list WHERE customer_id = ${customerId} AND id = ${id}`);
+}
+
+/** What a list sends when somebody has left. */
+export interface UnsubscribeMails {
+  readonly saysGoodbye: boolean;
+  readonly tellsOwner: boolean;
+}
+
+export async function unsubscribeMailsOf(
+  db: Queryable,
+  { customerId, id }: ListKey,
+): Promise<UnsubscribeMails | undefined> {
+  const [list] = await db.query<UnsubscribeMails>(
+    sql`SELECT send_goodbye_email AS "saysGoodbye", unsubscribe_notification AS "tellsOwner"
+          FROM mail_list WHERE customer_id = ${customerId} AND id = ${id}`,
+    'audience.after_unsubscribe',
+  );
+  return list;
+}
+
+/** Whether the list welcomes those who join it. */
+export async function sendsWelcome(db: Queryable, { customerId, id }: ListKey): Promise<boolean> {
+  const lists = await db.query(
+    sql`SELECT 1 FROM mail_list WHERE customer_id = ${customerId} AND id = ${id} AND send_welcome_email`,
+    'audience.after_confirmation',
+  );
+  return lists.length > 0;
+}
 
 /** Keeps a list from being deleted, and its people from being erased, until the transaction ends. */
 export async function lockList(db: Queryable, list: { customerId: bigint; listId: bigint }): Promise<void> {
@@ -81,24 +173,8 @@ export async function lockLists(db: Queryable, customerId: bigint): Promise<void
 }
 
 /** The list's owner was told who left. */
-export async function noteUnsubscribesNotified(
-  db: Queryable,
-  { customerId, id }: Pick<MailList, 'customerId' | 'id'>,
-): Promise<void> {
+export async function noteUnsubscribesNotified(db: Queryable, { customerId, id }: ListKey): Promise<void> {
   await db.execute(
     sql`UPDATE mail_list SET unsubscribes_notified_at = now() WHERE customer_id = ${customerId} AND id = ${id}`,
-  );
-}
-
-/** Locks the counters of a list until the transaction ends, as everybody does who adds people to it. */
-export async function lockCounters(
-  db: Queryable,
-  { customerId, listId }: { readonly customerId: bigint; readonly listId: bigint },
-): Promise<void> {
-  await db.execute(
-    sql`INSERT INTO hot.list_counter (customer_id, list_id) VALUES (${customerId}, ${listId}) ON CONFLICT DO NOTHING`,
-  );
-  await db.query(
-    sql`SELECT 1 FROM hot.list_counter WHERE customer_id = ${customerId} AND list_id = ${listId} FOR UPDATE`,
   );
 }

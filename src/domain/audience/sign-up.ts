@@ -2,7 +2,6 @@
  * Signing up by the public (decision D10): no token, only for lists that allow it, always double opt-in. Whoever asks
  * learns nothing of who is on the list: every right request is answered alike.
  */
-import { sql, type Queryable } from '../../db/database.ts';
 import { ExpectedError, RateLimitedError } from '../../lib/errors.ts';
 import { addressBlock } from '../../lib/address-block.ts';
 import { sha256 } from '../../lib/crypto.ts';
@@ -15,8 +14,10 @@ import { checkFieldValues } from './field-values.ts';
 import { fieldsOfList } from './list-field-store.ts';
 import type { MailList } from './list-fields.ts';
 import { lockPublicList } from './find-owned-list.ts';
+import { takeSignUp } from './sign-up-store.ts';
 import { listFull, wrongFields } from './subscriber-errors.ts';
-import { insertSubscriber, lockSubscriber, writeSubscriber, type SubscriberKey } from './subscriber-store.ts';
+import { memberWithAddress } from './subscriber-read-model.ts';
+import { insertSubscriber, lockSubscriber, writeSubscriber } from './subscriber-store.ts';
 import { addSubscriberInput } from './subscriber.ts';
 
 export interface SignUpInput {
@@ -93,22 +94,10 @@ async function take(
  * nothing of what the list knows of that person.
  */
 async function askAgain({ db }: TransactionContext, list: MailList, key: string) {
-  const [found] = await db.query<SubscriberKey & Record<string, unknown>>(
-    sql`SELECT customer_id AS "customerId", list_id AS "listId", id FROM subscriber
-         WHERE customer_id = ${list.customerId} AND email_key = ${key} AND list_id = ${list.id}`,
-  );
+  const found = await memberWithAddress(db, list, key);
   const person = found && (await lockSubscriber(db, found));
   if (!person || person.status === 'subscribed') return undefined;
   return writeSubscriber(db, person, { ...person, status: 'pending' }, true);
-}
-
-const BUCKET = 'sign-up:';
-
-/** Forgets who signed up from where, when it does not matter any more. */
-export async function forgetOldSignUps(db: Queryable): Promise<void> {
-  await db.execute(
-    sql`DELETE FROM hot.rate_bucket WHERE key LIKE ${`${BUCKET}%`} AND refilled_at < now() - interval '1 day'`,
-  );
 }
 
 /** Counted per block of the network, as a digest: who asked is not kept. */
@@ -116,11 +105,7 @@ async function refuseTooMany(ctx: Context): Promise<void> {
   const digest = sha256(`${ctx.installation.secret}:${addressBlock(ctx.ipAddress ?? '')}`)
     .toString('hex')
     .slice(0, 32);
-  const [row] = await ctx.database.query<{ granted: number }>(
-    sql`SELECT hot.take_tokens(${BUCKET + digest}, 1, ${TRIES_MAX}::float8, ${TRIES_PER_SECOND}::float8) AS granted`,
-    'audience.sign_up_tokens',
-  );
-  if (row?.granted !== 1)
+  if (!(await takeSignUp(ctx.database, digest, { triesMax: TRIES_MAX, triesPerSecond: TRIES_PER_SECOND })))
     throw new RateLimitedError(
       'TOO_MANY_SIGN_UPS',
       'Too many sign-ups from here. Please try again later.',

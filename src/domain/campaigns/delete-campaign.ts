@@ -1,7 +1,7 @@
 /** Deletes a campaign with all that hangs on it: at once for everybody who reads; a job erases its ledger and events (decision record 0031). */
 import { ERASE_DELETED_KEY, eraseDeletedJob } from '../../jobs/account-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
-import { keepSentCount } from '../audience/list-counters.ts';
+import { keepSentCount } from '../audience/list-counter-store.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { readCampaignStatistics } from '../statistics/campaign-statistics.ts';
 import { wrongCampaignState } from './campaign-errors.ts';

@@ -1,6 +1,7 @@
 /** Sends the mails that lists send by themselves: to the people on them, and to their owners. */
 import { subscriberUid } from '../../lib/ids.ts';
-import { contactOf, tagsOf, type MailSender } from '../audience/mails/compile-list-mail.ts';
+import { contactOf, tagsOf } from '../audience/mails/compile-list-mail.ts';
+import type { MailSender } from '../audience/mails/mail-sender-read-model.ts';
 import type { ListMail } from '../audience/mails/list-mail.ts';
 import { personMail, type PersonMail, type PersonMailCause } from '../audience/mails/person-mail.ts';
 import { endUnsubscribeDigest, unsubscribeDigest } from '../audience/mails/unsubscribe-notices.ts';

@@ -4,8 +4,8 @@ import {
   listStatistics,
   type ListCounters,
   type ListStatistics,
-} from '../../domain/audience/list-counters.ts';
-import { tagsOfLists } from '../../domain/audience/list-tags.ts';
+} from '../../domain/audience/list-counter-store.ts';
+import { tagsOfLists } from '../../domain/audience/list-tag-read-model.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';

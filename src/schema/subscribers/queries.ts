@@ -1,6 +1,6 @@
 /** Reading subscribers: one, all with an address, by numbered pages and by key. */
 import { findSubscriber, subscribersByAddress } from '../../domain/audience/find-subscriber.ts';
-import { findOwnedListHead } from '../../domain/audience/list-head.ts';
+import { findOwnedListHead } from '../../domain/audience/find-owned-list.ts';
 import { findOwnedList } from '../../domain/audience/find-owned-list.ts';
 import {
   countSubscribers,
@@ -8,7 +8,7 @@ import {
   subscribersByKey,
   type SubscriberFilter,
   type SubscriberPosition,
-} from '../../domain/audience/subscriber-page.ts';
+} from '../../domain/audience/subscriber-page-read-model.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';

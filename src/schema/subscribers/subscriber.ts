@@ -1,5 +1,5 @@
 /** People on lists. The rows come from the audience's read model; what belongs to them through loaders. */
-import { consentHistories, type ConsentEvent as ConsentEventRow } from '../../domain/audience/consent-history.ts';
+import { consentHistories, type ConsentEvent as ConsentEventRow } from '../../domain/audience/consent-read-model.ts';
 import { fieldTagsOfLists } from '../../domain/audience/list-field-store.ts';
 import type { Subscriber as SubscriberRow } from '../../domain/audience/subscriber.ts';
 import { viewerOf } from '../../domain/context.ts';

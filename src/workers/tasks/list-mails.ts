@@ -1,7 +1,7 @@
 /** Jobs of the mails that lists send automatically: to the people on them, and to their owners. */
-import { forgetOldConfirmations } from '../../domain/audience/mails/person-mail.ts';
+import { deleteOldConfirmationMails } from '../../domain/audience/confirmation-store.ts';
 import { expirePending } from '../../domain/audience/expire-pending.ts';
-import { forgetOldSignUps } from '../../domain/audience/sign-up.ts';
+import { deleteOldSignUps } from '../../domain/audience/sign-up-store.ts';
 import { sendPersonMail, sendUnsubscribeDigest } from '../../domain/delivery/send-list-mail.ts';
 import type { DriverPool } from '../../domain/sending/driver-pool.ts';
 import {
@@ -29,6 +29,6 @@ export function listMailTasks(drivers: DriverPool): Task[] {
 
 export const expirePendingTask = defineTask(expirePendingJob, async (ctx) => {
   await expirePending(ctx);
-  await forgetOldConfirmations(ctx.db);
-  await forgetOldSignUps(ctx.db);
+  await deleteOldConfirmationMails(ctx.db);
+  await deleteOldSignUps(ctx.db);
 });

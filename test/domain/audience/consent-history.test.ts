@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { addSubscriber } from '../../../src/domain/audience/add-subscriber.ts';
 import { confirmSubscription } from '../../../src/domain/audience/confirm-subscription.ts';
-import { consentHistories } from '../../../src/domain/audience/consent-history.ts';
+import { consentHistories } from '../../../src/domain/audience/consent-read-model.ts';
 import { expirePending } from '../../../src/domain/audience/expire-pending.ts';
 import { subscribersByAddress } from '../../../src/domain/audience/find-subscriber.ts';
 import { signUp } from '../../../src/domain/audience/sign-up.ts';

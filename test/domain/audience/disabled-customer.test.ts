@@ -4,7 +4,7 @@ import { sql } from '../../../src/db/database.ts';
 import { addSubscriber } from '../../../src/domain/audience/add-subscriber.ts';
 import { personMail } from '../../../src/domain/audience/mails/person-mail.ts';
 import { unsubscribeDigest } from '../../../src/domain/audience/mails/unsubscribe-notices.ts';
-import { publicList } from '../../../src/domain/audience/public-list.ts';
+import { publicList } from '../../../src/domain/audience/public-list-read-model.ts';
 import { signUp } from '../../../src/domain/audience/sign-up.ts';
 import { unsubscribePerson } from '../../../src/domain/audience/unsubscribe-subscriber.ts';
 import { viewerOf } from '../../../src/domain/context.ts';

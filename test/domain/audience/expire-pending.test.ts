@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { raw, sql } from '../../../src/db/database.ts';
 import { expirePending } from '../../../src/domain/audience/expire-pending.ts';
-import { listCounters } from '../../../src/domain/audience/list-counters.ts';
+import { listCounters } from '../../../src/domain/audience/list-counter-store.ts';
 import { createTenant, newList } from '../../support/tenant.ts';
 import { createTestContext } from '../../support/test-context.ts';
 

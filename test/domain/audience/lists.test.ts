@@ -6,7 +6,7 @@ import { addSubscriber } from '../../../src/domain/audience/add-subscriber.ts';
 import { COUNTRIES, countryOf } from '../../../src/domain/audience/countries.ts';
 import { createList } from '../../../src/domain/audience/create-list.ts';
 import { deleteList } from '../../../src/domain/audience/delete-list.ts';
-import { listCounters, listStatistics } from '../../../src/domain/audience/list-counters.ts';
+import { listCounters, listStatistics } from '../../../src/domain/audience/list-counter-store.ts';
 import { fieldValueFault, isTakenTag, LIST_FIELDS_MAX } from '../../../src/domain/audience/list-field.ts';
 import { fieldsOfList } from '../../../src/domain/audience/list-field-store.ts';
 import { findOwnedList } from '../../../src/domain/audience/find-owned-list.ts';

@@ -5,7 +5,7 @@ import {
   subscriberPage,
   subscribersByKey,
   type SubscriberFilter,
-} from '../../../src/domain/audience/subscriber-page.ts';
+} from '../../../src/domain/audience/subscriber-page-read-model.ts';
 import { createTenant, newList } from '../../support/tenant.ts';
 import { createTestContext } from '../../support/test-context.ts';
 

@@ -2,7 +2,7 @@
 import { fc } from '../../support/property.ts';
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { listCounters, listStatistics } from '../../../src/domain/audience/list-counters.ts';
+import { listCounters, listStatistics } from '../../../src/domain/audience/list-counter-store.ts';
 import { readCampaignStatistics } from '../../../src/domain/statistics/campaign-statistics.ts';
 import {
   readCampaignLinks,

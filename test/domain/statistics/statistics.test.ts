@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { listCounters, listStatistics } from '../../../src/domain/audience/list-counters.ts';
+import { listCounters, listStatistics } from '../../../src/domain/audience/list-counter-store.ts';
 import { deleteCampaign } from '../../../src/domain/campaigns/delete-campaign.ts';
 import { readCampaignStatistics } from '../../../src/domain/statistics/campaign-statistics.ts';
 import {

@@ -3,7 +3,7 @@ import type { Transaction } from '../../../db/database.ts';
 import { notify } from '../../../db/listen.ts';
 import { remainingSubscribers, type RemainingSubscribers } from '../../billing/require-within-limit.ts';
 import type { Context } from '../../context.ts';
-import { lockCounters } from '../list-store.ts';
+import { lockCounters } from '../list-counter-store.ts';
 import { rememberTags } from '../subscriber-store.ts';
 import { insertRejections } from './import-rejection-store.ts';
 import {

@@ -4,15 +4,10 @@ import { parseInput } from '../../../lib/text.ts';
 import { inTransaction, type Context } from '../../context.ts';
 import { listNotFound } from '../list-errors.ts';
 import { lockOwnedList, findOwnedList } from '../find-owned-list.ts';
-import {
-  compileListMail,
-  mailSenderOf,
-  requireConfirmLink,
-  SAMPLE_PERSON,
-  type MailSender,
-} from './compile-list-mail.ts';
+import { compileListMail, requireConfirmLink, SAMPLE_PERSON } from './compile-list-mail.ts';
 import { mailOfList, removeListMail, writeListMail } from './list-mail-store.ts';
 import { listMailKind, mailTextsInput, type ListMail, type MailTexts } from './list-mail.ts';
+import { mailSenderOf, type MailSender } from './mail-sender-read-model.ts';
 
 export interface ListMailRef {
   readonly listUid: string;

@@ -1,39 +1,10 @@
 /** A list's mail as a message: compiled as it will be sent, to check it when it is saved and to show it before. */
-import { sql, type Queryable } from '../../../db/database.ts';
 import { ValidationError } from '../../../lib/errors.ts';
 import { compileMessage } from '../../content/compile-message.ts';
 import type { CompiledMessage, MessageRecipient, MessageTexts } from '../../content/message.ts';
 import { countryOf } from '../countries.ts';
-import type { ListContact, MailList } from '../list-fields.ts';
-import { CONTACT_OBJECT } from '../list-store.ts';
-import { fieldsOfList } from '../list-field-store.ts';
 import { NOTIFICATION_TAGS, type ListMailKind, type MailTexts } from './list-mail.ts';
-
-/** Who a list's mails are from, and whose address stands at their foot. */
-export interface MailSender {
-  readonly customerUid: string;
-  readonly list: { readonly uid: string; readonly name: string };
-  readonly from: { readonly name: string; readonly email: string };
-  readonly contact: ListContact;
-  /** Every tag of the list's fields, with the default for who has no value. */
-  readonly fieldDefaults: Readonly<Record<string, string>>;
-}
-
-/** Undefined when the list is gone, or its customer is disabled or being erased: then nothing is sent for it. */
-export async function mailSenderOf(
-  db: Queryable,
-  { customerId, id }: Pick<MailList, 'customerId' | 'id'>,
-): Promise<MailSender | undefined> {
-  const [row] = await db.query<Omit<MailSender, 'fieldDefaults'>>(sql`
-    SELECT u.uid AS "customerUid", jsonb_build_object('uid', l.uid, 'name', l.name) AS list,
-           jsonb_build_object('name', l.from_name, 'email', l.from_email) AS from, ${CONTACT_OBJECT} AS contact
-      FROM mail_list l JOIN customer u ON u.id = l.customer_id
-      JOIN list_contact c ON c.customer_id = l.customer_id AND c.list_id = l.id
-     WHERE l.customer_id = ${customerId} AND l.id = ${id} AND u.status = 'active'`);
-  if (!row) return undefined;
-  const fields = await fieldsOfList(db, { customerId, id });
-  return { ...row, fieldDefaults: Object.fromEntries(fields.map((field) => [field.tag, field.defaultValue ?? ''])) };
-}
+import type { MailSender } from './mail-sender-read-model.ts';
 
 /** The contact as messages know it: with the country's name. */
 export function contactOf({ contact }: MailSender) {

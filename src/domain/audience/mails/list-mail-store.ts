@@ -1,10 +1,8 @@
 /** Reads and writes the words that owners gave to their lists' mails. */
 import { sql, type Queryable } from '../../../db/database.ts';
-import type { MailList } from '../list-fields.ts';
+import type { ListKey } from '../list-store.ts';
 import { BUILT_IN_MAILS } from './built-in-mails.ts';
 import { LIST_MAIL_KINDS, type ListMail, type ListMailKind, type MailTexts } from './list-mail.ts';
-
-type ListKey = Pick<MailList, 'customerId' | 'id'>;
 
 /** Every kind of mail of several lists of one customer, in the order asked for: the owner's words or the built-in ones. */
 export async function mailsOfLists(

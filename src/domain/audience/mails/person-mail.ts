@@ -1,18 +1,22 @@
 /** Mails to one person that follow from what became of its subscription: the asking for them, and what they need. */
-import { sql, type Queryable } from '../../../db/database.ts';
+import type { Queryable } from '../../../db/database.ts';
 import { lockUntilCommit } from '../../../db/lock.ts';
 import { enqueue } from '../../../jobs/define-job.ts';
 import { sendListMailJob } from '../../../jobs/audience-jobs.ts';
 import { emailKey } from '../../../lib/text.ts';
 import type { Context } from '../../context.ts';
 import { CONFIRMATIONS_PER_DAY_MAX, confirmationRequest } from '../confirmation.ts';
+import { insertConfirmationMail, otherConfirmationMails } from '../confirmation-store.ts';
 import { addressDigest } from '../erasing/erased-person-store.ts';
+import { sendsWelcome, unsubscribeMailsOf } from '../list-store.ts';
+import { findMailable, type MailablePerson } from '../subscriber-read-model.ts';
 import type { SubscriberKey } from '../subscriber-store.ts';
 import type { SubscriberStatus } from '../subscriber-fields.ts';
 import { BUILT_IN_MAILS } from './built-in-mails.ts';
-import { compileListMail, mailSenderOf, type MailSender } from './compile-list-mail.ts';
+import { compileListMail } from './compile-list-mail.ts';
 import { mailOfList } from './list-mail-store.ts';
 import type { ListMail, PersonMailKind } from './list-mail.ts';
+import { mailSenderOf, type MailSender } from './mail-sender-read-model.ts';
 import { noticeUnsubscribe } from './unsubscribe-notices.ts';
 
 /** Enqueues the mail; it goes when the transaction commits. The event is its cause: one mail for each. */
@@ -29,29 +33,18 @@ export async function enqueuePersonMail(
 
 /** What follows when a person has left by an act of its own or by the API: a goodbye, and word to the list's owner. */
 export async function afterUnsubscribe(db: Queryable, person: SubscriberKey, eventId: bigint): Promise<void> {
-  const [list] = await db.query<{ saysGoodbye: boolean; tellsOwner: boolean }>(
-    sql`SELECT send_goodbye_email AS "saysGoodbye", unsubscribe_notification AS "tellsOwner"
-          FROM mail_list WHERE customer_id = ${person.customerId} AND id = ${person.listId}`,
-    'audience.after_unsubscribe',
-  );
+  const list = await unsubscribeMailsOf(db, { customerId: person.customerId, id: person.listId });
   if (list?.saysGoodbye) await enqueuePersonMail(db, person, { kind: 'goodbye', eventId });
   if (list?.tellsOwner) await noticeUnsubscribe(db, person);
 }
 
 /** What follows when a person became subscribed by a click of its own. */
 export async function afterConfirmation(db: Queryable, person: SubscriberKey, eventId: bigint): Promise<void> {
-  const [list] = await db.query(
-    sql`SELECT 1 FROM mail_list WHERE customer_id = ${person.customerId} AND id = ${person.listId} AND send_welcome_email`,
-    'audience.after_confirmation',
-  );
-  if (list) await enqueuePersonMail(db, person, { kind: 'welcome', eventId });
+  if (await sendsWelcome(db, { customerId: person.customerId, id: person.listId }))
+    await enqueuePersonMail(db, person, { kind: 'welcome', eventId });
 }
 
-export interface PersonMail {
-  readonly email: string;
-  readonly fields: Readonly<Record<string, string>>;
-  /** Until when a confirmation link works. */
-  readonly pendingUntil: Date | null;
+export interface PersonMail extends MailablePerson {
   readonly sender: MailSender;
   readonly mail: ListMail;
 }
@@ -73,11 +66,8 @@ export interface PersonMailCause extends SubscriberKey {
  * status, or was asked to confirm too often.
  */
 export async function personMail(ctx: Context, cause: PersonMailCause): Promise<PersonMail | undefined> {
-  const { customerId, listId, id, kind } = cause;
-  const [person] = await ctx.db.query<Pick<PersonMail, 'email' | 'fields' | 'pendingUntil'>>(sql`
-    SELECT s.email, s.fields, s.pending_until AS "pendingUntil" FROM subscriber s
-     WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = ${id} AND s.status = ${STATUS_FOR[kind]}
-       AND NOT EXISTS (SELECT 1 FROM suppression x WHERE x.customer_id IN (s.customer_id, 0) AND x.email_key = s.email_key)`);
+  const { customerId, listId, kind } = cause;
+  const person = await findMailable(ctx.db, cause, STATUS_FOR[kind]);
   const list = { customerId, id: listId };
   const sender = person && (await mailSenderOf(ctx.db, list));
   if (!sender || (kind === 'confirmation' && !(await mayAsk(ctx, cause, person.email)))) return undefined;
@@ -105,17 +95,8 @@ async function mayAsk(ctx: Context, cause: PersonMailCause, email: string): Prom
   const digest = addressDigest(ctx.installation, emailKey(email));
   return ctx.database.transaction(async (tx) => {
     await lockUntilCommit(tx, `confirmations:${digest.toString('hex')}`);
-    const [others] = await tx.query<{ count: number }>(sql`
-      SELECT count(*)::int AS count FROM hot.confirmation_mail
-       WHERE address_digest = ${digest} AND event_id <> ${cause.eventId} AND at > now() - interval '1 day'`);
-    if ((others?.count ?? 0) >= CONFIRMATIONS_PER_DAY_MAX) return false;
-    await tx.execute(sql`
-      INSERT INTO hot.confirmation_mail (address_digest, event_id) VALUES (${digest}, ${cause.eventId}) ON CONFLICT DO NOTHING`);
+    if ((await otherConfirmationMails(tx, digest, cause.eventId)) >= CONFIRMATIONS_PER_DAY_MAX) return false;
+    await insertConfirmationMail(tx, digest, cause.eventId);
     return true;
   });
-}
-
-/** Forgets who was asked more than a day ago. */
-export async function forgetOldConfirmations(db: Queryable): Promise<void> {
-  await db.execute(sql`DELETE FROM hot.confirmation_mail WHERE at < now() - interval '1 day'`);
 }

@@ -1,6 +1,6 @@
 /** Who left a list whose owner is yet to be told (hot.unsubscribe_notice). */
 import { sql, type Queryable } from '../../../db/database.ts';
-import type { MailList } from '../list-fields.ts';
+import type { ListKey } from '../list-store.ts';
 import type { SubscriberKey } from '../subscriber-store.ts';
 
 /** A minute gathers those who leave after the same campaign. */
@@ -11,8 +11,6 @@ const BETWEEN_SECONDS = 3_600;
 const NAMED_MAX = 50;
 /** Told in one go; the rest in the next. */
 const NOTICES_MAX = 10_000;
-
-export type ListKey = Pick<MailList, 'customerId' | 'id'>;
 
 export async function insertNotice(db: Queryable, { customerId, listId, id }: SubscriberKey): Promise<void> {
   await db.execute(

@@ -7,19 +7,13 @@ import { enqueue } from '../../../jobs/define-job.ts';
 import { notifyUnsubscribesJob } from '../../../jobs/audience-jobs.ts';
 import { emailKey } from '../../../lib/text.ts';
 import type { Context } from '../../context.ts';
-import { noteUnsubscribesNotified } from '../list-store.ts';
+import { noteUnsubscribesNotified, type ListKey } from '../list-store.ts';
 import type { SubscriberKey } from '../subscriber-store.ts';
 import { isSuppressed } from '../suppression-store.ts';
-import { mailSenderOf, type MailSender } from './compile-list-mail.ts';
 import { mailOfList } from './list-mail-store.ts';
 import type { ListMail } from './list-mail.ts';
-import {
-  deleteNotices,
-  insertNotice,
-  secondsUntilDue,
-  waitingNotices,
-  type ListKey,
-} from './unsubscribe-notice-store.ts';
+import { mailSenderOf, type MailSender } from './mail-sender-read-model.ts';
+import { deleteNotices, insertNotice, secondsUntilDue, waitingNotices } from './unsubscribe-notice-store.ts';
 
 /** Notes that somebody left, and sees to it that the owner will be told. */
 export async function noticeUnsubscribe(db: Queryable, { customerId, listId, id }: SubscriberKey): Promise<void> {

@@ -11,7 +11,7 @@ import { eraseTraces } from '../../../../src/domain/audience/erasing/erase-trace
 import { personalData, personalTables } from '../../../../src/domain/audience/erasing/export-person.ts';
 import { PERSONAL_PLACES } from '../../../../src/domain/audience/erasing/personal-data-store.ts';
 import { subscribersByAddress } from '../../../../src/domain/audience/find-subscriber.ts';
-import { listCounters } from '../../../../src/domain/audience/list-counters.ts';
+import { listCounters } from '../../../../src/domain/audience/list-counter-store.ts';
 import type { MailList } from '../../../../src/domain/audience/list-fields.ts';
 import { signUp } from '../../../../src/domain/audience/sign-up.ts';
 import { suppress } from '../../../../src/domain/audience/suppression-store.ts';

@@ -14,7 +14,7 @@ import {
 } from '../../../../src/domain/audience/segments/segment-read-model.ts';
 import { updateSegment } from '../../../../src/domain/audience/segments/update-segment.ts';
 import type { MailList } from '../../../../src/domain/audience/list-fields.ts';
-import { countSubscribers } from '../../../../src/domain/audience/subscriber-page.ts';
+import { countSubscribers } from '../../../../src/domain/audience/subscriber-page-read-model.ts';
 import type { Context } from '../../../../src/domain/context.ts';
 import { ForeignResourceError, NotFoundError, ValidationError } from '../../../../src/lib/errors.ts';
 import { newUid } from '../../../../src/lib/ids.ts';

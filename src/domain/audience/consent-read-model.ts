@@ -1,7 +1,9 @@
 /** What a person agreed to or withdrew, newest last: the answer to "why do I get this?". */
 import { sql, type Queryable } from '../../db/database.ts';
+import { assert } from '../../lib/errors.ts';
 import type { SubscriberKey } from './subscriber-store.ts';
 import type { SubscriberStatus } from './subscriber-fields.ts';
+import { CONFIRMATION_DAYS } from './subscriber.ts';
 
 export interface ConsentEvent extends SubscriberKey {
   readonly status: SubscriberStatus;
@@ -40,4 +42,22 @@ export async function consentHistories(
      ORDER BY e.id`);
   const bySubscriber = Map.groupBy(rows, (event) => event.id);
   return keys.map((key) => bySubscriber.get(key.id) ?? []);
+}
+
+export interface ConfirmationLink {
+  readonly expired: boolean;
+  /** The person subscribed or unsubscribed after the link was made. */
+  readonly used: boolean;
+}
+
+/** What became of a confirmation link that works until then. */
+export async function confirmationLink(db: Queryable, key: SubscriberKey, expiresAt: Date): Promise<ConfirmationLink> {
+  const [link] = await db.query<ConfirmationLink & Record<string, unknown>>(sql`
+      SELECT ${expiresAt}::timestamptz <= now() AS expired, EXISTS (
+        SELECT 1 FROM consent_event
+         WHERE customer_id = ${key.customerId} AND list_id = ${key.listId} AND subscriber_id = ${key.id}
+           AND status IN ('subscribed', 'unsubscribed')
+           AND at >= ${expiresAt}::timestamptz - make_interval(days => ${CONFIRMATION_DAYS})) AS used`);
+  assert(link, 'a statement without a table answers one row');
+  return link;
 }

@@ -3,12 +3,8 @@
  * fields they have, and the page itself when it is near the beginning. Indexes are asked for more than anything else,
  * and each statement costs a round trip.
  */
-import { preparedName, sql } from '../../db/database.ts';
-import { isUid } from '../../lib/ids.ts';
-import { viewerOf, type Context } from '../context.ts';
+import { preparedName, sql, type Queryable } from '../../db/database.ts';
 import type { MailList } from './list-fields.ts';
-import { listNotFound } from './list-errors.ts';
-import { findOwnedList } from './find-owned-list.ts';
 import {
   isNearStart,
   peopleAsJson,
@@ -17,7 +13,7 @@ import {
   type PersonJson,
   type SubscriberFilter,
   type SubscriberWindow,
-} from './subscriber-page.ts';
+} from './subscriber-page-read-model.ts';
 import type { Subscriber } from './subscriber.ts';
 
 export interface ListHead extends PeopleCount {
@@ -28,7 +24,7 @@ export interface ListHead extends PeopleCount {
   readonly people: readonly Subscriber[] | undefined;
 }
 
-type Activity = Pick<SubscriberFilter, 'opened' | 'clicked'>;
+export type ListHeadWindow = SubscriberWindow & Pick<SubscriberFilter, 'opened' | 'clicked'>;
 
 interface HeadRow extends PeopleCount {
   readonly id: bigint;
@@ -36,14 +32,12 @@ interface HeadRow extends PeopleCount {
   readonly people: PersonJson[] | null;
 }
 
-/** The caller's list. Throws NotFoundError `LIST_NOT_FOUND`, ForeignResourceError of the same code. */
-export async function findOwnedListHead(
-  ctx: Context,
-  uid: string,
-  window: SubscriberWindow & Activity,
-): Promise<ListHead> {
-  const { customerId } = viewerOf(ctx);
-  if (!isUid(uid)) throw listNotFound();
+/** Undefined when the customer has no such list. */
+export async function findListHead(
+  db: Queryable,
+  { customerId, uid }: { readonly customerId: bigint; readonly uid: string },
+  window: ListHeadWindow,
+): Promise<ListHead | undefined> {
   const { offset, limit, opened, clicked } = window;
   const people = isNearStart({ opened, clicked }, offset)
     ? peopleAsJson({ customerId, list: { id: sql`l.id` }, opened, clicked }, { direction: 'forward', offset, limit })
@@ -56,13 +50,11 @@ export async function findOwnedListHead(
            ${people} AS people
       FROM mail_list l LEFT JOIN hot.list_counter c ON c.customer_id = l.customer_id AND c.list_id = l.id
      WHERE l.customer_id = ${customerId} AND l.uid = ${uid}`;
-  const [row] = await ctx.db.query<HeadRow & Record<string, unknown>>(
+  const [row] = await db.query<HeadRow & Record<string, unknown>>(
     statement,
     preparedName('audience.list_head', statement),
   );
-  // It says why not.
-  if (!row)
-    return { everybody: 0, openers: 0, clickers: 0, fieldTags: [], list: await findOwnedList(ctx, uid), people: [] };
+  if (!row) return undefined;
   const list = { customerId, id: row.id };
   return { ...row, list, people: row.people?.map((person) => personOf(customerId, person)) };
 }

@@ -30,6 +30,19 @@ const NONE: ListCounters = {
   ...{ sentCount: 0n, uniqOpenCount: 0n, uniqClickCount: 0n },
 };
 
+/** Locks the counters of a list until the transaction ends, as everybody does who adds people to it. */
+export async function lockCounters(
+  db: Queryable,
+  { customerId, listId }: { readonly customerId: bigint; readonly listId: bigint },
+): Promise<void> {
+  await db.execute(
+    sql`INSERT INTO hot.list_counter (customer_id, list_id) VALUES (${customerId}, ${listId}) ON CONFLICT DO NOTHING`,
+  );
+  await db.query(
+    sql`SELECT 1 FROM hot.list_counter WHERE customer_id = ${customerId} AND list_id = ${listId} FOR UPDATE`,
+  );
+}
+
 /** Keeps with its list what a campaign that is about to be deleted has sent: its openers stay counted there too. */
 export async function keepSentCount(db: Queryable, { customerId, listId, sent }: SentOfList): Promise<void> {
   await db.execute(

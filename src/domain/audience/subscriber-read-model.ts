@@ -1,0 +1,100 @@
+/** Subscribers as verbs look for them: by id, by address, for a mail, for the file of a list. */
+import { empty, sql, type Queryable } from '../../db/database.ts';
+import type { ListKey } from './list-store.ts';
+import type { SubscriberStatus } from './subscriber-fields.ts';
+import { SUBSCRIBER_COLUMNS, type SubscriberKey } from './subscriber-store.ts';
+import type { Subscriber } from './subscriber.ts';
+
+/** Whoever's it is. The block tells which lists have ids near this one: mostly a single list. */
+export async function subscriberById(db: Queryable, id: bigint): Promise<Subscriber | undefined> {
+  const [row] = await db.query<Subscriber>(
+    sql`SELECT ${SUBSCRIBER_COLUMNS}
+          FROM hot.subscriber_block b
+          JOIN subscriber s ON s.customer_id = b.customer_id AND s.list_id = b.list_id AND s.id = ${id}::bigint
+         WHERE b.block = ${id}::bigint >> 11`,
+    'audience.find_subscriber_by_id',
+  );
+  return row;
+}
+
+export interface AddressOfCustomer {
+  readonly customerId: bigint;
+  readonly emailKey: string;
+  /** Undefined: on any of the customer's lists. */
+  readonly listId: bigint | undefined;
+}
+
+/** The customer's subscribers with this address, by list. */
+export function subscribersOfAddress(
+  db: Queryable,
+  { customerId, emailKey, listId }: AddressOfCustomer,
+  limit: number,
+): Promise<Subscriber[]> {
+  const onList = listId === undefined ? empty : sql`AND list_id = ${listId}`;
+  // People of a deleted list are there until a job has erased them.
+  return db.query<Subscriber>(sql`
+    SELECT ${SUBSCRIBER_COLUMNS} FROM subscriber s
+     WHERE EXISTS (SELECT 1 FROM mail_list l WHERE l.customer_id = s.customer_id AND l.id = s.list_id)
+       AND customer_id = ${customerId} AND email_key = ${emailKey} ${onList}
+     ORDER BY list_id LIMIT ${limit}`);
+}
+
+/** Who has this address on the list. */
+export async function memberWithAddress(
+  db: Queryable,
+  list: ListKey,
+  emailKey: string,
+): Promise<SubscriberKey | undefined> {
+  const [found] = await db.query<SubscriberKey & Record<string, unknown>>(
+    sql`SELECT customer_id AS "customerId", list_id AS "listId", id FROM subscriber
+         WHERE customer_id = ${list.customerId} AND email_key = ${emailKey} AND list_id = ${list.id}`,
+  );
+  return found;
+}
+
+/** What a mail to one person needs of it. */
+export interface MailablePerson {
+  readonly email: string;
+  readonly fields: Readonly<Record<string, string>>;
+  /** Until when a confirmation link works. */
+  readonly pendingUntil: Date | null;
+}
+
+/** The person if it has this status and is not suppressed. */
+export async function findMailable(
+  db: Queryable,
+  { customerId, listId, id }: SubscriberKey,
+  status: SubscriberStatus,
+): Promise<MailablePerson | undefined> {
+  const [person] = await db.query<MailablePerson & Record<string, unknown>>(sql`
+    SELECT s.email, s.fields, s.pending_until AS "pendingUntil" FROM subscriber s
+     WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = ${id} AND s.status = ${status}
+       AND NOT EXISTS (SELECT 1 FROM suppression x WHERE x.customer_id IN (s.customer_id, 0) AND x.email_key = s.email_key)`);
+  return person;
+}
+
+export interface ExportedPerson extends Record<string, unknown> {
+  readonly id: bigint;
+  readonly email: string;
+  readonly status: string;
+  readonly tags: readonly string[];
+  readonly fields: Readonly<Record<string, string>>;
+  readonly source: string | null;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+/** The next people of a list as its file shows them, in the order of adding. */
+export function peopleToExport(
+  db: Queryable,
+  list: ListKey,
+  { afterId, limit }: { readonly afterId: bigint; readonly limit: number },
+): Promise<ExportedPerson[]> {
+  return db.query<ExportedPerson>(
+    sql`SELECT id, email, status, tags, fields, source, to_char(created_at, 'YYYY-MM-DD HH24:MI:SS') AS "createdAt",
+               to_char(updated_at, 'YYYY-MM-DD HH24:MI:SS') AS "updatedAt"
+          FROM subscriber WHERE customer_id = ${list.customerId} AND list_id = ${list.id} AND id > ${afterId}
+         ORDER BY id LIMIT ${limit}`,
+    'audience.export',
+  );
+}
