@@ -201,7 +201,8 @@ async function measureOurs(
     front: front ? cpuMsOf(front.pid) : 0,
   });
   const commits = async () =>
-    (await world.database.query<{ n: number }>(sql`SELECT last_value::int AS n FROM hot.tracking_event_id_seq`))[0]?.n ?? 0;
+    (await world.database.query<{ n: number }>(sql`SELECT last_value::int AS n FROM hot.tracking_event_id_seq`))[0]
+      ?.n ?? 0;
   answered[kind] += await warmUp(reached, world.paths[kind]);
   await untilMoved(world.database);
   const commitsBefore = await commits();

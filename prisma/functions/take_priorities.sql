@@ -1,8 +1,7 @@
--- Takes `amount` priorities, one after the other, and answers the first.
-CREATE OR REPLACE FUNCTION hot.take_priorities(customer bigint, amount integer, is_again boolean) RETURNS integer LANGUAGE plpgsql AS $$
+-- Takes `amount` priorities, one after the other, and answers the first. `served` is the priority that is served now.
+CREATE OR REPLACE FUNCTION hot.take_priorities(customer bigint, amount integer, is_again boolean, served integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
-  served integer := hot.priority_now();
-  last   integer;
+  last integer;
 BEGIN
   IF is_again THEN
     INSERT INTO hot.queue_priority AS t (customer_id, again) VALUES (customer, served + amount - 1)

@@ -1,7 +1,7 @@
 /**
  * The private tables of graphile-worker, as far as we need them: its public view has no payload, and no function of it unlocks one
  * job. Nothing else names these tables (test/architecture/queue-internals.test.ts); where the public view `graphile_worker.jobs` or
- * a public function will do, use that. Two SQL functions read them as well: hot.priority_now and hot.renumber_priorities.
+ * a public function will do, use that. No SQL function reads them.
  */
 import { sql, type Queryable, type Sql } from '../db/database.ts';
 
@@ -16,6 +16,18 @@ export const queuedJobs: Sql = sql`(
 
 /** Jobs that nobody works on and that have tries left, for a FROM: by the library's own index, which the public view does not use. */
 export const availableJobs: Sql = sql`(SELECT j.run_at, j.flags FROM graphile_worker._private_jobs j WHERE j.is_available)`;
+
+/** The lowest priority that is due, for a SELECT; null when none waits. 0 is that of jobs without a place in the order. */
+export const lowestDuePriority: Sql = sql`(
+  SELECT j.priority::int FROM graphile_worker._private_jobs j
+   WHERE j.is_available AND j.priority > 0 AND j.run_at <= now() ORDER BY j.priority, j.run_at LIMIT 1)`;
+
+/** Lowers the priorities of all jobs that have one, to 1 at least. */
+export async function lowerPriorities(db: Queryable, by: number): Promise<void> {
+  await db.execute(
+    sql`UPDATE graphile_worker._private_jobs SET priority = greatest(1, priority - ${by}::int) WHERE priority > 0`,
+  );
+}
 
 /** Makes these jobs available again, as far as one of the worker pools still holds them; none of their tries is counted off. */
 export async function unlockJobs(

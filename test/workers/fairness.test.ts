@@ -148,10 +148,10 @@ describe('the line', () => {
     await place(901n, 3);
     await place(902n, 2);
     const before = await line();
-    expect(await renumberPriorities(ctx.db)).toBe(30_999);
+    expect(await renumberPriorities(ctx.database)).toBe(30_999);
     expect(await line()).toEqual(before);
     expect(await takePriorities(ctx.db, 901n, { amount: 2, kind: 'planned' })).toEqual([4, 5]);
-    expect(await renumberPriorities(ctx.db)).toBe(0);
+    expect(await renumberPriorities(ctx.database)).toBe(0);
   });
 
   it('gives each turn once, however many take them at the same time', async () => {

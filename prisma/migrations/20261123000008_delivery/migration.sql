@@ -349,11 +349,10 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- Takes `amount` priorities, one after the other, and answers the first.
-CREATE OR REPLACE FUNCTION hot.take_priorities(customer bigint, amount integer, is_again boolean) RETURNS integer LANGUAGE plpgsql AS $$
+-- Takes `amount` priorities, one after the other, and answers the first. `served` is the priority that is served now.
+CREATE OR REPLACE FUNCTION hot.take_priorities(customer bigint, amount integer, is_again boolean, served integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
-  served integer := hot.priority_now();
-  last   integer;
+  last integer;
 BEGIN
   IF is_again THEN
     INSERT INTO hot.queue_priority AS t (customer_id, again) VALUES (customer, served + amount - 1)
@@ -363,33 +362,6 @@ BEGIN
       ON CONFLICT (customer_id) DO UPDATE SET planned = greatest(t.planned, served - 1) + amount RETURNING t.planned INTO last;
   END IF;
   RETURN last - amount + 1;
-END $$;
-
--- The priority that is served now: the lowest that is due; when nothing waits, the last one given.
-CREATE OR REPLACE FUNCTION hot.priority_now() RETURNS integer LANGUAGE plpgsql STABLE AS $$
-DECLARE lowest integer;
-BEGIN
-  SELECT j.priority INTO lowest FROM graphile_worker._private_jobs j
-   WHERE j.is_available AND j.priority > 0 AND j.run_at <= now() ORDER BY j.priority, j.run_at LIMIT 1;
-  IF lowest IS NULL THEN
-    SELECT greatest((SELECT max(planned) FROM hot.queue_priority), (SELECT max(again) FROM hot.queue_priority), 1) INTO lowest;
-  END IF;
-  RETURN lowest;
-END $$;
-
--- Lowers all priorities when they have become large: a priority is a smallint. Answers by how much.
-CREATE OR REPLACE FUNCTION hot.renumber_priorities(beyond integer) RETURNS integer LANGUAGE plpgsql AS $$
-DECLARE by_much integer;
-BEGIN
-  IF hot.priority_now() <= beyond THEN RETURN 0; END IF;
-  -- Waits for transactions that have taken priorities and not committed; else their jobs would come with the old numbers.
-  SET LOCAL lock_timeout = '5s';
-  LOCK TABLE hot.queue_priority IN EXCLUSIVE MODE;
-  by_much := hot.priority_now() - 1;
-  UPDATE graphile_worker._private_jobs SET priority = greatest(1, priority - by_much) WHERE priority > 0;
-  UPDATE hot.queue_priority SET planned = greatest(0, planned - by_much), again = greatest(0, again - by_much);
-  DELETE FROM hot.queue_priority WHERE planned = 0 AND again = 0;
-  RETURN by_much;
 END $$;
 
 -- When counters were corrected, the blocks made from them are no longer used.

@@ -18,7 +18,7 @@ import { finishCampaign } from './finish-campaign.ts';
  * Trouble with one is logged and stops no other.
  */
 export async function reviveCampaigns(ctx: Context): Promise<number> {
-  await renumberPriorities(ctx.db);
+  await renumberPriorities(ctx.database);
   const idle = await ctx.db.query<CampaignKey & Record<string, unknown>>(
     sql`SELECT c.customer_id AS "customerId", c.id AS "campaignId" FROM campaign c
          WHERE c.status IN ('queued', 'sending') AND c.wait_kind IS NULL
