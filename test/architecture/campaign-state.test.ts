@@ -6,7 +6,7 @@ import { sql } from '../../src/db/database.ts';
 import { createTestContext } from '../support/test-context.ts';
 import { isProduct, readProject } from './project-files.ts';
 
-const MODULE = 'src/domain/campaigns/campaign-state.ts';
+const MODULE = 'src/domain/campaigns/campaign-state-store.ts';
 /** The module's part in the database. */
 const FUNCTION = 'reopen_campaigns_without_file';
 

@@ -43,6 +43,13 @@ export async function findList(
   return list;
 }
 
+export async function uidOfList(db: Queryable, { customerId, id }: ListKey): Promise<string | undefined> {
+  const [list] = await db.query<{ uid: string }>(
+    sql`SELECT uid FROM mail_list WHERE customer_id = ${customerId} AND id = ${id}`,
+  );
+  return list?.uid;
+}
+
 /** Whether any customer has a list with this uid. */
 export async function listExists(db: Queryable, uid: string): Promise<boolean> {
   return (await db.query(sql`SELECT 1 FROM mail_list WHERE uid = ${uid} LIMIT 1`)).length > 0;

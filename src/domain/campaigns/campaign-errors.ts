@@ -6,7 +6,7 @@ import {
   ValidationError,
   WrongStateError,
 } from '../../lib/errors.ts';
-import type { CampaignStatus } from './campaign-state.ts';
+import type { CampaignStatus } from './campaign-state-store.ts';
 
 const NO_CAMPAIGN = ['CAMPAIGN_NOT_FOUND', 'No campaign has this uid.'] as const;
 

@@ -11,7 +11,7 @@ import type { SegmentSnapshot } from '../audience/segments/segment.ts';
 import { HTML_LENGTH_MAX, PLAIN_LENGTH_MAX, SUBJECT_LENGTH_MAX } from '../content/message.ts';
 import type { UnknownPolicy } from '../delivery/delivery.ts';
 import { sendingRoutes, type SendingRoute } from '../sending/routing/routes.ts';
-import type { CampaignStatus } from './campaign-state.ts';
+import type { CampaignStatus } from './campaign-state-store.ts';
 
 const NAME_LENGTH_MAX = 255;
 const SENDER_NAME_LENGTH_MAX = 255;

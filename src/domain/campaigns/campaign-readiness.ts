@@ -6,7 +6,7 @@ import { faultsOf } from '../delivery/campaign-files.ts';
 import { attachmentsOf } from '../delivery/campaign-files-read-model.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { findSenderFault } from '../sending/addresses/usable-sender.ts';
-import { EDITABLE } from './campaign-state.ts';
+import { EDITABLE } from './campaign-state-store.ts';
 import { hasBegun, missingToSend, type Campaign } from './campaign.ts';
 import type { SendFault } from './send-fault.ts';
 

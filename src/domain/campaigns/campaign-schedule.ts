@@ -1,14 +1,13 @@
 /** When a scheduled campaign starts. One clock judges that, the database's: the queue wakes the job by the same one. */
-import { sql, type Queryable } from '../../db/database.ts';
+import type { Queryable } from '../../db/database.ts';
+import { databaseNow } from '../../db/now.ts';
 import { startScheduledCampaignJob } from '../../jobs/campaign-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import type { Campaign } from './campaign.ts';
 
 /** Whether that time is still to come. */
 export async function isAhead(db: Queryable, at: Date | null): Promise<boolean> {
-  if (at === null) return false;
-  const [row] = await db.query<{ isAhead: boolean }>(sql`SELECT ${at}::timestamptz > now() AS "isAhead"`);
-  return row?.isAhead ?? false;
+  return at !== null && at > (await databaseNow(db));
 }
 
 /** Makes, or moves, the campaign's appointment with the queue. */

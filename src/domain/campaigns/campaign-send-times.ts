@@ -2,7 +2,7 @@
  * The later moments of a campaign (delivery/send-time-store.ts): one job each, which gives batches to whoever is due then. While
  * everybody who is left waits for one, the campaign says until when, and has no other job.
  */
-import { sql, type Queryable } from '../../db/database.ts';
+import type { Queryable } from '../../db/database.ts';
 import { sendAtTimeJob } from '../../jobs/campaign-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { inTransaction, type Context } from '../context.ts';
@@ -12,7 +12,7 @@ import { peopleTimesOf } from '../delivery/people-times-read-model.ts';
 import { nextSendTimeIfIdle, passSendTimes } from '../delivery/send-time-store.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { enqueueBatches } from './enqueue-batches.ts';
-import { beginWait, endWait } from './campaign-state.ts';
+import { beginWait, endWait, isIdleUntil } from './campaign-state-store.ts';
 import { findCampaignById } from './campaign-store.ts';
 
 /** Batches cut in one statement; more come in the next. */
@@ -57,6 +57,5 @@ export async function waitForSendTime(ctx: Context, key: CampaignKey): Promise<b
   if (at === null) return false;
   const times = await peopleTimesOf(ctx.db, key);
   const code = times === null || times.localTime === null ? 'quiet_hours_of_recipients' : 'time_of_recipients';
-  const provided = sql`snapshot_at IS NOT NULL AND wait_kind IS NULL AND ${at}::timestamptz > now()`;
-  return beginWait(ctx.db, key, { reason: { code, params: {} }, until: at }, provided);
+  return beginWait(ctx.db, key, { reason: { code, params: {} }, until: at }, isIdleUntil(at));
 }

@@ -1,4 +1,4 @@
-/** Reads and writes of campaigns, but for their state (campaign-state.ts). */
+/** Reads and writes of campaigns, but for their state (campaign-state-store.ts). */
 import { empty, join, sql, type Queryable } from '../../db/database.ts';
 import { assignments, insertion, selectList } from '../../db/fields.ts';
 import { assert } from '../../lib/errors.ts';

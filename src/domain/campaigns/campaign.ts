@@ -1,5 +1,5 @@
 /**
- * The noun of this module: a campaign, one mailing to one list. Its states: campaign-state.ts.
+ * The noun of this module: a campaign, one mailing to one list. Its states: campaign-state-store.ts.
  * This module plans, schedules, starts, pauses and finishes; it never hands a message over.
  */
 import type { CampaignRow } from './campaign-fields.ts';

@@ -8,7 +8,7 @@ import type { Context, TransactionContext } from '../context.ts';
 import { ledgerOfCampaign } from '../delivery/delivery.ts';
 import { openBatches } from '../delivery/audience-snapshot-store.ts';
 import { enqueueSendTimes } from './campaign-send-times.ts';
-import { moveCampaign } from './campaign-state.ts';
+import { moveCampaign } from './campaign-state-store.ts';
 import type { Campaign } from './campaign.ts';
 import { enqueueBatches } from './enqueue-batches.ts';
 

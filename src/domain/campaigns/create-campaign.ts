@@ -8,7 +8,7 @@ import { compileCampaign } from '../delivery/campaign-message.ts';
 import { createCampaignInput, type CreateCampaignInput } from './campaign-fields.ts';
 import { checkedRoutes } from '../sending/routing/routes.ts';
 import { segmentToWrite } from './campaign-segment.ts';
-import { moveCampaign } from './campaign-state.ts';
+import { moveCampaign } from './campaign-state-store.ts';
 import { insertCampaign } from './campaign-store.ts';
 
 /** Creates the campaign and answers its uid. Throws ValidationError, SUBSCRIPTION_ENDED, LIST_NOT_FOUND, SEGMENT_NOT_FOUND. */

@@ -6,7 +6,7 @@ import { inTransaction, type Context } from '../context.ts';
 import { ledgerOfCampaign } from '../delivery/delivery.ts';
 import { decideUnknown, type UnknownDecision } from '../delivery/unknown-outcome-store.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
-import { moveCampaign } from './campaign-state.ts';
+import { moveCampaign } from './campaign-state-store.ts';
 import { enqueueOpenWork } from './continue-campaign.ts';
 import { findOwnedCampaign } from './find-owned-campaign.ts';
 

@@ -6,7 +6,7 @@ import { inTransaction, type Context } from '../context.ts';
 import { readCampaignStatistics } from '../statistics/campaign-statistics.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
 import { eraseCampaign } from './campaign-store.ts';
-import { UNDER_WAY } from './campaign-state.ts';
+import { UNDER_WAY } from './campaign-state-store.ts';
 import { findOwnedCampaign } from './find-owned-campaign.ts';
 
 /** Erases the viewer's campaign. Throws CAMPAIGN_WRONG_STATE while it is in progress, CAMPAIGN_NOT_FOUND. */

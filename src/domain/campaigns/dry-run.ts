@@ -3,19 +3,21 @@
  * composed for, who gets none and why, how much it all weighs and how long it takes is known before the first mail
  * leaves. It works through the list slice by slice; the ledger knows nothing of it.
  */
-import { sql, type Queryable } from '../../db/database.ts';
+import type { Queryable } from '../../db/database.ts';
 import { dryRunJob } from '../../jobs/campaign-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { audienceSlice } from '../audience/segments/segment-read-model.ts';
-import type { SegmentRule } from '../audience/segments/segment.ts';
+import { ruleOfSegment } from '../audience/segments/segment-store.ts';
 import { inTransaction, type Context } from '../context.ts';
 import type { CompiledMessage } from '../content/message.ts';
 import { faultSentence } from '../content/template-fault.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { composeAll, type DryPerson } from '../delivery/compose-dry.ts';
 import { dryRunRunning, noDryRun } from './campaign-errors.ts';
+import { isAtVersion } from './campaign-read-model.ts';
 import { findCampaignById } from './campaign-store.ts';
+import { peopleOfSlice } from './dry-run-people-read-model.ts';
 import type { Campaign } from './campaign.ts';
 import {
   addDryRunStep,
@@ -91,7 +93,7 @@ async function composeSlices(ctx: Context, key: DryRunKey, abortSignal: AbortSig
     if (!run) return 'over';
     const campaign = await findCampaignById(ctx.db, key.customerId, run.campaignId);
     const campaignKey = { customerId: key.customerId, campaignId: run.campaignId };
-    if (!campaign || !(await isUnchanged(ctx, run))) {
+    if (!campaign || !(await isAtVersion(ctx.db, run))) {
       await endDryRun(ctx.db, key, { status: 'failed', reason: { code: 'dry_run_changed', params: {} } });
       return 'over';
     }
@@ -108,42 +110,21 @@ async function composeSlices(ctx: Context, key: DryRunKey, abortSignal: AbortSig
   }
 }
 
-async function isUnchanged(ctx: Context, { customerId, campaignId, contentVersion }: DryRun): Promise<boolean> {
-  const rows = await ctx.db.query(
-    sql`SELECT 1 FROM campaign WHERE customer_id = ${customerId} AND id = ${campaignId} AND content_version = ${contentVersion}`,
-  );
-  return rows.length > 0;
-}
-
 /** The next people of the list, whoever they are, with what keeps a message from each of them. */
 async function nextPeople(ctx: Context, campaign: Campaign, afterId: bigint): Promise<DryPerson[]> {
   const { customerId, listId } = campaign;
   return inTransaction(ctx, async ({ db }) => {
     const slice = await segmentSlice({ ...ctx, db }, campaign, afterId);
     if (slice && slice.lastId === null) return [];
-    return db.query<DryPerson & Record<string, unknown>>(
-      sql`SELECT s.id, s.email, s.fields,
-                 CASE WHEN ${slice ? [...slice.ids] : null}::bigint[] IS NOT NULL AND NOT s.id = ANY (${slice ? [...slice.ids] : []}::bigint[]) THEN 'not in the segment'
-                      WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS "denialReason"
-            FROM subscriber s
-            LEFT JOIN LATERAL (SELECT true AS found FROM suppression x WHERE x.customer_id IN (0, ${customerId}) AND x.email_key = s.email_key LIMIT 1) x ON true
-           WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id > ${afterId} AND s.id <= ${slice?.lastId ?? 2n ** 62n}
-           ORDER BY s.id LIMIT ${SLICE_ROWS}`,
-      'campaigns.dry-run-people',
-    );
+    return peopleOfSlice(db, { customerId, listId, afterId, rows: SLICE_ROWS, slice });
   });
 }
 
 /** Who of the next people the campaign's segment picks; undefined: it has none. */
 async function segmentSlice({ db }: Context, campaign: Campaign, afterId: bigint) {
   const { customerId, listId, id, segmentId, segmentSnapshot } = campaign;
-  const [segment] =
-    segmentId === null
-      ? []
-      : await db.query<{ rule: SegmentRule }>(
-          sql`SELECT rule FROM segment WHERE customer_id = ${customerId} AND id = ${segmentId}`,
-        );
-  const rule = segmentSnapshot?.rule ?? segment?.rule;
+  const segment = segmentId === null ? undefined : await ruleOfSegment(db, { customerId, id: segmentId });
+  const rule = segmentSnapshot?.rule ?? segment;
   if (!rule) return undefined;
   const asOf = segmentSnapshot ? new Date(segmentSnapshot.asOf) : new Date();
   const people = { customerId, listId, rule, asOf, exceptCampaignId: id };

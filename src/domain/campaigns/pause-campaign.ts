@@ -1,7 +1,7 @@
 /** Pauses a campaign: what is in flight, or being marked at that moment, is finished and recorded; nothing more is begun. */
 import { inTransaction, type Context } from '../context.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
-import { moveCampaign, PAUSABLE } from './campaign-state.ts';
+import { moveCampaign, PAUSABLE } from './campaign-state-store.ts';
 import { findOwnedCampaign } from './find-owned-campaign.ts';
 
 /** Pauses the viewer's campaign. Throws CAMPAIGN_WRONG_STATE when it is not scheduled, queued or sending. */

@@ -3,7 +3,7 @@ import { inTransaction, type Context } from '../context.ts';
 import type { CampaignStop } from '../delivery/campaign-stop.ts';
 import { takeBackRefusals } from '../delivery/take-back-refusals.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
-import { moveCampaign } from './campaign-state.ts';
+import { moveCampaign } from './campaign-state-store.ts';
 import { countRefusals } from './campaign-store.ts';
 
 /** Answers whether it was being sent until now. Whoever is left stays in the ledger: resumed, it goes on with them. */

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { ValidationError } from '../../lib/errors.ts';
 import { findSubscriber } from '../audience/find-subscriber.ts';
-import { sql } from '../../db/database.ts';
+import { uidOfList } from '../audience/list-store.ts';
 import { createConcurrencyLimit } from '../../lib/concurrency-limit.ts';
 import { httpAddress } from '../../lib/http-address.ts';
 import { viewerOf, type Context } from '../context.ts';
@@ -88,10 +88,8 @@ export async function readerOf(
   subscriber: string | null | undefined,
 ): Promise<bigint | null> {
   if (!subscriber) return null;
-  const [list] = await ctx.db.query<{ uid: string }>(
-    sql`SELECT uid FROM mail_list WHERE customer_id = ${customerId} AND id = ${listId}`,
-  );
-  const found = await findSubscriber(ctx, { subscriber, listUid: subscriber.includes('@') ? list?.uid : undefined });
+  const listUid = await uidOfList(ctx.db, { customerId, id: listId });
+  const found = await findSubscriber(ctx, { subscriber, listUid: subscriber.includes('@') ? listUid : undefined });
   if (found.listId === listId) return found.id;
   const sentence = 'The subscriber must be on the list of the campaign.';
   throw new ValidationError({ subscriber: [sentence] }, 'SUBSCRIBER_OF_OTHER_LIST', sentence);

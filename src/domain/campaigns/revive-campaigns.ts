@@ -2,14 +2,12 @@
  * The safety net below the queue: the ledger, not the queue, is the truth. A campaign that is under way and has no
  * job any more (given up after too many tries, lost by hand) gets new ones; one that is finished is closed.
  */
-import { sql } from '../../db/database.ts';
-import { snapshotAudienceJob, sendBatchJob, sendAtTimeJob } from '../../jobs/campaign-jobs.ts';
 import { renumberPriorities } from '../../jobs/fair-queueing.ts';
-import { queuedJobs } from '../../jobs/queue-internals.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { enqueueOpenWork } from './continue-campaign.ts';
+import { campaignsWithoutJobs } from './campaign-read-model.ts';
 import { findCampaignById } from './campaign-store.ts';
 import { finishCampaign } from './finish-campaign.ts';
 
@@ -19,13 +17,7 @@ import { finishCampaign } from './finish-campaign.ts';
  */
 export async function reviveCampaigns(ctx: Context): Promise<number> {
   await renumberPriorities(ctx.database);
-  const idle = await ctx.db.query<CampaignKey & Record<string, unknown>>(
-    sql`SELECT c.customer_id AS "customerId", c.id AS "campaignId" FROM campaign c
-         WHERE c.status IN ('queued', 'sending') AND c.wait_kind IS NULL
-           AND NOT EXISTS (SELECT 1 FROM ${queuedJobs} j
-                            WHERE j.name IN (${snapshotAudienceJob.name}, ${sendBatchJob.name}, ${sendAtTimeJob.name})
-                              AND j.payload ->> 'campaignId' = c.id::text AND NOT j.is_given_up)`,
-  );
+  const idle = await campaignsWithoutJobs(ctx.db);
   let revived = 0;
   for (const key of idle) {
     try {

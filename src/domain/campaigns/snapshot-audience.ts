@@ -2,17 +2,16 @@
  * Puts the audience into the ledger, slice by slice; each slice, its batches' jobs and the cursor are one
  * transaction, so a crash repeats nothing and skips nothing. Sending begins with the first slice.
  */
-import { sql } from '../../db/database.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { ledgerOfCampaign } from '../delivery/delivery.ts';
-import { snapshotSegmentSlice, snapshotSlice } from '../delivery/audience-snapshot-store.ts';
+import { ensurePartitionOf, snapshotSegmentSlice, snapshotSlice } from '../delivery/audience-snapshot-store.ts';
 import { refreshStatistics } from '../delivery/planner-statistics-store.ts';
 import { assert } from '../../lib/errors.ts';
 import { peopleTimesOf } from '../delivery/people-times-read-model.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { enqueueSendTimes } from './campaign-send-times.ts';
 import { enqueueBatches } from './enqueue-batches.ts';
-import { moveCampaign } from './campaign-state.ts';
+import { moveCampaign } from './campaign-state-store.ts';
 import { findCampaignById, moveSnapshotCursor } from './campaign-store.ts';
 
 /** The first slice is small: the first message should leave at once, however large the audience is. */
@@ -41,7 +40,7 @@ async function snapshotNextSlice(
     if (campaign.snapshotAt !== null) return 'planned';
     assert(campaign.snapshotOn !== null, 'a queued campaign has its day in the ledger');
     const { snapshotOn, listId, snapshotCursor, segmentSnapshot } = campaign;
-    await tx.db.query(sql`SELECT hot.ensure_partitions(${snapshotOn}::date, ${snapshotOn}::date)`);
+    await ensurePartitionOf(tx.db, snapshotOn);
     const rows = snapshotCursor === 0n ? FIRST_SLICE_ROWS : tx.installation.limits.snapshotBatchSize;
     const { sendBatchSize: batchSize } = tx.installation.limits;
     const times = await peopleTimesOf(tx.db, { customerId, campaignId });

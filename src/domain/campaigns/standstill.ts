@@ -2,12 +2,10 @@
  * What keeps every campaign of the installation from getting on: it is held, or the database takes no writes. Asked when
  * somebody looks, because the second cannot be written down.
  */
-import { sql, type Queryable } from '../../db/database.ts';
+import type { Queryable } from '../../db/database.ts';
 import { writeTrouble } from '../../db/full-disk.ts';
 import { readableTime } from '../../lib/units.ts';
-
-/** The setting that holds an installation; its value has `since`. */
-export const HOLD_KEY = 'installation.hold';
+import { installationHold } from './installation-hold-read-model.ts';
 
 /** As a sentence; null: nothing of the kind. */
 export async function standstillOf(db: Queryable): Promise<string | null> {
@@ -15,10 +13,7 @@ export async function standstillOf(db: Queryable): Promise<string | null> {
   if (trouble === 'full')
     return 'The disk of the database is full. Sending continues automatically when there is free space.';
   if (trouble === 'read-only') return 'The database accepts no writes. Sending continues automatically when it does.';
-  const [held] = await db.query<{ since: Date | null }>(
-    sql`SELECT (value ->> 'since')::timestamptz AS since FROM setting WHERE key = ${HOLD_KEY}`,
-    'campaigns.installation-hold',
-  );
+  const held = await installationHold(db);
   if (!held) return null;
   const since = held.since ? ` since ${readableTime(held.since)}` : '';
   return `The installation is on hold${since}. Nothing is sent until an administrator ends the hold.`;

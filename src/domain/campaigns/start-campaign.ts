@@ -11,7 +11,7 @@ import { registerCampaignLinks } from '../statistics/campaign-toplists.ts';
 import { appoint, isAhead } from './campaign-schedule.ts';
 import { campaignNotReady, wrongCampaignState } from './campaign-errors.ts';
 import { campaignFaults, lackingForSending, missingForSending } from './campaign-readiness.ts';
-import { moveCampaign } from './campaign-state.ts';
+import { moveCampaign } from './campaign-state-store.ts';
 import { findCampaignById, keepSegment } from './campaign-store.ts';
 import { hasBegun, type Campaign } from './campaign.ts';
 import { findOwnedCampaign } from './find-owned-campaign.ts';

@@ -5,7 +5,7 @@ import { inTransaction, type Context, type TransactionContext } from '../context
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { checkedRoutes } from '../sending/routing/routes.ts';
 import { appoint } from './campaign-schedule.ts';
-import { moveCampaign, type CampaignStatus } from './campaign-state.ts';
+import { moveCampaign, type CampaignStatus } from './campaign-state-store.ts';
 import { hasBegun, type Campaign } from './campaign.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
 import { updateCampaignInput, type UpdateCampaignInput } from './campaign-fields.ts';

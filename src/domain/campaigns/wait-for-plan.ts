@@ -3,18 +3,19 @@
  * when it waits, and goes on by itself, sooner when the plan is changed. Without a running subscription it is
  * paused. Nothing fails and no worker sleeps (decision D37).
  */
-import { sql, type Queryable } from '../../db/database.ts';
+import type { Queryable } from '../../db/database.ts';
+import { databaseNow } from '../../db/now.ts';
 import { wakeCampaignJob } from '../../jobs/campaign-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
-import { assert } from '../../lib/errors.ts';
 import { allowanceOf, type Allowance } from '../billing/allowance.ts';
 import { inTransaction, type Context } from '../context.ts';
 import type { PlanLimit } from '../delivery/batch.ts';
 import { remainingIn, sendUsage } from '../sending/send-budget.ts';
 import { keepSendTime } from '../delivery/send-time-store.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
-import { beginWait, endWait, moveCampaign, PAUSABLE } from './campaign-state.ts';
+import { beginWait, endWait, moveCampaign, PAUSABLE } from './campaign-state-store.ts';
 import { findCampaignById } from './campaign-store.ts';
+import { waitingCampaigns } from './campaign-wait-read-model.ts';
 import { enqueueOpenWork } from './continue-campaign.ts';
 import type { WaitReason } from './status-reason.ts';
 
@@ -51,11 +52,8 @@ export async function pauseWithoutPlan(ctx: Context, { customerId, campaignId }:
 async function endOfWaiting(db: Queryable, { limit, until }: PlanLimit): Promise<Date | null> {
   if (limit !== 'held' && until === null) return null;
   const secondsMin = limit === 'held' ? HELD_SECONDS : WAIT_SECONDS_MIN;
-  const [row] = await db.query<{ at: Date }>(
-    sql`SELECT greatest(${until}::timestamptz, now() + make_interval(secs => ${secondsMin}::float8))::timestamptz(3) AS at`,
-  );
-  assert(row, 'the time is always known');
-  return row.at;
+  const first = (await databaseNow(db)).getTime() + secondsMin * 1_000;
+  return new Date(Math.max(until?.getTime() ?? 0, first));
 }
 
 function reasonFor(limit: Exclude<PlanLimit['limit'], 'subscription'>, { options }: Allowance): WaitReason {
@@ -81,12 +79,7 @@ export async function wakeCampaign(ctx: Context, { customerId, campaignId }: Cam
 
 /** Wakes the campaigns whose customers may send again before their time: the plan was changed. Answers how many. */
 export async function wakeCampaigns(ctx: Context): Promise<number> {
-  const waiting = await ctx.db.query<CampaignKey & { isDue: boolean }>(
-    sql`SELECT customer_id AS "customerId", id AS "campaignId", coalesce(wait_until <= now(), false) AS "isDue" FROM campaign c
-         WHERE status = 'sending' AND wait_kind IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM hot.campaign_send_time w WHERE w.customer_id = c.customer_id AND w.campaign_id = c.id AND w.at = c.wait_until)
-         ORDER BY customer_id, id`,
-  );
+  const waiting = await waitingCampaigns(ctx.db);
   const remainingByCustomer = new Map<bigint, number | null>();
   let woken = 0;
   for (const key of waiting) {

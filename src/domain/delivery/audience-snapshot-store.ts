@@ -10,6 +10,11 @@ import { inLedger } from './ledger-read-model.ts';
 import { knownZones, sendTimesOfPeople, zoneOf, type PeopleTimes } from './people-times-read-model.ts';
 import { atLaterSendTime, SEND_TIME_REASON } from './send-time-store.ts';
 
+/** Makes the partition of the ledger for that day, unless it is there. */
+export async function ensurePartitionOf(db: Queryable, snapshotOn: string): Promise<void> {
+  await db.query(sql`SELECT hot.ensure_partitions(${snapshotOn}::date, ${snapshotOn}::date)`);
+}
+
 export interface SnapshotSlice {
   /** Rows written. */
   readonly planned: number;

@@ -2,8 +2,7 @@
  * Campaigns whose time passed long ago while nothing was running: held, not sent. What was meant for Monday morning is
  * not welcome on Tuesday night, and after a backup was restored it may have been sent already.
  */
-import { sql } from '../../db/database.ts';
-import { moveCampaigns } from '../campaigns/campaign-state.ts';
+import { moveCampaigns, overdueCampaigns } from '../campaigns/campaign-state-store.ts';
 import { reasonText } from '../campaigns/status-reason.ts';
 import type { Context } from '../context.ts';
 
@@ -13,8 +12,11 @@ const OVERDUE_HOURS = 1;
 /** Runs at every start, before anything works. Answers how many were held. */
 export async function holdOverdueCampaigns(ctx: Context): Promise<number> {
   const reason = { code: 'overdue', params: {} } as const;
-  const which = sql`delivery_at < now() - make_interval(hours => ${OVERDUE_HOURS}::int)`;
-  const held = await moveCampaigns(ctx.db, which, { from: ['scheduled'], to: 'paused', reason });
+  const held = await moveCampaigns(ctx.db, overdueCampaigns(OVERDUE_HOURS), {
+    from: ['scheduled'],
+    to: 'paused',
+    reason,
+  });
   for (const uid of held) ctx.log.warn('campaign.held', { campaign: uid, reason: reasonText(reason) });
   return held.length;
 }

@@ -5,8 +5,8 @@
 import { sql, type Queryable } from '../../db/database.ts';
 import { lockUntilCommit } from '../../db/lock.ts';
 import { queuedJobs } from '../../jobs/queue-internals.ts';
-import { moveCampaigns, PAUSABLE } from '../campaigns/campaign-state.ts';
-import { HOLD_KEY } from '../campaigns/standstill.ts';
+import { EVERY_CAMPAIGN, moveCampaigns, PAUSABLE } from '../campaigns/campaign-state-store.ts';
+import { HOLD_KEY } from '../campaigns/installation-hold-read-model.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { notHeld } from './installation-errors.ts';
 import { remembered, suspicionOf, type KnownPlace, type Place } from './place.ts';
@@ -101,7 +101,7 @@ export async function endHold(
 async function pauseAll(db: Queryable, { since }: Hold): Promise<Released> {
   const mailsDropped = await dropWaitingMails(db, since);
   const reason = { code: 'restored_from_backup', params: {} } as const;
-  const paused = await moveCampaigns(db, sql`true`, { from: PAUSABLE, to: 'paused', reason });
+  const paused = await moveCampaigns(db, EVERY_CAMPAIGN, { from: PAUSABLE, to: 'paused', reason });
   return { campaignsPaused: paused.length, mailsDropped };
 }
 

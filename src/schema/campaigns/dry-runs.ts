@@ -1,6 +1,6 @@
 /** Dry runs: composing every message of a campaign and sending none. */
 import { cancelDryRun, startDryRun } from '../../domain/campaigns/dry-run.ts';
-import { faultsOfEach, type FaultyPerson } from '../../domain/campaigns/dry-run-people.ts';
+import { faultsOfEach, type FaultyPerson } from '../../domain/campaigns/dry-run-people-read-model.ts';
 import {
   dryRunStatuses,
   FAULTS_KEPT_MAX,

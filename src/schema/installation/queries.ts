@@ -1,5 +1,5 @@
 /** What an administrator sees of the installation itself. */
-import { stalledCampaigns } from '../../domain/campaigns/watch-progress.ts';
+import { stalledCampaigns } from '../../domain/campaigns/campaign-progress-store.ts';
 import { livingProcesses, type SeenProcess } from '../../domain/installation/processes.ts';
 import { holdOf, type Hold } from '../../domain/installation/restore-guard.ts';
 import { builder } from '../builder.ts';

@@ -1,7 +1,8 @@
 /** Campaigns that stand still are an alarm (HARD-CASES H13); slow ones, waiting ones and those that get on are not. */
 import { beforeAll, expect, it } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { stalledCampaigns, watchProgress } from '../../../src/domain/campaigns/watch-progress.ts';
+import { stalledCampaigns } from '../../../src/domain/campaigns/campaign-progress-store.ts';
+import { watchProgress } from '../../../src/domain/campaigns/watch-progress.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { campaignWorld, type CampaignWorld } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';

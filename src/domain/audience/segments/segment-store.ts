@@ -102,3 +102,13 @@ export async function segmentNames(
   const byId = new Map(rows.map(({ id, uid, name }) => [id, { uid, name }]));
   return ids.map((id) => byId.get(id) ?? null);
 }
+
+export async function ruleOfSegment(
+  db: Queryable,
+  { customerId, id }: Pick<Segment, 'customerId' | 'id'>,
+): Promise<SegmentRule | undefined> {
+  const [segment] = await db.query<{ rule: SegmentRule }>(
+    sql`SELECT rule FROM segment WHERE customer_id = ${customerId} AND id = ${id}`,
+  );
+  return segment?.rule;
+}

@@ -53,6 +53,19 @@ export async function moveCampaign(
   return moved.length > 0;
 }
 
+/** For `moveCampaigns`: every campaign, of all customers. */
+export const EVERY_CAMPAIGN: Sql = sql`true`;
+
+/** Those of a customer that is not active. */
+export function campaignsOfDisabled(customerId: bigint): Sql {
+  return sql`customer_id = ${customerId} AND EXISTS (SELECT 1 FROM customer c WHERE c.id = ${customerId} AND c.status <> 'active')`;
+}
+
+/** Those whose time passed more than so many hours ago. */
+export function overdueCampaigns(hours: number): Sql {
+  return sql`delivery_at < now() - make_interval(hours => ${hours}::int)`;
+}
+
 /** The same with all campaigns `campaign` that `which` is true of; answers the uids of those that were moved. */
 export async function moveCampaigns(
   db: Queryable,
@@ -81,6 +94,11 @@ export interface CampaignWait {
   readonly reason: WaitReason;
   /** Null: nobody knows. */
   readonly until: Date | null;
+}
+
+/** For `beginWait`: the audience is complete, nothing else is waited for, and the time is still to come. */
+export function isIdleUntil(at: Date): Sql {
+  return sql`snapshot_at IS NOT NULL AND wait_kind IS NULL AND ${at}::timestamptz > now()`;
 }
 
 /** Lets a campaign wait that is being sent and that `provided` is true of; false when there is none. */

@@ -1,0 +1,92 @@
+/** How campaigns that are under way get on (hot.campaign_progress). */
+import { sql, type Queryable } from '../../db/database.ts';
+import type { LedgerKey } from '../delivery/delivery.ts';
+import { inLedger } from '../delivery/ledger-read-model.ts';
+import type { CampaignKey } from '../statistics/campaign-key.ts';
+import { CAMPAIGN } from '../statistics/source-read-model.ts';
+
+/** Nothing is expected sooner: servers wait, retries wait, workers are replaced. */
+const EXPECTED_SECONDS_MIN = 60;
+/** Beyond this, habits say nothing any more: a campaign at one message an hour is still alarming after a day. */
+const EXPECTED_SECONDS_MAX = 28_800;
+const EXPECTED_TIMES_MAX = 3;
+/** An alarm that goes on is repeated for those who look at the latest lines only. */
+const REPEAT_SECONDS = 3_600;
+
+export interface Stall {
+  readonly customerId: bigint;
+  readonly campaignId: bigint;
+  readonly uid: string;
+  readonly snapshotOn: string | null;
+  readonly since: Date;
+}
+
+/** Campaigns that are stalled now, for administrators. */
+export function stalledCampaigns(db: Queryable): Promise<{ uid: string; since: Date }[]> {
+  return db.query<{ uid: string; since: Date }>(
+    sql`SELECT c.uid, w.changed_at AS since FROM hot.campaign_progress w
+          JOIN campaign c ON c.customer_id = w.customer_id AND c.id = w.campaign_id
+         WHERE w.alarmed_at IS NOT NULL ORDER BY w.changed_at LIMIT 1000`,
+  );
+}
+
+/** Writes down who got on, and forgets who is not under way. A campaign that waits for its plan or its hours is not. */
+export async function noteProgress(db: Queryable): Promise<void> {
+  await db.execute(
+    sql`DELETE FROM hot.campaign_progress w WHERE NOT EXISTS (
+          SELECT 1 FROM campaign c WHERE c.customer_id = w.customer_id AND c.id = w.campaign_id
+             AND c.status IN ('queued', 'sending') AND c.wait_kind IS NULL)`,
+  );
+  await db.execute(
+    sql`INSERT INTO hot.campaign_progress AS w (customer_id, campaign_id, audience, open, expected_seconds)
+        SELECT c.customer_id, c.id, coalesce(d.audience, 0), coalesce(d.open, 0), ${EXPECTED_SECONDS_MIN}
+          FROM campaign c LEFT JOIN hot.delivery_counter d ON d.customer_id = c.customer_id AND d.source_kind = ${CAMPAIGN} AND d.source_id = c.id
+         WHERE c.status IN ('queued', 'sending') AND c.wait_kind IS NULL
+        ON CONFLICT (customer_id, campaign_id) DO UPDATE
+           SET audience = excluded.audience, open = excluded.open, changed_at = now(), alarmed_at = NULL,
+               expected_seconds = least(${EXPECTED_SECONDS_MAX}, greatest(${EXPECTED_SECONDS_MIN},
+                 (w.expected_seconds + extract(epoch FROM now() - w.changed_at)) / 2))
+         WHERE (w.audience, w.open) IS DISTINCT FROM (excluded.audience, excluded.open)`,
+  );
+}
+
+/** Those that are an alarm, or that have been one for long enough to say it again. */
+export function stalledNow(db: Queryable): Promise<Stall[]> {
+  return db.query<Stall & Record<string, unknown>>(
+    sql`SELECT w.customer_id AS "customerId", w.campaign_id AS "campaignId", c.uid, c.snapshot_on::text AS "snapshotOn", w.changed_at AS since
+          FROM hot.campaign_progress w JOIN campaign c ON c.customer_id = w.customer_id AND c.id = w.campaign_id
+         WHERE w.changed_at < now() - make_interval(secs => ${EXPECTED_TIMES_MAX} * w.expected_seconds)
+           AND (w.alarmed_at IS NULL OR w.alarmed_at < now() - make_interval(secs => ${REPEAT_SECONDS}))`,
+  );
+}
+
+export interface DueWork {
+  /** One of those who are due, with what was said of it. */
+  readonly due: { readonly reason: string | null; readonly reply: string | null } | null;
+  readonly isUnderWay: boolean;
+  readonly hasSnapshot: boolean;
+}
+
+export async function dueOf(db: Queryable, key: LedgerKey): Promise<DueWork | undefined> {
+  const [row] = await db.query<DueWork & Record<string, unknown>>(
+    sql`SELECT (SELECT json_build_object('reason', reason, 'reply', left(reply, 200)) FROM hot.delivery d
+                 WHERE ${inLedger(key)} AND ((state = 'queued' AND (not_before IS NULL OR not_before <= now()))
+                     OR (state IN ('leased', 'sending') AND lease_expires_at < now())) LIMIT 1) AS due,
+               EXISTS (SELECT 1 FROM hot.delivery d WHERE ${inLedger(key)} AND state IN ('leased', 'sending') AND lease_expires_at >= now()) AS "isUnderWay",
+               EXISTS (SELECT 1 FROM hot.delivery d WHERE ${inLedger(key)}) AS "hasSnapshot"`,
+  );
+  return row;
+}
+
+/** Retries and hours that are still to come: looked at again after as long. */
+export async function noteExcuse(db: Queryable, { customerId, campaignId }: CampaignKey): Promise<void> {
+  await db.execute(
+    sql`UPDATE hot.campaign_progress SET changed_at = now(), alarmed_at = NULL WHERE customer_id = ${customerId} AND campaign_id = ${campaignId}`,
+  );
+}
+
+export async function noteAlarm(db: Queryable, { customerId, campaignId }: CampaignKey): Promise<void> {
+  await db.execute(
+    sql`UPDATE hot.campaign_progress SET alarmed_at = now() WHERE customer_id = ${customerId} AND campaign_id = ${campaignId}`,
+  );
+}

@@ -1,0 +1,13 @@
+/** Whether the installation is held: the row that domain/installation writes. */
+import { sql, type Queryable } from '../../db/database.ts';
+
+/** The setting that holds an installation; its value has `since`. */
+export const HOLD_KEY = 'installation.hold';
+
+export async function installationHold(db: Queryable): Promise<{ readonly since: Date | null } | undefined> {
+  const [held] = await db.query<{ since: Date | null }>(
+    sql`SELECT (value ->> 'since')::timestamptz AS since FROM setting WHERE key = ${HOLD_KEY}`,
+    'campaigns.installation-hold',
+  );
+  return held;
+}
