@@ -1,6 +1,6 @@
 /**
- * Runs every program of bench/ with `--smoke`: a few seconds each, to see that it still works, not how fast it is; so
- * two run at a time. Fails when one fails or does not end.
+ * Runs every program of bench/ with `--smoke`: a few seconds each, two at a time, to see that they still work, not how fast they
+ * are. Fails when one fails or does not end.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import { closeSync, globSync, mkdtempSync, openSync, readFileSync, rmSync } from
 import os from 'node:os';
 import path from 'node:path';
 
-/** A smoke run that starts a database and a sink takes seconds, beside another one more; two minutes say that it hangs. */
+/** A smoke run takes seconds to start a database and a sink, twice as long beside another one; after two minutes it hangs. */
 const TIMEOUT_MS = 120_000;
 const AT_A_TIME = 2;
 
@@ -28,7 +28,7 @@ async function runWaiting(): Promise<void> {
   }
 }
 
-/** What it printed, and what went wrong, if anything. Printed to a file: what a hung one leaves behind holds no pipe. */
+/** Its output, and what went wrong, if anything. The output goes to a file, because a child that hangs could keep a pipe open. */
 async function run(program: string): Promise<{ fault: string | undefined; output: string }> {
   const file = path.join(folder, path.basename(program));
   const printed = openSync(file, 'w');

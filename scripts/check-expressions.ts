@@ -1,6 +1,5 @@
 /**
- * Fails when a regular expression of the product may take time that grows faster than the text: one thread serves everybody, and
- * much of what it reads comes from strangers. Looks at every literal, and at every `RegExp(...)` by an example from MADE.
+ * Fails when a regular expression of the product may take time that grows faster than the text: one thread serves all requests, and much of its input comes from strangers. Looks at every literal, and at every `RegExp(...)` by an example from MADE.
  *
  *   node scripts/check-expressions.ts [--all]
  *
@@ -14,18 +13,21 @@ import { z } from 'zod';
 import { MACHINE_AGENTS } from '../src/domain/tracking/machine-agents.ts';
 import { backtrackingFault } from './support/analyse-expression.ts';
 
-/** From here on, an expression is worth a line in PROVEN. */
+/** An expression that takes longer should get a line in PROVEN. */
 const LONG_ANALYSIS_MS = 5_000;
 
 const root = path.resolve(import.meta.dirname, '..');
 
-/** Expressions that are put together when the program runs, by the file: as they are, or one as it may come to be. */
+/** Expressions that are built at run time, by file: as they are, or an example. */
 const MADE: Readonly<Record<string, string>> = {
   'src/domain/tracking/machine-request.ts': MACHINE_AGENTS.join('|'),
   'src/domain/content/compile-files.ts': String.raw`(?:https:\/\/a\.b\/c|cid:d|\bcid:[^"'\s<>()]+)(?![\w.%-])`,
 };
 
-/** Expressions that were analysed by --all and passed: the same text passes again. Whoever changes one takes it out of this list. */
+/**
+ * Expressions that were analysed with --all and passed; the same text passes again. Remove an expression from this list when you
+ * change it.
+ */
 const PROVEN = path.join(import.meta.dirname, 'support', 'proven-expressions.json');
 
 interface Expression {

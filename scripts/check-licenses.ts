@@ -1,6 +1,6 @@
 /**
- * Every package that an installation gets may be used and passed on freely: fails when one has another licence.
- * Reads the lock file for what is installed without development tools, and the packages for what they say.
+ * Fails when a package that an installation gets has a licence that does not allow free use and distribution. Reads the lock file
+ * for what is installed without development tools, and the packages for their licences.
  */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -8,7 +8,7 @@ import { z } from 'zod';
 
 const root = path.resolve(import.meta.dirname, '..');
 
-/** SPDX identifiers that ask for no more than to be named. */
+/** SPDX identifiers of licences that only ask for a notice. */
 const PERMISSIVE = new Set([
   ...['MIT', 'MIT-0', 'Apache-2.0', 'ISC', '0BSD', 'BSD-2-Clause', 'BSD-3-Clause', 'BlueOak-1.0.0'],
   ...['Unlicense', 'CC0-1.0', 'Python-2.0', 'Zlib', 'PostgreSQL', 'Artistic-2.0', 'WTFPL'],
@@ -60,7 +60,7 @@ if (faults.length > 0) {
   );
 }
 
-/** An expression holds when one side of OR, and every side of AND, does. */
+/** An expression is permissive when one side of OR, or every side of AND, is. */
 function isPermissive(expression: string): boolean {
   const choices = expression.replaceAll(/[()]/g, '').split(' OR ');
   return choices.some((choice) => choice.split(' AND ').every((part) => PERMISSIVE.has(part.trim())));

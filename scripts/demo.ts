@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: a whole campaign in a minute, from a file of people to its report, against the running product or
- * one of its own. It is a client like any other and imports nothing of the product.
+ * `npm run demo`: a whole campaign in a minute, from a file of people to its report, against the running product or a temporary
+ * installation. It is a client like any other and imports nothing of the product.
  */
 import { z } from 'zod';
 import { connect, type Client } from './demo/client.ts';
@@ -19,7 +19,7 @@ import { sendCampaign } from './demo/send-campaign.ts';
 const PROBE_MS_MAX = 3_000;
 const OR_OWN = ', or let the demo start a Mailwright of its own: npm run demo -- --own';
 const product = z.object({ name: z.literal('Mailwright') });
-/** After Ctrl-C whatever was under way fails, and nobody wants to read about it. */
+/** After Ctrl-C running requests fail; their errors are not shown. */
 let isStopping = false;
 
 try {

@@ -1,6 +1,6 @@
 /**
- * Lets an installation work that is held as a restored backup: `npm run end-hold -- pause` or `-- continue`. Without a
- * word it says whether it is held and what would be sent. `-- hold` holds it by hand.
+ * Ends the hold of an installation that is a restored backup: `npm run end-hold -- pause` or `-- continue`. Without a word it
+ * shows the hold and what would be sent. `-- hold` starts a hold by hand.
  */
 import { sql, type Database } from '../src/db/database.ts';
 import { hold, holdOf, endHold } from '../src/domain/installation/restore-guard.ts';

@@ -1,6 +1,6 @@
 /**
- * `npm run import -- people.csv`: brings a CSV file into a list of the running product and shows how it goes on. A
- * client like any other, over HTTP. Ctrl-C asks, then cancels: what was read stays on the list.
+ * `npm run import -- people.csv`: imports a CSV file into a list of the running product and shows the progress. A client like any
+ * other, over HTTP. Ctrl-C asks, then cancels: what was read stays on the list.
  */
 import { open, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -116,7 +116,7 @@ async function printReport(client: Client, uid: string, tookMs: number): Promise
   if (status !== 'done') process.exitCode = 1;
 }
 
-/** The first Ctrl-C asks, or cancels at once where nobody can be asked; a second one leaves without a word. */
+/** The first Ctrl-C asks, or cancels at once without a terminal; a second one exits silently. */
 function cancelOnSignal(client: Client, uid: string): { isAsked(): boolean; end(): void } {
   let isAsked = false;
   const stop = async (): Promise<void> => {

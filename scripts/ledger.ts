@@ -1,6 +1,6 @@
 /**
- * `npm run ledger -- <campaign uid> [address]`: whether a campaign's figures are right, and what became of one
- * recipient. Reads only; ends with 1 when something does not balance or is not there.
+ * `npm run ledger -- <campaign uid> [address]`: checks a campaign's figures, or shows the history of one recipient. Reads only;
+ * exits with 1 when something does not balance or does not exist.
  */
 import type { Database } from '../src/db/database.ts';
 import { statusReasonsOf } from '../src/domain/campaigns/campaign-wait.ts';
@@ -27,7 +27,7 @@ const given = process.argv.slice(2);
 const [uid, address] = given;
 if (uid === '--help' || uid === '-h') console.log(USAGE);
 else if (uid === undefined || given.length > 2 || given.some((word) => word.startsWith('-'))) {
-  // Whoever lets a script watch a campaign must not read "all is well" out of a word that is missing.
+  // A script that checks a campaign must not take a missing argument for "all is well".
   console.error(USAGE);
   process.exitCode = 1;
 } else {
@@ -39,7 +39,7 @@ else if (uid === undefined || given.length > 2 || given.some((word) => word.star
   }
 }
 
-/** Answers whether all is well. */
+/** Returns whether all is well. */
 async function tell(database: Database, campaignUid: string): Promise<boolean> {
   const campaign = await auditedCampaign(database, campaignUid);
   if (!campaign) throw new Error(`There is no campaign ${campaignUid}.`);

@@ -1,7 +1,7 @@
 /**
- * Migrations for developers: `npm run migrate:new -- <name>` writes the next one from what prisma/schema.prisma
- * and prisma/functions have and the migrations lack (`--empty` for SQL of your own), `npm run migrate:check` fails where the two differ.
- * They are applied by the product itself when it starts: src/db/migrate.ts.
+ * Migrations for developers: `npm run migrate:new -- <name>` writes the next one from the difference between prisma/schema.prisma
+ * with prisma/functions and the migrations (`--empty` for your own SQL); `npm run migrate:check` fails when there is a
+ * difference. The product applies them when it starts: src/db/migrate.ts.
  */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -52,7 +52,7 @@ async function writeNext(words: readonly string[]): Promise<void> {
   );
 }
 
-/** Every migration runs on an empty scratch database; tables in the schema `hot` are not Prisma's and are passed over. */
+/** Runs every migration on an empty scratch database; tables in the schema `hot` are not Prisma's and are ignored. */
 async function missingSql(): Promise<string> {
   const server = await startScratchPostgres();
   try {

@@ -1,6 +1,6 @@
 /**
- * Writes the contract of the REST interface as OpenAPI to `openapi.json`, the snapshot in which a reviewer sees what a
- * change does to clients. `--check` compares instead and fails when the snapshot is out of date.
+ * Writes the contract of the REST interface as OpenAPI to `openapi.json`, a snapshot that shows reviewers how a change affects
+ * clients. `--check` compares instead and fails when the snapshot is out of date.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { readExamples } from '../src/rest-facade/examples.ts';
@@ -8,7 +8,7 @@ import { openApiOf } from '../src/rest-facade/openapi.ts';
 import { rows } from '../src/rest-facade/rows.ts';
 
 const file = new URL('../openapi.json', import.meta.url);
-// Neither version nor address: the snapshot changes when the contract does.
+// Without version and address: the snapshot changes only when the contract does.
 const product = { name: 'Mailwright', version: '1', baseUrl: 'http://localhost' };
 const document = await openApiOf({ rows, prefix: '/api/v1', product, examples: readExamples() });
 const printed = `${JSON.stringify(document, null, 2)}\n`;

@@ -1,7 +1,7 @@
 /**
- * Reads what `test/support/progress-reporter.ts` wrote. `counts` prints the numbers of tests that passed and failed, a
- * file that never ended as one failure; `failures` prints each of them. Usage:
- * `node scripts/read-test-progress.mjs <file> counts|failures`. Plain JavaScript, for the Node that is there before setup.
+ * Reads what `test/support/progress-reporter.ts` wrote. `counts` prints the numbers of tests that passed and failed, a file that
+ * never ended as one failure; `failures` prints each of them. Usage: `node scripts/read-test-progress.mjs <file>
+ * counts|failures`. Plain JavaScript for the Node version of the machine.
  */
 import { readFileSync } from 'node:fs';
 
@@ -10,7 +10,7 @@ const TOLD_CHARS_MAX = 2_000;
 const [file = '', what] = process.argv.slice(2);
 const lines = readFileSync(file, 'utf8')
   .split('\n')
-  // The last line may be half, when the writer was killed.
+  // The last line may be incomplete when the writer was killed.
   .flatMap((line) => (line.endsWith('}') ? [JSON.parse(line)] : []));
 const ended = new Set(lines.flatMap((line) => line.ended ?? []));
 const failures = [

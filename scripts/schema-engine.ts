@@ -1,6 +1,6 @@
 /**
- * Prisma's schema engine without its download: the wasm build that Prisma's command line carries, on a PostgreSQL of
- * our own. It answers one question here: what SQL leads from the migrations to the schema?
+ * Prisma's schema engine without its download: the wasm build in Prisma's command line, on a PostgreSQL of our own. It answers
+ * one question here: which SQL leads from the migrations to the schema?
  */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -30,7 +30,7 @@ export interface SchemaFile {
 }
 
 export interface SchemaDifference {
-  /** A database at `url` that may create databases; nothing is written to it. */
+  /** A database at `url` with the right to create databases; nothing is written to it. */
   readonly url: string;
   readonly schema: SchemaFile;
   readonly migrations: readonly Migration[];
@@ -53,7 +53,7 @@ export async function findMissingSql({ url, schema, migrations }: SchemaDifferen
       exitCode: true,
       filters: { externalTables: [], externalEnums: [] },
     });
-    // As Prisma's command line: 0 is no difference, 2 is some.
+    // As in Prisma's command line: 0 is no difference, 2 is a difference.
     return exitCode === 2 ? (stdout ?? '').trim() : '';
   } catch (error) {
     // The engine knows our errors by number only.
@@ -69,14 +69,14 @@ function firstLine(error: unknown): string {
   return messageOf(error).split('\n')[0]?.trim() ?? '';
 }
 
-/** A second instance would share the binding's memory with the first: one a process. */
+/** A second instance would share the binding's memory with the first, so there is one per process. */
 let engineStarted: Promise<void> | undefined;
 
-/** What a bundler would do with the package's own entry, which imports the wasm file as a module. */
+/** Does what a bundler would do with the package's own entry, which imports the wasm file as a module. */
 async function startEngine(): Promise<void> {
   const entry = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg');
   const wasm = await readFile(path.join(path.dirname(entry), 'schema_engine_bg.wasm'));
-  // Where the engine says why it gives up; without it that is another error on top.
+  // Here the engine reports why it stops; without it there would be another error.
   Reflect.set(globalThis, 'PRISMA_WASM_PANIC_REGISTRY', { set_message: (message: string) => console.error(message) });
   const { instance } = await WebAssembly.instantiate(wasm, { './schema_engine_bg.js': { ...engineModule } });
   call(engineModule, '__wbg_set_wasm', instance.exports);
@@ -102,7 +102,7 @@ function migrationList(migrations: readonly Migration[]) {
   };
 }
 
-/** Prisma's factory would take the real database for the shadow one, and drop that before its pool has let go. */
+/** Prisma's factory would use the real database as the shadow one, and drop it before its pool has released it. */
 function adapterFactory(url: string): SqlMigrationAwareDriverAdapterFactory {
   return {
     provider: 'postgres',
@@ -125,7 +125,7 @@ function adapterFactory(url: string): SqlMigrationAwareDriverAdapterFactory {
 async function openAdapter(url: string): Promise<SqlDriverAdapter> {
   const pool = new pg.Pool({ connectionString: url });
   const query = pool.query.bind(pool);
-  // Rows of the results in which a column was `"char"`: the adapter passes the same array on.
+  // Rows with a `"char"` column: the adapter passes the same array on.
   const charColumns = new WeakMap<object, ReadonlySet<number>>();
   const queryWithoutChar = async (statement: pg.QueryArrayConfig): Promise<pg.QueryArrayResult> => {
     const result = await query(statement);
@@ -144,12 +144,12 @@ async function openAdapter(url: string): Promise<SqlDriverAdapter> {
       );
       return { ...result, columnTypes };
     },
-    // The adapter's own way splits a script at every semicolon, inside the bodies of functions too.
+    // The adapter itself splits a script at every semicolon, also inside function bodies.
     executeScript: async (script: string) => void (await query(script)),
   });
 }
 
-/** Gives `"char"` columns a type that the adapter can read, and answers where they were. */
+/** Gives `"char"` columns a type that the adapter can read, and returns which they were. */
 function replaceCharType(fields: readonly pg.FieldDef[]): ReadonlySet<number> {
   const places = new Set<number>();
   for (const [index, field] of fields.entries()) {

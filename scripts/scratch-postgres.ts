@@ -1,6 +1,6 @@
 /**
- * A throw-away PostgreSQL for tests, benches and the migration tools: the embedded server in a temporary folder with
- * every durability switch off. Never for data that anybody wants to keep.
+ * A temporary PostgreSQL for tests, benches and the migration tools: the embedded server in a temporary folder without
+ * durability. Never for data that must be kept.
  */
 import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { isAlive } from '../src/lib/is-alive.ts';
 
 const FOLDER_PREFIX = 'mailwright-scratch-';
 
-/** Nothing here outlives the run, so nothing is flushed; tables that live for seconds need no vacuum. */
+/** Nothing here outlives the run, so nothing is flushed; short-lived tables need no vacuum. */
 const FAST_SETTINGS = [
   'fsync=off',
   'synchronous_commit=off',
@@ -20,20 +20,23 @@ const FAST_SETTINGS = [
 ];
 
 export interface ScratchPostgres {
-  /** A superuser's address of an empty database. */
+  /** The address of an empty database, for a superuser. */
   readonly url: string;
   /** Ends the server and removes its folder. */
   stop(): Promise<void>;
 }
 
-/** Starts an empty server on a free port of 127.0.0.1 in one to two seconds; `settings` are further `name=value`; `place`: where its folder is made. */
+/**
+ * Starts an empty server on a free port of 127.0.0.1 in one to two seconds. `settings`: further `name=value`; `place`: where its
+ * folder is made.
+ */
 export async function startScratchPostgres(
   settings: readonly string[] = [],
   place: string = tmpdir(),
 ): Promise<ScratchPostgres> {
   await sweepAbandonedFolders();
   const folder = await mkdtemp(path.join(place, `${FOLDER_PREFIX}${process.pid}-`));
-  // Run as root, the server has a user of its own that must be able to enter; its data folder stays closed.
+  // When run as root, the server has its own user, who must be able to enter; its data folder stays closed.
   await chmod(folder, 0o755);
   const remove = () => rm(folder, { recursive: true, force: true, maxRetries: 5 });
   try {
@@ -45,7 +48,7 @@ export async function startScratchPostgres(
   }
 }
 
-/** What killed runs left behind. A server ends itself within a minute once its folder is gone: no need to kill it. */
+/** Removes folders of killed runs. A server ends itself within a minute once its folder is gone. */
 async function sweepAbandonedFolders(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const pid = name.startsWith(FOLDER_PREFIX) ? Number.parseInt(name.slice(FOLDER_PREFIX.length), 10) : Number.NaN;

@@ -12,14 +12,14 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exit(1);
 }
 
-// Imported after the check: an older Node would stumble over their syntax before it could be told anything useful.
+// Imported after the check: an older Node would fail on their syntax before it could print a useful message.
 const { planSetup, runSetup } = await import('./setup/plan.mjs');
 const { SetupError } = await import('./setup/step.mjs');
 const { withLock } = await import('./setup/lock.mjs');
 
 const dev = process.argv.includes('--dev');
 try {
-  // Looking needs no lock: a step records its success last, so half of another's work never looks finished.
+  // Checking needs no lock: a step records its success last, so a running one never looks finished.
   if (planSetup(dev).length > 0) await withLock(() => runSetup(dev));
 } catch (error) {
   if (!(error instanceof SetupError)) throw error;

@@ -1,9 +1,8 @@
 /**
- * `npm run test:changed [-- <commit>]`: the tests that what has changed can touch, nearest first, in about a minute.
- * Changed is what differs from the commit given; without one, from the last commit; when nothing does, what the last
- * commit changed. A test file is the nearer, the fewer imports lie between it and a changed file; one that lies in
- * the folder of the changed file's tests comes before those that are two imports away. What does not fit into the
- * time is named at the end: the whole suite is `npm test`.
+ * `npm run test:changed [-- <commit>]`: runs the tests that a change can affect, nearest first, in about a minute. A change is
+ * the difference to the given commit; without one, to the last commit; if there is none, the last commit itself. A test file is
+ * nearer the fewer imports lie between it and a changed file; one in the test folder of the changed file comes before those two
+ * imports away. Files that do not fit into the time are named at the end: the whole suite is `npm test`.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
@@ -15,13 +14,13 @@ const root = path.resolve(import.meta.dirname, '..');
 
 /** Four files at a time, and some ten seconds for the database's start: together under a minute. */
 const SECONDS_OF_TESTS = 100;
-/** One that takes longer than this alone would be all that is run. */
+/** A slower file would take the whole time alone. */
 const SECONDS_OF_A_FILE_MAX = 30;
-/** Of a file that never ran here. */
+/** The assumed time of a file that never ran here. */
 const SECONDS_UNKNOWN = 5;
-/** Cheap, and it holds for every file. */
+/** Fast, and checks every file. */
 const ALWAYS = ['test/architecture'];
-/** What is no TypeScript file and may change what any test sees. */
+/** Files other than TypeScript that may affect any test. */
 const CHANGES_ALL = /^(prisma\/|package(-lock)?\.json$|vitest\.config\.ts$|test\/support\/global-setup\.ts$)/;
 
 const changed = findChanged(process.argv[2]);
@@ -45,7 +44,7 @@ const broad = changed.filter((file) => CHANGES_ALL.test(file));
 if (broad.length > 0) console.log(`${broad.join(', ')}: can touch every test. Run npm test.`);
 process.exitCode = status;
 
-/** Files that differ, new ones included; deleted ones are not there to be imported. */
+/** Files that differ, new ones included; deleted ones cannot be imported. */
 function findChanged(since: string | undefined): string[] {
   const lines = (...args: string[]) =>
     execFileSync('git', args, { cwd: root, encoding: 'utf8' }).split('\n').filter(Boolean);
@@ -59,14 +58,14 @@ function nearness(test: string): number {
   return folders.has(path.posix.dirname(test)) ? Math.min(distance, 1.5) : distance;
 }
 
-/** As many of them, in their order, as the time allows. */
+/** As many of them, in order, as the time allows. */
 function fitting(tests: readonly string[], seconds: ReadonlyMap<string, number>): { taken: string[]; left: string[] } {
   const taken: string[] = [];
   const left: string[] = [];
   let rest = SECONDS_OF_TESTS;
   for (const test of tests) {
     const needed = seconds.get(test) ?? SECONDS_UNKNOWN;
-    // A test file that was itself changed is run, whatever it takes.
+    // A changed test file is always run.
     const isTaken = nearness(test) === 0 || (needed <= SECONDS_OF_A_FILE_MAX && needed <= rest);
     (isTaken ? taken : left).push(test);
     if (isTaken) rest -= needed;
@@ -74,7 +73,7 @@ function fitting(tests: readonly string[], seconds: ReadonlyMap<string, number>)
   return { taken, left };
 }
 
-/** What each test file took when it ran here last, as vitest keeps it; empty before the first run. */
+/** The time of each test file when it last ran here, as vitest stores it; empty before the first run. */
 function readSeconds(): ReadonlyMap<string, number> {
   const shape = z.object({
     projects: z.record(z.string(), z.object({ files: z.record(z.string(), z.object({ duration: z.number() })) })),

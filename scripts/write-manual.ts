@@ -1,6 +1,6 @@
 /**
- * Writes the parts of the manual that the code knows better: the settings (docs/manual/settings.md) and the rows of
- * REST (docs/manual/rest.md), each between two marks. `--check` compares instead and fails when a page is out of date.
+ * Writes the parts of the manual that are generated: the settings (docs/manual/settings.md) and the rows of REST
+ * (docs/manual/rest.md), each between two marks. `--check` compares instead and fails when a page is out of date.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { settings } from '../src/config/settings.ts';
@@ -9,7 +9,7 @@ import { chapterOf } from '../src/rest-facade/openapi.ts';
 import type { Row } from '../src/rest-facade/row.ts';
 import { rows } from '../src/rest-facade/rows.ts';
 
-/** Where the manual says more of a chapter. */
+/** Pages of the manual with more about a chapter. */
 const PAGES: Readonly<Record<string, string>> = {
   Session: 'accounts.md',
   Customers: 'accounts.md',
@@ -83,7 +83,7 @@ function settingLine(name: string, value: string, rest: readonly string[]): stri
   return line([`\`${name}\``, value === '' ? '' : `\`${value}\``, ...rest]);
 }
 
-/** As REST spells it. */
+/** The name in REST. */
 function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -1,7 +1,7 @@
 /**
- * Draws the tables of the migrated database into docs/tables.md: `npm run tables`. With `--check` it fails when the page
- * is not what the migrations make. A table stands under the migration that makes it; lines between tables are foreign
- * keys, and in the schema `hot`, which has none, columns named after a table.
+ * Draws the tables of the migrated database into docs/tables.md: `npm run tables`. With `--check` it fails when the page is out
+ * of date. A table is listed under the migration that makes it; lines between tables are foreign keys, and in the schema `hot`,
+ * which has none, columns named after a table.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -82,7 +82,7 @@ async function tablesAt(url: string): Promise<Table[]> {
   }
 }
 
-/** The noun of the migration that makes a table, and what is said above it there. */
+/** The noun of the migration that makes a table, and its comment there. */
 function madeBy(table: string): { readonly noun: string; readonly comment: string } {
   for (const { name, script } of migrations) {
     const made = new RegExp(
@@ -143,7 +143,7 @@ function linesOf({ name, columns, references }: Table): string[] {
     .map((other) => `  ${entityName(other)} ||--o{ ${entityName(name)} : ""`);
 }
 
-/** Mermaid takes quoted names with a dot in them. */
+/** Mermaid needs quotes around names with a dot. */
 function entityName(table: string): string {
   return table.includes('.') ? `"${table}"` : table;
 }

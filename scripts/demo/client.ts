@@ -9,7 +9,7 @@ export interface Client {
   readonly url: string;
   /** Runs an operation and answers its data, checked. Throws DemoError for every refusal. */
   run<Data>(document: string, variables: Variables, data: z.ZodType<Data>): Promise<Data>;
-  /** Watches a subscription until it ends or the caller stops. */
+  /** Follows a subscription until it ends or the caller stops. */
   watch<Data>(document: string, variables: Variables, data: z.ZodType<Data>): AsyncGenerator<Data>;
   /** A JSON answer of the product's own pages, checked. */
   read<Data>(path: string, data: z.ZodType<Data>): Promise<Data>;
@@ -19,7 +19,7 @@ const answer = z.object({
   data: z.unknown(),
   errors: z.array(z.object({ message: z.string() })).optional(),
 });
-/** The members of result unions that are refusals. */
+/** The failure types of result unions. */
 const refusal = z.object({
   __typename: z.string().endsWith('Error'),
   message: z.string(),

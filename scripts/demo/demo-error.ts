@@ -1,4 +1,4 @@
-/** What ends the demo on purpose: a sentence for the person in front of it, without a stack. */
+/** Ends the demo on purpose: a sentence for the user, without a stack. */
 export class DemoError extends Error {
   override readonly name = 'DemoError';
 }

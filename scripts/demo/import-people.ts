@@ -1,4 +1,4 @@
-/** Uploads the file piece by piece, as a browser would, and watches it being read. */
+/** Uploads the file piece by piece, as a browser would, and follows the import. */
 import { z } from 'zod';
 import type { Client } from './client.ts';
 import { DemoError } from './demo-error.ts';

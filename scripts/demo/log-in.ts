@@ -1,4 +1,4 @@
-/** Who a program of the console works as: the token it was given, or a login asked for on the terminal. */
+/** The identity of a console program: the given token, or a login on the terminal. */
 import { stdin, stdout } from 'node:process';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
@@ -15,7 +15,7 @@ const LOG_IN = `mutation DemoLogIn($email: String!, $password: String!) {
 }`;
 const loggedIn = z.object({ logIn: z.object({ token: z.string() }) });
 
-/** Asks for email and password and answers a fresh token. Throws DemoError, with `advice`, where nobody can be asked. */
+/** Asks for email and password and returns a new token. Throws DemoError, with `advice`, when there is no terminal. */
 export async function askForToken(url: string, advice = ''): Promise<string> {
   if (!stdin.isTTY)
     throw new DemoError(`Mailwright runs at ${url}. Log in: set MAILWRIGHT_TOKEN to an API token${advice}`);
@@ -27,7 +27,7 @@ export async function askForToken(url: string, advice = ''): Promise<string> {
 }
 
 async function ask(question: string, isSecret: boolean): Promise<string> {
-  // A terminal echoes through readline: what is typed after the question is not passed on.
+  // A terminal echoes through readline: characters after the question are not passed on.
   let isHidden = false;
   const output = new Writable({
     write(chunk: Buffer, _encoding, done) {

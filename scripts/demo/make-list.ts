@@ -1,4 +1,4 @@
-/** The demo's list with its fields, after making sure that nothing of this can leave the machine. */
+/** The demo's list with its fields. First makes sure that no mail can leave the machine. */
 import { z } from 'zod';
 import type { Client } from './client.ts';
 import { DemoError } from './demo-error.ts';
@@ -44,7 +44,7 @@ const FIELDS = [
   { type: 'datetime', label: 'Customer since', tag: 'CUSTOMER_SINCE' },
 ] as const;
 
-/** Answers the list's uid. Throws DemoError where mails would leave for the world. */
+/** Returns the list's uid. Throws DemoError when mails would leave the machine. */
 export async function makeList(client: Client): Promise<string> {
   const { sendingServers, countries } = await client.run(SERVERS, {}, servers);
   const active = sendingServers.nodes.filter(({ status }) => status === 'active');

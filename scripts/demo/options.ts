@@ -1,17 +1,17 @@
-/** What the demo is asked for on its command line and in the environment. */
+/** The demo's options, from the command line and the environment. */
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { DemoError } from './demo-error.ts';
 
 export interface DemoOptions {
-  /** Where the running product is; `isGiven` when somebody said so. */
+  /** The address of the running product; `isGiven` when it was named. */
   readonly url: string;
   readonly isGiven: boolean;
   readonly token: string | undefined;
   readonly people: number;
-  /** Start a product of its own even if one is running. */
+  /** Start a temporary installation even if one is running. */
   readonly own: boolean;
-  /** Stop the product it started when the report is printed. */
+  /** Stop the installation that it started when the report is printed. */
   readonly once: boolean;
   readonly dataDir: string;
 }

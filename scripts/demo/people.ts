@@ -1,4 +1,4 @@
-/** A file of invented people, as somebody might export it: names in many scripts, and a few lines that are broken. */
+/** A file of invented people, like a real export: names in many scripts, and a few broken lines. */
 import { seededRandom, type Random } from './random.ts';
 
 export interface PeopleFile {
@@ -7,7 +7,7 @@ export interface PeopleFile {
   readonly brokenLines: number;
 }
 
-/** A name as its owner writes it, and in letters for an address. */
+/** A name in its own script, and in Latin letters for an address. */
 type Name = readonly [name: string, latin: string];
 
 interface Names {
@@ -120,11 +120,11 @@ const OTHERS: readonly Names[] = [
     cities: ['เชียงใหม่'],
   },
 ];
-/** Names that lead nowhere, by RFC 2606; the second is written in its own letters. */
+/** Domains that do not exist, by RFC 2606; the second is written in non-ASCII letters. */
 const DOMAINS = ['mail.example', 'müller.example', 'post.example.org', 'example.net'];
 const HEADER = 'E-mail,First name,Last name,City,Orders,Customer since';
 
-/** What goes wrong in files of people; each is rejected with a reason of its own. */
+/** Common faults in such files; each is rejected with its own reason. */
 const BROKEN_LINES = [
   ',Nobody,Without Address,Nowhere,1,2024-01-01',
   'not an address,Mallory,Malone,Cork,2,2024-01-01',

@@ -1,6 +1,6 @@
 /**
- * Some of the people read their mail in the built-in inbox: images load, links are followed, a few unsubscribe by the
- * button of their mail program. Who does what depends on the address alone, so it is the same every time.
+ * Some of the people read their mail in the built-in inbox: images load, links are followed, a few unsubscribe with the button of
+ * their mail program. Who does what depends on the address alone, so it is the same every time.
  */
 import { z } from 'zod';
 import type { Client } from './client.ts';
@@ -12,10 +12,10 @@ const OPEN_SHARE = 0.42;
 const OPEN_AGAIN_SHARE = 0.25;
 const CLICK_SHARE = 0.35;
 const CLICK_AGAIN_SHARE = 0.3;
-/** Their mail program shows no images: only a click tells that they read it. */
+/** Their mail program shows no images: only a click shows that they read it. */
 const IMAGELESS_SHARE = 0.15;
 const UNSUBSCRIBE_SHARE = 0.05;
-/** At the same time: as lively as a morning, and no strain for a laptop. */
+/** How many read at the same time: not too much for a laptop. */
 const READERS = 8;
 /** The most that one answer of the inbox holds. */
 const PAGE_SIZE = 200;
@@ -34,12 +34,12 @@ const mail = z.object({
 type Mail = z.output<typeof mail>;
 
 export interface Played {
-  /** A mail to look at. */
+  /** The mail to open. */
   readonly messageId: number | undefined;
   readonly readers: number;
 }
 
-/** Lets people read the newest `mails` mails of the inbox, those that belong to the campaign. */
+/** Lets people read the newest `mails` mails of the inbox that belong to the campaign. */
 export async function playRecipients(client: Client, campaignUid: string, mails: number): Promise<Played> {
   const entries = await newestMails(client, mails);
   const readers = entries.filter(({ to }) => readsMail(to[0] ?? ''));
@@ -70,7 +70,7 @@ async function newestMails(client: Client, wanted: number) {
   return entries.slice(0, wanted);
 }
 
-/** Everybody's first number decides whether they read at all. */
+/** The first random number of an address decides whether its owner reads at all. */
 function readsMail(address: string): boolean {
   return seededRandom(seedOf(address)).chance(OPEN_SHARE);
 }
@@ -79,7 +79,7 @@ function randomOf(address: string): Random {
   return seededRandom(seedOf(`${address} reads`));
 }
 
-/** The inbox may hold mails of something else that is going on. */
+/** The inbox may contain other mails, too. */
 function isOf({ headers }: Mail, campaignUid: string): boolean {
   return headers.some(({ name, value }) => name.toLowerCase() === 'feedback-id' && value.startsWith(`${campaignUid}:`));
 }
@@ -99,7 +99,7 @@ async function behave(client: Client, message: Mail, random: Random): Promise<vo
   if (random.chance(UNSUBSCRIBE_SHARE)) await unsubscribe(client, message);
 }
 
-/** Does not follow the redirect: where it leads does not exist. */
+/** Does not follow the redirect: its target does not exist. */
 async function request(client: Client, address: string): Promise<void> {
   const headers = { 'User-Agent': USER_AGENT };
   const response = await fetch(client.url + pathOf(address), { redirect: 'manual', headers });

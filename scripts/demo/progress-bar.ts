@@ -1,15 +1,15 @@
-/** A bar that grows on a terminal; elsewhere a line now and then. */
+/** A progress bar on a terminal; elsewhere a line now and then. */
 import { stdout } from 'node:process';
 
 export interface ProgressBar {
   show(share: number, detail: string): void;
-  /** Leaves the last state standing. */
+  /** Keeps the last state on the screen. */
   end(): void;
 }
 
 const WIDTH = 28;
 const LABEL_WIDTH = 10;
-/** Where there is no terminal, a line for each further quarter is enough for a log. */
+/** Without a terminal, one line per quarter is enough for a log. */
 const STEP = 0.25;
 
 export function progressBar(label: string): ProgressBar {

@@ -1,9 +1,9 @@
-/** Numbers that look random and are the same every time: the demo shows the same people doing the same things. */
+/** Random numbers that are the same every time: the demo shows the same people with the same actions. */
 
 export interface Random {
   /** From 0 up to, but without, 1. */
   next(): number;
-  /** Whether something happens that happens in this share of cases. */
+  /** True in this share of cases. */
   chance(share: number): boolean;
   pick<Item>(items: readonly Item[]): Item;
 }
@@ -28,7 +28,7 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** A seed made of a text: a person does the same whatever order people come in. */
+/** A seed from a text: a person does the same whatever the order of people is. */
 export function seedOf(text: string): number {
   let hash = 0x811c9dc5;
   for (const character of text) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193);

@@ -1,4 +1,4 @@
-/** What became of it all, as the product counts it. */
+/** The results, as the product counts them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Client } from './client.ts';
@@ -56,7 +56,7 @@ export interface Story {
   readonly played: Played;
 }
 
-/** Reads the figures and prints them, with where to look for more. */
+/** Reads the figures and prints them, with addresses for more. */
 export async function printReport(client: Client, story: Story): Promise<void> {
   const { imported, campaign, played, listUid } = story;
   const read = await settled(() => client.run(STATISTICS, { uid: campaign.uid, listUid }, statistics));

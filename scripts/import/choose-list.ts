@@ -1,4 +1,4 @@
-/** The list that a file goes into: the one that is named, the only one, or a new one made for the file. */
+/** The list for a file: the named one, the only one, or a new one. */
 import { open } from 'node:fs/promises';
 import { z } from 'zod';
 import { detectEncoding } from '../../src/domain/audience/imports/file-encoding.ts';
@@ -15,7 +15,7 @@ export interface ChosenList {
 const LISTS = `query ImportLists { lists(first: 100) { nodes { uid name } } }`;
 const lists = z.object({ lists: z.object({ nodes: z.array(z.object({ uid: z.string(), name: z.string() })) }) });
 
-/** Throws DemoError when it cannot be told which list is meant. */
+/** Throws DemoError when it is not clear which list is meant. */
 export async function findList(client: Client, wanted: string | undefined): Promise<ChosenList> {
   const { nodes } = (await client.run(LISTS, {}, lists)).lists;
   const named = nodes.filter(({ uid, name }) => wanted === undefined || uid === wanted || name === wanted);
@@ -59,7 +59,7 @@ const OWN_FIELDS = [
 ];
 const TAG_MAX = 64;
 
-/** Makes a list with a text field for every column that would not be taken otherwise. Sender and contact can be changed later. */
+/** Makes a list with a text field for every column that would be ignored otherwise. Sender and contact can be changed later. */
 export async function makeList(client: Client, name: string, file: string): Promise<ChosenList> {
   const labels = await columnsWithoutField(file);
   const { me: user, countries } = await client.run(ME, {}, me);

@@ -1,4 +1,4 @@
-/** What the import is asked for on its command line and in the environment. */
+/** The options of an import, from the command line and the environment. */
 import { parseArgs } from 'node:util';
 import { DemoError } from '../demo/demo-error.ts';
 

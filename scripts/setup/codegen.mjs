@@ -1,4 +1,4 @@
-/** The types that graphql-codegen makes of the REST facade's operations. Types only: a start does not need them. */
+/** The types that graphql-codegen makes from the REST facade's operations. Types only: a start does not need them. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fingerprint, inProject, installedVersion, readJson, writeRecord } from './project.mjs';

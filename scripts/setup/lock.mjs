@@ -8,10 +8,10 @@ import { SetupError } from './step.mjs';
 
 const LOCK = inProject('.setup-lock');
 const HEARTBEAT_MS = 5_000;
-/** A holder that has not been heard of for this long is dead: twelve heartbeats missed. */
+/** A holder without a heartbeat for this long is dead: twelve heartbeats missed. */
 const STALE_AFTER_MS = 60_000;
 const POLL_MS = 250;
-/** Longer than any installation should take; then a person should look. */
+/** Longer than any installation should take; then a person should check. */
 const WAIT_MAX_MS = 15 * 60_000;
 
 /** Runs `work` when no other set-up runs. */
@@ -34,12 +34,12 @@ export async function withLock(work) {
   }
 }
 
-/** A lock that somebody broke or removed is not worth dying for in the middle of an installation. */
+/** If the lock was broken or removed, the installation continues all the same. */
 function beat() {
   try {
     utimesSync(LOCK, new Date(), new Date());
   } catch {
-    // The next start will look at what is there.
+    // The next start will check the result.
   }
 }
 
@@ -94,7 +94,7 @@ function isAlive(pid) {
   }
 }
 
-/** Two may break the same stale lock: who has moved away another's fresh one puts it back. */
+/** Two processes may break the same stale lock: the one that moved away the other's new lock puts it back. */
 function breakLock(stale) {
   const moved = `${LOCK}.${randomUUID()}`;
   try {

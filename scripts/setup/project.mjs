@@ -1,4 +1,4 @@
-/** Where things lie in the project, and small helpers to read and fingerprint them. */
+/** Paths of the project, and small helpers to read and fingerprint files. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -19,7 +19,7 @@ export function readJson(file) {
   }
 }
 
-/** Writes a record of finished work. In an image that may not be written to it is simply done without. */
+/** Writes a record of finished work. A read-only image works without it. */
 export function writeRecord(file, record) {
   try {
     mkdirSync(path.dirname(file), { recursive: true });

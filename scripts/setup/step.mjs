@@ -1,9 +1,9 @@
-/** One step of the set-up: a line that says what is done, a program that does it, and a useful word when it fails. */
+/** One step of the set-up: prints what is done, runs a program, and gives advice when it fails. */
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { binFolder, root } from './project.mjs';
 
-/** As much of a failed program's output as still fits on a screen. */
+/** As much of a failed program's output as fits on a screen. */
 const SHOWN_LINES_MAX = 30;
 
 /** A failure whose message tells the reader what to do; printed without a stack. */
@@ -36,7 +36,7 @@ function collect(child) {
   });
 }
 
-/** The packages' own Node comes first, so that children run on it whatever the machine has. */
+/** The packages' own Node is first in the path, so that children use it. */
 function childEnvironment(extra) {
   return { ...process.env, PATH: [binFolder, process.env.PATH].filter(Boolean).join(path.delimiter), ...extra };
 }

@@ -1,4 +1,4 @@
-/** Which file imports which, of the project's own files: for choosing what a change can touch. */
+/** Which file of the project imports which: to find the tests that a change can affect. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -22,10 +22,10 @@ export function readImporters(root: string, files: readonly string[]): Importers
   return importers;
 }
 
-/** Every file that imports one of these, directly or through others, with the number of imports between: 0 is itself. */
+/** Every file that imports one of these, directly or indirectly, with its distance: 0 is the file itself. */
 export function distancesFrom(importers: Importers, changed: readonly string[]): ReadonlyMap<string, number> {
   const distances = new Map(changed.map((file) => [file, 0]));
-  // A Map is walked in the order of insertion, and what is added while it is walked is reached, too: breadth first.
+  // A Map is iterated in the order of insertion, including what is added meanwhile: breadth first.
   for (const [file, distance] of distances) {
     for (const importer of importers.get(file) ?? []) {
       if (!distances.has(importer)) distances.set(importer, distance + 1);

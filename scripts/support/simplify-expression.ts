@@ -1,14 +1,14 @@
 /**
- * Regular expressions made small enough to be analysed. How their time grows depends on what may repeat without end, so counts
- * (`{2,60}`) are made small; and conditions (`(?=...)`, `(?<!...)`), which the analysis does not know, are looked at by themselves. Large and small letters are made equal, which is
- * much faster than to tell the analysis that they are.
+ * Makes regular expressions small enough to be analysed. How their time grows depends on parts that repeat without end, so counts
+ * (`{2,60}`) are made small; and conditions (`(?=...)`, `(?<!...)`), which the analysis does not know, are analysed separately.
+ * Upper and lower case are made equal here, which is much faster than to let the analysis do it.
  */
 
-/** The expression without its conditions, and what stands in each of them; only those parts in which something repeats without end. */
+/** The expression without its conditions, and the content of each condition; only those parts that repeat without end. */
 export function simplifyExpression(pattern: string, flags: string): string[] {
   const parts: string[] = [];
   const rest = withoutConditions(pattern, parts);
-  // A condition is looked at where the search stands, and nowhere else.
+  // A condition is tested at the current position only.
   return [rest, ...parts.map((part) => `^(?:${part})`)]
     .map((part) => rewritten(part, { ignoresCase: flags.includes('i') }))
     .filter(repeatsWithoutEnd);
@@ -25,7 +25,7 @@ function tokensOf(pattern: string): string[] {
   return tokens;
 }
 
-/** Takes conditions out, those inside others too; their contents go to `parts`. */
+/** Removes conditions, also nested ones; their contents go to `parts`. */
 function withoutConditions(pattern: string, parts: string[]): string {
   let rest = '';
   for (let at = 0; at < pattern.length;) {
@@ -38,7 +38,7 @@ function withoutConditions(pattern: string, parts: string[]): string {
     }
     const close = closingOf(pattern, at);
     parts.push(withoutConditions(pattern.slice(at + opening.length, close), parts));
-    // An empty group may be repeated as the condition was.
+    // An empty group may be repeated like the condition.
     rest += '(?:)';
     at = close + 1;
   }

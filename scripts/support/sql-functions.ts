@@ -1,7 +1,7 @@
 /**
- * The current SQL functions, one file each in prisma/functions, beside the migrations that make them: what a function
- * does now is read in its file, and how it came about in the migrations. `npm run migrate:check` holds the two together,
- * and `npm run migrate:new` puts a changed file into the next migration.
+ * The current SQL functions, one file each in prisma/functions, beside the migrations that make them: the file shows what a
+ * function does now, the migrations show its history. `npm run migrate:check` compares the two, and `npm run migrate:new` puts a
+ * changed file into the next migration.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -12,7 +12,7 @@ const FOLDER = path.resolve(import.meta.dirname, '../../prisma/functions');
 export interface FunctionFile {
   /** Name of the function, in the schema `hot`. */
   readonly name: string;
-  /** `CREATE OR REPLACE FUNCTION …`, and what belongs to it. */
+  /** `CREATE OR REPLACE FUNCTION …`, and its comments. */
   readonly script: string;
 }
 
@@ -33,8 +33,8 @@ export async function readFunctionFiles(): Promise<FunctionFile[]> {
 }
 
 /**
- * The SQL that is missing in the migrations to reach the files; empty when they agree. `url` is a migrated database; it is
- * left as it was. A function that no file names is dropped, and so is one with other parameters than its file says.
+ * The SQL that is missing in the migrations to reach the files; empty when they agree. `url` is a migrated database; it is not
+ * changed. A function without a file is dropped, and so is one whose parameters differ from its file.
  */
 export async function missingFunctionSql(url: string, files: readonly FunctionFile[]): Promise<string> {
   const client = new pg.Client({ connectionString: url });
@@ -66,7 +66,7 @@ function dropped({ signature }: StoredFunction): string {
   return `DROP FUNCTION ${signature};`;
 }
 
-/** The function as its file makes it. One whose result or parameters have changed cannot be replaced: it is made anew. */
+/** The function from its file. If its result or parameters have changed it cannot be replaced: it is dropped and created. */
 async function replaced(client: pg.Client, file: FunctionFile, stored: readonly StoredFunction[]) {
   await client.query('SAVEPOINT before_file');
   for (const { signature } of stored) await client.query(`DROP FUNCTION ${signature} CASCADE`);

@@ -1,13 +1,13 @@
 /**
- * The SQL that the sources hold, found by the parser: which file has which text, and which tables a text writes. A test
- * (test/architecture/sql-homes.test.ts) holds the rule of where SQL stands; docs/tables.md is written from the same.
+ * The SQL in the sources, found by the parser: which file has which text, and which tables a text writes. A test
+ * (test/architecture/sql-homes.test.ts) checks where SQL may stand; docs/tables.md is made from the same data.
  */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
-/** The means of the database itself: pool, migrations, embedded server. Its statements are not about nouns. */
+/** The database module itself: pool, migrations, embedded server. Its statements are not about nouns. */
 const FREE = /^src\/(db|generated)\//;
 
 /** A statement or a fragment; each value in it is a `$`. */
@@ -28,7 +28,7 @@ const WRITE =
   /\b(?:INSERT\s+INTO|DELETE\s+FROM(?:\s+ONLY)?|MERGE\s+INTO|TRUNCATE(?:\s+TABLE)?|COPY|(?<!\b(?:DO|FOR|KEY)\s+)UPDATE(?:\s+ONLY)?)\s+((?:"?\w+"?\.)?"?\w+"?|\$)/gi;
 const LOCK = /\bFOR\s+(?:NO\s+KEY\s+)?UPDATE\b|\bFOR\s+(?:KEY\s+)?SHARE\b|\bpg_(?:try_)?advisory_/i;
 
-/** Every text in the product that is SQL: what the tag `sql` marks, and other texts that begin as a statement does. */
+/** Every SQL text in the product: templates with the tag `sql`, and other texts that begin like a statement. */
 export function readSqlTexts(): SqlText[] {
   return globSync('{src,plugins}/**/*.ts', { cwd: ROOT })
     .map((file) => file.replaceAll(path.sep, '/'))
@@ -38,7 +38,7 @@ export function readSqlTexts(): SqlText[] {
 }
 
 export function sqlTextsIn(file: string, source: string): SqlText[] {
-  // Nearly all files have none; the parser need not look at them.
+  // Nearly all files have none and need not be parsed.
   if (!/\bsql`|['`]\s*[A-Z]{3}/.test(source)) return [];
   const found: SqlText[] = [];
   const marked = new Set<number>();
@@ -77,7 +77,7 @@ export function takesLocks(text: string): boolean {
   return LOCK.test(text);
 }
 
-/** The functions that write tables, by themselves or by others that they call. */
+/** The functions that write tables, directly or through others. */
 export function writingFunctions(functions: readonly SqlFunction[]): Set<string> {
   const writing = new Set(functions.filter(({ body }) => tablesWritten(body).length > 0).map(({ name }) => name));
   for (let before = -1; before < writing.size;) {

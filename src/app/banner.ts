@@ -1,4 +1,4 @@
-/** What a newcomer reads at the start: once, how to get in; then where everything is. Under 15 lines together. */
+/** The lines printed at the start: the first login, shown once, and where everything is. Under 15 lines together. */
 import type { Bootstrapped } from '../domain/accounts/bootstrap-installation.ts';
 
 export interface BannerFacts {
@@ -8,7 +8,7 @@ export interface BannerFacts {
   readonly inboxPort: number | null;
 }
 
-/** What was made on the first start and cannot be shown again. What the operator chose is not repeated. */
+/** Prints the credentials that the first start made. They cannot be shown again. What the operator chose is not repeated. */
 export function printCredentials({ email, password, apiToken }: Bootstrapped): void {
   const lines = [
     `  Administrator     ${email}`,

@@ -19,7 +19,7 @@ import { enterProcess, forgetOldProcesses, signOfLife, type ProcessState } from 
 import { guardRestoredBackup, guardState } from '../domain/installation/restore-guard.ts';
 import { messageOf } from '../lib/errors.ts';
 
-/** What pauses: the running worker, or nobody. */
+/** What is paused: the running worker, or undefined. */
 export interface Pausable {
   isWorking(): boolean;
   pause(reason: string): void;
@@ -29,11 +29,11 @@ export interface Pausable {
 export interface ProcessHeartbeat {
   /** Whether the installation is held as a restored backup. */
   isHeld(): boolean;
-  /** Gives signs of life for this worker from now on, and pauses it when it must. */
+  /** Records from now on that this worker is alive, and pauses it when necessary. */
   watch(worker: Pausable): void;
   /** Throws when the disk has no space. */
   checkDisk(): Promise<void>;
-  /** Says that it is leaving, so that nobody counts on this worker any more. */
+  /** Records that this process is stopping, so that others do not wait for its worker. */
   close(): Promise<void>;
 }
 
@@ -46,14 +46,14 @@ interface HeartbeatOptions {
 
 const INTERVAL_MS = 3_000;
 const WATCH_INTERVAL_MS = 30_000;
-/** If it cannot say that it leaves, the other processes take it for alive for a few more seconds. */
+/** If this cannot be recorded, other processes believe for a few more seconds that it is alive. */
 const LEAVING_MS_MAX = 1_000;
-/** PostgreSQL stops itself when its log finds no space; two of its files are kept free, and as much for tables. */
+/** PostgreSQL stops when its log finds no space. This is space for two of its files, and as much again for tables. */
 const FREE_BYTES_MIN = 64 * 1_024 * 1_024;
 export const HELD = 'installation held';
 const DISK = 'disk full';
 
-/** Looks where the database lies, holds what must be held, and begins to give signs of life. */
+/** Finds out where the database is, puts the installation on hold if necessary, and starts the heartbeat. */
 export async function startHeartbeat(options: HeartbeatOptions): Promise<ProcessHeartbeat> {
   const { ctx, settings } = options;
   const arriving = { place: placeOf(options), seenAt: lastSeen(settings) };
@@ -102,7 +102,7 @@ class Heartbeat implements ProcessHeartbeat {
 
   async #beat(): Promise<void> {
     const { log } = this.#options.ctx;
-    // Each on its own: with a full disk no sign of life is written, and that is when the rest matters.
+    // Separately: on a full disk the heartbeat cannot be written, and then the disk check matters most.
     await this.#watchDisk().catch((error: unknown) => log.warn('disk.not_watched', { message: messageOf(error) }));
     await this.#sign().catch((error: unknown) => log.warn('installation.no_sign', { message: messageOf(error) }));
     await this.#watchCampaigns().catch((error: unknown) =>
@@ -120,7 +120,7 @@ class Heartbeat implements ProcessHeartbeat {
     remember(settings, this.#seenAt ?? null);
   }
 
-  /** For the first time; or the database was put back, under a process that runs, to when it did not know it yet. */
+  /** Runs at the start. Also when the database was restored to a time before this process was registered. */
   async #enter(): Promise<void> {
     const { ctx } = this.#options;
     if (this.#seenAt) await guardRestoredBackup(ctx, { place: placeOf(this.#options), seenAt: this.#seenAt });
@@ -138,7 +138,7 @@ class Heartbeat implements ProcessHeartbeat {
     else this.#worker?.resume(HELD);
   }
 
-  /** Every process: when all workers are dead nobody else would notice that campaigns stand still. */
+  /** In every process: when all workers are dead, nobody else would notice that campaigns do not progress. */
   async #watchCampaigns(): Promise<void> {
     if (performance.now() - this.#watchedAt < WATCH_INTERVAL_MS) return;
     this.#watchedAt = performance.now();
@@ -171,7 +171,7 @@ class Heartbeat implements ProcessHeartbeat {
   }
 }
 
-/** By what this process knows the place; the embedded database has an address of its own at every start. */
+/** How this process names the place of its database. The embedded database has another port at every start. */
 function placeOf({ settings, isEmbedded }: HeartbeatOptions): Pick<Place, 'address' | 'file'> {
   if (isEmbedded) {
     const { ino, birthtimeMs } = statSync(path.join(settings.DATA_DIR, 'postgres', 'data', 'PG_VERSION'));
@@ -181,7 +181,7 @@ function placeOf({ settings, isEmbedded }: HeartbeatOptions): Pick<Place, 'addre
   return { address: `${host}:${port || '5432'}${pathname}`, file: null };
 }
 
-/** The latest sign of life that this machine remembers; a container without a folder that lasts remembers none. */
+/** The time of the latest heartbeat that is stored on this machine. A container without a lasting folder has none. */
 function lastSeen(settings: Settings): Date | null {
   try {
     const at = new Date(readFileSync(memoryOf(settings), 'utf8').trim());
@@ -195,7 +195,7 @@ function remember(settings: Settings, seenAt: Date | null): void {
   try {
     writeFileSync(memoryOf(settings), seenAt ? `${seenAt.toISOString()}\n` : '');
   } catch {
-    // A folder that cannot be written to: the guard has one sign less.
+    // The folder cannot be written to: the guard has one sign less.
   }
 }
 

@@ -30,7 +30,7 @@ export async function loadInstallation(
     bounceDomain: settings.BOUNCE_DOMAIN,
     dnsServers: settings.DNS_SERVERS,
     spfTerms: settings.SPF_TERMS,
-    // Asked for each time: an administrator changes them while the program runs.
+    // Read each time: an administrator can change them while the program runs.
     get isInMaintenance() {
       return live.current().maintenance;
     },
@@ -55,7 +55,7 @@ export async function loadInstallation(
   };
 }
 
-/** The sizes and paces among the settings; those in the database are asked for each time. */
+/** The size and rate limits among the settings; those in the database are read each time. */
 export function limitsOf(
   settings: Settings,
   current: LiveSettings['current'] = () => SETTINGS_DEFAULT,
@@ -96,8 +96,8 @@ function keptSecret(file: string): string {
 }
 
 /**
- * Keeps a fingerprint of the secret in the database. Another secret would make every sealed credential unreadable
- * and every link in every mail that was sent invalid, so it stops the start.
+ * Keeps a fingerprint of the secret in the database. With another secret no stored credential could be decrypted and every link
+ * in sent mails would be invalid, so the program does not start.
  */
 async function checkSecret(database: Database, secret: string): Promise<void> {
   const fingerprint = deriveKey(secret, 'fingerprint').toString('hex').slice(0, 32);

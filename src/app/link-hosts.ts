@@ -1,6 +1,6 @@
 /**
- * Hosts of customers (tracking domains) lead to this server too. Under them only the links of mails are served: the API,
- * pages of the installation and logins belong to its own address.
+ * Host names of customers (tracking domains) lead to this server too. Under them only links of mails are served; the API, pages
+ * of the installation and logins are served under its own address only.
  */
 import type { Context } from '../domain/context.ts';
 import { HOST_PROOF_PATH } from '../domain/sending/domains/tracking-probe.ts';
@@ -14,7 +14,7 @@ const LINKS = new Set(['/o', '/c', '/u', '/view', '/profile', '/confirm', '/file
 
 type Upgrade = NonNullable<Mount['upgrade']>;
 
-/** The mounts, those that are no link of a mail closed under tracking hosts. */
+/** The mounts; under tracking hosts all are closed except links of mails. */
 export function ownHostOnly({ db, installation }: Context, mounts: readonly Mount[]): Mount[] {
   const isTrackingHost = createTrackingHosts(db, new URL(installation.baseUrl).hostname);
   return mounts.map((mount) => {
@@ -30,7 +30,7 @@ export function ownHostOnly({ db, installation }: Context, mounts: readonly Moun
   });
 }
 
-/** A socket is a way in like any other. Nothing is read from it until somebody listens. */
+/** An upgrade to a websocket is checked like a request. Nothing is read from it until a listener is attached. */
 function ownHostUpgrade(upgrade: Upgrade, isTrackingHost: (host: string) => Promise<boolean>): Upgrade {
   return (req, socket, head, ipAddress) => {
     isTrackingHost(hostOf(req.headers.host ?? '')).then(

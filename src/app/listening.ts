@@ -1,4 +1,4 @@
-/** The port of the web server: whether it can be had, and what to do when it cannot. */
+/** The port of the web server: checks that it is free, and says what to do if not. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { messageOf } from '../lib/errors.ts';

@@ -6,7 +6,7 @@ import { SETTINGS_DEFAULT, type InstallationSettings } from '../domain/installat
 import { messageOf } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 
-/** Reading failed: the database is away or busy. It is tried again after this long. */
+/** Reading failed: the database is away or busy. It is tried again after this time. */
 const RETRY_MS = 1_000;
 
 export interface LiveSettings {
@@ -14,17 +14,17 @@ export interface LiveSettings {
   close(): void;
 }
 
-/** Reads them, and keeps them current. A gap in the notifications counts as a change. */
+/** Reads them and keeps them up to date. A gap in the notifications counts as a change. */
 export async function openLiveSettings(
   database: Database,
   { notifications, log }: { notifications: Notifications; log: Log },
 ): Promise<LiveSettings> {
-  // Notifications may come while the first reading is under way: from here on there is something to replace.
+  // Notifications may arrive during the first reading, so there must be a value to replace.
   let current = SETTINGS_DEFAULT;
   let readings = 0;
   let taken = 0;
   let retry: NodeJS.Timeout | undefined;
-  // An older reading that comes late says what no longer holds.
+  // An older reading that arrives late is out of date.
   const take = (reading: number, settings: InstallationSettings): void => {
     if (reading < taken) return;
     taken = reading;
@@ -41,7 +41,7 @@ export async function openLiveSettings(
       retry = setTimeout(() => void readAgain(), RETRY_MS).unref();
     }
   };
-  // Connecting takes longer than the first reading: what changes in between is read when it has been done.
+  // Listening starts later than the first reading: changes in between are read afterwards.
   const stopListening = notifications.listen(SETTINGS_CHANNEL, () => void readAgain());
   take(0, await readSettings(database));
   return {

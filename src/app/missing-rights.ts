@@ -10,18 +10,18 @@ interface Rights {
   readonly database: string;
   readonly mayCreateSchemas: boolean;
   readonly mayCreateTables: boolean;
-  /** Another user's name, when tables of the program belong to it. */
+  /** The other user to whom tables of the program belong, if any. */
   readonly otherOwner: string | null;
 }
 
-/** Whether something failed for want of a right, as itself or as the cause of what was thrown. */
+/** Whether the error, or its cause, is a missing right. */
 export function isDenied(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
     if ('code' in cause && cause.code === DENIED) return true;
   return false;
 }
 
-/** The statements that give the user of `url` the rights that are missing; undefined when none is seen to be. */
+/** The statements that give the user of `url` the missing rights; undefined when none is missing. */
 export async function missingRights(url: string): Promise<string | undefined> {
   const client = new DatabaseClient({ connectionString: url, connectionTimeoutMillis: 10_000 });
   client.on('error', () => undefined);

@@ -1,4 +1,4 @@
-/** Brings a database up: the operator's own, or the embedded one; then everything that must be in it. */
+/** Opens a database, the operator's own or the embedded one, and prepares everything that must be in it. */
 import path from 'node:path';
 import { Logger, runMigrations } from 'graphile-worker';
 import pg from 'pg';
@@ -18,7 +18,7 @@ export interface OpenDatabase {
 }
 
 const MIGRATIONS = path.join(import.meta.dirname, '..', '..', 'prisma', 'migrations');
-/** `UNIQUE NULLS NOT DISTINCT`, and much that the planner does well for us, came with 15. */
+/** `UNIQUE NULLS NOT DISTINCT`, and planner features that we need, came with 15. */
 const SERVER_VERSION_MIN = 150_000;
 
 /** Opens the database and migrates it. Throws with a sentence that says what to do. */
@@ -48,19 +48,19 @@ export async function openMigratedDatabase(settings: Settings, log: Log): Promis
   };
 }
 
-/** Four may count people of segments for many seconds (`segment-read-model.ts`): the others need some beside them. */
+/** Four may count segments for many seconds (`segment-read-model.ts`); other requests need connections, too. */
 const REQUEST_CONNECTIONS_MIN = 6;
-/** Some work needs two at a time. */
+/** Some work needs two connections at the same time. */
 const WORK_CONNECTIONS_MIN = 4;
 
-/** Where requests are served, they and all other work of the process have half of its connections each. */
+/** In a process that serves requests, requests get half of the connections and all other work gets the other half. */
 export function poolSizesOf({ DB_POOL_SIZE, ROLES }: Settings): { readonly requests: number; readonly work: number } {
   if (!ROLES.includes('web')) return { requests: 0, work: DB_POOL_SIZE };
   const requests = Math.max(REQUEST_CONNECTIONS_MIN, Math.floor(DB_POOL_SIZE / 2));
   return { requests, work: Math.max(WORK_CONNECTIONS_MIN, DB_POOL_SIZE - requests) };
 }
 
-/** What to grant, when that is what is wrong. */
+/** Says which rights to grant, if missing rights are the cause. */
 async function deniedError(error: unknown, url: string): Promise<Error | undefined> {
   const sentence = isDenied(error) ? await missingRights(url) : undefined;
   if (sentence === undefined) return undefined;
@@ -92,7 +92,10 @@ const SHARED =
   'the pooler shares server connections between transactions, and Mailwright needs one connection for each session: ' +
   'set pool_mode = session in PgBouncer, or connect to PostgreSQL itself';
 
-/** Whether a pooler in transaction mode is between: two connections would meet the same server process, or one several. */
+/**
+ * Whether a connection pooler in transaction mode is in between: then two connections would meet the same server process, or one
+ * connection several.
+ */
 async function isSharedByTransactions(first: pg.Client, url: string): Promise<boolean> {
   const second = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
   second.on('error', () => undefined);
@@ -113,7 +116,7 @@ async function serverPid(client: pg.Client): Promise<number | undefined> {
   return rows[0]?.pid;
 }
 
-/** The queue's own tables; its migrations are careful about running once. */
+/** The queue's own tables. Its migrations are safe when several processes run them. */
 async function migrateQueue(database: Database): Promise<void> {
   const pgPool = database.openPool({ size: 1, applicationName: 'mailwright-queue' });
   pgPool.on('error', () => undefined);

@@ -13,7 +13,7 @@ import { version } from './version.ts';
 export const REFERENCE_PATH = '/docs';
 const REST_PREFIX = '/api/v1';
 
-/** All of it, in the order in which paths are tried. */
+/** All mounts, in the order in which paths are tried. */
 export async function restMounts(
   options: Pick<RestHandlerOptions, 'documents' | 'execute' | 'dialect' | 'countRequest' | 'idempotentCalls'> & {
     readonly baseUrl: string;
@@ -22,7 +22,7 @@ export async function restMounts(
   const product = { name: 'Mailwright', version: version(), baseUrl: options.baseUrl };
   const shared = { rows, prefix: REST_PREFIX, product };
   const page = await restReference({ ...shared, folder: REFERENCE_PATH.slice(1) });
-  // Made when somebody asks: most processes are never asked.
+  // Made at the first request: most processes never get one.
   const read = () => openApiOf({ ...shared, examples: readExamples() }).then((made) => JSON.stringify(made));
   return [
     assetMount({ path: `${REST_PREFIX}/openapi.json`, contentType: 'application/json; charset=utf-8', read }),

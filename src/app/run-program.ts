@@ -1,4 +1,4 @@
-/** A run of the program: settings, then the app for the asked roles, then wait, then stop. */
+/** Runs the program: reads settings, starts the app for its roles, waits, stops. */
 import { flushCompileCache } from 'node:module';
 import { ConfigError, loadConfig } from '../config/load-config.ts';
 import { createAppLog } from './app-log.ts';
@@ -7,19 +7,19 @@ import { waitForStop } from './shutdown.ts';
 import { startApp } from './start-app.ts';
 import { workerNumber } from './worker-processes.ts';
 
-/** Runs it until it was asked to stop. What is wrong with its start is said in a sentence, and is the exit code. */
+/** Runs the program until it is asked to stop. If it cannot start, it prints why and sets the exit code. */
 export async function runProgram(): Promise<void> {
   try {
     const settings = loadConfig(process.env);
     const worker = workerNumber();
     const log = worker === undefined ? createAppLog(settings) : createAppLog(settings).with({ worker });
     const starting = startApp(settings, log, printCredentials);
-    // Asked to stop while still starting: what comes up is taken down again.
+    // If asked to stop during the start, it stops again what has been started.
     const stop = (graceMs: number) => starting.then((app) => app.stop(graceMs));
     const stopped = waitForStop({ log, graceMs: settings.STOP_GRACE_SECONDS * 1_000, stop });
     printBanner(await starting, performance.now());
     if (worker !== undefined) log.info('app.working');
-    // Now, and not when it ends: that may be by a kill, and further processes start meanwhile.
+    // Now, and not at the end: the process may be killed, and further processes start meanwhile.
     flushCompileCache();
     await stopped;
   } catch (error) {

@@ -6,19 +6,19 @@ import type { Log } from '../lib/log.ts';
 
 /** A terminal's Ctrl-C reaches the process twice, directly and through npm; only a later one is meant as "now". */
 const SECOND_SIGNAL_MS_MIN = 1_000;
-/** Somebody at a terminal waits for it: this long a dialogue may take to end, the rest of ten seconds is for the database. */
+/** Ctrl-C must end within ten seconds: SMTP dialogues get this long, the rest is for the database. */
 const CTRL_C_GRACE_MS = 7_000;
-/** Beyond the grace: whatever hangs must not keep an operator waiting; the database is safe at any moment. */
+/** After the grace: a part that hangs must not keep the operator waiting. The database is safe at any moment. */
 const STOP_MS_MAX = 8_000;
 
 interface StopOptions {
   readonly log: Log;
-  /** How long SIGTERM lets messages under way end. */
+  /** How long SIGTERM waits for messages in flight. */
   readonly graceMs: number;
   readonly stop: (graceMs: number) => Promise<void>;
 }
 
-/** Resolves when the program was asked to stop and `stop` has done so; sets the exit code. */
+/** Resolves when the program was asked to stop and `stop` has finished; sets the exit code. */
 export function waitForStop({ log, graceMs, stop }: StopOptions): Promise<void> {
   return new Promise((resolve) => {
     let requestedAt = 0;
@@ -48,7 +48,7 @@ export function waitForStop({ log, graceMs, stop }: StopOptions): Promise<void> 
     };
     process.on('SIGINT', onSignal);
     process.on('SIGTERM', onSignal);
-    // A worker that the program has started does not outlive it, whatever became of it.
+    // A worker process ends when the program that started it has ended, for whatever reason.
     if (process.channel) process.on('disconnect', () => onSignal('SIGTERM'));
   });
 }

@@ -1,7 +1,4 @@
-/**
- * The composition root: what the program is made of, in the order in which it comes up. It goes down in the
- * opposite order. Nothing here decides anything; modules are made, handed what they need, and joined.
- */
+/** The composition root: creates all modules in order, connects them, and stops them in reverse order. It contains no rules. */
 import path from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import { durabilityFaults } from '../db/durability.ts';
@@ -32,17 +29,17 @@ import { startWorkerProcesses } from './worker-processes.ts';
 
 export interface App extends BannerFacts {
   readonly ctx: Context;
-  /** Takes everything down, the embedded database last; messages under way may take `graceMs` to end. */
+  /** Stops everything, the embedded database last. Messages in flight get `graceMs` to end. */
   stop(graceMs?: number): Promise<void>;
 }
 
-/** Ctrl-C is answered within ten seconds: this long a dialogue may take to end, the rest is for the database. */
+/** Ctrl-C must end within ten seconds: SMTP dialogues get this long, the rest is for the database. */
 const STOP_GRACE_MS = 7_000;
 const PLUGINS = path.join(import.meta.dirname, '..', '..', 'plugins');
 
 /**
- * Starts what the settings ask for. When something fails, it stops what has started before it throws. `tell` is called
- * as soon as the credentials exist, so that the operator sees them even if the start fails later.
+ * Starts what the settings ask for. If something fails, it stops what has been started before it throws. `onCredentials` is
+ * called as soon as the credentials exist, so that the operator sees them even if the start fails later.
  */
 export async function startApp(
   settings: Settings,
@@ -66,7 +63,7 @@ async function compose(
   const opened = await openMigratedDatabase(settings, log);
   closers.defer(() => opened.close());
   const { database } = opened;
-  // An error, at every start: a test installation may run without this, but an operator must know.
+  // Logged as an error at every start: a test installation may run without it, but an operator must know.
   for (const fault of await durabilityFaults(database)) log.error('database.not_durable', { ...fault });
   const hooks = createHookBus(log);
   await loadPlugins(PLUGINS, hooks);
@@ -96,7 +93,7 @@ async function compose(
   if (bootstrapped) tell(bootstrapped);
   closers.defer(() => flushAnnouncements(ctx));
   if (!settings.ROLES.includes('web')) {
-    // Every web server counts its own tracking events; what a dead one left is counted even while none runs.
+    // Every web server counts its own tracking events. A worker counts those that a dead web server left behind.
     const trackingEvents = startTrackingEventConsumer(ctx);
     closers.defer(() => trackingEvents.close());
   }
@@ -121,7 +118,7 @@ async function compose(
     inboxPort: inbox.port,
     stop(graceMs = STOP_GRACE_MS) {
       waitMs = graceMs;
-      // At once, and side by side: the web server below may take its time.
+      // At once, while the web server stops: that may take some time.
       worker.beginStop();
       others.beginStop(graceMs);
       return closers.disposeAsync();
@@ -135,7 +132,7 @@ async function portOf({ PORT, HOST, ROLES }: Settings): Promise<number> {
   return port;
 }
 
-/** Loaded only where they serve: the schema, Prisma and what they stand on are as large as all the rest together. */
+/** Loaded only where requests are served: the schema and Prisma need as much memory as everything else together. */
 async function openEntryPoints(options: WebOptions, closers: AsyncDisposableStack): Promise<void> {
   const [{ startBounces }, { startWeb }] = await Promise.all([import('./start-bounces.ts'), import('./start-web.ts')]);
   const bounces = await startBounces(options.ctx, options.settings);

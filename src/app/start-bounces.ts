@@ -6,12 +6,12 @@ import { startBounceServer } from '../inbound/bounce-server.ts';
 import { messageOf } from '../lib/errors.ts';
 
 export interface RunningBounces {
-  /** Null: it does not run. */
+  /** Null: the server does not run. */
   readonly port: number | null;
   close(): Promise<void>;
 }
 
-/** Starts it when the settings ask for it. Throws with what to do when the port cannot be had. */
+/** Starts it when the settings ask for it. Throws a sentence with what to do when the port is not free. */
 export async function startBounces(ctx: Context, settings: Settings): Promise<RunningBounces> {
   const { BOUNCE_SMTP_PORT: port, BOUNCE_SMTP_HOST: host, BOUNCE_DOMAIN: domain } = settings;
   if (port === null) return { port: null, close: async () => undefined };

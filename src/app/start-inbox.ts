@@ -1,6 +1,6 @@
 /**
- * The built-in inbox, a development receiver: it runs so that a first campaign arrives somewhere, and steps back as
- * soon as there is a real sending server. One process of an installation runs it.
+ * The built-in inbox, a development receiver. It runs until there is a real sending server, so that a first campaign arrives
+ * somewhere. One process of an installation runs it.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Settings } from '../config/settings.ts';
@@ -39,7 +39,7 @@ export async function startInbox(ctx: Context, settings: Settings): Promise<Runn
   }
   const store = createInboxStore(ctx.database);
   const mounts = [inboxMount({ store, rightsOf: (req, caller) => rightsOf(ctx, req, caller.ipAddress || null) })];
-  // Held by the connection for as long as the process lives, so that a killed one's place is free at once.
+  // The connection holds the lock as long as the process lives. When the process is killed, the lock is free at once.
   const client = await ctx.database.pool.connect();
   const { rows } = await client.query<{ isFirst: boolean }>(`SELECT pg_try_advisory_lock(${LOCK}) AS "isFirst"`);
   if (!rows[0]?.isFirst) {
@@ -58,7 +58,7 @@ export async function startInbox(ctx: Context, settings: Settings): Promise<Runn
   };
 }
 
-/** Another program may use the usual port; any other number does. */
+/** Another program may use the default port; then any free port is taken. */
 async function listenSomewhere(ctx: Context, port: number, store: InboxStore): Promise<InboxServer> {
   const { startInboxServer } = await import('../inbox/inbox-server.ts');
   const options = { log: ctx.log, storeBatch: store.storeBatch };
@@ -71,7 +71,7 @@ async function listenSomewhere(ctx: Context, port: number, store: InboxStore): P
   }
 }
 
-/** Who a caller from another machine, or through a proxy, is. */
+/** The rights of a caller from another machine or through a proxy. */
 async function rightsOf(ctx: Context, req: IncomingMessage, ipAddress: string | null): Promise<InboxRights> {
   const credentials = credentialsOf(req, ctx.installation.baseUrl);
   let rights: InboxRights = 'unknown';
@@ -89,8 +89,8 @@ async function rightsOf(ctx: Context, req: IncomingMessage, ipAddress: string | 
 }
 
 /**
- * An API token, as a bearer or as the password of Basic authentication, and the session of a browser. Both may come: the
- * Authorization may be meant for a proxy in between.
+ * An API token (as bearer token or Basic password) and the session of a browser. Both may be sent: the Authorization header may
+ * be meant for a proxy.
  */
 function credentialsOf(req: IncomingMessage, baseUrl: string): Omit<Credential, 'ipAddress'>[] {
   const [, scheme = '', credentials = ''] = /^(Bearer|Basic) +(\S+)$/i.exec(req.headers.authorization ?? '') ?? [];

@@ -35,7 +35,7 @@ export interface WebOptions {
   readonly port: number;
   readonly notifications: Notifications;
   readonly inbox: RunningInbox;
-  /** Whether these do what they should is part of readiness. */
+  /** Readiness includes whether these work. */
   readonly worker: Pick<RunningWorker, 'isWorking' | 'queueProblem'>;
   readonly heartbeat: Pick<ProcessHeartbeat, 'checkDisk' | 'isHeld'>;
 }
@@ -44,13 +44,13 @@ export interface RunningWeb {
   close(): Promise<void>;
 }
 
-/** Requests under way are given this long at the end. */
+/** How long requests under way may take at the end. */
 const CLOSE_WAIT_MS = 3_000;
 
-/** Serves. Throws with a sentence that says what to do when it cannot. */
+/** Starts the web server. Throws a sentence with what to do when it cannot. */
 export async function startWeb(options: WebOptions): Promise<RunningWeb> {
   const { audit, settings, port, notifications, inbox } = options;
-  // First: a file that cannot be used stops the start before anything is open.
+  // First: a file that cannot be used stops the start before anything else is open.
   const places =
     settings.GEOIP_FILE === '' ? nowhere : await openGeoLocator({ file: settings.GEOIP_FILE, log: options.ctx.log });
   const ctx = forRequests(options);
@@ -101,7 +101,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
   });
   return {
     async close() {
-      // Sockets first: they would hold the server open.
+      // Websockets first: they would keep the server open.
       await graphql.close();
       await server.close(CLOSE_WAIT_MS);
       await inbound.close();
@@ -111,7 +111,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
   };
 }
 
-/** Requests have separate connections, and time limits. */
+/** The context for requests, with separate connections and shorter time limits. */
 function forRequests({ ctx, settings }: WebOptions): Context {
   const database = ctx.database.besides({
     poolSize: poolSizesOf(settings).requests,
@@ -153,7 +153,7 @@ function readinessOf({ ctx, worker, heartbeat }: WebOptions, inbound: Inbound): 
       },
       disk: () => heartbeat.checkDisk(),
     },
-    // The process is ready all the same: people must be able to confirm, and the administrator to log in.
+    // The process is ready all the same: people must be able to confirm, and the administrator must be able to log in.
     notes: () => [
       ...(heartbeat.isHeld() ? ['The installation is on hold as a restored backup: nothing is sent.'] : []),
       ...inbound.notes(),

@@ -1,4 +1,4 @@
-/** The worker of this process: its tasks with what they share, and the clock's lines. */
+/** The worker of this process: its tasks with their shared parts, and the schedule. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../config/settings.ts';
 import type { Context } from '../domain/context.ts';
@@ -37,12 +37,12 @@ export interface RunningWorker {
   queueProblem(): string | undefined;
   pause(reason: string): void;
   resume(reason: string): void;
-  /** Begins no new message from now on; `stop` waits for those under way. */
+  /** Starts no new message from now on; `stop` waits for those in flight. */
   beginStop(): void;
   stop(graceMs: number): Promise<void>;
 }
 
-/** What is still in a dialogue after that is decided by its lease; a driver would wait ten minutes for the answer. */
+/** Messages still in flight then are settled when their lease ends; a driver would wait ten minutes for the answer. */
 const DRIVERS_CLOSE_MS = 500;
 
 const NONE: RunningWorker = {
@@ -54,7 +54,7 @@ const NONE: RunningWorker = {
   stop: async () => undefined,
 };
 
-/** Works when the roles say `worker`; a process that is only `cron` runs no jobs, but enqueues those of the clock. */
+/** Runs jobs in the role `worker`. A process with only the role `cron` enqueues scheduled jobs and runs none. */
 export async function startWorker(ctx: Context, settings: Settings, pausedFor?: string): Promise<RunningWorker> {
   const works = settings.ROLES.includes('worker');
   const ticks = settings.ROLES.includes('cron');
@@ -76,7 +76,7 @@ export async function startWorker(ctx: Context, settings: Settings, pausedFor?: 
   };
 }
 
-/** Every kind of job there is, and what the sending ones share in this process. */
+/** All tasks, with the parts that sending tasks share in this process. */
 function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
   const tools = {
     drivers,

@@ -1,4 +1,4 @@
-/** Which version of the program this is, by its package. */
+/** The version of the program, from its package. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 

@@ -1,6 +1,6 @@
 /**
- * Further worker processes on this machine (setting WORKERS): started, watched, started again when they die, stopped
- * with the program. They share its database and its secret and write into its log, line by line.
+ * Further worker processes on this machine (setting WORKERS). They are started, watched, restarted when they die, and stopped
+ * with the program. They share its database and its secret; their log lines appear in its log.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,16 +16,16 @@ const WORKER_NUMBER = 'MAILWRIGHT_WORKER_NUMBER';
 
 const MAIN = path.join(import.meta.dirname, '..', 'main.ts');
 const RESTART_MS_MIN = 1_000;
-/** A process that cannot start is tried again for as long as it takes, but not all the time. */
+/** A process that cannot start is tried again without end, with growing delays up to this. */
 const RESTART_MS_MAX = 30_000;
-/** A process that has run this long did not die of its start. */
+/** A process that ran this long did not fail at its start. */
 const SETTLED_MS = 60_000;
 
 export interface WorkerProcesses {
-  /** How many there should be, and how many run at this moment. */
+  /** How many there should be, and how many run now. */
   readonly wanted: number;
   running(): number;
-  /** Asks all to stop, in a hurry when this process is; they do so side by side with it. */
+  /** Asks all to stop at the same time as this process, fast when this process stops fast. */
   beginStop(graceMs: number): void;
   /** Resolves when all have ended. */
   stop(): Promise<void>;
@@ -49,7 +49,7 @@ function furtherWorkers(workers: Settings['WORKERS'], cores: number): number {
   return Math.max(0, (workers === 'auto' ? cores : workers) - 1);
 }
 
-/** Starts them, when this process works at all. Does not wait until they are ready: they join when they are. */
+/** Starts them, if this process is a worker. Does not wait until they are ready. */
 export function startWorkerProcesses(options: SpawnOptions): WorkerProcesses {
   const { settings } = options;
   const fullGraceMs = settings.STOP_GRACE_SECONDS * 1_000;
@@ -60,7 +60,7 @@ export function startWorkerProcesses(options: SpawnOptions): WorkerProcesses {
     wanted,
     running: () => workers.filter((worker) => worker.isRunning).length,
     beginStop: (graceMs) =>
-      // The signal that gives a process the same time: SIGINT is the hurried one (shutdown.ts).
+      // The signal that means the same grace: SIGINT is the fast one (shutdown.ts).
       workers.forEach((worker) => worker.beginStop(graceMs < fullGraceMs ? 'SIGINT' : 'SIGTERM')),
     stop: async () => void (await Promise.all(workers.map((worker) => worker.stop()))),
   };
@@ -91,7 +91,7 @@ class WorkerProcess {
   }
 
   async stop(): Promise<void> {
-    // Not asked before: the start failed, and nobody waits for what they may have begun.
+    // The start failed before anybody asked to stop; nobody waits for their work.
     if (!this.#isStopping) this.beginStop('SIGINT');
     if (this.#child) await once(this.#child, 'close');
   }
@@ -101,7 +101,7 @@ class WorkerProcess {
     const startedAt = performance.now();
     const child = spawn(process.execPath, [...process.execArgv, MAIN], {
       env: { ...process.env, ...environment(this.#number, this.#options) },
-      // Its own group: Ctrl-C on the terminal is for the program, which passes it on once.
+      // A process group of its own: Ctrl-C reaches the program, which passes it on once.
       detached: true,
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });

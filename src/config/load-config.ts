@@ -1,4 +1,4 @@
-/** Environment in, one frozen typed object out; every fault is named at once, so that nobody fixes them one by one. */
+/** Reads the environment into one frozen typed object. All faults are named at once. */
 import { readSetting } from '../lib/setting-kind.ts';
 import { movedToDatabase, settings, type SettingName, type Settings } from './settings.ts';
 

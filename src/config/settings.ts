@@ -1,7 +1,7 @@
 /**
- * Every setting of the environment, which is what a process needs to start: name, default, what is allowed, and what it
- * is for, on one page. The manual's table is made from this one (`npm run manual`). How the installation is operated is
- * set while it runs: src/domain/installation/settings.ts.
+ * All settings of the environment, which is what a process needs to start: name, default, allowed values and purpose, on one
+ * page. The manual's table is made from it (`npm run manual`). Settings that change while the program runs:
+ * src/domain/installation/settings.ts.
  */
 import path from 'node:path';
 import { z } from 'zod';
@@ -16,7 +16,7 @@ const roles = listOf(z.enum(['web', 'worker', 'cron']), { each: 'one or more of 
 
 const network = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
 const networks = listOf(network, { each: 'addresses and networks (CIDR)' });
-/** A name has no slash, no port, and a letter in its last part (RFC 3696 2): what looks like an address must be one. */
+/** A name has no slash, no port, and a letter in its last part (RFC 3696 2): digits only would be an IP address. */
 const HOST_NAME = /^(?=.{1,253}$)([\w-]{1,63}\.)*(?!\d+$)[\w-]{1,63}\.?$/;
 const hosts = listOf(
   z.string().refine((text) => network.safeParse(text).success || HOST_NAME.test(text)),
@@ -279,8 +279,8 @@ export const settings = {
 } as const;
 
 /**
- * Variables of earlier versions whose settings are in the database now (src/domain/installation/settings.ts), under the
- * same name. One that is still set stops the start: nothing would read it.
+ * Variables of earlier versions whose settings are now in the database (src/domain/installation/settings.ts) under the same name.
+ * If one is still set the program does not start, because nothing would read it.
  */
 export const movedToDatabase: readonly string[] = [
   'MAINTENANCE',

@@ -1,4 +1,4 @@
-/** Arrays in the text form that PostgreSQL reads, for hot statements: the client's own way costs ten times as much. */
+/** Arrays in PostgreSQL's text form, for hot statements: the client library's own conversion costs ten times as much. */
 
 const NEEDS_ESCAPE = /["\\]/;
 

@@ -1,6 +1,6 @@
 /**
- * One connection to the database: every pool and every connection of its own is made of these. What the server says of a
- * failed statement may hold values of people, so it is left out before anybody can log or store it.
+ * One connection to the database; every pool uses these. What the server says about a failed statement may contain values of
+ * people, so it is removed before anything can log or store it.
  */
 import pg from 'pg';
 import type { WorkLimits } from './work-limits.ts';
@@ -10,17 +10,17 @@ const QUOTES_VALUES = /^22/;
 const QUOTED = /".*"/s;
 const BYTES = /0x[0-9a-f]{2}(?: 0x[0-9a-f]{2})*/g;
 
-/** 0 is PostgreSQL's word for none. An operator's own limits are for other programs: they would cut long work. */
+/** 0 means none in PostgreSQL. Limits that the operator has set are for other programs: they would end our long work. */
 const NO_LIMITS: WorkLimits = { statementMsMax: 0, lockMsMax: 0, idleMsMax: 0 };
 
-/** The server closes a connection at once when it is asked to. */
+/** The server closes a connection as soon as it is asked to. */
 const END_MS_MAX = 1_000;
 
 /** A connection whose errors say what failed and where in the schema, without values. */
 export class DatabaseClient extends pg.Client {
-  /** The server process that works for this connection; undefined until it was asked. */
+  /** The server process of this connection; undefined until it is known. */
   serverPid: number | undefined;
-  /** Rows for a COPY are still being made: it is the server that waits. */
+  /** Rows for a COPY are still being made: the server waits for us. */
   isFeeding = false;
   #isEnding = false;
 
@@ -30,12 +30,12 @@ export class DatabaseClient extends pg.Client {
     this.connection.prependListener('errorMessage', leaveOutValues);
   }
 
-  /** A statement was sent, or the connection is being opened, and the answer has not come. */
+  /** A statement was sent, or the connection is being opened, and there is no answer yet. */
   get isWaiting(): boolean {
     return Reflect.get(this, 'readyForQuery') === false;
   }
 
-  /** Grows with every byte that comes, and with every byte that is sent. */
+  /** Grows with every byte received or sent. */
   get bytesMoved(): number {
     const { stream } = this.connection;
     return 'bytesRead' in stream && 'bytesWritten' in stream
@@ -44,8 +44,8 @@ export class DatabaseClient extends pg.Client {
   }
 
   /**
-   * Begins a session: sets its time zone and its limits, and asks which process it is, since a pooler between us and the server
-   * makes up numbers of its own. By a statement: poolers refuse such settings when a connection is opened.
+   * Begins a session: sets its time zone and its limits, and asks for its process id, because a pooler in between invents such
+   * ids. By a statement: poolers refuse these settings when a connection is opened.
    */
   async beginSession(limits: WorkLimits = NO_LIMITS): Promise<void> {
     const { rows } = await this.query<{ pid: number }>(
@@ -58,7 +58,7 @@ export class DatabaseClient extends pg.Client {
 
   override end(): Promise<void>;
   override end(callback: (error: Error) => void): void;
-  /** Says good-bye, and does not wait for a server that does not answer it. */
+  /** Closes the connection; does not wait for a server that does not answer. */
   override end(callback?: (error: Error) => void): Promise<void> | void {
     this.#isEnding = true;
     const late = setTimeout(() => this.connection.stream.destroy(), END_MS_MAX).unref();
@@ -66,10 +66,10 @@ export class DatabaseClient extends pg.Client {
     return callback ? super.end(callback) : super.end();
   }
 
-  /** Ends the connection at once; statements that wait on it fail. */
+  /** Ends the connection at once; waiting statements fail. */
   destroy(reason: string): void {
-    // Words that are known for a connection that is gone (lib/is-unavailable.ts).
-    // Nobody waits on one that has said good-bye, or listens to its errors.
+    // A text that lib/is-unavailable.ts recognises as a lost connection. A connection that is being closed gets none: nobody
+    // listens to its errors.
     this.connection.stream.destroy(this.#isEnding ? undefined : new Error(`Connection terminated: ${reason}`));
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Throws connections away that get no answer although the server owes one: a server or pooler that hangs goes on confirming
- * packets, so neither the system nor the client library would ever notice (docs/decisions/0352). How long a statement
- * runs is no sign: the server is asked, on a new connection, whether it works on it.
+ * Closes connections that get no answer although the server owes one. A server or pooler that hangs still confirms packets, so
+ * neither the system nor the client library would ever notice (docs/decisions/0352). A long statement is no sign: the server is
+ * asked on a new connection whether it works on it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
@@ -10,15 +10,15 @@ import { messageOf } from '../lib/errors.ts';
 import { DatabaseClient } from './client.ts';
 
 const TICK_MS = 1_000;
-/** Most statements take milliseconds; only of one that is silent for longer the server is asked. */
+/** Most statements take milliseconds. After this silence the server is asked whether it works on the statement. */
 const SILENCE_MS = 3_000;
-/** A look into a view of the server's memory. */
+/** The query reads a view of the server's memory. */
 const PROBE_MS_MAX = 3_000;
-/** One answer may be on its way while we look; twice in a row it is not. */
+/** One answer may be under way during a check; at two checks in a row it is lost. */
 const LOOKS = 2;
-/** A server that answers nobody for so long is away, whatever it may be working on; shorter stalls are waited for. */
+/** A server that answers nobody for so long counts as away, whatever it works on; shorter stalls are waited for. */
 const AWAY_MS = 9_000;
-/** Connections on which nothing is asked for a long time are asked something, or nobody would notice. */
+/** On connections without traffic something is asked, or nobody would notice that they are dead. */
 const HEARTBEAT_MS = 3_000;
 
 interface Watched {
@@ -27,7 +27,7 @@ interface Watched {
   bytes: number;
   /** When a byte last moved, or nothing was waited for. */
   movedAt: number;
-  /** Looks at which the server did not work for it. */
+  /** Checks at which the server did not work on its statement. */
   idleLooks: number;
 }
 
@@ -35,7 +35,7 @@ export class ConnectionWatch {
   readonly #config: pg.ClientConfig;
   readonly #log: Log;
   readonly #watched = new Set<Watched>();
-  /** Server processes that we gave up: they may still hold locks. With the moment, since numbers are used again. */
+  /** Server processes that we gave up, with the time, since process ids are used again. They may still hold locks. */
   readonly #abandoned = new Map<number, number>();
   #timer: NodeJS.Timeout | undefined;
   #silentSince: number | undefined;
@@ -46,7 +46,7 @@ export class ConnectionWatch {
     this.#log = log;
   }
 
-  /** Watches a connection until it ends; `hasHeartbeat`: one that only listens. */
+  /** Watches a connection until it ends. `hasHeartbeat`: it only listens, so it is asked something regularly. */
   add(client: DatabaseClient, hasHeartbeat: boolean): void {
     const watched = { client, hasHeartbeat, bytes: 0, movedAt: performance.now(), idleLooks: 0 };
     this.#watched.add(watched);
@@ -54,7 +54,7 @@ export class ConnectionWatch {
     this.#timer ??= setInterval(() => void this.#tick(), TICK_MS).unref();
   }
 
-  /** Since when the server has answered nobody, in milliseconds; undefined: it answers. */
+  /** For how many milliseconds the server has answered nobody; undefined: it answers. */
   silentMs(): number | undefined {
     return this.#silentSince === undefined ? undefined : performance.now() - this.#silentSince;
   }
@@ -74,7 +74,7 @@ export class ConnectionWatch {
     this.#isLooking = false;
   }
 
-  /** Whether an answer is due for too long. */
+  /** Whether an answer is overdue. */
   #isSilent(watched: Watched): boolean {
     const { client, hasHeartbeat, bytes } = watched;
     const now = performance.now();
@@ -85,7 +85,7 @@ export class ConnectionWatch {
     return false;
   }
 
-  /** Asks what the server does for them, and gives up those for whom it does nothing. */
+  /** Asks the server about these connections, and closes those on which it does not work. */
   async #look(suspects: readonly Watched[]): Promise<void> {
     const busy = await this.#busyPids(suspects);
     this.#silentSince = undefined;
@@ -102,7 +102,7 @@ export class ConnectionWatch {
   }
 
   #giveUp(candidates: readonly Watched[], reason: string): void {
-    // Since they were looked at an answer may have come.
+    // An answer may have come since the check began.
     const watched = candidates.filter(({ client, bytes }) => client.isWaiting && client.bytesMoved === bytes);
     if (watched.length === 0) return;
     this.#log.warn('database.no_answer', { connections: watched.length, reason });
@@ -112,7 +112,7 @@ export class ConnectionWatch {
     }
   }
 
-  /** Those of the suspects on whose statements the server works; ends what was given up before. */
+  /** The suspects whose statements the server works on. Also ends the sessions that were given up before. */
   async #busyPids(suspects: readonly Watched[]): Promise<ReadonlySet<number>> {
     const client = new DatabaseClient({ ...this.#config, connectionTimeoutMillis: PROBE_MS_MAX });
     client.on('error', () => undefined);
@@ -136,7 +136,7 @@ export class ConnectionWatch {
     }
   }
 
-  /** Sessions of ours that wait for us on the server's side would keep their locks for hours. */
+  /** Sessions of ours that wait for us on the server would keep their locks for hours. */
   async #endAbandoned(client: DatabaseClient): Promise<void> {
     if (this.#abandoned.size === 0) return;
     const abandoned = [...this.#abandoned];

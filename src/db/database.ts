@@ -1,6 +1,6 @@
 /**
- * The way to the database: plain statements, transactions with acts that wait for the commit, COPY.
- * Everything that writes goes through here; Prisma (prisma.ts) reads for the GraphQL schema.
+ * Access to the database: plain statements, transactions with actions after the commit, COPY. All writes go through here; Prisma
+ * (prisma.ts) reads for the GraphQL schema.
  */
 import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,8 +26,8 @@ export interface Queryable {
   /** Runs a statement and gives the number of rows it touched. */
   execute(statement: Sql, name?: string): Promise<number>;
   /**
-   * The bytes that `select` gives in its only column, without their detour over text; undefined when there are none. The
-   * values in it may be whole numbers only.
+   * The bytes in the only column of `select`, without conversion to text; undefined when there are none. Its values may be whole
+   * numbers only.
    */
   readBytes(select: Sql): Promise<Buffer | undefined>;
 }
@@ -36,7 +36,7 @@ export interface Queryable {
 export type CopyPieces = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
 
 export interface Transaction extends Queryable {
-  /** Runs when, and only when, the transaction has committed. Must not fail; what it throws is logged. */
+  /** Runs if and only if the transaction has committed. Must not fail; what it throws is logged. */
   afterCommit(act: () => void | Promise<void>): void;
   /** Streams text-format COPY data (`COPY … FROM STDIN`) from the pieces given. */
   copy(statement: string, pieces: CopyPieces): Promise<void>;
@@ -47,15 +47,15 @@ export interface Database extends Queryable {
   readonly url: string;
   /** Another pool on the same database, for a library that needs one; the caller ends it. */
   openPool(options: { readonly size: number; readonly applicationName: string }): pg.Pool;
-  /** The same database for another kind of work: connections and limits of its own, closed with this one. */
+  /** The same database for another kind of work, with its own connections and limits. It is closed with this one. */
   besides(options: PoolOptions): Database;
-  /** A connection of its own, without limits, for what listens, holds something or takes long; the caller ends it. */
+  /** A separate connection without limits, for work that listens, holds a lock or takes long; the caller ends it. */
   connect(applicationName: string): Promise<DatabaseClient>;
-  /** How long the server has answered nobody, as far as this process knows; undefined: it answers. */
+  /** For how long the server has answered nobody, as far as this process knows; undefined: it answers. */
   silentMs(): number | undefined;
   /**
-   * One transaction: commits when `work` resolves, rolls back when it throws. After a deadlock `work` is run again from its
-   * beginning, so it must leave nothing behind but what the transaction holds: what else there is to do waits in `afterCommit`.
+   * One transaction: commits when `work` resolves, rolls back when it throws. After a deadlock `work` runs again from its
+   * beginning, so it must have no effect outside of the transaction; other effects belong into `afterCommit`.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -142,7 +142,7 @@ function openPool({ url, watch }: Server, config: pg.PoolConfig, limits?: WorkLi
     connectionString: url,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
-    // One without its limits and its time zone is not used.
+    // A connection without its limits and its time zone is not used.
     onConnect: (client) =>
       void beWatched(client, { watch, limits }).catch((error: unknown) => {
         if (client instanceof DatabaseClient) client.destroy(messageOf(error));
@@ -153,7 +153,7 @@ function openPool({ url, watch }: Server, config: pg.PoolConfig, limits?: WorkLi
   return opened;
 }
 
-/** A statement that takes minutes would delay the end as long; the server undoes it. */
+/** A statement that takes minutes would delay the end; the server rolls it back. */
 async function ended(pool: pg.Pool): Promise<void> {
   const late = new AbortController();
   await Promise.race([pool.end(), sleep(CLOSE_MS_MAX, undefined, { signal: late.signal }).catch(() => undefined)]);
@@ -166,7 +166,7 @@ interface Watching {
   readonly hasHeartbeat?: boolean;
 }
 
-/** Also while its session begins: that is a statement like any other. */
+/** Also while the session begins, which is a statement like any other. */
 async function beWatched(client: pg.ClientBase, { watch, limits, hasHeartbeat = false }: Watching): Promise<void> {
   if (!(client instanceof DatabaseClient)) return;
   watch.add(client, hasHeartbeat);
@@ -208,8 +208,8 @@ const PREPARED_NAMES_MAX = 1_000;
 const preparedNames = new Map<string, string>();
 
 /**
- * A name for a statement that is put together from few parts, so that every text it comes to is prepared once a
- * connection: `prefix` and a number of the text. Undefined when there are too many texts: then it is not prepared.
+ * A name for a statement that is put together from few parts, so that each of its texts is prepared once per connection: `prefix`
+ * and a number for the text. Undefined when there are too many texts: then it is not prepared.
  */
 export function preparedName(prefix: string, { text }: Sql): string | undefined {
   const known = preparedNames.get(text);

@@ -1,4 +1,4 @@
-/** Whether the server keeps what it has said it keeps: the settings without which a crash loses acknowledged rows. */
+/** Checks the server's settings without which a crash loses acknowledged rows. */
 import { sql, type Queryable } from './database.ts';
 
 export interface DurabilityFault {
@@ -14,7 +14,7 @@ const LOSSES: Readonly<Record<string, string>> = {
     'after a crash the latest changes are lost: people may get a mail twice, and clicks and unsubscribes are missing',
 };
 
-/** What is switched off that must be on, as this program's own connections see it. */
+/** Settings that are off and must be on, as this program's own connections see them. */
 export async function durabilityFaults(db: Queryable): Promise<DurabilityFault[]> {
   const rows = await db.query<{ setting: string; value: string }>(
     sql`SELECT name AS setting, setting AS value FROM pg_settings WHERE name = ANY(${Object.keys(LOSSES)}::text[]) AND setting = 'off'`,

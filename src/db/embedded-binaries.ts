@@ -1,4 +1,4 @@
-/** Where the PostgreSQL programs from npm lie, in a place that the database's user may run them from. */
+/** Finds the PostgreSQL programs from npm, in a place where the database's user may run them. */
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * The files of the embedded database. They are made once, whole or not at all, however many processes start at the
- * same moment; what is there is never deleted, whatever it is.
+ * The files of the embedded database. They are made once, completely or not at all, even if several processes start at the same
+ * moment. Existing files are never deleted.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -25,14 +25,14 @@ export interface Place {
 const CLOSED = 0o700;
 const PASSABLE = 0o711;
 
-/** Makes the cluster where there is none, and answers its password. */
+/** Creates the cluster if there is none, and returns its password. */
 export function makeCluster(place: Place): string {
   if (!isCluster(place.data)) initialise(place);
   closeFolder(place);
   return readFileSync(passwordFile(place.folder), 'utf8').trim();
 }
 
-/** Throws when something lies there that is no database: a faulty disk must not look like a first start. */
+/** Throws when the folder holds something that is no database: a faulty disk must not look like a first start. */
 function isCluster(data: string): boolean {
   const files = existsSync(data) ? readdirSync(data) : [];
   if (files.includes('PG_VERSION')) return true;
@@ -43,7 +43,7 @@ function isCluster(data: string): boolean {
   );
 }
 
-/** Beside its place, and moved there when it is whole: initdb that is killed leaves a half one. */
+/** In a temporary folder that is moved when it is complete: a killed initdb leaves half a cluster. */
 function initialise({ folder, data, user, binaries }: Place): void {
   makeFolder(folder);
   removeLeftovers(folder);
@@ -53,7 +53,7 @@ function initialise({ folder, data, user, binaries }: Place): void {
     chmodSync(folder, PASSABLE);
     chownSync(made, user.uid, user.gid);
   }
-  // One for all who make a cluster at the same moment.
+  // One password for all processes that create the cluster at the same moment.
   makeOnce(passwordFile(folder), `${crypto.randomUUID().replaceAll('-', '')}\n`, user);
   const settings = ['-A', 'scram-sha-256', '-E', 'UTF8', '--locale=C.UTF-8', '--no-instructions'];
   const result = spawnSync(
@@ -70,7 +70,7 @@ function initialise({ folder, data, user, binaries }: Place): void {
   moveInto(data, made);
 }
 
-/** Also one that an earlier version has made. Where it is another user's, opening the log says what to do. */
+/** Also a folder of an earlier version. If it belongs to another user, opening the log says what to do. */
 function closeFolder({ folder, user }: Place): void {
   const mode = user ? PASSABLE : CLOSED;
   try {
@@ -80,7 +80,7 @@ function closeFolder({ folder, user }: Place): void {
   }
 }
 
-/** What set-ups that were killed have left; those of living processes are theirs. */
+/** Removes what killed set-ups left behind; folders of living processes stay. */
 function removeLeftovers(folder: string): void {
   for (const name of readdirSync(folder)) {
     const [, pid] = /^data\.new(?:\.(\d+))?$/.exec(name) ?? [];
@@ -89,7 +89,7 @@ function removeLeftovers(folder: string): void {
   }
 }
 
-/** Where another process was faster, its cluster is the one: a folder that holds something is not replaced. */
+/** If another process was faster, its cluster is used: a folder that is not empty is not replaced. */
 function moveInto(data: string, made: string): void {
   try {
     renameSync(made, data);

@@ -1,7 +1,4 @@
-/**
- * What the embedded database writes on its standard error: one file beside its data, which holds no values, can be read by
- * its owner only, and is limited in size.
- */
+/** The log of the embedded database: one file beside its data, without values, readable by its owner only, limited in size. */
 import { chmodSync, closeSync, copyFileSync, existsSync, fchmodSync, fstatSync, openSync, readSync } from 'node:fs';
 import { rmSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
@@ -15,9 +12,9 @@ export interface ServerLog {
 }
 
 /**
- * Errors of statements quote what people have entered, in any part of their text, so none of them is written here: the
- * statement's program gets them, and its log has them without values (client.ts). Starts, stops, crashes, recovery,
- * checkpoints and refused connections are written, without the statement that was running.
+ * Error texts of statements contain values that people entered, so none of them is written here: the program gets them and logs
+ * them without values (client.ts). Starts, stops, crashes, recovery, checkpoints and refused connections are written, without the
+ * statement that was running.
  */
 export const LOG_SETTINGS = [
   'log_min_messages=log',
@@ -29,13 +26,13 @@ export const LOG_SETTINGS = [
   'log_parameter_max_length_on_error=0',
 ] as const;
 
-/** Months of an ordinary server; twice as much is on the disk, with the file before. */
+/** Months of an ordinary server. With the file before, twice as much is on the disk. */
 export const LOG_BYTES_MAX = 10 * 1_024 * 1_024;
 /** Enough for all that a start writes. */
 const WORDS_BYTES_MAX = 65_536;
 const OWNER_ONLY = 0o600;
 
-/** Opens it to write at its end. Throws with what to do when this user may not. */
+/** Opens the log to append. Throws a sentence with what to do when this user may not. */
 export function openLog(folder: string): ServerLog {
   const file = logFile(folder);
   try {
@@ -53,7 +50,7 @@ export function openLog(folder: string): ServerLog {
   }
 }
 
-/** Moves what is in it to `server.log.1` when it is too large. The server has it open and writes on at the new end. */
+/** Moves the content to `server.log.1` when it is too large. The server has the file open and continues at the new end. */
 export function rotateLog(folder: string): void {
   const file = logFile(folder);
   if (!existsSync(file) || statSync(file).size <= LOG_BYTES_MAX) return;
@@ -68,7 +65,7 @@ function logFile(folder: string): string {
   return path.join(folder, 'server.log');
 }
 
-/** Why the server ended, in its own words, if it said so since the log was opened. */
+/** Why the server ended, in its own words, if it wrote so since the log was opened. */
 export function lastWordIn({ file, size }: ServerLog): string | undefined {
   const fd = openSync(file, 'r');
   try {

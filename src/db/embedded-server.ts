@@ -1,4 +1,4 @@
-/** The PostgreSQL process that has the embedded database's files, by its pid file, and which program answers for it. */
+/** The PostgreSQL process of the embedded database's files, by its pid file, and which program is responsible for it. */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import path from 'node:path';
@@ -16,9 +16,9 @@ export function runningServer(data: string): { pid: number; port: number } | und
 }
 
 /**
- * After a power cut, or in a new container, the number in the pid file may belong to another program, and
- * PostgreSQL takes any living process of its user for a server. So it gets the number of the process that is
- * about to start it, which it knows to be none; the rest of the file says what else to check.
+ * After a power cut, or in a new container, the number in the pid file may belong to another program, and PostgreSQL would take
+ * any living process of its user for a server. So the file gets the number of this process, which PostgreSQL knows is not a
+ * server; the rest of the file says what else to check.
  */
 export function disownPidFile(data: string): void {
   const lines = pidFileLines(data);
@@ -34,7 +34,7 @@ export function hasSettings(data: string, settings: readonly string[]): boolean 
   return settings.every((setting) => line.includes(`"${setting}"`));
 }
 
-/** Fast mode; then its own immediate mode: it recovers from its log, nothing committed is lost. */
+/** Fast mode; then immediate mode, from which the server recovers by its log: nothing committed is lost. */
 export async function stopServer(data: string): Promise<void> {
   const server = runningServer(data);
   if (!server) return;
@@ -44,12 +44,14 @@ export async function stopServer(data: string): Promise<void> {
   if (isAlive(server.pid)) process.kill(server.pid, 'SIGQUIT');
 }
 
-/** Several processes may share the server of one folder: the process that started it last stops it, and keeps it running. */
+/**
+ * Several processes may share the server of one folder. The process that started it last stops it, and restarts it after a crash.
+ */
 export function answerForServer(folder: string): void {
   writeFileSync(ownerFile(folder), String(process.pid));
 }
 
-/** Whether this process answers for the server: because it started it, or because who did is gone. */
+/** Whether this process is responsible for the server: it started it, or the process that did has ended. */
 export function answersForServer(folder: string): boolean {
   const owner = existsSync(ownerFile(folder)) ? Number(readFileSync(ownerFile(folder), 'utf8')) : 0;
   if (owner > 0 && owner !== process.pid && isAlive(owner)) return false;
@@ -57,7 +59,7 @@ export function answersForServer(folder: string): boolean {
   return true;
 }
 
-/** A server works in its data folder. Where that may not be seen its name has to do; without /proc the number is believed. */
+/** A server works in its data folder. Where that cannot be read, its name decides; without /proc the number alone does. */
 function isServerOf(pid: number, data: string): boolean {
   const name = `/proc/${pid}/comm`;
   if (!existsSync(name)) return true;

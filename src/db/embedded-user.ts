@@ -1,6 +1,6 @@
 /**
- * PostgreSQL refuses to run as root. When the program does, the database runs as an unprivileged user, and that
- * user must be able to enter the data folder: better to say so at once than to fail inside initdb.
+ * PostgreSQL refuses to run as root. When the program runs as root, the database runs as an unprivileged user, who must be able
+ * to enter the data folder. This is checked first, because initdb would fail with a poor message.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
@@ -16,8 +16,8 @@ export interface DatabaseUser {
 const PREFERRED_USERS = ['postgres', 'mailwright', 'nobody'];
 
 /**
- * The user the database runs as: undefined is the program's own. A database that is there stays with its owner: PostgreSQL
- * opens no other's files. Throws when that user may not enter `folder` (in the data folder), or is not ours to run as.
+ * The user the database runs as; undefined is the program's own. An existing database keeps its owner, because PostgreSQL opens
+ * no other user's files. Throws when that user may not enter `folder` (in the data folder), or when we may not run as that user.
  */
 export function databaseUserFor(folder: string, data: string): DatabaseUser | undefined {
   const owner = existsSync(data) ? statSync(data).uid : undefined;
@@ -28,7 +28,7 @@ export function databaseUserFor(folder: string, data: string): DatabaseUser | un
   }
   const user = owner ? userWith(owner, data) : unprivilegedUser();
   makeFolder(folder);
-  // The data folder is the program's own: the database's user may pass through it, its files stay closed to that user.
+  // The data folder belongs to the program. The database's user may pass through it but may not read its files.
   for (const own of [folder, path.dirname(folder)]) openTheWay(own);
   const closed = firstClosedFolder(path.resolve(folder), user);
   if (closed === undefined) return user;
@@ -93,7 +93,7 @@ function firstClosedFolder(folder: string, user: DatabaseUser): string | undefin
 function mayEnter(folder: string, user: DatabaseUser): boolean {
   const { mode, uid, gid } = statSync(folder);
   const open = uid === user.uid ? mode & 0o100 : gid === user.gid ? mode & 0o010 : mode & 0o001;
-  // The mode is the quick answer; where it says no, an access list may still say yes.
+  // The mode is checked first; where it says no, an access list may still say yes.
   if (open !== 0) return true;
   return spawnSync('/bin/sh', ['-c', 'cd "$0"', folder], { ...spawnIdentity(user), cwd: '/' }).status === 0;
 }

@@ -1,7 +1,7 @@
 /**
- * The embedded database: a real PostgreSQL from npm under the data directory, started and stopped with the program.
- * It runs in a session of its own, so that Ctrl-C on the terminal reaches the program first and the database last.
- * A server that a killed program left behind is taken over, one that another process starts at the same moment is shared.
+ * The embedded database: a real PostgreSQL from npm under the data directory, started and stopped with the program. It runs in
+ * its own session, so that Ctrl-C on the terminal reaches the program first and the database last. A server that a killed program
+ * left behind is taken over; one that another process starts at the same moment is shared.
  */
 import { spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
@@ -25,12 +25,12 @@ import { freePort } from './free-port.ts';
 
 export interface EmbeddedDatabase {
   readonly url: string;
-  /** Stops the server in its "fast" mode: open transactions are undone, everything committed is on disk. */
+  /** Stops the server in its "fast" mode: open transactions are rolled back, everything committed is on disk. */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedOptions {
-  /** Folder of its own; made when absent. */
+  /** Its own folder; made when absent. */
   readonly folder: string;
   /** Further server settings, `name=value`. */
   readonly settings?: readonly string[];
@@ -39,15 +39,15 @@ export interface EmbeddedOptions {
 const DATABASE = 'mailwright';
 const START_TIMEOUT_MS = 60_000;
 const POLL_MS = 25;
-/** What is left of a server that was killed may keep the next one out for a moment. */
+/** Remains of a killed server may prevent the start of the next one for a moment. */
 const LAUNCHES_MAX = 2;
 const RELAUNCH_DELAY_MS = 500;
-/** How long a database that died stays down; also longer than a start takes to write its pid file. */
+/** How long a dead database stays down at most; also longer than a start needs to write its pid file. */
 const GUARD_INTERVAL_MS = 2_000;
 
 type Server = Place & { readonly settings: readonly string[] };
 
-/** Starts (first: makes) the database in `folder` and answers where it listens: loopback, a free port. */
+/** Starts the database in `folder`, makes it first if necessary, and returns its address: loopback, a free port. */
 export async function startEmbeddedDatabase({ folder, settings = [] }: EmbeddedOptions): Promise<EmbeddedDatabase> {
   const data = path.join(folder, 'data');
   const user = databaseUserFor(folder, data);
@@ -72,8 +72,8 @@ async function endOlderServer({ folder, data }: Server): Promise<void> {
 }
 
 /**
- * Waits until a server answers, and returns its port. A server that runs already may be about to end, and one that this process
- * starts ends at once if another process was faster: then it begins again with the present state.
+ * Waits until a server answers, and returns its port. A running server may be about to end, and a server that this process starts
+ * ends at once if another process was faster: then it starts again from the present state.
  */
 async function bringUp(server: Server, adminUrl: (port: number) => string): Promise<number> {
   const deadline = performance.now() + START_TIMEOUT_MS;
@@ -123,7 +123,7 @@ function launch({ folder, data, user, binaries, settings }: Server, port: number
   return () => hasEnded;
 }
 
-/** Answers why not, when the server ends or the time is over. */
+/** Returns why not, when the server ends or the time is over. */
 async function untilReady(url: string, deadline: number, hasEnded: () => boolean): Promise<string | undefined> {
   for (;;) {
     const failure = await tryConnect(url);
@@ -145,7 +145,7 @@ async function tryConnect(url: string): Promise<string | undefined> {
   }
 }
 
-/** Of several processes that make it at the same moment one does. */
+/** Several processes may try at the same moment; one succeeds. */
 async function ensureDatabase(adminUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: adminUrl });
   await client.connect();
@@ -158,7 +158,7 @@ async function ensureDatabase(adminUrl: string): Promise<void> {
   }
 }
 
-/** A server that was killed, or ran out of memory, is started again on the same port; it recovers from its own log. */
+/** Restarts a server that was killed or ran out of memory, on the same port; it recovers from its own log. */
 function keepRunning(server: Server, port: number): { end(): void } {
   const timer = setInterval(() => {
     try {
@@ -166,7 +166,7 @@ function keepRunning(server: Server, port: number): { end(): void } {
       rotateLog(server.folder);
       if (runningServer(server.data) === undefined) launch(server, port);
     } catch {
-      // For example, the disk cannot be written to: `/readyz` says that there is no database, and here it is tried again.
+      // For example, the disk cannot be written to. `/readyz` says that there is no database; the next round tries again.
     }
   }, GUARD_INTERVAL_MS);
   timer.unref();

@@ -1,11 +1,11 @@
 /**
- * The fields of a noun are said once, in its `<noun>-fields.ts`: name, column, type, and the check of those that callers give.
- * Lists for INSERT, UPDATE and SELECT are made of that table here, so a new field is one line.
+ * Each noun defines its fields once, in `<noun>-fields.ts`: name, column, type, and the check of those that callers give. Lists
+ * for INSERT, UPDATE and SELECT are made from that table here, so a new field is one line.
  */
 import type { z } from 'zod';
 import { join, raw, sql, Sql } from './database.ts';
 
-/** How values of a column are written; `value` is there for the compiler only. */
+/** How values of a column are written; `value` exists for the compiler only. */
 export interface ColumnType<T> {
   readonly isJson?: boolean;
   readonly value?: T;
@@ -36,7 +36,7 @@ export function nullable<T>(type: ColumnType<T>): ColumnType<T | null> {
 export interface Field {
   readonly column: string;
   readonly type: ColumnType<unknown>;
-  /** What callers may give, as a change takes it; absent: callers do not give it. */
+  /** The check of a value that callers give; absent: callers do not give it. */
   readonly check?: z.ZodType;
 }
 export type Fields = Readonly<Record<string, Field>>;
@@ -44,7 +44,7 @@ export type Fields = Readonly<Record<string, Field>>;
 type ValueOf<F extends Field> = F['type'] extends ColumnType<infer T> ? T : never;
 /** What is read. */
 export type RowOf<F extends Fields> = { readonly [Name in keyof F]: ValueOf<F[Name]> };
-/** What may be written, also as an expression: undefined leaves alone, null clears. */
+/** What may be written, also as an expression: undefined changes nothing, null clears. */
 export type ValuesOf<F extends Fields> = { readonly [Name in keyof F]?: ValueOf<F[Name]> | Sql | undefined };
 type ChecksOf<F extends Fields> = {
   [Name in keyof F as F[Name] extends { check: z.ZodType } ? Name : never]: F[Name] extends { check: infer Check }

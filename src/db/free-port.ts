@@ -1,14 +1,13 @@
 /**
- * A TCP port on the loopback that nobody listens on at this moment. It lies below those that systems give away by
- * themselves (from 32,768 on Linux, from 49,152 elsewhere): nobody gets it by chance before it is used, or while its
- * server is down for a moment.
+ * A free TCP port on the loopback. It is below those that systems assign themselves (from 32,768 on Linux, from 49,152
+ * elsewhere), so no other program gets it by chance before it is used, or while its server is down.
  */
 import { randomInt } from 'node:crypto';
 import net from 'node:net';
 
 const PORT_MIN = 20_000;
 const PORT_MAX = 32_767;
-/** Even with half of them taken, this many are never all. */
+/** Even if half of the ports are taken, not all tries fail. */
 const TRIES = 50;
 
 export async function freePort(): Promise<number> {

@@ -1,7 +1,7 @@
 /**
- * Whether the database takes writes, as this process has seen it: a statement was refused because the disk is full (SQLSTATE
- * 53100) or because the server only reads (25006), or the disk of the embedded database is nearly full; and nothing
- * has shown since that it takes them again. None of this can be written to the database.
+ * Whether the database takes writes, as far as this process knows: a statement was refused because the disk is full (SQLSTATE
+ * 53100) or the server is read-only (25006), or the embedded database's disk is nearly full, and no write has succeeded since.
+ * None of this can be written to the database.
  */
 const TROUBLES: Readonly<Record<string, WriteTrouble>> = { '53100': 'full', '25006': 'read-only' };
 
@@ -16,7 +16,7 @@ export function noteRefusedWrite(error: unknown): void {
     refused = TROUBLES[error.code] ?? refused;
 }
 
-/** A statement found no space, and none has found any since. */
+/** A statement found no space, and no write has succeeded since. */
 export function isDiskFull(): boolean {
   return refused === 'full';
 }
@@ -26,12 +26,12 @@ export function writeTrouble(): WriteTrouble | undefined {
   return refused ?? (isLow ? 'full' : undefined);
 }
 
-/** Whether so little space is left that sending waits. */
+/** Records whether the space left is so little that sending waits. */
 export function noteLowDisk(isLowNow: boolean): void {
   isLow = isLowNow;
 }
 
-/** A write went through. */
+/** Records that a write succeeded. */
 export function noteDiskSpace(): void {
   refused = undefined;
 }

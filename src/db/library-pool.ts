@@ -1,11 +1,11 @@
 /**
- * A pool for a library that takes one. The queue's library gives its listening connection back twice when that breaks while the
- * library lets go of it; the pool would throw, where nobody catches it, and end the process.
+ * A pool for a library that needs one. The queue's library releases its listening connection twice when that breaks during the
+ * release; the pool would throw where nobody catches it, and end the process.
  */
 import pg from 'pg';
 
 type Release = (reason?: unknown) => void;
-/** Without a connection there is nothing to give back: a pool that is asked in vain for too long hands over an error alone. */
+/** Without a connection there is nothing to release: after a timeout the pool passes on an error alone. */
 type OnConnect = (error: Error | undefined, client: pg.PoolClient | undefined, release: Release | undefined) => void;
 
 export class LibraryPool extends pg.Pool {

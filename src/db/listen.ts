@@ -1,13 +1,13 @@
 /**
- * LISTEN/NOTIFY between processes: one connection of its own that reconnects. What is sent while it connects is lost, the
- * first time too, so listeners get a notice of the gap and read again.
+ * LISTEN/NOTIFY between processes, on one connection that reconnects. Notifications sent while it connects are lost, also the
+ * first time, so listeners are told about the gap and read again.
  */
 import pg from 'pg';
 import type { Log } from '../lib/log.ts';
 import type { Database, Queryable } from './database.ts';
 import sql from 'sql-template-tag';
 
-/** Receives the payload of a notification, or null after a gap: read again whatever you show. */
+/** Receives the payload of a notification, or null after a gap: then read again. */
 export type Listener = (payload: string | null) => void;
 
 export interface Notifications {

@@ -1,4 +1,4 @@
-/** Locks by a name of our choice, for things without a row that could be locked. */
+/** Locks by name, for things that have no row to lock. */
 import { sql, type Queryable } from './database.ts';
 
 /** Another transaction that locks the same name waits until this one has ended. */

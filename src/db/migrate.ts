@@ -1,7 +1,7 @@
 /**
- * Brings the database to the schema this program was written for. Migrations are Prisma's files with Prisma's own
- * bookkeeping (`_prisma_migrations`, checksums included), so that its command line agrees with what was done here.
- * Each migration and its bookkeeping are one transaction: a crash at any statement leaves the database as it was.
+ * Brings the database to the schema of this program. Migrations are Prisma's files with Prisma's own bookkeeping
+ * (`_prisma_migrations`, checksums included), so that Prisma's command line agrees. Each migration and its bookkeeping are one
+ * transaction: a crash at any statement leaves the database as it was.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -21,7 +21,7 @@ export interface MigrateOptions {
   readonly url: string;
   readonly migrations: readonly Migration[];
   readonly log: Log;
-  /** What to move away or replace when the data is of before the first release; part of a sentence. */
+  /** The folder or database to move away when the data is from before the first release; part of a sentence. */
   readonly place?: string;
   /** Further set-up under the same lock (the job queue's own tables). */
   readonly afterwards?: () => Promise<void>;
@@ -57,8 +57,8 @@ export async function readMigrations(folder: string): Promise<Migration[]> {
 }
 
 /**
- * Applies what is missing and answers the names applied. Any number of processes may call it at once: they take
- * turns under an advisory lock. Throws with the migration's name when one fails; nothing of that one stays.
+ * Applies the missing migrations and returns their names. Any number of processes may call it at once: an advisory lock makes
+ * them run one after the other. Throws with the migration's name when one fails; nothing of that one stays.
  */
 export async function migrate({ url, migrations, log, place, afterwards }: MigrateOptions): Promise<string[]> {
   const client = new DatabaseClient({
@@ -67,7 +67,7 @@ export async function migrate({ url, migrations, log, place, afterwards }: Migra
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   });
   client.on('error', (error) => log.warn('migrate.connection_lost', { message: error.message }));
-  // A statement may take as long as it needs; a server that hangs is noticed.
+  // A statement may take as long as it needs, but a server that hangs is noticed.
   const watch = new ConnectionWatch({ connectionString: url, application_name: 'mailwright-watch' }, log);
   try {
     await client.connect();

@@ -1,10 +1,11 @@
 /**
- * The clock of the database. What one machine writes down and another one judges goes by it: their own clocks may differ.
+ * The clock of the database. Times that one machine writes and another one compares use it, because clocks of machines may
+ * differ.
  */
 import sql from 'sql-template-tag';
 import type { Queryable } from './database.ts';
 
-/** What it shows; in a transaction the moment at which that began. */
+/** The database's time; in a transaction, the time at which it began. */
 export async function databaseNow(db: Queryable): Promise<Date> {
   const [row] = await db.query<{ now: Date }>(sql`SELECT now() AS now`, 'now');
   if (!row) throw new Error('The database did not say what time it is.');

@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { sql, type Database } from './database.ts';
 import { noteDiskSpace } from './full-disk.ts';
 
-/** Incompressible, and more than a page or two that a table may have left. */
+/** Random, so it cannot be compressed, and more than the free space that a table may have left. */
 const PROBE_BYTES = 256 * 1_024;
 
-/** Tries to write as much as a busy moment needs, and undoes it. Answers whether there is space again. */
+/** Writes as much as a busy moment needs, and rolls it back. Returns whether there is space again. */
 export async function probeDisk(database: Database): Promise<boolean> {
   const undone = new Error('undone');
   try {
@@ -18,7 +18,7 @@ export async function probeDisk(database: Database): Promise<boolean> {
     if (error !== undone) return false;
   }
   noteDiskSpace();
-  // What the probes left behind; the table is never read.
+  // Frees what the probes left behind; the table is never read.
   await database.execute(sql`TRUNCATE hot.disk_probe`).catch(() => undefined);
   return true;
 }

@@ -1,8 +1,8 @@
 /**
- * Limits such as "60 in a minute", counted over all processes of the installation: of requests, of failed logins, of mails to
- * addresses that a customer only names. A window begins with the first that is counted and ends after its seconds; one row per
- * key says how many it has. The table is unlogged: a crash of the database begins new windows. The paces of sending are token
- * buckets instead (`domain/sending/routing/paces`): they let messages through evenly, not all at the beginning of a window.
+ * Limits such as "60 in a minute", counted over all processes of the installation: of requests, failed logins, and mails to
+ * addresses that a customer only names. A window begins with the first counted item and ends after its seconds; one row per key
+ * holds its count. The table is unlogged: a crash of the database begins new windows. The paces of sending are token buckets
+ * instead (`domain/sending/routing/paces`): they let messages through evenly, not all at the beginning of a window.
  */
 import { sql, type Queryable } from './database.ts';
 
@@ -28,9 +28,9 @@ export interface CountedWindow {
   readonly endsInSeconds: number;
 }
 
-/** What came of asking for some of each window. */
+/** The result of taking some of each window. */
 export interface WindowsTaken {
-  /** The limit that allowed no more: nothing was taken. Of several the one that ends last. */
+  /** The limit that allowed no more: nothing was taken. If there are several, the one that ends last. */
   readonly refusedBy: (WindowLimit & { readonly endsInSeconds: number }) | undefined;
   /** How many each window has now, by its key. */
   readonly used: ReadonlyMap<string, number>;
@@ -38,9 +38,9 @@ export interface WindowsTaken {
 
 const COLUMNS = sql`key, used::float8 AS used, extract(epoch FROM ends_at - now())::float8 AS "endsInSeconds"`;
 
-/** Adds to windows, whatever their limits. */
+/** Adds to windows without a check of limits. */
 export function countInWindows(db: Queryable, counts: readonly WindowCount[]): Promise<CountedWindow[]> {
-  // Always in the same order: two processes that count the same keys must not wait for each other in a circle.
+  // Always in the same order, or two processes that count the same keys could deadlock.
   const sorted = counts.toSorted((a, b) => (a.key < b.key ? -1 : 1));
   return db.query<CountedWindow & Record<string, unknown>>(
     sql`
@@ -56,9 +56,9 @@ export function countInWindows(db: Queryable, counts: readonly WindowCount[]): P
   );
 }
 
-/** Takes `n` from each window, or nothing where one of them has fewer left. */
+/** Takes `n` from each window, or nothing if one of them has fewer left. */
 export async function takeFromWindows(db: Queryable, limits: readonly WindowLimit[], n = 1): Promise<WindowsTaken> {
-  // Most tries of an attack end here, for the price of one read.
+  // Most tries of an attack end here, after one read.
   const before = taken(await readWindows(db, limits), limits, n);
   if (before.refusedBy) return before;
   const after = taken(
@@ -69,12 +69,12 @@ export async function takeFromWindows(db: Queryable, limits: readonly WindowLimi
     limits,
     0,
   );
-  // Others were faster.
+  // Other requests were counted in between.
   if (after.refusedBy) await giveBackToWindows(db, limits, n);
   return after;
 }
 
-/** What was taken is not used. */
+/** Gives back what was not used. */
 export async function giveBackToWindows(
   db: Queryable,
   limits: readonly Pick<WindowLimit, 'key'>[],
@@ -90,7 +90,7 @@ export async function giveBackToWindows(
   );
 }
 
-/** Drops windows that ended; the clock's part. */
+/** Deletes windows that ended; the scheduled part. */
 export async function dropEndedWindows(db: Queryable): Promise<number> {
   return db.execute(sql`DELETE FROM hot.rate_window WHERE ends_at < now() - interval '1 minute'`);
 }

@@ -1,6 +1,6 @@
 /**
- * Reads one `bytea` value as the bytes that it is. As a column of a row it comes as hexadecimal text, which is twice as
- * long, and the driver copies it five times before it is bytes again: for values of many kilobytes that many readers ask for.
+ * Reads one `bytea` value as bytes. As a column of a row it would come as hexadecimal text, twice as long, and the driver would
+ * copy it five times: for large values that many requests read.
  */
 import type pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
@@ -12,8 +12,8 @@ const COLUMNS_BYTES = 2;
 const LENGTH_BYTES = 4;
 
 /**
- * The value that `select` gives in its only column, of its first row. Undefined when there is no row, or NULL in it.
- * COPY takes no parameters, so the values in `select` may be numbers only.
+ * The value in the only column and first row of `select`; undefined when there is no row or it is NULL. COPY takes no parameters,
+ * so the values in `select` may be numbers only.
  */
 export async function readBytes(client: pg.ClientBase, select: Sql): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];

@@ -1,18 +1,18 @@
 /**
- * Two transactions that wait for each other, or that cannot both be right: the server undoes one, as a whole, and expects
- * that it is done again (SQLSTATE class 40). This is the one place where it is.
+ * Repeats a transaction that the server rolled back because it collided with another one, by a deadlock or a serialization
+ * failure (SQLSTATE class 40). This is the only place where this is done.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../lib/log.ts';
 
 /** Serialization failure, deadlock. */
 const COLLISIONS: ReadonlySet<unknown> = new Set(['40001', '40P01']);
-/** Each is rarer than the one before; four collisions of one transaction are a defect, not chance. */
+/** Each repeat is less likely; four collisions of one transaction are a defect, not chance. */
 const REPEATS_MAX = 3;
 /** Longer than most transactions of a request, so that the other one is over. */
 const WAIT_MS_MAX = 100;
 
-/** Runs `work`, which is one whole transaction and undone when it throws, and again when it collided with another. */
+/** Runs `work`, which is one whole transaction that is rolled back when it throws, and runs it again after a collision. */
 export async function repeatOnCollision<T>(work: () => Promise<T>, log: Log): Promise<T> {
   for (let repeats = 0; ; repeats += 1) {
     try {
@@ -20,7 +20,7 @@ export async function repeatOnCollision<T>(work: () => Promise<T>, log: Log): Pr
     } catch (error) {
       if (repeats >= REPEATS_MAX || !isCollision(error)) throw error;
       log.info('database.repeated', { code: error.code, repeats: repeats + 1 });
-      // Not all at the same moment: they would collide again.
+      // After random delays: otherwise they would collide again.
       await sleep(Math.random() * WAIT_MS_MAX * 2 ** repeats);
     }
   }

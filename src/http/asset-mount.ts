@@ -6,7 +6,7 @@ import { sendJson } from './send-json.ts';
 export interface Asset {
   readonly path: string;
   readonly contentType: string;
-  /** Asked for at the first request. */
+  /** Called at the first request. */
   read(): Promise<Buffer | string>;
 }
 
@@ -19,7 +19,7 @@ export function assetMount({ path, contentType, read }: Asset): Mount {
     async handle(req, res) {
       if (req.method !== 'GET' && req.method !== 'HEAD') {
         res.setHeader('Allow', 'GET, HEAD');
-        // Not a 405: one of these lies among the addresses of the REST interface, whose contract has none.
+        // Not a 405: one of these is among the addresses of the REST interface, whose contract has none.
         return sendJson(res, 404, { message: 'Only GET is answered here.' });
       }
       page ??= read().then((content) => preparePage(content, contentType));

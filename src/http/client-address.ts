@@ -1,14 +1,14 @@
-/** Who is calling: the connection's address, or what a trusted reverse proxy says about it. */
+/** The caller's address: the connection's, or the one that a trusted reverse proxy reports. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 
-/** What says who calls; an IncomingMessage does. */
+/** The parts of a request that say who calls. */
 export interface Called {
   readonly headers: IncomingHttpHeaders;
   readonly socket: { readonly remoteAddress?: string | undefined };
 }
 
-/** A reader of the caller's address. `X-Forwarded-For` counts only as far as it was written by proxies listed here. */
+/** Makes a reader of the caller's address. `X-Forwarded-For` counts only where trusted proxies wrote it. */
 export function clientAddressReader(trustedProxies: readonly string[]): (req: Called) => string {
   const trusted = trustList(trustedProxies);
   const isDirect = trustedProxies.length === 0;
@@ -21,7 +21,7 @@ export function clientAddressReader(trustedProxies: readonly string[]): (req: Ca
       .join(',')
       .split(',')
       .map((hop) => plainAddress(hop.trim()));
-    // From the nearest hop outwards: the first one that is not ours is the caller.
+    // From the nearest hop outwards: the first one that is not a trusted proxy is the caller.
     const caller = hops.reverse().find((hop) => !isTrusted(trusted, hop));
     return caller !== undefined && isIP(caller) ? caller : peer;
   };

@@ -1,17 +1,17 @@
-/** One request and its answer: number, caller, log, the headers every answer carries, one line in the log at the end. */
+/** One request and its answer: request id, caller, log, the headers of every answer, one log line at the end. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../lib/log.ts';
 
-// What a proxy or client may choose as the number of a request; anything else is replaced, never logged.
+// The request ids that a proxy or client may choose; anything else is replaced and never logged.
 const REQUEST_ID_PATTERN = /^[A-Za-z0-9._-]{1,64}$/;
 
 export interface Exchange {
   readonly requestId: string;
   readonly ipAddress: string;
-  /** Carries the request's number on every line. */
+  /** Every line carries the request id. */
   readonly log: Log;
-  /** The pattern that matched, for the log: a path itself may hold addresses and tokens. */
+  /** The pattern that matched, for the log: the path itself may contain addresses and tokens. */
   route: string;
 }
 
@@ -24,14 +24,14 @@ interface Surroundings {
 /** For which hosts browsers must use only https: none, this host, or also its subdomains. */
 export type HttpsOnly = 'nothing' | 'host' | 'subdomains';
 
-/** RFC 6797. Two years is what browsers' preload lists ask for. */
+/** RFC 6797. Browsers' preload lists ask for two years. */
 const STRICT_TRANSPORT: Readonly<Record<HttpsOnly, Readonly<Record<string, string>>>> = {
   nothing: {},
   host: { 'Strict-Transport-Security': 'max-age=63072000' },
   subdomains: { 'Strict-Transport-Security': 'max-age=63072000; includeSubDomains' },
 };
 
-/** What every answer carries, those to unreadable requests included. */
+/** Headers of every answer, also to unreadable requests. */
 export function safetyHeaders(httpsOnly: HttpsOnly): Readonly<Record<string, string>> {
   return {
     'X-Content-Type-Options': 'nosniff',
@@ -43,7 +43,7 @@ export function safetyHeaders(httpsOnly: HttpsOnly): Readonly<Record<string, str
   };
 }
 
-/** Numbers the request, sets the default headers, and logs the line when the answer has gone or broken off. */
+/** Gives the request its id, sets the default headers, and logs one line when the answer was sent or broke off. */
 export function beginExchange(req: IncomingMessage, res: ServerResponse, around: Surroundings): Exchange {
   const { log, ipAddress, httpsOnly } = around;
   const startedAt = performance.now();

@@ -1,6 +1,6 @@
 /**
- * The fast path: GETs that come by the thousand (opens, clicks) are answered before anything else is made for them. They are not
- * numbered, and not logged one by one but counted: one line per prefix and interval.
+ * The fast path: frequent GETs (opens, clicks) are answered before anything else is created for them. They get no request id and
+ * are not logged one by one but counted: one line per prefix and interval.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../lib/log.ts';
@@ -10,11 +10,14 @@ export interface FastAnswer {
   readonly status: 200 | 302;
   /** Names and values alternate; further headers besides those of every answer. */
   readonly headers: readonly string[];
-  /** A byte a letter. */
+  /** One byte per character. */
   readonly body: string;
 }
 
-/** Takes over the request, answers it once and later, and returns true; or leaves it alone and returns false: then the mount's `handle` serves it. */
+/**
+ * Takes over the request, answers it once, maybe later, and returns true; or returns false without touching it, and the mount's
+ * `handle` serves it.
+ */
 export type FastHandler = (req: IncomingMessage, ipAddress: string, answer: (answer: FastAnswer) => void) => boolean;
 
 export interface FastPath {
@@ -29,7 +32,7 @@ export interface FastPathOptions {
   readonly log: Log;
   readonly httpsOnly: HttpsOnly;
   readonly addressOf: (req: IncomingMessage) => string;
-  /** Whether the server ends: no connection is used again. */
+  /** Whether the server is stopping: then connections are not used again. */
   readonly isClosing: () => boolean;
 }
 
@@ -61,7 +64,7 @@ export function openFastPath({ mounts, log, httpsOnly, addressOf, isClosing }: F
       const { url = '' } = req;
       const route = routes.find(({ below }) => url.startsWith(below));
       if (!route || !isPlainGet(req)) return false;
-      // After a defect nothing is left to serve: the connection is cut.
+      // After a defect no answer is possible: the connection is cut.
       const guarded = <Outcome>(act: () => Outcome): Outcome | undefined => {
         try {
           return act();
@@ -75,7 +78,7 @@ export function openFastPath({ mounts, log, httpsOnly, addressOf, isClosing }: F
         route.handle(
           req,
           addressOf(req),
-          // Asked when it is answered: the server may have begun to close since the request came.
+          // Asked at the time of the answer: the server may have begun to stop since the request came.
           (answer) => void guarded(() => send(res, isClosing() ? atTheEnd : always, answer)),
         ),
       );

@@ -9,7 +9,7 @@ export type ReadinessCheck = () => Promise<void>;
 
 export interface ReadinessChecks {
   readonly checks: Readonly<Record<string, ReadinessCheck>>;
-  /** What an operator should know although traffic is welcome. */
+  /** What an operator should know although the process is ready. */
   readonly notes?: () => readonly string[];
 }
 

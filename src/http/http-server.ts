@@ -1,6 +1,6 @@
 /**
- * The plain web server: it mounts the handlers it is given by path, numbers and logs every request, sets the
- * headers every answer should carry, and closes without cutting off what runs. It knows nothing of what it serves.
+ * The plain web server: mounts handlers by path, numbers and logs every request, sets common headers, and lets running requests
+ * end when it closes. It knows nothing about what it serves.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -16,7 +16,7 @@ import { takeAbsoluteForm, wantsSocket } from './request-target.ts';
 import { sendJson } from './send-json.ts';
 import { BODY_PACE, watchBody, type BodyPace } from './slow-body.ts';
 
-// Decision D3: request line and headers up to 64 KiB (whole HTML documents arrive in query strings), and some space.
+// Decision D3: request line and headers up to 64 KiB (whole HTML documents arrive in query strings), plus a reserve.
 const HEADER_BYTES_MAX = 80 * 1024;
 // A client that needs longer for its headers is holding a connection, not sending a request.
 const HEADERS_TIMEOUT_MS = 20_000;
@@ -24,9 +24,9 @@ const HEADERS_TIMEOUT_MS = 20_000;
 const REQUEST_TIMEOUT_MS = 30 * 60_000;
 // Above the 60 s that common reverse proxies keep idle connections, so that they never reuse one that we just closed.
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-// A socket on which nothing moves, in either direction, while a request or an answer is under way.
+// Closes a socket without traffic in either direction during a request or an answer.
 const STALLED_SOCKET_TIMEOUT_MS = 120_000;
-/** A statement under way is answered in this time, or its connection goes as well. */
+/** A statement that runs is answered in this time, or its connection is closed as well. */
 const HANDLERS_WAIT_MS_MAX = 2_000;
 /** How long `close` waits for running requests by default. */
 const CLOSE_WAIT_MS_MAX = 8_000;
@@ -38,7 +38,7 @@ export interface Mount {
   readonly exact?: boolean;
   handle(req: IncomingMessage, res: ServerResponse, exchange: Exchange): void | Promise<void>;
   upgrade?(req: IncomingMessage, socket: Duplex, head: Buffer, ipAddress: string): void;
-  /** For GETs that come by the thousand: see fast-path.ts. */
+  /** For very frequent GETs: see fast-path.ts. */
   readonly fast?: FastHandler;
 }
 
@@ -66,7 +66,7 @@ export interface HttpServer {
 interface State {
   closing: boolean;
   readonly upgraded: Set<Duplex>;
-  /** Handlers at work, and who waits for the last of them. */
+  /** Handlers that run, and a callback for the end of the last one. */
   running: number;
   idle: (() => void) | undefined;
 }
@@ -115,7 +115,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     socket.on('close', () => state.upgraded.delete(socket));
     const upgrade = upgraderOf(options.mounts, req);
     if (!upgrade || state.closing) return refuseUpgrade(socket);
-    // Long-lived by design: the handler watches over it from here.
+    // Long-lived by design: the handler watches it from here.
     if ('setTimeout' in socket && typeof socket.setTimeout === 'function') socket.setTimeout(0);
     upgrade(req, socket, head, addressOf(req));
   });
@@ -190,8 +190,8 @@ function refuseUpgrade(socket: Duplex): void {
 }
 
 /**
- * Bytes that are no HTTP request, or headers beyond the limit: a short answer where one can still be written, with a
- * status that the contract knows (decision D6).
+ * Bytes that are no HTTP request, or too large headers: a short answer if one can still be written, with a status that the
+ * contract knows (decision D6).
  */
 function answerUnreadable(code: string | undefined, socket: Duplex, httpsOnly: HttpsOnly): void {
   if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
@@ -241,7 +241,7 @@ async function closeServer(server: Server, { paced, upgraded }: Connections, wai
     paced.closeUnused();
   };
   closeIdle();
-  // A connection becomes idle when its running answer ends; it would then wait for the next request.
+  // A connection becomes idle when its answer ends; it would then wait for the next request.
   const sweep = setInterval(closeIdle, 50);
   const cut = setTimeout(() => {
     server.closeAllConnections();
@@ -253,7 +253,7 @@ async function closeServer(server: Server, { paced, upgraded }: Connections, wai
   for (const socket of upgraded) socket.destroy();
 }
 
-/** A handler whose client was cut off may still be reading from what is closed after this server. */
+/** A handler whose client was cut off may still use what is closed after this server. */
 async function handlersEnd(state: State): Promise<void> {
   if (state.running === 0) return;
   await new Promise<void>((resolve) => {

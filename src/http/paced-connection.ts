@@ -1,32 +1,32 @@
 /**
  * Lets `node:http` read one request of a connection at a time. Its parser takes every request that one read of the socket
- * holds, which is up to 2,000 of 64 KiB, and all of them are then at work at once, however little their client reads.
- * Here the parser gets the bytes up to the end of one head, and the next ones when that request is answered and its answer
- * has left the process; until then they wait in a socket that is not read (decision record 0301).
+ * contains, up to 2,000 of 64 KiB, and all of them would run at once, even if the client reads no answers. Here the parser gets
+ * the bytes up to the end of one head, and the next ones when that request is answered and its answer has left the process; until
+ * then the socket is not read (decision record 0301).
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { countContent, isTinyChunks } from './tiny-chunks.ts';
 
-/** How fast a client has to take its answers. */
+/** How fast a client has to read its answers. */
 export interface AnswerPace {
   readonly windowMs: number;
-  /** So much has to be taken in each window, or all that waits. */
+  /** So many bytes have to be taken in each window, or all that wait. */
   readonly bytesMin: number;
 }
 
-/** 1 KiB a second. The kernel holds some hundred kilobytes for a slow line, and takes more only when a third of it has gone. */
+/** 1 KiB a second. The kernel buffers some hundred kilobytes for a slow line, and takes more only when a third of it is sent. */
 export const ANSWER_PACE: AnswerPace = { windowMs: 60_000, bytesMin: 1_024 * 60 };
 /**
- * Requests of one connection that are at work. Clients that send several without waiting for the answers are rare, and
- * answers go out in order anyway: a second one at work would only make us keep its answer.
+ * Requests of one connection that run at the same time. Clients rarely send several without waiting, and answers go out in order
+ * anyway: a second one would only make us buffer its answer.
  */
 export const REQUESTS_AT_WORK_MAX = 1;
 
 /** Bytes of heads and of chunked bodies: at most 1,600 tiny chunks come before a body is refused for them (tiny-chunks.ts). */
 const PARSED_AT_ONCE = 8_192;
-/** Where one head ends. Bytes of a body may look like it: then they come to the parser in two pieces. */
+/** The end of a head. Bytes of a body may look like it: then they reach the parser in two pieces. */
 const END_OF_HEAD = Buffer.from('\n\r\n');
 
 export interface PacedConnections {
@@ -86,12 +86,12 @@ class PacedConnection {
   #latest: IncomingMessage | undefined;
   #answer: ServerResponse | undefined;
   readonly #refuse: (code: string) => void;
-  /** The last bytes that the parser got, as far as the end of a head may have begun in them. */
+  /** The last bytes that the parser got, in which the end of a head may have begun. */
   #tail: Buffer = NOTHING;
   /** Of the chunked body under way: bytes that the parser got, and how much of them was content. */
   #chunkedBytes = 0;
   #contentBytes: (() => number) | undefined;
-  /** Bytes of the body under way that are still to come, as far as its length was said. */
+  /** Bytes of the current body that are still to come, if its length is known. */
   #bodyBytes = 0;
   #isFeeding = false;
   #hasEnded = false;
@@ -121,7 +121,7 @@ class PacedConnection {
     this.#chunkedBytes = 0;
     res.once('close', () => {
       this.#atWork -= 1;
-      // Not at once: answers that need nothing from outside would follow each other without end, before anything else.
+      // Not at once: answers that need no I/O would follow each other without end and block everything else.
       if (this.#waiting.length > 0) setImmediate(() => this.#feed());
       else this.#feed();
     });
@@ -136,7 +136,7 @@ class PacedConnection {
   end(): void {
     this.#leave();
     this.#waiting = NOTHING;
-    // Bytes that nobody reads would make the system reset the connection before the answer has arrived.
+    // Unread bytes would make the system reset the connection before the answer arrives.
     let bytesLeft = READ_PAST_BYTES_MAX;
     const readPast = (bytes: Buffer): void => {
       bytesLeft -= bytes.length;
@@ -187,7 +187,7 @@ class PacedConnection {
     return this.#atWork < REQUESTS_AT_WORK_MAX || this.#latest?.complete === false;
   }
 
-  /** Up to the end of a head, or of the body whose length was said. */
+  /** Up to the end of a head, or of a body of known length. */
   #nextLength(): number {
     if (this.#bodyBytes > 0) {
       const length = Math.min(this.#bodyBytes, this.#waiting.length);
@@ -195,7 +195,7 @@ class PacedConnection {
       this.#tail = NOTHING;
       return length;
     }
-    // What came before may hold the beginning of the end.
+    // The bytes before may contain the beginning of the end.
     const part = this.#waiting.subarray(0, PARSED_AT_ONCE);
     const next = this.#tail.length === 0 ? part : Buffer.concat([this.#tail, part]);
     const at = next.indexOf(END_OF_HEAD);
@@ -205,7 +205,7 @@ class PacedConnection {
     return length;
   }
 
-  /** Checked when the parser has nothing left: then what it got is all frame or content. */
+  /** Checked when the parser has nothing left: then all its bytes are either framing or content. */
   #refuseTinyChunks(): void {
     // What comes after its end belongs to the next request, whose head may be long.
     if (this.#latest?.complete) this.#contentBytes = undefined;
@@ -232,7 +232,7 @@ class PacedConnection {
   }
 }
 
-/** What the system has taken of all that was written; `net.Socket` itself counts a piece only when all of it has gone. */
+/** The bytes that the system has taken; `net.Socket` itself counts a piece only when all of it was taken. */
 function takenBytesOf(socket: Socket): number {
   const handle: unknown = Reflect.get(socket, '_handle');
   if (typeof handle !== 'object' || handle === null) return 0;

@@ -1,10 +1,7 @@
-/** What a request asks for, where that is not said in the usual way. */
+/** The target of a request, where it is not given in the usual way. */
 import type { IncomingMessage } from 'node:http';
 
-/**
- * Proxies name the whole address, and a server has to take that (RFC 9112 3.2.2): what follows is as if the path and
- * the host had come separately.
- */
+/** Proxies send the whole address, and a server has to accept that (RFC 9112 3.2.2): splits it into path and host. */
 export function takeAbsoluteForm(req: IncomingMessage): void {
   const parts = /^https?:\/\/([^/?#]+)([^#]*)/i.exec(req.url ?? '');
   if (!parts) return;

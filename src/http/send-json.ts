@@ -1,4 +1,4 @@
-/** The one way this module writes a JSON answer. */
+/** Writes a JSON answer; the only place in this module. */
 import type { ServerResponse } from 'node:http';
 
 /** Ends the answer with this body. */

@@ -1,12 +1,11 @@
 /**
- * Lets go of senders that keep a request open with a trickle: a body has to come at a pace. Silence is cut sooner, by
- * the timeout of the socket; a trickle is never silent.
+ * Disconnects senders that keep a request open by sending very slowly. Complete silence is ended sooner, by the socket's timeout.
  */
 import type { IncomingMessage } from 'node:http';
 
 export interface BodyPace {
   readonly windowMs: number;
-  /** So much has to come in each window, or the rest of the body. */
+  /** So many bytes have to arrive in each window, or the rest of the body. */
   readonly bytesMin: number;
 }
 
@@ -24,7 +23,7 @@ export function watchBody(req: IncomingMessage, { windowMs, bytesMin }: BodyPace
     before = socket.bytesRead;
     if (req.complete || req.destroyed) return clearInterval(watch);
     const isOurs = waitsForUs(req);
-    // If we begin to read just before a window ends, we were the slow side in it.
+    // If we start reading just before a window ends, that window was slow because of us.
     if (came < bytesMin && !isOurs && !wasOurs) socket.destroy();
     wasOurs = isOurs;
   }, windowMs);
@@ -33,7 +32,7 @@ export function watchBody(req: IncomingMessage, { windowMs, bytesMin }: BodyPace
   req.once('close', stop).once('end', stop);
 }
 
-/** Bytes lie ready and nobody takes them: it is we who are slow. */
+/** Bytes are ready and we do not read them: we are the slow side. */
 function waitsForUs(req: IncomingMessage): boolean {
   return req.readableLength > 0 || req.socket.readableLength > 0;
 }

@@ -1,16 +1,16 @@
 /**
- * Recognises bodies that come in tiny chunks (RFC 9112 7.1). Each chunk costs the parser some microseconds and us a Buffer, and one read of a
- * socket holds 11,000 chunks of one byte: 50 such senders held everybody for seconds and took 700 MB. Programs that stream
- * line by line send more than this. Judged by what frames the chunks, their extensions included.
+ * Recognises bodies in tiny chunks (RFC 9112 7.1). Each chunk costs the parser some microseconds and us a Buffer, and one read of
+ * a socket contains up to 11,000 chunks of one byte: 50 such senders blocked the process for seconds and took 700 MB. Programs
+ * that stream line by line use larger chunks. Framing counts with its extensions.
  */
 import type { IncomingMessage } from 'node:http';
 
-/** Short bodies may come as they like: this is 800 chunks of one byte. */
+/** Short bodies may have any chunks: this is 800 chunks of one byte. */
 const FRAME_BYTES_FREE = 4_096;
-/** Of the content, beyond those. A chunk of 16 bytes has a frame of 6. */
+/** The largest share of framing beyond those. A chunk of 16 bytes has 6 bytes of framing. */
 const FRAME_SHARE_MAX = 0.4;
 
-/** Counts the content of this request's body; answers how much of it the parser has found so far. */
+/** Counts the content of this request's body; the result says how much the parser has found so far. */
 export function countContent(req: IncomingMessage): () => number {
   const push = req.push.bind(req);
   let bytes = 0;

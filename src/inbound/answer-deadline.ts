@@ -1,34 +1,34 @@
 /**
- * A reader must arrive, whether or not we could write it down. Thousands wait at the same time, so there is one clock
- * for all of them.
+ * A reader gets the answer even if the event cannot be recorded in time. Thousands wait at the same time, so one timer serves all
+ * of them.
  */
 import { messageOf } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 
 export interface AnswerDeadline {
   /**
-   * Calls `answer` once: when `recorded` resolves, when it fails (which is logged), or when it takes too long. It is told
-   * the headers that say so: none when the tracking event is recorded.
+   * Calls `answer` once: when `recorded` resolves, when it fails (which is logged), or when it takes too long. `answer` gets
+   * headers that say so; none when the tracking event is recorded.
    */
   wait(recorded: Promise<void>, answer: (headers: readonly string[]) => void): void;
 }
 
-/** On an answer that came before its tracking event was recorded, and maybe instead of it: for monitoring. */
+/** On an answer before its tracking event was recorded, for monitoring; the event may also be lost. */
 const NOT_RECORDED = ['Mailwright-Recorded', 'no'] as const;
 
-/** A database that restarts is waited for; a reader is not kept longer than a slow page would. */
+/** Long enough for a database that restarts, and no longer than a slow page would take. */
 const ANSWER_DEADLINE_MS = 2_000;
 const TICK_MS = 250;
 
 interface Waiting {
   readonly until: number;
-  /** Undefined when it was given. */
+  /** Undefined when the answer was given. */
   answer: ((headers: readonly string[]) => void) | undefined;
 }
 
 /** `log` gets what could not be recorded. */
 export function createAnswerDeadline(log: Log): AnswerDeadline {
-  // In the order in which they came, so the first ones reach their deadline first.
+  // In the order of arrival, so the first ones reach their deadline first.
   let waiting: Waiting[] = [];
   let timer: NodeJS.Timeout | undefined;
 

@@ -1,7 +1,7 @@
 /**
- * The SMTP server for bounces: takes mail for return-paths that this installation signed (tracking/return-path.ts), and
- * refuses all else before the message is sent. So it relays nothing, stores nothing for anybody, and never writes to
- * anybody itself. What a mail says is committed before the 250.
+ * The SMTP server for bounces: accepts mail for return-paths that this installation signed (tracking/return-path.ts), and refuses
+ * all other mail before its content is sent. So it relays nothing, stores no other mail, and sends none. What a mail reports is
+ * committed before the 250.
  */
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
 import { MAIL_BYTES_READ } from '../domain/bounces/mail-report.ts';
@@ -11,16 +11,16 @@ import { parseReturnPath } from '../domain/tracking/return-path.ts';
 import { messageOf } from '../lib/errors.ts';
 import { listeningPort, smtpError } from '../lib/receiving-smtp.ts';
 
-/** Bounces carry messages back, and mails may have so much. Of it the beginning is kept. */
+/** Bounces carry messages back, and those may be as large. Only the beginning is kept. */
 const MESSAGE_BYTES_MAX = 50 * 1024 * 1024;
-/** A bounce has one; some programs gather the addresses of one domain. */
+/** A bounce has one; some programs combine the addresses of one domain. */
 const RECIPIENTS_MAX = 10;
 const CLIENTS_MAX = 100;
 const CLIENTS_PER_ADDRESS_MAX = 20;
 const IDLE_MS_MAX = 60_000;
-/** However slowly it comes. */
+/** For slow senders, too. */
 const CONNECTION_MS_MAX = 600_000;
-/** On stopping, a message under way has this long. */
+/** When the server stops, a message under way gets this long. */
 const CLOSE_MS_MAX = 2_000;
 
 export interface BounceServerOptions {
@@ -33,7 +33,7 @@ export interface BounceServerOptions {
 
 export interface BounceServer {
   readonly port: number;
-  /** Lets running transfers end, then frees the port. */
+  /** Waits for running transfers, then frees the port. */
   close(): Promise<void>;
 }
 
@@ -83,7 +83,7 @@ function receive(stream: SMTPServerDataStream, { ctx, session, done }: Receiving
   let kept = 0;
   stream.on('error', () => undefined);
   stream.on('data', (chunk: Buffer) => {
-    // The rest is read, as SMTP demands, and forgotten.
+    // The rest is read, as SMTP demands, and dropped.
     if (kept < MAIL_BYTES_READ) chunks.push(chunk);
     kept += chunk.length;
   });
@@ -100,7 +100,7 @@ function receive(stream: SMTPServerDataStream, { ctx, session, done }: Receiving
   });
 }
 
-/** Each recipient is another delivery's return-path. */
+/** Each recipient is the return-path of another delivery. */
 async function note(ctx: Context, raw: Buffer, recipients: readonly string[]): Promise<void> {
   for (const recipient of recipients) {
     const { verdict, outcome } = await receiveMailReport(ctx, { raw, recipient });
@@ -108,7 +108,7 @@ async function note(ctx: Context, raw: Buffer, recipients: readonly string[]): P
   }
 }
 
-/** One address may not take all places. */
+/** One client address may not use all connections. */
 function countClients() {
   const counts = new Map<string, number>();
   const entered = new Set<string>();

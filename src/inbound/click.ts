@@ -1,4 +1,4 @@
-/** A tracked link: leads where its author wrote, and nowhere else. Nothing is looked up in the database. */
+/** A tracked link: redirects to the address its author wrote, and to no other. Nothing is read from the database. */
 import type { ServerResponse } from 'node:http';
 import type { Context } from '../domain/context.ts';
 import { linkSignerOf } from '../domain/tracking/link-signer.ts';

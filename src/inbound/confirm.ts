@@ -1,5 +1,5 @@
 /**
- * The confirmation link of double opt-in. GET asks, POST confirms: a scanner that follows every link of a mail would
+ * The confirmation link of double opt-in. GET shows a button, POST confirms: a scanner that follows every link of a mail would
  * otherwise sign people up.
  */
 import {
@@ -42,7 +42,7 @@ async function confirm(
   confirmation: TrackedConfirmation,
   person: RecipientCard,
 ): Promise<void> {
-  // Nothing in the form matters, but it is read: an answer before the end of the body looks like a failure.
+  // The form's content does not matter, but it is read: an answer before the end of the body looks like a failure.
   if (!(await readForm(req))) return sendBodyTooLarge(res);
   const { customerId, listId, recipientId, expiresAt } = confirmation;
   const { kind } = await confirmSubscription(ctx, { customerId, listId, id: recipientId, expiresAt });

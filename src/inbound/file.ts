@@ -1,6 +1,6 @@
 /**
- * Uploaded files for the world, at `/files/<token>/<name>`. Pictures may be shown; everything else is only ever
- * downloaded, and nothing runs under our address whatever it is (hard case F6).
+ * Public uploaded files at `/files/<token>/<name>`. Pictures may be displayed; everything else is only downloaded, and nothing
+ * runs as a page of ours (hard case F6).
  */
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
@@ -14,7 +14,7 @@ const CAGE = "default-src 'none'; sandbox; frame-ancestors 'none'";
 /** A file never changes under its address. */
 const CACHED = 'public, max-age=31536000, immutable';
 
-/** `/files/<token>/<name>`; the name is for people, the token decides. */
+/** `/files/<token>/<name>`; only the token counts, the name is for people. */
 export function fileMount(ctx: Context): InboundMount {
   return linkMount(ctx, {
     prefix: '/files',
@@ -26,7 +26,7 @@ export function fileMount(ctx: Context): InboundMount {
       if (req.headers['if-none-match'] === etagOf(file)) return void res.writeHead(304).end();
       res.writeHead(200, { 'Content-Length': String(file.sizeBytes) });
       if (method === 'HEAD') return void res.end();
-      // A reader that goes away ends the reading, too; nobody is left to answer.
+      // If the reader disconnects, reading ends; there is nobody to answer.
       await pipeline(file.pieces, res).catch(() => res.destroy());
     },
   });

@@ -1,4 +1,4 @@
-/** Says under every host name whether it leads to this installation: what a check of tracking domains asks for. */
+/** Answers under every host name whether it leads to this installation; used by the check of tracking domains. */
 import { HOST_PROOF_PATH, hostProof } from '../domain/sending/domains/tracking-probe.ts';
 import type { Context } from '../domain/context.ts';
 import type { InboundMount } from './link-request.ts';
@@ -16,7 +16,7 @@ export function hostProofMount({ installation }: Context): InboundMount {
   };
 }
 
-/** The name in a Host header, without its port and the dot that a whole name may end in: the two lead to the same place. */
+/** The name in a Host header, without its port and without the dot that may end it. */
 export function hostOf(header: string): string {
   return header.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
 }

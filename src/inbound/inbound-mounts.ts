@@ -24,15 +24,17 @@ export interface Inbound {
   readonly mounts: readonly InboundMount[];
   /** What an operator should know. */
   notes(): readonly string[];
-  /** After the web server has closed, before the database does: writes the tracking events that wait, and moves them on. */
+  /**
+   * Call after the web server has closed and before the database closes: writes the tracking events that wait, and moves them on.
+   */
   close(): Promise<void>;
 }
 
-/** A burst takes some seconds; more is worth a look. */
+/** A burst takes some seconds to count; more deserves a note. */
 const LATE_SECONDS = 10;
 
 export interface InboundOptions {
-  /** For what is written and moved on behind the answers; absent: the same. */
+  /** For writing and moving events behind the answers; absent: the same context. */
   readonly work?: Context;
   readonly webView: WebView;
   readonly places?: GeoLocator;
@@ -43,7 +45,7 @@ export async function createInbound(
   ctx: Context,
   { work = ctx, webView, places = nowhere }: InboundOptions,
 ): Promise<Inbound> {
-  // First: it throws when the database cannot be asked, and nothing else is open then.
+  // First: it throws when the database does not answer, and nothing else is open yet.
   const disabled = await watchDisabledCustomers(work);
   const follower = startTrackingEventConsumer(work);
   const recorder = createTrackingEventRecorder(work, () => follower.wake());

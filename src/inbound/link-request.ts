@@ -19,7 +19,7 @@ export interface Caller {
 export interface InboundMount {
   readonly prefix: string;
   handle(req: IncomingMessage, res: ServerResponse, caller: Caller): Promise<void>;
-  /** Takes GETs that can be answered without more ado. */
+  /** Serves frequent GETs on the fast path. */
   readonly fast?: FastHandler;
 }
 
@@ -47,7 +47,7 @@ export function linkMount(
     prefix: string;
     methods: readonly string[];
     serve: (request: LinkRequest) => Promise<void>;
-    /** Where visitors are, for what is recorded with a place. */
+    /** Finds visitors' countries, for what is recorded with a place. */
     places?: GeoLocator;
   },
 ): InboundMount {
@@ -72,7 +72,7 @@ export function linkMount(
   };
 }
 
-/** Mail programs append parameters of their own; what counts is the path. */
+/** Mail programs append their own parameters; only the path counts. */
 export function tokenOf(req: IncomingMessage, prefix: string): string {
   const url = req.url ?? '';
   const end = url.indexOf('?');
@@ -80,8 +80,8 @@ export function tokenOf(req: IncomingMessage, prefix: string): string {
 }
 
 /**
- * The token that `text` begins with. Programs that find addresses in texts take the bracket or full stop behind them
- * along, others append `&utm_source=...`, `=3D` or a slash, or encode more than they must.
+ * The token at the beginning of `text`. Programs that find addresses in texts include the bracket or full stop after them; others
+ * append `&utm_source=...`, `=3D` or a slash, or encode more than necessary.
  */
 export function tokenAtStart(text: string): string {
   const plain = text.replace(/%(2d|2e|5f)/gi, (code) => decodeURIComponent(code));

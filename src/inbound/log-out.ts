@@ -1,6 +1,6 @@
 /**
- * Logging out of a browser's session: GET asks, POST does it and takes the cookie away. A form of another site, a sibling
- * subdomain's too, logs nobody out.
+ * Logging out of a browser's session: GET shows a button, POST logs out and deletes the cookie. A form of another site, also of a
+ * sibling subdomain, logs nobody out.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { authenticateToken } from '../domain/accounts/authenticate-token.ts';

@@ -1,7 +1,6 @@
 /**
- * The link that logs somebody in once (decision D13). Following it is enough: a person lands logged in. What looks for
- * links in mails and messages must not use it up: HEAD and OPTIONS change nothing, and whatever looks like a program
- * gets a page with a button instead.
+ * The link that logs a person in once (decision D13). Following it is enough. Programs that look for links in mails must not use
+ * it up: HEAD and OPTIONS change nothing, and what looks like a program gets a page with a button instead.
  */
 import { LOGIN_LINK_PATH, useLoginLink } from '../domain/accounts/login-link.ts';
 import { sessionCookie } from '../domain/accounts/session-cookie.ts';
@@ -35,7 +34,7 @@ async function logIn({ ctx, res, token }: LinkRequest): Promise<void> {
   res.end();
 }
 
-/** Says nothing of whether the link still works: asking must not be a way to find out. */
+/** Does not say whether the link still works: asking must not be a way to find out. */
 function ask(res: LinkRequest['res']): void {
   sendPage(res, 200, {
     title: 'Log in',

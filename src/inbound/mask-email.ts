@@ -1,4 +1,4 @@
-/** An address as a public page shows it: its owner knows it, a stranger with a forwarded link does not learn it. */
+/** An address as a public page shows it: its owner recognises it, a stranger with a forwarded link does not learn it. */
 
 /** `ann.lee@example.org` becomes `a…@example.org`. */
 export function maskEmail(email: string): string {

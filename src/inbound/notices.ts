@@ -5,7 +5,7 @@ import { sendPage } from './page.ts';
 
 const BUSY_RETRY_SECONDS = 5;
 
-/** The link is not one of ours, or not to the letter. */
+/** The link is not ours, or was changed. */
 export function sendUnknownLink(res: ServerResponse): void {
   sendPage(res, 404, {
     title: 'This link does not work',
@@ -14,7 +14,7 @@ the whole of it into your browser.</p>`,
   });
 }
 
-/** The link is ours, and what its author and the reader's fields made of it is no web address. */
+/** The link is ours, but with the reader's values it is no web address. */
 export function sendNowhere(res: ServerResponse): void {
   sendPage(res, 404, {
     title: 'This link leads nowhere',
@@ -40,8 +40,8 @@ export function sendNotOnList(res: ServerResponse): void {
 }
 
 /**
- * The message behind a link of ours is gone, with its campaign, its list or its reader. The link was right and nobody
- * has to do anything, so it is answered as `sendNotOnList` is: all links of a deleted list say the same.
+ * The message of the link is gone, with its campaign, its list or its reader. The link was right and nobody has to do anything,
+ * so the answer is that of `sendNotOnList`: all links of a deleted list say the same.
  */
 export function sendMessageGone(res: ServerResponse): void {
   sendPage(res, 200, {
@@ -56,7 +56,7 @@ export function sendBodyTooLarge(res: ServerResponse): void {
   sendPage(res, 413, { title: 'The form is too large', body: html`<p>The form was too large.</p>` });
 }
 
-/** Too many readers of one address wait for their message. */
+/** Too many requests for the message of one address wait already. */
 export function sendBusy(res: ServerResponse): void {
   res.setHeader('Retry-After', String(BUSY_RETRY_SECONDS));
   sendPage(res, 503, {

@@ -1,4 +1,4 @@
-/** The pixel: an image of one transparent dot whose being fetched says that the message was displayed. */
+/** The tracking pixel: an image of one transparent dot. When it is loaded, the message was displayed. */
 import type { ServerResponse } from 'node:http';
 import type { Context } from '../domain/context.ts';
 import { linkSignerOf } from '../domain/tracking/link-signer.ts';
@@ -7,15 +7,15 @@ import { linkMount, tokenAtStart, tokenOf, visitorOf, type InboundMount } from '
 import { PUBLIC_HEADERS, setPublicHeaders } from './page.ts';
 import type { TrackingMeans } from './tracking-means.ts';
 
-/** A byte a letter. */
+/** One byte per character. */
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64').toString('latin1');
 const PIXEL_HEADERS = ['Cross-Origin-Resource-Policy', 'cross-origin', 'Content-Type', 'image/gif'];
 
 const ALWAYS = [...PUBLIC_HEADERS.flat(), ...PIXEL_HEADERS];
 
 /**
- * `/o/<token>.gif`. The answer comes after the open is committed. HEAD shows nothing to anybody and counts nothing. An address
- * that we never made gets the same answer after the same work: otherwise a stranger could find out by trying which are valid.
+ * `/o/<token>.gif`. The answer comes after the open is committed. HEAD displays nothing and counts nothing. An invalid address
+ * gets the same answer after the same work: otherwise a stranger could find out by trying which are valid.
  */
 export function openMount(ctx: Context, { recorder, deadline, places, disabled }: TrackingMeans): InboundMount {
   const signer = linkSignerOf(ctx.installation);

@@ -28,7 +28,7 @@ const POLICY =
   `default-src 'none'; style-src 'sha256-${STYLE_DIGEST}'; form-action 'self'; ` +
   "base-uri 'none'; frame-ancestors 'none'";
 
-/** What this module adds to the headers of every answer of the server. */
+/** Headers that this module adds to those of every answer. */
 export const PUBLIC_HEADERS = [
   ['Cache-Control', 'no-store'],
   ['X-Robots-Tag', 'noindex, nofollow'],

@@ -1,4 +1,4 @@
-/** The page on which people change what the list knows of them: the fields that its owner made visible. */
+/** The page on which people change their own data on a list: the fields that its owner made visible. */
 import { updatePersonFields } from '../domain/audience/update-person-fields.ts';
 import type { Context } from '../domain/context.ts';
 import { linkSignerOf } from '../domain/tracking/link-signer.ts';
@@ -51,7 +51,7 @@ async function update(
   }
 }
 
-/** Only what is shown can be changed, and only what differs is: what somebody else changed meanwhile stays. */
+/** Only displayed fields can be changed, and only different values are: changes by others meanwhile stay. */
 function changesIn(form: Form, { fields }: RecipientCard): Record<string, string> {
   const changed = fields.flatMap(({ tag, value }) => {
     const given = givenValue(form, tag);

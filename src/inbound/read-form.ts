@@ -2,12 +2,12 @@
 import type { IncomingMessage } from 'node:http';
 import { hasFewPairs, readBody } from '../lib/bounded-body.ts';
 
-/** A button and a reason take a hundred bytes; robots add headers of multipart. */
+/** A button and a reason take a hundred bytes; robots send more headers, as multipart. */
 export const FORM_BYTES_MAX = 8_192;
 /** Each of our pages has fewer; the rest of a body is not looked at. */
 const FIELDS_MAX = 100;
 
-/** In the text of a body; beyond it nothing of it is read. Values hold a few such signs themselves. */
+/** In the text of a body; with more of these signs it is not parsed. Values contain a few of them. */
 const PAIRS_MAX = 1_000;
 
 /** Texts by name; of equal names the first. A body that is no form is an empty form. */
@@ -21,7 +21,7 @@ export async function readForm(req: IncomingMessage, bytesMax = FORM_BYTES_MAX):
 
 async function parseForm(bytes: Buffer, contentType: string): Promise<Form> {
   const form = new Map<string, string>();
-  // Counted first: each pair becomes an object before we see the first one.
+  // Counted first, because the parser makes an object of each pair.
   if (!hasFewPairs(bytes.toString('latin1'), PAIRS_MAX)) return form;
   try {
     const data = await new Response(new Uint8Array(bytes), { headers: { 'Content-Type': contentType } }).formData();

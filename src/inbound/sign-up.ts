@@ -1,6 +1,6 @@
 /**
- * The sign-up page of a list that allows it, and the target of a form on anybody's own site: the same fields, a page as
- * the answer, no script needed. Everybody is answered alike, whether or not the address is on the list.
+ * The sign-up page of a list that allows it, and the target of forms on other sites: the same fields, a page as the answer, no
+ * script needed. The answer does not say whether the address is on the list.
  */
 import { publicList, type PublicList } from '../domain/audience/public-list-read-model.ts';
 import { signUp } from '../domain/audience/sign-up.ts';
@@ -15,7 +15,7 @@ import { readForm, type Form } from './read-form.ts';
 
 /** A page of full fields; more than a person types. */
 const SIGN_UP_BYTES_MAX = 65_536;
-/** People do not see it; robots fill it in. */
+/** Invisible to people; robots fill it in. */
 const TRAP = 'homepage';
 
 /** `/signup/<list uid>`. GET shows the form, POST signs up. */
@@ -47,7 +47,7 @@ async function take({ ctx, req, res, token }: LinkRequest, list: PublicList): Pr
   }
 }
 
-/** Only what the form shows is taken from it. */
+/** Only fields that the form shows are taken. */
 function valuesIn(form: Form, { fields }: PublicList): Record<string, string> {
   return Object.fromEntries(
     fields.flatMap(({ tag }) => {

@@ -1,4 +1,4 @@
-/** What the two addresses share that tracking events come by. */
+/** What opens and clicks share. */
 import type { DisabledCustomers } from '../domain/accounts/disabled-customers.ts';
 import type { GeoLocator } from '../domain/tracking/geo-locator.ts';
 import type { TrackingEventRecorder } from '../domain/tracking/tracking-event-recorder.ts';

@@ -16,7 +16,7 @@ import { sendBodyTooLarge, sendNotOnList, sendUnknownLink } from './notices.ts';
 import { sendPage, type Page } from './page.ts';
 import { readForm } from './read-form.ts';
 
-/** Whose links previews and tests carry. */
+/** Previews and tests carry links of subscriber 0. */
 const NOBODY = 0n;
 const TEST_PAGE: Page = {
   title: 'This is a test link',
@@ -57,7 +57,7 @@ async function unsubscribe({ ctx, req, res, visitor }: LinkRequest, recipient: T
   sendPage(res, 200, donePage(person));
 }
 
-/** The person behind the link: by the row it names, or else by the address that its mail went to. */
+/** The person behind the link: by the row it names, or by the address that its mail went to. */
 async function readerOf(ctx: Context, recipient: TrackedRecipient): Promise<RecipientCard | undefined> {
   const person = await readRecipient(ctx, recipient);
   if (person) return person;

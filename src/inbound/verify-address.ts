@@ -1,4 +1,6 @@
-/** The link that verifies a sender's address. GET asks, POST verifies: what follows every link of a mail changes nothing. */
+/**
+ * The link that verifies a sender's address. GET shows a button, POST verifies: scanners that follow every link change nothing.
+ */
 import {
   confirmFromAddress,
   readAddressLink,

@@ -19,7 +19,9 @@ const CAGE =
   "default-src 'none'; img-src https: http: data:; media-src https: http:; font-src https: http: data:; " +
   "style-src 'unsafe-inline' https: http:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
-/** Composing a message takes the main thread for as long as the message is large: readers of one address wait for each other. */
+/**
+ * Composing a message blocks the main thread for as long as the message is large: requests for one address wait for each other.
+ */
 const COMPOSING = { runningMax: 2, runningPerKeyMax: 1, waitingPerKeyMax: 200 };
 
 /** `/view/<token>`. */
@@ -35,7 +37,7 @@ export function webViewMount(ctx: Context, webView: WebView, disabled: DisabledC
       if (disabled.has(recipient.customerId)) return sendStoppedLink(res);
       const address = publicCtx.ipAddress ?? '';
       if (composing.isFull(address)) return sendBusy(res);
-      // Who has gone meanwhile is not composed for.
+      // Not composed for readers who disconnected meanwhile.
       const page = await composing.run(
         async () => (res.destroyed ? undefined : webView(publicCtx, recipient)),
         address,

@@ -1,6 +1,6 @@
 /**
- * `/webhook/{type}/{uid}`: where vendors post what became of messages (specification 4.13). The driver says whether a
- * request is genuine; everything else about it is the host's: what is read of it, and what follows.
+ * `/webhook/{type}/{uid}`: vendors post events about messages here (specification 4.13). The driver says whether a request is
+ * genuine; the host reads it and decides what follows.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { checkWebhookEvents, enqueueWebhookEvents } from '../domain/bounces/webhook-events.ts';
@@ -13,11 +13,11 @@ import type { Caller, InboundMount } from './link-request.ts';
 
 const PREFIX = '/webhook';
 /**
- * Vendors gather up to 500 events, of up to 1 KB each, so the 256 KB of other strangers are too few. The bytes are only put together
- * here, which holds nobody up; they are parsed after the driver has found them genuine.
+ * Vendors send up to 500 events of up to 1 KB at once, so the limit of 256 KB for strangers is too small. Here the bytes are only
+ * collected, which is cheap; they are parsed after the driver has found them genuine.
  */
 const BODY_BYTES_MAX = 1_048_576;
-/** A driver computes; one that asks its vendor for a key may take a moment. */
+/** A driver usually only computes; one that asks its vendor for a key may take a moment. */
 const DRIVER_MS_MAX = 5_000;
 
 interface Answer {
@@ -64,14 +64,14 @@ async function take(ctx: Context, req: IncomingMessage, caller: Caller): Promise
   return REFUSED;
 }
 
-/** A driver that fails has not said yes. */
+/** A driver that fails has not confirmed. */
 async function isGenuine(
   ctx: Context,
   { receiver, settings }: WebhookServer,
   request: WebhookRequest,
 ): Promise<boolean> {
   try {
-    // A plugin's code is not always checked by a compiler: only a plain yes is one.
+    // A plugin's code may be unchecked JavaScript: only `true` is a yes.
     const said: unknown = await inTime(async () => receiver.verify(request, settings));
     return said === true;
   } catch (error) {

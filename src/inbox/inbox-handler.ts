@@ -23,12 +23,12 @@ const HOW_TO_LOG_IN =
   "In a browser: get a login link by POST /api/v1/login-token with an administrator's API token, open the link in this browser, and then open /inbox again.";
 const FOR_PROGRAMS = "A program sends an administrator's API token as Authorization: Bearer.";
 
-/** Who asks for the inbox from elsewhere than this machine. */
+/** Rights of a caller from another machine. */
 export type InboxRights = 'administrator' | 'notAdministrator' | 'unknown';
 
 export interface InboxHandlerOptions {
   readonly store: InboxStore;
-  /** Asked about callers who are not at this machine; `ipAddress` is the client's, also behind a trusted proxy. */
+  /** Called for callers from other machines; `ipAddress` is the client's, also behind a trusted proxy. */
   rightsOf(req: IncomingMessage, caller: { readonly ipAddress: string }): InboxRights | Promise<InboxRights>;
 }
 
@@ -41,7 +41,7 @@ interface Answer {
 
 interface Inbox {
   readonly store: InboxStore;
-  /** A mail that cannot be shown as asked has no answer. */
+  /** A mail that cannot be shown in the requested form has no answer. */
   readonly opener: MailOpener<Answer | undefined>;
 }
 
@@ -103,7 +103,7 @@ async function listJson(search: URLSearchParams, store: InboxStore): Promise<Ans
   return json(200, { messages: entries.map(entryJson), next_before: hasOlder ? (entries.at(-1)?.id ?? null) : null });
 }
 
-/** An id that is none is left out: a hand-written address still shows the newest page. */
+/** An invalid id is ignored: an address typed by hand still shows the newest page. */
 function queryOf(search: URLSearchParams): Omit<PageQuery, 'limit'> {
   const [before, after] = [search.get('before') ?? '', search.get('after') ?? ''];
   const to = (search.get('to') ?? '').replaceAll('\0', '').trim().slice(0, SEARCH_LENGTH_MAX);
@@ -139,7 +139,7 @@ function partOf({ raw, parsed: { html, text } }: OpenedMail, part: string): Answ
       };
 }
 
-/** Without a name of a scheme that browsers ask a password for: their window would hide what is to be done. */
+/** Without a `WWW-Authenticate` scheme for which browsers ask a password: their dialog would hide the instructions. */
 function whatToDo(isJson: boolean, rights: Exclude<InboxRights, 'administrator'>): Answer {
   if (rights === 'notAdministrator') return refusal(isJson, 403, NOT_ADMINISTRATOR, HOW_TO_LOG_IN);
   const { headers, ...answer } = refusal(isJson, 401, FOR_ADMINISTRATORS, HOW_TO_LOG_IN, FOR_PROGRAMS);

@@ -8,7 +8,7 @@ import type { OpenedMail } from './opened-mail.ts';
 export const TABS = ['html', 'text', 'headers', 'source'] as const;
 export type Tab = (typeof TABS)[number];
 
-/** Beyond this a source is shown in part; the link below the tab has all of it. */
+/** A longer source is shown in part; the link below the tab has all of it. */
 const SOURCE_LENGTH_SHOWN_MAX = 500_000;
 const SAFE_LINK = /^(?:https?|mailto):/i;
 const TAB_NAMES: Readonly<Record<Tab, string>> = { html: 'HTML', text: 'Text', headers: 'Headers', source: 'Source' };

@@ -1,6 +1,6 @@
 /**
- * The development receiver: takes every mail that is sent to it over SMTP, for anybody, and delivers none. It
- * listens on this machine's own address only, and answers 250 only for what is stored.
+ * The development receiver: accepts every mail over SMTP and delivers none. It listens on the loopback address only, and answers
+ * 250 only when the mail is stored.
  */
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
 import { messageOf } from '../lib/errors.ts';
@@ -8,12 +8,12 @@ import type { Log } from '../lib/log.ts';
 import { listeningPort, smtpError } from '../lib/receiving-smtp.ts';
 import { createBatcher, type Batcher } from './store-batcher.ts';
 
-/** What common providers take; larger mails would not arrive in the world either. */
+/** The limit of common providers; larger mails would not arrive elsewhere either. */
 const MESSAGE_BYTES_MAX = 25 * 1024 * 1024;
-/** Nobody but this machine may hand mails over: there is no login. */
+/** Only programs on this machine may hand over mails: there is no login. */
 const LOOPBACK = '127.0.0.1';
 const BANNER = 'Mailwright development receiver: stores mails for /inbox, delivers none';
-/** On stopping, a message under way has this long. */
+/** When the server stops, a message under way gets this long. */
 const CLOSE_MS_MAX = 2_000;
 
 /** One mail as it came, with its envelope. */
@@ -33,7 +33,7 @@ export interface InboxServerOptions {
 
 export interface InboxServer {
   readonly port: number;
-  /** Lets running transfers end, then frees the port. */
+  /** Waits for running transfers, then frees the port. */
   close(): Promise<void>;
 }
 
@@ -70,7 +70,7 @@ function receive(stream: SMTPServerDataStream, session: SMTPServerSession, { bat
   const chunks: Buffer[] = [];
   stream.on('error', () => undefined);
   stream.on('data', (chunk: Buffer) => {
-    // the rest of a message that is too long is read, as SMTP demands, and forgotten
+    // the rest of a message that is too long is read, as SMTP demands, and dropped
     if (!stream.sizeExceeded) chunks.push(chunk);
   });
   stream.on('end', () => {

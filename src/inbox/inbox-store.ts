@@ -3,7 +3,7 @@ import { empty, join, sql, type Database, type Sql } from '../db/database.ts';
 import type { ReceivedMessage } from './inbox-server.ts';
 import { subjectOf } from './parse-message.ts';
 
-/** Enough for several demonstration campaigns; older mails make space. */
+/** Enough for several demonstration campaigns; older mails are deleted. */
 export const MESSAGES_KEPT_MAX = 5_000;
 
 /** What a list shows of a mail. */
@@ -21,7 +21,7 @@ export interface PageQuery {
   readonly before?: number;
   /** Only what is newer than this id: the page next to it. */
   readonly after?: number;
-  /** Part of a recipient's address, in any case of letters. */
+  /** Part of a recipient's address; upper and lower case are the same. */
   readonly to?: string;
   readonly limit: number;
 }
@@ -34,7 +34,7 @@ export interface InboxPage {
 }
 
 export interface InboxStore {
-  /** Keeps these messages, all or none, and lets go of the oldest beyond the limit. */
+  /** Stores these messages, all or none, and deletes the oldest beyond the limit. */
   storeBatch(messages: readonly ReceivedMessage[]): Promise<void>;
   page(query: PageQuery): Promise<InboxPage>;
   /** What a list shows of this mail. */

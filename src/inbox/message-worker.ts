@@ -1,4 +1,4 @@
-/** The thread that parses received mails. It has no environment, knows no secret and no database, and can be ended at any moment. */
+/** The thread that parses received mails. It has no environment, no secret and no database, and can be ended at any moment. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { PROGRESS_JOB } from '../lib/watched-thread.ts';
 import { parseMessage, type ParsedMessage } from './parse-message.ts';

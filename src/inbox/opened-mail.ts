@@ -1,7 +1,7 @@
 /**
- * Opens mails to show them, one after the other: a mail of megabytes takes several times its size while it is parsed. The
- * last one is kept for a moment, with the answers that were made of it: a page and the frame in it need the same mail, and
- * however many ask for it, one copy of its bytes is sent to all of them.
+ * Opens mails to show them, one after the other: parsing takes several times the size of a mail. The last mail is kept for a
+ * moment with the answers made from it, because a page and the frame in it need the same mail. However many ask for it, all get
+ * one copy of its bytes.
  */
 import { createConcurrencyLimit } from '../lib/concurrency-limit.ts';
 import type { InboxEntry, InboxStore } from './inbox-store.ts';
@@ -19,7 +19,7 @@ export interface OpenedMail {
 }
 
 export interface MailOpener<Answer> {
-  /** What `make` makes of the mail for this path and search; undefined when there is no such mail. */
+  /** The result of `make` for this path and search; undefined when there is no such mail. */
   answerOf(id: number, asked: string, make: (mail: OpenedMail) => Answer): Promise<Answer | undefined>;
 }
 
@@ -30,7 +30,7 @@ export function createMailOpener<Answer>(store: InboxStore): MailOpener<Answer> 
   const forget = setTimeout(() => (kept = undefined), KEPT_MS).unref();
 
   const open = async (id: number) => {
-    // The inbox may have been emptied meanwhile, by another process as well.
+    // The inbox may have been emptied meanwhile, also by another process.
     const entry = await store.find(id);
     if (!entry || kept?.entry.id === id) return entry && kept;
     kept = undefined;

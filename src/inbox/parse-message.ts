@@ -1,13 +1,13 @@
-/** Reads a received mail: its headers, its two bodies and the links in them. Mails are input from anybody. */
+/** Reads a received mail: headers, both bodies and their links. The input is not trusted. */
 import { Parser } from 'htmlparser2';
 import PostalMime, { decodeWords, type Address } from 'postal-mime';
 import { messageOf } from '../lib/errors.ts';
 import { withoutTrailing } from '../lib/without-trailing.ts';
 
-/** The subject is in the header, and a longer header is no header. */
+/** The subject is within this; a longer header is not read. */
 const HEADER_BYTES_MAX = 65_536;
 const SUBJECT_LENGTH_MAX = 500;
-/** A mail with more links is a test of this program. */
+/** A mail with more links is a test of the limits. */
 const LINKS_MAX = 1_000;
 /** Mails nest a few levels; each level costs time. */
 const NESTING_DEPTH_MAX = 20;
@@ -25,7 +25,7 @@ export interface ParsedMessage {
   readonly attachments: readonly { readonly filename: string; readonly type: string; readonly size: number }[];
 }
 
-/** The decoded subject, read from the header alone: for storing many mails. */
+/** The decoded subject, read from the header alone: for lists of mails. */
 export function subjectOf(raw: Buffer): string {
   const headerEnd = raw.indexOf('\r\n\r\n');
   const header = raw.toString('utf8', 0, Math.min(headerEnd < 0 ? raw.length : headerEnd, HEADER_BYTES_MAX));
@@ -35,8 +35,8 @@ export function subjectOf(raw: Buffer): string {
 }
 
 /**
- * The whole mail. One that cannot be parsed shows its fault as text: its source can still be read. Takes a second for each MB of
- * short lines, so it runs in a thread (read-message.ts).
+ * Parses a whole mail. If that fails, the text says why; its source can still be read. Takes a second for each MB of short lines,
+ * so it runs in a thread (read-message.ts).
  */
 export async function parseMessage(raw: Buffer): Promise<ParsedMessage> {
   try {

@@ -1,7 +1,6 @@
 /**
- * Parses received mails in a thread of their own, one after the other. Anybody may have sent them, and one thread serves the whole
- * process: a mail of short lines holds its reader for a second per MB. A mail that takes too much CPU time or memory ends the
- * thread and is shown without being parsed.
+ * Parses received mails in a separate thread, one after the other. Anybody may have sent them, and a mail of short lines would
+ * block the process for a second per MB. A mail that takes too much CPU time or memory ends the thread and is shown unparsed.
  */
 import { createConcurrencyLimit } from '../lib/concurrency-limit.ts';
 import { WatchedThread } from '../lib/watched-thread.ts';
@@ -13,7 +12,7 @@ const CPU_MS_MAX = 5_000;
 const SILENCE_MS_MAX = 120_000;
 /** A mail of 25 MB is held several times while it is parsed. */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
-/** Somebody who looks at one mail looks at the next. A new thread takes 0.1 s; the memory comes back with the end of the old one. */
+/** Somebody who looks at one mail often looks at the next. A new thread takes 0.1 s; its memory is free when it ends. */
 const IDLE_MS_MAX = 10_000;
 
 interface Task {
@@ -22,7 +21,7 @@ interface Task {
   readonly fail: (why: string) => void;
 }
 
-/** Reads mails in one thread, which is started when it is needed. */
+/** Parses mails in one thread, which is started when it is needed. */
 export class MessageReader {
   readonly #cpuMsMax: number;
   readonly #reading = createConcurrencyLimit({ runningMax: 1 });
@@ -35,7 +34,7 @@ export class MessageReader {
     this.#cpuMsMax = cpuMsMax;
   }
 
-  /** The mail, parsed. One that cannot be, or takes too long, shows that as its text. */
+  /** The parsed mail. If it cannot be parsed or takes too long, its text says so. */
   read(raw: Buffer): Promise<ParsedMessage> {
     return this.#reading.run(() => this.#parse(raw));
   }

@@ -1,6 +1,6 @@
 /**
- * Group commit: while one batch is being stored, the next one gathers. Nobody waits for a timer, and under load one
- * statement stores as many messages as connections have one ready.
+ * Group commit: while one batch is being stored, the next one gathers. Nobody waits for a timer, and under load one statement
+ * stores the messages of many connections.
  */
 
 /** One statement's share: some megabytes at the size of ordinary mails. */
@@ -13,7 +13,7 @@ interface Waiting<Item> {
 }
 
 export interface Batcher<Item> {
-  /** Resolves when the item is stored, rejects when its batch could not be. */
+  /** Resolves when the item is stored, rejects when its batch failed. */
   add(item: Item): Promise<void>;
   /** Resolves when nothing is under way. */
   idle(): Promise<void>;
@@ -40,7 +40,7 @@ export function createBatcher<Item>(storeBatch: (items: readonly Item[]) => Prom
     add: (item) =>
       new Promise((resolve, reject) => {
         waiting.push({ item, resolve, reject });
-        // what arrives in the same turn of the event loop goes into the same batch
+        // items of the same turn of the event loop go into the same batch
         running ??= new Promise<void>((resume) => setImmediate(resume)).then(run);
       }),
     idle: async () => running,

@@ -1,10 +1,10 @@
-/** Jobs of customers and of what accounts leave behind. */
+/** Jobs of customers and of expired data of accounts. */
 import { z } from 'zod';
 import { defineJob } from './define-job.ts';
 
 const id = z.coerce.bigint();
 
-/** A tenant that is gone to everybody must go from the tables as well: the queue tries for days. */
+/** A deleted tenant must also go from the tables: the queue tries for days. */
 const ERASE_ATTEMPTS_MAX = 25;
 const PAUSE_ATTEMPTS_MAX = 15;
 
@@ -16,7 +16,7 @@ export const eraseCustomerJob = defineJob({
   isLong: true,
 });
 
-/** Erases what deleted lists and campaigns had gathered, slice by slice. */
+/** Erases the data of deleted lists and campaigns, slice by slice. */
 export const eraseDeletedJob = defineJob({
   name: 'accounts.erase-deleted',
   payload: z.looseObject({}),
@@ -24,26 +24,26 @@ export const eraseDeletedJob = defineJob({
   isLong: true,
 });
 
-/** One for all deletions: it ends when nothing is left to erase but what has failed. */
+/** One job for all deletions: it ends when only failed ones are left. */
 export const ERASE_DELETED_KEY = 'erase-deleted';
-/** Of the job that tries failed deletions again: its later time must not replace the time of a new deletion's job. */
+/** Key of the job that tries failed deletions again: its later time must not replace the time of a new deletion's job. */
 export const ERASE_FAILED_KEY = 'erase-deleted.failed';
 
-/** Pauses what a customer has under way, when it was disabled. */
+/** Pauses the campaigns of a customer that was disabled. */
 export const pauseCustomerCampaignsJob = defineJob({
   name: 'campaigns.pause-of-customer',
   payload: z.object({ customerId: id }),
   attemptsMax: PAUSE_ATTEMPTS_MAX,
 });
 
-/** Drops what has ended: sessions, login tokens and links, and the oldest of the audit trail. */
+/** Deletes expired sessions, login tokens and links, and the oldest rows of the audit trail. */
 export const sweepAccountsJob = defineJob({
   name: 'accounts.sweep',
   payload: z.looseObject({}),
   attemptsMax: 1,
 });
 
-/** Drops what is kept of requests for a time only: counts that ended, answers of calls with an Idempotency-Key. */
+/** Deletes expired data of requests: counts, and answers of calls with an Idempotency-Key. */
 export const sweepRequestsJob = defineJob({
   name: 'accounts.sweep-requests',
   payload: z.looseObject({}),

@@ -7,7 +7,7 @@ const id = z.coerce.bigint();
 /** About a day with the queue's growing delay: a sending server that is down for a night loses no confirmation. */
 const CONFIRMATION_ATTEMPTS_MAX = 15;
 
-/** Sends the mail that asks a pending subscriber to confirm; the event is the asking, in the history of consent. */
+/** Sends the mail that asks a pending subscriber to confirm; the event in the consent history is its cause. */
 export const sendConfirmationJob = defineJob({
   name: 'audience.send-confirmation',
   payload: z.object({ customerId: id, listId: id, subscriberId: id, eventId: id }),
@@ -21,7 +21,7 @@ export const expirePendingJob = defineJob({
   attemptsMax: 1,
 });
 
-/** Sends a mail that follows from what became of a subscription; the event is its cause, in the history of consent. */
+/** Sends a mail about a change of a subscription; the event in the consent history is its cause. */
 export const sendListMailJob = defineJob({
   name: 'audience.send-list-mail',
   payload: z.object({
@@ -38,7 +38,7 @@ export const notifyUnsubscribesJob = defineJob({
   attemptsMax: CONFIRMATION_ATTEMPTS_MAX,
 });
 
-/** Erases the traces of one person; trouble is tried again for days, because it was promised. */
+/** Erases the traces of one person; failures are tried again for days, because erasing was promised. */
 export const erasePersonJob = defineJob({
   name: 'audience.erase-person',
   payload: z.object({ customerId: id, erasureId: id }),

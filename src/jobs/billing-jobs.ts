@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { defineJob } from './define-job.ts';
 
-/** Moves every subscription whose time has come: renewals, ends. The clock's next round repeats what failed. */
+/** Processes every subscription that is due: renewals, ends. What failed is repeated at the next scheduled run. */
 export const renewSubscriptionsJob = defineJob({
   name: 'billing.renew-subscriptions',
   payload: z.looseObject({}),

@@ -4,10 +4,10 @@ import { defineJob } from './define-job.ts';
 
 const id = z.coerce.bigint();
 
-/** What a server said is in the ledger: an hour of tries outlasts a database that is away. */
+/** The replies are in the ledger: tries for an hour, in case the database is away. */
 const REFUSALS_ATTEMPTS_MAX = 10;
 
-/** Looks at refusals of one batch for mailboxes that are gone. */
+/** Checks the refusals of one batch for mailboxes that do not exist. */
 export const recordRefusalsJob = defineJob({
   name: 'bounces.record-refusals',
   payload: z.object({
@@ -19,14 +19,14 @@ export const recordRefusalsJob = defineJob({
   attemptsMax: REFUSALS_ATTEMPTS_MAX,
 });
 
-/** Puts a job for each bounce mailbox that is due into the queue. */
+/** Enqueues a job for each bounce mailbox that is due. */
 export const pollBounceHandlersJob = defineJob({
   name: 'bounces.poll-handlers',
   payload: z.looseObject({}),
   attemptsMax: 1,
 });
 
-/** Reads one bounce mailbox, for as long as there is something in it. When it fails, the clock's next round tries again. */
+/** Reads one bounce mailbox until it is empty. After a failure the next scheduled run tries again. */
 export const pollBounceHandlerJob = defineJob({
   name: 'bounces.poll-handler',
   payload: z.object({ customerId: id, handlerId: id }),
@@ -34,20 +34,20 @@ export const pollBounceHandlerJob = defineJob({
   isLong: true,
 });
 
-/** Looks for the messages of a vendor's events that were not in the ledger yet. */
+/** Finds the messages of a vendor's events that were not in the ledger yet. */
 export const takeWebhookEventsJob = defineJob({
   name: 'bounces.take-webhook-events',
   payload: z.object({
     customerId: id,
     serverId: id,
-    /** Milliseconds since 1970, by the database: the look-up ends some seconds later. */
+    /** Milliseconds since 1970 by the database's clock; the look-up stops some seconds later. */
     receivedAt: z.number(),
     events: z.array(z.unknown()),
   }),
   attemptsMax: 3,
 });
 
-/** Drops what is kept of bounces for a time only. */
+/** Deletes expired data of bounces. */
 export const sweepBouncesJob = defineJob({
   name: 'bounces.sweep',
   payload: z.looseObject({}),

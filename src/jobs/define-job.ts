@@ -1,6 +1,6 @@
 /**
- * Jobs: a name, the schema of the payload, and the one way to enqueue them. The queue is graphile-worker's; a job
- * enqueued in a transaction exists exactly when the transaction commits.
+ * Jobs: a name, the schema of the payload, and how to enqueue them. The queue is graphile-worker; a job enqueued in a transaction
+ * exists exactly when the transaction commits.
  */
 import type { z } from 'zod';
 import { sql, type Queryable } from '../db/database.ts';
@@ -10,27 +10,27 @@ export interface JobDefinition<Schema extends z.ZodType = z.ZodType> {
   readonly name: string;
   /** Checked when the job starts: an older version of the program may have written the payload. */
   readonly payload: Schema;
-  /** How often the queue tries again when the task throws (with its own growing delay). */
+  /** How often the queue tries when the task throws (with its own growing delay). */
   readonly attemptsMax: number;
   /** Jobs of this kind of different customers alternate (fair-queueing.ts). */
   readonly isFairlyQueued?: boolean;
-  /** Runs for minutes: a process runs few of these at once, so that short jobs find a place. */
+  /** Runs for minutes. A process runs few of these at once, so that short jobs are not blocked. */
   readonly isLong?: boolean;
 }
 
 export interface EnqueueOptions {
   readonly runAt?: Date;
-  /** Instead of `runAt`: from now, by the clock of the database, which is the one that wakes the job. */
+  /** Instead of `runAt`: a delay by the clock of the database, which also starts the job. */
   readonly delaySeconds?: number;
-  /** A job with the same key that waits is replaced, not doubled. */
+  /** A waiting job with the same key is replaced, not doubled. */
   readonly key?: string;
   /** Lower runs first; default 0. */
   readonly priority?: number;
-  /** Takes a turn although the first job of this kind does not. */
+  /** Fairly queued although the first job of this kind is not. */
   readonly isFairlyQueued?: boolean;
 }
 
-/** On every job of a customer: a worker sees by it whose job it is, and runs no more than the customer's share. */
+/** The flag of a customer's jobs, by which a worker runs no more of them than the customer's share. */
 export function customerFlag(customerId: string): string {
   return `customer:${customerId}`;
 }
@@ -52,7 +52,7 @@ export async function enqueue<Schema extends z.ZodType>(
   await enqueueMany(db, definition, [payload], options);
 }
 
-/** Enqueues many jobs of one kind and one customer in one statement. A key makes sense for a single job only. */
+/** Enqueues many jobs of one kind and one customer in one statement. Use a key for a single job only. */
 export async function enqueueMany<Schema extends z.ZodType>(
   db: Queryable,
   definition: JobDefinition<Schema>,
@@ -98,7 +98,7 @@ async function prioritiesOf(
   { customerId, amount, options }: PriorityRequest,
 ): Promise<number[] | undefined> {
   if (!customerId || options.priority !== undefined || !(isFairlyQueued || options.isFairlyQueued)) return undefined;
-  // Whatever has waited already is work that comes back.
+  // Delayed work is work that comes back.
   const isAgain = options.delaySeconds !== undefined || options.isFairlyQueued === true;
   return takePriorities(db, BigInt(customerId), { amount, kind: isAgain ? 'again' : 'planned' });
 }

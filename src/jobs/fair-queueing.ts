@@ -1,16 +1,16 @@
 /**
- * Fair queueing: the order in which jobs of many customers run. A customer's k-th waiting job has the same priority as the
- * k-th of everybody else, however many follow it (start-time fair queueing, docs/decisions/0113).
+ * Fair queueing: the order in which jobs of many customers run. A customer's k-th waiting job has the same priority as the k-th
+ * of every other customer, however many follow (start-time fair queueing, docs/decisions/0113).
  */
 import { sql, type Database, type Queryable } from '../db/database.ts';
 import { availableJobs, lowerPriorities, lowestDuePriority } from './queue-internals.ts';
 
-/** `planned`: new work. `again`: work that comes back, with a line of its own, or it would wait behind all that is new. */
+/** `planned`: new work. `again`: work that comes back; it has its own count, or it would wait behind all new work. */
 export type PriorityKind = 'planned' | 'again';
 
-/** A priority is a smallint; a customer's further waiting jobs run in the order of their time. */
+/** A priority is a smallint; a customer's jobs beyond it run in the order of their time. */
 const PRIORITY_MAX = 32_000;
-/** The count begins again at this number; the space above is for the waiting jobs of one customer. */
+/** The count restarts at this number; the numbers above are for the waiting jobs of one customer. */
 const PRIORITIES_BEFORE_RENUMBERING = 8_000;
 /** How long counting anew waits for transactions that took priorities: whoever enqueues meanwhile waits behind it. */
 const LOCK_WAIT = '5s';
@@ -32,7 +32,7 @@ export async function takePriorities(
   return Array.from({ length: amount }, (_, index) => Math.min(PRIORITY_MAX, first + index));
 }
 
-/** Keeps the numbers small; answers by how much they became smaller. Cheap when there is nothing to do. */
+/** Reduces the numbers when they are large, and returns by how much. Cheap when there is nothing to do. */
 export async function renumberPriorities(database: Database): Promise<number> {
   if ((await readServed(database)) <= PRIORITIES_BEFORE_RENUMBERING) return 0;
   return database.transaction(async (tx) => {

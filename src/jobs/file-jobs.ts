@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { defineJob } from './define-job.ts';
 
-/** Drops uploads that nobody finished. */
+/** Deletes unfinished uploads. */
 export const dropAbandonedUploadsJob = defineJob({
   name: 'files.drop-abandoned',
   payload: z.looseObject({}),

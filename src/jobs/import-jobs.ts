@@ -4,10 +4,10 @@ import { defineJob } from './define-job.ts';
 
 const id = z.coerce.bigint();
 
-/** A fault that lasts longer than some hours of growing delays will not go away. */
+/** Some hours of tries with growing delays; a fault that lasts longer will not go away. */
 const RUN_ATTEMPTS_MAX = 12;
 
-/** Reads an uploaded file into its list, from where it stands to its end. */
+/** Imports an uploaded file into its list, from the last position to the end. */
 export const runImportJob = defineJob({
   name: 'imports.run',
   payload: z.object({ customerId: id, importId: id }),
@@ -15,7 +15,7 @@ export const runImportJob = defineJob({
   isLong: true,
 });
 
-/** Drops uploads that nobody finished. */
+/** Deletes unfinished uploads. */
 export const dropAbandonedImportsJob = defineJob({
   name: 'imports.drop-abandoned',
   payload: z.looseObject({}),

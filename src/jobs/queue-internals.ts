@@ -5,16 +5,16 @@
  */
 import { sql, type Queryable, type Sql } from '../db/database.ts';
 
-/** The version of the library whose tables these are; test/jobs/queue-internals.test.ts says what to check for another. */
+/** The version of the library that has these tables; test/jobs/queue-internals.test.ts says what to check for another. */
 export const QUEUE_VERSION = '0.18.0';
 
-/** All jobs with their payloads, for a FROM: those that wait, those that run, and those that were given up. */
+/** All jobs with their payloads, for a FROM: waiting, running and given up. */
 export const queuedJobs: Sql = sql`(
   SELECT j.id, t.identifier AS name, j.payload, j.key, j.run_at, j.created_at, j.updated_at,
          j.locked_at IS NOT NULL AS is_running, j.attempts >= j.max_attempts AS is_given_up
     FROM graphile_worker._private_jobs j JOIN graphile_worker._private_tasks t ON t.id = j.task_id)`;
 
-/** Jobs that nobody works on and that have tries left, for a FROM: by the library's own index, which the public view does not use. */
+/** Jobs that are not locked and have tries left, for a FROM: by the library's own index, which the public view does not use. */
 export const availableJobs: Sql = sql`(SELECT j.run_at, j.flags FROM graphile_worker._private_jobs j WHERE j.is_available)`;
 
 /** The lowest priority that is due, for a SELECT; null when none waits. 0 is that of jobs without a place in the order. */
@@ -29,7 +29,7 @@ export async function lowerPriorities(db: Queryable, by: number): Promise<void> 
   );
 }
 
-/** Makes these jobs available again, as far as one of the worker pools still holds them; none of their tries is counted off. */
+/** Unlocks these jobs if one of the worker pools still holds them; their tries are not counted. */
 export async function unlockJobs(
   db: Queryable,
   { ids, pools }: { readonly ids: readonly string[]; readonly pools: readonly string[] },

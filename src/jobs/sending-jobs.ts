@@ -6,14 +6,14 @@ const id = z.coerce.bigint();
 /** The queue's own growing delay makes this about a day. */
 const MAIL_ATTEMPTS_MAX = 12;
 
-/** Looks at the domains whose records are due. */
+/** Checks the domains whose records are due. */
 export const recheckDomainsJob = defineJob({
   name: 'sending.recheck-domains',
   payload: z.looseObject({}),
   attemptsMax: 1,
 });
 
-/** Mails a customer's users about the state of a domain. */
+/** Mails a customer's users about a change of a domain. */
 export const domainMailJob = defineJob({
   name: 'sending.domain-mail',
   payload: z.object({ customerId: id, domainId: id, notification: z.enum(['failing', 'lost', 'taken', 'back']) }),

@@ -1,15 +1,15 @@
-/** Starts waiting jobs earlier than planned, when what they wait for has come. */
+/** Starts delayed jobs early, when what they wait for has come. */
 import { sql, type Queryable } from '../db/database.ts';
 import { customerFlag, type JobDefinition } from './define-job.ts';
 
 export interface WhichJobs {
   /** Undefined: those of all customers. */
   readonly customerId: bigint | undefined;
-  /** Others wait for something else. */
+  /** Later jobs wait for something else. */
   readonly dueWithinSeconds: number;
 }
 
-/** Makes the jobs of a kind due that would be within so many seconds; answers how many. */
+/** Makes jobs of a kind due that would be due within so many seconds; returns how many. */
 export async function wakeJobs(
   db: Queryable,
   { name }: JobDefinition,

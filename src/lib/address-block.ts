@@ -1,7 +1,7 @@
-/** The part of a network address that one subscriber of a provider holds: limits count by it. */
+/** The network address block that one subscriber of an internet provider has: limits count by it. */
 import ipaddr from 'ipaddr.js';
 
-/** A home or a server gets a /64 (RFC 6177), and could otherwise be another caller with every try. */
+/** A home or a server gets a /64 (RFC 6177), and could otherwise use another address with every try. */
 const IPV6_BITS = 64;
 
 /** An IPv4 address as it is, an IPv6 address as its /64 network; what is no address stays as it is. */

@@ -1,22 +1,22 @@
 /**
- * Memory for messages, used again and again. A process that sends makes thousands of copies of some kilobytes a second;
- * were each of them fresh memory, the garbage collector would look through the whole heap again every second.
+ * Memory for messages, used again and again. A process that sends makes thousands of messages of some kilobytes a second; with
+ * fresh memory for each, the garbage collector would search the whole heap every second.
  */
 
-/** Of few sizes, so that one fits many messages; larger ones are rare, and fresh memory each. */
+/** Few sizes, so that one block fits many messages; larger messages are rare and get fresh memory. */
 const BLOCK_BYTES_MIN = 4_096;
 const BLOCK_BYTES_MAX = 262_144;
-/** What is kept of each size for those to come. */
+/** How much memory of each size is kept for later. */
 const KEPT_BYTES_MAX = 8_388_608;
 
-/** What is not in somebody's hands, or was given back already, is not taken. */
+/** A block that is free already is not taken back again. */
 class Block extends ArrayBuffer {
   isLent = true;
 }
 
 const free = new Map<number, Block[]>();
 
-/** Memory with space for `count` bytes at least; its content is undefined. */
+/** Memory of at least `count` bytes; its content is undefined. */
 export function takeBlock(count: number): Buffer {
   if (count > BLOCK_BYTES_MAX) return Buffer.allocUnsafeSlow(count);
   const size = blockSize(count);
@@ -26,8 +26,8 @@ export function takeBlock(count: number): Buffer {
 }
 
 /**
- * Lets the next one use the memory of these bytes; who gives it back is the last who reads them. Bytes that did not come
- * from `takeBlock` are left alone, and what nobody gives back is garbage like all else.
+ * Frees the memory of these bytes for the next message; only the last reader may call it. Bytes that did not come from
+ * `takeBlock` are ignored; blocks that are never freed are garbage-collected.
  */
 export function giveBack({ buffer }: Uint8Array): void {
   if (!(buffer instanceof Block) || !buffer.isLent) return;

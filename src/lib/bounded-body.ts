@@ -1,19 +1,19 @@
 /**
- * Bodies without files: read up to a limit, and counted before they are parsed. A parser runs to its end once it has begun, and
- * some megabytes of tiny values cost it seconds, so what a body holds is counted first, by one walk over its characters.
+ * Bodies without files: read up to a limit, and counted before they are parsed. A parser cannot be stopped, and some megabytes of
+ * tiny values take it seconds, so values are counted first, in one pass over the characters.
  */
 import type { IncomingMessage } from 'node:http';
 
-/** A campaign's html may have a megabyte, which a form writes as three; a piece of an import is one megabyte in base64. */
+/** A campaign's html may have a megabyte, which becomes three in a form; a piece of an import is one megabyte in base64. */
 export const BODY_BYTES_MAX = 5 * 1024 * 1024;
-/** Of a caller without a valid token: forms, logins, sign-ups. Reading it costs some milliseconds, whatever it holds. */
+/** For callers without a valid token: forms, logins, sign-ups. Any content of this size costs only milliseconds. */
 export const STRANGERS_BODY_BYTES_MAX = 256 * 1024;
-/** Values, lists and objects in one JSON text. Ours have some hundred; 5,000 parameters, each in a list of its own, are within it. */
+/** Values, lists and objects in one JSON text. Normal ones have some hundred; 5,000 parameters, each in its own list, fit. */
 export const JSON_VALUES_MAX = 15_000;
 /** Levels in one JSON text; the code that reads the values has a tighter limit. */
 export const JSON_DEPTH_MAX = 64;
 
-/** How many bytes this body may have. `isKnown` is asked only about large ones: whether the caller's token is valid. */
+/** How many bytes this body may have. `isKnown`, which checks the caller's token, is called only for large ones. */
 export async function bodyLimit({ headers }: IncomingMessage, isKnown: () => Promise<boolean>): Promise<number> {
   const length = headers['content-length'];
   if (length !== undefined && Number(length) <= STRANGERS_BODY_BYTES_MAX) return STRANGERS_BODY_BYTES_MAX;
@@ -21,8 +21,8 @@ export async function bodyLimit({ headers }: IncomingMessage, isKnown: () => Pro
 }
 
 /**
- * The body, or undefined when it is larger than `bytesMax`. `mayGoOn` is asked once, with what has come so far, when it is;
- * after a yes it may have `BODY_BYTES_MAX`.
+ * The body, or undefined when it is larger than `bytesMax`. `mayGoOn` is called once when that limit is reached; if it says yes,
+ * the limit is `BODY_BYTES_MAX`.
  */
 export async function readBody(
   req: IncomingMessage,
@@ -33,7 +33,7 @@ export async function readBody(
   const chunks: Buffer[] = [];
   let size = 0;
   let limit = bytesMax;
-  // Left open on an early end: the connection still has to carry the answer.
+  // Not destroyed on an early end: the connection still has to carry the answer.
   for await (const chunk of req.iterator({ destroyOnReturn: false })) {
     if (!Buffer.isBuffer(chunk)) continue;
     size += chunk.length;
@@ -51,7 +51,7 @@ export function hasFewPairs(text: string, countMax: number): boolean {
   return true;
 }
 
-/** What is too much in a JSON text; undefined: it may be parsed. Whether it is JSON at all the parser says. */
+/** What is too much in a JSON text; undefined: it may be parsed. Invalid JSON is left to the parser. */
 export function excessOf(text: string): 'values' | 'depth' | undefined {
   let depth = 0;
   let values = 1;

@@ -1,4 +1,4 @@
-/** Where the program reads the time, so that a test can hold it still. */
+/** The source of time, which a test can replace. */
 export interface Clock {
   now(): Date;
 }

@@ -1,11 +1,11 @@
-/** Reasons as a code with what their text is made of. They are stored so; texts are made where they are shown. */
+/** Reasons as a code with parameters. They are stored like this; texts are made where they are shown. */
 
 /** One for each code of `Params`, an interface of codes and their parameters. Parameters survive JSON: times are ISO strings. */
 export type CodedReason<Params, Code extends keyof Params = keyof Params> = {
   [C in Code]: { readonly code: C; readonly params: Params[C] };
 }[Code];
 
-/** A text for each code: one without does not compile. */
+/** A text for each code; a code without a text does not compile. */
 export type ReasonTexts<Params, Rest extends readonly unknown[] = []> = {
   readonly [C in keyof Params]: (params: Params[C], ...rest: Rest) => string;
 };
@@ -14,8 +14,8 @@ export type ReasonTexts<Params, Rest extends readonly unknown[] = []> = {
 export type NoParams = Readonly<Record<string, never>>;
 
 /**
- * The parameters as JSON that a `jsonb` column takes, or null when there are none. Texts of others are cut at lengths: half
- * a character and U+0000 are left out of what is stored, since the database refuses both.
+ * The parameters as JSON for a `jsonb` column, or null when there are none. Half characters (from cutting) and U+0000 are
+ * removed, since the database refuses both.
  */
 export function storedParams({ params }: { readonly params: object }): string | null {
   return Object.keys(params).length === 0 ? null : storable(params);

@@ -1,21 +1,24 @@
 /**
- * A concurrency limit: so many pieces of work run at once, the others wait in their order. For work that is expensive for something
- * shared (the database, the processor), so that one caller's many requests wait for each other and not everybody for them. In one
- * process; who waits holds nothing.
+ * A concurrency limit: a number of pieces of work run at once, the others wait in order. For work that uses a shared resource
+ * (the database, the processor), so that many requests of one caller wait for each other and not for everybody else. Works in one
+ * process; waiting work holds nothing.
  */
 export interface ConcurrencyLimitOptions {
   /** Running at once. */
   readonly runningMax: number;
   /** Of these under one key; absent: all. */
   readonly runningPerKeyMax?: number;
-  /** Waiting under one key; absent: any number. */
+  /** Waiting under one key; absent: unlimited. */
   readonly waitingPerKeyMax?: number;
-  /** What is thrown for one that would wait behind too many. */
+  /** Makes the error for work that finds too many waiting. */
   readonly refuse?: () => Error;
 }
 
 export interface ConcurrencyLimit {
-  /** Runs the work as soon as the limit allows it. Throws what `refuse` returns, and runs nothing, when too many wait under the key. */
+  /**
+   * Runs the work as soon as the limit allows it. If too many wait under the key, it throws what `refuse` returns and runs
+   * nothing.
+   */
   run<T>(work: () => Promise<T>, key?: string): Promise<T>;
   /** Whether `run` would refuse work of this key now. */
   isFull(key: string): boolean;
@@ -26,7 +29,7 @@ interface Waiting {
   readonly begin: () => void;
 }
 
-/** A limit of its own. */
+/** A new concurrency limit. */
 export function createConcurrencyLimit({
   runningMax,
   runningPerKeyMax = runningMax,
@@ -50,7 +53,7 @@ export function createConcurrencyLimit({
     total -= 1;
     if (count(key) === 1) running.delete(key);
     else running.set(key, count(key) - 1);
-    // The first that may: a key that is full lets those of others pass.
+    // The first that may run: if a key is at its limit, others pass it.
     const next = queue.findIndex((one) => isFree(one.key));
     const [waiting] = next < 0 ? [] : queue.splice(next, 1);
     if (!waiting) return;

@@ -23,12 +23,12 @@ const FAULTS: Readonly<Record<string, string>> = {
   ERR_SSL_NO_PROTOCOLS_AVAILABLE: 'The server offers only old versions of TLS that are not safe (before 1.2)',
 };
 
-/** The fault in words, with what the system said; the error itself where there are no better words. */
+/** The fault in words, with the system's own text; the error itself where there are no better words. */
 export function connectionFaultInWords(error: Error): Error {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   const words = FAULTS[code];
   if (words === undefined) return error;
-  // What OpenSSL says names its source files, and nothing that the words do not.
+  // OpenSSL's texts name source files and add nothing.
   const said = code.startsWith('ERR_SSL_') ? '' : ` (${error.message.trim().split('\n')[0]?.slice(0, 200)})`;
   return new Error(`${words}${said}`, { cause: error });
 }

@@ -1,7 +1,7 @@
 /**
- * The few cryptographic acts of the product. Tokens are kept as SHA-256 only (they are random, so a plain digest
- * is enough); credentials of sending servers are sealed with AES-256-GCM; links in mails are signed with
- * HMAC. Every purpose derives its own key from the installation's secret (HKDF, RFC 5869).
+ * The cryptography of the product. Tokens are stored as SHA-256 only (they are random, so a plain digest is enough); credentials
+ * of sending servers are encrypted with AES-256-GCM; links in mails are signed with HMAC. Every purpose derives its own key from
+ * the installation's secret (HKDF, RFC 5869).
  */
 import {
   createCipheriv,
@@ -32,12 +32,12 @@ export function mac(key: Uint8Array | KeyObject, value: string | Uint8Array, byt
   return createHmac('sha256', key).update(value).digest().subarray(0, bytes);
 }
 
-/** A MAC as text: with `binary` a letter for each byte. */
+/** A MAC as text; with `binary`, one character per byte. */
 export type Mac = (content: Uint8Array, encoding: 'binary' | 'base64url') => string;
 
 /**
- * HMAC (RFC 2104) for hot paths: two digests in one call each cost a fifth of the objects that `createHmac` makes. The
- * key has at most 64 bytes, a block of SHA-256.
+ * HMAC (RFC 2104) for hot paths: two one-shot digests need a fifth of the objects that `createHmac` makes. The key has at most 64
+ * bytes, a block of SHA-256.
  */
 export function createMac(algorithm: 'sha256' | 'sha512', key: Uint8Array): Mac {
   const blockBytes = algorithm === 'sha256' ? 64 : 128;
@@ -56,17 +56,17 @@ export function createMac(algorithm: 'sha256' | 'sha512', key: Uint8Array): Mac 
 
 /** AES-256 on whole blocks of 16 bytes. */
 export interface BlockCipher {
-  /** A letter for each byte. */
+  /** One character per byte. */
   encrypt(blocks: Uint8Array): string;
   decrypt(blocks: Uint8Array): Buffer;
 }
 
 /**
- * Hides short values such as ids: without the key one can only see whether two blocks are equal. It protects nothing
- * from being changed, which is a MAC's part.
+ * Hides short values such as ids: without the key one can only see whether two blocks are equal. It does not protect against
+ * changes; a MAC does.
  */
 export function createBlockCipher(key: Uint8Array): BlockCipher {
-  // Blocks of this mode have nothing to do with each other, so one object serves for all.
+  // Blocks of this mode are independent of each other, so one object serves all.
   const cipher = createCipheriv('aes-256-ecb', key, null).setAutoPadding(false);
   const decipher = createDecipheriv('aes-256-ecb', key, null).setAutoPadding(false);
   return {
@@ -80,14 +80,14 @@ export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.byteLength === b.byteLength && timingSafeEqual(a, b);
 }
 
-/** Seals a text: nonce, ciphertext, tag. `context` is bound in, so that a sealed value works in its own row only. */
+/** Encrypts a text: nonce, ciphertext, tag. `context` is authenticated, so an encrypted value works in its own row only. */
 export function seal(key: Uint8Array, plaintext: string, context: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context));
   return Buffer.concat([nonce, cipher.update(plaintext, 'utf8'), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** Opens what `seal` made; throws when the key, the context or a byte is another. */
+/** Decrypts what `seal` made; throws when the key, the context or a byte differs. */
 export function unseal(key: Uint8Array, sealed: Uint8Array, context: string): string {
   const bytes = Buffer.from(sealed);
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES)).setAAD(Buffer.from(context));

@@ -1,15 +1,15 @@
 /**
- * Writing CSV (RFC 4180) that is safe to open in a spreadsheet: a cell that would be taken for a formula gets an
- * apostrophe before it, which the import of people takes off again.
+ * Writes CSV (RFC 4180) that is safe to open in a spreadsheet: a cell that would be a formula gets an apostrophe before it, which
+ * the import removes again.
  */
 
 /**
- * What spreadsheets begin a formula with; tab and carriage return are skipped by some before they look. Apostrophes
- * that are the text's own count too: one more goes before them, and one comes off when the text comes back.
+ * Characters with which spreadsheets begin a formula; some skip tab and carriage return first. A text that begins with an
+ * apostrophe gets another one, so that removing one restores the text.
  */
 const FORMULA = /^'*[=+\-@\t\r\0]/;
 const GUARDED = /^'+[=+\-@\t\r\0]/;
-// Blanks at the ends are dropped by readers unless they are quoted.
+// Readers drop blanks at the ends unless they are quoted.
 const NEEDS_QUOTES = /[",;\r\n\t]|^\s|\s$/;
 
 /** One line, its end included. */
@@ -17,7 +17,7 @@ export function csvLine(cells: readonly (string | number | null)[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
 }
 
-/** A cell as it was before it was made safe: what reads files that people export takes the apostrophe off again. */
+/** A cell without the apostrophe that made it safe, for the import of exported files. */
 export function unguarded(cell: string): string {
   return GUARDED.test(cell) ? cell.slice(1) : cell;
 }

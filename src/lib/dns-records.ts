@@ -12,14 +12,14 @@ export type DnsAnswer =
 
 export type DnsType = 'TXT' | 'CNAME' | 'MX' | 'A' | 'AAAA';
 
-/** Returns the records of a name: TXT strings joined, hosts in lower case without the last dot, never throws. */
+/** Returns the records of a name: TXT strings joined, hosts in lower case without the last dot. Never throws. */
 export type DnsQuery = (type: DnsType, name: string) => Promise<DnsAnswer>;
 
-/** A resolver is given up after two tries of this; nobody waits longer for a page. */
+/** A query is tried twice with this timeout; people wait for the page. */
 const TIMEOUT_MS = 3_000;
 const TRIES = 2;
 const NAME_LENGTH_MAX = 253;
-/** More records of a kind than this at one name are nobody's honest set-up. */
+/** No honest domain has more records of a kind at one name. */
 const VALUES_MAX = 100;
 
 /** Asks these servers (`192.0.2.1`, `[2001:db8::1]:53`), or those of the system when there are none. */
@@ -37,7 +37,7 @@ export function dnsAsker(servers: readonly string[] = []): DnsQuery {
   };
 }
 
-/** The same for `msMax` from now on; what is asked later is answered as a failure, so that slow servers add up to no more. */
+/** The same query for `msMax` from now; later queries fail at once, so that slow servers add up to no more. */
 export function askFor(msMax: number, ask: DnsQuery): DnsQuery {
   const until = performance.now() + msMax;
   return async (type, name) =>

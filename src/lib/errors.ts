@@ -1,7 +1,7 @@
 /**
- * The errors a verb may throw on purpose. Each has a stable `code` declared by its noun; entry points translate the
- * class (never the text): GraphQL to a union member, REST to a status, workers to a retry or a stop.
- * Anything else that is thrown is a defect and is masked.
+ * The errors a verb may throw on purpose. Each has a stable `code` declared by its noun; entry points translate the class, never
+ * the text: GraphQL into a union member, REST into a status, workers into a retry or a stop. Any other error is a defect and is
+ * masked.
  */
 export abstract class ExpectedError extends Error {
   readonly code: string;
@@ -13,10 +13,10 @@ export abstract class ExpectedError extends Error {
   }
 }
 
-/** Field name (as the caller spelled it: `name`, `contact.email`, `settings.host`) to what is wrong with it. */
+/** Field name (as the caller wrote it: `name`, `contact.email`, `settings.host`) and what is wrong with it. */
 export type FieldErrors = Readonly<Record<string, readonly string[]>>;
 
-/** The input cannot be taken; `fields` says where and why. REST 422. */
+/** The input is not valid; `fields` says where and why. REST 422. */
 export class ValidationError extends ExpectedError {
   readonly fields: FieldErrors;
 
@@ -33,8 +33,8 @@ export class WrongStateError extends ExpectedError {}
 export class NotFoundError extends ExpectedError {}
 
 /**
- * It exists, but belongs to another tenant: REST says 403, GraphQL says what it says of an unknown uid. So it carries
- * the very code and message of the NotFoundError that would be thrown if it did not exist.
+ * It exists but belongs to another tenant: REST says 403, GraphQL the same as for an unknown uid. So it has the code and message
+ * of the NotFoundError that would be thrown if it did not exist.
  */
 export class ForeignResourceError extends ExpectedError {}
 
@@ -48,7 +48,7 @@ export class UnauthenticatedError extends ExpectedError {
   }
 }
 
-/** Too many tries; `retryAfterSeconds` says when the next one is welcome. REST 429. */
+/** Too many tries; `retryAfterSeconds` says when to try again. REST 429. */
 export class RateLimitedError extends ExpectedError {
   readonly retryAfterSeconds: number;
 
@@ -68,7 +68,7 @@ export function unreachable(value: never): never {
   throw new Error(`Assertion failed: unexpected value ${JSON.stringify(value)}`);
 }
 
-/** The text of whatever was thrown, for logs and stored reasons. */
+/** The text of anything that was thrown, for logs and stored reasons. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,7 +1,7 @@
 /** Collects the faults that several checks find, so that one answer contains all of them. */
 import { ValidationError } from './errors.ts';
 
-/** Faults of one code; whatever else is thrown goes through at once. */
+/** Collects errors of one code; all other errors are thrown at once. */
 export class Faults {
   readonly #code: string;
   readonly #errors: ValidationError[] = [];
@@ -10,7 +10,7 @@ export class Faults {
     this.#code = code;
   }
 
-  /** What `work` answers; `instead`, when it finds a fault, which `check` then throws. */
+  /** The result of `work`, or `instead` when it finds a fault, which `check` throws later. */
   async gather<T>(work: () => T | Promise<T>, instead: T): Promise<T> {
     try {
       return await work();
@@ -21,7 +21,7 @@ export class Faults {
     }
   }
 
-  /** Throws one ValidationError on all fields that had a fault; of several on one field, what the first one said. */
+  /** Throws one ValidationError with all fields that had a fault, each with its first one. */
   check(): void {
     const unseen = this.#errors.filter(({ fields }, index) => {
       const told = this.#errors.slice(0, index).flatMap((earlier) => Object.keys(earlier.fields));

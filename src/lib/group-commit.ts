@@ -1,26 +1,26 @@
 /**
- * Group commit: single items come in, batches are written, and each caller's promise resolves when its own item is safe. While one
- * batch is being written the next one gathers, so batches grow with the load and a lone item hardly waits.
+ * Group commit: single items come in, batches are written, and each caller's promise resolves when its item is safe. While one
+ * batch is being written the next one gathers, so batches grow with the load and a single item hardly waits.
  */
 export interface GroupCommit<Item> {
   /** Resolves when the batch with this item is written; rejects when that failed or too many wait. */
   add(item: Item): Promise<void>;
-  /** Writes what waits; nothing is taken afterwards. */
+  /** Writes what waits; nothing is accepted afterwards. */
   close(): Promise<void>;
 }
 
 export interface GroupCommitOptions<Item> {
   readonly batchMax: number;
-  /** How long the first item after an idle time waits for others; 0: until the events that are there already are handled. */
+  /** How long the first item after an idle time waits for others; 0: until current events are handled. */
   readonly waitMs: number;
-  /** So many items begin a second batch while the first is being written; without it they wait for its end. */
+  /** With so many items a second batch is written in parallel; fewer wait for the first one's end. */
   readonly anotherAt?: number;
   /** Items that may wait, so that a database that is away costs bounded memory. */
   readonly waitingMax: number;
   readonly write: (batch: readonly Item[]) => Promise<void>;
 }
 
-/** While one waits for the disk the other is on its way; more make the batches small. */
+/** One waits for the disk while the other is sent; more writers would make the batches small. */
 const WRITERS_MAX = 2;
 
 interface Waiting<Item> {
@@ -72,7 +72,7 @@ export function createGroupCommit<Item>(options: GroupCommitOptions<Item>): Grou
   };
 }
 
-/** Answers how to cancel it. */
+/** Runs `act` later; returns how to cancel it. */
 function later(act: () => void, waitMs: number): () => void {
   if (waitMs === 0) {
     const immediate = setImmediate(act);

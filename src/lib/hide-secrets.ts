@@ -1,16 +1,13 @@
-/**
- * Other systems repeat what they did not understand, and what they say is shown and logged: a password that went out to
- * them must not come back in it.
- */
+/** Removes secrets from replies of other systems: such replies repeat what they did not understand, and are shown and logged. */
 
 const HIDDEN = '***';
-/** So few letters at the end of a text that was cut are a coincidence. */
+/** Fewer matching letters at the end of a cut text are a coincidence. */
 const REST_LENGTH_MIN = 4;
 
-/** `text` without these secrets; nor does it end in the beginning of one, where it was cut. */
+/** `text` without these secrets, and without the beginning of a secret at its end where it was cut. */
 export function hideSecrets(text: string, secrets: readonly string[]): string {
   let hidden = text;
-  // The longest first: what is part of another one must not break it up.
+  // The longest first: a secret that is part of another one must not break it up.
   for (const secret of secrets.filter(Boolean).toSorted((a, b) => b.length - a.length)) {
     hidden = hidden.replaceAll(secret, HIDDEN);
     const rest = lengthOfRest(hidden, secret);
@@ -19,7 +16,7 @@ export function hideSecrets(text: string, secrets: readonly string[]): string {
   return hidden;
 }
 
-/** The forms in which a password is said when somebody logs in: as it is, quoted, in base64, and as AUTH PLAIN (RFC 4616). */
+/** The forms in which a login sends a password: as it is, quoted, in base64, and as AUTH PLAIN (RFC 4616). */
 export function formsOfPassword({ username, password }: { username: string; password: string }): string[] {
   const plain = `\0${username}\0${password}`;
   return [

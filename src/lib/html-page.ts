@@ -1,7 +1,7 @@
-/** The frame of a plain HTML page: landing page, reference. The caller escapes. */
+/** The frame of a plain HTML page: landing page, API reference. The caller escapes. */
 import { escapeHtml } from './html.ts';
 
-/** A whole page. `title` is text; `main` is HTML, and so is what else its head has. */
+/** A whole page. `title` is text; `main` and `head` are HTML. */
 export function htmlPage(title: string, main: string, head = ''): string {
   return `<!doctype html>
 <html lang="en">

@@ -1,4 +1,4 @@
-/** A small template for the pages that are made here: whatever is put in is escaped, unless it is html of ours already. */
+/** A small template for html pages: values are escaped, unless they are html made by this template. */
 
 /** Html that was made by `html`, and so is safe to put into other html. */
 export class Html {
@@ -20,7 +20,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 const SPECIAL = /[&<>"']/g;
-/** To ask costs a tenth of replacing nothing. */
+/** The test costs a tenth of a replacement that changes nothing. */
 const SPECIAL_ONE = /[&<>"']/;
 
 /** Safe as text and inside a quoted attribute. */

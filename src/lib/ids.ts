@@ -1,6 +1,6 @@
 /**
- * Identifiers for the outside. uids are 13 characters of [0-9a-f] (decision D9) and say nothing of the
- * bigint ids behind them; API tokens are 60 alphanumerics from a CSPRNG.
+ * Public identifiers. uids are 13 characters of [0-9a-f] (decision D9) and say nothing about the bigint ids behind them; API
+ * tokens are 60 random alphanumerics.
  */
 import { randomBytes, randomInt } from 'node:crypto';
 
@@ -25,7 +25,7 @@ export function newApiToken(): string {
   return token;
 }
 
-/** The number that `toString(36)` wrote, of any length. */
+/** Reads what `toString(36)` wrote, of any length. */
 export function fromBase36(digits: string): bigint {
   return [...digits].reduce((value, digit) => value * 36n + BigInt(Number.parseInt(digit, 36)), 0n);
 }

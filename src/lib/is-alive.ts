@@ -1,7 +1,7 @@
-/** Whether a process with this number runs on this machine; one that belongs to somebody else counts. */
+/** Whether a process with this number runs on this machine, also one of another user. */
 import { readFileSync } from 'node:fs';
 
-/** One that has ended counts no more, though nobody has asked yet how: containers often have nobody who would. */
+/** A zombie process, whose end nobody has read yet, does not count: in containers often nobody reads it. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -11,7 +11,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Linux says it in `/proc`; where there is none, the signal's answer counts. The name before the state is in brackets. */
+/** Linux shows it in `/proc`; elsewhere the signal decides. The name before the state is in brackets. */
 function hasEnded(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');

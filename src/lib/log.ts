@@ -1,6 +1,6 @@
 /**
- * Logs: one JSON line per event, or a readable line on a terminal. Never hand it a secret. Email addresses are left out of
- * every text: those of recipients come in replies of servers and in errors of libraries.
+ * Logs: one JSON line per event, or a readable line on a terminal. Never log a secret. Email addresses are removed from every
+ * text: replies of servers and errors of libraries contain those of recipients.
  */
 import { RepeatedFaults } from './repeated-faults.ts';
 
@@ -13,7 +13,7 @@ export interface Log {
   info(event: string, fields?: LogFields): void;
   warn(event: string, fields?: LogFields): void;
   error(event: string, fields?: LogFields): void;
-  /** The same log with fields that every line of it carries (a request id, a campaign). */
+  /** The same log with fields on every line (a request id, a campaign). */
   with(fields: LogFields): Log;
 }
 
@@ -56,7 +56,7 @@ function plain(_key: string, value: unknown): unknown {
   return value;
 }
 
-/** Not its other properties: those of a library's error may hold what somebody sent. */
+/** Not its other properties: those of a library's error may contain input. */
 function factsOf(error: Error): Record<string, unknown> {
   const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {};
   return { name: error.name, ...code, message: error.message, stack: error.stack };
@@ -76,17 +76,17 @@ function pretty(entry: { time: string; level: string; event: string }): string {
 }
 
 function readable(value: unknown): string {
-  // Of several lines on purpose.
+  // Several lines on purpose: a stack.
   if (value instanceof Error) return withoutAddresses(value.stack ?? value.message).replace(CONTROL_IN_LINE, escaped);
   if (typeof value !== 'string') return JSON.stringify(value, plain);
   const text = withoutAddresses(value);
-  // A text from outside must not begin a line of its own, nor command the terminal.
+  // A text from outside must not start a new line or control the terminal.
   return CONTROL.test(text) ? JSON.stringify(text).replace(C1, escaped) : text;
 }
 
 const CONTROL = /[\p{Cc}\u2028\u2029]/u;
 const CONTROL_IN_LINE = /[^\P{Cc}\n\t]/gu;
-/** What JSON leaves as it is, and some terminals and readers of lines take for a command or the end of a line. */
+/** Characters that JSON keeps and that some terminals and log readers take for a command or a line end. */
 const C1 = /[\u007f-\u009f\u2028\u2029]/g;
 
 function escaped(character: string): string {

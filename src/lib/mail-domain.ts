@@ -1,12 +1,12 @@
 /** The domain in a mail address, and which domain lies below which. */
 import { domainToASCII } from 'node:url';
 
-/** The part after the last @, as it is written. */
+/** The part after the last @, unchanged. */
 export function domainOf(email: string): string {
   return email.slice(email.lastIndexOf('@') + 1);
 }
 
-/** The same as domains are compared and sent: lower case, IDNA in ASCII; empty when it is no domain. */
+/** The domain in the form in which domains are compared and sent: lower case, IDNA in ASCII; empty when it is no domain. */
 export function asciiDomainOf(email: string): string {
   return domainToASCII(domainOf(email));
 }

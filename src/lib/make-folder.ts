@@ -1,11 +1,11 @@
-/** Makes a folder of the program's own, with a sentence that helps when it cannot be made. */
+/** Makes a folder for the program's files; if it cannot, the error says what to do. */
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { messageOf } from './errors.ts';
 
 /**
- * Makes the folder and those above it that are missing. One at a time: asked to make several at once, Node never
- * comes back from places such as /proc. Throws with what to do.
+ * Makes the folder and its missing parents, one at a time: with `recursive` Node never returns for places such as /proc. Throws a
+ * sentence with what to do.
  */
 export function makeFolder(folder: string): void {
   try {
@@ -20,10 +20,10 @@ export function makeFolder(folder: string): void {
   }
 }
 
-/** What the program keeps is nobody else's. */
+/** Only the owner may read the program's files. */
 const OWNER_ONLY = 0o700;
 
-/** Another process that starts at the same moment may have made it just now. */
+/** Another process may have made it at the same moment. */
 function makeOne(folder: string): void {
   try {
     mkdirSync(folder, { mode: OWNER_ONLY });

@@ -3,8 +3,8 @@ import { chownSync, closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync
 import path from 'node:path';
 
 /**
- * Makes the file, readable by its owner only, unless it is there. Whole or not at all: neither a full disk nor a power cut
- * leaves an empty one, and of several processes the first one's text stays.
+ * Makes the file, readable by its owner only, unless it exists. Completely or not at all: neither a full disk nor a power cut
+ * leaves an empty one, and if several processes try, the first one's text stays.
  */
 export function makeOnce(file: string, text: string, owner?: { uid: number; gid: number }): void {
   if (existsSync(file)) return;
@@ -31,7 +31,7 @@ function writeToDisk(file: string, text: string): void {
   }
 }
 
-/** Where a folder cannot be synchronised (Windows) the system sees to its names itself. */
+/** Where a folder cannot be synchronised (Windows), the system takes care of its names. */
 function syncFolder(folder: string): void {
   if (process.platform === 'win32') return;
   const fd = openSync(folder, 'r');

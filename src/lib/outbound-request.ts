@@ -1,6 +1,6 @@
 /**
- * The one way out to addresses that somebody else chose: public ones only (public-address.ts), over http and https on
- * their own ports, without redirects, bounded in time and size. All requests for customers go through here.
+ * Requests to addresses that customers or other strangers chose: public ones only (public-address.ts), over http and https on
+ * their own ports, without redirects, limited in time and size. All requests for customers use this.
  */
 import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
@@ -13,11 +13,11 @@ export interface OutboundOptions {
   /** From the look-up of the name to the last byte. */
   readonly timeoutMs: number;
   readonly bytesMax: number;
-  /** Ports that may be asked besides 80 and 443. */
+  /** Ports that are allowed besides 80 and 443. */
   readonly ports?: readonly string[];
   /** Finds the addresses of a name; absent: as the system does. */
   readonly find?: FindAddresses;
-  /** Posted as a form; absent: the address is only read. */
+  /** Posted as a form; absent: a GET. */
   readonly form?: Readonly<Record<string, string>>;
 }
 
@@ -26,7 +26,7 @@ export interface Outbound {
   readonly contentType: string;
   /** Throws when it is too long, takes too long or breaks off. */
   readonly body: AsyncIterable<Buffer>;
-  /** Lets the connection go; to be called in any case. */
+  /** Closes the connection; always call it. */
   close(): void;
 }
 
@@ -35,7 +35,10 @@ const TOO_SLOW = 'The address took too long to answer.';
 const BROKEN_OFF = 'The connection broke during the answer.';
 const PORTS = new Set(['', '80', '443']);
 
-/** Asks for `text` and answers when the headers of a 200 are there. Throws an Error with a message for the person who chose the address. */
+/**
+ * Requests `text` and returns when the headers of a 200 are there. Throws an Error with a message for the person who chose the
+ * address.
+ */
 export async function openOutbound(text: string, options: OutboundOptions): Promise<Outbound> {
   const url = readUrl(text);
   const guard = addressGuard(options.allowed, options.find);
@@ -89,7 +92,7 @@ function bareHost({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '').toLowerCase();
 }
 
-/** A look-up cannot be called back; nobody waits for it any longer. */
+/** A look-up cannot be cancelled; after the time limit nobody waits for it. */
 async function lapsed(signal: AbortSignal): Promise<string> {
   if (!signal.aborted) await once(signal, 'abort');
   return TOO_SLOW;
@@ -111,7 +114,7 @@ function ask(
       signal,
       ...(lookup ? { lookup } : {}),
       agent: false,
-      // What is packed would have to be unpacked to be counted.
+      // A compressed answer would have to be unpacked to be counted.
       headers: {
         Accept: '*/*',
         'Accept-Encoding': 'identity',
@@ -141,7 +144,7 @@ async function* bounded(
   if (!answer.complete) throw new Error(BROKEN_OFF);
 }
 
-/** Node names a broken connection `aborted`, whoever broke it. */
+/** Node reports a broken connection as `aborted`, whoever broke it. */
 async function* untilBroken(answer: IncomingMessage, signal: AbortSignal): AsyncGenerator<unknown> {
   try {
     yield* answer;

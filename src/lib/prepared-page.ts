@@ -1,6 +1,6 @@
 /**
- * A document that is the same for everybody: made once, zipped once, and every answer is the same buffer. So neither its
- * making nor its size can be multiplied by asking often and reading slowly.
+ * A document that is the same for everybody: made once, compressed once, and every answer uses the same buffer. So many requests
+ * and slow readers cost no extra memory.
  */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
@@ -13,7 +13,7 @@ export interface PreparedPage {
   readonly contentType: string;
   /** Absent: too small to be worth it. */
   readonly zipped: Buffer | undefined;
-  /** As a client gets it that understands no gzip. */
+  /** For a client without gzip. */
   plain(): Promise<Buffer>;
 }
 
@@ -30,7 +30,10 @@ export async function preparePage(content: Buffer | string, contentType: string)
   return { tag, contentType, zipped, plain: () => Promise.resolve(bytes) };
 }
 
-/** The page of content that is there zipped: all clients but the odd one take it so, and the rest is made for the first of those. */
+/**
+ * The page of content that is stored compressed: nearly all clients take it so; the plain form is made for the first client
+ * without gzip.
+ */
 export function zippedPage(
   zipped: Uint8Array,
   { tag, contentType }: { tag: string; contentType: string },
@@ -39,7 +42,7 @@ export function zippedPage(
   return { tag, contentType, zipped: Buffer.from(zipped), plain: () => (expanded ??= expand(zipped)) };
 }
 
-/** Answers a GET or HEAD with the page, or with a 304 when the client has it. Further headers are set before. */
+/** Answers a GET or HEAD with the page, or with a 304 when the client has it. Set further headers before. */
 export async function sendPreparedPage(req: IncomingMessage, res: ServerResponse, page: PreparedPage): Promise<void> {
   const { tag, contentType, zipped } = page;
   res.setHeader('ETag', tag);

@@ -1,21 +1,21 @@
 /**
- * Which network addresses may be reached on behalf of somebody who is not the operator (decision D44): public
- * unicast only, so that nobody uses this machine to reach its private network. Names are judged by what they
- * resolve to at the moment of connecting, never by how they read.
+ * Which network addresses may be reached for somebody who is not the operator (decision D44): public unicast only, so that nobody
+ * reaches the private network through this machine. Names are judged by the addresses they resolve to at the moment of
+ * connecting.
  */
 import { lookup as resolve, type LookupAddress, type LookupOptions } from 'node:dns';
 import { networkInterfaces } from 'node:os';
 import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-// Public by its range, but answers with the secrets of the machine in one large cloud.
+// In a public range, but returns the secrets of the machine in one large cloud.
 const CLOUD_PLATFORM_ADDRESS = '168.63.129.16';
 
 // All public IPv6 addresses are in this range; others may mean an IPv4 address, or nothing.
 const GLOBAL_IPV6: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
 
 export interface AddressGuard {
-  /** Why this host (name or address) may not be reached now, as a sentence; undefined when it may. */
+  /** Why this host (name or address) may not be reached now, as a sentence; undefined: it may. */
   refusal(host: string): Promise<string | undefined>;
   /**
    * For `net.connect` and what is built on it: resolves like the system and fails for addresses that may not be
@@ -27,7 +27,7 @@ export interface AddressGuard {
 /** Finds the addresses of a host name. */
 export type FindAddresses = (host: string, options: LookupOptions) => Promise<LookupAddress[]>;
 
-/** A guard that lets through public addresses, and what the operator allows: host names, addresses, networks (CIDR). */
+/** A guard that allows public addresses, and what the operator allows: host names, addresses, networks (CIDR). */
 export function addressGuard(allowed: readonly string[] = [], find: FindAddresses = resolveAll): AddressGuard {
   const names = new Set(allowed.map((entry) => entry.toLowerCase()));
   const networks = allowed.flatMap((entry) => networkOf(entry) ?? []);
@@ -51,7 +51,7 @@ export function addressGuard(allowed: readonly string[] = [], find: FindAddresse
       const bare = host.replace(/^\[|\]$/g, '');
       const addresses = await find(bare, {}).catch(() => undefined);
       if (!addresses || addresses.length === 0) return `The host ${host} cannot be found.`;
-      // One private address among public ones is how rebinding begins.
+      // A mix of private and public addresses is a sign of DNS rebinding.
       return addresses.every(({ address }) => permits(bare, address)) ? undefined : notAllowed(host).message;
     },
   };

@@ -1,13 +1,13 @@
-/** So many of something in a time, per key: for what strangers could otherwise make a log or a table grow with. */
+/** At most so many per time and key: limits log lines and rows that strangers can cause. */
 export interface Quota {
-  /** How many were left out since the last one of this key that was let through; undefined: this one is left out, too. */
+  /** How many were left out since the last one that was let through; undefined: this one is left out, too. */
   take(key: string): number | undefined;
 }
 
 export interface QuotaOptions {
   readonly max: number;
   readonly windowMs: number;
-  /** Keys that are remembered; the oldest is forgotten for a new one. */
+  /** Keys that are remembered; a new one replaces the oldest. */
   readonly keysMax: number;
 }
 

@@ -6,7 +6,7 @@ export interface RateLimit {
   readonly windowSeconds: number;
 }
 
-/** What came of counting one request. */
+/** The result of counting one request. */
 export interface RateVerdict {
   /** Whose requests were counted together. */
   readonly counted: 'token' | 'address';
@@ -19,9 +19,9 @@ export interface RateVerdict {
 
 /** Who makes a request, as far as the entry point knows. */
 export interface RateCaller {
-  /** The text of an API token or session, as it was sent; true or not. */
+  /** The text of an API token or session as it was sent, valid or not. */
   readonly credential: string | null;
-  /** Where the entry point has looked up the token already. */
+  /** Present where the entry point has looked up the token already. */
   readonly tokenId?: bigint;
   readonly ipAddress: string;
 }
@@ -49,8 +49,8 @@ export function parseRateLimit(text: string): RateLimit | undefined {
 }
 
 /**
- * The fields of draft-ietf-httpapi-ratelimit-headers (11, of May 2026), and `Retry-After` with a refusal: the quota (q)
- * and its window (w), what remains (r) and the seconds until it is whole again (t).
+ * The fields of draft-ietf-httpapi-ratelimit-headers (11, of May 2026), and `Retry-After` with a refusal: the quota (q) and its
+ * window (w), what remains (r) and the seconds until the window ends (t).
  */
 export function rateLimitHeaders({ counted, limit, isAllowed, remaining, resetSeconds }: RateVerdict) {
   return {

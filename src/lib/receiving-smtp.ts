@@ -1,12 +1,12 @@
-/** What servers that take mail over SMTP have in common. */
+/** What our SMTP servers have in common. */
 import type { Server } from 'node:net';
 
-/** A refusal as the SMTP library's callbacks want it: `message` follows the code. */
+/** An error for the SMTP library's callbacks: `message` follows the code. */
 export function smtpError(responseCode: number, message: string): Error {
   return Object.assign(new Error(message), { responseCode });
 }
 
-/** Waits until the server listens and answers its port; rejects when the port cannot be had. */
+/** Waits until the server listens and returns its port; rejects when the port is not free. */
 export async function listeningPort(server: Server): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve);

@@ -1,6 +1,6 @@
-/** Remembers answers that are asked for again and again: of a function that is pure and costs more than a look-up. */
+/** Remembers results of a pure function that costs more than a look-up. */
 
-/** Answers as `work` does. Keeps at most `max` answers; then it forgets all of them, which costs less than order. */
+/** Answers as `work` does. Keeps at most `max` results; then it drops all of them, which is cheaper than keeping an order. */
 export function remember<Answer extends boolean | string>(
   max: number,
   work: (question: string) => Answer,

@@ -1,10 +1,10 @@
 /**
- * Keeps the log readable in an outage: of the same fault one line a second, which says how many were left out. A fault is an event
- * of level warn or error with a `message` or an `error`; it is the same when its name and its texts are, whichever request
- * or job it comes from. Other lines are never left out.
+ * Keeps the log readable in an outage: one line a second for the same fault, with the number of lines left out. A fault is an
+ * event of level warn or error with a `message` or an `error`; it is the same when its name and its texts are equal, whichever
+ * request or job it comes from. Other lines are never left out.
  */
 
-/** What a line of the log is made of. */
+/** The parts of a log line. */
 export interface Entry {
   readonly level: string;
   readonly event: string;
@@ -14,7 +14,7 @@ export interface Entry {
 }
 
 const INTERVAL_MS = 1_000;
-/** Different faults that are counted in one second; beyond that each has its line. */
+/** Different faults that are counted in one second; further faults each have a line. */
 const FAULTS_MAX = 1_000;
 
 interface Repeated {
@@ -26,7 +26,7 @@ interface Repeated {
 export class RepeatedFaults {
   readonly #latest = new Map<string, Repeated>();
 
-  /** Writes the line now, or at the end of the second together with others like it. */
+  /** Writes the line now, or at the end of the second together with equal ones. */
   take(entry: Entry): void {
     const key = keyOf(entry);
     if (key === undefined) return entry.write({});
@@ -46,7 +46,7 @@ export class RepeatedFaults {
     setTimeout(() => this.#end(key, repeated), INTERVAL_MS).unref();
   }
 
-  /** The last one left out is written with the number of those before it; more of them have a second of their own. */
+  /** The last one left out is written with the number of those before it; then a new second begins. */
   #end(key: string, { leftOut, write }: Repeated): void {
     this.#latest.delete(key);
     if (leftOut === 0) return;

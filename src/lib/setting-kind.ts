@@ -1,7 +1,4 @@
-/**
- * Kinds of settings: how a text is read, and what is allowed, in the words of the manual and of the fault of
- * a wrong value.
- */
+/** Kinds of settings: how a text is read, and which values are allowed, as the manual and error messages say it. */
 import { z } from 'zod';
 
 export interface SettingKind<Value> {
@@ -10,7 +7,7 @@ export interface SettingKind<Value> {
   readonly allowed: string;
 }
 
-/** Digits only: `1e3` and `0x10` would surprise the next reader. */
+/** Digits only: `1e3` and `0x10` would be a surprise. */
 const WHOLE_NUMBER = /^-?\d+$/;
 
 export function numberFrom(min: number, max: number): SettingKind<number> {
@@ -22,7 +19,7 @@ export function oneOf<const Word extends string>(...words: readonly Word[]): Set
   return { schema: z.enum(words), allowed: `${words.slice(0, -1).join(', ')} or ${words.at(-1)}` };
 }
 
-/** Parts of the text; `each` says in the plural what they are. */
+/** A list of parts; `each` is the plural name of a part. */
 export function listOf<Value>(
   part: z.ZodType<Value, string>,
   { each, separator = ',', min = 0 }: { each: string; separator?: ',' | ' '; min?: number },
@@ -54,7 +51,7 @@ export function readSetting<Value>(
 ): { readonly value: Value } | { readonly fault: string } {
   const result = schema.safeParse(text, { reportInput: true });
   if (result.success) return { value: result.data };
-  // Of a list, which part is wrong.
+  // Which part of a list is wrong.
   const wrong = result.error.issues.flatMap(({ path, input }) => (path.length > 0 ? [JSON.stringify(input)] : []));
   const parts = wrong.length === 0 ? '' : `, and ${wrong.join(', ')} ${wrong.length === 1 ? 'is' : 'are'} not`;
   return { fault: `it must be ${allowed}${parts}` };

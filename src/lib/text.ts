@@ -1,7 +1,7 @@
 /**
- * The texts that come from outside, checked at the wall: what may reach a header has no control characters, what
- * reaches the database is well-formed and without NUL, and everything has a length. zod schemas for verbs' inputs,
- * and `parseInput`, which turns zod's findings into a ValidationError.
+ * Checks of texts from outside: a text that may reach a header has no control characters, a text that reaches the database is
+ * well-formed and without NUL, and every text has a limit. zod schemas for verbs' inputs, and `parseInput`, which turns zod's
+ * findings into a ValidationError.
  */
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
@@ -22,7 +22,7 @@ const LOCAL_PART = /^[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{M}\p{N}!#$
 const DOMAIN_TYPED = /^[\p{L}\p{M}\p{N}.\u3002-]+$/u;
 const DOMAIN_LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
 const ASCII = /^[\x21-\x7e]+$/;
-// What nearly all addresses look like, decided at once: an import reads millions. The rest takes the long way.
+// The usual form of addresses, for speed: an import reads millions. All others are checked in full.
 const USUAL_ADDRESS = /^[a-z0-9_+-]+(\.[a-z0-9_+-]+)*@([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/i;
 
 /** One line of at most `max` characters that may reach a header; trimmed; empty counts as missing. */
@@ -40,7 +40,7 @@ export function multiLine(max: number) {
   return z.string().max(max).refine(isPlainText, 'must not contain control characters');
 }
 
-/** An email address as it was given, white space around it cut off. Compare addresses by `emailKey`. */
+/** An email address as it was given, without surrounding white space. Compare addresses by `emailKey`. */
 export function emailAddress() {
   return z.string().trim().min(1, { abort: true }).refine(isEmailAddress, 'must be a valid email address');
 }
@@ -69,7 +69,7 @@ export function isOneLine(value: string): boolean {
   return value.isWellFormed() && !CONTROL.test(value);
 }
 
-/** Nothing that the database or a mail body cannot hold. */
+/** Nothing that the database or a mail body cannot contain. */
 export function isPlainText(value: string): boolean {
   return value.isWellFormed() && !CONTROL_IN_LINES.test(value);
 }
@@ -88,11 +88,11 @@ export function isEmailAddress(value: string): boolean {
 
 function isUsualAddress(value: string): boolean {
   const isShort = value.length <= EMAIL_BYTES_MAX && value.indexOf('@') <= LOCAL_PART_BYTES_MAX;
-  // Two hyphens may be those of an encoded (IDNA) label, which has rules of its own.
+  // Two hyphens may belong to an encoded (IDNA) label, which has its own rules.
   return isShort && !value.includes('--') && USUAL_ADDRESS.test(value);
 }
 
-/** The address as it is compared: lower case, domain in ASCII. Takes what `isEmailAddress` accepts. */
+/** The address in the form in which addresses are compared: lower case, domain in ASCII. Takes what `isEmailAddress` accepts. */
 export function emailKey(address: string): string {
   if (ASCII.test(address)) return address.toLowerCase();
   const at = address.lastIndexOf('@');
@@ -125,7 +125,7 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unkn
   return data;
 }
 
-/** The same without throwing, for verbs that have more to find fault with. */
+/** The same without throwing, for verbs that find further faults. */
 export function checkInput<Schema extends z.ZodType>(schema: Schema, input: unknown): InputResult<z.output<Schema>> {
   const result = schema.safeParse(input, { reportInput: true });
   return result.success ? { data: result.data } : { errors: fieldErrors(result.error.issues) };
@@ -136,7 +136,7 @@ function fieldErrors(issues: readonly z.core.$ZodIssue[]): FieldErrors {
   const add = (path: readonly PropertyKey[], sentence: string) => {
     const name = path.length > 0 ? path.map(String).join('.') : 'input';
     const sentences = fields.get(name) ?? [];
-    // One field gets one sentence of each kind, however many of its checks failed.
+    // Each sentence once per field, even if several checks failed with it.
     if (!sentences.includes(sentence)) fields.set(name, [...sentences, sentence]);
   };
   for (const issue of issues) {
@@ -172,7 +172,7 @@ function sentenceOf(issue: z.core.$ZodIssue): string {
   }
 }
 
-/** What our schemas say of a form begins so; the library's own words name patterns, which nobody wants to read. */
+/** Messages of our schemas begin so; the library's own texts name regular expressions. */
 function ownWords(label: string, message: string): string {
   return message.startsWith('must ') ? `The ${label} ${message}.` : `The ${label} is invalid.`;
 }
@@ -193,7 +193,7 @@ function labelOf(path: readonly PropertyKey[]): string {
   return fieldLabel(path.findLast((step) => typeof step === 'string') ?? 'input');
 }
 
-/** What a sentence calls a field: `fromEmail` is "from email"; the tag of a list's field keeps its capitals. */
+/** The name of a field in a sentence: `fromEmail` is "from email"; the tag of a list's field keeps its capitals. */
 export function fieldLabel(name: string): string {
   if (name === name.toUpperCase()) return name;
   return name

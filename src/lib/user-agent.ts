@@ -1,9 +1,9 @@
 /**
- * What kind of program calls, by what it says of itself. Only names of this file come out, never what was sent: the
+ * The kind of the calling program, by its User-Agent. Only names of this file are returned, never what was sent, because the
  * result may be in logs and tables.
  */
 
-/** The first that fits: most browsers also name those that they descend from. */
+/** The first match wins: most browsers also name their ancestors. */
 const PROGRAMS: readonly (readonly [string, RegExp])[] = [
   ['Edge', /\bEdg(?:e|A|iOS)?\//],
   ['Opera', /\bOPR\//],
@@ -29,10 +29,10 @@ const SYSTEMS: readonly (readonly [string, RegExp])[] = [
   ['macOS', /\bMacintosh\b/],
   ['Linux', /\bLinux\b/],
 ];
-/** Longer ones are made up. */
+/** Longer ones are invented. */
 const USER_AGENT_LENGTH_MAX = 500;
 
-/** `Firefox on Linux`, `curl`, `another program`; null: it does not say. */
+/** `Firefox on Linux`, `curl`, `another program`; null: none was sent. */
 export function programOf(userAgent: string | null | undefined): string | null {
   const said = userAgent?.slice(0, USER_AGENT_LENGTH_MAX).trim();
   if (!said) return null;

@@ -1,18 +1,18 @@
 /**
- * A thread whose work can be stopped: it is watched while it has work, and ended when one job takes too much CPU time or memory.
- * The thread notes in shared memory which job it is at (PROGRESS_JOB), so the job to blame is known.
+ * A thread that can be stopped: it is watched while it works, and ended when one job takes too much CPU time or memory. The
+ * thread writes the id of its current job to shared memory (PROGRESS_JOB), so the job that caused it is known.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker, type ResourceLimits } from 'node:worker_threads';
 
-/** What the thread notes in shared memory: the id of its job (0: none), and a place in the job's text. */
+/** What the thread writes to shared memory: the id of its job (0: none), and a position in the job's text. */
 export const PROGRESS_JOB = 0;
 export const PROGRESS_AT = 1;
 const PROGRESS_LENGTH = 2;
-/** The place is not known. */
+/** The position is not known. */
 export const NOWHERE = -1;
 
-/** How often the thread is looked at while it works. */
+/** How often the thread is checked while it works. */
 const WATCH_MS = 40;
 
 interface ThreadOptions<Answer> {
@@ -20,15 +20,15 @@ interface ThreadOptions<Answer> {
   readonly resourceLimits: ResourceLimits;
   /** CPU time that one job may take. */
   readonly cpuMsMax: number;
-  /** Where CPU time cannot be had: a thread at one job for so long is lost, however busy the machine. */
+  /** Where CPU time is not available: a thread that works on one job for so long is lost, however busy the machine. */
   readonly silenceMsMax: number;
   readonly hasWork: () => boolean;
   readonly onAnswer: (answer: Answer) => void;
-  /** The thread is gone, with `why` in words; called once, and not after `end`. */
+  /** The thread has ended, with the reason; called once, and not after `end`. */
   readonly onLost: (why: string) => void;
 }
 
-/** One thread and its watch. Its program is given `workerData.progress` and neither environment nor arguments. */
+/** One thread and its watch. Its program gets `workerData.progress`, no environment and no arguments. */
 export class WatchedThread<Answer> {
   readonly #progress = new Int32Array(new SharedArrayBuffer(PROGRESS_LENGTH * Int32Array.BYTES_PER_ELEMENT));
   readonly #options: ThreadOptions<Answer>;
@@ -73,7 +73,7 @@ export class WatchedThread<Answer> {
     void this.#worker.terminate();
   }
 
-  /** Looks at the thread as long as it has work; a job that takes too much CPU time ends it. */
+  /** Checks the thread as long as it works; a job that takes too much CPU time ends it. */
   async #watch(): Promise<void> {
     const { hasWork, cpuMsMax, silenceMsMax } = this.#options;
     this.#isWatched = true;
@@ -92,7 +92,7 @@ export class WatchedThread<Answer> {
     if (!this.#isLost) this.#worker.unref();
   }
 
-  /** CPU time of the thread so far; a thread that cannot even say that is judged by the clock. */
+  /** CPU time of the thread so far. A thread that does not answer even this is judged by the clock. */
   async #cpuMs(): Promise<number> {
     const ask = this.#worker.cpuUsage().then(({ user, system }) => (user + system) / 1_000);
     return Promise.race([ask.catch(() => 0), sleep(this.#options.cpuMsMax, 0, { ref: false })]);

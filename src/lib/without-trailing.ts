@@ -1,6 +1,6 @@
 /**
- * `text` without the characters at its end that `dropped` matches one by one. A pattern such as `/[.,]+$/` starts again at every
- * dot of a text of dots, which takes time by the square of its length.
+ * `text` without the trailing characters that `dropped` matches one by one. A pattern such as `/[.,]+$/` would start again at
+ * every dot of a text of dots, which takes quadratic time.
  */
 export function withoutTrailing(text: string, dropped: RegExp): string {
   let length = text.length;

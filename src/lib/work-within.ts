@@ -1,6 +1,6 @@
-/** Works on one item after the other until the time is over; an item that fails keeps none of the others waiting. */
+/** Works on one item after the other until the time is over; a failed item does not stop the others. */
 
-/** Answers how many items were done. The one at work when the time ends is finished. */
+/** Returns how many items were done. An item that is started in time is finished. */
 export async function workWithin<T>(
   msMax: number,
   items: readonly T[],

@@ -4,13 +4,13 @@ import type { Hooks } from './hooks.ts';
 export interface Plugin {
   /** `<vendor>/<name>`, the folder it lives in. */
   readonly name: string;
-  /** Runs for every discovered plugin, before anything is active: translations and drivers go here. */
+  /** For every discovered plugin, before any is active: register translations and drivers here. */
   register?(hooks: Hooks): void;
-  /** Runs when the plugin is active: all other hooks go here. */
+  /** When the plugin is active: register all other hooks here. */
   boot?(hooks: Hooks): void;
 }
 
-/** Names the type, so that a plugin's mistakes show in its own file. */
+/** Gives the object its type, so that a plugin's mistakes show in its own file. */
 export function definePlugin(plugin: Plugin): Plugin {
   return plugin;
 }

@@ -26,11 +26,11 @@ export interface EventHooks {
   plan_changed: [
     change: { customerUid: string; subscriptionUid: string; oldPlanUid: string | null; newPlanUid: string },
   ];
-  /** A running subscription has ended and none took its place. */
+  /** A running subscription has ended and no other replaces it. */
   subscription_terminated: [subscription: { uid: string; customerUid: string; planUid: string }];
 }
 
-/** BEHAVIOR: one claimant, a second claim throws at once. Name to the arguments and the result. */
+/** BEHAVIOR: one plugin may set it, a second one throws at once. Name to the arguments and the result. */
 export interface BehaviorHooks {
   dispatch_list_import_job: { args: [list: { listUid: string; importUid: string }]; result: Promise<void> };
 }

@@ -1,4 +1,4 @@
-/** The published contract between the host and its plugins; plugins import nothing else of the program. */
+/** The published contract between the host and its plugins; plugins import nothing else from the program. */
 export { definePlugin, type Plugin } from './define-plugin.ts';
 export type { AddedCustomer, Behavior, BehaviorHooks, EventHooks, FilterHooks, Hooks, RegistryHooks } from './hooks.ts';
 export {

@@ -1,7 +1,6 @@
 /**
- * The contract of a sending driver: how a message leaves the installation (specification 4.13).
- * The host composes, signs, accounts and retries; a driver only hands bytes over and reports truly what became
- * of them. `send` throws on failure, it never returns a failed result.
+ * The contract of a sending driver: how a message leaves the installation (specification 4.13). The host composes, signs, counts
+ * and retries; a driver hands bytes over and reports the result. `send` throws on failure; it never returns a failed result.
  */
 import type { LookupFunction } from 'node:net';
 import type { FieldErrors } from '../lib/errors.ts';
@@ -19,8 +18,8 @@ export interface OutgoingMessage {
   /** The Message-ID header's value, the same for every attempt at this recipient. */
   readonly messageId: string;
   /**
-   * The same for every attempt at this recipient and different from that of every other message: digits, letters and
-   * dots, at most 64. For vendors that take a second request with a key they know as the first one.
+   * The same for every attempt at this recipient and unique to this message: digits, letters and dots, at most 64. For vendors
+   * that recognise a repeated request by such a key.
    */
   readonly idempotencyKey: string;
   /**
@@ -29,16 +28,16 @@ export interface OutgoingMessage {
    */
   readonly needsSmtpUtf8: boolean;
   /**
-   * Whether the message may still leave: while it waits in the driver, its recipient may unsubscribe or change the
-   * address. Asked before the driver begins with a message, and again before it sends the content; `true` mostly. When
-   * the answer is false, nothing is sent and `send` throws `unavailable`. Absent: it may leave whenever it can.
+   * Whether the message may still be sent: while it waits in the driver, its recipient may unsubscribe or change the address.
+   * Asked before the driver starts a message, and again before it sends the content; mostly `true`. When the answer is false,
+   * nothing is sent and `send` throws `unavailable`. Absent: it may be sent.
    */
   readonly mayStillLeave?: (() => boolean | Promise<boolean>) | undefined;
 }
 
 /** The server has taken responsibility for the message. */
 export interface SendResult {
-  /** What bounces and complaints will name: the vendor's identifier, or the Message-ID where there is none. */
+  /** The id that bounces and complaints will name: the vendor's, or the Message-ID where there is none. */
   readonly runtimeMessageId: string;
   /** The server's last reply, for the ledger. */
   readonly reply: string;
@@ -46,21 +45,21 @@ export interface SendResult {
 
 /**
  * What a failed hand-over means:
- * - `refused`: the server said no for good (SMTP 5xx); trying again is useless.
- * - `deferred`: the server said not now (SMTP 4xx) for this message.
+ * - `refused`: the server refused finally (SMTP 5xx); trying again is useless.
+ * - `deferred`: the server refused for now (SMTP 4xx) for this message.
  * - `unavailable`: the server could not be used (connection, TLS, login, 421); the message was certainly not taken,
  *   and this says nothing about the recipient.
- * - `unknown`: the message was handed over whole and no answer came; it may have been taken.
+ * - `unknown`: the message was sent completely and no answer came; it may have been accepted.
  */
 export type SendingErrorKind = 'refused' | 'deferred' | 'unavailable' | 'unknown';
 
 /**
- * How the message of a `SendingError` begins when the server refused before a recipient was named (SMTP's MAIL): whatever its
- * words read like, they are about the sender or the server, and nobody's mailbox.
+ * How the message of a `SendingError` begins when the server refused before a recipient was named (SMTP's MAIL): such a reply is
+ * about the sender or the server, never about a mailbox.
  */
 export const SENDER_REFUSED = 'Sender refused:';
 
-/** What the server said, where it said anything. */
+/** The server's reply, if there is one. */
 export interface SendingErrorDetails {
   /** SMTP reply code or HTTP status. */
   readonly code?: number | undefined;
@@ -91,13 +90,13 @@ export interface SendingDriver {
   /** Hands one message over. Resolves when the server has accepted it; throws `SendingError` otherwise. */
   send(message: OutgoingMessage): Promise<SendResult>;
   /**
-   * So many processes send through this server now, this one among them: the driver keeps to its share of the
-   * connections, at least one. Asked often, with the same number mostly. `capacity` stays what it is.
+   * How many processes send through this server now, this one included: the driver uses only its share of the connections, at
+   * least one. Called often, mostly with the same number. `capacity` does not change.
    */
   shareWith?(processes: number): void;
-  /** Makes a real, authenticated contact with the server and sends nothing. */
+  /** Connects and logs in to the server, and sends nothing. */
   test(): Promise<ConnectionTest>;
-  /** Finishes what is in flight, then lets go of every connection. */
+  /** Finishes messages in flight, then closes every connection. */
   close(): Promise<void>;
 }
 
@@ -115,8 +114,8 @@ export interface DriverOptions {
    */
   readonly lookup?: LookupFunction | undefined;
   /**
-   * Posts a form to an address of the web that somebody wrote into the settings, and answers the body of a 200 (at most
-   * 64 KB); throws an Error with a sentence otherwise. Only public addresses and those that the operator allows.
+   * Posts a form to a web address from the settings, and returns the body of a 200 (at most 64 KB); throws an Error with a
+   * sentence otherwise. Only public addresses and those that the operator allows.
    */
   readonly postForm?: ((url: string, fields: Readonly<Record<string, string>>) => Promise<string>) | undefined;
 }
@@ -135,25 +134,25 @@ export interface SendingDriverRegistration {
   readonly description: string;
   /** Keys of the server's settings, in the order of the form; the host refuses others. */
   readonly configKeys: readonly string[];
-  /** Those of them that are credentials: stored encrypted, never answered. */
+  /** Those that are credentials: stored encrypted, never returned. */
   readonly secretKeys: readonly string[];
   readonly iconUrl?: string;
   readonly createUrl?: string;
   /**
-   * The vendor knows messages again by `idempotencyKey` for at least so long after `send` threw `unknown`. The host
-   * then repeats a message with an unknown outcome only within that time; later, or through another server, it could
-   * arrive twice. Absent: the vendor knows no such keys.
+   * For how long after `send` threw `unknown` the vendor recognises a message by its `idempotencyKey`. The host then repeats a
+   * message with an unknown outcome only within that time; later, or through another server, it could arrive twice. Absent: the
+   * vendor knows no such keys.
    */
   readonly idempotencyKeySeconds?: number;
   /**
-   * The driver reads a message's `content` no more once its `send` has resolved. It is then given the host's own bytes
-   * instead of a copy, and the host uses their memory for another message. Absent: it gets a copy that it may keep.
+   * The driver does not read a message's `content` after its `send` has resolved. It then gets the host's own bytes instead of a
+   * copy, and the host uses their memory again. Absent: it gets a copy that it may keep.
    */
   readonly releasesContent?: true;
   /** Checks and normalises the settings; errors are named by key. */
   validate(settings: SettingsInput): SettingsCheck;
   /** Makes a driver from settings that passed `validate`. Opens nothing yet. */
   connect(settings: DriverSettings, options: DriverOptions): SendingDriver;
-  /** What the vendor posts to `/webhook/{type}/{uid}`. Absent: it posts nothing. */
+  /** Handles what the vendor posts to `/webhook/{type}/{uid}`. Absent: it posts nothing. */
   readonly webhook?: WebhookReceiver;
 }

@@ -1,7 +1,7 @@
 /**
- * What a driver contributes so that its vendor can report on messages (specification 4.13): the vendor posts to
- * `/webhook/{type}/{uid}`, the host finds the server and its settings, the driver says whether the request is genuine
- * and what it means. The host keeps repeats apart, finds the messages and acts by its own policy.
+ * How a driver lets its vendor report on messages (specification 4.13): the vendor posts to `/webhook/{type}/{uid}`, the host
+ * finds the server and its settings, the driver says whether the request is genuine and what it means. The host recognises
+ * repeats, finds the messages and acts by its own policy.
  */
 
 /** The server's settings, credentials among them. */
@@ -11,16 +11,16 @@ export interface WebhookRequest {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
-  /** As it came: signatures are made of bytes. At most 1 MB. */
+  /** The unchanged bytes, because signatures are made of bytes. At most 1 MB. */
   readonly body: Uint8Array;
   /** By the host's clock, for signatures that expire. */
   readonly receivedAt: Date;
 }
 
 interface MessageEvent {
-  /** The vendor's id of the event: one that comes again is not taken again. */
+  /** The vendor's id of the event: a repeated id is ignored. */
   readonly id: string;
-  /** What `send` answered as `runtimeMessageId`. */
+  /** The `runtimeMessageId` that `send` returned. */
   readonly messageId: string;
 }
 
@@ -47,10 +47,10 @@ export interface ComplainedEvent extends MessageEvent {
   readonly description?: string | undefined;
 }
 
-/** Something that is of no concern to the host, or that this driver does not know: never dropped in silence. */
+/** An event that the host does not need or this driver does not know: it is logged, never dropped in silence. */
 export interface IgnoredEvent {
   readonly kind: 'ignored';
-  /** What the vendor calls it. */
+  /** The vendor's name for it. */
   readonly name: string;
 }
 
@@ -59,6 +59,6 @@ export type WebhookEvent = DeliveredEvent | BouncedEvent | ComplainedEvent | Ign
 export interface WebhookReceiver {
   /** Whether the vendor sent this. Compare digests in constant time. Called before `parse`. */
   verify(request: WebhookRequest, settings: ServerSettings): boolean | Promise<boolean>;
-  /** What it says. Throws when it cannot be read. */
+  /** The events in the request. Throws when it cannot be read. */
   parse(request: WebhookRequest, settings: ServerSettings): readonly WebhookEvent[] | Promise<readonly WebhookEvent[]>;
 }

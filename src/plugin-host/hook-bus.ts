@@ -21,7 +21,7 @@ export function createHookBus(log: Log): Hooks {
     },
     collect: (name) => registries[name] ?? [],
     on(name, listener) {
-      // Written by name without the type of the name, which the compiler cannot follow into the map.
+      // Written by name: the compiler cannot follow the type of a name into the map.
       Object.assign(listeners, { [name]: [...(listeners[name] ?? []), listener] });
     },
     async fire(name, ...args) {

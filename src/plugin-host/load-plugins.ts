@@ -1,4 +1,4 @@
-/** Finds the bundled plugins (`plugins/<vendor>/<name>/index.ts`) and lets them register on the bus. */
+/** Finds the bundled plugins (`plugins/<vendor>/<name>/index.ts`) and registers them on the bus. */
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** What a row answers, before a dialect has shaped it. */
+/** The answer of a row, before a dialect shapes it. */
 
 export type Answer =
   | { readonly kind: 'body'; readonly body: unknown }
@@ -15,7 +15,7 @@ export interface Page {
   readonly perPage: number;
 }
 
-/** A download that is written as it is made. */
+/** A download that is written piece by piece. */
 export interface TextStream {
   readonly contentType: string;
   readonly fileName: string;

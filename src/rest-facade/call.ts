@@ -20,14 +20,14 @@ import type { IncomingFile } from './multipart.ts';
 import type { DataOf, OperationName, VariablesOf } from './operations.ts';
 import type { Call, Row, View } from './row.ts';
 
-/** Who calls, as the request says; whether it is true is found out below. */
+/** The caller as the request states it; not verified yet. */
 export interface Credentials {
   readonly token: string | null;
   readonly ipAddress: string;
   readonly userAgent: string | undefined;
 }
 
-/** What came of an operation; the entry point adds who the token turned out to be. */
+/** The result of an operation, with the user of the token. */
 export interface Execution {
   readonly data?: Readonly<Record<string, unknown>> | null | undefined;
   readonly errors?: readonly OperationError[] | undefined;
@@ -35,7 +35,7 @@ export interface Execution {
   readonly viewer: { readonly isAdmin: boolean; readonly restDialect: Dialect | null } | null;
 }
 
-/** The facade's only way to anything: an operation, under the caller's credentials. Handed in by the composition. */
+/** The facade's only access: an operation with the caller's credentials. `app` passes it in. */
 export type Execute = (
   document: DocumentNode,
   variables: Readonly<Record<string, unknown>>,
@@ -49,13 +49,13 @@ export interface CallParts {
   readonly file: IncomingFile | undefined;
   readonly completeParameters: () => Promise<RequestParameters>;
   readonly credentials: Credentials;
-  /** From the header; it wins over the token's own. */
+  /** From the header; overrides the token's own. */
   readonly dialect: Dialect | undefined;
   readonly log: Log;
   readonly requestId: string;
 }
 
-/** What stays the same for all calls. */
+/** What is the same for all calls. */
 export interface Surroundings {
   readonly execute: Execute;
   readonly documents: Documents;
@@ -69,7 +69,7 @@ export function beginCall(parts: CallParts, around: Surroundings): Call {
   const run = async (name: string, variables: Readonly<Record<string, unknown>>): Promise<Execution> => {
     const document = around.documents.get(name);
     if (!document) throw new Error(`The REST facade has no operation ${name}.`);
-    // The schema may let customers do for themselves what this row is not for: refused before the act, not after it.
+    // The schema may allow customers to do for themselves what this row is not for: refused before the change.
     if (row.access === 'admin' && viewer === undefined && isMutation(document)) await run('Identify', {});
     const execution = await around.execute(document, variables, parts.credentials);
     viewer = execution.viewer;
@@ -86,7 +86,7 @@ export function beginCall(parts: CallParts, around: Surroundings): Call {
       for (const result of Object.values(data)) {
         if (isFailure(result)) throw refusal(result, row, view().dialect);
       }
-      // The document was validated against the schema at start, and the type was made from that document.
+      // The document was validated at the start, and the type was generated from that document.
       return data as DataOf<Name>;
     },
     view,

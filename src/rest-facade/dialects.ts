@@ -1,6 +1,6 @@
 /**
- * The two dialects (decision D1): the only place that knows how their answers differ in shape. An index is a
- * paginator in `standard` and a bare array in `classic` (D2); a create is a 201 or a 200.
+ * The two dialects (decision D1): only this file knows how their answers differ. An index is a paginator in `standard` and a bare
+ * array in `classic` (D2); a create is a 201 or a 200.
  */
 import type { Answer, Page } from './answer.ts';
 import { invalid } from './errors.ts';
@@ -9,14 +9,13 @@ import type { Input } from './input.ts';
 export type Dialect = 'standard' | 'classic';
 
 export const PER_PAGE_DEFAULT = 25;
-/** Decision D2: more is clamped to it, never refused. */
+/** Decision D2: a larger number is reduced to this, never refused. */
 export const PER_PAGE_MAX = 1_000;
-// So that page × per_page stays within what a database takes as an offset; past the end is an empty page anyway.
+// So that page × per_page stays within a database's offset; past the end is an empty page anyway.
 const PAGE_MAX = 1_000_000_000;
 
 /**
- * The links repeat the query, which may have 64 KiB; clients and proxies take 8 to 16 KiB of headers, and drop an answer
- * that has more.
+ * The links repeat the query, which may have 64 KiB; clients and proxies take 8 to 16 KiB of headers and drop answers with more.
  */
 const LINK_HEADER_LENGTH_MAX = 4_000;
 
@@ -26,7 +25,7 @@ export interface Shaped {
   readonly body: unknown;
 }
 
-/** Where an index was asked for: its absolute address and the query it came with. */
+/** The address of an index request: absolute, and its query. */
 export interface IndexAddress {
   readonly url: string;
   readonly query: URLSearchParams;
@@ -37,7 +36,7 @@ export function dialectOf(value: unknown): Dialect | undefined {
   return value === 'standard' || value === 'classic' ? value : undefined;
 }
 
-/** Throws RestError 422 when the header asks for a dialect that does not exist: its client would misread the answer. */
+/** Throws RestError 422 for an unknown dialect in the header: the client would misread the answer. */
 export function refuseUnknownDialect(value: unknown): void {
   if (value === undefined || dialectOf(value) !== undefined) return;
   throw invalid({ 'X-Api-Dialect': ['The X-Api-Dialect header must be standard or classic.'] });
@@ -52,7 +51,7 @@ export function pageArguments(input: Input): { page: number; perPage: number } {
   };
 }
 
-/** The answer as this dialect shows it. Downloads have no shape. */
+/** The answer in this dialect. Downloads have no shape. */
 export function shape(answer: Exclude<Answer, { kind: 'stream' }>, dialect: Dialect, address: IndexAddress): Shaped {
   switch (answer.kind) {
     case 'body':
@@ -91,7 +90,7 @@ function pageLinks(page: Page, address: IndexAddress) {
   const last = lastPage(page);
   const to = (number: number) => {
     const query = new URLSearchParams(address.query);
-    // A token in a link would end up in somebody's log.
+    // A token in a link would end up in logs.
     query.delete('api_token');
     query.set('page', String(number));
     query.set('per_page', String(page.perPage));

@@ -1,6 +1,6 @@
 /**
- * The `.graphql` files beside the rows: read, parsed and validated once, at start. A row names its operation; a name
- * without a file, or a file that does not fit the schema, stops the start and not a request.
+ * The `.graphql` files beside the rows: read, parsed and validated once, at the start. A row names its operation; a missing file,
+ * or one that does not fit the schema, stops the start and not a request.
  */
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
@@ -18,7 +18,7 @@ import {
 
 export type Documents = ReadonlyMap<string, DocumentNode>;
 
-/** Every operation of the facade as a document of its own, with the fragments it uses. Throws on any fault. */
+/** Every operation of the facade as a document with its fragments. Throws on any fault. */
 export function loadDocuments(schema: GraphQLSchema, folder: string = import.meta.dirname): Documents {
   const definitions = definitionsIn(folder);
   const fragments = new Map(

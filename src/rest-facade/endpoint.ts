@@ -1,6 +1,6 @@
 /**
- * How rows are written, and the one function that runs the usual one: parameters -> variables -> operation ->
- * presentation. A row holds no rule; what it cannot say in these few words belongs below the schema.
+ * How rows are written, and the function that runs a usual one: parameters -> variables -> operation -> presentation. A row
+ * contains no rule; what does not fit here belongs below the schema.
  */
 import type { Answer } from './answer.ts';
 import type { Input } from './input.ts';
@@ -14,7 +14,7 @@ export interface Endpoint<Name extends OperationName> extends RowHead {
   present(data: DataOf<Name>, view: View, input: Input): Answer;
 }
 
-/** A row of one operation, its types closed over. */
+/** A row of one operation, with its types bound. */
 export function endpoint<Name extends OperationName>(row: Endpoint<Name>): Row {
   const { operation, variables, present, ...head } = row;
   return {

@@ -1,11 +1,11 @@
 /**
- * The error table (decision D6): what became of an operation -> status and body. Codes and types decide, texts
- * never do. Whatever is not in the table is a defect: 500 with a reference, and nothing else.
+ * The error table (decision D6): from the result of an operation to status and body. Codes and types decide, texts never do. What
+ * is not in the table is a defect: a 500 with a reference only.
  */
 import type { FieldErrors } from '../lib/errors.ts';
 import { UNAVAILABLE_MESSAGE, UNAVAILABLE_RETRY_SECONDS } from '../lib/is-unavailable.ts';
 
-/** An answer that is not a success; thrown anywhere in the facade, written once. */
+/** An answer that is not a success; thrown anywhere in the facade, written in one place. */
 export class RestError extends Error {
   readonly status: number;
   readonly body: unknown;
@@ -24,7 +24,7 @@ export class RestError extends Error {
   }
 }
 
-/** The names of the result-union members that are failures, as the schema calls them. */
+/** The failure types in result unions, as the schema calls them. */
 export type FailureName =
   | 'UnauthenticatedError'
   | 'ForbiddenError'
@@ -42,7 +42,7 @@ export interface Failure {
   readonly retryAfterSeconds?: number;
 }
 
-/** An error of the execution, beside the data. */
+/** An error of the execution, outside the data. */
 export interface OperationError {
   readonly message: string;
   readonly extensions?: Readonly<Record<string, unknown>> | undefined;
@@ -57,7 +57,7 @@ const STATUS: Readonly<Record<FailureName, number>> = {
   RateLimitedError: 429,
 };
 
-/** The code of an operation whose variables do not fit the schema: the caller's values, as a rule. */
+/** The code when an operation's variables do not fit the schema: usually wrong input. */
 const BAD_REQUEST = 'BAD_REQUEST';
 const UNAVAILABLE: ReadonlySet<unknown> = new Set(['SERVICE_UNAVAILABLE', 'TIMED_OUT']);
 
@@ -82,14 +82,14 @@ function isFailureName(name: string): name is FailureName {
   return Object.hasOwn(STATUS, name);
 }
 
-/** The answer to a failure member; `nameOf` turns the schema's field paths into the names REST clients use. */
+/** The answer to a failure member; `nameOf` translates the schema's field paths into REST names. */
 export function failureAnswer(failure: Failure, nameOf: (path: string) => string): RestError {
   const { message } = failure;
   switch (failure.__typename) {
     case 'UnauthenticatedError':
       return new RestError(401, { message }, { 'WWW-Authenticate': 'Bearer' });
     case 'ValidationError':
-      // The fixed text of specification 7, whatever the schema says more.
+      // The fixed text of specification 7; the schema's own text is not used.
       return invalid(renamed(failure.fields ?? [], nameOf));
     case 'WrongStateError':
       return invalid({ status: [message] }, message);
@@ -100,7 +100,7 @@ export function failureAnswer(failure: Failure, nameOf: (path: string) => string
   }
 }
 
-/** An error beside the data: an expected one, or a defect (the schema has masked and logged it already). */
+/** An error outside the data: an expected one, or a defect (already masked and logged by the schema). */
 export function graphqlErrorAnswer(error: OperationError, nameOf: (path: string) => string): RestError | undefined {
   const { type, code, fields, retryAfterSeconds } = error.extensions ?? {};
   if (UNAVAILABLE.has(code)) return unavailableAnswer(error.message);
@@ -119,14 +119,14 @@ export function graphqlErrorAnswer(error: OperationError, nameOf: (path: string)
   return failureAnswer(failure, nameOf);
 }
 
-/** What the schema says of a value deep in a parameter, as `Variable "$input" has invalid value at .rule.all[0]: ...`. */
+/** The schema's message about a value deep in a parameter: `Variable "$input" has invalid value at .rule.all[0]: ...`. */
 function misfit(message: string, nameOf: (path: string) => string): FieldErrors {
   const [, place, text] = /^Variable "\$\w+" has invalid value at \.([\w.[\]]{1,500}): (.*)$/s.exec(message) ?? [];
   if (place === undefined || text === undefined) return { input: [message] };
   return { [nameOf(place.replace(/\[(\d+)\]/g, '.$1'))]: [text] };
 }
 
-/** A service behind us is away or too busy for the moment. */
+/** A service that we need is away or too busy for the moment. */
 export function unavailableAnswer(message = UNAVAILABLE_MESSAGE): RestError {
   return new RestError(503, { message }, { 'Retry-After': String(UNAVAILABLE_RETRY_SECONDS) });
 }

@@ -1,6 +1,6 @@
 /**
- * One example for every row, recorded while the tests play it (`npm run examples` writes the file): what was sent, and
- * what came back, with uids, tokens and times exchanged for fixed ones.
+ * One example per row, recorded while the tests run it (`npm run examples` writes the file): request and answer, with uids,
+ * tokens and times replaced by fixed ones.
  */
 import { readFileSync } from 'node:fs';
 
@@ -14,10 +14,10 @@ export interface Example {
 /** By method and path as the rows have them: `POST /lists/:uid/add-field`. */
 export type Examples = Readonly<Record<string, Example>>;
 
-/** Where they are kept. */
+/** The file with the examples. */
 export const EXAMPLES_FILE = new URL('./examples.json', import.meta.url);
 
-/** Reads what is kept. */
+/** Reads the examples. */
 export function readExamples(): Examples {
   return JSON.parse(readFileSync(EXAMPLES_FILE, 'utf8'));
 }

@@ -12,7 +12,7 @@ const SPELLINGS: ReadonlyMap<string, boolean> = new Map([
   ['off', false],
 ]);
 
-/** The flag that was meant, or undefined when it is none. */
+/** The flag, or undefined when the value is none. */
 export function flagOf(value: ParameterValue): boolean | undefined {
   if (typeof value === 'boolean') return value;
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;

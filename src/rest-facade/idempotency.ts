@@ -1,13 +1,13 @@
 /**
- * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): of all POST calls with one key one runs, and all get
- * its answer, for a day. What is kept, and for whom, is not decided here: `app` hands in who keeps it.
+ * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): of all POST calls with one key, one runs, and all get its
+ * answer, for a day. `app` passes in the store and decides whose calls are kept.
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { RequestParameters, ParameterValue } from './request-parameters.ts';
 import { RestError, invalid } from './errors.ts';
 
-/** An answer as it goes out; `upload` is the digest of the file that came with the call. */
+/** An answer as it is sent; `upload` is the digest of the file in the call. */
 export interface KeptAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -22,7 +22,7 @@ const keptAnswer = z.object({
   upload: z.string().nullable(),
 });
 
-/** Reads an answer back from the JSON it was kept as. */
+/** Reads an answer from its stored JSON. */
 export function parseKeptAnswer(json: string): KeptAnswer {
   return keptAnswer.parse(JSON.parse(json));
 }
@@ -31,16 +31,16 @@ export interface IdempotentCall {
   readonly token: string | null;
   readonly ipAddress: string;
   readonly key: string;
-  /** Everything that makes the call this call, in one text. */
+  /** A text of everything that identifies the call. */
   readonly content: string;
 }
 
 export type Begun =
-  /** Nobody whose calls are kept. */
+  /** A caller whose calls are not kept. */
   | { readonly kind: 'unknown-caller' }
   | { readonly kind: 'first'; keep(answer: KeptAnswer): Promise<void>; forget(): Promise<void> }
   | { readonly kind: 'answered'; readonly answer: KeptAnswer }
-  /** The key came with another call. */
+  /** The key was used with another call. */
   | { readonly kind: 'other-content' }
   /** The first call is still running. */
   | { readonly kind: 'running' }
@@ -54,7 +54,7 @@ export interface IdempotentCalls {
 // A UUID has 36 characters; a key may also be a business number.
 const KEY_PATTERN = /^[\x21\x23-\x7e]{1,255}$/;
 const RUNNING_RETRY_SECONDS = 2;
-/** What a retry would not change. A refusal by right, by pace or by defect may be another one next time. */
+/** Answers that a retry would get again. A refusal by rights, rate or defect may change. */
 const KEPT_STATUSES: ReadonlySet<number> = new Set([200, 201, 404, 422]);
 
 /** The key of a request, with or without the quotes of the draft; undefined when there is none. Throws RestError 422. */
@@ -83,7 +83,7 @@ function isList(value: object): value is readonly ParameterValue[] {
   return Array.isArray(value);
 }
 
-/** Runs the call, unless that was done before; answers what the first one answered. Throws RestError 422 or 503. */
+/** Runs the call unless it was run before; returns the answer of the first run. Throws RestError 422 or 503. */
 export async function runOnce(
   begun: Begun,
   run: () => Promise<KeptAnswer>,
@@ -95,7 +95,7 @@ export async function runOnce(
     case 'first':
       return runFirst(begun, run);
     case 'answered':
-      // A refusal that came before the file was read holds whatever the file is.
+      // A refusal before the file was read applies to any file.
       if (begun.answer.upload === null || begun.answer.upload === (await uploadOf())) return begun.answer;
       throw otherContent();
     case 'other-content':
@@ -133,7 +133,7 @@ export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('base64');
 }
 
-/** A file's pieces, and its digest once all have gone by. */
+/** A file's pieces, and its digest once all were read. */
 export function digesting(content: AsyncIterable<unknown>): {
   readonly content: AsyncIterable<unknown>;
   readonly digest: () => string | null;

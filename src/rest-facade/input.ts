@@ -1,6 +1,6 @@
 /**
- * Reads typed values out of the request's parameters. What is of the wrong type is collected under its own name, so that one answer
- * contains all; whether a value is required or too long is the verbs' business. Absent is `undefined`: leave alone.
+ * Reads typed values from the request's parameters. Values of the wrong type are collected by name, so that one answer contains
+ * all; whether a value is required or too long is decided by verbs. Absent is `undefined`: no change.
  */
 import type { RequestParameters, ParameterValue } from './request-parameters.ts';
 import { invalid } from './errors.ts';
@@ -14,17 +14,17 @@ export interface Input {
   /** A part of the path, decoded. */
   param(name: string): string;
   has(name: string): boolean;
-  /** The names given, nested ones by their first part. */
+  /** The given names, nested ones by their first part. */
   names(): readonly string[];
   /** A text; numbers and booleans are written out; null is the empty text. */
   text(...names: readonly string[]): string | undefined;
   /** One of these words, in any case; an empty text counts as absent. */
   choice<Word extends string>(name: string, words: readonly Word[]): Word | undefined;
-  /** A text, or null to clear. An empty text clears too: forms have no other way to say so. */
+  /** A text, or null to clear. An empty text clears too, because forms have no null. */
   nullableText(...names: readonly string[]): string | null | undefined;
   /** A whole number of 32 bits; an empty text counts as absent. */
   integer(...names: readonly string[]): number | undefined;
-  /** A whole number, however large: beyond 32 bits it is the largest or the least of them. */
+  /** A whole number; beyond 32 bits it is the largest or smallest of them. */
   boundedInteger(...names: readonly string[]): number | undefined;
   /** A flag in any spelling of decision D4; an empty text counts as absent. */
   flag(...names: readonly string[]): boolean | undefined;
@@ -36,7 +36,7 @@ export interface Input {
   plainObject(name: string): RequestParameters | undefined;
   /** The value as it is. */
   raw(name: string): ParameterValue | undefined;
-  /** Notes that this parameter is wrong. */
+  /** Records that this parameter is wrong. */
   refuse(name: string, message: string): void;
   /** Throws RestError 422 when anything was refused. */
   check(): void;
@@ -47,7 +47,7 @@ export function inputOf(given: RequestParameters, params: Readonly<Record<string
   return reader(given, { params, problems: new Map(), prefix: '' });
 }
 
-/** A text that names a thing: missing is a 422 that says so, not a 404 about a thing without a name. */
+/** A text that identifies something: if missing, a 422 says so instead of a 404. */
 export function neededName(input: Input, ...names: readonly [string, ...string[]]): string {
   const text = input.text(...names) ?? '';
   if (text === '') input.refuse(names[0], `The ${names[0].replaceAll('_', ' ')} field is required.`);
@@ -65,7 +65,7 @@ function reader(given: RequestParameters, scope: Scope): Input {
     const field = scope.prefix + name;
     scope.problems.set(field, [...(scope.problems.get(field) ?? []), message]);
   };
-  // The first of several spellings that is there.
+  // The first spelling that is present.
   const find = (names: readonly string[]) =>
     names.map((name) => [name, given[name]] as const).find(([, value]) => value !== undefined);
   const read = <T>(
@@ -148,7 +148,7 @@ function timeOf(value: ParameterValue): string | undefined {
   return typeof value === 'string' ? isoTime(value) : undefined;
 }
 
-/** An empty list is what PHP clients send for an empty object. */
+/** PHP clients send an empty list for an empty object. */
 function objectOf(value: ParameterValue): RequestParameters | undefined {
   if (value === null || value === '' || (isList(value) && value.length === 0)) return {};
   return typeof value === 'object' && !isList(value) ? value : undefined;

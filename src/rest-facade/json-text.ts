@@ -1,8 +1,8 @@
-/** Forms, and shells that send them, can carry a tree as its JSON text: `warm_up={"kind":"linear",...}`. */
+/** Forms, and shell scripts, may send a tree as its JSON text: `warm_up={"kind":"linear",...}`. */
 import { excessOf } from '../lib/bounded-body.ts';
 import { mergeParameters, type ParameterValue } from './request-parameters.ts';
 
-/** The object or list that the text is, within the limits of a request's parameters; anything else as it is. */
+/** The object or list in the text, within the limits of a request's parameters; any other text unchanged. */
 export function fromJsonText(name: string, value: ParameterValue): ParameterValue {
   if (typeof value !== 'string' || !/^\s*[{[]/.test(value)) return value;
   const tree = parsed(value);
@@ -10,7 +10,7 @@ export function fromJsonText(name: string, value: ParameterValue): ParameterValu
 }
 
 function parsed(text: string): unknown {
-  // With this size it is no object of ours; the code that reads the value refuses it.
+  // Too large to be one of our objects; the code that reads the value refuses it.
   if (excessOf(text) !== undefined) return undefined;
   try {
     return JSON.parse(text);

@@ -1,4 +1,4 @@
-/** Multipart bodies (RFC 7578): fields become parameters; the first file may be streamed on, others are read past. */
+/** Multipart bodies (RFC 7578): fields become parameters; the first file may be streamed, others are skipped. */
 import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream/promises';
 import type { Readable } from 'node:stream';
@@ -8,30 +8,30 @@ import { RestError, invalid } from './errors.ts';
 
 const FIELDS_MAX = 5_000;
 const FIELD_NAME_BYTES_MAX = 1_000;
-// Unwanted files are skipped and not kept, up to this limit.
+// Unwanted files are skipped, up to this number.
 const FILES_MAX = 20;
 
 export interface IncomingFile {
-  /** The parameter it was sent as. */
+  /** The name of its parameter. */
   readonly field: string;
   readonly name: string;
   readonly contentType: string;
-  /** To be read once. Throws RestError 422 where the body breaks off. */
+  /** Read it once. Throws RestError 422 when the body breaks off. */
   readonly content: AsyncIterable<unknown>;
 }
 
 interface Multipart {
   readonly parameters: readonly Parameter[];
   readonly file?: IncomingFile;
-  /** The fields after the file, when all has been read. */
+  /** The fields after the file, when everything was read. */
   later(): Promise<readonly Parameter[]>;
 }
 
 interface Limits {
   readonly takesFile: boolean;
-  /** Of all fields together. */
+  /** The limit for all fields together. */
   readonly bytesMax: number;
-  /** What is thrown beyond that. */
+  /** The error beyond that. */
   readonly tooLong: RestError;
 }
 
@@ -52,7 +52,7 @@ export function readMultipart(req: IncomingMessage, { takesFile, bytesMax, tooLo
       throw error instanceof RestError ? error : broken();
     });
     parser.on('file', (field, content, info) => {
-      // A body that breaks off in a file ends the file with an error, read or not; unheard, it would end the process.
+      // A body that breaks off in a file emits an error on the file; without a listener it would end the process.
       content.on('error', () => undefined);
       if (!takesFile || before !== undefined) return void content.resume();
       before = parameters.length;
@@ -82,7 +82,7 @@ function openParser(req: IncomingMessage, bytesMax: number): busboy.Busboy {
         fields: FIELDS_MAX,
         fieldNameSize: FIELD_NAME_BYTES_MAX,
         files: FILES_MAX,
-        // Parts that are neither are read past, and counted here only.
+        // Other parts are skipped and only counted here.
         parts: FIELDS_MAX + FILES_MAX,
       },
     });
@@ -93,7 +93,7 @@ function openParser(req: IncomingMessage, bytesMax: number): busboy.Busboy {
 
 async function* chunksOf(content: Readable): AsyncGenerator {
   try {
-    // Left open on an early end: the connection still has to carry the answer.
+    // Not destroyed on an early end: the connection still has to carry the answer.
     yield* content.iterator({ destroyOnReturn: false });
   } catch {
     throw broken();

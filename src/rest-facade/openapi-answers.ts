@@ -1,4 +1,4 @@
-/** What a row answers, as OpenAPI says it: its success in both dialects, and every refusal that it may meet. */
+/** The answers of a row for OpenAPI: its success in both dialects, and every possible refusal. */
 import { z } from 'zod';
 import type { Example } from './examples.ts';
 import type { JsonSchema, SchemaBook } from './openapi-schemas.ts';
@@ -14,7 +14,7 @@ const invalidShape = z
 const defectShape = z
   .strictObject({ message: z.string(), reference: z.string().meta({ description: 'It is in the log, too.' }) })
   .meta({ id: 'Defect' });
-/** How the classic dialect says that an address is taken (decision D1). */
+/** The classic dialect's answer for a taken address (decision D1). */
 const bareErrorsShape = z.record(z.string(), z.array(z.string())).meta({ id: 'BareErrors' });
 const linksShape = z
   .strictObject({ first: z.string(), last: z.string(), prev: z.string().nullable(), next: z.string().nullable() })
@@ -31,7 +31,7 @@ const metaShape = z
   .meta({ id: 'PageMeta' });
 
 const RETRY_AFTER = { 'Retry-After': { description: 'Seconds.', schema: { type: 'string' } } };
-/** As of draft-ietf-httpapi-ratelimit-headers; where the operator set a limit, every answer has them. */
+/** As in draft-ietf-httpapi-ratelimit-headers; every answer has them if the operator set a limit. */
 const RATE_LIMIT = {
   RateLimit: { description: 'What is left, and for how many seconds.', schema: { type: 'string' } },
   'RateLimit-Policy': { description: 'How many requests in how many seconds.', schema: { type: 'string' } },
@@ -101,7 +101,7 @@ const REFUSALS = {
 } as const;
 type RefusalStatus = keyof typeof REFUSALS;
 
-/** The refusals, to be put into `components.responses`. */
+/** The refusals, for `components.responses`. */
 export function refusalComponents(book: SchemaBook): Record<string, JsonSchema> {
   return Object.fromEntries(
     Object.values(REFUSALS).map((refusal) => [
@@ -174,7 +174,7 @@ function pageResponse(item: JsonSchema, shown: JsonSchema, book: SchemaBook): Js
   };
 }
 
-/** Of a download in JSON no more is said than what it begins with. */
+/** For a download in JSON only its beginning is described. */
 function streamed(type: string, shown: JsonSchema): JsonSchema {
   return type.startsWith('application/json')
     ? { schema: { type: ['array', 'object'] } }
@@ -188,7 +188,7 @@ function duplicateInClassic(book: SchemaBook): JsonSchema {
   };
 }
 
-/** Anything that names a thing may name one that is not there. */
+/** A parameter that identifies something may name something that does not exist. */
 const NAMES_A_THING = /(^|_)(uid|id|email|subscriber)\]?$/;
 
 function refusalsOf({ access, path, operations }: Row, parameters: readonly RowParameter[]): RefusalStatus[] {

@@ -1,4 +1,4 @@
-/** What a row takes, as OpenAPI says it: the parameters of its path and query, or its body. */
+/** The parameters of a row for OpenAPI: in path and query, or in the body. */
 import type { Example } from './examples.ts';
 import type { JsonSchema, SchemaBook } from './openapi-schemas.ts';
 import type { ParameterKind, RowParameter } from './row-parameters.ts';
@@ -57,7 +57,7 @@ export function parametersIn({ row, method, parameters, example }: Taken): JsonS
   return [...slots, ...query];
 }
 
-/** The body, or undefined where none is expected. All of it may be in the query, too (decision D3). */
+/** The body, or undefined when none is expected. All of it may also be in the query (decision D3). */
 export function bodyOf(taken: Taken, book: SchemaBook): JsonSchema | undefined {
   const { row, method, parameters } = taken;
   if (IN_QUERY.includes(method) || parameters.length === 0) return undefined;
@@ -86,7 +86,7 @@ function plainBodies(schema: JsonSchema, properties: Fields['properties'], examp
   };
 }
 
-/** Forms nest by brackets. */
+/** Forms use brackets for nesting. */
 function encodingOf(properties: Fields['properties']): JsonSchema {
   const nested = Object.entries(properties).filter(([, { type }]) => type === 'object');
   if (nested.length === 0) return {};
@@ -124,7 +124,7 @@ function schemaOf({ names: [, ...others], kind, words }: RowParameter): JsonSche
   return said.length === 0 ? schema : { ...schema, description: said.join(' ') };
 }
 
-/** A parameter of the query says what it is for beside its schema. */
+/** The description of a query parameter stands beside its schema. */
 function split({ description, ...schema }: JsonSchema): JsonSchema {
   return description === undefined ? { schema } : { description, schema };
 }

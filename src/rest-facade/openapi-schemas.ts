@@ -3,10 +3,10 @@ import { z } from 'zod';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Turns shapes into schemas and keeps those that have a name. */
+/** Converts shapes into schemas and keeps those that have a name. */
 export interface SchemaBook {
   schemaOf(shape: z.ZodType): JsonSchema;
-  /** Names a schema and answers the reference to it. */
+  /** Names a schema and returns the reference to it. */
   share(name: string, schema: JsonSchema): JsonSchema;
   /** All named ones so far, by name. */
   named(): Readonly<Record<string, JsonSchema>>;
@@ -36,15 +36,15 @@ export function openSchemaBook(): SchemaBook {
   };
 }
 
-/** What the library writes that says nothing, and what it cannot say. */
+/** Removes what the library writes without meaning, and adds what it cannot write. */
 function tidy({ jsonSchema }: { jsonSchema: Record<string, unknown> }): void {
   if (jsonSchema['minimum'] === Number.MIN_SAFE_INTEGER) delete jsonSchema['minimum'];
   if (jsonSchema['maximum'] === Number.MAX_SAFE_INTEGER) delete jsonSchema['maximum'];
-  // Names by a pattern, and no others.
+  // Property names by a pattern, and no others.
   if (jsonSchema['patternProperties'] !== undefined) jsonSchema['additionalProperties'] = false;
 }
 
-/** References point into `components`, where OpenAPI keeps what is shared. */
+/** References point into `components`, where OpenAPI has shared schemas. */
 function relocated(schema: JsonSchema): JsonSchema {
   const text = JSON.stringify(schema).replaceAll('"$ref":"#/$defs/', '"$ref":"#/components/schemas/');
   return asSchema(JSON.parse(text));

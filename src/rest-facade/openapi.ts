@@ -1,6 +1,6 @@
 /**
- * The contract as an OpenAPI 3.1 document, made from the rows and from nothing else: what a row takes is found by letting
- * it read, what it answers is the shape that it names. The tests hold every answer against this document.
+ * The contract as an OpenAPI 3.1 document, made from the rows only: the parameters of a row are found by letting it read, its
+ * answer is the shape that it names. The tests compare every answer with this document.
  */
 import { BODY_BYTES_MAX, STRANGERS_BODY_BYTES_MAX } from '../lib/bounded-body.ts';
 import { NAME_LENGTH_MAX, PARAMETERS_MAX } from './request-parameters.ts';
@@ -13,7 +13,7 @@ import type { Method, Row, View } from './row.ts';
 
 export interface OpenApiOptions {
   readonly rows: readonly Row[];
-  /** Where the rows hang: `/api/v1`. */
+  /** The prefix of all rows: `/api/v1`. */
   readonly prefix: string;
   readonly product: View['product'];
   readonly examples: Examples;
@@ -133,7 +133,7 @@ function headersOf(row: Row, method: Method): JsonSchema[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
 
-/** `POST /lists/:uid/add-field` -> `postListsByUidAddField`: says what it is, and stays when rows are added. */
+/** `POST /lists/:uid/add-field` -> `postListsByUidAddField`: readable, and stable when rows are added. */
 function operationId(method: Method, path: string): string {
   const words = path.split('/').flatMap((part) => (part.startsWith(':') ? ['by', part.slice(1)] : [part]));
   const named = words.flatMap((word) => word.split(/[^a-z0-9]+/i)).filter((word) => word !== '');
@@ -142,7 +142,7 @@ function operationId(method: Method, path: string): string {
     .join('');
 }
 
-/** Chapters by what a path is about; a new resource is a chapter by its first word. */
+/** Chapters by the subject of a path; another resource is a chapter named by its first word. */
 const CHAPTERS: readonly (readonly [RegExp, string])[] = [
   [/^\/($|me|user|login)/, 'Session'],
   [/subscribers/, 'Subscribers'],

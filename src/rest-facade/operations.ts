@@ -1,4 +1,4 @@
-/** Ties an operation's name to the types that codegen made of its document; exists for the compiler only. */
+/** Connects an operation's name with the types that codegen made of its document; for the compiler only. */
 import type * as Generated from '../generated/operations.ts';
 import type { FailureName } from './errors.ts';
 

@@ -1,4 +1,4 @@
-/** Downloads that are made page by page: the next page is asked for while the one before is on its way. */
+/** Downloads that are made page by page: the next page is read while the current one is sent. */
 
 export interface Piece {
   readonly text: string;
@@ -6,19 +6,19 @@ export interface Piece {
   readonly cursor: string | null;
 }
 
-/** The texts of all pages, `first` among them; `next` reads the one at a cursor. Holds two at most. */
+/** The texts of all pages, beginning with `first`; `next` reads the page at a cursor. Holds two at most. */
 export async function* textsOf(first: Piece, next: (cursor: string) => Promise<Piece>): AsyncGenerator<string> {
   let piece = first;
   for (;;) {
     const coming = piece.cursor === null ? undefined : next(piece.cursor);
-    // It is awaited below; until then its failure is not unhandled.
+    // Awaited below; until then a failure must count as handled.
     coming?.catch(() => undefined);
     let isTaken = false;
     try {
       if (piece.text !== '') yield piece.text;
       isTaken = true;
     } finally {
-      // The client is gone: when this has ended, no page may still be read.
+      // The client is gone: wait until no page is being read any more.
       if (!isTaken) await coming?.catch(() => undefined);
     }
     if (!coming) return;

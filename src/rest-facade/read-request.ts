@@ -22,18 +22,18 @@ export interface ReadRequest {
   readonly given: RequestParameters;
   /** The first file of a multipart body, on rows that take one: still streaming. */
   readonly file?: IncomingFile;
-  /** The request's parameters with the fields that came after the file; to be asked for when the file has been read to its end. */
+  /** The request's parameters with the fields after the file; call it when the file was read to its end. */
   completeParameters(): Promise<RequestParameters>;
 }
 
 export interface Reading {
   readonly query: string;
   readonly takesFile: boolean;
-  /** Whether the token in the header or the query, or else this one, is valid: only then a body may be large. */
+  /** Whether the token in the header or the query, or else this one, is valid: only then may a body be large. */
   isKnown(inBody?: string): Promise<boolean>;
 }
 
-/** Reads everything but the file. Throws RestError 413, 415 or 422. */
+/** Reads everything except the file. Throws RestError 413, 415 or 422. */
 export async function readRequest(req: IncomingMessage, reading: Reading): Promise<ReadRequest> {
   const { query, takesFile } = reading;
   const fromQuery = formParameters(query);
@@ -54,7 +54,7 @@ export async function readRequest(req: IncomingMessage, reading: Reading): Promi
   return { given, completeParameters: () => Promise.resolve(given) };
 }
 
-/** Whether a body follows, however long. */
+/** Whether there is a body. */
 export function hasBody(req: IncomingMessage): boolean {
   const length = req.headers['content-length'];
   return length === undefined ? req.headers['transfer-encoding'] !== undefined : length !== '0';
@@ -77,14 +77,14 @@ async function readText(req: IncomingMessage, { isKnown }: Reading): Promise<str
   }
 }
 
-/** Clients of this API put the token into the body (decision D5): it counts when it stands where strangers are still read. */
+/** Clients of this API put the token into the body (decision D5): it is found only in the part that is read for everybody. */
 const TOKEN_IN_BODY = /(?:"api_token" {0,4}: {0,4}"|(?:^|&)api_token=)([\w-]{1,200})/;
 
 function tokenIn(start: Buffer): string | undefined {
   return TOKEN_IN_BODY.exec(start.toString('latin1'))?.[1];
 }
 
-/** Clients label bodies carelessly: what it looks like decides where the label does not fit. */
+/** Clients often set a wrong content type: then the body itself decides. */
 function bodyParameters(body: string, type: string): Parameter[] {
   const text = body.trim();
   if (text === '') return [];
@@ -118,7 +118,7 @@ function formParameters(text: string): Parameter[] {
   return [...new URLSearchParams(withBlanks(text))];
 }
 
-/** A plus means a blank. The parser takes 0.5 s for five million of them, and none for blanks. */
+/** A plus means a blank. The parser takes 0.5 s for five million plus signs, and no time for blanks. */
 function withBlanks(text: string): string {
   if (!text.includes('+')) return text;
   const bytes = Buffer.from(text);

@@ -1,6 +1,6 @@
 /**
- * The viewer of the REST reference: Swagger UI, served from this machine, over the OpenAPI document. The package is the
- * fastify project's copy of its files; the maker's own reports every installation to somebody.
+ * The viewer of the REST reference: Swagger UI, served from this machine, with the OpenAPI document. The package is the fastify
+ * project's copy of its files; the maker's own package reports every installation to a third party.
  */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -20,8 +20,8 @@ export const VIEWER_POLICY =
 const FOLDER = fileURLToPath(new URL('static', import.meta.resolve('@fastify/swagger-ui/package.json')));
 
 /**
- * Where the script is missing or does not run, the plain page stays. References lead into the document itself: the
- * viewer's own way to follow them reads all of it again for every operation that is opened, which takes seconds.
+ * Without script the plain page stays. References are resolved within the document: the viewer's own resolver reads all of it
+ * again for every operation that is opened, which takes seconds.
  */
 const START = `const at = (document, names) => names.reduce((part, name) => part?.[name], document);
 const follow = (document, part, above = []) => {
@@ -58,7 +58,7 @@ export const viewerFiles: readonly ViewerFile[] = [
   { name: 'viewer.js', contentType: 'text/javascript; charset=utf-8', read: () => Promise.resolve(START) },
 ];
 
-/** What the page's head needs. Addresses are relative: the installation may lie below a path. */
+/** Head elements of the page. Addresses are relative: the installation may be below a path. */
 export function viewerHead(folder: string): string {
   return `
 <style>

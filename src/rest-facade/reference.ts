@@ -1,6 +1,6 @@
 /**
- * The REST reference as a page, made from the rows themselves: a plain table, which needs no script, and in its place the
- * viewer of the OpenAPI document where scripts run.
+ * The REST reference as a page, made from the rows: a plain table without script, which scripts replace by the viewer of the
+ * OpenAPI document.
  */
 import { escapeHtml } from '../lib/html.ts';
 import { htmlPage } from '../lib/html-page.ts';
@@ -21,10 +21,10 @@ const ACCESS = { public: 'nobody needs a token', token: 'token', admin: 'token o
 
 export interface ReferenceOptions {
   readonly rows: readonly Row[];
-  /** Where the rows hang: `/api/v1`. */
+  /** The prefix of all rows: `/api/v1`. */
   readonly prefix: string;
   readonly product: View['product'];
-  /** Where the viewer's files hang, seen from the page: `docs`. */
+  /** The path of the viewer's files relative to the page: `docs`. */
   readonly folder: string;
 }
 
@@ -32,7 +32,7 @@ export interface ReferenceOptions {
 export async function restReference({ rows, prefix, product, folder }: ReferenceOptions): Promise<string> {
   const lines = await Promise.all(rows.map((row) => lineOf(row, prefix)));
   const title = `${product.name} ${product.version}: REST reference`;
-  // Relative, as all addresses of the page: the installation may lie below a path.
+  // Relative, like all addresses of the page: the installation may be below a path.
   const document = `${prefix.slice(1)}/openapi.json`;
   return htmlPage(
     title,

@@ -1,10 +1,10 @@
-/** Counts a request once, before its work is done, and adds to the answer what is left of the limit. */
+/** Counts a request once, before its work is done, and adds the rest of the limit to the answer. */
 import type { ServerResponse } from 'node:http';
 import { rateLimitHeaders, RATE_LIMITED_MESSAGE, type CountRequest } from '../lib/rate-limit.ts';
 import { RestError } from './errors.ts';
 
 export interface RequestGate {
-  /** Counts the request for this token, if it was not counted. Throws RestError 429. */
+  /** Counts the request for this token unless it was counted. Throws RestError 429. */
   pass(token: string | null): Promise<void>;
 }
 
@@ -13,7 +13,7 @@ interface Asking {
   readonly ipAddress: string;
 }
 
-/** The gate of one request; without a limit it stands open. */
+/** The gate of one request; without a limit it allows everything. */
 export function requestGate(countRequest: CountRequest | undefined, { res, ipAddress }: Asking): RequestGate {
   let isCounted = countRequest === undefined;
   return {

@@ -1,31 +1,31 @@
 /**
- * The parameters of a request (decision D3): query string and body, whatever its type, become one tree of plain values. Names
- * with brackets nest (`contact[company]`, `tag[]`), in JSON keys too; what comes later wins. Everything has a limit,
- * and what no database can hold is refused here.
+ * The parameters of a request (decision D3): query string and body of any type become one tree of plain values. Names with
+ * brackets nest (`contact[company]`, `tag[]`), also in JSON keys; later values win. Everything has a limit, and what a database
+ * cannot store is refused here.
  */
 import { invalid } from './errors.ts';
 
 export type ParameterValue = string | number | boolean | null | readonly ParameterValue[] | RequestParameters;
-/** Without a prototype: a parameter called `constructor` is a parameter like any other. */
+/** Without a prototype: `constructor` is a name like any other. */
 export interface RequestParameters {
   readonly [name: string]: ParameterValue;
 }
 
-/** Something read from a query or a body: a name, perhaps with brackets, and its value. */
+/** One parameter of a query or a body: its name, perhaps with brackets, and its value. */
 export type Parameter = readonly [name: string, value: unknown];
 
-// Far above any form; each costs memory and time before anybody is authenticated.
+// Far above any form; each takes memory and time before the caller is authenticated.
 export const PARAMETERS_MAX = 5_000;
 // `a[b][c][d]` is deeper than anything documented.
 const DEPTH_MAX = 8;
 export const NAME_LENGTH_MAX = 200;
-/** With brackets: every step as long as it may be. */
+/** With brackets: every step at its longest. */
 const PATH_LENGTH_MAX = DEPTH_MAX * (NAME_LENGTH_MAX + 2);
 const BRACKETS = /^([^[\]]+)((?:\[[^[\]]*\])+)$/;
 
 interface Branch {
   readonly children: Map<string, Node>;
-  /** Came from brackets: children numbered 0, 1, 2 are a list. */
+  /** Made by brackets: children numbered 0, 1, 2 are a list. */
   readonly listable: boolean;
 }
 type Leaf = string | number | boolean | null | readonly ParameterValue[];
@@ -82,7 +82,7 @@ function leafOf(placed: Placed): Leaf {
   throw invalid({ [name]: ['This value cannot be read.'] });
 }
 
-/** The branch under `key`; a plain value that stood there gives way. */
+/** The branch under `key`; it replaces a plain value there. */
 function branchAt(parent: Branch, key: string, listable: boolean): Branch {
   checkName(key);
   const name = key === '' ? String(parent.children.size) : key;
@@ -96,7 +96,7 @@ function branchAt(parent: Branch, key: string, listable: boolean): Branch {
 function objectOf(branch: Branch): RequestParameters {
   const object: Record<string, ParameterValue> = Object.create(null);
   for (const [key, node] of branch.children) {
-    // Harmless here, but not in a copy that somebody makes with Object.assign.
+    // Safe here, but not in a copy made with Object.assign.
     if (key !== '__proto__') object[key] = valueOf(node);
   }
   return object;
@@ -110,7 +110,7 @@ function valueOf(node: Node): ParameterValue {
 }
 
 function pathOf(name: string): readonly string[] {
-  // Before anything is matched: an expression that repeats a group overflows the stack on a name of megabytes.
+  // Before any regular expression: one that repeats a group overflows the stack on a name of megabytes.
   if (name.length > PATH_LENGTH_MAX) throw name.includes('[') ? tooDeep(name) : wrongName();
   const match = BRACKETS.exec(name);
   const [, head, brackets] = match ?? [];
@@ -128,7 +128,7 @@ function wrongName() {
 }
 
 function checkedText(name: string, text: string): string {
-  // Whatever it is, it goes no further than a digest, and is then a wrong token: a 401.
+  // An invalid token only reaches a digest, and gets a 401.
   if (name === 'api_token') return text;
   if (!text.includes('\0') && text.isWellFormed()) return text;
   throw invalid({ [name]: ['The text contains characters that cannot be stored (NUL, or half of a surrogate pair).'] });
@@ -142,7 +142,7 @@ function counter(): () => void {
   };
 }
 
-/** Also thrown where parameters are counted before they are read. */
+/** Also thrown where parameters are counted before parsing. */
 export function tooManyParameters() {
   return invalid({ input: [`A request may have ${PARAMETERS_MAX} parameters.`] });
 }

@@ -1,6 +1,6 @@
 /**
- * The entry point of the REST facade: finds the row, reads the request, runs the row under the caller's token and writes
- * what came of it. It holds no handle of the database and no rule.
+ * The entry point of the REST facade: finds the row, reads the request, runs the row under the caller's token and writes the
+ * answer. It has no database handle and no rule.
  */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -27,14 +27,14 @@ export interface RestHandlerOptions {
   readonly rows: readonly Row[];
   readonly documents: Documents;
   readonly execute: Execute;
-  /** The installation's dialect, where neither header nor token says. */
+  /** The installation's dialect, if neither header nor token names one. */
   readonly dialect: Dialect;
-  /** Where the rows hang: `/api/v1`. */
+  /** The prefix of all rows: `/api/v1`. */
   readonly prefix: string;
   readonly product: View['product'];
   /** Absent: there is no limit on requests. */
   readonly countRequest?: CountRequest | undefined;
-  /** Absent: an `Idempotency-Key` is not looked at. */
+  /** Absent: `Idempotency-Key` is ignored. */
   readonly idempotentCalls?: IdempotentCalls | undefined;
 }
 
@@ -52,7 +52,7 @@ export function createRestHandler(options: RestHandlerOptions): RestHandler {
     const [path = '/', query = ''] = splitOnce(req.url ?? '/', '?');
     const gate = requestGate(options.countRequest, { res, ipAddress: exchange.ipAddress });
     try {
-      // Who names a token only in the body is counted when that has been read.
+      // A caller whose token is in the body is counted when the body was read.
       const named = tokenOf(req, query);
       if (named !== null || !hasBody(req)) await gate.pass(named);
       const { row, params } = find(router, req.method ?? 'GET', path.slice(options.prefix.length) || '/');
@@ -121,9 +121,12 @@ function write(req: IncomingMessage, res: ServerResponse, { status, headers, bod
   res.end(req.method === 'HEAD' ? undefined : body);
 }
 
-/** Until the client has taken what was written, or is gone. A long download waits thousands of times: nothing may stay. */
+/**
+ * Waits until the client has taken the written bytes or is gone. A long download waits thousands of times, so no listener may
+ * remain.
+ */
 async function taken(res: ServerResponse): Promise<void> {
-  // Then nobody is left to answer.
+  // The client is gone: nobody to answer.
   if (res.destroyed) return;
   const over = new AbortController();
   const { signal } = over;
@@ -151,9 +154,9 @@ async function writeStream(
 
 function refuse(req: IncomingMessage, res: ServerResponse, error: unknown, exchange: RestExchange): void {
   const known = error instanceof RestError ? error : unexpectedAnswer(error, exchange);
-  // What is left of the body is read past: a client that is still sending would not see an answer on a closed connection.
+  // The rest of the body is read and dropped: a client that still sends would not see an answer on a closed connection.
   if (!req.readableEnded) req.unpipe().resume();
-  // Half a download cannot become an answer: the client must see that it broke off.
+  // A half-sent download cannot become another answer: the client must see that it broke off.
   if (res.headersSent) return void res.destroy();
   write(req, res, { status: known.status, headers: known.headers, body: JSON.stringify(known.body) });
 }

@@ -1,6 +1,6 @@
 /**
- * Which parameters a row reads, found out by letting it read: the reference and the tests that walk all rows need no
- * list beside the code. What a row reads only in a certain case is not seen.
+ * Finds a row's parameters by letting it read, so the reference and the tests need no separate list. Parameters that are read
+ * only in certain cases are not found.
  */
 import type { Input } from './input.ts';
 import type { Call, Row, View } from './row.ts';
@@ -37,7 +37,7 @@ export async function parametersOf(row: Row): Promise<readonly RowParameter[]> {
   try {
     await row.run(call);
   } catch {
-    // Every row ends here: it was given nothing, and its operation did not run.
+    // Every row ends here: it got no parameters, and its operation did not run.
   }
   if (row.takesFile) found.set('file', { names: ['file'], kind: 'file' });
   return [...found.values()];
@@ -58,7 +58,7 @@ function recorder(found: Map<string, RowParameter>, { nameOf, path }: Recording)
       return undefined;
     };
   return {
-    // What the path says is not asked for again.
+    // Parameters in the path are not listed again.
     param: (name) => (path.split('/').includes(`:${name}`) ? name : ''),
     has: () => false,
     names: () => [],

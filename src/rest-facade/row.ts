@@ -1,4 +1,4 @@
-/** The row of the REST interface, and what it is given when it runs: types only. */
+/** A row of the REST interface, and what it gets when it runs: types only. */
 import type { Answer } from './answer.ts';
 import type { Dialect } from './dialects.ts';
 import type { Failure, RestError } from './errors.ts';
@@ -8,10 +8,10 @@ import type { DataOf, OperationName, VariablesOf } from './operations.ts';
 import type { AnswerShape } from './shapes.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
-/** Who may call a row at all. The schema decides again, field by field; this orders the refusals and documents. */
+/** Who may call a row. The schema decides again, field by field; this sets the order of refusals and documents them. */
 export type Access = 'public' | 'token' | 'admin';
 
-/** What every row says of itself. */
+/** The description of a row. */
 export interface RowHead {
   readonly method: Method | readonly Method[];
   /** Below `/api/v1`, with `:name` for parameters. */
@@ -19,21 +19,21 @@ export interface RowHead {
   readonly access: Access;
   /** One sentence for the reference: what the call does. */
   readonly summary: string;
-  /** What else a caller should know of it. */
+  /** Further notes for callers. */
   readonly details?: string;
-  /** What it answers when all goes well. */
+  /** The answer on success. */
   readonly answers: AnswerShape;
-  /** Parameters without which it is a 422, by their usual spelling. A test tries each of them. */
+  /** Required parameters (422 without), by their usual spelling. A test tries each of them. */
   readonly required?: readonly string[];
   /** The schema's name of a field (`contact.countryId`) -> the parameter's; by default in snake case. */
   fieldName?(path: string): string | undefined;
-  /** Where the classic dialect words a refusal in its own way. */
+  /** For refusals that the classic dialect words differently. */
   refuseClassic?(failure: Failure): RestError | undefined;
-  /** The token's own dialect is looked up before the variables are made, because they depend on it. */
+  /** The token's dialect is looked up before the variables are made, because they depend on it. */
   readonly dialectFirst?: boolean;
 }
 
-/** What the router, the reference and the tests hold. */
+/** What the router, the reference and the tests use. */
 export interface Row extends RowHead {
   /** Takes one file of a multipart body as a stream (`call.upload`). */
   readonly takesFile?: boolean;
@@ -55,16 +55,16 @@ export interface Call {
   readonly upload: Upload | undefined;
   /** Runs an operation. Throws RestError for every failure in its data. */
   execute<Name extends OperationName>(name: Name, variables: VariablesOf<Name>): Promise<DataOf<Name>>;
-  /** With the dialect as far as it is known: for certain after the first operation. */
+  /** The dialect may be uncertain before the first operation. */
   view(): View;
-  /** Finds out who is calling. Throws RestError 401 or 403 when the row is not for them. */
+  /** Looks up the caller. Throws RestError 401 or 403 when the row is not for them. */
   identify(): Promise<void>;
-  /** Whether an operation has found out who is calling. */
+  /** Whether the caller was looked up by an operation. */
   identified(): boolean;
 }
 
 export interface Upload {
   readonly file: IncomingFile;
-  /** All fields, those after the file included; to be asked for when the file has been read. */
+  /** All fields, including those after the file; call it when the file was read. */
   completeInput(): Promise<Input>;
 }

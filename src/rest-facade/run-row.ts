@@ -1,4 +1,4 @@
-/** One request for one row: who asks, what with, and what comes of it; once only where the client wants that. */
+/** One request for one row: caller, parameters, result; run only once if the client demands it. */
 import type { IncomingMessage } from 'node:http';
 import type { OperationDefinitionNode } from 'graphql';
 import type { Log } from '../lib/log.ts';
@@ -43,7 +43,7 @@ interface Around extends Surroundings {
   readonly idempotentCalls?: IdempotentCalls | undefined;
 }
 
-/** Runs the row. Throws RestError for what the caller did, anything else for a defect. */
+/** Runs the row. Throws RestError for faults of the caller, any other error for a defect. */
 export async function runRow(request: RowRequest, around: Around): Promise<KeptAnswer | { stream: TextStream }> {
   const { req, query, exchange, gate, row, params } = request;
   const caller = { ipAddress: exchange.ipAddress, userAgent: req.headers['user-agent'] };
@@ -62,7 +62,7 @@ export async function runRow(request: RowRequest, around: Around): Promise<KeptA
   const call = beginCall(parts, around);
   try {
     refuseUnknownDialect(req.headers['x-api-dialect']);
-    // A large upload is not worth reading for a caller that is not known.
+    // For an unknown caller a large upload is not read.
     if (row.takesFile || (row.dialectFirst && !dialect)) await call.identify();
     const key = isWrite(row, around) ? idempotencyKeyOf(req.headers['idempotency-key']) : undefined;
     if (key === undefined || req.method !== 'POST' || !around.idempotentCalls) return await answerOf(request, call);
@@ -85,7 +85,7 @@ async function answerOf({ row, url, query }: RowRequest, call: Call): Promise<Ke
   return { status, headers, body: JSON.stringify(body), upload: null };
 }
 
-/** A refusal is an answer as well, and the same call would get it again. */
+/** A refusal is an answer, too: a repeated call would get it again. */
 async function keptAnswerOf(request: RowRequest, call: Call): Promise<KeptAnswer> {
   try {
     const answer = await answerOf(request, call);
@@ -104,7 +104,7 @@ async function isValidToken(credentials: Credentials, { documents, execute }: Ar
   return (await execute(identify, {}, credentials)).viewer !== null;
 }
 
-/** What only reads may run as often as it is asked to. */
+/** A row that only reads may be repeated. */
 function isWrite(row: Row, { documents }: Around): boolean {
   return row.operations.some((name) =>
     documents
@@ -116,7 +116,7 @@ function isWrite(row: Row, { documents }: Around): boolean {
   );
 }
 
-/** A stranger learns nothing about what a row wants: 401 and 403 come before 422, though the input was read first. */
+/** A stranger learns nothing about a row's parameters: 401 and 403 come before 422, although the input was read first. */
 async function refusalInOrder(error: unknown, row: Row, call: Call): Promise<unknown> {
   if (!(error instanceof RestError) || error.status !== 422 || row.access === 'public' || call.identified())
     return error;
@@ -128,7 +128,7 @@ async function refusalInOrder(error: unknown, row: Row, call: Call): Promise<unk
 
 type File = NonNullable<ReadRequest['file']>;
 
-/** The file as the row reads it, and the digest of it and of what came with it. */
+/** The file for the row, and the digest of it and of the parameters. */
 function uploadOf(file: File, completeParameters: () => Promise<RequestParameters>) {
   const { content, digest } = digesting(file.content);
   const whole = async () => {

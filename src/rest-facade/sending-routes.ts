@@ -1,4 +1,4 @@
-/** Maps and lists of maps as parameters: JSON has numbers in them, a form has texts that look like numbers. */
+/** Maps and lists of maps as parameters: JSON has numbers, a form has texts of digits. */
 import type { RequestParameters, ParameterValue } from './request-parameters.ts';
 import type { Input } from './input.ts';
 import { fromJsonText } from './json-text.ts';

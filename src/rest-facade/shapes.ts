@@ -1,10 +1,10 @@
 /**
- * The shapes of answers, as the reference shows them and the tests hold every answer against them: a row names what it
- * answers by one of the functions here. Objects are strict: what is not named here is not answered.
+ * The shapes of answers; the reference shows them and the tests compare every answer with them: a row names its answer by one of
+ * the functions here. Objects are strict: nothing else is answered.
  */
 import { z } from 'zod';
 
-/** What a row answers when all goes well; dialects turn it into a status and an envelope. */
+/** A row's answer on success; dialects turn it into a status and an envelope. */
 export type AnswerShape =
   | { readonly kind: 'body' | 'created'; readonly shape: z.ZodType }
   /** An index in pages: the shape of one of its rows. */

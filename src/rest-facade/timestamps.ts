@@ -1,7 +1,7 @@
 /** Times as REST clients write and read them (decision D8): `YYYY-MM-DD HH:MM:SS`, UTC. GraphQL speaks ISO 8601. */
 
 const REST_TIME = /^\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/i;
-// Postgres knows later ones; nobody plans for them.
+// PostgreSQL allows later years; nobody needs them.
 const YEAR_MAX = 9_999;
 
 /** `2026-11-21T03:05:00.000Z` -> `2026-11-21 03:05:00`. */
@@ -11,7 +11,7 @@ export function restTime(iso: string | null | undefined): string | null {
   return iso ? new Date(iso).toISOString().slice(0, 19).replace('T', ' ') : null;
 }
 
-/** The ISO time a client meant (without a zone: UTC), or undefined when it is none. */
+/** The ISO time of a client's text (without a zone: UTC), or undefined when it is none. */
 export function isoTime(text: string): string | undefined {
   const given = text.trim();
   if (!REST_TIME.test(given)) return undefined;

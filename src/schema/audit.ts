@@ -1,6 +1,6 @@
 /**
- * What the audit trail says of a mutation that went well: read from its arguments and its result, for every mutation
- * alike, so that none can forget it. Only names and uids are taken, never a value (hard case E22).
+ * The audit entry of a successful mutation, from its arguments and its result. It is made for every mutation in one place, so
+ * that none can forget it. Only names and uids are stored, never a value (hard case E22).
  */
 import type { AuditActor, AuditEntry } from '../domain/accounts/audit-entry.ts';
 import type { ChangedThing } from '../domain/context.ts';
@@ -10,14 +10,14 @@ import type { GraphqlContext } from './context.ts';
 export interface MutationDone {
   readonly operation: string;
   readonly args: object;
-  /** What it answers; not there yet where the row is written within the change. */
+  /** Its result; missing where the entry is written within the change. */
   readonly result?: unknown;
-  /** What the verb says of its change; wins over what can be read from arguments and result. */
+  /** What the verb reports about its change; overrides arguments and result. */
   readonly about?: ChangedThing | undefined;
   readonly ctx: GraphqlContext;
 }
 
-/** Arguments that name what a mutation is about, the nearest first. */
+/** Arguments that identify the subject of a mutation, the most specific first. */
 const TARGET_ARGUMENTS = [
   'uid',
   'importUid',
@@ -28,7 +28,7 @@ const TARGET_ARGUMENTS = [
   'listUid',
 ] as const;
 
-/** The entry of a mutation that has just gone well. */
+/** The entry of a mutation that has succeeded. */
 export function auditEntryOf({ operation, args, result, about, ctx }: MutationDone): AuditEntry {
   const given = inputsOf(args);
   const actor = actorOf(ctx, about ?? result);
@@ -44,7 +44,7 @@ export function auditEntryOf({ operation, args, result, about, ctx }: MutationDo
   };
 }
 
-/** Mutations that change how somebody gets in, each with the inputs that make it so; none: it always does. */
+/** Mutations that change access, each with the inputs that do so; none: always. */
 const ACCESS: ReadonlyMap<string, readonly string[]> = new Map([
   ['changePassword', []],
   ['updateProfile', ['email']],
@@ -65,13 +65,13 @@ const ACCESS: ReadonlyMap<string, readonly string[]> = new Map([
   ['deleteCustomer', []],
 ]);
 
-/** Whether the log has it, too. */
+/** Whether the change is also logged. */
 export function changesAccess({ operation, fields }: AuditEntry): boolean {
   const inputs = ACCESS.get(operation);
   return inputs !== undefined && (inputs.length === 0 || inputs.some((name) => fields.includes(name)));
 }
 
-/** Logs who has changed a password, token or right. */
+/** Logs who changed a password, token or right. */
 export function noteChange(ctx: GraphqlContext, { operation, actor, targetUid, fields }: AuditEntry): void {
   const { tokenUid, tokenKind } = actor ?? {};
   ctx.securityEvents?.note(ctx, {
@@ -87,14 +87,14 @@ function inputsOf(args: object): Readonly<Record<string, unknown>> {
   );
 }
 
-/** The caller; for a login the user who is logged in now. */
+/** The caller; for a login the user who just logged in. */
 function actorOf({ viewer }: GraphqlContext, result: unknown): AuditActor | null {
   if (viewer) return viewer;
   const [customerId, userId] = [idIn(result, 'customerId'), idIn(result, 'userId')];
   return customerId !== undefined && userId !== undefined ? { customerId, userId } : null;
 }
 
-/** Whose things were changed: a row says whose it is, and a customer is its own. */
+/** The customer whose data was changed: the row's, or the customer itself. */
 function ownerOf(result: unknown): bigint | undefined {
   const isCustomer = typeof result === 'object' && result !== null && 'isOperator' in result;
   return idIn(result, isCustomer ? 'id' : 'customerId');
@@ -103,12 +103,12 @@ function ownerOf(result: unknown): bigint | undefined {
 function uidOf(result: unknown): string | null {
   if (typeof result !== 'object' || result === null) return null;
   if ('uid' in result && typeof result.uid === 'string') return result.uid;
-  // Subscribers have no uid of their own; theirs is made of the id.
+  // Subscribers have no uid column; theirs is computed from the id.
   const id = idIn(result, 'id');
   return id !== undefined && 'listId' in result && 'email' in result ? subscriberUid(id) : null;
 }
 
-/** Only a uid: a person may also be named by address, which is none of the trail's business. */
+/** Only a uid: a person's address must not be in the audit trail. */
 function targetIn(given: Readonly<Record<string, unknown>>): string | null {
   const values = TARGET_ARGUMENTS.map((name) => given[name]);
   return values.find((value): value is string => typeof value === 'string' && isUid(value)) ?? null;

@@ -1,7 +1,7 @@
 /**
- * The rules that hold for every field with arguments: texts that the database cannot hold are refused, `executionsMax`
- * counts per request (aliases do not multiply a login), and a foreign uid is answered as the entry point wants it. And for
- * every mutation: what went well is in the audit trail before it is answered.
+ * Rules for every field with arguments: texts that the database cannot store are refused, `executionsMax` counts per request
+ * (aliases do not multiply a login), and a foreign uid is answered as the entry point demands. Every successful mutation is in
+ * the audit trail before it is answered.
  */
 import SchemaBuilder, {
   BasePlugin,
@@ -26,7 +26,7 @@ import { auditEntryOf, changesAccess, noteChange } from './audit.ts';
 import { graphqlContext, type GraphqlContext } from './context.ts';
 
 declare global {
-  // Pothos learns of a plugin and its options by declaration merging; the parameters repeat those of its own types.
+  // Pothos knows plugins and their options by declaration merging; the parameters repeat those of its own types.
   export namespace PothosSchemaTypes {
     interface Plugins<Types extends SchemaTypes> {
       authorization: AuthorizationPlugin<Types>;
@@ -38,7 +38,7 @@ declare global {
       Args extends InputFieldMap,
       ResolveReturnShape,
     > {
-      /** How often the field may run in one request, however it is aliased. */
+      /** How often the field may run in one request, by any aliases. */
       executionsMax?: number;
     }
   }
@@ -46,7 +46,7 @@ declare global {
 
 type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>;
 
-/** After a limited field was refused, the next request is welcome at once. */
+/** After a limited field was refused, the next request may come at once. */
 const NEXT_REQUEST_SECONDS = 1;
 
 class AuthorizationPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
@@ -78,7 +78,7 @@ class AuthorizationPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   }
 }
 
-/** A mutation that notes, when it has gone well, that it was done: by its verb, within the change, or else behind it. */
+/** A mutation that is audited on success: by its verb within the change, or else after it. */
 function audited<Types extends SchemaTypes>(resolver: Resolver<Types>): Resolver<Types> {
   return async (source, args, context, info) => {
     const ctx = graphqlContext(context);
@@ -112,7 +112,7 @@ function countExecution(ctx: GraphqlContext, info: GraphQLResolveInfo, execution
   throw new RateLimitedError('TOO_MANY_EXECUTIONS', message, NEXT_REQUEST_SECONDS);
 }
 
-/** NUL cannot be stored by PostgreSQL, half a surrogate pair is no text: both would fail deep inside. */
+/** PostgreSQL cannot store NUL, and half a surrogate pair is invalid: both would fail later. */
 function refuseBrokenTexts(args: object): void {
   const broken = pathOfBrokenText(args, []);
   if (!broken) return;
@@ -133,7 +133,7 @@ function pathOfBrokenText(value: unknown, path: readonly string[]): readonly str
   return undefined;
 }
 
-/** The specification wants a 403 over REST; GraphQL does not show that the uid exists at all. */
+/** The specification demands a 403 over REST; GraphQL does not reveal that the uid exists. */
 function answerToForeign(error: ForeignResourceError, ctx: GraphqlContext): Error {
   if (ctx.entryPoint === 'rest')
     return new ForbiddenError('FOREIGN_RESOURCE', 'This resource belongs to somebody else.');
@@ -141,15 +141,15 @@ function answerToForeign(error: ForeignResourceError, ctx: GraphqlContext): Erro
 }
 
 /**
- * Prisma refuses a cursor whose parts are of the wrong type or too large for a column. The cursors we hand out never
- * are; and nothing else of what a connection asks for comes from the caller.
+ * Prisma refuses a cursor whose parts have the wrong type or are too large. Our own cursors never do; and a connection takes
+ * nothing else from the caller.
  */
 function isForgedCursor(error: unknown, args: object): boolean {
   const hasCursor = ('after' in args && args.after) || ('before' in args && args.before);
   return Boolean(hasCursor) && error instanceof Error && error.name.startsWith('PrismaClient') && !isAway(error);
 }
 
-/** What Prisma throws when the database cannot be reached, is out of connections or too slow: no fault of a cursor. */
+/** Prisma's errors when the database is unreachable, out of connections or too slow: not caused by a cursor. */
 function isAway(error: Error): boolean {
   if (isUnavailable(error)) return true;
   const code = 'code' in error ? String(error.code) : '';

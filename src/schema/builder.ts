@@ -1,6 +1,6 @@
 /**
- * The one Pothos builder. Every noun's files add their types and fields to it; `build-schema.ts` imports them all.
- * Fields are non-null unless they say `nullable: true`. Root fields and object types name the scope they need.
+ * The one Pothos builder. Every noun's files add their types and fields; `build-schema.ts` imports them all. Fields are non-null
+ * unless they say `nullable: true`. Root fields and object types name their scope.
  */
 import SchemaBuilder from '@pothos/core';
 import ErrorsPlugin from '@pothos/plugin-errors';
@@ -41,7 +41,7 @@ interface BuilderTypes {
     JsonObject: { Input: Record<string, unknown>; Output: unknown };
   };
   AuthScopes: {
-    /** Anybody, without a token. The few fields that say so are listed in a test. */
+    /** Anybody, without a token. A test lists these few fields. */
     public: boolean;
     /** Any valid token. */
     authenticated: boolean;
@@ -78,7 +78,7 @@ export const builder = new SchemaBuilder<BuilderTypes>({
   },
   scopeAuth: {
     authorizeOnSubscribe: true,
-    // Once per object instead of once per field.
+    // Checked once per object instead of once per field.
     runScopesOnType: true,
     defaultStrategy: 'all',
     unauthorizedError: (_parent, { viewer }) => {

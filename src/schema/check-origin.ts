@@ -1,11 +1,11 @@
 /**
- * Requests that a browser sends for another site are refused, with or without a cookie: a token that a page got hold of
- * should not work from there either. What is no browser sends no Origin. A session's cookie, which a browser sends by
- * itself, needs more: see `sessionOf` of the accounts.
+ * Requests that a browser sends for another site are refused, with or without a cookie: a stolen token should not work from there
+ * either. Other programs send no Origin. A session's cookie, which browsers send by themselves, needs more: see `sessionOf` of
+ * the accounts.
  */
 import type { IncomingMessage } from 'node:http';
 
-/** Whether the request comes from this installation's own pages, or from no page at all. */
+/** Whether the request comes from this installation's own pages, or not from a page. */
 export function isOwnOrigin(req: IncomingMessage, baseUrl: string): boolean {
   const { origin, host } = req.headers;
   if (origin === undefined) return true;

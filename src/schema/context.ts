@@ -1,4 +1,4 @@
-/** What every resolver gets: the domain's context, so that it can be handed to a verb as it is, and what only reading needs. */
+/** The context of every resolver: the domain's context, which can be passed to a verb, and what reading needs. */
 import type { Notifications } from '../db/listen.ts';
 import type { Prisma } from '../db/prisma.ts';
 import type { RestDialect } from '../domain/accounts/api-token-store.ts';
@@ -6,7 +6,7 @@ import type { AuditTrail } from '../domain/accounts/audit-trail.ts';
 import type { Change, Context } from '../domain/context.ts';
 import { assert } from '../lib/errors.ts';
 
-/** By which entry point the operation came. It decides one thing only: how a foreign uid is answered. */
+/** The entry point of the operation. It only decides how a foreign uid is answered. */
 export type EntryPoint = 'graphql' | 'rest';
 
 export interface GraphqlContext extends Context {
@@ -14,7 +14,7 @@ export interface GraphqlContext extends Context {
   readonly prisma: Prisma;
   /** LISTEN/NOTIFY, for subscriptions. */
   readonly notifications: Notifications;
-  /** Where every mutation is noted. */
+  /** Records every mutation. */
   readonly audit: AuditTrail;
   readonly entryPoint: EntryPoint;
   readonly change: Change;
@@ -24,13 +24,13 @@ export interface GraphqlContext extends Context {
   readonly executions: Map<string, number>;
 }
 
-/** The context as ours: for code that is written for any context, such as a plugin of Pothos. */
+/** The context with our type, for code that gets any context, such as a Pothos plugin. */
 export function graphqlContext(context: unknown): GraphqlContext {
   assert(isGraphqlContext(context), 'a resolver ran without the context that request-context.ts makes');
   return context;
 }
 
-/** The same caller, with nothing remembered: loaders and rights are kept per context object. */
+/** A context of the same caller without caches: loaders and rights are kept per context object. */
 export function freshContext(ctx: GraphqlContext): GraphqlContext {
   return { ...ctx, executions: new Map(), change: { write: undefined } };
 }

@@ -1,4 +1,4 @@
-/** Refuses documents that would cost more than anybody needs: first by their text and shape, then with their variables. */
+/** Refuses documents that cost too much: first by text and shape, then with their variables. */
 import {
   GraphQLError,
   Kind,
@@ -25,7 +25,7 @@ import {
 } from './limits.ts';
 import { measureOperation, type Measure } from './measure-document.ts';
 
-/** Parses a document and checks its shape; throws a GraphQLError that says which limit it passes. */
+/** Parses a document and checks its shape; throws a GraphQLError that names the limit. */
 export function parseWithinLimits(schema: GraphQLSchema, text: string): DocumentNode {
   refuseAbove('characters', text.length, DOCUMENT_CHARACTERS_MAX);
   const document = parseText(text);
@@ -37,7 +37,7 @@ export function parseWithinLimits(schema: GraphQLSchema, text: string): Document
   return document;
 }
 
-/** The parser calls itself for each level of a value: one of thousands of levels ends the stack before the count of tokens. */
+/** The parser is recursive: a value of thousands of levels overflows the stack before the limit of tokens. */
 function parseText(text: string): DocumentNode {
   try {
     return parse(text, { maxTokens: TOKENS_MAX });
@@ -53,7 +53,7 @@ export interface OperationToCheck {
   readonly variables?: Readonly<Record<string, unknown>> | null | undefined;
 }
 
-/** Checks the cost of the operation that is about to run, now that its variables are known; throws a GraphQLError. */
+/** Checks the cost of the operation with its variables; throws a GraphQLError. */
 export function checkCost(schema: GraphQLSchema, { document, operationName, variables }: OperationToCheck): Measure {
   if (isDeeper(variables, VARIABLE_DEPTH_MAX))
     throw limitError(`Variables may be nested ${VARIABLE_DEPTH_MAX} levels deep.`);
@@ -65,7 +65,7 @@ export function checkCost(schema: GraphQLSchema, { document, operationName, vari
   return measure;
 }
 
-/** Level by level: what is too deep for a function that calls itself must not be measured by one. */
+/** Level by level, not recursive: the depth could overflow the stack. */
 function isDeeper(variables: unknown, levelsMax: number): boolean {
   let level: unknown[] = [variables];
   for (let depth = 0; level.length > 0; depth++) {
@@ -88,7 +88,7 @@ function checkWriting(document: DocumentNode): void {
   let aliases = 0;
   let directives = 0;
   let levels = 0;
-  // What is deeper would be printed into a message, in time that grows with the square of the levels.
+  // A deeper value would be printed into a message, in quadratic time.
   const level = {
     enter: () => {
       levels++;

@@ -1,4 +1,4 @@
-/** Documents, parsed within limits and validated, each once: clients send the same few again and again. */
+/** Documents, parsed within limits and validated, each once: clients repeat the same few. */
 import { validate, type DocumentNode, type GraphQLError, type GraphQLSchema } from 'graphql';
 import { parseWithinLimits } from './document-limits.ts';
 import { DOCUMENTS_CACHED_MAX } from './limits.ts';
@@ -10,7 +10,7 @@ interface Checked {
 
 export class Documents {
   readonly #schema: GraphQLSchema;
-  /** By text, the least recently used first. Only documents without a fault are kept: faults are of endless variety. */
+  /** By text, the least recently used first. Only valid documents are kept: invalid ones are too various. */
   readonly #kept = new Map<string, DocumentNode>();
   readonly #checked = new WeakMap<DocumentNode, Checked>();
 
@@ -31,7 +31,7 @@ export class Documents {
     return document;
   }
 
-  /** What is wrong, by the schema, with a document that `parse` gave. Suggestions of names are never part of it. */
+  /** The faults of a parsed document by the schema. Suggestions of names are never part of them. */
   validate(document: DocumentNode): readonly GraphQLError[] {
     const checked = this.#checked.get(document);
     if (checked?.faults) return checked.faults;

@@ -1,6 +1,6 @@
 /**
- * The GraphQL explorer: GraphiQL as one page that needs nothing from elsewhere. It is made once, when it is first asked for,
- * and sent with a policy that lets it run its own script, by digest, and talk to this server only.
+ * The GraphQL explorer: GraphiQL as one page without external files. It is made at the first request, and sent with a policy that
+ * allows only its own script, by digest, and requests to this server.
  */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -15,14 +15,14 @@ interface Made {
 
 let made: Promise<Made> | undefined;
 
-/** Whether a browser asks for a page, and not a client for an answer. */
+/** Whether a browser wants a page, and not a client an answer. */
 export function wantsExplorer(req: IncomingMessage): boolean {
   return (
     req.method === 'GET' && (req.headers.accept ?? '').includes('text/html') && !(req.url ?? '').includes('query=')
   );
 }
 
-/** Answers with the page, zipped where that is understood; it has nine megabytes. */
+/** Sends the page, compressed if possible; it has nine megabytes. */
 export async function sendExplorer(req: IncomingMessage, res: ServerResponse): Promise<void> {
   made ??= makePage();
   const { page, policy } = await made.catch((error: unknown) => {

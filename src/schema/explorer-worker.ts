@@ -1,13 +1,13 @@
 /**
- * The thread that makes the explorer's page, and ends: the package behind it is nine megabytes of text that cost a
- * process 40 MB from the moment it is loaded, for a page that most processes never serve.
+ * The thread that makes the explorer's page, and ends: the package has nine megabytes of text that would cost a process 40 MB,
+ * for a page that most processes never serve.
  */
 import { createHash } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
 
-/** All that has to be kept to serve it. */
+/** All that is needed to serve it. */
 export interface ExplorerPage {
   readonly zipped: Uint8Array;
   readonly policy: string;

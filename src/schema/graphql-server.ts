@@ -14,13 +14,13 @@ import { createWebsocketEntryPoint } from './websocket-entry-point.ts';
 
 export interface GraphqlServerOptions {
   readonly means: Means;
-  /** Serves GraphiQL to browsers, and lets strangers read the schema, which it needs. */
+  /** Serves GraphiQL to browsers, and allows reading the schema without a token, which GraphiQL needs. */
   readonly explorer: boolean;
   /** Absent: there is no limit on requests. */
   readonly countRequest?: CountRequest | undefined;
 }
 
-/** What the REST facade hands over: the token as the client sent it, or null. */
+/** What the REST facade passes: the token as the client sent it, or null. */
 export interface RestCredentials {
   readonly token: string | null;
   readonly ipAddress: string;
@@ -28,7 +28,7 @@ export interface RestCredentials {
 }
 
 export interface RestExecution extends ExecutionResult {
-  /** Who the token turned out to be; null: no valid token. */
+  /** The user of the token; null: no valid token. */
   readonly viewer: { readonly isAdmin: boolean; readonly restDialect: RestDialect | null } | null;
 }
 
@@ -36,7 +36,7 @@ export interface GraphqlServer {
   readonly schema: GraphQLSchema;
   handle(req: IncomingMessage, res: ServerResponse, caller: Caller): Promise<void>;
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer, ipAddress: string): void;
-  /** Runs a document that was parsed and validated before, for the REST entry point. */
+  /** Runs a document that was parsed and validated before, for REST. */
   execute(
     document: DocumentNode,
     variables: Readonly<Record<string, unknown>>,
@@ -46,7 +46,7 @@ export interface GraphqlServer {
   close(): Promise<void>;
 }
 
-/** Makes the server; nothing listens yet: the web server hands it requests and upgrades. */
+/** Makes the server. It does not listen itself: the web server passes requests and upgrades to it. */
 export function createGraphqlServer({ means, explorer, countRequest }: GraphqlServerOptions): GraphqlServer {
   const schema = buildSchema();
   const connections = new LiveConnections(means);

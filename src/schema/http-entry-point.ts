@@ -1,6 +1,6 @@
 /**
- * GraphQL over HTTP and server-sent events, and the explorer for browsers. Only JSON bodies, only from our own pages
- * or from no page, a session's cookie only from our own pages, no CORS.
+ * GraphQL over HTTP and server-sent events, and the explorer for browsers. Only JSON bodies, only from our own pages or from no
+ * page, a session's cookie only from our own pages, no CORS.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GraphQLSchema } from 'graphql';
@@ -17,7 +17,7 @@ import { readOperation, type BodyRefusal } from './request-body.ts';
 import { bearerToken, makeContext, type Means } from './request-context.ts';
 import { checkOperation, subscribeFresh, type OperationPolicy } from './run-operation.ts';
 
-/** What both entry points, HTTP and websocket, stand on. */
+/** What both entry points, HTTP and websocket, need. */
 export interface EntryPointOptions {
   readonly schema: GraphQLSchema;
   readonly documents: Documents;
@@ -28,7 +28,7 @@ export interface EntryPointOptions {
   readonly countRequest?: CountRequest | undefined;
 }
 
-/** What the web server found out about a request. */
+/** What the web server knows about a request. */
 export interface Caller {
   /** The client's address, also behind a trusted proxy. */
   readonly ipAddress: string;
@@ -42,7 +42,7 @@ export interface HttpEntryPoint {
 interface NodeContext extends Caller {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
-  /** Of a POST: what its body says. */
+  /** The parsed body of a POST. */
   readonly params?: GraphQLParams;
 }
 
@@ -66,7 +66,7 @@ export function createHttpEntryPoint(options: EntryPointOptions): HttpEntryPoint
   });
   return {
     async handle(req, res, { ipAddress }) {
-      // Answers are somebody's own; the explorer's page sets another rule.
+      // Answers are personal; the explorer's page sets another rule.
       res.setHeader('Cache-Control', 'no-store');
       const refusal = refusalOf(req, means.installation.baseUrl);
       if (refusal) return refuse(res, refusal);
@@ -82,7 +82,7 @@ export function createHttpEntryPoint(options: EntryPointOptions): HttpEntryPoint
   };
 }
 
-/** Counts the request, adds what is left of the limit, and answers it if nothing is left. */
+/** Counts the request, adds the rest of the limit to the answer, and refuses it if nothing is left. */
 async function passes(
   { countRequest, means }: EntryPointOptions,
   { req, res, ipAddress }: NodeContext,
@@ -111,7 +111,7 @@ function guard({ documents, policy, connections }: EntryPointOptions): Plugin<No
       if (params) setRequestParser(() => params);
     },
     onResponse({ response: { headers } }) {
-      // A proxy must not hold events back; nginx does so by default.
+      // A proxy must not buffer events; nginx does so by default.
       if (headers.get('content-type')?.startsWith('text/event-stream')) headers.set('X-Accel-Buffering', 'no');
       headers.set('Cache-Control', 'no-store');
     },
@@ -128,7 +128,7 @@ function guard({ documents, policy, connections }: EntryPointOptions): Plugin<No
   };
 }
 
-/** An event stream ends with its token; without a token it ends at once, because nothing may be watched without one. */
+/** An event stream ends with its token; without a token it ends at once, because all subscriptions need one. */
 function watchStream(context: NodeContext, connections: LiveConnections): void {
   const { viewer } = graphqlContext(context);
   if (!viewer) return;

@@ -1,11 +1,11 @@
-/** Connections whose cursor is the key of a row: every page is found by key, and rows that go away move no other. */
+/** Connections whose cursor is the key of a row: every page is found by key, and deleted rows do not move others. */
 import { resolveCursorConnection, type ResolveCursorConnectionArgs } from '@pothos/plugin-relay';
 import { ValidationError } from '../lib/errors.ts';
 import { FIRST_DEFAULT, FIRST_MAX } from './limits.ts';
 
 export type ConnectionArgs = Parameters<typeof resolveCursorConnection>[0]['args'];
 
-/** Which rows a page of a connection asks for. */
+/** The rows that a page of a connection needs. */
 export interface KeyWindow<Key> {
   readonly after: Key | undefined;
   readonly before: Key | undefined;
@@ -14,7 +14,7 @@ export interface KeyWindow<Key> {
   readonly backward: boolean;
 }
 
-/** How rows are found by their key, and how a cursor says the key. */
+/** How rows are found by their key, and how a cursor encodes the key. */
 interface ByKey<Row, Key> {
   cursorOf(row: Row): string;
   /** Undefined: this is no cursor. */
@@ -22,7 +22,7 @@ interface ByKey<Row, Key> {
   find(window: KeyWindow<Key>): Promise<readonly Row[]>;
 }
 
-/** A page of a connection. Throws ValidationError for a cursor that is none. */
+/** A page of a connection. Throws ValidationError for an invalid cursor. */
 export function keyConnection<Row, Key>(args: ConnectionArgs, { cursorOf, keyOf, find }: ByKey<Row, Key>) {
   const keyIn = (name: 'after' | 'before') => {
     const cursor = args[name];

@@ -1,7 +1,7 @@
 /**
- * The connections that outlive a request: websockets and event streams. Each belongs to a token and is closed when
- * the token ends (revoked, expired, its user or customer disabled), when its user's rights change, when maintenance begins
- * or ends, and at the end of the program.
+ * Connections that outlive a request: websockets and event streams. Each belongs to a token and is closed when the token ends
+ * (revoked, expired, its user or customer disabled), when its user's rights change, when maintenance begins or ends, and at the
+ * end of the program.
  */
 import { rightsOfTokens } from '../domain/accounts/authenticate-token.ts';
 import type { Context, Viewer } from '../domain/context.ts';
@@ -15,7 +15,7 @@ export interface LiveConnection {
   end(reason: EndReason): void;
 }
 
-/** What a connection may do was decided when it was opened, and once only: by this too. */
+/** The rights of a connection were checked only when it was opened, also by this. */
 interface Kept extends LiveConnection {
   readonly isInMaintenance: boolean;
 }
@@ -32,7 +32,7 @@ export class LiveConnections {
     this.#timer.unref();
   }
 
-  /** Keeps watch over a connection until the answer is called. */
+  /** Watches a connection until the returned function is called. */
   add(connection: LiveConnection): () => void {
     const { viewer } = connection;
     const kept: Kept = { viewer, end: (reason) => connection.end(reason), isInMaintenance: this.#isInMaintenance() };
@@ -46,13 +46,13 @@ export class LiveConnections {
     return count;
   }
 
-  /** Ends all of them and the watch. */
+  /** Ends all connections and the watch. */
   close(): void {
     clearInterval(this.#timer);
     this.#endAll(() => true, 'shutdown');
   }
 
-  /** One statement for all connections, however many. While the database is away they stay: nothing is known. */
+  /** One statement for all connections. While the database is away they stay open: nothing is known. */
   async #sweep(): Promise<void> {
     if (this.#sweeping || this.#open.size === 0) return;
     this.#sweeping = true;
@@ -64,7 +64,7 @@ export class LiveConnections {
       const hasEnded = ({ viewer }: LiveConnection) => rights.get(viewer.tokenId) !== viewer.isAdmin;
       this.#endAll((connection) => asked.has(connection) && hasEnded(connection), 'token-ended');
       const now = this.#isInMaintenance();
-      // Administrators are let in whether or not there is maintenance.
+      // Administrators may connect with or without maintenance.
       this.#endAll(({ viewer, isInMaintenance }) => !viewer.isAdmin && isInMaintenance !== now, 'maintenance');
     } catch (error) {
       log.warn('graphql.connections_not_checked', { message: messageOf(error) });

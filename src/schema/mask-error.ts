@@ -1,6 +1,6 @@
 /**
- * What a client may know of an error: expected ones as they are, mistakes in the document as GraphQL says them,
- * everything else only a reference number, under which the log has the rest.
+ * What a client sees of an error: expected errors as they are, faults of the document as GraphQL reports them, everything else
+ * only as a reference number to the log.
  */
 import { randomBytes } from 'node:crypto';
 import { GraphQLError } from 'graphql';
@@ -15,10 +15,10 @@ import {
 import type { Log } from '../lib/log.ts';
 
 const REFERENCE_BYTES = 6;
-/** GraphQL quotes the value it could not take; a megabyte of it helps nobody. */
+/** GraphQL quotes the wrong value; a megabyte of it helps nobody. */
 const MESSAGE_LENGTH_MAX = 500;
 
-/** Suggested names would show a stranger the schema, one guess at a time. */
+/** Suggested names would reveal the schema to a stranger, one guess at a time. */
 const SUGGESTION = ' Did you mean ';
 
 /** The error as the client gets it. */
@@ -60,7 +60,9 @@ function expected(cause: ExpectedError, error: unknown): GraphQLError {
   return new GraphQLError(cause.message, { ...placeOf(error), extensions });
 }
 
-/** Thrown on purpose for the client: by the parser, by validation, by a scalar, by a limit. Only the outer one says where. */
+/**
+ * Errors thrown on purpose for the client: by the parser, validation, a scalar or a limit. Only the outer one has the location.
+ */
 function mistake(cause: GraphQLError, error: unknown): GraphQLError {
   const extensions = { code: 'BAD_REQUEST', ...cause.extensions };
   const { message } = error instanceof GraphQLError ? error : cause;
@@ -88,7 +90,7 @@ function defect(cause: unknown, { error, log }: { error: unknown; log: Log }): G
   });
 }
 
-/** The service cannot be used for the moment: the database is away, or the operator has closed it. */
+/** The service is not available for the moment: the database is away, or there is maintenance. */
 export function unavailableError(
   path?: GraphQLError['path'],
   { code = 'SERVICE_UNAVAILABLE', message = UNAVAILABLE_MESSAGE }: { code?: string | undefined; message?: string } = {},

@@ -1,6 +1,6 @@
 /**
- * What a document would cost, found before it is validated or run. Every fragment is measured once however often it
- * is spread, so the work is linear in the text even where the answer is not.
+ * What a document would cost, measured before it is validated or run. Every fragment is measured once however often it is spread,
+ * so the work is linear in the text.
  */
 import {
   getNamedType,
@@ -24,9 +24,9 @@ import { FIRST_DEFAULT, LIST_LENGTH_GUESSED } from './limits.ts';
 
 export interface Measure {
   readonly depth: number;
-  /** Depth below `__schema` and `__type`, which is counted apart. */
+  /** Depth below `__schema` and `__type`, which is counted separately. */
   readonly introspectionDepth: number;
-  /** Fields with every fragment spread unfolded. */
+  /** Fields with every fragment spread expanded. */
   readonly fields: number;
   /** Values answered at most, by the size arguments. */
   readonly cost: number;
@@ -45,7 +45,7 @@ type Variables = Readonly<Record<string, unknown>> | undefined;
 
 const NOTHING: Measure = { depth: 0, introspectionDepth: 0, fields: 0, cost: 0, firstMax: 0 };
 
-/** Measures one operation. Size arguments given by unknown variables count as 1; unknown fields count as they stand. */
+/** Measures one operation. Size arguments given by unknown variables count as 1; unknown fields count without type. */
 export function measureOperation(
   schema: GraphQLSchema,
   {
@@ -77,7 +77,7 @@ function measureFragment(survey: Survey, name: string): Measure {
   if (known) return known;
   const fragment = survey.fragments.get(name);
   if (!fragment) return NOTHING;
-  // A fragment that spreads itself finds this; validation names the circle later.
+  // A fragment that spreads itself gets this; validation reports the circle later.
   survey.measured.set(name, NOTHING);
   const measure = measureSelections(
     survey,
@@ -127,14 +127,14 @@ function sizeArgument(survey: Survey, node: FieldNode, names: readonly string[])
   if (!given) return undefined;
   const variable = given.kind === Kind.VARIABLE ? survey.variables[given.name.value] : undefined;
   const written = 'value' in given ? given.value : undefined;
-  // A variable of any other kind is refused when it is read; here it must not even be converted.
+  // A variable of another type is refused later; here it must not be converted.
   const size = typeof variable === 'number' || typeof variable === 'string' ? Number(variable) : Number(written ?? NaN);
   return Number.isFinite(size) ? Math.max(1, size) : 1;
 }
 
 /**
- * How long a list is that says nothing of its size: `extensions: { listLength }` of the field, or a guess. The list
- * inside a connection or page was counted outside of it.
+ * The assumed length of a list without a size: `extensions: { listLength }` of the field, or the default. The list inside a
+ * connection or page was counted outside of it.
  */
 function lengthGuessed(
   parent: GraphQLNamedType | undefined,

@@ -1,6 +1,6 @@
 /**
- * The index of a noun whose rows Prisma reads: all of them by key (a connection) and by numbered pages. The noun says
- * where its rows are and who may read them. A field with arguments of its own answers what `definePage` made, or calls `byKey`.
+ * The index of a noun whose rows Prisma reads: by key (a connection) and by numbered pages. The noun says where its rows are and
+ * who may read them. A field with its own arguments returns what `definePage` made, or calls `byKey`.
  */
 import type { ObjectRef } from '@pothos/core';
 import { queryFromInfo } from '@pothos/plugin-prisma';
@@ -15,7 +15,7 @@ import { pageArgs, pageWindow, type PageWindow } from './page.ts';
 
 type Order = 'asc' | 'desc';
 
-/** What Prisma is asked for; columns and relations follow from the document. */
+/** The query for Prisma; columns and relations follow from the document. */
 export interface RowsQuery<Where> {
   readonly where: { readonly AND: (Where | { readonly id: { readonly gt?: bigint; readonly lt?: bigint } })[] };
   readonly orderBy: { readonly id: Order };
@@ -25,7 +25,7 @@ export interface RowsQuery<Where> {
 
 interface Noun<Row, Where> {
   readonly access: { readonly scope: Scope } | { readonly admin: true } | { readonly authenticated: true };
-  /** Where there are numbered pages. Stands before `find`: the compiler takes `Where` from the first that says it. */
+  /** For numbered pages. Must stand before `find`: the compiler takes `Where` from the first that names it. */
   count?(ctx: GraphqlContext, where: Where): Promise<number>;
   find(ctx: GraphqlContext, query: RowsQuery<Where>): Promise<Row[]>;
 }
@@ -49,7 +49,7 @@ export function ownRows(ctx: GraphqlContext) {
 
 /** Every row is read with its id, the key of connections. */
 const ID = { id: true };
-/** Either of a connection's fields may ask for columns and relations. */
+/** Both fields of a connection may ask for columns and relations. */
 const NODE_PATHS = [['nodes'], ['edges', 'node']];
 
 export function nounIndex<Row extends { readonly id: bigint }, Where extends object = ReturnType<typeof ownRows>>(
@@ -57,7 +57,7 @@ export function nounIndex<Row extends { readonly id: bigint }, Where extends obj
   type: ObjectRef<typeof builder.$inferSchemaTypes, Row>,
   { access, find, count }: Noun<Row, Where>,
 ) {
-  /** Defines the type of its numbered pages. A field that filters answers `Reading` with a window. */
+  /** Defines the type of its numbered pages. A field with a filter returns `Reading` with a window. */
   function definePage() {
     assert(count, `${name} has pages, so its rows have to be counted.`);
     return builder.objectRef<PageWindow & Reading<Where>>(`${name}Page`).implement({

@@ -1,6 +1,6 @@
 /**
- * Numbered pages, for clients that count pages (REST, decision D2). Everybody else reads connections by key.
- * A page past the end is empty; a page below 1 is page 1; more rows than allowed are cut to the most allowed.
+ * Numbered pages, for clients that count pages (REST, decision D2). All others read connections by key. A page past the end is
+ * empty; a page below 1 is page 1; a larger size is reduced to the maximum.
  */
 import type { ObjectRef } from '@pothos/core';
 import type { Scope } from '../domain/accounts/scopes.ts';
@@ -22,7 +22,7 @@ export interface PageWindow {
   readonly offset: number;
 }
 
-/** The arguments of a field that answers a numbered page: spread it into `args`. */
+/** The arguments of a field with numbered pages: spread it into `args`. */
 export function pageArgs() {
   return builder.args((t) => ({
     page: t.int({ defaultValue: 1 }),
@@ -30,7 +30,7 @@ export function pageArgs() {
   }));
 }
 
-/** What the arguments mean. */
+/** The window for these arguments. */
 export function pageWindow(args: {
   page?: number | null | undefined;
   perPage?: number | null | undefined;

@@ -1,6 +1,6 @@
 /**
- * The GraphQL reference as one page without scripts, made from the schema itself: every operation with its arguments,
- * what it answers and the right it needs, every type, and from each mention a link to where it is explained.
+ * The GraphQL reference as one page without scripts, made from the schema: every operation with its arguments, its result and the
+ * right it needs, and every type, with links from each mention.
  */
 import {
   getNamedType,
@@ -119,7 +119,7 @@ function link(type: GraphQLType): Html {
   return html`<code>${before}<a href="#${name}">${name}</a>${after}</code>`;
 }
 
-/** The right as the field declares it; every field of the roots does. */
+/** The right that the field declares; every root field does. */
 function rightOf(field: GraphQLField<unknown, unknown>): string {
   const options: unknown = Reflect.get(field.extensions, 'pothosOptions');
   const scopes: unknown =

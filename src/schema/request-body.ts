@@ -1,6 +1,6 @@
 /**
- * The body of a GraphQL request over HTTP: read up to its limit and counted before it is parsed (lib/bounded-body.ts). Yoga
- * gets what was parsed here.
+ * The body of a GraphQL request over HTTP: read up to its limit and counted before it is parsed (lib/bounded-body.ts). Yoga gets
+ * the parsed result.
  */
 import type { IncomingMessage } from 'node:http';
 import type { GraphQLParams } from 'graphql-yoga';
@@ -32,7 +32,7 @@ export async function readOperation(req: IncomingMessage, isKnown: () => Promise
   }
 }
 
-/** What is in it Yoga checks, member by member. */
+/** Yoga checks its members. */
 function isObject(value: unknown): value is GraphQLParams {
   return typeof value === 'object' && value !== null;
 }

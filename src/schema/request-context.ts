@@ -1,4 +1,4 @@
-/** Makes the context of one operation: who asks, by which entry point, from where. */
+/** Makes the context of one operation: caller, entry point, address. */
 import type { Notifications } from '../db/listen.ts';
 import type { Prisma } from '../db/prisma.ts';
 import type { AuditTrail } from '../domain/accounts/audit-trail.ts';
@@ -21,14 +21,14 @@ export interface Means extends Omit<
 export interface Credentials {
   /** An API token. */
   readonly token?: string | undefined;
-  /** The text of a session's cookie, which the entry point has found to come from our own pages; looked at without a token only. */
+  /** The text of a session's cookie, if the request comes from our own pages; used only without a token. */
   readonly session?: string | undefined;
   readonly ipAddress: string | null;
   readonly userAgent: string | undefined;
   readonly entryPoint: EntryPoint;
 }
 
-/** Looks up the token, once per request. One that is not valid makes the viewer null; fields then say so. */
+/** Looks up the token, once per request. An invalid one makes the viewer null; fields then refuse. */
 export async function makeContext(means: Means, credentials: Credentials): Promise<GraphqlContext> {
   const { token, session, ipAddress, userAgent, entryPoint } = credentials;
   const text = token ?? session;
@@ -51,8 +51,8 @@ export async function makeContext(means: Means, credentials: Credentials): Promi
 }
 
 /**
- * Where a plan has no access to the API (`api_access`), tokens made for it open nothing, and what logging in gives
- * opens the web app's entry point only. While the service is closed, few are let in.
+ * If a plan has no access to the API (`api_access`), API tokens of its customer are refused, and login tokens work at the web
+ * app's entry point only. During maintenance few callers are let in.
  */
 function viewerAt(entryPoint: EntryPoint, found: Authentication, isInMaintenance: boolean): Viewer {
   const { viewer } = found;

@@ -1,4 +1,4 @@
-/** How operations run: cost checked first, introspection only for those who may, fresh loaders for every event. */
+/** How operations run: cost checked first, introspection only for those who may, new loaders for every event. */
 import {
   createSourceEventStream,
   executeSubscriptionEvent,
@@ -12,7 +12,7 @@ import { freshContext, graphqlContext } from './context.ts';
 import { checkCost } from './document-limits.ts';
 
 export interface OperationPolicy {
-  /** Strangers may read the schema: for the explorer. */
+  /** The schema may be read without a token: for the explorer. */
   readonly introspectionForAll: boolean;
 }
 
@@ -25,7 +25,7 @@ export function checkOperation(args: ExecutionArgs, policy: OperationPolicy): vo
   throw new GraphQLError('Introspection needs a valid API token.', { extensions: { code: 'INTROSPECTION_REFUSED' } });
 }
 
-/** Subscribes. Every event runs with a context of its own, so that no loader answers with what was true before. */
+/** Subscribes. Every event runs with a new context, so that no loader returns old values. */
 export async function subscribeFresh(
   args: ExecutionArgs,
 ): Promise<AsyncGenerator<ExecutionResult, void, void> | ExecutionResult> {

@@ -1,8 +1,8 @@
-/** The scalars beside GraphQL's own. Values are checked here, so that verbs get what the type says. */
+/** The scalars besides GraphQL's own. Values are checked here, so that verbs get valid ones. */
 import { GraphQLError, Kind, type ValueNode } from 'graphql';
 import { builder } from './builder.ts';
 
-/** Enough for an offset and fractions; longer is no time stamp. */
+/** Enough for an offset and fractions; a longer text is no time. */
 const TIMESTAMP_LENGTH_MAX = 40;
 const ISO_8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
 /** bigint of the database: 19 digits and a sign. */
@@ -41,7 +41,7 @@ builder.scalarType('Base64', {
   description: 'Bytes, written as Base64 (RFC 4648).',
   serialize: (value) => Buffer.from(value).toString('base64'),
   parseValue: (value) => {
-    // Inside the program bytes come as they are.
+    // Inside the program bytes are passed unchanged.
     if (value instanceof Uint8Array) return value;
     if (typeof value === 'string' && BASE64.test(value)) return Buffer.from(value, 'base64');
     throw new GraphQLError('Base64 must be a text of letters, digits, + and /, padded with =.');

@@ -1,6 +1,6 @@
 /**
- * GraphQL over websockets (the graphql-transport-ws protocol). A socket belongs to a token, given once with
- * `connection_init`; everything about it is bounded, and it ends with its token.
+ * GraphQL over websockets (the graphql-transport-ws protocol). A socket belongs to a token, given once with `connection_init`;
+ * everything about it is limited, and it ends with its token.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -38,7 +38,7 @@ export interface WebsocketEntryPoint {
   close(): Promise<void>;
 }
 
-/** What we know of a socket; the context is there once `connection_init` was accepted. */
+/** What is known about a socket; the context exists once `connection_init` was accepted. */
 interface Extra {
   readonly req: IncomingMessage;
   readonly ipAddress: string;
@@ -99,7 +99,7 @@ function serve(server: Server<Extra>, { opened, req, ipAddress, options }: Opene
       close: (code = GOING_AWAY_CODE, reason = '') => transport.close(code, reason),
       onMessage: (take) => {
         opened.on('message', (data) => {
-          // Fragments come joined: with `ws` as it is set up here, a message is one Buffer.
+          // Fragments are joined already: with these options of `ws`, a message is one Buffer.
           take(Buffer.isBuffer(data) ? data.toString() : '').catch((error: unknown) => {
             options.means.log.error('graphql.socket_failed', { error });
             transport.close(BROKEN_CODE, 'Internal server error');
@@ -130,7 +130,7 @@ function protocolOf(options: EntryPointOptions): Server<Extra> {
   });
 }
 
-/** A socket without a valid token is of no use here: there is nothing public to watch. */
+/** A socket without a valid token is refused: there are no public subscriptions. */
 async function admit(
   { connectionParams, extra }: Connection,
   { means, connections }: EntryPointOptions,
@@ -197,7 +197,7 @@ async function prepare(
   }
 }
 
-/** An operation on a socket is a request like any other. */
+/** An operation on a socket counts like a request. */
 async function overLimit(
   context: GraphqlContext,
   { countRequest }: EntryPointOptions,
@@ -218,7 +218,7 @@ function parse(documents: Documents, query: string): DocumentNode {
   }
 }
 
-/** Mistakes in documents have the codes here that Yoga gives them over HTTP; limits have codes of their own. */
+/** Faults of documents have the same codes as over HTTP with Yoga; limits have codes of their own. */
 function coded(error: GraphQLError, code: string): GraphQLError {
   const { message, nodes, source, positions, path, extensions } = error;
   return new GraphQLError(message, { nodes, source, positions, path, extensions: { code, ...extensions } });

@@ -1,4 +1,4 @@
-/** What the clock does. Times are UTC. */
+/** The schedule of jobs. Times are UTC. */
 import { sweepAccountsJob, sweepRequestsJob } from '../jobs/account-jobs.ts';
 import { expirePendingJob } from '../jobs/audience-jobs.ts';
 import { renewSubscriptionsJob } from '../jobs/billing-jobs.ts';

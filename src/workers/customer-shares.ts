@@ -1,15 +1,15 @@
 /**
- * Who may have how many of this process's places. A customer alone has all but one; the last place is kept for
- * somebody else, who so begins at once whatever the first is doing. Where several work, each has its equal part. Jobs
- * that can stop in the middle are asked to when others wait for their places.
+ * How many of this process's places each customer may have. A customer alone has all but one; the last place is free for another
+ * one, who so starts at once. With several customers, each has an equal part. Jobs that can stop in the middle are asked to when
+ * others wait for a place.
  */
 import type { EventEmitter } from 'node:events';
 import { LONG_FLAG } from '../jobs/define-job.ts';
 
 const CUSTOMER_FLAG = /^customer:/;
-/** A job of a customer has its place for so long before it may be asked to stop. */
+/** How long a job of a customer keeps its place before it may be asked to stop. */
 const SHARE_MS = 1_500;
-/** A look-up that is not answered in this time does not hold up the others. */
+/** A look-up that takes longer does not hold up the others. */
 const FETCH_MS_MAX = 1_000;
 
 interface RunningJob {
@@ -29,11 +29,11 @@ interface JobLike {
 export class CustomerShares {
   readonly #concurrency: number;
   readonly #running = new Map<string, RunningJob>();
-  /** Look-ups go one after the other: each must see what those before it have found. */
+  /** Look-ups run one after the other: each must see what those before it found. */
   #lookUpBefore: Promise<void> = Promise.resolve();
   #endLookUp: () => void = () => undefined;
 
-  /** `concurrency` places for one customer; there is one more than that. */
+  /** `concurrency` places for one customer; there is one more. */
   constructor(concurrency: number) {
     this.#concurrency = concurrency;
   }
@@ -42,7 +42,7 @@ export class CustomerShares {
     return this.#concurrency + 1;
   }
 
-  /** Gets the events of the pool's jobs. */
+  /** Listens to the events of the pool's jobs. */
   follow(events: EventEmitter): void {
     events.on('job:start', ({ job }: { job: JobLike }) => {
       const flags = Object.keys(job.flags ?? {});
@@ -68,7 +68,7 @@ export class CustomerShares {
     return this.#running.has(jobId);
   }
 
-  /** Flags of the jobs that a free place must not run now; waits until the previous look-up has ended. */
+  /** Flags of jobs that must not take a free place now; waits until the previous look-up has ended. */
   async forbiddenFlags(): Promise<string[]> {
     const before = this.#lookUpBefore;
     let end: () => void = () => undefined;
@@ -86,24 +86,24 @@ export class CustomerShares {
     const free = this.places - this.#running.size;
     const byCustomer = this.#placesByCustomer();
     const share = this.#shareOf(byCustomer.size);
-    // While more than the last place is free, any job may have it.
+    // While more than one place is free, any job may take one.
     const customers = free > 1 ? [] : [...byCustomer].filter(([, count]) => count >= share).map(([flag]) => flag);
     const isFullOfLong = this.#count(({ isLong }) => isLong) >= Math.max(1, Math.floor(this.#concurrency / 2));
     return isFullOfLong ? [...customers, LONG_FLAG] : customers;
   }
 
-  /** The job can stop in the middle: `yieldSlot` is called when somebody else needs its place. */
+  /** The job can stop in the middle: `yieldSlot` is called when another customer needs its place. */
   canYield(jobId: string, yieldSlot: () => void): void {
     const job = this.#running.get(jobId);
     if (job) job.yieldSlot = yieldSlot;
   }
 
-  /** Customers with a place, when none is left; else nobody has to wait. */
+  /** Customers with a place, when none is free; else nobody has to wait. */
   crowdedOut(): string[] {
     return this.#running.size < this.places ? [] : [...this.#placesByCustomer().keys()];
   }
 
-  /** Others wait: the customer with the most places gives up the one it has had longest. Answers whether one was asked. */
+  /** The customer with the most places gives up the one it has had longest. Returns whether a job was asked to stop. */
   yieldSlot(): boolean {
     const now = performance.now();
     const byCustomer = this.#placesByCustomer();

@@ -1,7 +1,7 @@
 /**
- * Keeps the queue's runner going. When the database goes away at the moment in which a job is reported as done, the
- * runner takes its own state for inconsistent and stops taking jobs up, for good, while the process lives on. Then a
- * new one takes its place; what the old one could not report is freed for it.
+ * Keeps the queue's runner working. If the database goes away while a job is reported as done, the runner treats its own state as
+ * inconsistent and takes no more jobs, although the process lives. Then a new runner replaces it, and jobs that the old one could
+ * not report are freed.
  */
 import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,7 +17,7 @@ export interface KeptQueue {
 
 export interface QueueKeeper {
   readonly start: (events: EventEmitter) => Promise<Runner>;
-  /** Asks the jobs of the broken runner to end. */
+  /** Aborts the jobs of the broken runner. */
   readonly abortJobs: () => void;
   /** The pool with this id has ended: others may run its jobs. */
   readonly letGo: (poolId: string) => Promise<void>;
@@ -25,7 +25,7 @@ export interface QueueKeeper {
 }
 
 const START_PAUSE_MS = 500;
-/** How long the jobs of a broken runner may take to end before they are given to others: a dialogue's usual length. */
+/** How long the jobs of a broken runner may take to end before others get them: the usual length of an SMTP dialogue. */
 const JOBS_END_MS_MAX = 30_000;
 
 /** Starts the first runner; rejects when that fails. */
@@ -38,7 +38,7 @@ export async function keepQueue(keeper: QueueKeeper): Promise<KeptQueue> {
     const pools: string[] = [];
     events.on('pool:create', ({ workerPool }: { workerPool: WorkerPool }) => pools.push(workerPool.id));
     const runner = await keeper.start(events);
-    // Asked to stop while it started.
+    // Asked to stop during the start.
     if (isStopping) return runner.stop('asked to stop');
     current = runner;
     const onBroken = (error: unknown): void => {
@@ -73,14 +73,14 @@ export async function keepQueue(keeper: QueueKeeper): Promise<KeptQueue> {
   };
 }
 
-/** Otherwise it continues to ask; that it cannot end cleanly does not matter any more. */
+/** Otherwise it would continue to poll; that it cannot end cleanly no longer matters. */
 function giveUp(runner: Runner): void {
   runner.stop('its first look-up failed').catch(() => undefined);
 }
 
 /**
- * The library asks for the numbers of its tasks with the first look-up and keeps the answer, a failure too: a runner
- * whose first look-up failed never finds a job.
+ * The library reads the numbers of its tasks with the first look-up and keeps the result, also a failure: a runner whose first
+ * look-up failed never finds a job.
  */
 function firstLookUpFails(events: EventEmitter, onFailure: (error: unknown) => void): void {
   let isSettled = false;
@@ -92,7 +92,7 @@ function firstLookUpFails(events: EventEmitter, onFailure: (error: unknown) => v
   });
 }
 
-/** Waits for the jobs that it still runs, then gives up what it could not report. */
+/** Waits for its running jobs, then gives up what it could not report. */
 async function retire(runner: Runner, pools: readonly string[], { letGo, log }: QueueKeeper): Promise<void> {
   await Promise.race([runner.promise.catch(() => undefined), sleep(JOBS_END_MS_MAX)]);
   for (const pool of pools) {

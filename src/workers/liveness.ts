@@ -1,7 +1,6 @@
 /**
- * Proof that a worker process lives: a session that holds advisory locks in its names for as long as the process
- * does. When the process is killed the database lets go of them at once, and others may take over what it held,
- * long before any lease expires.
+ * Proof that a worker process lives: a session that holds advisory locks in its names as long as the process lives. When the
+ * process is killed the database frees them at once, and others take over its work long before a lease expires.
  */
 import type pg from 'pg';
 import type { Context } from '../domain/context.ts';
@@ -10,16 +9,16 @@ import type { Log } from '../lib/log.ts';
 export interface Liveness {
   /** Holds one more name. */
   hold(name: string): Promise<void>;
-  /** Holds it no more: others may take over what was held in this name. */
+  /** Frees the name: others may take over what was held in it. */
   letGo(name: string): Promise<void>;
-  /** False while the proof is lost: the process must not begin anything new. */
+  /** False while the locks are lost: the process must not start anything new. */
   isHeld(): boolean;
   release(): Promise<void>;
 }
 
 const RECONNECT_DELAY_MS = 500;
 
-/** Connects and holds; when the connection breaks, it is opened again and holds the same names again. */
+/** Connects and takes the locks; when the connection breaks, it reconnects and takes the same locks again. */
 export async function proveLiveness(database: Context['database'], log: Log): Promise<Liveness> {
   const names = new Set<string>();
   let client: pg.Client | undefined;
@@ -65,8 +64,8 @@ async function lock(client: pg.Client, name: string): Promise<void> {
 }
 
 /**
- * Frees the jobs of worker pools that are dead: whose lock can be taken. The queue itself would wait four hours.
- * Answers how many pools were found dead.
+ * Frees the jobs of dead worker pools: those whose lock is free. The queue itself would wait four hours. Returns how many pools
+ * were dead.
  */
 export async function freeJobsOfDeadPools(database: Context['database']): Promise<number> {
   const { rows } = await database.pool.query<{ pool: string }>(

@@ -1,22 +1,22 @@
 /**
- * Jobs that the queue gave to this process and that never arrived: the connection broke after the queue had written it
- * down and before it could say so. The process lives, so nobody else would ever free them.
+ * Jobs that the queue assigned to this process and that never arrived: the connection broke between the assignment and the
+ * answer. The process lives, so nobody else would free them.
  */
 import type { EventEmitter } from 'node:events';
 import type { Context } from '../domain/context.ts';
 import { unlockJobs } from '../jobs/queue-internals.ts';
 
-/** What looks like an orphan may be on its way, or about to be reported done; twice in a row it is one. */
+/** A job that looks like an orphan may be under way or about to be reported done; if it is seen twice in a row, it is one. */
 export class Orphans {
   readonly #pools = new Set<string>();
   #suspects: ReadonlySet<string> = new Set();
 
-  /** Gets the events of the pools of this process. */
+  /** Listens to the events of the pools of this process. */
   follow(events: EventEmitter): void {
     events.on('pool:create', ({ workerPool }: { workerPool: { id: string } }) => void this.#pools.add(workerPool.id));
   }
 
-  /** Frees orphans that were seen the last time too; answers how many. */
+  /** Frees orphans that were also seen the last time; returns how many. */
   async free(database: Context['database'], isRunning: (jobId: string) => boolean): Promise<number> {
     const { rows } = await database.pool.query<{ id: string }>(
       'SELECT id::text AS id FROM graphile_worker.jobs WHERE locked_by = ANY($1::text[])',

@@ -1,7 +1,7 @@
-/** What this process sees of the queue: whether look-ups are answered, and whether it may look at all. */
+/** What this process knows about the queue: whether look-ups are answered, and whether it may look for jobs. */
 import type { EventEmitter } from 'node:events';
 
-/** A look-up takes milliseconds; one that takes this long is not coming back. */
+/** A look-up takes milliseconds; one that takes this long will not return. */
 const ANSWER_MS_MAX = 3_000;
 
 export class QueueWatch {
@@ -48,7 +48,7 @@ export class QueueWatch {
     return this.#pauses.size > 0;
   }
 
-  /** Waits while paused. Throws when the process stops meanwhile: then no job may run any more. */
+  /** Waits while paused. Throws when the process stops meanwhile, because then no job may start. */
   async mayLook(): Promise<void> {
     await this.#open?.promise;
     if (this.#isStopping) throw new Error('The process stops.');

@@ -1,6 +1,6 @@
 /**
- * Runs the queue in this process: takes jobs up, hands them to their tasks, and sees to it that the jobs of a
- * killed process are run by another one within seconds.
+ * Runs the queue in this process: takes jobs, runs their tasks, and makes sure that jobs of a killed process are run by another
+ * one within seconds.
  */
 import type { EventEmitter } from 'node:events';
 import { randomUUID } from 'node:crypto';
@@ -25,22 +25,22 @@ export interface WorkerOptions {
   readonly concurrency: number;
   /** Cron lines, only for processes with that role. */
   readonly crontab: readonly { readonly task: string; readonly match: string }[];
-  /** Takes nothing up until `resume` is called with this reason. */
+  /** Takes no job until `resume` is called with this reason. */
   readonly pausedFor?: string | undefined;
 }
 
 export interface Worker {
   readonly id: string;
-  /** True while it takes jobs up and can prove that it lives. */
+  /** True while it takes jobs and can prove that it lives. */
   isWorking(): boolean;
   /** What is wrong with the queue, as this process sees it; undefined: nothing. */
   queueProblem(): string | undefined;
-  /** Runs no job as long as there is a reason, and asks the tasks to put back what they can. */
+  /** Runs no job as long as there is a reason, and asks the tasks to put back what they have not sent. */
   pause(reason: string): void;
   resume(reason: string): void;
   /** Starts no further job and asks the tasks to finish. */
   beginStop(): void;
-  /** The same, waits for the tasks up to `graceMs`, then lets go. */
+  /** The same, waits for the tasks up to `graceMs`, then stops anyway. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -49,10 +49,10 @@ const POLL_INTERVAL_MS = 1_000;
 /** How often a process without a free place checks whether a customer waits for one. */
 const YIELD_INTERVAL_MS = 500;
 
-/** Half a minute; whatever is away for longer is left to the queue. */
+/** Half a minute; longer outages are left to the queue. */
 const OUTLAST_TRIES_MAX = 30;
 const OUTLAST_WAIT_MS = 1_000;
-/** Longer than a stall that passes, and short enough that supervisors do not kill first. */
+/** Longer than a short stall, and short enough that supervisors do not kill the process first. */
 const STOP_SILENCE_MS_MAX = 6_000;
 const AWAY_INTERVAL_MS = 250;
 const CLOCK_ONLY = 'worker.clock';
@@ -74,7 +74,7 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
   const queue = new QueueWatch();
   const orphans = new Orphans();
   if (options.pausedFor !== undefined) queue.pause(options.pausedFor);
-  // One signal a job: it ends for the job alone when it is asked to stop, for all when the process stops or pauses.
+  // One signal per job: for one job when it must yield, for all when the process stops or pauses.
   const ends = new Set<AbortController>();
   const liveness = await proveLiveness(ctx.database, log);
   await liveness.hold(workerId);
@@ -197,25 +197,25 @@ function taskListOf(tasks: readonly Task[], { ctx, workerId, shares, ends, stopp
         throw error;
       } finally {
         ends.delete(end);
-        // A runner that broke down reports nothing any more.
+        // A broken runner reports nothing any more.
         shares.leave(job.id);
       }
     },
   ]);
-  // The library works with no empty list: who only keeps the clock has one task, which nobody asks for.
+  // The library does not accept an empty list: a process that is only `cron` has one task that nobody calls.
   return entries.length > 0 ? Object.fromEntries(entries) : { [CLOCK_ONLY]: () => undefined };
 }
 
 /**
- * A database that is away for a moment is not the job's fault: it is tried again at once and in its place. The queue
- * would wait longer with each try, for minutes after the database is back.
+ * A short outage of the database is not the job's fault: it is tried again at once in its place. The queue would wait longer with
+ * each try, for minutes after the database is back.
  */
 async function outlast(work: () => Promise<void>, { log, isOver }: { log: Log; isOver: () => boolean }): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await work();
     } catch (error) {
-      // What took too long once is left to the queue, which waits longer each time.
+      // Work that hit a time limit once is left to the queue, which waits longer each time.
       if (tries >= OUTLAST_TRIES_MAX || isOver() || !isUnavailable(error) || isTimeOut(error)) throw error;
       log.warn('job.again', { tries, message: messageOf(error) });
       await sleep(OUTLAST_WAIT_MS);
@@ -229,7 +229,7 @@ function queueLogger(log: Log): Logger {
   });
 }
 
-/** Waits for the jobs as long as they may take, or until the database has been away for too long to record what they did. */
+/** Waits for the jobs within their time, or until the database has been away for too long to record their results. */
 async function endedOrAway(
   { database, log }: Context,
   { ended, graceMs }: { ended: Promise<void>; graceMs: number },

@@ -8,8 +8,8 @@ import type { JobDefinition } from '../jobs/define-job.ts';
 
 export interface TaskHelpers {
   /**
-   * Fires when the process is asked to stop, or when others wait for this job's place: finish what is in flight, put the
-   * rest back, return soon.
+   * Fires when the process must stop, or when others wait for this job's place: finish what is in flight, put the rest back,
+   * return soon.
    */
   readonly abortSignal: AbortSignal;
   /** This worker process's name in leases. */

@@ -1,14 +1,14 @@
 /**
- * The access token of one account (OAuth 2.0, RFC 6749): given in the settings, or fetched with a refresh token when the
- * last one has run out. Kept in memory only; connections that open together share one request.
+ * The access token of one account (OAuth 2.0, RFC 6749): given in the settings, or fetched with a refresh token when the last one
+ * has expired. Kept in memory only; connections that open together share one request.
  */
 import type { DriverOptions } from '../../../src/plugin-api/index.ts';
 import { unavailable } from './reply-meaning.ts';
 import type { SmtpSettings } from './settings.ts';
 
-/** A token that runs out while it is being used is worth nothing. */
+/** Tokens are renewed this long before they expire, so that none expires during its use. */
 const SPARE_MS = 60_000;
-/** Where the answer says nothing (it need not), tokens live for an hour with every large provider. */
+/** The default lifetime: the answer need not name one, and with every large provider it is an hour. */
 const LIFE_SECONDS = 3_600;
 
 export class AccessTokens {
@@ -22,7 +22,7 @@ export class AccessTokens {
     this.#postForm = postForm;
   }
 
-  /** A token that is good now; throws `unavailable`. */
+  /** A valid token; throws `unavailable`. */
   async current(): Promise<string> {
     const { oauth_refresh_token, oauth_access_token } = this.#settings;
     if (oauth_refresh_token === undefined) return oauth_access_token ?? '';
@@ -31,7 +31,7 @@ export class AccessTokens {
     return this.#request;
   }
 
-  /** The server does not take the one it was given. */
+  /** The server refused the current token. */
   forget(): void {
     this.#token = undefined;
   }

@@ -1,4 +1,4 @@
-/** What a server offers in its answer to EHLO, as far as this client makes use of it. */
+/** The extensions that a server offers in its answer to EHLO, as far as this client uses them. */
 import type { Reply } from './reply.ts';
 
 export interface Capabilities {
@@ -13,7 +13,7 @@ export interface Capabilities {
   readonly auth: ReadonlySet<string>;
 }
 
-/** What a server of RFC 821 (HELO) can do: nothing of this. */
+/** A server of RFC 821 (HELO) has none of these. */
 export const NO_CAPABILITIES: Capabilities = {
   pipelining: false,
   chunking: false,
@@ -46,7 +46,7 @@ export function capabilitiesOf(ehlo: Reply): Capabilities {
   };
 }
 
-/** Anything but a number is no limit. */
+/** A value that is no number means no limit. */
 function sizeOf(parameters: readonly string[] | undefined): number | undefined {
   if (parameters === undefined) return undefined;
   const size = Number(parameters[0] ?? 0);

@@ -1,6 +1,6 @@
 /**
- * One socket to a server as a stream of commands and replies: what is queued in one turn of the event loop leaves in
- * one write, and each reply goes to the command that it answers, in order. Knows nothing of messages.
+ * One socket to a server as a stream of commands and replies. What is queued in one turn of the event loop is sent in one write,
+ * and each reply goes to its command, in order. Knows nothing about messages.
  */
 import type { Socket } from 'node:net';
 import type { Transfer } from './content.ts';
@@ -8,16 +8,16 @@ import { Outbox } from './outbox.ts';
 import { ReplyReader, SmtpProtocolError, type Reply } from './reply.ts';
 import { CLOSING } from './reply-meaning.ts';
 
-/** So much is written at once, without waiting for the turn to end: the server has something to do meanwhile. */
+/** So many bytes are written at once, before the turn ends: the server can start to work. */
 const FLUSH_BYTES = 65_536;
 
 /**
- * A server that takes bytes is not silent, but one that takes a few now and then would hold a message for days: after
- * so many times the time for a reply, taking bytes counts no more.
+ * A server that takes bytes is not silent, but one that takes a few now and then would hold a message for days. After so many
+ * times the time for a reply, taking bytes no longer counts.
  */
 const SILENT_REPLIES_MAX = 3;
 
-/** No whole reply came within the time for one. */
+/** No complete reply came within the time for one. */
 export class SmtpTimeoutError extends Error {}
 
 export type ReplyHandler = (reply: Reply) => void;
@@ -25,20 +25,20 @@ export type ReplyHandler = (reply: Reply) => void;
 export class SmtpChannel {
   readonly #replyTimeoutMs: number;
   readonly #timer: NodeJS.Timeout;
-  /** Who awaits the next replies, and how many of them. */
+  /** The handlers of the next replies, each with its number of replies. */
   readonly #awaited: { readonly handler: ReplyHandler; count: number }[] = [];
   readonly #outbox = new Outbox();
   #socket: Socket;
   #reader = new ReplyReader();
   #isReading = false;
-  /** What is being read has a whole reply in it: the time for the next one begins behind it. */
+  /** The bytes being read contain a complete reply: the time for the next one starts after it. */
   #wasAnswered = false;
   #isFlushPlanned = false;
   /** The kernel has not taken all of the last write yet. */
   #isBlocked = false;
   /** It did not take the last one at once; under TLS it never does. */
   #isSlow = false;
-  /** When the server began to take bytes of what the oldest awaited reply is about. */
+  /** When the server began to take the bytes to which the oldest expected reply belongs. */
   #drainingSince: number | undefined;
   #closedBy: Error | undefined;
   #onClosed: (reason: Error) => void = () => {};
@@ -50,13 +50,16 @@ export class SmtpChannel {
     this.#attach();
   }
 
-  /** Tells once that the connection is gone, with the reason. */
+  /** Reports once that the connection is closed, with the reason. */
   onClosed(listener: (reason: Error) => void): void {
     this.#onClosed = listener;
     if (this.#closedBy) listener(this.#closedBy);
   }
 
-  /** Plans bytes for the next write: what answers replies leaves when all of them are read, other things at the turn's end. */
+  /**
+   * Queues bytes for the next write: answers to replies are written when all of them are read, other bytes at the end of the
+   * turn.
+   */
   write(transfer: Transfer, onWrite?: () => void): void {
     if (this.#closedBy) return;
     this.#outbox.add(transfer, onWrite);
@@ -69,7 +72,7 @@ export class SmtpChannel {
     });
   }
 
-  /** The next replies that nobody awaits yet, so many, are for this handler. */
+  /** The next `count` replies without a handler go to this one. */
   expect(handler: ReplyHandler, count = 1): void {
     const last = this.#awaited.at(-1);
     if (last?.handler === handler) {
@@ -80,7 +83,7 @@ export class SmtpChannel {
     if (this.#awaited.length === 1 && !this.#isReading) this.#startClock();
   }
 
-  /** Awaits one reply; rejects when the connection is lost. For the dialogue before and after the messages. */
+  /** Waits for one reply; rejects when the connection is lost. For the dialogue before and after the messages. */
   reply(): Promise<Reply> {
     return new Promise((resolve, reject) => {
       if (this.#closedBy) return reject(this.#closedBy);
@@ -89,14 +92,14 @@ export class SmtpChannel {
     });
   }
 
-  /** Sends one command and awaits its reply. */
+  /** Sends one command and waits for its reply. */
   request(command: string): Promise<Reply> {
     const reply = this.reply();
     this.write({ commands: `${command}\r\n` });
     return reply;
   }
 
-  /** Puts the dialogue on the socket that `secure` makes of this one. What came in plain text is not carried over. */
+  /** Moves the dialogue to the socket that `secure` makes of this one. Unread plain text is dropped. */
   async replaceSocket(secure: (plain: Socket) => Promise<Socket>): Promise<void> {
     if (this.#closedBy) throw this.#closedBy;
     if (this.#reader.hasRest) throw new SmtpProtocolError('The server sent more than its answer before TLS began');
@@ -171,7 +174,7 @@ export class SmtpChannel {
   };
 
   #startClock(): void {
-    // a cleared timer that is refreshed would run, and keep the process
+    // refreshing a cleared timer would start it again and keep the process alive
     if (this.#closedBy) return;
     this.#drainingSince = undefined;
     this.#timer.refresh();

@@ -1,6 +1,6 @@
 /**
- * The open connections to one server: opened when messages wait, shared evenly, given up when idle. A message that
- * no connection has started with waits here.
+ * The open connections to one server: opened when messages wait, shared evenly, closed when idle. Messages that no connection has
+ * started wait here.
  */
 import {
   SendingError,
@@ -16,14 +16,17 @@ import { openSession, type Session } from './session.ts';
 import type { SmtpSettings } from './settings.ts';
 import type { Delivery } from './transaction.ts';
 
-/** After a failed opening, further ones beside a working connection wait this long, then twice as long, up to a limit. */
+/** After a failed opening, further openings wait this long while another connection works, then twice as long, up to a limit. */
 const HOLD_MS = 1_000;
 const HOLD_MS_MAX = 30_000;
-/** A server that lost its step while commands were pipelined is spoken to in lockstep this long; one without BDAT by DATA. */
+/**
+ * How long lockstep is used with a server that lost its place while commands were pipelined, and DATA with one that does not know
+ * BDAT.
+ */
 const DISTRUST_MS = 600_000;
-/** On closing, what waits here may still go out during this time; afterwards it is given back as not sent. */
+/** On closing, waiting messages may still be sent during this time; afterwards they are returned as not sent. */
 const DRAIN_MS_MAX = 5_000;
-/** On closing, what is in flight may take the time of one reply and this. */
+/** On closing, messages in flight get the time of one reply and this. */
 const CLOSE_GRACE_MS = 2_000;
 
 export interface PoolOptions extends DriverOptions {
@@ -36,17 +39,17 @@ export class ConnectionPool {
   readonly #connectionsMax: number;
   readonly #connections = new Set<SmtpConnection>();
   readonly #abort = new AbortController();
-  /** What of `connectionsMax` is for this process. */
+  /** How many of `connectionsMax` this process may use. */
   #share: number;
   #waiting: Delivery[] = [];
   #openingCount = 0;
-  /** Messages that the host is asked about: they waited here for long. */
+  /** Messages that waited here for long, for which the host is asked whether they may still be sent. */
   #askingCount = 0;
   #failureCount = 0;
   #heldUntil = 0;
   #lockstepUntil = 0;
   #dataUntil = 0;
-  /** The last connection that the server closed without a word, and how many messages it takes on one, as far as is known. */
+  /** The last connection that the server closed without a reply, and how many messages it accepts on one, as far as is known. */
   #lastCut = { after: 0, at: 0 };
   #limit = { messages: Infinity, until: 0 };
   #isClosing = false;
@@ -62,7 +65,7 @@ export class ConnectionPool {
     return this.#connectionsMax;
   }
 
-  /** Keeps to what is left for one of so many processes; connections beyond it end when their messages are through. */
+  /** Limits this process to its share of the connections; connections beyond it end when their messages are done. */
   shareWith(processes: number): void {
     const share = Math.max(1, Math.floor(this.#connectionsMax / Math.max(1, processes)));
     if (share === this.#share) return;
@@ -72,18 +75,18 @@ export class ConnectionPool {
     this.#pump();
   }
 
-  /** Hands one message to a connection, opening one if need be; settles with the message's fate. */
+  /** Hands one message to a connection, opens one if necessary, and settles with the message's result. */
   send(message: OutgoingMessage): Promise<SendResult> {
     if (this.#isClosing) return Promise.reject(unavailable('The driver is closed'));
     return new Promise((resolve, reject) => {
       this.#waiting.push({ message, resolve, reject, wasMoved: false });
-      // where others wait already, no connection has space
+      // when others wait already, no connection has capacity
       if (this.#waiting.length === 1) this.#pump();
       else this.#openMore();
     });
   }
 
-  /** Lets what was handed over finish, within limits, and frees every connection. */
+  /** Lets messages in flight finish, within limits, and closes every connection. */
   async close(): Promise<void> {
     if (this.#closed) return this.#closed.promise;
     this.#closed = Promise.withResolvers();
@@ -96,7 +99,7 @@ export class ConnectionPool {
     clearTimeout(cutTimer);
   }
 
-  /** This one has space again. */
+  /** This connection has capacity again. */
   #feed(connection: SmtpConnection): void {
     while (connection.capacity > 0 && this.#hasNext) this.#giveNext(connection);
     this.#openMore();
@@ -113,7 +116,7 @@ export class ConnectionPool {
     if (this.#isClosing) this.#retireWhenDrained();
   }
 
-  /** No more are asked about at once than there are connections: who is asked about too early is asked about again. */
+  /** The host is asked about no more messages at once than there are connections: if asked too early, it must be asked again. */
   get #hasNext(): boolean {
     return this.#waiting.length > 0 && this.#askingCount < this.#share;
   }
@@ -126,7 +129,7 @@ export class ConnectionPool {
     else void this.#askAbout(delivery, may);
   }
 
-  /** It goes to the next connection with space, or back to the host. */
+  /** The message goes to the next connection with capacity, or back to the host. */
   async #askAbout(delivery: Delivery, answer: boolean | Promise<boolean>): Promise<void> {
     this.#askingCount++;
     const may = await Promise.resolve(answer).catch(() => false);
@@ -152,7 +155,7 @@ export class ConnectionPool {
     for (let index = 0; index < wanted && this.#mayOpen(); index++) void this.#open();
   }
 
-  /** In trouble one opening at a time, and beside working connections none until the hold is over. */
+  /** After a failure one opening at a time; while another connection works, none until the waiting time is over. */
   #mayOpen(): boolean {
     if (this.#abort.signal.aborted) return false;
     if (this.#failureCount > 0 && this.#openingCount > 0) return false;
@@ -202,8 +205,9 @@ export class ConnectionPool {
   }
 
   /**
-   * A server with a limit of its own should say 421. One that just closes leaves in doubt what was on its way, so two in
-   * a row that took equally many are believed. Those that were open together are one: they may have been fed alike.
+   * A server with a limit of messages should say 421. One that just closes leaves the last messages with an unknown outcome, so
+   * the limit is assumed after two connections in a row that accepted equally many. Connections that were open at the same time
+   * count as one: they may have got equally many by chance.
    */
   #learnLimit(connection: SmtpConnection, after: number): void {
     const { after: before, at } = this.#lastCut;
@@ -212,7 +216,7 @@ export class ConnectionPool {
     if (after !== before || connection.openedAt > at) this.#lastCut = { after, at: performance.now() };
   }
 
-  /** The server says that it cannot be used: with no connection left, nothing that waits has a way out. */
+  /** The server says that it cannot be used: if no connection is left, waiting messages cannot be sent. */
   #onTrouble(error: SendingError): void {
     this.#hold();
     if (this.#connections.size === 0 && this.#openingCount === 0) this.#failWaiting(error);
@@ -223,7 +227,7 @@ export class ConnectionPool {
       this.#heldUntil = performance.now() + Math.min(HOLD_MS * 2 ** this.#failureCount, HOLD_MS_MAX);
       this.#failureCount++;
     }
-    // connections that are lost together are one failure; one that was opened since, and is lost as well, is trouble still
+    // connections that are lost together are one failure; one that was opened afterwards and is lost as well is another
     this.#failureCount = Math.max(1, this.#failureCount);
   }
 

@@ -16,23 +16,25 @@ import { SmtpProtocolError, type Reply } from './reply.ts';
 import { quit, type Session } from './session.ts';
 import { Transaction, type Delivery, type Step } from './transaction.ts';
 
-/** Servers count messages per session; many refuse somewhere above this. */
+/** Servers count messages per session; many refuse more than about this. */
 const MESSAGES_PER_CONNECTION = 1_000;
-/** Long enough to bridge two batches, short enough that no idle program is kept alive by it. */
+/** Long enough for the pause between two batches, short enough that it keeps no idle program alive. */
 const IDLE_SECONDS = 10;
-/** After such a pause the server may have gone; the next message asks first before it sends its content. */
+/**
+ * After such a pause the server may have closed the connection; the next message waits for a reply before it sends its content.
+ */
 const TRUST_MS = 1_000;
 /**
- * Behind one another on the wire are only so many messages as the server answers in about this time, however large the
- * window: what was written can no longer be held back, whatever becomes of its recipient.
+ * Only as many messages are sent ahead as the server answers in about this time, however large the window: what was written
+ * cannot be stopped any more, for example when its recipient unsubscribes.
  */
 const ON_THE_WIRE_MS = 500;
-/** How much the latest answer counts in the time that one takes. */
+/** The weight of the latest answer in the average time of an answer. */
 const LATEST_SHARE = 0.2;
-/** A server that said 421 has this long to close before we do. */
+/** After a 421 the server has this long to close before we do. */
 const FAREWELL_MS_MAX = 2_000;
 
-/** What is said of one message, the last of it with its content; a transaction that was refused is reset before the next. */
+/** The steps of one message, the last with its content. After a refused transaction comes a reset. */
 const STEPS: Readonly<Record<'data' | 'chunk', Readonly<Record<'fresh' | 'reset', readonly Step[]>>>> = {
   data: { fresh: ['mail', 'rcpt', 'data', 'end'], reset: ['reset', 'mail', 'rcpt', 'data', 'end'] },
   chunk: { fresh: ['mail', 'rcpt', 'end'], reset: ['reset', 'mail', 'rcpt', 'end'] },
@@ -41,17 +43,17 @@ const STEPS: Readonly<Record<'data' | 'chunk', Readonly<Record<'fresh' | 'reset'
 export type Mode = 'lockstep' | 'pipelined' | 'chunked';
 
 export interface ConnectionEnd {
-  /** Messages of which nothing that counts was sent: another connection may have them. */
+  /** Messages of which no content was sent: another connection may take them. */
   readonly returned: readonly Delivery[];
-  /** Why the server cannot be used, when it said so. */
+  /** Why the server cannot be used, if it said so. */
   readonly farewell: SendingError | undefined;
-  /** How many messages it had accepted when the server closed it without a word and left more of them in doubt. */
+  /** How many messages it had accepted when the server closed it without a reply and left more with an unknown outcome. */
   readonly cutAfter: number | undefined;
-  /** Died without having accepted anything. */
+  /** The connection died without an accepted message. */
   readonly isBarren: boolean;
-  /** The server and we lost each other while several commands were in flight. */
+  /** Replies no longer matched our commands while several were in flight. */
   readonly isPipeliningSuspect: boolean;
-  /** The server offered CHUNKING and does not know its command. */
+  /** The server offered CHUNKING and does not know the command. */
   readonly isChunkingSuspect: boolean;
 }
 
@@ -64,7 +66,7 @@ export interface ConnectionOptions {
   readonly session: Session;
   readonly mode: Mode;
   readonly window: number;
-  /** Absent: as most servers like it. */
+  /** Absent: the usual limit. */
   readonly messagesMax?: number | undefined;
   readonly idleSeconds?: number | undefined;
   readonly listener: ConnectionListener;
@@ -81,7 +83,7 @@ export class SmtpConnection {
   #startedCount = 0;
   #takenCount = 0;
   #acceptedCount = 0;
-  /** The transaction behind which nothing may be sent until the server has answered. */
+  /** The transaction after which nothing may be sent until the server has answered. */
   #dialogue: Transaction | undefined;
   #mustReset = false;
   #isCareful = true;
@@ -93,7 +95,7 @@ export class SmtpConnection {
   #isOutOfStep = false;
   #isChunkingSuspect = false;
   #lastReplyAt = performance.now();
-  /** When the last message came to its end, and how long one takes the server, by the latest ones. */
+  /** When the last message ended, and the average time of the latest ones. */
   #lastEndAt = performance.now();
   #answerMs = 0;
 
@@ -110,13 +112,13 @@ export class SmtpConnection {
     return this.#transactions.length;
   }
 
-  /** How many messages it takes now. */
+  /** How many messages it can take now. */
   get capacity(): number {
     if (this.#isRetiring || this.#farewell || this.#hasEnded) return 0;
     return Math.max(0, this.#limit() - this.#transactions.length);
   }
 
-  /** Starts with a message, or keeps it until the ones before leave space on the wire. */
+  /** Starts a message, or keeps it until there is space in the window. */
   take(delivery: Delivery): void {
     try {
       const commands = envelopeCommands(delivery.message, this.#options.session.capabilities);
@@ -129,7 +131,7 @@ export class SmtpConnection {
     this.#advance();
   }
 
-  /** Takes nothing more; says QUIT when the last message is through. */
+  /** Takes no more messages; sends QUIT after the last one. */
   retire(): void {
     this.#isRetiring = true;
     if (this.#transactions.length === 0) void this.#leave();
@@ -140,7 +142,7 @@ export class SmtpConnection {
     this.#channel.destroy(cause);
   }
 
-  /** A window opens with the trust that the server has earned, so that a bad one costs little. */
+  /** The window grows while the server answers well, so that a bad server costs little. */
   #limit(): number {
     if (this.#mode === 'lockstep') return 1;
     if (this.#mode === 'pipelined') return 2;
@@ -173,7 +175,7 @@ export class SmtpConnection {
     this.#say(transaction, this.#mode === 'lockstep' ? 1 : length - 1);
   }
 
-  /** Queues the commands of the next steps, and awaits a reply to each. */
+  /** Queues the commands of the next steps and expects a reply to each. */
   #say(transaction: Transaction, count: number): void {
     const { steps, saidCount } = transaction;
     transaction.saidCount += count;
@@ -187,7 +189,10 @@ export class SmtpConnection {
     this.#channel.write(transfer, () => (transaction.wasHandedOver = true));
   }
 
-  /** Replies come in order, and nothing of a message is said before all of the one ahead: it is the oldest's. */
+  /**
+   * Replies come in order, and no step of a message is sent before all steps of the one before: a reply belongs to the oldest
+   * message.
+   */
   readonly #onReply = (reply: Reply): void => {
     const transaction = this.#transactions[0];
     if (transaction) this.#onReplyTo(transaction, reply);
@@ -210,13 +215,13 @@ export class SmtpConnection {
     this.#say(transaction, 1);
   }
 
-  /** It refused the sender and took recipient and message: nobody knows what it makes of that. */
+  /** The server refused the sender and accepted recipient and message: nobody knows whether it will deliver. */
   #onContradiction(transaction: Transaction, reply: Reply): void {
     if (transaction.hasRecipient)
       transaction.failure = new SendingError('unknown', `The server took what it had refused: ${reply.text()}`);
   }
 
-  /** The server waits for content. A pipelined DATA may get that far although the recipient was refused. */
+  /** The server waits for content. With pipelining that can happen although the recipient was refused. */
   #transfer(transaction: Transaction): void {
     // with a recipient even a lone dot would be a message
     if (transaction.failure && transaction.hasRecipient) return this.#channel.destroy(transaction.failure);
@@ -229,7 +234,7 @@ export class SmtpConnection {
     else void this.#askBefore(transaction, may);
   }
 
-  /** Nothing was sent of the content. Once the server waits for it, only the end of the connection takes the message back. */
+  /** No content was sent. Once the server waits for it, only closing the connection cancels the message. */
   async #askBefore(transaction: Transaction, answer: boolean | Promise<boolean>): Promise<void> {
     const may = await Promise.resolve(answer).catch(() => false);
     if (this.#hasEnded) return;
@@ -250,17 +255,17 @@ export class SmtpConnection {
   #onRefusal(transaction: Transaction, step: Step, reply: Reply): void {
     if (this.#isUnknownChunk(transaction, step, reply)) return this.#onUnknownChunk(transaction, reply);
     if (step === 'reset' && reply.code !== CLOSING) {
-      // what was said behind it has answers of its own: the server may yet take this message
+      // later commands have replies of their own: the server may still accept this message
       return this.#stopTaking(unavailable('The server refused RSET', reply), reply);
     }
     const refusal = refusalOf(reply, { step });
-    // a refusal of content or of a lone dot only follows from the first one
+    // a refusal of content or of a lone dot is only a consequence of the first refusal
     const isFirst = transaction.failure === undefined;
     transaction.failure ??= refusal;
     if (reply.code === CLOSING || (isFirst && refusal.kind === 'unavailable')) this.#stopTaking(refusal, reply);
   }
 
-  /** Nothing more is begun here; what is under way has a moment to be answered. */
+  /** Starts nothing more here; replies to what is in flight have a moment to arrive. */
   #stopTaking(refusal: SendingError, reply: Reply): void {
     this.#isOutOfStep ||= reply.code === BAD_SEQUENCE;
     this.#farewell ??= refusal;
@@ -271,7 +276,7 @@ export class SmtpConnection {
     return this.#mode === 'chunked' && step === 'end' && !transaction.failure && UNKNOWN_COMMAND.has(code);
   }
 
-  /** What follows the unknown command are lines of a message, which the server would take for commands: cut at once. */
+  /** After the unknown command come lines of a message, which the server would take for commands: cut at once. */
   #onUnknownChunk(transaction: Transaction, reply: Reply): void {
     transaction.failure = unavailable('The server offered CHUNKING and does not know BDAT', reply);
     this.#isChunkingSuspect = true;
@@ -288,7 +293,7 @@ export class SmtpConnection {
     this.#finish(transaction);
   }
 
-  /** Replies come in order, so the one that ends is always the oldest. */
+  /** Replies come in order, so the message that ends is always the oldest. */
   #finish(transaction: Transaction): void {
     this.#transactions.shift();
     this.#startedCount--;
@@ -308,7 +313,7 @@ export class SmtpConnection {
     this.#options.listener.onCapacity(this);
   }
 
-  /** The time of one answer: since the last one, or since it was begun. */
+  /** The time of one answer: since the last one, or since the message was started. */
   #learnPace({ startedAt }: Transaction): void {
     const now = performance.now();
     this.#answerMs += LATEST_SHARE * (now - Math.max(startedAt, this.#lastEndAt) - this.#answerMs);
@@ -356,8 +361,8 @@ export class SmtpConnection {
   }
 
   /**
-   * A message that never started may always go elsewhere. One whose envelope met a connection that had died meanwhile
-   * may once: without content, no server can have taken it.
+   * A message that was never started may always go to another connection. One whose envelope was sent on a connection that had
+   * died may do so once: without content, no server can have accepted it.
    */
   #mayMove(transaction: Transaction, isOurs: boolean): boolean {
     const { delivery } = transaction;
@@ -374,6 +379,6 @@ function commandOf({ commands }: Transaction, step: Step): string {
   if (step === 'mail') return commands.mail;
   if (step === 'rcpt') return commands.rcpt;
   if (step === 'data') return 'DATA\r\n';
-  // the content brings its own command, where it has one
+  // the content includes its command, if it has one
   return step === 'discard' ? '.\r\n' : '';
 }

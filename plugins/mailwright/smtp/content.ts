@@ -1,11 +1,11 @@
 /** Puts a message's bytes into the form in which DATA (dot-stuffed, final dot) or BDAT (counted) sends them. */
 
-/** Commands, and the bytes of a message behind them: what is handed to the socket together. */
+/** Commands, and the bytes of a message after them, which are given to the socket together. */
 export interface Transfer {
   /** ASCII, or UTF-8 where an address needs it. */
   readonly commands: string;
   readonly content?: Uint8Array | undefined;
-  /** What ends the content. */
+  /** The end of the content. */
   readonly tail?: string | undefined;
 }
 
@@ -14,7 +14,7 @@ const LF = 10;
 const DOT = 46;
 const LF_DOT = Buffer.from('\n.');
 
-/** Of so many bytes at once it is asked where their lines end. */
+/** Line ends are searched in pieces of so many bytes. */
 const SCANNED_BYTES = 65_536;
 
 /** The content of a DATA transfer, and its final dot. Content without a dot at a line's start is not copied. */
@@ -23,7 +23,7 @@ export function dataTransfer(given: Uint8Array): Transfer {
   return { commands: '', content: dotStuffed(content), tail: endsWithLineEnd(content) ? '.\r\n' : '\r\n.\r\n' };
 }
 
-/** A message as one last chunk (RFC 3030), behind the commands that open it. */
+/** A message as one last chunk (RFC 3030), after the commands that open it. */
 export function chunkTransfer(commands: string, given: Uint8Array): Transfer {
   const content = withLineEnds(given);
   if (endsWithLineEnd(content)) return { commands: `${commands}BDAT ${content.byteLength} LAST\r\n`, content };
@@ -31,8 +31,8 @@ export function chunkTransfer(commands: string, given: Uint8Array): Transfer {
 }
 
 /**
- * The content with CRLF for every CR or LF that stands alone (RFC 5321 2.3.8 forbids these): servers that take one for a line end
- * would take a dot behind it for the end of the message, and what follows for a second one. Nearly always it is as it was given.
+ * The content with CRLF for every lone CR or LF (RFC 5321 2.3.8 forbids these): a server that takes one for a line end would take
+ * a dot after it for the end of the message, and the rest for a second one. Usually the content is unchanged.
  */
 function withLineEnds(content: Uint8Array): Buffer {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
@@ -65,7 +65,7 @@ function hasLoneEnds(bytes: Buffer): boolean {
   return false;
 }
 
-/** Every dot at a line's start twice (RFC 5321 4.5.2). */
+/** Doubles every dot at the start of a line (RFC 5321 4.5.2). */
 function dotStuffed(bytes: Buffer): Uint8Array {
   const pieces: Uint8Array[] = [];
   let from = 0;

@@ -4,7 +4,7 @@ import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'n
 import { connectionFaultInWords } from '../../../src/plugin-api/index.ts';
 import type { SmtpSettings } from './settings.ts';
 
-/** A host that is reachable at all answers a TCP or TLS handshake within this. */
+/** A reachable host answers a TCP or TLS handshake within this. */
 const HANDSHAKE_MS_MAX = 30_000;
 
 interface DialOptions {
@@ -28,7 +28,7 @@ export async function dial(settings: SmtpSettings, options: DialOptions): Promis
   return settled(connect(address), { ...options, event: 'connect' });
 }
 
-/** The same connection under TLS. The caller has taken its own listeners off the plain socket. */
+/** The same connection under TLS. The caller has removed its listeners from the plain socket. */
 export async function upgrade(socket: Socket, settings: SmtpSettings, options: DialOptions): Promise<TLSSocket> {
   const secured = connectTls({ socket, host: bareHost(settings.host), ...tlsOptions(settings) });
   return settled(secured, { ...options, event: 'secureConnect' });
@@ -37,7 +37,7 @@ export async function upgrade(socket: Socket, settings: SmtpSettings, options: D
 function tlsOptions(settings: SmtpSettings): ConnectionOptions {
   const host = bareHost(settings.host);
   return {
-    // who takes plain text as well loses nothing by a certificate that nobody vouches for (RFC 7435)
+    // a connection that would also accept plain text loses nothing by an unverified certificate (RFC 7435)
     rejectUnauthorized: !settings.allow_invalid_certificate && settings.encryption !== 'opportunistic',
     minVersion: 'TLSv1.2',
     ...(isIP(host) === 0 ? { servername: host } : {}),
@@ -53,13 +53,13 @@ interface Settling extends DialOptions {
   readonly event: 'connect' | 'secureConnect';
 }
 
-/** Waits for the handshake; on an error, a timeout or the signal the socket is gone before this rejects. */
+/** Waits for the handshake; on an error, a timeout or the signal it closes the socket and rejects. */
 function settled<Kind extends Socket>(socket: Kind, { event, timeoutMs, signal }: Settling): Promise<Kind> {
   socket.setNoDelay(true);
   return new Promise((resolve, reject) => {
     const fail = (error: Error) => {
       release();
-      // a late error of a socket that nobody listens to would end the process
+      // an error event without a listener would end the process
       socket.on('error', () => {});
       socket.destroy();
       reject(connectionFaultInWords(error));

@@ -1,4 +1,4 @@
-/** The commands that open a transaction, and the guard that no address can smuggle a command of its own. */
+/** The commands that open a transaction, and the check that no address contains a command. */
 import { SendingError, type OutgoingMessage } from '../../../src/plugin-api/index.ts';
 import type { Capabilities } from './capabilities.ts';
 
@@ -7,7 +7,7 @@ const ADDRESS_BYTES_MAX = 320;
 /** Control characters, every kind of blank and line end, and the brackets that delimit a path. */
 const FORBIDDEN = /[\p{Cc}\p{Z}<>]/u;
 const PRINTABLE_ASCII = /^[\u0021-\u007e]*$/;
-/** What nearly all addresses look like: nothing forbidden, one byte a character. */
+/** The usual form of addresses: nothing forbidden, one byte per character. */
 const PLAIN_ADDRESS = /^[!-;=?-~]*$/;
 
 export interface EnvelopeCommands {
@@ -15,9 +15,7 @@ export interface EnvelopeCommands {
   readonly rcpt: string;
 }
 
-/**
- * The refusal of an envelope with an address that may not go on the wire. An empty sender is the null sender of RFC 5321.
- */
+/** The refusal of an envelope with an address that must not be sent. An empty sender is the null sender of RFC 5321. */
 export function envelopeFault({ from, to }: OutgoingMessage['envelope']): SendingError | undefined {
   if (to === '') return notTaken('The recipient address is empty', '5.1.3');
   return addressFault(to, '5.1.3') ?? addressFault(from, '5.1.7');
@@ -30,8 +28,8 @@ function addressFault(address: string, status: string): SendingError | undefined
 }
 
 /**
- * MAIL and RCPT with the parameters that this server takes; throws `refused`, with the status that says so, for a message
- * that it certainly cannot take: too large for it (RFC 1870), or in need of SMTPUTF8 (RFC 6531).
+ * MAIL and RCPT with the parameters that this server accepts. Throws `refused`, with its status, for a message that the server
+ * certainly cannot take: too large (RFC 1870), or in need of SMTPUTF8 (RFC 6531).
  */
 export function envelopeCommands(message: OutgoingMessage, capabilities: Capabilities): EnvelopeCommands {
   const { from, to } = message.envelope;
@@ -47,7 +45,7 @@ export function envelopeCommands(message: OutgoingMessage, capabilities: Capabil
   };
 }
 
-/** RFC 6531: asked for only by messages that need it, since not every next hop can take such a message. */
+/** RFC 6531: only for messages that need it, since not every next hop can take such a message. */
 function utf8Parameters(capabilities: Capabilities): string {
   if (capabilities.smtputf8) return capabilities.eightBitMime ? ' BODY=8BITMIME SMTPUTF8' : ' SMTPUTF8';
   throw notTaken('The server takes no addresses outside ASCII (it offers no SMTPUTF8)', '5.6.7');

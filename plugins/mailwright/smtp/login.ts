@@ -20,7 +20,7 @@ interface Login {
   readonly tokens: AccessTokens;
 }
 
-/** Throws `unavailable` when there is no way to log in, or the server refuses; without what the server was told. */
+/** Throws `unavailable` when no mechanism fits or the server refuses; the error contains no secret. */
 export async function logIn(channel: SmtpChannel, login: Login): Promise<void> {
   const mechanism = mechanismFor(login);
   const token = mechanism === 'XOAUTH2' ? await login.tokens.current() : '';
@@ -29,7 +29,7 @@ export async function logIn(channel: SmtpChannel, login: Login): Promise<void> {
     throw unavailable(hideSecrets(error instanceof Error ? error.message : String(error), secrets));
   });
   if (answer.isPositive) return;
-  // it may have been withdrawn before its time: the next connection asks for a new one
+  // the token may have been withdrawn early: the next connection requests a new one
   if (mechanism === 'XOAUTH2') login.tokens.forget();
   const { message, kind, ...said } = unavailable('The server refused the login', answer);
   throw new SendingError(kind, hideSecrets(message, secrets), said);
@@ -57,12 +57,12 @@ function mechanismsFor(
       ? [...(hasToken ? (['XOAUTH2'] as const) : []), 'PLAIN', 'LOGIN', 'CRAM-MD5']
       : [({ plain: 'PLAIN', login: 'LOGIN', 'cram-md5': 'CRAM-MD5', xoauth2: 'XOAUTH2' } as const)[auth]];
   if (isSecure) return named;
-  // who may write on the way can also take the offer of encryption out: then only a challenge is safe
+  // an attacker who can change the connection can also remove the offer of encryption: then only a challenge is safe
   if (encryption === 'opportunistic') return named.filter((name) => name === 'CRAM-MD5');
   return named.toSorted((a, b) => Number(b === 'CRAM-MD5') - Number(a === 'CRAM-MD5'));
 }
 
-/** Answers the last reply. */
+/** Answers the last reply of the server. */
 async function authenticate(
   channel: SmtpChannel,
   mechanism: Mechanism,
@@ -83,7 +83,7 @@ async function authenticate(
 
 async function authenticateByToken(channel: SmtpChannel, username: string, token: string): Promise<Reply> {
   const answer = await channel.request(`AUTH XOAUTH2 ${tokenResponse(username, token)}`);
-  // a refusal is told as a challenge with the reason in it; an empty answer fetches the refusal itself
+  // a refusal comes as a challenge with the reason in it; an empty answer fetches the refusal itself
   return answer.code === GO_ON ? channel.request('') : answer;
 }
 

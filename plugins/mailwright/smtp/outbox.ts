@@ -1,15 +1,15 @@
 /**
- * What waits to be written on one connection, and how it becomes one write: messages and commands are copied behind one
- * another into memory that all connections share. A copy into memory that is at hand costs less than handing the system a
- * list of pieces, or than fresh memory for each write.
+ * What waits to be written on one connection, combined into one write: messages and commands are copied into memory that all
+ * connections share. Copying into existing memory costs less than passing the system a list of pieces, or than new memory for
+ * each write.
  */
 import type { Transfer } from './content.ts';
 
-/** One write's share: enough to fill a socket's buffer, so that at most this much is ever between us and the kernel. */
+/** The size of one write: enough to fill a socket's buffer; at most this much is between us and the kernel. */
 const WRITE_BYTES_MAX = 262_144;
-/** Content beyond this is written in parts, so that one fits behind the longest commands (a login's token). */
+/** Larger content is written in parts, so that a part fits after the longest commands (a login's token). */
 const PART_BYTES_MAX = 131_072;
-/** UTF-8 has at most so many bytes for one unit of a string. */
+/** UTF-8 has at most so many bytes per UTF-16 unit. */
 const BYTES_PER_UNIT = 3;
 
 interface Outgoing extends Transfer {
@@ -23,7 +23,7 @@ export class Outbox {
   #waiting: Outgoing[] = [];
   #byteLength = 0;
 
-  /** How much waits, roughly. */
+  /** How many bytes wait, roughly. */
   get byteLength(): number {
     return this.#byteLength;
   }
@@ -42,7 +42,7 @@ export class Outbox {
     }
   }
 
-  /** The bytes of the next write. They are good until the next call, unless the caller keeps them (`keep`). */
+  /** The bytes of the next write. They are valid until the next call, unless the caller keeps them (`keep`). */
   take(): Buffer {
     shared ??= Buffer.allocUnsafeSlow(WRITE_BYTES_MAX);
     const bytes = shared;
@@ -60,7 +60,7 @@ export class Outbox {
     return bytes.subarray(0, size);
   }
 
-  /** What was taken last is not all written yet: its memory belongs to the socket now. */
+  /** The last bytes are not completely written yet: their memory belongs to the socket now. */
   keep(): void {
     shared = undefined;
   }
@@ -82,7 +82,7 @@ function lengthMax({ commands, content, tail }: Transfer): number {
   return commands.length * BYTES_PER_UNIT + (content?.byteLength ?? 0) + (tail?.length ?? 0);
 }
 
-/** Answers how many bytes it was. */
+/** Returns the number of bytes. */
 function copy({ commands, content, tail }: Transfer, to: Buffer, start: number): number {
   let at = start + to.write(commands, start);
   if (content) {

@@ -1,18 +1,17 @@
-/** What a negative reply says about a message: the step from SMTP codes to the contract's kinds of error. */
+/** What a negative reply means for a message: from SMTP codes to the contract's kinds of error. */
 import { SENDER_REFUSED, SendingError, type SendingErrorKind } from '../../../src/plugin-api/index.ts';
 import type { Reply } from './reply.ts';
 
-/** The server is closing the connection, whatever it was asked (RFC 5321 3.8). */
+/** The server closes the connection, whatever the command was (RFC 5321 3.8). */
 export const CLOSING = 421;
-/** Our commands and the server's state have come apart; also how some servers ask for a login. */
+/** Our commands do not fit the server's state; some servers also ask for a login with it. */
 export const BAD_SEQUENCE = 503;
 /** The command itself was not understood: 500 unknown, 501 its parameters, 502 not implemented, 504 parameter not implemented. */
 export const UNKNOWN_COMMAND: ReadonlySet<number> = new Set([500, 501, 502, 504]);
 
 /**
- * Permanent replies that speak of the connection or the login, never of the message or its recipient: 502 command
- * not implemented, 503 bad sequence, 521 host takes no mail (RFC 7504), 530 login or TLS needed, 534, 535, 538 login
- * refused (RFC 4954).
+ * Permanent replies about the connection or the login, never about the message or its recipient: 502 command not implemented, 503
+ * bad sequence, 521 host takes no mail (RFC 7504), 530 login or TLS needed, 534, 535, 538 login refused (RFC 4954).
  */
 const CONNECTION_CODES: ReadonlySet<number> = new Set([502, BAD_SEQUENCE, 521, 530, 534, 535, 538]);
 /** The same as enhanced status: login refused or needed, encryption needed, account disabled (RFC 4954, 5248, 7372). */
@@ -20,14 +19,14 @@ const CONNECTION_STATUS: ReadonlySet<string> = new Set(['5.7.8', '5.7.9', '5.7.1
 /** A status about an address or a mailbox wins over a code about the connection. */
 const ADDRESS_STATUS = /^5\.[12]\./;
 
-/** "Host takes no mail" (RFC 7504): said to RCPT it is what the recipient's host said to the server, which works on. */
+/** "Host takes no mail" (RFC 7504). As a reply to RCPT it comes from the recipient's host; our server works. */
 const NO_MAIL_HOST = 521;
 
-/** Size, and parameters of MAIL: said of this message, not of who sends it. */
+/** Size and parameters of MAIL: about this message, not about its sender. */
 const MESSAGE_CODES: ReadonlySet<number> = new Set([523, 552, 555]);
 const MESSAGE_STATUS: ReadonlySet<string> = new Set(['5.2.3', '5.3.4', '5.6.7']);
 
-/** The error that a negative reply to MAIL, RCPT, DATA, BDAT or the final dot stands for. */
+/** The error for a negative reply to MAIL, RCPT, DATA, BDAT or the final dot. */
 export function refusalOf(reply: Reply, { step }: { step: string }): SendingError {
   const status = reply.enhancedStatus();
   const details = { code: reply.code, enhancedStatus: status };

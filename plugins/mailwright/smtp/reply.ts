@@ -1,8 +1,8 @@
-/** One reply of an SMTP server, and the reader that cuts a byte stream into replies (RFC 5321 4.2). */
+/** One reply of an SMTP server, and the reader that splits a byte stream into replies (RFC 5321 4.2). */
 
-/** So much of one reply is kept; EHLO answers stay far below. */
+/** How much of one reply is kept; EHLO answers are far shorter. */
 const REPLY_BYTES_KEPT = 16_384;
-/** A server that says more than this in one reply is broken or hostile. */
+/** A server that sends more than this in one reply is broken or hostile. */
 const REPLY_BYTES_MAX = 1_048_576;
 /** What the ledger keeps of a reply: enough for the longest refusals that large providers write. */
 const REPLY_TEXT_LENGTH_MAX = 500;
@@ -17,18 +17,18 @@ const ENHANCED_STATUS = /^([245]\.\d{1,3}\.\d{1,3})(?:\s|$)/;
 // oxlint-disable-next-line no-control-regex -- control characters are exactly what is taken out
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
 
-/** The server broke the protocol: nothing that it says on this connection can be mapped to a message any more. */
+/** The server broke the protocol: its later replies on this connection cannot be assigned to messages. */
 export class SmtpProtocolError extends Error {}
 
 /**
- * One whole reply. It points into the bytes that came, and its text is decoded only when somebody asks: of a message's
- * four replies nobody reads three.
+ * One complete reply. It points into the received bytes, and its text is decoded only when it is read: usually three of a
+ * message's four replies are not.
  */
 export class Reply {
   readonly code: number;
   readonly #bytes: Buffer;
   readonly #start: number;
-  /** Behind the last byte of text: the line's end is not part of it. */
+  /** The end of the text, without the line end. */
   readonly #end: number;
 
   constructor(bytes: Buffer, { code, start, end }: ReplyPlace) {
@@ -47,7 +47,7 @@ export class Reply {
     return linesIn(this.#bytes.toString('utf8', this.#start, this.#end));
   }
 
-  /** Code and text in one line, cut to a length that fits a ledger. */
+  /** Code and text in one line, cut to a length for the ledger. */
   text(): string {
     if (this.#isPlain()) return this.#bytes.toString('latin1', this.#start, this.#end);
     const end = Math.min(this.#end, this.#start + REPLY_TEXT_LENGTH_MAX * 4);
@@ -58,12 +58,12 @@ export class Reply {
     return `${this.code} ${joined}`.slice(0, REPLY_TEXT_LENGTH_MAX).trimEnd();
   }
 
-  /** RFC 3463 status such as `5.1.1`, where the server gives one. */
+  /** RFC 3463 status such as `5.1.1`, if there is one. */
   enhancedStatus(): string | undefined {
     return ENHANCED_STATUS.exec(this.lines()[0] ?? '')?.[1];
   }
 
-  /** One short line of printable ASCII with nothing to trim, as nearly all replies are: what came is the text. */
+  /** One short line of printable ASCII without surrounding blanks, as nearly all replies are: it needs no cleaning. */
   #isPlain(): boolean {
     const [bytes, start, end] = [this.#bytes, this.#start, this.#end];
     if (end - start > REPLY_TEXT_LENGTH_MAX || end - start < 5) return false;
@@ -79,30 +79,30 @@ interface ReplyPlace {
   readonly end: number;
 }
 
-/** A reply of which more has come than is kept. */
+/** A reply that is longer than what is kept. */
 interface LongReply {
   readonly kept: Reply;
   size: number;
-  /** The first bytes of the line that is coming. */
+  /** The first bytes of the current line. */
   readonly lineHead: Buffer;
   lineLength: number;
 }
 
-/** Collects bytes, however they are cut, and hands out whole replies in their order. */
+/** Collects bytes in pieces of any size, and returns complete replies in order. */
 export class ReplyReader {
   #pending: Buffer | undefined;
-  /** Where in `#pending` the first line that has not been looked at starts. */
+  /** Where the first line that was not checked begins in `#pending`. */
   #scanned = 0;
   #long: LongReply | undefined;
 
-  /** Bytes that do not make a whole reply yet. */
+  /** Whether there are bytes of an incomplete reply. */
   get hasRest(): boolean {
     return this.#pending !== undefined || this.#long !== undefined;
   }
 
   /**
-   * Throws `SmtpProtocolError` on anything that is not a reply. One that does not end is handed out before that: its
-   * code tells the fate of its message.
+   * Throws `SmtpProtocolError` on anything that is not a reply. An endless reply is returned before that: its code decides the
+   * result of its message.
    */
   push(chunk: Buffer, onReply: (reply: Reply) => void): void {
     const fresh = this.#long ? this.#skip(this.#long, chunk, onReply) : chunk;
@@ -125,7 +125,7 @@ export class ReplyReader {
     this.#scanned = lineStart - start;
   }
 
-  /** Lets go of what is not kept, up to the reply's end; answers what comes behind it. */
+  /** Drops what is not kept, up to the reply's end; returns what follows it. */
   #skip(long: LongReply, chunk: Buffer, onReply: (reply: Reply) => void): Buffer {
     for (let at = 0; at < chunk.length; at++) {
       const byte = chunk[at] ?? 0;
@@ -148,7 +148,7 @@ export class ReplyReader {
 
 const NOTHING = Buffer.alloc(0);
 
-/** The reply that begins at `start`; of its lines all but the one at `lineStart` were looked at. */
+/** The reply that begins at `start`; all its lines except the one at `lineStart` were checked. */
 function longReplyIn(bytes: Buffer, start: number, lineStart: number): LongReply {
   const code = codeOf(bytes, start);
   const head = Buffer.from(bytes.subarray(start, start + REPLY_BYTES_KEPT));
@@ -158,7 +158,7 @@ function longReplyIn(bytes: Buffer, start: number, lineStart: number): LongReply
   return { kept, size: bytes.length - start, lineHead, lineLength: bytes.length - lineStart };
 }
 
-/** Replies are short: looking at each byte is quicker than a call out of JavaScript. */
+/** Replies are short: a loop over the bytes is faster than a native call. */
 function lineEndIn(bytes: Buffer, start: number): number {
   for (let at = start; at < bytes.length; at++) if (bytes[at] === LF) return at;
   return -1;

@@ -1,4 +1,4 @@
-/** From an address to a server that is ready for messages: greeting, EHLO, STARTTLS, login; and the parting. */
+/** From an address to a server that is ready for messages: greeting, EHLO, STARTTLS, login; and QUIT. */
 import { SendingError, type DriverOptions } from '../../../src/plugin-api/index.ts';
 import { capabilitiesOf, NO_CAPABILITIES, type Capabilities } from './capabilities.ts';
 import { SmtpChannel } from './channel.ts';
@@ -8,24 +8,24 @@ import type { AccessTokens } from './access-tokens.ts';
 import { unavailable } from './reply-meaning.ts';
 import type { SmtpSettings } from './settings.ts';
 
-/** Manners have a limit: a server that does not answer QUIT is left without an answer. */
+/** How long we wait for the answer to QUIT. */
 const QUIT_MS_MAX = 2_000;
 
 export interface SessionOptions extends DriverOptions {
   readonly settings: SmtpSettings;
-  /** Ends an opening that is under way. */
+  /** Ends an opening in progress. */
   readonly signal: AbortSignal;
   /** Shared by all connections of a driver. */
   readonly tokens: AccessTokens;
 }
 
-/** A connection that may be given messages. */
+/** A connection that is ready for messages. */
 export interface Session {
   readonly channel: SmtpChannel;
   readonly capabilities: Capabilities;
 }
 
-/** Opens one connection, encrypted and logged in as the settings ask; throws `unavailable` and leaves nothing open. */
+/** Opens one connection, encrypted and logged in as the settings demand; throws `unavailable` and leaves nothing open. */
 export async function openSession(options: SessionOptions): Promise<Session> {
   let channel: SmtpChannel | undefined;
   const abort = () => channel?.destroy(new Error('The driver was closed'));
@@ -47,7 +47,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   }
 }
 
-/** Says QUIT, waits a moment for the answer and lets go of the socket. Never throws. */
+/** Sends QUIT, waits a moment for the answer and closes the socket. Never throws. */
 export async function quit(channel: SmtpChannel): Promise<void> {
   const timer = setTimeout(() => channel.destroy(new Error('The server did not answer QUIT')), QUIT_MS_MAX);
   await channel.request('QUIT').catch(() => undefined);
@@ -63,7 +63,7 @@ async function converse(channel: SmtpChannel, options: SessionOptions): Promise<
   let isSecure = settings.encryption === 'tls';
   if (settings.encryption === 'starttls' || (settings.encryption === 'opportunistic' && capabilities.starttls)) {
     await startTls(channel, { options, isOffered: capabilities.starttls });
-    // what was offered in plain text could have been written by anybody on the way (RFC 3207 4.2)
+    // an offer in plain text could have been written by an attacker (RFC 3207 4.2)
     capabilities = await introduce(channel, clientName);
     isSecure = true;
   }

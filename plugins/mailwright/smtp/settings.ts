@@ -1,10 +1,10 @@
-/** The settings of one SMTP server: what an admin may write, its defaults and its limits. */
+/** The settings of one SMTP server: what an administrator may set, with defaults and limits. */
 import { z } from 'zod';
 import type { DriverSettings, FieldErrors, SettingsCheck, SettingsInput } from '../../../src/plugin-api/index.ts';
 
 /** Above this, servers of every size begin to refuse one client. */
 const CONNECTIONS_MAX = 100;
-/** More in flight on one connection gains nothing measurable, and makes a lost connection cost more. */
+/** More in flight on one connection gains nothing measurable, and a lost connection costs more. */
 const WINDOW_MAX = 100;
 /** Servers count messages per session, and many refuse somewhere above a thousand. */
 const MESSAGES_PER_CONNECTION_MAX = 100_000;
@@ -12,7 +12,7 @@ const MESSAGES_PER_CONNECTION_MAX = 100_000;
 const IDLE_SECONDS_MAX = 300;
 /** A relay without encryption, submission (RFC 6409), submission with implicit TLS (RFC 8314). */
 const DEFAULT_PORTS = { none: 25, opportunistic: 25, starttls: 587, tls: 465 } as const;
-/** How to log in; `auto` is the best of what the server offers. */
+/** How to log in; `auto` is the best mechanism that the server offers. */
 const AUTH = ['auto', 'none', 'plain', 'login', 'cram-md5', 'xoauth2'] as const;
 const HOST = /^(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,252}[A-Za-z0-9_])?\.?|\[?[0-9A-Fa-f:.]{2,45}\]?)$/;
 
@@ -103,17 +103,17 @@ const settingsSchema = z
   })
   .transform((settings) => ({ ...settings, port: settings.port ?? DEFAULT_PORTS[settings.encryption] }));
 
-/** Settings in the form that the client works with. */
+/** Settings in the client's own form. */
 export type SmtpSettings = z.output<typeof settingsSchema>;
 
-/** Checks what an admin wrote; every fault is named by its key. Unknown keys are dropped. */
+/** Checks given settings; every fault is named by its key. Unknown keys are dropped. */
 export function validateSettings(input: SettingsInput): SettingsCheck {
   const parsed = settingsSchema.safeParse(withoutNulls(input));
   if (!parsed.success) return { ok: false, errors: fieldErrorsOf(parsed.error) };
   return { ok: true, settings: withoutGaps(parsed.data) };
 }
 
-/** What was not given is not stored: its default may become a better one. */
+/** Values that were not given are not stored, so that a later default applies. */
 function withoutGaps(settings: SmtpSettings): DriverSettings {
   const given = Object.entries(settings).flatMap(([key, value]) =>
     value === undefined ? [] : [[key, value] as const],

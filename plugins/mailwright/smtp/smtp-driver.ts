@@ -1,4 +1,4 @@
-/** The driver that the host talks to: checks the envelope, and leaves the rest to the pool of connections. */
+/** The driver that the host calls: checks the envelope and leaves the rest to the connection pool. */
 import type {
   ConnectionTest,
   DriverOptions,
@@ -47,7 +47,7 @@ class SmtpDriver implements SendingDriver {
     this.#pool.shareWith(processes);
   }
 
-  /** Connects, logs in, says NOOP and leaves. */
+  /** Connects, logs in, sends NOOP and disconnects. */
   async test(): Promise<ConnectionTest> {
     try {
       const { signal } = new AbortController();

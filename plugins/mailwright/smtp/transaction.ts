@@ -1,15 +1,15 @@
-/** One message on its way through one connection: what was said of it, and what its end means. */
+/** One message on one connection: which commands were sent, and what its end means. */
 import { SendingError, type OutgoingMessage, type SendResult } from '../../../src/plugin-api/index.ts';
 import type { EnvelopeCommands } from './envelope.ts';
 import type { Reply } from './reply.ts';
 import { CLOSING } from './reply-meaning.ts';
 
-/** A message that was handed to the driver and waits for its fate. */
+/** A message that was given to the driver and has no result yet. */
 export interface Delivery {
   readonly message: OutgoingMessage;
   readonly resolve: (result: SendResult) => void;
   readonly reject: (error: SendingError) => void;
-  /** Has been given to another connection once already, after its first one died before any content. */
+  /** Was moved to another connection once, after its first one died before any content. */
   wasMoved: boolean;
 }
 
@@ -19,14 +19,14 @@ export type Step = 'reset' | 'mail' | 'rcpt' | 'data' | 'end' | 'discard';
 export class Transaction {
   readonly delivery: Delivery;
   readonly commands: EnvelopeCommands;
-  /** All that is to be said, in order: first `saidCount` of them have been, and `answeredCount` of those are answered. */
+  /** All steps in order: the first `saidCount` were sent, and the first `answeredCount` of those are answered. */
   steps: readonly Step[] = [];
   saidCount = 0;
   startedAt = 0;
   answeredCount = 0;
-  /** The last byte of the content was given to the socket: the server may have the whole message. */
+  /** The last byte of the content was given to the socket: the server may have the complete message. */
   wasHandedOver = false;
-  /** The server said yes to RCPT. */
+  /** The server accepted RCPT. */
   hasRecipient = false;
   failure: SendingError | undefined;
 
@@ -39,7 +39,7 @@ export class Transaction {
     return this.saidCount > 0;
   }
 
-  /** Takes note that the oldest unanswered step was answered, and says which it was. */
+  /** Records that the oldest unanswered step was answered, and returns it. */
   nextAnswered(): Step {
     return this.steps[this.answeredCount++] ?? 'end';
   }
@@ -49,10 +49,10 @@ export class Transaction {
     resolve({ runtimeMessageId: message.messageId, reply: reply.text() });
   }
 
-  /** The error for a connection that died; `cause` says how, `farewell` is the refusal that ended it, if one did. */
+  /** The error for a connection that died; `cause` says how, `closingReply` is the refusal that ended it, if any. */
   lossError(cause: Error, farewell: SendingError | undefined): SendingError {
     if (this.failure) return this.failure;
-    // RFC 5321 3.8: after a 421 the server closes, it works on nothing that came behind; after others it goes on
+    // RFC 5321 3.8: after a 421 the server closes and ignores later commands; after other refusals it continues
     if (farewell && (farewell.code === CLOSING || !this.wasHandedOver)) return farewell;
     return new SendingError(this.wasHandedOver ? 'unknown' : 'unavailable', cause.message);
   }

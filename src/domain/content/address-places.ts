@@ -1,12 +1,12 @@
 /**
- * Where the merge tags and Liquid in an address stand. What begins it decides where it leads, so a value there is taken as a
- * whole address and its scheme is judged; a value further back is a part, and is percent-encoded.
+ * The merge tags and Liquid in an address. A value at its beginning decides where it leads, so it is treated as a whole address
+ * and its scheme is checked; a later value is a part, and is percent-encoded.
  */
 import { MARK_PATTERN, piecesIn, type Piece } from './template-marks.ts';
 
 export interface AddressPlace {
   readonly piece: Piece;
-  /** Nothing stands before it but space, and Liquid that writes nothing. */
+  /** Only space, and Liquid without output, is before it. */
   readonly isFirst: boolean;
 }
 
@@ -18,7 +18,7 @@ const WRITES_NOTHING = /^assign$/;
 
 interface OpenChoice {
   readonly isFirst: boolean;
-  /** A branch that is over writes something. */
+  /** A finished branch writes something. */
   isFilled: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Refuses what cannot become a message, every fault at once, named by the API's fields. */
+/** Refuses what cannot become a message; all faults at once, named by the API's fields. */
 import { ValidationError } from '../../lib/errors.ts';
 import { bareAddress, type BareAddress } from './mail-address.ts';
 import { HTML_LENGTH_MAX, PLAIN_LENGTH_MAX, SUBJECT_LENGTH_MAX, type MessageSource } from './message.ts';
@@ -26,12 +26,12 @@ export function checkMessage(source: MessageSource): MessageAddresses {
   return { from, replyTo };
 }
 
-/** Parsers keep a stack of what is open, and the time they take grows with its square; no layout comes near. */
+/** Parsers keep a stack of open tags, and their time grows with its square; real layouts have far fewer. */
 const OPEN_TAGS_MAX = 5_000;
 const TAG = /<(\/?)([a-z][a-z0-9]*)/gi;
 const VOID_TAG = /^(area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)$/i;
 
-/** The most tags that are open at one place, in one pass: end tags that may be left out are missed, hence the wide limit. */
+/** The most tags that are open at one place, in one pass. Optional end tags are ignored, so the limit is wide. */
 function openTagsMax(html: string): number {
   let [open, most] = [0, 0];
   for (const [, slash, name = ''] of html.matchAll(TAG)) {

@@ -1,6 +1,6 @@
 /**
- * The body of a message: text and html as alternatives, pictures of the html related to them, attachments behind it
- * all (RFC 2046, RFC 2387). What comes behind the texts is the same for everybody: bytes that are encoded once.
+ * The body of a message: text and html as alternatives, pictures of the html related to them, then attachments (RFC 2046, RFC
+ * 2387). What follows the texts is the same for everybody and encoded once.
  */
 import { createHash } from 'node:crypto';
 import { ValidationError } from '../../lib/errors.ts';
@@ -12,7 +12,7 @@ import { compileQuotedPrintable, isStatic, joinStatic, staticText, type Chunk } 
 
 /** A message's content headers and bodies. */
 export interface CompiledBody {
-  /** The texts, and what stands around them, with the addresses that all copies share. */
+  /** The texts, and the headers around them, with the addresses that all copies share. */
   readonly chunksFor: (shared: SharedLinks | undefined) => Chunk[];
   /** What follows the chunks; ASCII, and no line of it begins with a dot. */
   readonly tail: Buffer | undefined;
@@ -22,18 +22,18 @@ export interface BodyParts {
   readonly plain: readonly Segment[];
   readonly html: readonly Segment[] | undefined;
   readonly files: MessageFiles | undefined;
-  /** Tells the boundaries of this message from those of others. */
+  /** Makes the boundaries of this message different from others. */
   readonly seed: string;
   /** Of the sender, in ASCII: the right part of Content-IDs. */
   readonly domain: string;
 }
 
-/** Throws ValidationError on `attachments` when the files cannot go along. */
+/** Throws ValidationError on `attachments` when the files cannot be sent. */
 export function compileBody({ plain, html, files, seed, domain }: BodyParts): CompiledBody {
   const texts = { plain, html, seed };
   if (!files || files.attachments.length + files.images.length === 0) return withTail(texts, '', undefined);
   checkFiles(files);
-  // Without html there is nothing that could show a picture.
+  // Without html nothing can show a picture.
   const images = html === undefined ? [] : files.images;
   const attachments = html === undefined ? [...files.images, ...files.attachments] : files.attachments;
   const related = images.length > 0 ? boundaryOf(`${seed}:related`) : undefined;
@@ -53,7 +53,10 @@ export function compileBody({ plain, html, files, seed, domain }: BodyParts): Co
   return withTail(texts, opening, Buffer.concat(tail));
 }
 
-/** Bytes that are the same for all, files included. Throws ValidationError on `attachments` when mailboxes do not take so many. */
+/**
+ * The number of bytes that are the same for all, files included. Throws ValidationError on `attachments` when mailboxes do not
+ * take so many.
+ */
 export function staticBytesOf(chunks: readonly Chunk[], tail: Buffer | undefined): number {
   const texts = chunks.reduce((sum, chunk) => sum + (isStatic(chunk) ? chunk.bytes.length : 0), 0);
   if (tail === undefined) return texts;

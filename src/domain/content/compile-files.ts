@@ -1,4 +1,4 @@
-/** Encodes a message's files: once per compiled message, as bytes that every copy shares until it is put together. */
+/** Encodes a message's files once per compiled message; all copies share the bytes. */
 import { ValidationError } from '../../lib/errors.ts';
 import { escapeHtml } from '../../lib/html.ts';
 import { headerText } from './escape.ts';
@@ -14,9 +14,9 @@ import {
 import type { PlannedImage } from './message-plan.ts';
 import { addPiece, type MarkedText } from './template-marks.ts';
 
-/** RFC 2045 6.8: at most 76 characters a line; 57 bytes make so many. */
+/** RFC 2045 6.8: at most 76 characters a line, which are 57 bytes. */
 const BYTES_PER_LINE = 57;
-/** Encoded at once: enough that the loop costs nothing, little enough that no second copy of a file lies about. */
+/** Lines that are encoded at once: enough for speed, few enough to need no second copy of a file. */
 const LINES_AT_ONCE = 4_096;
 /** RFC 5322 2.1.1, with space for the parameter's name and number. */
 const PARAMETER_LENGTH = 56;
@@ -34,14 +34,14 @@ export function checkFiles({ attachments, images }: MessageFiles): void {
 }
 
 /**
- * Puts the addresses of pictures into the html: those of the message's own parts, or, where it is read as a page, of
- * the files. Answers the references to parts that there are not.
+ * Replaces picture addresses in the html: by the message's own parts, or, for a page, by the files' addresses. Returns references
+ * to files that do not exist.
  */
 export function placeImages(html: MarkedText, images: readonly PlannedImage[], domain: string): string[] {
   const missing = new Set<string>();
   const known = new Map(images.flatMap((image) => spellings(image.reference).map((spelling) => [spelling, image])));
   const places = [...known.keys()].toSorted((a, b) => b.length - a.length).map(escapePattern);
-  // What follows must not belong to the reference: `cid:logo` is not the beginning of `cid:logo.png`.
+  // The next character must not belong to the reference: `cid:logo` is not the beginning of `cid:logo.png`.
   const pattern = new RegExp(`(?:${[...places, String.raw`\bcid:[^"'\s<>()]+`].join('|')})(?![\\w.%-])`, 'gi');
   const text = html.text.replace(pattern, (found) => {
     const image = known.get(found) ?? known.get(found.replace(/^cid:/i, 'cid:'));
@@ -63,7 +63,7 @@ function escapePattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
 }
 
-/** As authors and editors write one and the same reference. */
+/** The spellings of one reference that authors and editors use. */
 function spellings(reference: string): string[] {
   const encoded = reference.startsWith('cid:') ? `cid:${encodeURIComponent(reference.slice(4))}` : reference;
   return [...new Set([reference, encoded, escapeHtml(reference)])];
@@ -107,7 +107,7 @@ function encodeBase64(bytes: Uint8Array): Buffer[] {
   return encoded;
 }
 
-/** A parameter on a line of its own, split and encoded as RFC 2231 has it where its value is long or not ASCII. */
+/** A parameter on its own line, split and encoded by RFC 2231 if its value is long or not ASCII. */
 function parameter(name: string, given: string): string {
   const value = headerText(given).trim();
   if (/^[\w .,+()@=-]*$/.test(value) && value.length <= PARAMETER_LENGTH) return `;\r\n ${name}="${value}"`;

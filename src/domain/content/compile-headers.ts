@@ -14,9 +14,9 @@ import {
 import { codeInHeader, type Chunk } from './quoted-printable.ts';
 import { headerTooLong } from './template-fault.ts';
 
-/** Names this product to the feedback loops of mailbox providers (their rule: 5 to 15 characters). */
+/** The name of this product for the feedback loops of mailbox providers (their rule: 5 to 15 characters). */
 const FEEDBACK_SENDER = 'mailwright';
-/** An address of ours in a header; RFC 5322 allows a line of 998. */
+/** The length limit of an address of ours in a header; RFC 5322 allows a line of 998. */
 const HEADER_URL_LENGTH_MAX = 900;
 
 const MESSAGE_ID = /^<[!-;=?-~]{1,120}@[!-;=?-~]{1,120}>$/;
@@ -32,13 +32,13 @@ interface HeaderParts {
 
 /** The headers down to MIME-Version; the content headers follow. */
 export interface CompiledHeaders {
-  /** Those of one recipient; without `rest` down to the end. */
+  /** The headers of one recipient; all of them when `rest` is empty. */
   readonly write: (scope: FillScope, to: string) => string;
-  /** What follows when links are shared: the same for all, but for a code. */
+  /** The rest when links are shared: the same for all except for a code. */
   readonly rest: readonly Chunk[];
 }
 
-/** RFC 3834: nobody's holiday program answers to it. `Precedence` says so for campaigns. */
+/** RFC 3834: automatic replies are not sent to it. Campaigns have `Precedence` for that. */
 const AUTO_SUBMITTED = 'Auto-Submitted: auto-generated\r\n';
 const LAST_HEADER = 'MIME-Version: 1.0\r\n';
 
@@ -79,7 +79,7 @@ export function compileHeaders(parts: HeaderParts, shared: SharedLinks | undefin
   };
 }
 
-/** The same for everybody but for the code in the address to unsubscribe. */
+/** The same for everybody except for the code in the unsubscribe address. */
 function sharedHeaders(
   { before, code, after }: CodedAddress,
   { replyTo, end }: { replyTo: string; end: string },
@@ -102,8 +102,9 @@ function compileHeader(
 }
 
 /**
- * What a recipient's values make too long is that recipient's fault in a campaign, and is told in its ledger. A mail of a list has
- * no ledger, and somebody waits for it: there it is cut, as are texts without values, which were checked when they were saved.
+ * If a recipient's values make a header too long, in a campaign that is this recipient's fault and is recorded in the ledger. A
+ * mail of a list has no ledger, and somebody waits for it: there the header is cut, as are texts without values, which were
+ * checked when they were saved.
  */
 function within({ kind }: MessageSource, part: string, lengthMax: number): (text: string, isFilled: boolean) => string {
   return (text, isFilled) => {
@@ -120,8 +121,8 @@ function unsubscribeHeaders(url: string): string {
 }
 
 /**
- * List-Id, Gmail's Feedback-ID (three identifiers to break complaints down by, then the sender), and Precedence, which
- * keeps out-of-office replies away.
+ * List-Id, Gmail's Feedback-ID (three identifiers by which complaints are grouped, then the sender), and Precedence, which
+ * prevents out-of-office replies.
  */
 function marketingHeaders(source: MessageSource, domain: string): string {
   const feedbackId = [source.campaign.uid, source.customerUid, source.list.uid, FEEDBACK_SENDER].join(':');
@@ -132,7 +133,7 @@ function marketingHeaders(source: MessageSource, domain: string): string {
 function listIdHeader(source: MessageSource, domain: string): string {
   const id = `${source.list.uid}.${domain}`;
   const named = mailboxHeader('List-Id', cut(source.list.name, DISPLAY_NAME_LENGTH_MAX), id);
-  // Without a name too, the identifier stands in angle brackets.
+  // Also without a name, the identifier stands in angle brackets.
   return named.endsWith('>\r\n') ? named : tokenHeader('List-Id', `<${id}>`);
 }
 

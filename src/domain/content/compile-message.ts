@@ -1,6 +1,6 @@
 /**
- * Compiles a campaign's message once; filling it for a recipient is then a matter of writing values between bytes
- * that are encoded already: no MIME tree, no encoding of what is the same for all.
+ * Compiles a campaign's message once; filling it for a recipient then only writes values between encoded bytes: no MIME tree, and
+ * nothing is encoded twice that is the same for all.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -32,10 +32,9 @@ import { SignedLink } from './signed-link.ts';
 import { FAULT_CODE } from './template-fault.ts';
 
 /**
- * Compiles a message and fills it once for a reader without values, so that a template's faults show now. What takes time by the
- * length of its texts is done in a thread that can be stopped.
- * Throws ValidationError naming the field (`subject`, `fromName`, `fromEmail`, `replyTo`, `html`, `plain`) and,
- * for Liquid, the line; RateLimitedError `TOO_MANY_MESSAGES`.
+ * Compiles a message and fills it once for a recipient without values, so that faults of templates show now. Work that grows with
+ * the length of its texts is done in a thread that can be stopped. Throws ValidationError naming the field (`subject`,
+ * `fromName`, `fromEmail`, `replyTo`, `html`, `plain`) and, for Liquid, the line; RateLimitedError `TOO_MANY_MESSAGES`.
  */
 export async function compileMessage(source: MessageSource, clock: Clock = systemClock): Promise<CompiledMessage> {
   const plan = await planInThread(source);
@@ -47,7 +46,7 @@ export async function compileMessage(source: MessageSource, clock: Clock = syste
     const headers = compileHeaders({ source, ...addresses, subject, fromName }, shared);
     return { headers, chunks: joinStatic([...headers.rest, ...body.chunksFor(shared)]) };
   });
-  // Of this message alone: memory for a copy is as large as the last one was.
+  // For this message alone: a new copy gets as much memory as the last one needed.
   const parts = { addresses, layout, tail: body.tail, bytes: new MessageBytes() };
   const filled = <T>(
     recipient: MessageRecipient,
@@ -70,7 +69,7 @@ export async function compileMessage(source: MessageSource, clock: Clock = syste
   return message;
 }
 
-/** The texts of a plan, ready to be filled. Throws one ValidationError on all templates that have a fault. */
+/** The texts of a plan, ready to be filled. Throws one ValidationError for all templates that have a fault. */
 async function compileTexts(source: MessageSource, plan: MessagePlan) {
   const tags = tagValues(source);
   const links = plan.linkAddresses.map(
@@ -143,7 +142,7 @@ function fillTexts(
   };
 }
 
-/** Who a message is filled for while it is compiled: somebody of whom nothing is known. */
+/** The recipient for a trial while the message is compiled: one without values. */
 const TRIAL_RECIPIENT: MessageRecipient = {
   email: 'reader@example.com',
   uid: '0000000000000',

@@ -1,6 +1,6 @@
 /**
  * From a planned text to segments. With Liquid, only the parts of the template that can vary are run for a recipient, in a
- * thread of their own; what the library calls plain html stays static.
+ * separate thread; parts that the library keeps as plain html stay static.
  */
 import { escapeHtml } from '../../lib/html.ts';
 import { mailOrPage, mergeStatic, type FillScope, type Segment } from './fill-scope.ts';
@@ -15,7 +15,7 @@ import { splitAtMarks, stripNoncharacters } from './template-marks.ts';
 
 const ANY_MARK = /\ufdd0(\d+)\ufdd1|\ufdd2(\d+)\ufdd1([^\ufdd2\ufdd3]*)\ufdd3/g;
 
-/** A text with Liquid in it: what it is run with, and where its results are found. */
+/** A text with Liquid: its data, and where its results are. */
 export interface LiquidPart {
   readonly template: LiquidTemplate;
   readonly data: (scope: FillScope) => LiquidData;
@@ -26,11 +26,11 @@ export interface LiquidPart {
 interface SegmentCompiler {
   readonly tags: TagValues;
   readonly links: readonly (SignedLink | undefined)[];
-  /** What the program puts into the texts, by name. */
+  /** Texts that the program inserts, by name. */
   readonly inserts?: Readonly<Record<string, Segment>>;
 }
 
-/** What compiling a message's texts needs, and the place where texts with Liquid are listed. */
+/** What compiling a message's texts needs, and the list of texts with Liquid. */
 export interface TextCompiler extends SegmentCompiler {
   readonly liquid: LiquidPart[];
 }
@@ -54,7 +54,7 @@ export function compileSegments(segments: readonly PlannedSegment[], compiler: S
   return mergeStatic(segments.map((segment) => segmentOf(segment, compiler)));
 }
 
-/** Runs the Liquid of a message for one recipient; its texts can be filled then. Throws ValidationError. */
+/** Runs the Liquid of a message for one recipient; then its texts can be filled. Throws ValidationError. */
 export async function runLiquid(parts: readonly LiquidPart[], scope: FillScope): Promise<FillScope> {
   const work = parts.map(async (part) => [part, await part.template.render(part.data(scope))] as const);
   return { ...scope, liquid: new Map(await Promise.all(work)) };

@@ -1,6 +1,6 @@
 /**
- * How the copies of a message lie in memory: what is encoded already, and where something is written for each. Laid out
- * anew when a recipient's links are shared with others than those of the one before, which is once for a campaign.
+ * The layout of a message's copies in memory: which parts are encoded already, and where values are written. It is made again
+ * only when a recipient's links are not shared with those of the one before, which is once per campaign.
  */
 import type { CompiledHeaders } from './compile-headers.ts';
 import type { RecipientLinks, SharedLinks, TrackedLink } from './message.ts';
@@ -22,7 +22,7 @@ export class CopyLayout {
     this.#layOut = layOut;
   }
 
-  /** For the copy whose links these are. */
+  /** The layout for the copy with these links. */
   of(links: RecipientLinks): Layout {
     const shared = links.share?.(this.#targets, this.#shared);
     if (!this.#layout || shared !== this.#shared) this.#layout = this.#layOut(shared);

@@ -1,4 +1,4 @@
-/** How a recipient's value is made harmless in each of the places where a template may put it. */
+/** Makes a recipient's value safe for each place where a template may put it. */
 import { escapeHtml } from '../../lib/html.ts';
 
 /**
@@ -8,17 +8,17 @@ import { escapeHtml } from '../../lib/html.ts';
  */
 export type Escape = 'html' | 'plain' | 'header' | 'urlPart' | 'urlStart' | 'name';
 
-/** One value in an address; longer ones are cut, so that no link outgrows what browsers and servers take. */
+/** The length limit of one value in an address, so that no link is longer than browsers and servers accept. */
 const URL_VALUE_LENGTH_MAX = 2_000;
 
 // Controls that have no business in text: C0 but tab, LF and CR; DEL; C1 (U+0085 among them); the noncharacters
 // that mark slots while a template is compiled.
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const CONTROLS = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef]/g;
-/** Whatever some reader might take for the end of a header line, and every other control. */
+/** Characters that a reader might take for the end of a header line, and all other controls. */
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const HEADER_BREAKS = /[\0-\x1f\x7f-\x9f\u2028\u2029\ufdd0-\ufdef]+/g;
-/** Needs nothing done, wherever it goes but into html and addresses. To ask costs less than to find nothing. */
+/** Text that is safe everywhere except in html and addresses. This test is faster than a search that finds nothing. */
 const PRINTABLE_ASCII = /^[ -~]*$/;
 const SAFE_SCHEME = /^(?:https?:|mailto:|tel:|sms:)/i;
 const SCHEME = /^[^/?#]*:/;
@@ -43,16 +43,16 @@ export function urlPart(value: string): string {
   return lastPart.encoded;
 }
 
-/** All links of one recipient tend to carry the same value. */
+/** All links of one recipient often contain the same value. */
 let lastPart = { value: '', encoded: '' };
 
-/** A whole address from a value: any scheme but the few that a mail needs is refused, `#` stands in its place. */
+/** A value as a whole address: schemes other than the few that mails need are refused and replaced by `#`. */
 export function safeUrl(value: string): string {
   const url = cleanText(value.slice(0, URL_VALUE_LENGTH_MAX)).replace(/\s+/g, '').toWellFormed();
   return SAFE_SCHEME.test(url) || !SCHEME.test(url) ? url : '#';
 }
 
-/** `value` made harmless for the place that `escape` names. */
+/** `value` made safe for the place that `escape` names. */
 export function escapeFor(escape: Escape, value: string): string {
   switch (escape) {
     case 'html':

@@ -1,21 +1,21 @@
-/** What a slot may read while one recipient's message is filled, and what a compiled text consists of. */
+/** What a slot may read while one recipient's message is filled, and the parts of a compiled text. */
 import type { MessageRecipient, SharedLink } from './message.ts';
 
 export interface FillScope {
   readonly recipient: MessageRecipient;
   readonly now: Date;
-  /** False where nobody is counted: the web view, a preview. */
+  /** False where nothing is counted: the web view, a preview. */
   readonly withPixel: boolean;
-  /** What Liquid came to for this recipient, slot by slot, by the part of the message. */
+  /** The results of Liquid for this recipient, slot by slot, by the part of the message. */
   readonly liquid: ReadonlyMap<object, readonly string[]>;
 }
 
 /** Gives the text for one place of the message, already escaped for that place. */
 export interface Slot {
   (scope: FillScope): string;
-  /** What it is made of in a mail, when that is less than the whole of it. */
+  /** Its segments in a mail, when it is not written as a whole. */
   readonly inMail?: readonly Segment[];
-  /** The address that it gives: of the same link for all recipients, and how it is escaped. */
+  /** Its address: of the same link for all recipients, and how it is escaped. */
   readonly address?: { readonly link: SharedLink; readonly escape: (text: string) => string };
 }
 
@@ -29,13 +29,13 @@ export function fillText(segments: readonly Segment[], scope: FillScope): string
   return text;
 }
 
-/** A place that says something else where the message is read as a page. */
+/** A place with another text where the message is read as a page. */
 export function mailOrPage(inMail: readonly Segment[], onPage: string): Slot {
   const slot = (scope: FillScope): string => (scope.withPixel ? fillText(inMail, scope) : onPage);
   return Object.assign(slot, { inMail });
 }
 
-/** The address of a link that is the same for everybody but for a code. */
+/** The address of a link that is the same for everybody except for a code. */
 export function addressSlot(
   link: SharedLink,
   escape: (text: string) => string,

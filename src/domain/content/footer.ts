@@ -1,5 +1,5 @@
 /**
- * What a marketing mail must show when its author forgot it: who writes, where from, and how to stop it (CAN-SPAM,
+ * What a marketing mail must show when its author forgot it: who writes, the postal address, and an unsubscribe link (CAN-SPAM,
  * and the bulk sender rules of the big mailbox providers ask for a visible link).
  */
 import { escapeHtml } from '../../lib/html.ts';
@@ -7,14 +7,14 @@ import type { MessageContact } from './message.ts';
 import type { PlanSource } from './message-plan.ts';
 import { addPiece, piecesIn, type MarkedText, type Piece } from './template-marks.ts';
 
-/** What a text does not show by itself, so that it has to be added. */
+/** What is missing in a text and has to be added. */
 export interface FooterNeeds {
   readonly link: boolean;
   /** The postal address of the list's contact. */
   readonly address: boolean;
 }
 
-/** `shownText` is what a reader of the marked text sees of it. */
+/** `shownText` is the visible text. */
 export function footerNeeds(source: PlanSource, marked: MarkedText, shownText: string): FooterNeeds {
   if (source.kind !== 'marketing') return { link: false, address: false };
   return {
@@ -23,14 +23,14 @@ export function footerNeeds(source: PlanSource, marked: MarkedText, shownText: s
   };
 }
 
-/** The text shows its reader a way to unsubscribe, as far as can be seen without running it. */
+/** Whether the text shows an unsubscribe link, as far as can be seen without running it. */
 export function hasUnsubscribeLink(marked: MarkedText): boolean {
   return piecesOf(marked).some((piece) => names(piece, ['UNSUBSCRIBE_URL']));
 }
 
 /**
- * Street and city stand in the text, as words or as merge tags, as far as can be seen without running it. A contact without both
- * has no address that could be missed.
+ * Whether street and city are in the text, as words or as merge tags, as far as can be seen without running it. A contact without
+ * both has no address that could be missing.
  */
 function hasPostalAddress(contact: MessageContact, marked: MarkedText, shownText: string): boolean {
   const parts = [
@@ -49,7 +49,7 @@ function piecesOf({ text, pieces }: MarkedText): Piece[] {
   return piecesIn(text, pieces).map(({ piece }) => piece);
 }
 
-/** A merge tag of one of these names, or Liquid that speaks of one. */
+/** A merge tag of one of these names, or Liquid that names one. */
 function names(piece: Piece, tags: readonly string[]): boolean {
   if (piece.kind === 'insert') return false;
   const source = piece.kind === 'tag' ? piece.name : piece.source.toUpperCase();

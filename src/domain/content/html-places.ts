@@ -1,13 +1,13 @@
 /**
- * Reads html by a real tokenizer to find where merge tags stand and which addresses are links. Only the found places
- * are replaced: every other byte of the author's html stays as it is.
+ * Reads html with a real tokenizer to find merge tags and links. Only these places are replaced: every other byte of the author's
+ * html stays as it is.
  */
 import { QuoteType, Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
 import { placesInAddress } from './address-places.ts';
 import type { Escape } from './escape.ts';
 import { MARK_CLOSE, piecesIn, stripNoncharacters, type MarkedText, type Piece } from './template-marks.ts';
 
-/** One attribute of the html: where its raw value stands, and what it says. */
+/** One attribute of the html: the position of its raw value, and the decoded value. */
 export interface HtmlAttribute {
   readonly element: string;
   readonly name: string;
@@ -21,19 +21,19 @@ export interface HtmlAttribute {
 
 interface HtmlPlaces {
   readonly attributes: readonly HtmlAttribute[];
-  /** Stretches that are names of elements or attributes. */
+  /** Ranges that are names of elements or attributes. */
   readonly names: readonly { readonly start: number; readonly end: number }[];
-  /** Where something can be put at the end of the page: before the last `</body>`, or at the end. */
+  /** Where text can be added at the end of the page: before the last `</body>`, or at the end. */
   readonly bodyEnd: number;
   /** The text between the tags, entities decoded. */
   readonly shownText: string;
-  /** What has to stand before it there, so that it is seen: the end of a comment, say, that the author left open. */
+  /** What must be written before the added text so that it is visible: the end of an open comment, for example. */
   readonly closing: string;
 }
 
-/** Name of an element that no html has: where it is read as one, text is seen. */
+/** The name of an element that no html has: if it is read as an element, text there is visible. */
 const PROBE = 'mw-probe';
-/** Ends of what can swallow the rest of a page, in the order in which they are tried. */
+/** Ends of constructs that could hide the rest of a page, in the order in which they are tried. */
 const CLOSINGS = [
   '-->',
   '>',
@@ -85,7 +85,7 @@ function movedBy(by: number, { attributes, names }: Pick<HtmlPlaces, 'attributes
   return { attributes: attributes.map(move), names: names.map(move) };
 }
 
-/** `onComment` hears of each comment where its text stands. */
+/** `onComment` is called for each comment, with the position of its text. */
 function readHtml(html: string, onComment?: (start: number, end: number) => void) {
   const attributes: HtmlAttribute[] = [];
   const names: { start: number; end: number }[] = [];
@@ -110,7 +110,7 @@ function readHtml(html: string, onComment?: (start: number, end: number) => void
     onattribend: (quote, end) => {
       if (quote === QuoteType.NoValue) return;
       const isQuoted = quote !== QuoteType.Unquoted;
-      // The tokenizer counts the closing quote to the attribute.
+      // The tokenizer includes the closing quote in the attribute.
       const range = { start: valueStart(html, open.nameEnd), end: isQuoted ? end - 1 : end };
       attributes.push({ element: open.element, name: open.name, value: open.value, isQuoted, ...range });
     },
@@ -128,7 +128,7 @@ function readHtml(html: string, onComment?: (start: number, end: number) => void
   return { attributes, names, bodyEnd, shownText };
 }
 
-/** What makes text after this html visible; nothing where it is anyway, or where nothing helps. */
+/** What makes text after this html visible; empty if it is visible, or if nothing helps. */
 function closingOf(html: string): string {
   return ['', ...CLOSINGS].find((closing) => showsWhatFollows(html + closing)) ?? '';
 }
@@ -169,7 +169,7 @@ function tokenize(html: string, callbacks: Partial<TokenizerCallbacks>): void {
   tokenizer.end();
 }
 
-/** Tells every piece what place it stands in, so that its value is escaped for that place. */
+/** Sets the place of each piece, so that its value is escaped for that place. */
 export function placePieces(marked: MarkedText, places: HtmlPlaces): void {
   const place = (piece: Piece, escape: Escape): void => {
     if (piece.kind !== 'insert') piece.escape = escape;
@@ -183,7 +183,7 @@ export function placePieces(marked: MarkedText, places: HtmlPlaces): void {
   }
 }
 
-/** A Liquid construct may stand right before a name without a space: the name begins after its mark. */
+/** A Liquid construct may stand directly before a name without a space: the name begins after its mark. */
 function nameAt(html: string, start: number, end: number): string {
   const name = html.slice(start, end);
   return name.slice(name.lastIndexOf(MARK_CLOSE) + 1).toLowerCase();

@@ -7,24 +7,24 @@ type Walk = Parameters<FormatCallback>[1];
 type Builder = Parameters<FormatCallback>[2];
 type Children = Parameters<Walk>[0];
 
-/** Some editors nest a table for every box; deeper than this is no layout but an attack on the stack. */
+/** Some editors nest a table for every box; deeper nesting is an attack on the stack. */
 const DEPTH_MAX = 1_200;
-/** What hides behind a preheader, so that no more of the message shows beside it in a list of mails: at least so much. */
+/** Filler after a preheader, which keeps the rest of the message out of the list of mails: at least so much. */
 const FILLER = /[\u034f \u00a0\u00ad\u2007\u200b-\u200f\u2060\ufeff]{8,}/g;
 
-/** Of a picture, a reader of plain text gets the text that stands for it. */
+/** A picture becomes its alternative text. */
 const alternativeText: FormatCallback = (element, _walk, builder) => {
   const text: unknown = element.attribs?.alt;
   if (typeof text === 'string') builder.addInline(text);
 };
 
-/** Around an address that stands bare: its neighbours must not become part of it. Noncharacters, so no text has them. */
+/** Characters around a bare address, so that its neighbours do not become part of it. Noncharacters, so no text has them. */
 const BARE_BEGINS = '\ufffe';
 const BARE_ENDS = '\uffff';
 const NEEDS_SPACE = /(?<=[^\s\uffff])\ufffe|\uffff(?=[^\s.,;:!?)\]])/g;
 const BARE_MARKS = /[\ufffe\uffff]/g;
 
-/** The words of a link, and where it leads in brackets. A picture without words is its address, apart from its neighbours. */
+/** The text of a link, then its address in brackets. A picture without text becomes its address. */
 const link: FormatCallback = (element, walk, builder) => {
   const href: unknown = element.attribs?.href;
   const target = typeof href === 'string' ? shownTarget(cleanAddress(href)) : '';
@@ -35,20 +35,20 @@ const link: FormatCallback = (element, walk, builder) => {
   else builder.addInline(` [${target}]`, { noWordTransform: true });
 };
 
-/** Of a link to a mailbox its address; nothing of a place in the page, or of what only a browser can do. */
+/** For a link to a mailbox, its address; empty for a place in the page or a script. */
 function shownTarget(href: string): string {
   const mailbox = /^mailto:([^?]*)/i.exec(href)?.[1];
   return mailbox ?? (/^(?:#|javascript:)/i.test(href) ? '' : href);
 }
 
-/** Words of a link are compared with its address; longer ones are no address. */
+/** The text of a link is compared with its address; a longer text is no address. */
 const HEARD_LENGTH_MAX = 4_096;
 let heard: string[] | undefined;
 
-/** The words that are written meanwhile, or as many of them as matter. */
+/** The words that `write` writes, up to the limit. */
 function wordsWhile(builder: Builder, write: () => void): string {
   if (heard !== undefined) {
-    // A link inside a link, which browsers do not know. The outer one listens already, and each listener costs time per word.
+    // A link inside a link, which browsers do not know. The outer one collects already, and each collector costs time per word.
     const from = heard.length;
     write();
     return wordsFrom(heard, from);
@@ -83,13 +83,13 @@ function digitsOf(text: string): string {
 }
 
 /**
- * Inside so many others, quotations and lists no longer indent what is in them: every level writes its sign before each line, so
- * the text would be as long as depth times lines.
+ * Beyond so many levels, quotations and lists are not indented: every level adds its sign to each line, so the length of the text
+ * would be depth times lines.
  */
 const INDENTS_MAX = 12;
 let indents = 0;
 
-/** The library's format for the outer levels; for those inside them only what is in them. */
+/** The library's format for the outer levels; inner ones get their content only. */
 function indented(format: 'blockquote' | 'unorderedList' | 'orderedList'): FormatCallback {
   return (element, walk, builder, options) => {
     indents += 1;
@@ -103,7 +103,7 @@ function indented(format: 'blockquote' | 'unorderedList' | 'orderedList'): Forma
   };
 }
 
-/** An item of a list that does not indent is a line of its own. */
+/** An item of a list without indentation is a line of its own. */
 const listItem: FormatCallback = (element, walk, builder) => {
   if (indents <= INDENTS_MAX) walk(element.children, builder);
   else writeBlock(element.children, walk, builder);
@@ -133,13 +133,13 @@ const convert = compile({
     { selector: 'ul', format: 'bulletList' },
     { selector: 'ol', format: 'numberedList' },
     { selector: 'li', format: 'listItem' },
-    // Cells are side by side, their words are not one word.
+    // Table cells: their texts are not joined into one word.
     ...['td', 'th'].map((selector) => ({ selector, format: 'inlineSurround', options: { suffix: ' ' } })),
     ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({ selector, options: { uppercase: false } })),
   ],
 });
 
-/** The text of a marked html; marks survive, so merge tags work in it as they did in the html. */
+/** The text of a marked html; marks survive, so merge tags work in it as in the html. */
 export function htmlToPlain(html: string): string {
   return convert(html)
     .replace(NEEDS_SPACE, ' ')

@@ -1,4 +1,4 @@
-/** The tracked links of one message: numbers them, and makes what stands in an address's place. */
+/** The tracked links of one message: numbers them, and makes the text that replaces an address. */
 import { ValidationError } from '../../lib/errors.ts';
 import { httpAddress } from '../../lib/http-address.ts';
 import { LINK_PLACES_MAX, LINKS_MAX, type TrackedLink } from './message.ts';
@@ -21,7 +21,7 @@ const TRACKABLE = /^https?:\/\/[^/?#]/i;
 
 export class LinkBook {
   readonly links: TrackedLink[] = [];
-  /** Addresses that are none for anybody: they stay as they were written. */
+  /** Addresses that are wrong for everybody: they stay as they are. */
   readonly broken = new Set<string>();
   readonly #numbers = new Map<string, number>();
   #places = 0;
@@ -29,8 +29,8 @@ export class LinkBook {
   readonly addresses: (readonly PlannedSegment[] | undefined)[] = [];
 
   /**
-   * What to put in the place of `address` (marked, entities decoded) so that it is tracked; undefined for what is not:
-   * mail, telephone, anchors, and addresses that begin with a merge tag.
+   * The replacement for `address` (marked, entities decoded) that tracks it; undefined for what is not tracked: mail, telephone,
+   * anchors, and addresses that begin with a merge tag.
    */
   track(address: string, marked: MarkedText): string | undefined {
     const url = asciiAddress(cleanAddress(address));

@@ -1,13 +1,13 @@
 /**
- * What Liquid templates may see of a recipient: `subscriber.*`, `campaign.*`, `list.*`, `contact.*`, the addresses,
- * the date, and every merge tag by its upper-case name. Objects without prototype that hold texts only.
+ * The data that Liquid templates may use: `subscriber.*`, `campaign.*`, `list.*`, `contact.*`, the addresses, the date, and every
+ * merge tag by its upper-case name. Objects without prototype that contain texts only.
  */
 import { cleanText } from './escape.ts';
 import type { FillScope } from './fill-scope.ts';
 import type { LiquidData } from './liquid-messages.ts';
 import { isSystemUrl, type TagValues } from './merge-tags.ts';
 
-/** Prefix of a tag to the object that also carries it: `{LIST_NAME}` is `list.name`. */
+/** The prefix of a tag and the object that contains it, too: `{LIST_NAME}` is `list.name`. */
 const OBJECTS: readonly (readonly [prefix: string, object: string])[] = [
   ['SUBSCRIBER_', 'subscriber'],
   ['CAMPAIGN_', 'campaign'],
@@ -16,8 +16,8 @@ const OBJECTS: readonly (readonly [prefix: string, object: string])[] = [
 ];
 
 /**
- * The tags whose values a template needs. Values cost time and our addresses a signature each, so only what the template names
- * is made; all but the addresses when it looks names up by brackets.
+ * The tags whose values a template needs. Values take time and our addresses a signature each, so only those that the template
+ * names are made; all except the addresses when it looks up names in brackets.
  */
 export function neededTags(tags: TagValues, source: string): string[] {
   const text = source.toUpperCase();
@@ -40,7 +40,7 @@ export function compileLiquidData(tags: TagValues, names: readonly string[]): (s
   };
 }
 
-/** A part of a template up to the next `}`: a construct is open in it, and something is looked up there. */
+/** Whether a text up to the next `}` has an open construct in which something is looked up by brackets. */
 function hasBracketInConstruct(text: string): boolean {
   const at = text.search(/\{[{%]/);
   return at !== -1 && text.includes('[', at);

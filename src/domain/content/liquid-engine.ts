@@ -1,8 +1,7 @@
 /**
- * Liquid for untrusted authors, by the liquidjs library with everything closed that reaches out: no file system,
- * no partials or layouts, own properties of plain data only, unknown filters refused, and limits on length, time,
- * allocations and output. The library's limits are cooperative; the hard one is the thread that runs this and can be
- * killed (liquid-thread.ts).
+ * Liquid for untrusted authors, with the liquidjs library. Everything that accesses the outside is closed: no file system, no
+ * partials or layouts, own properties of plain data only, unknown filters refused, and limits on length, time, allocations and
+ * output. The library's limits are cooperative; the hard one is the thread that runs this and can be killed (liquid-thread.ts).
  */
 import type { PartName } from './message.ts';
 import { Context, filters, Liquid, LiquidError, RenderError, toValueSync, type Template } from 'liquidjs';
@@ -14,17 +13,17 @@ import { escapeOutput, openHtml, textOf, type FilterThis } from './liquid-html.t
 import { PROGRESS_AT } from '../../lib/watched-thread.ts';
 import { stripNoncharacters } from './template-marks.ts';
 
-/** Longest text that may hold Liquid. Longer newsletters exist, but not with logic all over. */
+/** Longest text with Liquid. Longer newsletters exist, but not with logic everywhere. */
 const LIQUID_SOURCE_LENGTH_MAX = 262_144;
-/** CPU time for one part of one message, asked for between its templates. An honest one takes well under 1 ms. */
+/** CPU time for one part of one message, checked between its templates. An honest one takes well under 1 ms. */
 const RENDER_CPU_MS_MAX = 150;
-/** The clock is no measure on a busy machine; this is for the day when CPU time cannot be had. */
+/** Wall-clock time is no measure on a busy machine; this limit is for systems without CPU time. */
 const RENDER_MS_MAX = 10_000;
-/** Templates between two looks at the CPU time. */
+/** Templates between two checks of the CPU time. */
 const LOOK_EVERY = 64;
-/** liquidjs counts characters and array entries that filters and ranges make. */
+/** liquidjs counts characters and array entries made by filters and ranges. */
 const ALLOCATIONS_MAX = 1_000_000;
-/** Characters that one part may come to. */
+/** The longest output of one part. */
 const OUTPUT_LENGTH_MAX = 1_048_576;
 /** Tags that read other templates; without them no template can name a file. */
 const CLOSED_TAGS = ['include', 'render', 'layout', 'block'];
@@ -39,7 +38,7 @@ let progress: Int32Array | undefined;
 let looks = 0;
 let startedAtMs = 0;
 
-/** From now on the place of the template that is run is noted there. */
+/** From now on the position of the running template is written there. */
 export function watchProgress(shared: Int32Array): void {
   progress = shared;
 }
@@ -60,7 +59,7 @@ export function parseLiquid(engine: Liquid, source: string, part: PartName): Tem
   }
 }
 
-/** Fresh variables for one part of one message; its time runs from here. */
+/** New variables for one part of one message; its time starts here. */
 export function liquidContext(engine: Liquid, data: object): Context {
   startedAtMs = cpuMs();
   return new Context(data, engine.options, { sync: true }, { liquid: engine });
@@ -106,7 +105,7 @@ function createEngine(isHtml: boolean): Liquid {
   return engine;
 }
 
-/** What a decoder brings to light may not pass for a sign or mark of ours. */
+/** The output of a decoder must not contain our signs or marks. */
 function closeDecoder(engine: Liquid, name: string): void {
   const original: unknown = filters[name];
   if (typeof original !== 'function') return;
@@ -115,7 +114,7 @@ function closeDecoder(engine: Liquid, name: string): void {
   });
 }
 
-/** Collects output up to the limit; a loop that writes for ever ends here. */
+/** Collects output up to the limit; ends an endless loop of output. */
 class BoundedEmitter {
   buffer = '';
 
@@ -125,7 +124,7 @@ class BoundedEmitter {
   }
 }
 
-/** Every block runs its templates by this one function, so here it is seen which one is run. */
+/** Every block runs its templates through this function, so the current template is known here. */
 function noteProgress({ renderer }: Liquid): void {
   const original = renderer.renderTemplates.bind(renderer);
   renderer.renderTemplates = function* noted(templates, context, given) {
@@ -147,7 +146,7 @@ function cpuMs(): number {
   return (user + system) / 1_000;
 }
 
-/** Limits are reached by templates that run away, on purpose or not. */
+/** Limits are reached by templates that run too long, on purpose or not. */
 function faultOf(part: PartName, error: unknown): ValidationError {
   const isRunaway = / limit exceeded|call stack size|Invalid (?:string|array) length/i.test(messageOf(error));
   return templateFault(part, faultText(error), { isRunaway });

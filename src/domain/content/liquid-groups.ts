@@ -1,8 +1,8 @@
-/** Takes a parsed template apart: what stays the same for everybody, and slots that are run for each recipient. */
+/** Splits a parsed template into parts that are the same for everybody, and slots that are run for each recipient. */
 import { TokenKind, type Template } from 'liquidjs';
 import { REGION_CLOSE, REGION_OPEN } from './template-marks.ts';
 
-/** Neighbouring templates that vary, with the static ones between the ends of an address; and static texts. */
+/** Neighbouring templates that vary, with static ones inside an address; and static texts. */
 export function groupTemplates(templates: readonly Template[]): (string | Template[])[] {
   const groups: (string | Template[])[] = [];
   let open: Template[] | undefined;
@@ -22,7 +22,7 @@ export function groupTemplates(templates: readonly Template[]): (string | Templa
   return groups;
 }
 
-/** A static text is static unless an address with Liquid in it stands there whole (inside a raw block, say). */
+/** A text is static unless a whole address with Liquid is in it (inside a raw block, for example). */
 function splitRegions(text: string, template: Template): (string | Template[])[] {
   return text.includes(REGION_OPEN) ? [[template]] : [text];
 }

@@ -1,16 +1,16 @@
 /**
- * Liquid in html: every output is escaped, and yet html that the author makes on purpose (a captured block, line
- * breaks) stays html. Escaping is done by signs (liquid-signs.ts), so that nothing is ever escaped twice.
+ * Liquid in html: every output is escaped, but html that the author makes on purpose (a captured block, line breaks) stays html.
+ * Escaping uses signs (liquid-signs.ts), so that nothing is ever escaped twice.
  */
 import { CaptureTag, type Context, type Liquid } from 'liquidjs';
 import { escapedSigns, literalSigns } from './liquid-signs.ts';
 
-/** What liquidjs calls a filter on. */
+/** `this` of a filter in liquidjs. */
 export interface FilterThis {
   readonly context: Context;
 }
 
-/** In html every output is escaped, so filters and blocks that make html on purpose need a way to say so. */
+/** In html every output is escaped, so filters and blocks that make html on purpose must mark it. */
 export function openHtml(engine: Liquid): void {
   for (const name of ['escape', 'escape_once', 'xml_escape']) engine.registerFilter(name, textOf);
   engine.registerFilter('newline_to_br', function breakLines(this: FilterThis, value: unknown) {

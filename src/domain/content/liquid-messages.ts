@@ -1,11 +1,11 @@
-/** What the process and the thread that runs Liquid say to each other. */
+/** The messages between the process and the thread that runs Liquid. */
 import type { PartName } from './message.ts';
 
-/** A template as the thread gets it. */
+/** A template as the thread receives it. */
 export interface LiquidSource {
   readonly source: string;
   readonly isHtml: boolean;
-  /** The field to name when it has a fault. */
+  /** The field that its fault is reported on. */
   readonly field: PartName;
 }
 
@@ -22,19 +22,19 @@ export interface LiquidJob {
 }
 
 export interface LiquidRequest {
-  /** Templates that the thread does not know yet, by number. */
+  /** Templates that are new to the thread, by number. */
   readonly templates: readonly (readonly [number: number, source: LiquidSource])[];
-  /** Templates that it need not know any longer. */
+  /** Templates that it may drop. */
   readonly forget: readonly number[];
   readonly jobs: readonly LiquidJob[];
 }
 
-/** A template taken apart: texts that are the same for everybody, and null for every slot. */
+/** A template in parts: texts that are the same for everybody, and null for every slot. */
 export type LiquidGroups = readonly (string | null)[];
 
 export type LiquidAnswer = { readonly id: number } & (
   | { readonly groups: LiquidGroups }
-  /** What the slots came to, in their order. */
+  /** The results of the slots, in order. */
   | { readonly texts: readonly string[] }
   | { readonly fault: { readonly field: PartName; readonly text: string; readonly isRunaway: boolean } }
 );

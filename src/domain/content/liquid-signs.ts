@@ -1,4 +1,4 @@
-/** Signs: noncharacters that stand for `&<>"'` in what Liquid makes, until all of it is rendered. */
+/** Signs: noncharacters that replace `&<>"'` in Liquid's output until everything is rendered. */
 import { escapeFor } from './escape.ts';
 
 /** The first sign of each kind: `escaped` signs come from values, `literal` ones from the author. */

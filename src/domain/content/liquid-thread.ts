@@ -1,7 +1,7 @@
 /**
- * Runs Liquid in a thread of its own, so that a template that runs away takes down nothing but its turn: the thread
- * is stopped by CPU time and by memory, the one template is at fault, and all other work goes to a new thread. What
- * is asked for in one tick travels in one message: a batch of recipients costs little more than its Liquid.
+ * Runs Liquid in a separate thread, so that a template that runs too long stops only itself: the thread is ended by CPU time or
+ * memory, the one template is at fault, and all other work goes to a new thread. Requests of one tick travel in one message: a
+ * batch of recipients costs little more than its Liquid.
  */
 import { createHash } from 'node:crypto';
 import { Condemned } from './condemned.ts';
@@ -9,14 +9,14 @@ import { templateFault } from './template-fault.ts';
 import type { LiquidAnswer, LiquidData, LiquidGroups, LiquidJob, LiquidSource } from './liquid-messages.ts';
 import { NOWHERE, WatchedThread } from '../../lib/watched-thread.ts';
 
-/** CPU time for one part of one message. An honest template takes well under 1 ms; half a second is never to pass. */
+/** CPU time for one part of one message. An honest template takes well under 1 ms. */
 const CPU_MS_MAX = 250;
 const SILENCE_MS_MAX = 15_000;
 /** The heap of the thread, the library included: 64 MB together. */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 56, maxYoungGenerationSizeMb: 8, stackSizeMb: 4 };
-/** Parsed templates that the thread keeps. A message has at most four, and 20 messages are under way at once. */
+/** Parsed templates that the thread keeps. A message has at most four, and 20 messages are sent at once. */
 const TEMPLATES_MAX = 100;
-/** Characters of templates that the thread keeps, for the sake of its heap. */
+/** Characters of templates that the thread keeps, because its heap is limited. */
 const TEMPLATE_LENGTH_SUM_MAX = 1_000_000;
 
 /** A template that can be run for recipients. */
@@ -92,8 +92,8 @@ function settle(answer: LiquidAnswer): void {
 }
 
 /**
- * The thread is gone. The job that it was at is to blame, and what else its template was asked for is not tried any
- * more: every try could cost a thread. All other work is done again by another thread.
+ * The thread has ended. The job that it worked on is at fault, and other requests for its template are not tried again: every try
+ * could cost a thread. All other work is repeated in another thread.
  */
 function replaceThread(lost: Thread, why: string): void {
   if (thread !== lost) return;
@@ -118,13 +118,13 @@ function runawayError({ source }: Template, text: string) {
   return templateFault(source.field, text, { isRunaway: true });
 }
 
-/** Filled with other values, the same template may well end. */
+/** With other values the same template may end. */
 function digestOf({ source }: Template, data: LiquidData | undefined): string {
   const hash = createHash('sha256').update(`${source.isHtml}\n${source.source}\n`);
   return hash.update(JSON.stringify(data ?? null)).digest('base64');
 }
 
-/** One thread, and what it knows. */
+/** One thread, and the templates that it has. */
 class Thread {
   readonly #known = new Map<number, number>();
   readonly #thread = new WatchedThread<readonly LiquidAnswer[]>({
@@ -161,7 +161,7 @@ class Thread {
     this.#known.set(number, source.source.length);
   }
 
-  /** The templates not used for longest, when they are too many; never those that are asked for now. */
+  /** The least recently used templates, when there are too many; never those that are needed now. */
   #forget(needed: ReadonlySet<number>): number[] {
     const forgotten: number[] = [];
     for (const [number, length] of this.#known) {

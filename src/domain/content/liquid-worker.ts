@@ -1,6 +1,6 @@
 /**
- * The thread that runs what customers wrote as Liquid. It has no environment, knows no secret and no database, and
- * can be killed at any moment: the library's own limits are cooperative, and there are ways around them.
+ * The thread that runs customers' Liquid. It has no environment, no secret and no database, and can be killed at any moment: the
+ * library's own limits are cooperative and can be evaded.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Template } from 'liquidjs';
@@ -18,7 +18,7 @@ import type {
 } from './liquid-messages.ts';
 import { NOWHERE, PROGRESS_AT, PROGRESS_JOB } from '../../lib/watched-thread.ts';
 
-/** Answers go out when they have come to so many characters, so that they do not pile up here. */
+/** Answers are sent when they have so many characters, so that they do not use much memory here. */
 const ANSWER_LENGTH_MAX = 1_000_000;
 
 interface ParsedTemplate extends LiquidSource {
@@ -81,7 +81,7 @@ function parsedOf({ source, isHtml, field }: LiquidSource) {
   };
 }
 
-/** What crosses threads gets the prototype of objects; templates are to find nothing on it. */
+/** Objects from another thread have a prototype; templates must not find it. */
 function withoutPrototypes(data: LiquidData): LiquidData {
   const bare: LiquidData = Object.create(null);
   for (const [name, value] of Object.entries(data)) {

@@ -1,6 +1,6 @@
 /**
- * Bare mail addresses for headers and envelopes. Address strings are code to mail programs: only the plain
- * `local@domain` form passes, so that nothing in it can end a header, add a recipient or open a comment.
+ * Bare mail addresses for headers and envelopes. Only the plain `local@domain` form passes, so that no part of it can end a
+ * header, add a recipient or open a comment.
  */
 import { domainToASCII } from 'node:url';
 
@@ -12,9 +12,9 @@ const ADDRESS_BYTES_MAX = 254;
 const LOCAL =
   /^[\w!#$%&'*+/=?^`{|}~.\-\u{a1}-\u{1fff}\u{2070}-\u{2fff}\u{3001}-\u{d7ff}\u{f900}-\u{fdcf}\u{fdf0}-\u{fffd}\u{10000}-\u{1fffd}\u{20000}-\u{3fffd}]+$/u;
 const ASCII_DOMAIN = /^(?!-)[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*$/;
-/** Nearly all addresses are of this kind, and need no second look but at their length. */
+/** The usual form of addresses; only their length must be checked. */
 const ASCII_ADDRESS = /^[\w!#$%&'*+/=?^`{|}~.-]{1,64}@((?!-)[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)$/;
-// What a name may hold before IDNA; Node's function reads a host as an address would, and drops the rest.
+// What a name may contain before IDNA; Node's function would read a host like a URL, and drop the rest.
 const UNICODE_DOMAIN = /^[\p{L}\p{M}\p{N}.-]+$/u;
 // oxlint-disable-next-line no-control-regex -- ASCII is a range that begins with controls
 const ASCII = /^[\0-\x7f]*$/;
@@ -27,7 +27,7 @@ export interface BareAddress {
   readonly needsSmtpUtf8: boolean;
 }
 
-/** The address in the form that headers and envelopes take, or undefined when it is not a plain one. */
+/** The address in the form for headers and envelopes, or undefined when it is not a plain one. */
 export function bareAddress(text: string): BareAddress | undefined {
   if (text.length > ADDRESS_BYTES_MAX) return undefined;
   const [, plainDomain] = ASCII_ADDRESS.exec(text) ?? [];

@@ -1,6 +1,6 @@
 /**
- * Header lines: RFC 5322 folding and RFC 2047 encoded words. Whatever text comes in, exactly one header goes out:
- * the text is first made one line, then written in printable ASCII only.
+ * Header lines: RFC 5322 folding and RFC 2047 encoded words. Any text becomes exactly one header: it is made one line first, then
+ * written in printable ASCII.
  */
 import { headerText } from './escape.ts';
 
@@ -12,7 +12,7 @@ const ENCODED_WORD_OVERHEAD = '=?UTF-8?B??='.length;
 
 const PRINTABLE_ASCII = /^[ -~]*$/;
 const ATOMS = /^[\w!#$%&'*+/=?^`{|}~-]+(?: [\w!#$%&'*+/=?^`{|}~-]+)*$/;
-/** RFC 2047 5 (3): what may stand for itself in an encoded word inside a phrase. */
+/** RFC 2047 5 (3): characters that are not encoded in an encoded word inside a phrase. */
 const PHRASE_SAFE = /^[A-Za-z0-9!*+/-]$/;
 
 /** `Name: text` for unstructured text such as a subject, with the line end. */
@@ -30,7 +30,7 @@ export function mailboxHeader(name: string, displayName: string, address: string
   return `${name}: ${phrase}${separator}<${address}>\r\n`;
 }
 
-/** `Name: value` for a value that is known to be safe ASCII; a long one begins on a line of its own. */
+/** `Name: value` for a value that is known to be safe ASCII; a long one begins on a new line. */
 export function tokenHeader(name: string, value: string): string {
   const separator = name.length + 2 + value.length > LINE_LENGTH ? '\r\n ' : ' ';
   return `${name}:${separator}${value}\r\n`;
@@ -60,7 +60,7 @@ function encodePhrase(text: string, column: number): string {
   return fits ? phrase : encodeWords(text, column);
 }
 
-/** Folds before words, never into a line of nothing but space; undefined when a word is longer than a line. */
+/** Folds before words, never into a line of only spaces; undefined when a word is longer than a line. */
 function foldWords(text: string, startColumn: number): string | undefined {
   let folded = '';
   let column = startColumn;
@@ -73,7 +73,7 @@ function foldWords(text: string, startColumn: number): string | undefined {
   return folded;
 }
 
-/** As many encoded words as it takes, one a line, in the shorter of the two encodings. */
+/** As many encoded words as necessary, one per line, in the shorter of the two encodings. */
 function encodeWords(text: string, startColumn: number): string {
   const quoted = [...text].map(quotedCharacter);
   const quotedLength = quoted.reduce((sum, piece) => sum + piece.length, 0);

@@ -1,6 +1,6 @@
 /**
- * The upper-case merge tags (`{FIRST_NAME}`): what each name stands for. Names that are neither built in nor a
- * field of the list are no tags and stay as they are, so that CSS in braces survives.
+ * The upper-case merge tags (`{FIRST_NAME}`) and their values. Names that are neither built in nor a field of the list are no
+ * tags and stay as they are, so that CSS in braces survives.
  */
 import { escapeHtml } from '../../lib/html.ts';
 import { cleanText, escapeFor, type Escape } from './escape.ts';
@@ -12,7 +12,7 @@ type Reader = (scope: FillScope) => string;
 /** Values that a message's author may name; constants are texts, the rest is read per recipient. */
 export type TagValues = ReadonlyMap<string, string | Reader>;
 
-/** Tags whose values are addresses of ours: trusted, never percent-encoded where they begin an attribute. */
+/** Tags whose values are our own addresses: trusted, never percent-encoded at the beginning of an attribute. */
 const SYSTEM_LINKS = {
   UNSUBSCRIBE_URL: 'unsubscribe',
   WEB_VIEW_URL: 'webView',
@@ -26,7 +26,7 @@ const SYSTEM_URLS: Readonly<Record<string, Reader>> = Object.fromEntries(
   ]),
 );
 
-/** In mails that a list sends by itself; in a campaign there is nothing to confirm. */
+/** In mails that a list sends automatically; in a campaign there is nothing to confirm. */
 const CONFIRM_URL: Readonly<Record<string, Reader>> = {
   CONFIRM_URL: (scope) => scope.recipient.links.confirm?.() ?? '',
 };
@@ -48,7 +48,7 @@ export function isSystemUrl(tag: string): boolean {
   return Object.hasOwn(SYSTEM_URLS, tag) || Object.hasOwn(CONFIRM_URL, tag);
 }
 
-/** All tags of one message. A field also answers to `SUBSCRIBER_<TAG>`; built-in names win. */
+/** All tags of one message. A field is also called `SUBSCRIBER_<TAG>`; built-in names win. */
 export function tagValues(source: MessageSource): TagValues {
   const fields: Record<string, Reader> = {};
   for (const [tag, fallback] of Object.entries(source.fieldDefaults)) {
@@ -82,7 +82,7 @@ function isSharedUrl(tag: string): tag is keyof typeof SYSTEM_LINKS {
   return Object.hasOwn(SYSTEM_LINKS, tag);
 }
 
-/** Where an address of ours stands as it is. */
+/** Escapes under which our own address stays as it is. */
 const ADDRESS_ESCAPES: Readonly<Partial<Record<Escape, (text: string) => string>>> = {
   html: (text) => escapeHtml(cleanText(text)),
   urlStart: escapeHtml,

@@ -1,6 +1,6 @@
 /**
- * The bytes of a copy while it is put together, one copy at a time: static parts are copied, values written
- * between them, where the finished message will lie. No string of the whole message is made.
+ * The bytes of a copy while it is composed, one copy at a time: static parts are copied and values written between them, directly
+ * into the memory of the finished message. No string of the whole message is made.
  */
 import { giveBack, takeBlock } from '../../lib/blocks.ts';
 
@@ -11,15 +11,15 @@ const NOTHING = Buffer.alloc(0);
 export class MessageBytes {
   #memory: Buffer = NOTHING;
   #end = 0;
-  /** Copies of one message are of one size, nearly. */
+  /** Copies of one message have nearly the same size. */
   #lastLength = 0;
 
-  /** Where the next byte is written in what `space` answers. */
+  /** Where the next byte is written in the memory that `reserve` returns. */
   get end(): number {
     return this.#end;
   }
 
-  /** Forgets what was written of a message that could not be finished. */
+  /** Drops the bytes of a message that could not be finished. */
   clear(): void {
     this.#end = 0;
   }
@@ -36,7 +36,7 @@ export class MessageBytes {
     this.#end += memory.write(text, this.#end);
   }
 
-  /** Memory with space for `count` bytes at `end`; whoever writes there tells by `wrote` where they end. */
+  /** Memory with space for `count` bytes at `end`; after writing there, call `wrote` with the new end. */
   reserve(count: number): Buffer {
     if (this.#end + count > this.#memory.length) this.#grow(count);
     return this.#memory;
@@ -46,7 +46,7 @@ export class MessageBytes {
     this.#end = end;
   }
 
-  /** The message, with `tail` behind it, in memory that is its own: `giveBack` takes it again. */
+  /** The message, followed by `tail`, in memory of its own: `giveBack` frees it. */
   take(tail: Uint8Array = NOTHING): Buffer {
     this.#lastLength = this.#end;
     if (tail.length > 0) this.#move(this.#end + tail.length);
@@ -62,7 +62,7 @@ export class MessageBytes {
     this.#move(this.#memory === NOTHING ? Math.max(count, this.#lastLength) : 2 * (this.#end + count));
   }
 
-  /** Goes on in another piece of memory. */
+  /** Continues in another piece of memory. */
   #move(length: number): void {
     const memory = takeBlock(length);
     this.#memory.copy(memory, 0, 0, this.#end);

@@ -1,28 +1,28 @@
 /**
- * Files that go along with a message: what they may be, and how large all of it may get. This file knows no bytes of a
- * database; whoever compiles a message brings them.
+ * Files that are sent with a message: which are allowed, and how large all may be together. This file reads no database; the
+ * compiler of a message provides the bytes.
  */
 import { extname } from 'node:path';
 import { withoutTrailing } from '../../lib/without-trailing.ts';
 
-/** Attachments and pictures of one message together; more is what nobody opens. */
+/** Attachments and pictures of one message together. */
 export const MESSAGE_FILES_MAX = 30;
 /** One file, before encoding. */
 export const MESSAGE_FILE_BYTES_MAX = 10_485_760;
 /** The whole message after encoding: what Gmail and most others take. */
 export const MESSAGE_BYTES_MAX = 26_214_400;
-/** Base64 makes four bytes of three, and ends each 76 of them with two more. */
+/** Base64 makes four bytes of three, and adds two more per 76. */
 const BASE64_GROWTH = (4 / 3) * (78 / 76);
-/** Headers of a part, generously. */
+/** Headers of a part, with a reserve. */
 const PART_HEAD_BYTES = 1_024;
 
-/** A file that goes along with every copy of a message. */
+/** A file that is sent with every copy of a message. */
 export interface MessageFile {
-  /** What its reader sees it called. */
+  /** The name that recipients see. */
   readonly name: string;
-  /** Media type, as told from its bytes. */
+  /** Media type, detected from its bytes. */
   readonly type: string;
-  /** Empty where only the page of a message is wanted. */
+  /** Empty where only the page of a message is needed. */
   readonly bytes: Uint8Array;
 }
 
@@ -30,9 +30,9 @@ export interface MessageFile {
 export interface InlineImage extends MessageFile {
   /** Letters and digits; the left part of its Content-ID. */
   readonly id: string;
-  /** What the html says in its place: `cid:logo.png`, or the file's address. */
+  /** What the html has in its place: `cid:logo.png`, or the file's address. */
   readonly reference: string;
-  /** Where it is to be had when the message is read as a page. */
+  /** Its address when the message is read as a page. */
   readonly url: string;
 }
 
@@ -47,8 +47,8 @@ export function encodedBytes(fileBytes: number): number {
 }
 
 /**
- * Files that can act when they are opened: the big mailbox providers refuse a whole mail for one of them, so nobody
- * gets it (the list is the one that Gmail publishes).
+ * Files that can run when they are opened: the big mailbox providers refuse a whole mail with one of them (the list is the one
+ * that Gmail publishes).
  */
 const REFUSED_EXTENSIONS = new Set(
   (
@@ -58,7 +58,7 @@ const REFUSED_EXTENSIONS = new Set(
   ).split(' '),
 );
 
-/** The same told by the bytes, whatever the name says. */
+/** The same by the bytes, whatever the name is. */
 const REFUSED_TYPES = new Set([
   'application/x-msdownload',
   'application/x-elf',
@@ -71,7 +71,7 @@ const REFUSED_TYPES = new Set([
   'application/vnd.ms-cab-compressed',
 ]);
 
-/** Types that the bytes do not tell. */
+/** Types that cannot be detected from the bytes. */
 const TYPES_BY_EXTENSION: Readonly<Record<string, string>> = {
   txt: 'text/plain',
   csv: 'text/csv',
@@ -83,12 +83,12 @@ const TYPES_BY_EXTENSION: Readonly<Record<string, string>> = {
 
 const DOT_OR_SPACE = /[.\s]/;
 
-/** Whether mailbox providers refuse mail with such a file. Dots and spaces at the end are what Windows drops. */
+/** Whether mailbox providers refuse mail with such a file. Dots and spaces at the end are ignored, as in Windows. */
 export function isRefusedFile({ name, type }: Pick<MessageFile, 'name' | 'type'>): boolean {
   return REFUSED_EXTENSIONS.has(extensionOf(name)) || REFUSED_TYPES.has(type);
 }
 
-/** Whether mail programs show it as a picture: SVG, which can hold scripts, they do not. */
+/** Whether mail programs show it as a picture; not SVG, which may contain scripts. */
 export function isInlineImage(type: string): boolean {
   return /^image\/(png|jpeg|gif|webp|avif|bmp)$/.test(type);
 }

@@ -1,6 +1,6 @@
 /**
- * A message taken apart as plain data, which one thread can hand to another: texts and what stands between them. Made by
- * plan-message.ts from what authors wrote; compile-message.ts makes the compiled message of it.
+ * A message in parts as plain data, which one thread can send to another. plan-message.ts makes it from what authors wrote;
+ * compile-message.ts makes the compiled message from it.
  */
 import type { FieldErrors } from '../../lib/errors.ts';
 import type { Escape } from './escape.ts';
@@ -9,31 +9,31 @@ import type { MessageAddresses } from './check-message.ts';
 import type { InlineImage } from './message-files.ts';
 import type { MessageSource, PartName, TrackedLink } from './message.ts';
 
-/** What a plan is made from: the files are only named. */
+/** The source of a plan: files are only named. */
 export interface PlanSource extends Omit<MessageSource, 'files'> {
   readonly images: readonly PlannedImage[];
 }
 
 export type PlannedImage = Pick<InlineImage, 'id' | 'url' | 'reference'>;
 
-/** A text that is the same for all, or what has to be filled in. */
+/** A text that is the same for all, or a place to fill in. */
 export type PlannedSegment =
   | string
   | { readonly kind: 'tag'; readonly name: string; readonly escape: Escape }
   /** The address of a tracked link. */
   | { readonly kind: 'link'; readonly no: number; readonly place: 'html' | 'plain' }
-  /** What compile-message.ts has for this name, such as the pixel. */
+  /** An insert of compile-message.ts, such as the pixel. */
   | { readonly kind: 'insert'; readonly name: string }
-  /** A place that says something else where the message is read as a page. */
+  /** A place with another text where the message is read as a page. */
   | { readonly kind: 'mailOrPage'; readonly inMail: string; readonly onPage: string };
 
 export type PlannedText =
   | { readonly segments: readonly PlannedSegment[] }
   | {
       readonly liquid: LiquidSource;
-      /** What the marks in its source stand for. */
+      /** The pieces behind the marks in its source. */
       readonly pieces: readonly PlannedSegment[];
-      /** The merge tags that its source may name. */
+      /** The merge tags that its source names. */
       readonly tags: readonly string[];
     };
 
@@ -46,7 +46,7 @@ export interface MessagePlan {
   readonly linkAddresses: readonly (readonly PlannedSegment[] | undefined)[];
   readonly showsUnsubscribe: boolean;
   readonly warnings: readonly string[];
-  /** Faults of templates. There may be more in their Liquid. */
+  /** Faults of templates. Their Liquid may have more. */
   readonly faults: readonly PlanFault[];
 }
 

@@ -1,4 +1,4 @@
-/** What the author of a message should look at, one sentence each; nothing here stops sending. */
+/** Warnings for the author of a message, one sentence each; none of them stops sending. */
 import { fieldLabel } from '../../lib/text.ts';
 import type { MessageAddresses } from './check-message.ts';
 import type { MarkedText } from './template-marks.ts';
@@ -15,7 +15,7 @@ export function unknownTagWarnings(parts: readonly MarkedText[]): string[] {
   );
 }
 
-/** Letters beyond ASCII in a recipient's address are that recipient's fate; in these, everybody's. */
+/** Non-ASCII letters in a recipient's address concern that recipient; in these addresses they concern everybody. */
 export function addressWarnings({ from, replyTo }: MessageAddresses): string[] {
   const named = { fromEmail: from, replyTo };
   return Object.entries(named).flatMap(([name, address]) =>
@@ -27,10 +27,10 @@ export function addressWarnings({ from, replyTo }: MessageAddresses): string[] {
   );
 }
 
-/** More of one kind are found when these are mended. */
+/** More of one kind are found when these are corrected. */
 export const BROKEN_LINKS_TOLD_MAX = 20;
 
-/** A link that leads nowhere, as it was written or as somebody's fields fill it. */
+/** A link that leads to no web address, as written or with somebody's values. */
 export function brokenLinkWarning(address: string): string {
   return `The address "${address.slice(0, 200)}" is no web address, so its link does not work.`;
 }

@@ -1,26 +1,26 @@
 /**
- * The noun of this module: a message that is compiled once per campaign and filled once per recipient.
- * This module knows templates, merge tags and MIME; it never reads a database, opens a socket or signs a link.
+ * The noun of this module: a message that is compiled once per campaign and filled once per recipient. This module knows
+ * templates, merge tags and MIME; it never reads a database, opens a socket or signs a link.
  */
 import type { MessageFiles } from './message-files.ts';
 
-/** Larger mails are cut by the big mailbox providers (about 100 KB) long before; this bounds compile time and memory. */
+/** The big mailbox providers cut mails at about 100 KB; this limits compile time and memory. */
 export const HTML_LENGTH_MAX = 1_048_576;
-/** Half of that is already a book. */
+/** Half of the limit of html. */
 export const PLAIN_LENGTH_MAX = 524_288;
 /** The specification's limit (section 7), and that of a header line (RFC 5322 2.1.1). */
 export const SUBJECT_LENGTH_MAX = 998;
-/** What a display name may be after filling. */
+/** The length limit of a display name after filling. */
 export const DISPLAY_NAME_LENGTH_MAX = 250;
-/** More links than any newsletter has; each costs a row of statistics. */
+/** More links than any newsletter has; each needs a row of statistics. */
 export const LINKS_MAX = 1_000;
-/** Places of a message in which tracked links may stand: each costs time for each recipient. */
+/** Places of tracked links in a message: each takes time for each recipient. */
 export const LINK_PLACES_MAX = 10_000;
 
-/** Which part of the message a template is, in the words of the API's fields. */
+/** The part of a message that a template is, named like the API's fields. */
 export type PartName = 'subject' | 'fromName' | 'html' | 'plain';
 
-/** The postal address and contact of the list's owner (specification 2.1); the law wants it in every mail. */
+/** The postal address and contact of the list's owner (specification 2.1); the law demands it in every mail. */
 export interface MessageContact {
   readonly company: string;
   readonly address1: string;
@@ -35,7 +35,7 @@ export interface MessageContact {
   readonly url: string;
 }
 
-/** Of mails that no list stands behind. */
+/** For mails without a list. */
 export const NO_CONTACT: MessageContact = {
   company: '',
   address1: '',
@@ -49,7 +49,7 @@ export const NO_CONTACT: MessageContact = {
   url: '',
 };
 
-/** What the customer's plan adds to its marketing mails; an empty text adds nothing. */
+/** The footer that the customer's plan adds to its marketing mails; an empty text adds nothing. */
 export interface MessageFooter {
   readonly html: string;
   readonly plain: string;
@@ -62,7 +62,7 @@ export interface MessageSource {
    * (a confirmation, a notice) carries none of them.
    */
   readonly kind: 'marketing' | 'transactional';
-  /** Transactional only: its reader is on the list (a welcome), so it carries List-Unsubscribe and List-Id after all. */
+  /** Transactional only: its recipient is on the list (a welcome), so it has List-Unsubscribe and List-Id nevertheless. */
   readonly isToMember?: boolean;
   readonly customerUid: string;
   readonly campaign: { readonly uid: string; readonly name: string };
@@ -75,7 +75,7 @@ export interface MessageSource {
   readonly plain: string | null;
   /** Marketing only. */
   readonly footer?: MessageFooter | null;
-  /** What goes along with every copy, and what the html shows of it. */
+  /** Files that are sent with every copy, and pictures that the html shows. */
   readonly files?: MessageFiles;
   readonly trackOpens: boolean;
   readonly trackClicks: boolean;
@@ -83,33 +83,33 @@ export interface MessageSource {
   readonly fieldDefaults: Readonly<Record<string, string>>;
 }
 
-/** The addresses in one recipient's message that say whose it is; from the module that signs links (tracking). */
+/** The personal addresses in one recipient's message; from the module that signs links (tracking). */
 export interface RecipientLinks {
   /** The tracked address of link `no`, leading to `url` (merge tags already filled in). */
   click(no: number, url: string): string;
-  /** Address of the pixel. */
+  /** Address of the tracking pixel. */
   open(): string;
   /** Address of the page that offers to unsubscribe on GET and does it on POST (RFC 8058). */
   unsubscribe(): string;
   webView(): string;
   updateProfile(): string;
-  /** Address of the page that confirms a subscription; in the mail that asks for it only. */
+  /** Address of the page that confirms a subscription; only in the mail that asks for it. */
   confirm?(): string;
   /**
-   * What all recipients of a message share of its addresses: everything but a code, which is this recipient's from now
-   * on. `targets` are the links that lead all to the same place; `last` is what was answered for the message before,
-   * and is answered again when it may be. Without it, addresses are asked for one by one.
+   * The parts of addresses that all recipients of a message share: everything except a code, which is this recipient's from now
+   * on. `targets` are the links that lead everybody to the same place; `last` is the answer for the message before, and is
+   * returned again if possible. Without it, addresses are made one by one.
    */
   share?(targets: readonly TrackedLink[], last: SharedLinks | undefined): SharedLinks;
 }
 
 /** The addresses of a message, for one recipient after the other. */
 export interface SharedLinks {
-  /** What stands around the code; undefined: the address has to be asked for. */
+  /** The parts before and after the code; undefined: the address must be made for each recipient. */
   around(link: SharedLink): CodedAddress | undefined;
 }
 
-/** What has an address in a message. */
+/** The kinds of links in a message. */
 export type SharedLink =
   | { readonly kind: 'open' | 'unsubscribe' | 'webView' | 'updateProfile' }
   | { readonly kind: 'click'; readonly no: number; readonly url: string };
@@ -122,7 +122,7 @@ export interface CodedAddress {
 
 /** Letters, digits, `-` and `_`, and at most one dot, at the end. */
 export interface RecipientCode {
-  /** Writes at most CODE_LENGTH_MAX bytes at `start`, and answers where they end. */
+  /** Writes at most CODE_LENGTH_MAX bytes at `start`, and returns where they end. */
   write(memory: Buffer, start: number): number;
 }
 
@@ -131,7 +131,7 @@ export const CODE_LENGTH_MAX = 75;
 
 export type FieldValue = string | number | boolean | null;
 
-/** What varies from one recipient to the next. */
+/** The data that differs between recipients. */
 export interface MessageRecipient {
   readonly email: string;
   readonly uid: string;
@@ -143,10 +143,10 @@ export interface MessageRecipient {
 }
 
 export interface FilledMessage {
-  /** RFC 5322 bytes: CRLF, no line over 998 bytes, body lines at most 76, not dot-stuffed; this copy's own. */
+  /** RFC 5322 bytes: CRLF, no line over 998 bytes, body lines at most 76, not dot-stuffed; memory of this copy alone. */
   readonly content: Buffer;
   readonly messageId: string;
-  /** What stands before the @ of the Message-ID: as lasting as that, and shorter. */
+  /** The part before the @ of the Message-ID: shorter, and as stable. */
   readonly idempotencyKey: string;
   /** The bare addresses for the envelope, with ASCII domains. */
   readonly envelope: { readonly from: string; readonly to: string };
@@ -157,26 +157,26 @@ export interface FilledMessage {
 export interface TrackedLink {
   /** Position in the message, from 0; equal addresses share one. */
   readonly no: number;
-  /** The address as the author wrote it, merge tags unfilled. */
+  /** The address as the author wrote it, with merge tags. */
   readonly url: string;
 }
 
 export interface CompiledMessage {
   readonly links: readonly TrackedLink[];
-  /** What the author should look at, one sentence each; nothing here stops sending. */
+  /** Warnings for the author, one sentence each; none of them stops sending. */
   readonly warnings: readonly string[];
-  /** The author's own html (or plain text, without html) has a way to unsubscribe; what is added to it does not count. */
+  /** The author's own html (or plain text, without html) has an unsubscribe link; the added footer does not count. */
   readonly showsUnsubscribe: boolean;
   /** Bytes of the parts that are the same for everybody. */
   readonly staticBytes: number;
   /**
-   * Composes the message of one recipient: at once, or, where Liquid has to be run for it, later. Throws
-   * ValidationError when the address is none or a Liquid template fails for this one.
+   * Composes the message of one recipient: at once, or asynchronously when Liquid has to be run. Throws ValidationError when the
+   * address is invalid or a Liquid template fails for this recipient.
    */
   fill(recipient: MessageRecipient): FilledMessage | Promise<FilledMessage>;
-  /** The page a recipient sees when reading the message in a browser: no pixel. Treat it as hostile html (sandbox). */
+  /** The page of the web view: no pixel. Treat it as hostile html (sandbox). */
   webView(recipient: MessageRecipient): string | Promise<string>;
-  /** The message as its reader sees it, without MIME around it and without pixel: for previews and checks. */
+  /** The visible message, without MIME and without pixel: for previews and checks. */
   texts(recipient: MessageRecipient): MessageTexts | Promise<MessageTexts>;
 }
 

@@ -1,15 +1,15 @@
-/** Finds bare web addresses in plain text and has them tracked. */
+/** Finds bare web addresses in plain text and tracks them. */
 import { withoutTrailing } from '../../lib/without-trailing.ts';
 import type { LinkBook } from './link-book.ts';
 import { piecesIn, type MarkedText } from './template-marks.ts';
 
 const BARE_URL = /https?:\/\/[^\s<>"'[\]{}|\\^`]+/gi;
-/** What a sentence puts right behind an address is not part of it. */
+/** Punctuation directly after an address is not part of it. */
 const TRAILING = /[.,;:!?)*]/;
 const BLOCK = /^(?:if|unless|case|for|tablerow|capture|comment|raw)$/;
 const BELONGS_TO_BLOCK = /^(?:end\w*|else|elsif|when)$/;
 
-/** The text with a tracked slot in the place of each address. */
+/** The text with a tracked slot in place of each address. */
 export function trackPlainLinks(marked: MarkedText, book: LinkBook): MarkedText {
   const text = marked.text.replace(BARE_URL, (match) => {
     const url = balanced(beforeControl(match, marked));
@@ -20,8 +20,8 @@ export function trackPlainLinks(marked: MarkedText, book: LinkBook): MarkedText 
 }
 
 /**
- * A Liquid tag that closes what began before the address belongs to the text, as in
- * `{% if x %}https://example.com{% endif %}`; a block that begins and ends within the address belongs to it.
+ * A closing Liquid tag belongs to the text when its block began before the address, as in `{% if x %}https://example.com{% endif
+ * %}`; a block that begins and ends within the address belongs to it.
  */
 function beforeControl(url: string, marked: MarkedText): string {
   const controls = piecesIn(url, marked.pieces).flatMap(({ piece, at }) => {
@@ -36,7 +36,7 @@ function beforeControl(url: string, marked: MarkedText): string {
   return depth === 0 ? url : url.slice(0, controls[0]?.at);
 }
 
-/** Cuts what trails, but keeps a closing bracket that the address itself opened. */
+/** Cuts trailing punctuation, but keeps a closing bracket that the address opened. */
 function balanced(url: string): string {
   const bare = withoutTrailing(url, TRAILING);
   return url.charAt(bare.length) === ')' && bare.split('(').length > bare.split(')').length ? `${bare})` : bare;

@@ -1,7 +1,6 @@
 /**
- * The footer that the operator adds to every marketing mail of a customer's plan. It is a text of the operator, not of the
- * author: merge tags in it are filled in and its links are tracked, but it is no template, so that no fault in it
- * can stop a campaign.
+ * The footer that the operator adds to every marketing mail of a customer's plan. It is the operator's text: merge tags are
+ * filled in and links are tracked, but it is no template, so that no fault in it can stop a campaign.
  */
 import { findHtmlPlaces } from './html-places.ts';
 import { htmlToPlain } from './html-to-plain.ts';
@@ -19,7 +18,7 @@ export function withHtmlFooter(html: MarkedText, footer: MessageFooter, tags: Ta
   return { ...html, text: html.text.slice(0, bodyEnd) + marked + html.text.slice(bodyEnd) };
 }
 
-/** The plain text with the footer; a text that was made from html has the footer of the html already. */
+/** The plain text with the footer; a text that was made from html contains the html's footer already. */
 export function withPlainFooter(
   plain: MarkedText,
   footer: MessageFooter,

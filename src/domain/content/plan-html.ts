@@ -1,4 +1,4 @@
-/** The html part: merge tags by their place, tracked links, footer and pixel; all else stays byte for byte. */
+/** The html part: merge tags by their place, tracked links, footer and pixel; all other bytes stay the same. */
 import { footerNeeds, htmlFooter } from './footer.ts';
 import { findHtmlPlaces, placePieces, type HtmlAttribute } from './html-places.ts';
 import type { LinkBook } from './link-book.ts';
@@ -39,7 +39,7 @@ function attributeEdits(attribute: HtmlAttribute, marked: MarkedText, book: Link
   const raw = marked.text.slice(start, end);
   const tracked = isLink ? book?.track(value, marked) : undefined;
   const text = tracked ?? raw;
-  // A value could leave an attribute that has no quotes, so it gets some.
+  // A value could break out of an attribute without quotes, so quotes are added.
   const needsQuotes = !isQuoted && (tracked !== undefined || piecesIn(raw, marked.pieces).length > 0);
   if (needsQuotes) return [{ start, end, text: `"${text.replaceAll('"', '&quot;')}"` }];
   return tracked === undefined ? [] : [{ start, end, text }];

@@ -1,6 +1,6 @@
 /**
- * Takes a message apart: marks templates, reads the html, finds links, makes the plain text. All that takes time by the length of
- * what an author wrote is done here, and nothing here knows a process or a recipient: it runs in a thread (plan-worker.ts).
+ * Takes a message apart: marks templates, reads the html, finds links, makes the plain text. All work that grows with the length
+ * of an author's text is done here, without process or recipient, so it can run in a thread (plan-worker.ts).
  */
 import type { PartName } from './message.ts';
 import { ValidationError } from '../../lib/errors.ts';
@@ -26,8 +26,8 @@ import {
 import { markTemplate, type MarkedText } from './template-marks.ts';
 
 /**
- * The plan of a message. Faults of templates are gathered in it, so that its author hears of all at once; any other fault is
- * thrown as a ValidationError.
+ * The plan of a message. It collects faults of templates, so that the author sees all at once; any other fault is thrown as a
+ * ValidationError.
  */
 export function planMessage(source: PlanSource): MessagePlan {
   const addresses = checkMessage(source);
@@ -84,7 +84,7 @@ function markParts(source: PlanSource, tags: TagValues, faults: PlanFault[]) {
   };
 }
 
-/** The plain text is made from the same marks later, so the html works on its own copy of what they stand for. */
+/** The plain text is made from the same marks later, so the html uses its own copy of the pieces. */
 function ownCopy(marked: MarkedText): MarkedText {
   return { ...marked, pieces: marked.pieces.map((piece) => ({ ...piece })) };
 }

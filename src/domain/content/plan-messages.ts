@@ -1,4 +1,4 @@
-/** What the process and the thread that takes messages apart say to each other. */
+/** The messages between the process and the thread that takes messages apart. */
 import type { MessagePlan, PlanFault, PlanSource } from './message-plan.ts';
 
 export interface PlanRequest {
@@ -10,6 +10,6 @@ export type PlanAnswer = { readonly id: number } & (
   | { readonly plan: MessagePlan }
   /** The message cannot be composed. */
   | { readonly fault: PlanFault }
-  /** Of ours: it is logged, and the author hears no more than a number. */
+  /** A defect of ours: it is logged, and the author sees only a reference number. */
   | { readonly defect: string }
 );

@@ -1,4 +1,4 @@
-/** The plan of the plain text part: the author's own, or one made from the html. */
+/** The plan of the plain text part: the author's own, or made from the html. */
 import { footerNeeds, plainFooter } from './footer.ts';
 import { htmlToPlain } from './html-to-plain.ts';
 import type { LinkBook } from './link-book.ts';

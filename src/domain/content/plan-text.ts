@@ -1,4 +1,4 @@
-/** From a marked text to its plan. What can vary in a text with Liquid is found out later, by the library. */
+/** From a marked text to its plan. The library decides later which parts of a text with Liquid can vary. */
 import { mergeStatic } from './fill-scope.ts';
 import { neededTags } from './liquid-data.ts';
 import type { Escape } from './escape.ts';
@@ -19,7 +19,7 @@ function pieceSegment(piece: Piece): PlannedSegment {
   return piece.kind === 'tag' ? { kind: 'tag', name: piece.name, escape: piece.escape } : '';
 }
 
-/** Puts Liquid back in its place, with the filter that the place needs; other marks stay. */
+/** Puts Liquid back in its place, with the filter for that place; other marks stay. */
 function restoreLiquid(text: string, pieces: readonly Piece[]): string {
   return text.replace(MARK_PATTERN, (mark, index: string) => {
     const piece = pieces[Number(index)];
@@ -30,7 +30,7 @@ function restoreLiquid(text: string, pieces: readonly Piece[]): string {
   });
 }
 
-/** The filter that an output needs in its place, as Liquid source; empty where escaping is enough. */
+/** The filter for an output in its place, as Liquid source; empty where escaping is enough. */
 function placeFilter(escape: Escape): string {
   if (escape === 'urlPart') return ' | place_in_url';
   if (escape === 'urlStart') return ' | place_as_url';

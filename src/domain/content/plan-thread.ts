@@ -1,7 +1,7 @@
 /**
- * Takes messages apart in a thread of their own, one after the other, customers in turn. One process serves everybody with one
- * thread, so nothing that takes time by the length of what an author wrote may run there. The thread is ended when one message
- * takes too much CPU time or memory, and when there was nothing to do for a while.
+ * Takes messages apart in a separate thread, one after the other, customers alternating. One main thread serves everybody, so
+ * nothing that grows with the length of an author's text may run there. The thread is ended when one message takes too much CPU
+ * time or memory, and after an idle time.
  */
 import { createHash } from 'node:crypto';
 import { RateLimitedError, ValidationError } from '../../lib/errors.ts';
@@ -15,14 +15,14 @@ import { WatchedThread } from '../../lib/watched-thread.ts';
 /** CPU time for one message. 1 MB of html, ten times what mailbox providers show, takes 0.1 to 1 s. */
 const CPU_MS_MAX = 3_000;
 const SILENCE_MS_MAX = 120_000;
-/** The heap of the thread: 1 MB of nothing but tags needs 150 MB. */
+/** The heap of the thread: 1 MB of tags only needs 150 MB. */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
-/** A thread that waits costs 20 MB, a new one 0.1 s. */
+/** An idle thread costs 20 MB, a new one 0.1 s. */
 const IDLE_MS_MAX = 60_000;
-/** After a long message its heap has grown to some hundred MB, which only its end gives back. */
+/** After a long message its heap has some hundred MB, which only its end frees. */
 const LONG_MESSAGE = 200_000;
 const IDLE_AFTER_LONG_MS_MAX = 1_000;
-/** Characters of the messages of one customer that wait, for the sake of memory: 32 of the longest, thousands of the usual. */
+/** Waiting characters per customer, to limit memory: 32 of the longest messages, thousands of usual ones. */
 const WAITING_LENGTH_MAX = 50_000_000;
 const COME_AGAIN_SECONDS = 5;
 
@@ -33,10 +33,10 @@ interface Task {
   readonly reject: (error: Error) => void;
 }
 
-/** The plans of the messages of all customers, in one thread. */
+/** Makes the plans of all customers' messages, in one thread. */
 export class MessagePlanner {
   readonly #cpuMsMax: number;
-  /** By customer, the customer who waits longest first. */
+  /** By customer, the longest waiting first. */
   readonly #waiting = new Map<string, Task[]>();
   readonly #condemned = new Condemned();
   #lastId = 0;
@@ -75,7 +75,7 @@ export class MessagePlanner {
     const [next] = this.#waiting;
     if (!next) return this.#waitForWork();
     const [customer, [task, ...rest]] = next;
-    // Behind all others, when more of this customer waits.
+    // Moves this customer to the end if it has more messages.
     this.#waiting.delete(customer);
     if (rest.length > 0) this.#waiting.set(customer, rest);
     if (!task) return;
@@ -116,7 +116,7 @@ export class MessagePlanner {
     this.#startNext();
   }
 
-  /** The thread is gone, and one message was in it: that one is to blame. */
+  /** The thread has ended with one message in it, which is at fault. */
   #stopped(why: string): void {
     this.#thread = undefined;
     const task = this.#atWork;
@@ -132,7 +132,7 @@ export class MessagePlanner {
 
 const planner = new MessagePlanner({ cpuMsMax: CPU_MS_MAX });
 
-/** The plan of a message, made in this process's thread. Throws what MessagePlanner.plan throws. */
+/** The plan of a message, made in the thread of this process. Throws what MessagePlanner.plan throws. */
 export function planInThread(source: MessageSource): Promise<MessagePlan> {
   return planner.plan(source);
 }

@@ -1,6 +1,6 @@
 /**
- * The thread that takes messages apart (plan-message.ts). It has no environment, knows no secret and no database, and can be
- * killed at any moment: what authors write as html may take longer than anybody can foresee.
+ * The thread that takes messages apart (plan-message.ts). It has no environment, no secret and no database, and can be killed at
+ * any moment: customers' html may take very long.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { ValidationError } from '../../lib/errors.ts';
@@ -30,7 +30,7 @@ function answerTo({ id, source }: PlanRequest): PlanAnswer {
   }
 }
 
-/** The stack has an end, whatever the limits say. */
+/** Nesting may exceed the stack despite all limits. */
 function tooDeep(): PlanFault {
   const message = 'The html has too many nested elements.';
   return { fields: { html: [message] }, code: 'INVALID_INPUT', message };

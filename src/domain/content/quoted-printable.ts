@@ -1,40 +1,40 @@
 /**
- * Quoted-printable (RFC 2045 6.7) for a text with slots. Static text is encoded once. A soft line break after each
- * slot makes what follows independent of the slot's length, so that filling never touches static bytes.
+ * Quoted-printable (RFC 2045 6.7) for a text with slots. Static text is encoded once. A soft line break after each slot makes the
+ * following text independent of the slot's length, so that filling never changes static bytes.
  */
 import type { FillScope, Segment, Slot } from './fill-scope.ts';
 import { mergeStatic } from './fill-scope.ts';
 import { CODE_LENGTH_MAX, type CodedAddress, type RecipientCode, type SharedLinks } from './message.ts';
 import { MessageBytes } from './message-bytes.ts';
 
-/** RFC 2045 6.7 (5): at most 76 characters a line, the `=` of a soft break included. */
+/** RFC 2045 6.7 (5): at most 76 characters a line, including the `=` of a soft break. */
 const LINE_LENGTH = 75;
-/** So much of a line is left when it ends before an `=XX`. */
+/** The length of a line that ends before an `=XX`. */
 const SHORTEST_LINE = LINE_LENGTH - 2;
 const SOFT_BREAK = Buffer.from('=\r\n');
 const [TAB, LF, CR, SPACE, EQUALS, TILDE] = [0x09, 0x0a, 0x0d, 0x20, 0x3d, 0x7e];
 
 const NEEDS_NOTHING = /^[ -<>-~]*$/;
-/** By byte: 1 where it may stand as it is. */
+/** By byte: 1 if it need not be encoded. */
 const IS_PLAIN = Uint8Array.from({ length: 256 }, (_, byte) => {
   return byte === TAB || (byte >= SPACE && byte <= TILDE && byte !== EQUALS) ? 1 : 0;
 });
 const HEX_DIGITS = '0123456789ABCDEF';
-/** Encoded at once, so that no more memory is asked for than is used. */
+/** Bytes encoded at once, to limit memory. */
 const BYTES_AT_ONCE = 4_096;
-/** `=XX` behind a soft line break. */
+/** `=XX` after a soft line break. */
 const BYTES_OF_ONE_MAX = 6;
 
-/** What stands in a message as it is. */
+/** Bytes that are the same in every copy. */
 interface StaticBytes {
   readonly bytes: Uint8Array;
-  /** The same behind a soft line break. */
+  /** The same after a soft line break. */
   readonly broken: Uint8Array;
   /** Where its last line ends. */
   readonly column: number;
 }
 
-/** A code of the recipient's, and where it ends: in a body on a line of its own, which is softly broken behind it. */
+/** A recipient's code, and where it ends; in a body it has its own line with a soft break. */
 interface CodeChunk {
   readonly code: RecipientCode;
   readonly column: number;
@@ -43,8 +43,8 @@ interface CodeChunk {
 export type Chunk = StaticBytes | CodeChunk | Slot;
 
 /**
- * Encodes all that is static now, for `writeChunks`; with `shared` links that is also what stands around their codes. The
- * encoded text begins at the start of a line and ends with a line end.
+ * Encodes all static text, for `writeChunks`; with `shared` links also the text around their codes. The encoded text begins at
+ * the start of a line and ends with a line end.
  */
 export function compileQuotedPrintable(segments: readonly Segment[], shared?: SharedLinks): Chunk[] {
   const inMail = segments.flatMap((segment) => (typeof segment === 'string' ? segment : (segment.inMail ?? segment)));
@@ -65,7 +65,7 @@ function aroundCode(slot: Slot, shared: SharedLinks | undefined): (string | Slot
   return [escape(address.before), { code: address.code, column: CODE_LENGTH_MAX }, escape(address.after)];
 }
 
-/** Header lines, and a code among them. */
+/** Header lines with a code in them. */
 export function codeInHeader({ before, code, after }: CodedAddress): Chunk[] {
   return [staticText(before), { code, column: 0 }, staticText(after)];
 }
@@ -83,7 +83,7 @@ export function isStatic(chunk: Chunk | undefined): chunk is StaticBytes {
   return typeof chunk === 'object' && 'bytes' in chunk;
 }
 
-/** Joins neighbouring static bytes. All but the last of them end with a line end. */
+/** Joins neighbouring static bytes. All except the last end with a line end. */
 export function joinStatic(chunks: readonly Chunk[]): Chunk[] {
   const joined: Chunk[] = [];
   for (const chunk of chunks) {
@@ -95,7 +95,7 @@ export function joinStatic(chunks: readonly Chunk[]): Chunk[] {
   return joined;
 }
 
-/** Writes static bytes as they are, and what slots give encoded. */
+/** Writes static bytes as they are, and the values of slots encoded. */
 export function writeChunks(chunks: readonly Chunk[], scope: FillScope, out: MessageBytes): void {
   let column = 0;
   for (const chunk of chunks) {
@@ -114,7 +114,7 @@ function finalLineEnd(segments: readonly Segment[]): string[] {
   return typeof last === 'string' && last.endsWith('\n') ? [] : ['\r\n'];
 }
 
-/** A code follows on a line of its own, as long as that line may be. */
+/** A code follows on its own line, which may be as long as allowed. */
 function encodeStatic(text: string, hasCodeBehind: boolean): StaticBytes {
   const out = new MessageBytes();
   const column = writeText(out, text, 0);
@@ -127,19 +127,19 @@ function staticBytes(parts: readonly Uint8Array[], column: number): StaticBytes 
   return { bytes: broken.subarray(SOFT_BREAK.length), broken, column };
 }
 
-/** Adds a text that begins at `startColumn`, and answers the column where it ends. */
+/** Adds a text that begins at `startColumn`, and returns the column where it ends. */
 function writeText(out: MessageBytes, text: string, startColumn: number): number {
-  // One line without anything to encode, such as an address or a name, needs breaking only.
+  // A line without anything to encode, such as an address or a name, only needs breaks.
   return NEEDS_NOTHING.test(text) ? writeLine(out, text, startColumn) : writeBytes(out, Buffer.from(text), startColumn);
 }
 
 /**
- * Any text, byte by byte: those beyond printable ASCII become `=XX`, and so does white space before a hard line end, which relays
- * drop.
+ * Any text, byte by byte: bytes beyond printable ASCII become `=XX`, and so does white space before a hard line end, because
+ * relays drop it.
  */
 function writeBytes(out: MessageBytes, source: Uint8Array, startColumn: number): number {
   let column = startColumn;
-  // What was written before may end in a space, which no hard line end may follow.
+  // The text before may end in a space, which no hard line end may follow.
   if (column > 0 && isLineEnd(source[0])) out.add(SOFT_BREAK);
   for (let from = 0; from < source.length; from += BYTES_AT_ONCE) {
     const to = Math.min(from + BYTES_AT_ONCE, source.length);
@@ -184,8 +184,8 @@ function isWhiteSpace(byte: number): boolean {
 }
 
 /**
- * Writes one encoded line with soft breaks, none of them inside an `=XX`: at once, as far to the right as the breaks
- * may need, and then line by line to its place.
+ * Writes one encoded line with soft breaks, none of them inside an `=XX`: first all of it at the far right, then each line at its
+ * place.
  */
 function writeLine(out: MessageBytes, encoded: string, startColumn: number): number {
   const isWhole = startColumn + encoded.length <= LINE_LENGTH;
@@ -210,7 +210,7 @@ function writeLine(out: MessageBytes, encoded: string, startColumn: number): num
   return column + end - from;
 }
 
-/** `to`, or where the escape begins that it would cut. At a line's end one may not fit at all: then it is `from`. */
+/** `to`, or the beginning of the `=XX` that it would cut. If not even one fits at the line's end, `from`. */
 function breakBefore(bytes: Buffer, from: number, to: number): number {
   if (to > from && bytes[to - 1] === EQUALS) return to - 1;
   return to > from + 1 && bytes[to - 2] === EQUALS ? to - 2 : to;

@@ -1,6 +1,6 @@
 /**
- * The message as a page in the browser, for the recipient whose link was followed. There is no pixel in it. The html
- * is the customer's: whoever serves it puts it in a cage (Content-Security-Policy: sandbox).
+ * The message as a page in the browser, for the recipient of the link, without pixel. The html is the customer's: serve it with
+ * `Content-Security-Policy: sandbox`.
  */
 import { escapeHtml } from '../../lib/html.ts';
 import { fillText, type FillScope, type Segment } from './fill-scope.ts';

@@ -4,12 +4,12 @@ import { cleanText } from './escape.ts';
 import { addressSlot, fillText, type FillScope, type Segment, type Slot } from './fill-scope.ts';
 import type { MessageRecipient, TrackedLink } from './message.ts';
 
-/** Nothing in it that any text would have escaped. */
+/** Characters that no kind of text escapes. */
 const HARMLESS = /^[!#-%(-;=?-~]*$/;
 
-/** A link's address for one recipient after the other: signed once for each, however often it stands in the message. */
+/** The address of a link for one recipient after the other: signed once per recipient, however often it is in the message. */
 export class SignedLink {
-  /** Where it leads everybody; undefined when that is each one's own. */
+  /** The target if it is the same for everybody; undefined otherwise. */
   readonly target: TrackedLink | undefined;
   readonly inHtml: Slot;
   readonly inPlain: Slot;

@@ -1,7 +1,7 @@
 /**
- * The first pass over a template: every merge tag and Liquid construct is taken out and a mark put in its place, so
- * that html and links can be read without tripping over templates. Marks are made of Unicode noncharacters, which no
- * interchanged text contains and which are removed from every text and value that comes in.
+ * The first pass over a template: every merge tag and Liquid construct is replaced by a mark, so that html and links can be
+ * parsed without template syntax. Marks are Unicode noncharacters, which no interchanged text contains and which are removed from
+ * every incoming text and value.
  */
 import type { Escape } from './escape.ts';
 import type { PartName } from './message.ts';
@@ -18,7 +18,7 @@ export const REGION_CLOSE = '\ufdd3';
 export const MARK_PATTERN = /\ufdd0(\d+)\ufdd1/g;
 const NONCHARACTERS = /[\ufdd0-\ufdef]/g;
 
-/** What a mark stands for. `escape` is refined when the mark's place in the html is known. */
+/** The piece behind a mark. `escape` is refined when the mark's place in the html is known. */
 export type Piece =
   | { readonly kind: 'tag'; readonly name: string; escape: Escape }
   | { readonly kind: 'output' | 'control'; readonly source: string; escape: Escape }
@@ -26,22 +26,22 @@ export type Piece =
 
 export interface MarkedText {
   readonly part: PartName;
-  /** The field to name when it has a fault: `html`, also for the plain text that is made from it. */
+  /** The field that its fault is reported on: `html`, also for the plain text that is made from it. */
   readonly field: PartName;
   readonly text: string;
   readonly pieces: Piece[];
-  /** Upper-case names in braces that mean nothing here. */
+  /** Upper-case names in braces that are no merge tags. */
   readonly unknownTags: readonly string[];
 }
 
 /** What writes a value: `{{ x }}`, and `{% echo x %}`, which is the same. */
 const OUTPUT = /^(?:\{\{|\{%-?\s*echo\b)/;
-/** How far a construct is read with its strings in mind; beyond, the nearest closing braces end it. */
+/** How far a construct is parsed with its quoted strings; longer ones end at the nearest closing braces. */
 const CONSTRUCT_LENGTH_MAX = 2_000;
-/** More merge tags and Liquid than any honest mail has; each costs time per recipient. */
+/** More merge tags and Liquid than any honest mail has; each takes time per recipient. */
 const PIECES_MAX = 5_000;
 
-/** Takes the templates out of `text`; `escape` is that of plain running text in this part. */
+/** Replaces the templates in `text` by marks; `escape` is that of running text in this part. */
 export function markTemplate(source: { part: PartName; text: string; escape: Escape; tags: TagValues }): MarkedText {
   const pieces: Piece[] = [];
   const unknown = new Set<string>();
@@ -72,7 +72,7 @@ interface Construct {
   readonly tag?: string;
 }
 
-/** One pass, in time linear to the text: a hostile author pays for what comes in, not for its square. */
+/** One pass, in linear time also for hostile input. */
 function* findConstructs(text: string, part: PartName): Generator<Construct> {
   const opening = /\{(?:\{|%|([A-Z][A-Z0-9_]{0,63})\})/g;
   for (let match = opening.exec(text); match !== null; match = opening.exec(text)) {
@@ -88,7 +88,7 @@ function* findConstructs(text: string, part: PartName): Generator<Construct> {
   }
 }
 
-/** Where a Liquid construct ends; its closing braces may also stand in a quoted string of it. */
+/** Where a Liquid construct ends; closing braces in a quoted string do not end it. */
 function liquidEnd(text: string, start: number): number | undefined {
   const close = text[start + 1] === '{' ? '}}' : '%}';
   const nearest = text.indexOf(close, start + 2);
@@ -105,7 +105,7 @@ function liquidEnd(text: string, start: number): number | undefined {
   return nearest + close.length;
 }
 
-/** Adds a piece and answers the mark that stands for it. */
+/** Adds a piece and returns its mark. */
 export function addPiece(pieces: Piece[], piece: Piece): string {
   pieces.push(piece);
   return `${MARK_OPEN}${pieces.length - 1}${MARK_CLOSE}`;
@@ -115,7 +115,7 @@ export function stripNoncharacters(text: string): string {
   return text.replace(NONCHARACTERS, '');
 }
 
-/** The pieces whose marks stand in this stretch of marked text, in order, each with its place. */
+/** The pieces whose marks are in this range of marked text, in order, each with its place. */
 export function piecesIn(text: string, pieces: readonly Piece[]): { piece: Piece; at: number }[] {
   return Array.from(text.matchAll(MARK_PATTERN), (match) => ({
     piece: pieces[Number(match[1])],
@@ -123,10 +123,10 @@ export function piecesIn(text: string, pieces: readonly Piece[]): { piece: Piece
   })).flatMap(({ piece, at }) => (piece ? [{ piece, at }] : []));
 }
 
-/** A marked text with what each of its marks stands for. */
+/** A marked text with each mark replaced by its segment. */
 export function splitAtMarks<Segment>(text: string, resolved: readonly Segment[]): (Segment | string)[] {
   return text.split(MARK_PATTERN).map((part, index) => {
-    // split gives text and captured number in turn.
+    // `split` alternates text and captured number.
     return index % 2 === 1 ? (resolved[Number(part)] ?? '') : stripNoncharacters(part);
   });
 }
@@ -141,7 +141,7 @@ function pieceSource(piece: Piece | undefined): string {
   return piece.kind === 'tag' ? `{${piece.name}}` : piece.source;
 }
 
-/** Liquid in it has to be run for each recipient. */
+/** Whether its Liquid has to be run for each recipient. */
 export function usesLiquid(text: string, pieces: readonly Piece[]): boolean {
   return piecesIn(text, pieces).some(({ piece }) => piece.kind === 'output' || piece.kind === 'control');
 }

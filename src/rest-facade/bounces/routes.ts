@@ -145,7 +145,7 @@ function place(input: Input) {
   };
 }
 
-/** Empty goes back to what the installation says. */
+/** An empty value resets to the installation's default. */
 function integerOrNull(input: Input, name: string): number | null | undefined {
   return input.nullableText(name) === null ? null : input.integer(name);
 }

@@ -1,7 +1,4 @@
-/**
- * What the fields of a campaign are called in REST: as parameters, in answers, and in the document of the interface
- * (specification 2.4; decisions D7, D21, D23).
- */
+/** The names of a campaign's fields in REST: parameters, answers and OpenAPI (specification 2.4; decisions D7, D21, D23). */
 import { z } from 'zod';
 import type { RestCampaignFragment } from '../../generated/operations.ts';
 import type { Input } from '../input.ts';
@@ -20,7 +17,7 @@ export function content(input: Input) {
   };
 }
 
-/** What is missing is sent as the empty text: the verb then says that it is required, together with all other faults. */
+/** A missing value is sent as the empty text: the verb then reports it as required, together with all other faults. */
 export function required(input: Input) {
   const { listUid = '', name = '', subject = '', fromEmail = '', fromName = '', html = '' } = content(input);
   return { listUid, name, subject, fromEmail, fromName, html };

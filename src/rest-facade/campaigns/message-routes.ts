@@ -1,4 +1,4 @@
-/** Extensions of campaigns: files that go along, previews, tests and dry runs of the message. */
+/** Extensions of campaigns: attachments, previews, tests and dry runs. */
 import { created, done, ok } from '../answer.ts';
 import { customEndpoint, endpoint } from '../endpoint.ts';
 import type { Input } from '../input.ts';
@@ -45,10 +45,10 @@ export const campaignMessageRows = [
       const [given, name, inline] = [input.text('file_uid'), input.text('name'), input.flag('inline')];
       input.check();
       const uid = input.param('uid');
-      // A file is taken in for a campaign that is there, and only where none is named.
+      // A file is accepted only for an existing campaign, and only if no stored file is named.
       await call.execute('CampaignAttachments', { uid });
       const file = call.upload && !given ? await uploadIncoming(call, undefined) : undefined;
-      // What is missing is sent as the empty text: the verb then says that it is required.
+      // A missing value is sent as the empty text: the verb then reports it as required.
       const fields = { uid, fileUid: file?.uid ?? given ?? '', name, inline };
       const { addCampaignAttachment: campaign } = await call
         .execute('AddCampaignAttachment', { input: fields })

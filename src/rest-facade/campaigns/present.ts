@@ -3,7 +3,7 @@ import type { RestCampaignFragment, RestCampaignStatisticsFragment } from '../..
 import { restTime } from '../timestamps.ts';
 import { presentCampaign } from './fields.ts';
 
-/** A campaign that was just made, with the way to it. */
+/** A new campaign, with its address. */
 export function presentNewCampaign(campaign: RestCampaignFragment) {
   return { ...presentCampaign(campaign), links: { self: `/api/v1/campaigns/${campaign.uid}` } };
 }

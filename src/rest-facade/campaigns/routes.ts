@@ -96,7 +96,7 @@ export const campaignRows = [
     answers: answersBody(campaignMovedShape),
     operation: 'ResumeCampaign',
     variables: (input) => ({ uid: input.param('uid') }),
-    // The words that clients match on; that one whose time is to come is scheduled again, its own status says.
+    // The exact text that clients compare; the status shows when a campaign is scheduled again.
     present: ({ resumeCampaign }) => succeeded('The campaign was resumed', resumeCampaign),
   }),
   endpoint({
@@ -111,7 +111,7 @@ export const campaignRows = [
   }),
 ];
 
-/** `status` is the text `success` where a campaign is set going or stopped (specification 2.12). */
+/** `status` is the text `success` where a campaign is started or stopped (specification 2.12). */
 function succeeded(message: string, campaign: RestCampaignFragment): Answer {
   return ok({ status: 'success', message, campaign_uid: campaign.uid, campaign: presentCampaign(campaign) });
 }

@@ -60,7 +60,7 @@ export const oneCampaignShape = z.strictObject({ campaign: campaignShape, statis
 export const campaignCreatedShape = actionShape({ campaign_uid: uidShape, campaign: newCampaignShape });
 export const campaignUpdatedShape = actionShape({ campaign_uid: uidShape, campaign: campaignShape });
 export const campaignDeletedShape = actionShape({ campaign_uid: uidShape });
-/** Setting going and stopping say it in words (specification 2.12). */
+/** Starting and stopping answer with a text (specification 2.12). */
 export const campaignMovedShape = z.strictObject({
   status: z.literal('success'),
   message: z.string(),

@@ -14,7 +14,7 @@ export function presentCustomer(customer: RestCustomerFragment) {
     timezone: owner?.timezone ?? customer.timezone,
     language_id: customer.languageId,
     status: customer.status,
-    // Older clients read it; there is nothing of the kind here.
+    // Older clients read it; this product has no such options.
     options: [],
     current_period_ends_at: restTime(customer.currentPeriodEndsAt),
     created_at: restTime(customer.createdAt),

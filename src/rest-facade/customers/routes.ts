@@ -1,4 +1,4 @@
-/** Customers, for administrators (specification 4.7; decision D32). Their plans are rows of their own. */
+/** Customers, for administrators (specification 4.7; decision D32). Their plans have rows of their own. */
 import { created, done, ok, page } from '../answer.ts';
 import { pageArguments } from '../dialects.ts';
 import { endpoint } from '../endpoint.ts';

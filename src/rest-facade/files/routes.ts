@@ -1,4 +1,4 @@
-/** Files (specification 4.10, wire facts 11 and 12): a multipart form, or addresses to fetch; and what there is. */
+/** Files (specification 4.10, wire facts 11 and 12): a multipart form, or addresses to download; and the list of files. */
 import { excessOf } from '../../lib/bounded-body.ts';
 import { created, done, ok, page, type Answer } from '../answer.ts';
 import { pageArguments } from '../dialects.ts';
@@ -101,7 +101,7 @@ async function fetchOne(call: Call, { url, subdirectory }: Wanted) {
   }
 }
 
-/** The first sentence about a field says more than "the given data was invalid". */
+/** The first message about a field is more precise than "the given data was invalid". */
 function reasonOf({ body, message }: RestError): string {
   const errors = isObject(body) && 'errors' in body && isObject(body.errors) ? body.errors : {};
   const [first] = Object.values(errors).flat();
@@ -112,7 +112,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** A JSON text, as forms have to send it, or the array itself; addresses may stand alone. */
+/** A JSON text, which forms must send, or the array itself; also plain addresses. */
 function filesIn(input: Input): Wanted[] {
   const given = input.raw('files');
   if (given === undefined || given === null || given === '') return [];

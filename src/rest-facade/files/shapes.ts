@@ -14,7 +14,7 @@ export const fileShape = z
   })
   .meta({ id: 'File' });
 
-/** A file of the `files` form: the address given, and what came of it. */
+/** One address of the `files` parameter, and its result. */
 export const fetchedFileShape = z.strictObject({
   file: z.string(),
   status: z.int().min(0).max(1),
@@ -25,7 +25,7 @@ export const fetchedFileShape = z.strictObject({
 
 const uploadedShape = actionShape({ url: z.string(), file_uid: uidShape });
 
-/** One file of a multipart form, or one outcome for each of `files`. */
+/** One file of a multipart form, or one result for each of `files`. */
 export const uploadShape = z.union([uploadedShape, z.array(fetchedFileShape)]);
 
 export const deletedFileShape = actionShape({ file_uid: uidShape });

@@ -1,8 +1,8 @@
-/** The file of a multipart form into the file store, piece after piece. */
+/** Uploads the file of a multipart form to the file store, piece by piece. */
 import { sendInPieces } from '../shared/send-in-pieces.ts';
 import type { Call } from '../row.ts';
 
-/** The operations that a row which uploads has to name. */
+/** The operations that an uploading row must name. */
 export const UPLOAD_OPERATIONS = ['StartFileUpload', 'AppendToFile', 'FinishFileUpload', 'DeleteFile'] as const;
 
 /** Uploads the call's file; nothing is left of an upload that failed. */
@@ -17,7 +17,7 @@ export async function uploadIncoming(call: Call, subdirectory: string | undefine
     );
     return (await call.execute('FinishFileUpload', { uid })).finishFileUpload;
   } catch (error) {
-    // Half a file is of no use to anybody; what was wrong is the answer, not what becomes of it now.
+    // An incomplete file is deleted; the answer is the first fault, whether or not this succeeds.
     await call.execute('DeleteFile', { uid }).catch(() => undefined);
     throw error;
   }

@@ -1,4 +1,4 @@
-/** Importing people from a file (decision D47): upload, progress, cancelling, and the lines that were not taken. */
+/** Importing people from a file (decision D47): upload, progress, cancelling, and rejected lines. */
 import { csvLine } from '../../lib/csv.ts';
 import { created, done, ok, stream } from '../answer.ts';
 import { customEndpoint, endpoint } from '../endpoint.ts';
@@ -24,7 +24,7 @@ export const importRows = [
     takesFile: true,
     operations: ['StartListImport', 'AppendToListImport', 'FinishListImport', 'CancelListImport'],
     async run(call) {
-      // Read first, so that the reference knows them; the fields behind the file are read again below.
+      // Read first, so that the reference knows them; the fields after the file are read again below.
       options(call.input);
       call.input.check();
       const { upload } = call;
@@ -38,7 +38,7 @@ export const importRows = [
           import: presentImport(finished, call.view().apiUrl),
         });
       } catch (error) {
-        // Half an upload is of no use to anybody; what was wrong is the answer, not what becomes of it now.
+        // An incomplete upload is cancelled; the answer is the first fault, whether or not this succeeds.
         await call.execute('CancelListImport', { uid }).catch(() => undefined);
         throw error;
       }
@@ -91,7 +91,7 @@ export const importRows = [
   }),
 ];
 
-/** What file systems allow; of a longer name the end says more. */
+/** The limit of file systems; of a longer name the end is kept. */
 const FILE_NAME_MAX = 255;
 
 function options(input: Input) {
@@ -102,7 +102,7 @@ function options(input: Input) {
   };
 }
 
-/** An object, or a text that holds one: multipart has nothing else. */
+/** An object, or its JSON text: multipart has only texts. */
 function mappingOf(input: Input): Record<string, unknown> {
   const given = input.raw('mapping');
   if (typeof given !== 'string') return { ...input.plainObject('mapping') };
@@ -111,7 +111,7 @@ function mappingOf(input: Input): Record<string, unknown> {
     const parsed: unknown = JSON.parse(given);
     if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return { ...parsed };
   } catch {
-    // Said below.
+    // Reported below.
   }
   input.refuse('mapping', 'The mapping must be a JSON object of header to field tag.');
   return {};
@@ -129,7 +129,7 @@ async function uploadTo(call: Call, uid: string) {
   return (await call.execute('FinishListImport', { input: { uid, ...given } })).finishListImport;
 }
 
-/** The path names the list too: another list's import is not there. */
+/** The path names the list too: another list's import is not found. */
 function refuseOtherList(listUid: string, input: Input): void {
   if (listUid !== input.param('list_uid'))
     throw new RestError(404, { message: 'The list has no import with this uid.' });

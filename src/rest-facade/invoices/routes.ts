@@ -1,4 +1,4 @@
-/** Invoices, and paying them by transfer: extensions of the contract, behind every `checkout_url`. */
+/** Invoices and paying them by transfer: extensions of the contract, reached through every `checkout_url`. */
 import type { RestPaymentFragment } from '../../generated/operations.ts';
 import { created, done, ok, page, type Answer } from '../answer.ts';
 import { pageArguments } from '../dialects.ts';

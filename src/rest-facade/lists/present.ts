@@ -1,4 +1,4 @@
-/** How REST shows lists (specification 2.1, 2.2): the address is the first of a list's fields here. */
+/** How REST shows lists (specification 2.1, 2.2): the email address is the first of a list's fields here. */
 import type { RestListFieldFragment, RestListRowFragment } from '../../generated/operations.ts';
 import type { DataOf } from '../operations.ts';
 import { restTime } from '../timestamps.ts';

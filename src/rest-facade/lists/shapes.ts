@@ -58,7 +58,7 @@ const statisticsShape = z
   })
   .meta({ id: 'ListStatistics' });
 
-/** Beyond the specification: what a client set is readable, flags as it wrote them. */
+/** Beyond the specification: all that a client set can be read, flags in the form in which they are written. */
 const flagShape = z.union([z.literal(0), z.literal(1)]);
 const optionsShape = {
   subscribe_confirmation: flagShape,
@@ -77,7 +77,7 @@ export const oneListShape = z.strictObject({
       fields: z.array(fieldShape),
     })
     .meta({ id: 'List' }),
-  // Empty for a list that was made without one.
+  // Empty for a list without a contact.
   contact: z.union([contactShape, z.strictObject({})]),
   statistics: statisticsShape,
 });

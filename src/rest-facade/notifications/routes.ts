@@ -46,7 +46,7 @@ function missingType(input: Input): Type {
   return 'sent';
 }
 
-/** The word in any case; empty is absent. */
+/** The word in any case; empty means absent. */
 function oneOf<Word extends string>(input: Input, names: readonly string[], words: readonly Word[]): Word | undefined {
   const text =
     input

@@ -1,4 +1,4 @@
-/** The rights of a person (an extension of the specification), and signing up by the public (decision D10). */
+/** The rights of a person (an extension of the specification), and public sign-up (decision D10). */
 import { z } from 'zod';
 import type { RestErasureFragment } from '../../generated/operations.ts';
 import { done, ok, stream } from '../answer.ts';
@@ -91,7 +91,7 @@ function presentErasure({ uid, status, people, requestedAt, finishedAt }: RestEr
   return { uid, status, people, requested_at: restTime(requestedAt), finished_at: restTime(finishedAt) };
 }
 
-/** Every parameter in capitals is a field's value; what is no field of the list is ignored below. */
+/** Every parameter in capitals is a field's value; names that are no field of the list are ignored by the verb. */
 function fieldValues(input: Input): Record<string, unknown> {
   const names = input.names().filter((name) => FIELD_TAG.test(name) && name !== 'EMAIL');
   return Object.fromEntries(names.map((name) => [name, input.raw(name)]));

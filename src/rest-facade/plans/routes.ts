@@ -18,7 +18,7 @@ export const planRows = [
     operation: 'Plans',
     variables: (input) => {
       const window = pageArguments(input);
-      // A bare array has no sign that there is more: who does not ask for pages gets everything.
+      // A bare array does not show that there is more: without a page parameter the answer contains everything.
       return input.has('page') || input.has('per_page') ? window : { page: 1, perPage: PER_PAGE_MAX };
     },
     present: ({ plansPage }) => ok(plansPage.nodes.map(presentPlan)),

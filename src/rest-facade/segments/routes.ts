@@ -95,21 +95,21 @@ export const segmentRows = [
   }),
 ];
 
-/** Within a rule, names are those of the rule. */
+/** Within a rule, the rule's own names are used. */
 function fieldName(path: string): string | undefined {
   return path === 'rule' || path.startsWith('rule.') ? path : undefined;
 }
 
 function missing(input: Input): SegmentRuleInput {
   input.refuse('rule', 'The rule field is required.');
-  // Never sent: what was refused ends the call.
+  // Never sent: the refusal ends the call.
   return { all: [] };
 }
 
 /** Levels of objects and lists: a rule of ten levels has 24. */
 const RULE_JSON_DEPTH_MAX = 32;
 
-/** As it is: whether it is a rule, the schema says. */
+/** Unchanged: the schema checks whether it is a rule. */
 function rule(input: Input): SegmentRuleInput | undefined {
   const given = input.raw('rule');
   if (given === undefined || given === null || given === '') return undefined;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { actionShape, countShape, timeShape, uidShape } from '../shapes.ts';
 
-/** A rule is a tree: the manual and GraphQL's `SegmentRuleInput` say what it may contain. */
+/** A rule is a tree: see the manual and GraphQL's `SegmentRuleInput`. */
 const ruleShape = z.record(z.string(), z.unknown());
 
 export const segmentShape = z

@@ -1,4 +1,4 @@
-/** How REST shows sending domains: the records to publish, and what was seen of them. */
+/** How REST shows sending domains: the records to publish, and what was found of them. */
 import type { RestSendingDomainFragment, RestSendingDomainRowFragment } from '../../generated/operations.ts';
 import { restTime } from '../timestamps.ts';
 
@@ -15,7 +15,7 @@ export function presentDomainRow(domain: RestSendingDomainRowFragment) {
   };
 }
 
-/** The whole domain; private keys are never among it. */
+/** The whole domain, without private keys. */
 export function presentDomain(domain: RestSendingDomainFragment) {
   return {
     ...presentDomainRow(domain),

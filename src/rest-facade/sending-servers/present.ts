@@ -14,7 +14,7 @@ export function presentServerRow(server: RestSendingServerFragment) {
   };
 }
 
-/** The whole server; credentials are not among the settings. */
+/** The whole server; the settings are without credentials. */
 export function presentServer(server: RestSendingServerFragment) {
   return {
     uid: server.uid,

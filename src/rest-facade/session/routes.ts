@@ -1,4 +1,4 @@
-/** Logging in, who am I, and what installation this is (decisions D11, D12; specification 9). */
+/** Login, the current user, and the installation's version (decisions D11, D12; specification 9). */
 import { done, ok } from '../answer.ts';
 import { customEndpoint, endpoint } from '../endpoint.ts';
 import { presentUser } from './present.ts';

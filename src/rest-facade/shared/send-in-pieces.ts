@@ -1,9 +1,9 @@
-/** Sends an uploaded file on in pieces, as it arrives: one piece is on its way while the next one is read. */
+/** Sends an uploaded file on in pieces while it arrives: one piece is sent while the next one is read. */
 
-/** What one piece may have (the schema says 1 MiB). */
+/** The size limit of one piece (the schema says 1 MiB). */
 export const PIECE_BYTES = 1024 * 1024;
 
-/** Calls `send` with one piece after another; a piece is as it is until `send` has ended. */
+/** Calls `send` with one piece after another; a piece stays unchanged until `send` has ended. */
 export async function sendInPieces(
   content: AsyncIterable<unknown>,
   send: (piece: Buffer, no: number) => Promise<unknown>,
@@ -15,7 +15,7 @@ export async function sendInPieces(
   const flush = async (): Promise<void> => {
     await sending;
     sending = send(piece.subarray(0, filled), no++);
-    // It is awaited before the next one; until then its failure is not unhandled.
+    // Awaited before the next one; until then a failure must count as handled.
     sending.catch(() => undefined);
     [piece, other] = [other, piece];
     filled = 0;

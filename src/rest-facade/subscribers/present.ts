@@ -16,12 +16,12 @@ export function presentSubscriber(subscriber: RestSubscriberFragment) {
   };
 }
 
-/** What an action result says of whom it was done to: clients read either name (D7). */
+/** The names of the person in an action result: clients read either (D7). */
 export function whom({ id, uid }: { readonly id: string; readonly uid: string }) {
   return { subscriber_uid: uid, subscriber_id: id };
 }
 
-/** Values are texts; no value is the empty one. */
+/** Values as texts; a missing value is empty. */
 function texts(values: Readonly<Record<string, unknown>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(values).map(([tag, value]) => [tag, typeof value === 'string' ? value : '']),

@@ -227,7 +227,7 @@ function neededListUid(input: Input): string {
   return uid ?? '';
 }
 
-/** Every parameter in capitals is a field's value; what is no field of the list is ignored below. */
+/** Every parameter in capitals is a field's value; names that are no field of the list are ignored by the verb. */
 function fieldValues(input: Input): Record<string, unknown> {
   const names = input.names().filter((name) => FIELD_TAG.test(name) && name !== 'EMAIL');
   return Object.fromEntries(names.map((name) => [name, input.raw(name)]));

@@ -24,7 +24,7 @@ const whom = { subscriber_uid: uidShape, subscriber_id: z.string() };
 export const subscriberActionShape = actionShape(whom);
 export const subscriberTagsShape = actionShape({ ...whom, tags: z.array(z.string()) });
 
-/** Beside what is named, any name that a field's tag may be, with a text. */
+/** Besides the named ones, any field tag with a text. */
 function withFieldTags<Shape extends z.ZodRawShape>(shape: Shape) {
   return z
     .object(shape)

@@ -53,7 +53,7 @@ export function presentWithHistory(subscription: DataOf<'PlanSubscription'>['sub
   };
 }
 
-/** The subscription, and what has to be paid first. */
+/** The subscription, and the invoice to pay first. */
 export function presentChange({ subscription, invoice, checkoutUrl }: RestSubscriptionChangeFragment) {
   return {
     subscription_uid: subscription.uid,

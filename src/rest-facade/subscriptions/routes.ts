@@ -153,7 +153,7 @@ export const subscriptionRows = [
   }),
 ];
 
-/** `disable_billing` and `gateway` may come along and mean nothing here (decision D35). */
+/** `disable_billing` and `gateway` may be sent and are ignored (decision D35). */
 function planOfCustomer(input: Input) {
   return { input: { customerUid: input.param('uid'), planUid: input.param('plan_uid') } };
 }

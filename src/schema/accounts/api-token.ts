@@ -1,4 +1,4 @@
-/** API tokens: what can be said of them after they were shown, which is everything but the token. */
+/** API tokens: all their data except the token itself, which is shown once. */
 import type { IssuedToken } from '../../domain/accounts/api-token-store.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';

@@ -67,7 +67,7 @@ interface Whose {
   readonly everybody?: boolean | null | undefined;
 }
 
-/** Null: everybody's. */
+/** Null: of all customers. */
 async function whose(ctx: GraphqlContext, { customerUid, everybody }: Whose): Promise<bigint | null> {
   const viewer = viewerOf(ctx);
   if (!customerUid && !everybody) return viewer.customerId;

@@ -16,7 +16,7 @@ const LoggedInType = builder.objectRef<LoggedIn>('LoggedIn').implement({
     }),
     user: t.prismaField({
       type: User,
-      // A caller who knows the password may see this user; the new token is not yet the token of this request.
+      // The caller has proved the password and may see this user, although the request has no token.
       grantScopes: [OWN_USER],
       resolve: (query, { customerId, userId }, _args, ctx) =>
         ctx.prisma.user.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id: userId } } }),

@@ -1,13 +1,13 @@
 /** Users and customers, as they are seen by themselves. */
 import { builder } from '../builder.ts';
 
-/** Given by a field whose answer is the caller's own user, although the request has no token yet (logging in). */
+/** Granted by a field that returns the caller's own user although the request has no token yet (login). */
 export const OWN_USER = 'own-user';
 const findOwnUser = { $any: { authenticated: true, $granted: OWN_USER } } as const;
 
 export const Customer = builder.prismaObject('Customer', {
   authScopes: findOwnUser,
-  // What a field grants is known to fields only.
+  // Scopes granted by a field are known to fields only.
   runScopesOnType: false,
   fields: (t) => ({
     uid: t.exposeString('uid'),
@@ -20,7 +20,7 @@ export const Customer = builder.prismaObject('Customer', {
 
 export const User = builder.prismaObject('User', {
   authScopes: findOwnUser,
-  // What a field grants is known to fields only.
+  // Scopes granted by a field are known to fields only.
   runScopesOnType: false,
   fields: (t) => ({
     id: t.expose('id', { type: 'BigInt' }),

@@ -1,4 +1,4 @@
-/** Reading what one may do: one's own, or for administrators a customer's. */
+/** Reading an allowance: one's own, or for administrators a customer's. */
 import { allowanceOf } from '../../domain/billing/allowance.ts';
 import { knownCustomer } from '../../domain/accounts/known-customer.ts';
 import { viewerOf } from '../../domain/context.ts';

@@ -1,4 +1,4 @@
-/** A bounce handler as its owner sees it: everything but the password, which is not even read. */
+/** A bounce handler as its owner sees it, without the password, which is not read. */
 import { builder } from '../builder.ts';
 
 export const BounceHandler = builder.prismaObject('BounceHandler', {

@@ -1,4 +1,4 @@
-/** How patient a customer is with mailboxes that do not take its mail. */
+/** How many bounces of a mailbox a customer tolerates. */
 import type { BouncePolicy as Policy } from '../../domain/tracking/bounce-policy.ts';
 import { builder } from '../builder.ts';
 

@@ -9,7 +9,7 @@ import { BounceHandler } from './bounce-handler.ts';
 import { BouncePolicy } from './bounce-policy.ts';
 
 const writing = { scope: 'sending-servers:write' } as const;
-/** Each opens a connection to somebody's mailbox, with a password that may be a guess. */
+/** Each opens a connection to a mailbox, with a password that may be a guess. */
 const ONCE = { executionsMax: 1 } as const;
 const PORT = 'Without one the usual port of protocol and encryption.';
 

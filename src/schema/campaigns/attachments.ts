@@ -1,4 +1,4 @@
-/** Files that go along with a campaign's messages. */
+/** Attachments of a campaign. */
 import { attachFile, detachFile } from '../../domain/campaigns/attach-file.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { attachmentsOfEach, type Attachment } from '../../domain/delivery/campaign-files-read-model.ts';

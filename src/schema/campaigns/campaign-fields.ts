@@ -1,4 +1,4 @@
-/** The fields of a campaign that are read and written: as a campaign has them, and as inputs take them. */
+/** The fields of a campaign: those that are read, and those that inputs take. */
 import { builder } from '../builder.ts';
 import { QuietHoursInput, QuietHoursType, shownQuietHours } from '../lists/quiet-hours.ts';
 import { SendingRouteInput, SendingRouteType, shownRoutes } from '../sending-servers/sending-route.ts';
@@ -41,7 +41,7 @@ const UnknownPolicy = builder.enumType('UnknownPolicy', {
 
 type InputFields = PothosSchemaTypes.InputFieldBuilder<typeof builder.$inferSchemaTypes, 'InputObject'>;
 
-/** What may be said when a campaign is made and when it is changed. */
+/** Fields of both create and update. */
 export const optionalFields = (input: InputFields) => ({
   segmentUid: input.string({ description: 'Only to these people of the list. Null: to everybody.' }),
   replyTo: input.string(),

@@ -1,4 +1,4 @@
-/** When the people of a campaign are written to. */
+/** When the recipients of a campaign get it. */
 import { viewerOf } from '../../domain/context.ts';
 import { sendTimesOf, type SendTime } from '../../domain/delivery/send-time-store.ts';
 import { builder } from '../builder.ts';
@@ -20,7 +20,7 @@ builder.prismaObjectFields(Campaign, (t) => ({
   sendTimes: t.field({
     type: [DeliverySendTime],
     description: 'The later moments at which people are written to: by their own clocks, and after quiet hours.',
-    // The zones of the world have some forty times of day.
+    // All time zones together have some forty different local times.
     extensions: { listLength: 40 },
     select: { customerId: true, id: true },
     resolve: ({ id }, _args, ctx) => loadBy(ctx, readSendTimes).load(id),

@@ -1,4 +1,4 @@
-/** Campaigns as they are read: content, state, and figures from counters through one loader. */
+/** Reading campaigns: content, state, and figures from counters through one loader. */
 import { segmentNames, type SegmentName } from '../../domain/audience/segments/segment-store.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { statusReasonsOf } from '../../domain/campaigns/campaign-wait.ts';
@@ -21,7 +21,7 @@ const SEGMENT = { segmentId: true, segmentSnapshot: true } as const;
 const readSegments = (ctx: GraphqlContext, ids: readonly bigint[]) =>
   segmentNames(ctx.db, viewerOf(ctx).customerId, ids);
 
-/** What the campaign was started with, else what it would be started with. */
+/** The segment that the campaign was started with, else the one it would be started with. */
 async function segmentOf(
   ctx: GraphqlContext,
   { segmentId, segmentSnapshot }: { segmentId: bigint | null; segmentSnapshot: unknown },
@@ -78,7 +78,7 @@ export const Campaign = builder.prismaObject('Campaign', {
       select: { list: { select: { remindMessage: true } } },
       resolve: ({ list }) => list.remindMessage,
     }),
-    // Nullable: a token that may not read lists still reads its campaigns.
+    // Nullable: a token without the right to read lists can still read its campaigns.
     list: t.relation('list', { type: MailList, nullable: true }),
     statistics: t.field({
       type: CampaignStatistics,

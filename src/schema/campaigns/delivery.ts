@@ -1,4 +1,4 @@
-/** Deliveries: what became of each recipient of a campaign, from its ledger, by key. */
+/** Deliveries: the result for each recipient of a campaign, from its ledger, by key. */
 import { ledgerOfCampaign, deliveryStates } from '../../domain/delivery/delivery.ts';
 import { deliveryPage, type DeliveryRow, type LedgerBalance } from '../../domain/delivery/ledger-read-model.ts';
 import { deliveryReasonText } from '../../domain/sending/delivery-reason.ts';

@@ -1,4 +1,4 @@
-/** The logs of a campaign in bulk: what a download is made of. */
+/** The logs of a campaign in pages for downloads. */
 import { findOwnedCampaign } from '../../domain/campaigns/find-owned-campaign.ts';
 import { LOGS, LOG_PAGE_MAX, readCampaignLog, type LogPage } from '../../domain/tracking/campaign-log-read-model.ts';
 import { csvLine } from '../../lib/csv.ts';

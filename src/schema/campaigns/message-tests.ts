@@ -1,4 +1,4 @@
-/** Trying a campaign's message out: previews, and tests to a few addresses. */
+/** Previews of a campaign's message, and tests to a few addresses. */
 import { previewCampaign, type CampaignPreview } from '../../domain/campaigns/preview-campaign.ts';
 import { sendTestCampaign, TEST_ADDRESSES_MAX, TESTS_PER_HOUR_MAX } from '../../domain/campaigns/send-test-campaign.ts';
 import type { TrackedLink } from '../../domain/content/message.ts';
@@ -12,7 +12,7 @@ import { Campaign } from './campaign.ts';
 const reading = { scope: 'campaigns:read' } as const;
 const writing = { scope: 'campaigns:write' } as const;
 
-/** The latest tests that a campaign shows: five times the most that one asks for. */
+/** The latest tests of a campaign that are shown: five times the most of one request. */
 const TESTS_SHOWN = 50;
 
 const MessageHeader = builder.objectRef<CampaignPreview['headers'][number]>('MessageHeader').implement({

@@ -5,7 +5,7 @@ import type { GraphqlContext } from '../context.ts';
 
 type Query = Pick<Prisma.CampaignFindUniqueOrThrowArgs, 'include' | 'select'>;
 
-/** The viewer's campaign with the fields that are asked for. */
+/** The viewer's campaign with the requested fields. */
 export function readBack<Asked extends Query>(ctx: GraphqlContext, query: Asked, { uid }: { uid: string }) {
   const { customerId } = viewerOf(ctx);
   return ctx.prisma.campaign.findUniqueOrThrow({ ...query, where: { customerId_uid: { customerId, uid } } });

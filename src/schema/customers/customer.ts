@@ -1,4 +1,4 @@
-/** What more there is to know of a customer: the user it began with, its language, the period of its plan. */
+/** More of a customer: its first user, its language, the period of its plan. */
 import { Customer, OWN_USER, User } from '../accounts/user.ts';
 import { builder } from '../builder.ts';
 

@@ -8,7 +8,7 @@ import { nounIndex } from '../noun-index.ts';
 import { pageArgs, pageWindow } from '../page.ts';
 
 const ADMIN = { admin: true } as const;
-/** Of a name or an address; a longer one finds nobody. */
+/** For a name or an address; a longer keyword finds nobody. */
 const KEYWORD_LENGTH_MAX = 254;
 const KEYWORD = 'Only those whose name, or a user’s address, has this in it, in any case.';
 
@@ -40,9 +40,9 @@ builder.queryField('customerByEmail', (t) =>
 
 const index = nounIndex('Customer', Customer, {
   access: ADMIN,
-  // Tenants are counted in thousands, not millions: a count reads an index of that size.
+  // Tenants are counted in thousands: a count reads an index of that size.
   count: (ctx, where: ReturnType<typeof withKeyword>) => ctx.prisma.customer.count({ where }),
-  // Joined, the users of everybody before the page would be read as well.
+  // With a join, the users of all customers before the page would be read as well.
   find: (ctx, query) => ctx.prisma.customer.findMany({ ...query, relationLoadStrategy: 'query' }),
 });
 const CustomerPage = index.definePage();
@@ -86,7 +86,7 @@ function withKeyword(keyword: string | null | undefined) {
   return { ...present, OR: [{ name: contains }, { users: { some: { email: contains } } }] };
 }
 
-/** Prisma takes `%` and `_` for patterns. */
+/** In Prisma `%` and `_` are patterns. */
 function escaped(word: string): string {
   return word.replace(/[\\%_]/g, String.raw`\$&`);
 }

@@ -24,7 +24,7 @@ export const UploadedFile = builder.prismaObject('UploadedFile', {
   }),
 });
 
-/** The row behind a file that a verb answered. */
+/** The row of a file that a verb returned. */
 export function fileRow(ctx: GraphqlContext, query: object, { customerId, id }: Pick<StoredFile, 'customerId' | 'id'>) {
   return ctx.prisma.uploadedFile.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
 }

@@ -7,7 +7,7 @@ import { builder } from '../builder.ts';
 import { fileRow, UploadedFile } from './file.ts';
 
 const writing = { scope: 'files:write' } as const;
-/** Each may take ten seconds and an open connection to somewhere. */
+/** Each may take ten seconds and a connection. */
 const FETCHES_PER_REQUEST = 5;
 
 builder.mutationField('startFileUpload', (t) =>

@@ -1,4 +1,4 @@
-/** Imports of people into lists, with live progress and the lines that were not taken. */
+/** Imports of people into lists, with live progress and rejected lines. */
 import { rejectedLines, type RejectedLine } from '../../domain/audience/imports/import-rejection-store.ts';
 import { importTextsOf } from '../../domain/audience/imports/list-import-read-model.ts';
 import { reportText } from '../../domain/audience/imports/import-report.ts';
@@ -10,7 +10,7 @@ import { loadBy } from '../loaders/load-by.ts';
 
 const reading = { scope: 'subscribers:read' } as const;
 
-/** Rejected lines answered at once; a download asks again and again. */
+/** Rejected lines per answer; a download reads several pages. */
 export const REJECTED_LINES_MAX = 1_000;
 const REJECTED_LINES_DEFAULT = 100;
 

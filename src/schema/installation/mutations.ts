@@ -1,4 +1,4 @@
-/** Letting a restored backup go on. */
+/** Ending the hold of a restored backup. */
 import { endHold, type AfterHold, type Released } from '../../domain/installation/restore-guard.ts';
 import type { WaitingMails } from '../../domain/installation/waiting-mails.ts';
 import { builder } from '../builder.ts';

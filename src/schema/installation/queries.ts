@@ -1,4 +1,4 @@
-/** What an administrator sees of the installation itself. */
+/** The installation itself, for administrators. */
 import { stalledCampaigns } from '../../domain/campaigns/campaign-progress-store.ts';
 import { livingProcesses, type SeenProcess } from '../../domain/installation/processes.ts';
 import { holdOf, type Hold } from '../../domain/installation/restore-guard.ts';

@@ -3,7 +3,7 @@ import { builder } from '../builder.ts';
 import { Money } from '../plans/money.ts';
 import { Plan } from '../plans/plan.ts';
 
-/** One's own; an administrator's token needs it too, to read those of others. */
+/** One's own; administrators need it too, to read those of others. */
 export const readingMoney = { scope: 'billing:read' } as const;
 
 const InvoiceLine = builder.prismaObject('InvoiceLine', {

@@ -1,4 +1,4 @@
-/** Lists and campaigns that were deleted and whose people and messages are still being erased. */
+/** Deleted lists and campaigns whose people and messages are still being erased. */
 import { deletionsUnderWay, type DeletionUnderWay } from '../../domain/accounts/deletions-under-way.ts';
 import { builder } from '../builder.ts';
 

@@ -1,4 +1,4 @@
-/** A list's people in bulk: what a download is made of. */
+/** A list's people in pages for downloads. */
 import { EXPORT_PAGE_MAX, exportList, type ExportPage } from '../../domain/audience/export-list.ts';
 import { builder } from '../builder.ts';
 import { PER_PAGE_DEFAULT } from '../limits.ts';

@@ -1,4 +1,4 @@
-/** The mails that a list sends automatically: reading, changing, trying. */
+/** The mails that a list sends automatically: reading, changing, previewing. */
 import {
   changeListMail,
   previewListMail,

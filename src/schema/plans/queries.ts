@@ -1,4 +1,4 @@
-/** Reading plans: administrators all, everybody else those on offer. */
+/** Reading plans: administrators all, others those on offer. */
 import { administers } from '../../domain/billing/billing-rights.ts';
 import { visiblePlan } from '../../domain/billing/plan-read-model.ts';
 import { builder } from '../builder.ts';

@@ -1,4 +1,4 @@
-/** Reading segments, and the people they pick. Queries that show people need the right to read people. */
+/** Reading segments and their people. Queries that show people need the right to read people. */
 import { findOwnedList } from '../../domain/audience/find-owned-list.ts';
 import { checkedRule } from '../../domain/audience/segments/check-rule.ts';
 import { findOwnedSegment } from '../../domain/audience/segments/find-owned-segment.ts';
@@ -130,7 +130,7 @@ builder.queryField('segmentPreview', (t) =>
   }),
 );
 
-// Not a field of the segment: for a page of segments it would be as many walks.
+// Not a field of the segment: on a page of segments it would run once per segment.
 builder.queryField('segmentSubscribers', (t) =>
   t.connection(
     {

@@ -1,13 +1,13 @@
 /**
- * Rules of segments as typed input. Where a name has one meaning of several, the input is a oneOf: exactly one of its
- * fields is given. What is allowed beyond types (limits, combinations) the verb says.
+ * Rules of segments as typed input. Where a name can have one of several meanings, the input is a oneOf: exactly one of its
+ * fields is given. Limits and combinations are checked by the verb.
  */
 import type { InputObjectRef } from '@pothos/core';
 import { builder } from '../builder.ts';
 
 type Inputs = typeof builder.$inferSchemaTypes;
 
-/** What the verb gets: it reads it as whatever it is. */
+/** What the verb gets; it checks the content itself. */
 export type SegmentRuleShape = Readonly<Record<string, unknown>>;
 
 const SubscriberStatus = builder.enumType('SubscriberStatus', {

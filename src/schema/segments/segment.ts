@@ -1,4 +1,4 @@
-/** Segments as they are read. How many people they have is asked apart: it is counted, not kept. */
+/** Reading segments. How many people they have is a separate query: it is counted, not stored. */
 import { builder } from '../builder.ts';
 import { MailList } from '../lists/mail-list.ts';
 

@@ -1,4 +1,4 @@
-/** Reading sending domains, and what receivers see of a sender: the caller's own. */
+/** Reading sending domains, and what receivers see about a sender: the caller's own. */
 import { checkSender, type SenderCheck as Check } from '../../domain/sending/check-sender.ts';
 import { findOwnedSendingDomain } from '../../domain/sending/domains/find-owned-sending-domain.ts';
 import { builder } from '../builder.ts';

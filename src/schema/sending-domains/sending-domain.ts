@@ -1,10 +1,10 @@
-/** A sending domain as its owner sees it: the records to publish, what was seen of them, its keys' public halves. */
+/** A sending domain as its owner sees it: the records to publish, what was found of them, its public keys. */
 import { siteOf } from '../../domain/sending/domains/domain-site.ts';
 import { domainChecks, publicKeyOf, type DomainChecks } from '../../domain/sending/domains/sending-domain.ts';
 import { shownRecords, type ShownRecord } from '../../domain/sending/domains/shown-records.ts';
 import { builder } from '../builder.ts';
 
-/** A domain has two keys, four while they are changed. */
+/** A domain has two keys, four during a rotation. */
 const ORDERED = { orderBy: { id: 'asc' } } as const;
 const reading = { scope: 'sending-domains:read' } as const;
 

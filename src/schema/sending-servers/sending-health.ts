@@ -1,4 +1,4 @@
-/** How a sending server stands: its health, its warm-up, its limits. */
+/** The state of a sending server: its health, its warm-up, its limits. */
 import {
   healthOfServers,
   warmUpOfServers,
@@ -12,7 +12,7 @@ import { SendingServer } from './sending-server.ts';
 
 const reading = { scope: 'sending-servers:read' } as const;
 
-/** `closed` is well: the word is a breaker's. */
+/** `closed` means healthy: the word is a circuit breaker's. */
 const HealthState = builder.enumType('SendingHealthState', {
   description: 'As of a breaker: CLOSED lets everything through, OPEN nothing, HALF_OPEN a few that try.',
   values: { CLOSED: { value: 'closed' }, OPEN: { value: 'open' }, HALF_OPEN: { value: 'half-open' } } as const,

@@ -1,4 +1,4 @@
-/** A choice of servers by weight, as it is given and shown. */
+/** A choice of servers by weight, as input and as output. */
 import { parseRoutes, type SendingRoute } from '../../domain/sending/routing/routes.ts';
 import { builder } from '../builder.ts';
 

@@ -1,4 +1,4 @@
-/** A sending server as its owner sees it: everything but the credentials, which are not even read. */
+/** A sending server as its owner sees it, without the credentials, which are not read. */
 import { builder } from '../builder.ts';
 
 export const SendingServer = builder.prismaObject('SendingServer', {

@@ -41,7 +41,7 @@ const FrequentOpener = builder.objectRef<TopOpener>('FrequentOpener').implement(
   }),
 });
 
-// The key of a loader is the parent object itself: batched within a page, and read again for every event of a subscription.
+// The loader's key is the parent object: batched within a page, and read again for every event of a subscription.
 export const CampaignStatistics = builder.objectRef<Figures>('CampaignStatistics').implement({
   description: 'The figures of a campaign. Rates are fractions 0..1, rounded to four places.',
   authScopes: { scope: 'campaigns:read' },

@@ -1,4 +1,4 @@
-/** What external delivery systems report (specification 4.12). */
+/** Reports of external delivery systems (specification 4.12). */
 import { BOUNCE_TYPES, REPORT_TYPES, type RecordedReport } from '../../domain/tracking/delivery-report.ts';
 import { recordDeliveryReport } from '../../domain/tracking/record-delivery-report.ts';
 import { builder } from '../builder.ts';

@@ -1,4 +1,4 @@
-/** A campaign's figures as they change, across all processes. */
+/** A campaign's figures as they change, from all processes. */
 import { findOwnedCampaign } from '../../domain/campaigns/find-owned-campaign.ts';
 import { statisticsFeedOf } from '../../domain/statistics/statistics-feed.ts';
 import { builder } from '../builder.ts';

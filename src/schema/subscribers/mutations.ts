@@ -1,4 +1,4 @@
-/** Changing subscribers. Which one is meant: a uid, an id or an address; an address on several lists needs the list. */
+/** Changing subscribers, named by uid, id or address; an address on several lists needs the list. */
 import { addSubscriber } from '../../domain/audience/add-subscriber.ts';
 import { deleteSubscriber } from '../../domain/audience/delete-subscriber.ts';
 import { subscribeSubscriber } from '../../domain/audience/subscribe-subscriber.ts';

@@ -1,4 +1,4 @@
-/** The rights of a person: to get what is stored about it, and to be erased. */
+/** The rights of a person: to get all stored data, and to be erased. */
 import { erasePerson, findOwnedErasure } from '../../domain/audience/erasing/erase-person.ts';
 import { type Erasure } from '../../domain/audience/erasing/erasure-store.ts';
 import {

@@ -1,4 +1,4 @@
-/** Signing up by the public. */
+/** Public sign-up. */
 import { signUp } from '../../domain/audience/sign-up.ts';
 import { builder } from '../builder.ts';
 

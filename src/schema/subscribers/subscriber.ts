@@ -1,4 +1,4 @@
-/** People on lists. The rows come from the audience's read model; what belongs to them through loaders. */
+/** People on lists. The rows come from the audience's read model; related data through loaders. */
 import { consentHistories, type ConsentEvent as ConsentEventRow } from '../../domain/audience/consent-read-model.ts';
 import { fieldTagsOfLists } from '../../domain/audience/list-field-store.ts';
 import type { Subscriber as SubscriberRow } from '../../domain/audience/subscriber.ts';
@@ -42,7 +42,7 @@ export const Subscriber = builder.objectRef<SubscriberRow>('Subscriber').impleme
     fieldValues: t.field({
       type: 'JsonObject',
       description: 'The value of every custom field of the list by its tag; null where there is none.',
-      // A page of one list brings the tags along: nothing to wait for then.
+      // A page of one list includes the tags: no loader is needed.
       resolve: ({ listId, fields, fieldTags }, _args, ctx) =>
         fieldTags
           ? valuesOf(fields, fieldTags)
@@ -60,7 +60,7 @@ export const Subscriber = builder.objectRef<SubscriberRow>('Subscriber').impleme
     }),
     list: t.prismaField({
       type: MailList,
-      // Prisma gathers the look-ups of one tick into one statement.
+      // Prisma combines the look-ups of one tick into one statement.
       resolve: (query, { customerId, listId }, _args, ctx) =>
         ctx.prisma.mailList.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id: listId } } }),
     }),

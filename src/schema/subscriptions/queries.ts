@@ -1,4 +1,4 @@
-/** Reading subscriptions: one's own, or for administrators everybody's. */
+/** Reading subscriptions: one's own, or for administrators those of all customers. */
 import { customerFor, visibleSubscription } from '../../domain/billing/billing-work.ts';
 import { planNotFound } from '../../domain/billing/billing-errors.ts';
 import { findPlan } from '../../domain/billing/plan-store.ts';
@@ -52,7 +52,7 @@ interface Filter {
 const SubscriptionPage = nounIndex('PlanSubscription', PlanSubscription, {
   access: { admin: true },
   count: (ctx, where: Filter) => ctx.prisma.subscription.count({ where }),
-  // Joined, the plans of everything before the page would be read as well.
+  // With a join, the plans of all rows before the page would be read as well.
   find: (ctx, query) => ctx.prisma.subscription.findMany({ ...query, relationLoadStrategy: 'query' }),
 }).definePage();
 

@@ -1,4 +1,4 @@
-/** Jobs of customers: erasing deleted ones, pausing what disabled ones have under way, sweeping what has ended. */
+/** Jobs of customers: erasing deleted ones, pausing campaigns of disabled ones, deleting expired data. */
 import { eraseAllDeleted } from '../../domain/accounts/erase-deleted.ts';
 import { sweepAccounts, sweepRequests } from '../../domain/accounts/sweep-accounts.ts';
 import { pauseCustomerCampaigns } from '../../domain/campaigns/pause-customer-campaigns.ts';

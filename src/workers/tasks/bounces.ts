@@ -1,4 +1,4 @@
-/** Bounces: what servers and vendors said, and what is kept of it. */
+/** Jobs of bounces: replies of servers, events of vendors, and expired data. */
 import { enqueuePolls } from '../../domain/bounces/enqueue-polls.ts';
 import { pollBounceHandler } from '../../domain/bounces/poll-bounce-handler.ts';
 import { recordRefusals } from '../../domain/bounces/record-refusals.ts';

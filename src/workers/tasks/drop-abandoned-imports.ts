@@ -1,4 +1,4 @@
-/** Drops uploads of imports that nobody finished. */
+/** Deletes unfinished uploads of imports. */
 import { dropAbandonedImports } from '../../domain/audience/imports/drop-abandoned-imports.ts';
 import { dropAbandonedImportsJob } from '../../jobs/import-jobs.ts';
 import { defineTask } from '../task.ts';

@@ -1,4 +1,4 @@
-/** Drops uploads that nobody finished. */
+/** Deletes unfinished uploads. */
 import { dropAbandonedUploads } from '../../domain/files/drop-abandoned-uploads.ts';
 import { dropAbandonedUploadsJob } from '../../jobs/file-jobs.ts';
 import { defineTask } from '../task.ts';

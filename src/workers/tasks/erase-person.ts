@@ -1,4 +1,4 @@
-/** Job `audience.erase-person`: what mails and clicks have left behind of somebody. */
+/** Job `audience.erase-person`: erases a person's traces in mails and clicks. */
 import { eraseTraces } from '../../domain/audience/erasing/erase-traces.ts';
 import { erasePersonJob } from '../../jobs/audience-jobs.ts';
 import { defineTask } from '../task.ts';

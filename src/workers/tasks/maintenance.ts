@@ -1,4 +1,4 @@
-/** Jobs of the clock: partitions ahead of time, campaigns that stand still. */
+/** Scheduled jobs: partitions ahead of time, campaigns without progress. */
 import {
   dropPartitionsJob,
   makePartitionsJob,
@@ -24,7 +24,7 @@ export const dropPartitionsTask = defineTask(dropPartitionsJob, async (ctx) => {
 });
 
 export const refreshReceivedTask = defineTask(refreshReceivedJob, async (ctx) => {
-  // One that fails does not keep the other.
+  // If one fails, the other still runs.
   await refreshReceived(ctx).finally(() => refreshCounts(ctx));
 });
 

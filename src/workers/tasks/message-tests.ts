@@ -1,4 +1,4 @@
-/** Jobs of messages that are tried out: tests to a few addresses, and dry runs to nobody. */
+/** Jobs of message tests to a few addresses, and of dry runs. */
 import { workDryRun } from '../../domain/campaigns/dry-run.ts';
 import { sendTestMessages } from '../../domain/delivery/send-test-messages.ts';
 import type { DriverPool } from '../../domain/sending/driver-pool.ts';

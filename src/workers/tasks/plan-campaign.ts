@@ -1,4 +1,4 @@
-/** Job `campaigns.plan`: the audience goes into the ledger. */
+/** Job `campaigns.plan`: writes the audience to the ledger. */
 import { snapshotAudienceJob, sendAtTimeJob, startScheduledCampaignJob } from '../../jobs/campaign-jobs.ts';
 import { sendAtTime } from '../../domain/campaigns/campaign-send-times.ts';
 import { planWholeCampaign } from '../../domain/campaigns/plan-whole-campaign.ts';

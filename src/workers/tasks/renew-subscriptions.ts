@@ -1,4 +1,4 @@
-/** The clock's job for subscriptions. */
+/** The scheduled job of subscriptions. */
 import { renewSubscriptions } from '../../domain/billing/renew-subscriptions.ts';
 import { renewSubscriptionsJob } from '../../jobs/billing-jobs.ts';
 import { defineTask } from '../task.ts';

@@ -1,4 +1,4 @@
-/** Job `delivery.send-batch`: one range of a campaign's ledger is sent. */
+/** Job `delivery.send-batch`: sends one range of a campaign's ledger. */
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { sendCampaignBatch } from '../../domain/campaigns/send-campaign-batch.ts';
 import type { SendingTools } from '../../domain/delivery/batch.ts';

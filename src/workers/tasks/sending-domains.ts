@@ -1,4 +1,4 @@
-/** Jobs of sending domains: the daily check, and the mails about what became of them and of senders' addresses. */
+/** Jobs of sending domains: the daily check, and mails about domains and senders' addresses. */
 import { sendAddressMail, sendDomainMails } from '../../domain/delivery/system-mail.ts';
 import { recheckDomains } from '../../domain/sending/domains/recheck-domains.ts';
 import type { DriverPool } from '../../domain/sending/driver-pool.ts';
