@@ -28,7 +28,7 @@ import { systemClock } from '../src/lib/clock.ts';
 import { silentLog } from '../src/lib/log.ts';
 import { createHookBus } from '../src/plugin-host/hook-bus.ts';
 import { startBenchDatabase } from './support/bench-database.ts';
-import { askLinks, type LinkLoad } from './support/link-load.ts';
+import { requestLinks, type LinkLoad } from './support/link-load.ts';
 import { median } from './support/median.ts';
 import { startNginxFront } from './support/nginx-front.ts';
 import { recipientOfCampaign } from '../src/domain/tracking/tracking.ts';
@@ -245,7 +245,13 @@ async function proveNothingIsLost(world: World): Promise<void> {
     const before = await count();
     const server = await start('inbound', world);
     const latencies: number[] = [];
-    const loads = askLinks({ port: server.port, paths: world.paths.clicks, connections, until: Infinity, latencies });
+    const loads = requestLinks({
+      port: server.port,
+      paths: world.paths.clicks,
+      connections,
+      until: Infinity,
+      latencies,
+    });
     await sleep(100 + Math.random() * 400);
     server.child.kill('SIGKILL');
     await loads;
@@ -263,7 +269,7 @@ async function proveNothingIsLost(world: World): Promise<void> {
 /** Code that is compiled and connections of the pool that are open: as a server that has run for a while. */
 async function warmUp({ port, isTls }: Reached, paths: readonly string[]): Promise<number> {
   const latencies: number[] = [];
-  await askLinks({
+  await requestLinks({
     port,
     isTls,
     paths,
@@ -281,7 +287,7 @@ async function run(
 ): Promise<{ rate: number; answers: number }> {
   const latencies: number[] = [];
   const startedAt = performance.now();
-  await askLinks({ port, isTls, paths, connections, until: startedAt + seconds * 1_000, latencies });
+  await requestLinks({ port, isTls, paths, connections, until: startedAt + seconds * 1_000, latencies });
   const rate = latencies.length / ((performance.now() - startedAt) / 1_000);
   latencies.sort((a, b) => a - b);
   const p99 = latencies[Math.floor(latencies.length * 0.99)] ?? 0;

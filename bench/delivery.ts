@@ -139,7 +139,7 @@ async function measureReference(sink: BenchSink, { connections }: Setup): Promis
 async function measureCampaign(tenant: BenchTenant, sink: BenchSink, { connections }: Setup): Promise<Measured> {
   await tenant.useServer({ port: sink.port, connections, window: Number(values.window) });
   const campaign = await tenant.createCampaign();
-  for (const product of products) product.forgetPeak();
+  for (const product of products) product.resetPeakMemory();
   const before = cpuSeconds(tenant, sink);
   const startedAt = performance.now();
   await tenant.run(campaign);

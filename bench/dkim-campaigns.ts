@@ -57,7 +57,7 @@ try {
 
   async function measure(way: string): Promise<number> {
     const campaign = await tenant.createCampaign();
-    product.forgetPeak();
+    product.resetPeakMemory();
     const before = [cpuSecondsOfTree(product.pid), tenant.databaseSeconds()];
     const startedAt = performance.now();
     await tenant.run(campaign);

@@ -164,7 +164,7 @@ async function ask(target: Target, duration: number): Promise<Figures> {
   let answered = 0;
   const lane = async () => {
     while (performance.now() < startedAt + duration * 1_000) {
-      await askOnce(target, agent);
+      await requestOnce(target, agent);
       answered++;
     }
   };
@@ -174,7 +174,7 @@ async function ask(target: Target, duration: number): Promise<Figures> {
   return { rate: answered / ((performance.now() - startedAt) / 1_000), cpuMs };
 }
 
-function askOnce({ method, url, body }: Target, agent: Agent): Promise<void> {
+function requestOnce({ method, url, body }: Target, agent: Agent): Promise<void> {
   return new Promise((resolve, reject) => {
     const req = request(url, {
       method,

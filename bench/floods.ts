@@ -45,7 +45,7 @@ try {
 failFor(faults);
 
 async function play(flood: Flood, idleMb: number): Promise<void> {
-  product.forgetPeak();
+  product.resetPeakMemory();
   const underWay = flood.begin(product);
   const cost = await measureAttack(product, { seconds, idleMb });
   const figures = [

@@ -20,7 +20,7 @@ import { startEmbeddedDatabase } from '../src/db/embedded.ts';
 import { linkSignerOf } from '../src/domain/tracking/link-signer.ts';
 import { openBenchTenant, type BenchTenant } from './support/bench-tenant.ts';
 import { fillLedger } from './support/fill-ledger.ts';
-import { askLinks } from './support/link-load.ts';
+import { requestLinks } from './support/link-load.ts';
 import { median } from './support/median.ts';
 import { startProduct, type Product } from './support/product.ts';
 import { recipientOfCampaign } from '../src/domain/tracking/tracking.ts';
@@ -149,7 +149,7 @@ async function measure({ name, product, tenant, client, sent, clicked }: Operato
   const latencies: number[] = [];
   const [paths, from] = [await linksOf(client, product, uid), performance.now()];
   const port = Number(new URL(product.url).port);
-  await askLinks({ port, paths, connections: CONNECTIONS, until: from + SECONDS * 1_000, latencies });
+  await requestLinks({ port, paths, connections: CONNECTIONS, until: from + SECONDS * 1_000, latencies });
   // Counted as well: a rate that others have to make up for later is none.
   while ((await client.query('SELECT 1 FROM hot.tracking_event LIMIT 1')).rowCount) await sleep(10);
   const clicks = (latencies.length * 1_000) / (performance.now() - from);

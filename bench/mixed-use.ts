@@ -27,7 +27,7 @@ import { startProduct } from './support/product.ts';
 import { startBenchSink } from './support/sink-process.ts';
 import {
   connectUncounted,
-  forgetStatements,
+  resetStatements,
   ownerFinder,
   readStatements,
   STATEMENT_SETTINGS,
@@ -69,7 +69,7 @@ async function playDay(name: string, server: BenchDatabase): Promise<Figures> {
     const world = await openDayWorld({ product, url: server.url, client, rounds: ROUNDS });
     await addServer(world, sink.port);
     await prepare(world);
-    await forgetStatements(client);
+    await resetStatements(client);
     const startedAt = performance.now();
     await allActs(world, bouncePort);
     const seconds = Math.round((performance.now() - startedAt) / 1_000);

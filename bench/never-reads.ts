@@ -70,7 +70,7 @@ async function playOnce(request: string): Promise<void> {
 }
 
 async function attack({ request }: PublicRequest, idleMb: number): Promise<AttackCost> {
-  product.forgetPeak();
+  product.resetPeakMemory();
   const unread = sendUnread(product.url, request, load);
   const cost = await measureAttack(product, { seconds, idleMb });
   unread.end();

@@ -7,10 +7,10 @@ import { connect, type Client } from './demo/client.ts';
 import { DemoError } from './demo/demo-error.ts';
 import { counted } from './demo/format.ts';
 import { importPeople } from './demo/import-people.ts';
-import { askForToken } from './demo/log-in.ts';
+import { promptForToken } from './demo/log-in.ts';
 import { LIST_NAME, makeList } from './demo/make-list.ts';
 import { readOptions, USAGE, type DemoOptions } from './demo/options.ts';
-import { startOwnProduct, type OwnProduct } from './demo/own-product.ts';
+import { startDemoInstallation, type DemoInstallation } from './demo/demo-installation.ts';
 import { makePeopleFile } from './demo/people.ts';
 import { playRecipients } from './demo/play-recipients.ts';
 import { printReport } from './demo/report.ts';
@@ -36,13 +36,16 @@ try {
 
 async function demonstrate(options: DemoOptions): Promise<void> {
   if (!options.own && (await isRunning(options.url))) {
-    return tellStory(connect(options.url, options.token ?? (await askForToken(options.url, OR_OWN))), options.people);
+    return printHistory(
+      connect(options.url, options.token ?? (await promptForToken(options.url, OR_OWN))),
+      options.people,
+    );
   }
   if (options.isGiven && !options.own) throw new DemoError(`No Mailwright answers at ${options.url}. Is it running?`);
   console.log(`Starting a Mailwright of its own, with data in ${options.dataDir} ...`);
-  const own = await startOwnProduct(options.dataDir, () => (isStopping = true));
+  const own = await startDemoInstallation(options.dataDir, () => (isStopping = true));
   try {
-    await tellStory(connect(own.url, own.token), options.people);
+    await printHistory(connect(own.url, own.token), options.people);
     if (!options.once) await lookAround(own, options.dataDir);
   } finally {
     await own.stop();
@@ -58,7 +61,7 @@ async function isRunning(url: string): Promise<boolean> {
   }
 }
 
-async function tellStory(client: Client, size: number): Promise<void> {
+async function printHistory(client: Client, size: number): Promise<void> {
   const { csv, people, brokenLines } = makePeopleFile(size);
   const file = `${counted(people, 'invented person').replace('persons', 'people')} and ${counted(brokenLines, 'broken line')}`;
   console.log(`\nA list “${LIST_NAME}”, a file of ${file}, a campaign to all of them:\n`);
@@ -69,7 +72,7 @@ async function tellStory(client: Client, size: number): Promise<void> {
   await printReport(client, { listUid, imported, campaign, played });
 }
 
-async function lookAround(own: OwnProduct, dataDir: string): Promise<void> {
+async function lookAround(own: DemoInstallation, dataDir: string): Promise<void> {
   console.log(
     `  It runs until you press Ctrl-C. Its data stays in ${dataDir}; delete that folder to begin anew.\n` +
       `  API token     ${own.token}\n`,

@@ -24,7 +24,7 @@ async function act(database: Database): Promise<void> {
       `The installation is on hold since ${since.toISOString()}. Running workers stop within seconds.`,
     );
   }
-  if (word === undefined) return tell(database);
+  if (word === undefined) return printHold(database);
   if (word !== 'pause' && word !== 'continue')
     throw new Error('Use one of: pause, continue, hold. Without a word, the command shows the present state.');
   const { campaignsPaused, mailsDropped } = await endHold({ database, log: silentLog }, word);
@@ -33,7 +33,7 @@ async function act(database: Database): Promise<void> {
   mailsDropped.forEach(printMails);
 }
 
-async function tell(database: Database): Promise<void> {
+async function printHold(database: Database): Promise<void> {
   const held = await holdOf(database);
   if (!held) return console.log('The installation is not on hold.');
   console.log(`On hold since ${held.since.toISOString()}: ${held.reason}\n`);

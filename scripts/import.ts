@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline/promises';
 import { connect, type Client } from './demo/client.ts';
 import { DemoError } from './demo/demo-error.ts';
 import { count, counted, duration } from './demo/format.ts';
-import { askForToken } from './demo/log-in.ts';
+import { promptForToken } from './demo/log-in.ts';
 import { progressBar } from './demo/progress-bar.ts';
 import { findList, makeList } from './import/choose-list.ts';
 import {
@@ -48,7 +48,7 @@ async function importFile(options: ImportOptions): Promise<void> {
   const { size } = await stat(options.file).catch(() => {
     throw new DemoError(`There is no file ${options.file}.`);
   });
-  const client = connect(options.url, options.token ?? (await askForToken(options.url)));
+  const client = connect(options.url, options.token ?? (await promptForToken(options.url)));
   const list =
     options.newList === undefined
       ? await findList(client, options.list)

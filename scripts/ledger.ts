@@ -32,7 +32,7 @@ else if (uid === undefined || given.length > 2 || given.some((word) => word.star
   process.exitCode = 1;
 } else {
   try {
-    process.exitCode = (await withInstallation((database) => tell(database, uid))) ? 0 : 1;
+    process.exitCode = (await withInstallation((database) => printLedger(database, uid))) ? 0 : 1;
   } catch (error) {
     console.error(messageOf(error));
     process.exitCode = 1;
@@ -40,7 +40,7 @@ else if (uid === undefined || given.length > 2 || given.some((word) => word.star
 }
 
 /** Returns whether all is well. */
-async function tell(database: Database, campaignUid: string): Promise<boolean> {
+async function printLedger(database: Database, campaignUid: string): Promise<boolean> {
   const campaign = await auditedCampaign(database, campaignUid);
   if (!campaign) throw new Error(`There is no campaign ${campaignUid}.`);
   console.log(`${campaign.name} (${campaign.uid}): ${campaign.status}`);
@@ -50,7 +50,7 @@ async function tell(database: Database, campaignUid: string): Promise<boolean> {
     console.log('It was never started: there is nothing in the ledger.');
     return true;
   }
-  if (address !== undefined) return tellStory(database, campaign, address);
+  if (address !== undefined) return printHistory(database, campaign, address);
   const audit = await auditLedger(database, campaign);
   console.log(balanceOf(audit));
   return audit.faults.length === 0;
@@ -80,7 +80,7 @@ function balanceOf({ rows, counters, ambiguousRows, ambiguousMost, faults }: Led
   ].join('\n');
 }
 
-async function tellStory(database: Database, campaign: AuditedCampaign, recipient: string): Promise<boolean> {
+async function printHistory(database: Database, campaign: AuditedCampaign, recipient: string): Promise<boolean> {
   const rows = await storyRows(database, campaign, recipient);
   if (rows.length === 0) {
     console.log(`${recipient} is not among its recipients.`);

@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 
-const TOLD_CHARS_MAX = 2_000;
+const ERROR_CHARS_MAX = 2_000;
 
 const [file = '', what] = process.argv.slice(2);
 const lines = readFileSync(file, 'utf8')
@@ -28,7 +28,7 @@ if (what === 'counts') {
   console.log(`${passed} ${failures.length}`);
 } else {
   for (const { where, errors } of failures) {
-    const told = errors.join('\n').slice(0, TOLD_CHARS_MAX).replaceAll('\n', '\n    ');
-    console.log(`  ${where}\n    ${told}`);
+    const excerpt = errors.join('\n').slice(0, ERROR_CHARS_MAX).replaceAll('\n', '\n    ');
+    console.log(`  ${where}\n    ${excerpt}`);
   }
 }

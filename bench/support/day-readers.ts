@@ -3,12 +3,12 @@ import { createTransport } from 'nodemailer';
 import { page, type DayWorld } from './day-world.ts';
 
 /** Opens and clicks of one round, so many at a time. */
-const VISITS = 150;
+const REQUESTS = 150;
 const AT_A_TIME = 8;
 const UNSUBSCRIBES = 3;
 
 export async function readersRound(world: DayWorld, round: number): Promise<void> {
-  for (let asked = 0; asked < VISITS; asked += AT_A_TIME)
+  for (let asked = 0; asked < REQUESTS; asked += AT_A_TIME)
     await Promise.all(Array.from({ length: AT_A_TIME }, () => trackingEvent(world)));
   const reader = world.nextReader();
   await page(reader.view);

@@ -64,8 +64,8 @@ export const answerCases: readonly GrowthCase[] = [
     name: 'answers: DKIM key in the DNS',
     lengthMax: RECORD_LENGTH_MAX,
     parse: (text) => {
-      const ask = async () => ({ status: 'found', values: [text] }) as const;
-      const site = { host: 'm.example', bounceDomain: 'r.example', spfTerms: [], ask };
+      const queryDns = async () => ({ status: 'found', values: [text] }) as const;
+      const site = { host: 'm.example', bounceDomain: 'r.example', spfTerms: [], queryDns };
       return readDomainRecords({ site, probe: async () => ({ refusal: 'no' }) }, domain, [key]);
     },
     shapes: {

@@ -44,7 +44,7 @@ const SHAPES_OF_SHORT = 3;
 /** Work that may take longer is cut in a short run. */
 const SHORT_MS_MAX = 1_000;
 /** A figure that looks wrong is measured again so many times before it is believed. */
-const RUNS_OF_DOUBT = 12;
+const UNCERTAIN_RUNS = 12;
 
 export interface GrowthOptions {
   /** Only n, 2n and 4n of three shapes, and of work that may take long an eighth: for a smoke run. */
@@ -109,7 +109,7 @@ async function measureShape(
     const text = make(length);
     let ms = await bestOf(RUNS, item, text);
     const isWrong = (): boolean => ms > boundMs || isTooFast(before?.ms, ms);
-    for (let run = 0; run < RUNS_OF_DOUBT && isWrong(); run += 1) {
+    for (let run = 0; run < UNCERTAIN_RUNS && isWrong(); run += 1) {
       ms = Math.min(ms, await timeOf(item, text));
       if (before && ms <= boundMs) before.ms = Math.max(before.ms, await bestOf(RUNS, item, before.text));
     }
@@ -132,7 +132,7 @@ async function heldBy(
 ): Promise<Pick<ShapeFigures, 'heldMs' | 'fault'>> {
   if (!heldMs) return {};
   let held = Infinity;
-  for (let run = 0; run < RUNS || (run < RUNS_OF_DOUBT && held > boundMs); run += 1)
+  for (let run = 0; run < RUNS || (run < UNCERTAIN_RUNS && held > boundMs); run += 1)
     held = Math.min(held, await heldMs(text));
   if (held <= boundMs) return { heldMs: held };
   const fault = `${text.length} characters keep everybody else waiting for ${held.toFixed(0)} ms; the bound is ${boundMs} ms.`;

@@ -30,7 +30,7 @@ const HEAD_END = '\r\n\r\n';
 const PIXEL_BYTES = 42;
 
 /** Resolves when all connections have ended: at the time given, or because the server is gone. */
-export async function askLinks(load: LinkLoad): Promise<void> {
+export async function requestLinks(load: LinkLoad): Promise<void> {
   const requests = load.paths.map(
     (path) => `GET ${path} HTTP/1.1\r\nHost: bench\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64) Bench/1\r\n\r\n`,
   );

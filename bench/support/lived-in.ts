@@ -41,7 +41,7 @@ export async function startLivedIn(scale: number, settings: readonly string[] = 
       folder: path.join(copy, DATABASE),
       settings: [...DURABLE, ...settings],
     });
-    await forgetPlace(server.url);
+    await clearPlace(server.url);
     return { url: server.url, stop: () => server.stop().finally(remove) };
   } catch (error) {
     remove();
@@ -50,7 +50,7 @@ export async function startLivedIn(scale: number, settings: readonly string[] = 
 }
 
 /** A copy is no restored backup. */
-async function forgetPlace(url: string): Promise<void> {
+async function clearPlace(url: string): Promise<void> {
   const client = new pg.Client(url);
   await client.connect();
   await client.query(`DELETE FROM setting WHERE key = 'installation.place'`);

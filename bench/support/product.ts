@@ -24,9 +24,9 @@ export interface Product {
   rest<Answer>(method: string, path: string, body?: unknown): Promise<Answer>;
   /** Processor seconds used so far, user and system. */
   cpuSeconds(): number;
-  /** Largest resident memory since the start or `forgetPeak`, in megabytes. */
+  /** Largest resident memory since the start or `resetPeakMemory`, in megabytes. */
   peakMegabytes(): number;
-  forgetPeak(): void;
+  resetPeakMemory(): void;
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -73,7 +73,7 @@ export async function startProduct(
     peakMegabytes: () =>
       Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1_024,
     // proc(5): 5 sets the high-water mark back.
-    forgetPeak: () => writeFileSync(`/proc/${child.pid}/clear_refs`, '5'),
+    resetPeakMemory: () => writeFileSync(`/proc/${child.pid}/clear_refs`, '5'),
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
   };

@@ -34,7 +34,7 @@ export async function connectUncounted(url: string): Promise<pg.Client> {
   return client;
 }
 
-export async function forgetStatements(client: pg.Client): Promise<void> {
+export async function resetStatements(client: pg.Client): Promise<void> {
   await client.query('SELECT pg_stat_statements_reset()');
 }
 

@@ -16,17 +16,17 @@ const LOG_IN = `mutation DemoLogIn($email: String!, $password: String!) {
 const loggedIn = z.object({ logIn: z.object({ token: z.string() }) });
 
 /** Asks for email and password and returns a new token. Throws DemoError, with `advice`, when there is no terminal. */
-export async function askForToken(url: string, advice = ''): Promise<string> {
+export async function promptForToken(url: string, advice = ''): Promise<string> {
   if (!stdin.isTTY)
     throw new DemoError(`Mailwright runs at ${url}. Log in: set MAILWRIGHT_TOKEN to an API token${advice}`);
   console.log(`Mailwright runs at ${url}. Please log in; the password was printed by its first start.`);
-  const email = await ask('  Email [admin@example.com]: ', false);
-  const password = await ask('  Password: ', true);
+  const email = await prompt('  Email [admin@example.com]: ', false);
+  const password = await prompt('  Password: ', true);
   const { logIn } = await connect(url).run(LOG_IN, { email: email || 'admin@example.com', password }, loggedIn);
   return logIn.token;
 }
 
-async function ask(question: string, isSecret: boolean): Promise<string> {
+async function prompt(question: string, isSecret: boolean): Promise<string> {
   // A terminal echoes through readline: characters after the question are not passed on.
   let isHidden = false;
   const output = new Writable({

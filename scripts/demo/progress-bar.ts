@@ -14,20 +14,20 @@ const STEP = 0.25;
 
 export function progressBar(label: string): ProgressBar {
   let line = '';
-  let told = -STEP;
+  let printed = -STEP;
   return {
     show(share, detail) {
       const filled = Math.round(Math.min(1, Math.max(0, share)) * WIDTH);
       line = `  ${label.padEnd(LABEL_WIDTH)} ${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)} ${detail}`;
       if (stdout.isTTY) stdout.write(`\r\x1b[2K${line}`);
-      else if (share >= told + STEP) {
-        told = share;
+      else if (share >= printed + STEP) {
+        printed = share;
         console.log(line);
       }
     },
     end() {
       if (stdout.isTTY) stdout.write('\n');
-      else if (told < 1) console.log(line);
+      else if (printed < 1) console.log(line);
     },
   };
 }

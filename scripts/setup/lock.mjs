@@ -45,11 +45,11 @@ function beat() {
 
 async function acquire(mine) {
   const deadline = Date.now() + WAIT_MAX_MS;
-  for (let told = false; !tryAcquire(mine); await sleep(POLL_MS)) {
+  for (let isAnnounced = false; !tryAcquire(mine); await sleep(POLL_MS)) {
     const holder = readHolder();
     if (holder && isStale(holder)) breakLock(holder);
-    else if (!told) console.log('Another set-up of this folder is running; waiting for it.');
-    told = true;
+    else if (!isAnnounced) console.log('Another set-up of this folder is running; waiting for it.');
+    isAnnounced = true;
     if (Date.now() > deadline)
       throw new SetupError(`The other set-up does not end. If none is running, remove ${LOCK}.`);
   }

@@ -9,7 +9,7 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../config/settings.ts';
-import { isDiskFull, noteLowDisk, writeTrouble } from '../db/full-disk.ts';
+import { isDiskFull, recordLowDisk, writeProblem } from '../db/full-disk.ts';
 import { probeDisk } from '../db/probe-disk.ts';
 import type { Context } from '../domain/context.ts';
 import { watchProgress } from '../domain/campaigns/watch-progress.ts';
@@ -146,9 +146,9 @@ class Heartbeat implements ProcessHeartbeat {
   }
 
   async #watchDisk(): Promise<void> {
-    if (writeTrouble() !== undefined) await probeDisk(this.#options.ctx.database);
+    if (writeProblem() !== undefined) await probeDisk(this.#options.ctx.database);
     const isDiskFullNow = await this.#isDiskFullNow();
-    noteLowDisk(isDiskFullNow);
+    recordLowDisk(isDiskFullNow);
     if (isDiskFullNow) this.#worker?.pause(DISK);
     else this.#worker?.resume(DISK);
   }

@@ -38,17 +38,17 @@ const STOP_GRACE_MS = 7_000;
 const PLUGINS = path.join(import.meta.dirname, '..', '..', 'plugins');
 
 /**
- * Starts what the settings ask for. If something fails, it stops what has been started before it throws. `onCredentials` is
+ * Starts what the settings ask for. If something fails, it stops what has been started before it throws. `show` is
  * called as soon as the credentials exist, so that the operator sees them even if the start fails later.
  */
 export async function startApp(
   settings: Settings,
   log: Log,
-  tell: (made: Bootstrapped) => void = () => undefined,
+  show: (made: Bootstrapped) => void = () => undefined,
 ): Promise<App> {
   const closers = new AsyncDisposableStack();
   try {
-    return await compose(settings, { log, tell, closers });
+    return await compose(settings, { log, show, closers });
   } catch (error) {
     await closers.disposeAsync();
     throw error;
@@ -57,7 +57,7 @@ export async function startApp(
 
 async function compose(
   settings: Settings,
-  { log, tell, closers }: { log: Log; tell: (made: Bootstrapped) => void; closers: AsyncDisposableStack },
+  { log, show, closers }: { log: Log; show: (made: Bootstrapped) => void; closers: AsyncDisposableStack },
 ): Promise<App> {
   const port = await portOf(settings);
   const opened = await openMigratedDatabase(settings, log);
@@ -90,7 +90,7 @@ async function compose(
     password: settings.ADMIN_PASSWORD,
     apiToken: settings.ADMIN_API_TOKEN,
   });
-  if (bootstrapped) tell(bootstrapped);
+  if (bootstrapped) show(bootstrapped);
   closers.defer(() => flushAnnouncements(ctx));
   if (!settings.ROLES.includes('web')) {
     // Every web server counts its own tracking events. A worker counts those that a dead web server left behind.

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../config/settings.ts';
 import type { Context } from '../domain/context.ts';
 import { createActiveCampaigns } from '../domain/delivery/active-campaign.ts';
-import { dnsAsker } from '../lib/dns-records.ts';
+import { createDnsQuery } from '../lib/dns-records.ts';
 import { createDriverPool, type DriverPool } from '../domain/sending/driver-pool.ts';
 import { mxThrough } from '../domain/sending/routing/mailbox-group.ts';
 import type { SourceKey } from '../domain/source-key.ts';
@@ -59,7 +59,7 @@ export async function startWorker(ctx: Context, settings: Settings, pausedFor?: 
   const works = settings.ROLES.includes('worker');
   const ticks = settings.ROLES.includes('cron');
   if (!works && !ticks) return NONE;
-  const drivers = createDriverPool(ctx.hooks, { resolveMx: mxThrough(dnsAsker(settings.DNS_SERVERS)) });
+  const drivers = createDriverPool(ctx.hooks, { resolveMx: mxThrough(createDnsQuery(settings.DNS_SERVERS)) });
   const worker = await runWorker({
     ctx,
     tasks: works ? tasksOf(ctx, drivers) : [],

@@ -15,7 +15,7 @@ const SILENCE_MS = 3_000;
 /** The query reads a view of the server's memory. */
 const PROBE_MS_MAX = 3_000;
 /** One answer may be under way during a check; at two checks in a row it is lost. */
-const LOOKS = 2;
+const CHECKS = 2;
 /** A server that answers nobody for so long counts as away, whatever it works on; shorter stalls are waited for. */
 const AWAY_MS = 9_000;
 /** On connections without traffic something is asked, or nobody would notice that they are dead. */
@@ -28,7 +28,7 @@ interface Watched {
   /** When a byte last moved, or nothing was waited for. */
   movedAt: number;
   /** Checks at which the server did not work on its statement. */
-  idleLooks: number;
+  idleChecks: number;
 }
 
 export class ConnectionWatch {
@@ -48,7 +48,7 @@ export class ConnectionWatch {
 
   /** Watches a connection until it ends. `hasHeartbeat`: it only listens, so it is asked something regularly. */
   add(client: DatabaseClient, hasHeartbeat: boolean): void {
-    const watched = { client, hasHeartbeat, bytes: 0, movedAt: performance.now(), idleLooks: 0 };
+    const watched = { client, hasHeartbeat, bytes: 0, movedAt: performance.now(), idleChecks: 0 };
     this.#watched.add(watched);
     client.once('end', () => this.#watched.delete(watched));
     this.#timer ??= setInterval(() => void this.#tick(), TICK_MS).unref();
@@ -70,7 +70,7 @@ export class ConnectionWatch {
     if (this.#isLooking || (suspects.length === 0 && this.#silentSince === undefined && this.#abandoned.size === 0))
       return;
     this.#isLooking = true;
-    await this.#look(suspects).catch((error: unknown) => this.#noAnswer(suspects, error));
+    await this.#check(suspects).catch((error: unknown) => this.#noAnswer(suspects, error));
     this.#isLooking = false;
   }
 
@@ -78,7 +78,7 @@ export class ConnectionWatch {
   #isSilent(watched: Watched): boolean {
     const { client, hasHeartbeat, bytes } = watched;
     const now = performance.now();
-    if (client.bytesMoved !== bytes) Object.assign(watched, { bytes: client.bytesMoved, movedAt: now, idleLooks: 0 });
+    if (client.bytesMoved !== bytes) Object.assign(watched, { bytes: client.bytesMoved, movedAt: now, idleChecks: 0 });
     if (client.isWaiting && !client.isFeeding) return now - watched.movedAt > SILENCE_MS;
     if (hasHeartbeat && now - watched.movedAt > HEARTBEAT_MS) client.query('SELECT 1').catch(() => undefined);
     else if (!hasHeartbeat) watched.movedAt = now;
@@ -86,12 +86,12 @@ export class ConnectionWatch {
   }
 
   /** Asks the server about these connections, and closes those on which it does not work. */
-  async #look(suspects: readonly Watched[]): Promise<void> {
+  async #check(suspects: readonly Watched[]): Promise<void> {
     const busy = await this.#busyPids(suspects);
     this.#silentSince = undefined;
     const dead = suspects.filter(({ client }) => !busy.has(client.serverPid ?? 0));
-    for (const watched of dead) watched.idleLooks += 1;
-    const given = dead.filter(({ idleLooks }) => idleLooks >= LOOKS);
+    for (const watched of dead) watched.idleChecks += 1;
+    const given = dead.filter(({ idleChecks }) => idleChecks >= CHECKS);
     if (given.length > 0) this.#giveUp(given, 'the server does not work on the statement');
   }
 

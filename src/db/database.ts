@@ -9,7 +9,7 @@ import { from as copyFrom } from 'pg-copy-streams';
 import type { Sql } from 'sql-template-tag';
 import { DatabaseClient } from './client.ts';
 import { ConnectionWatch } from './connection-watch.ts';
-import { noteRefusedWrite } from './full-disk.ts';
+import { recordRefusedWrite } from './full-disk.ts';
 import type { Log } from '../lib/log.ts';
 import { messageOf } from '../lib/errors.ts';
 import { LibraryPool } from './library-pool.ts';
@@ -200,7 +200,7 @@ function statementsOf(runner: LibraryPool | pg.PoolClient): Queryable {
 }
 
 function noted(error: unknown): never {
-  noteRefusedWrite(error);
+  recordRefusedWrite(error);
   throw error;
 }
 

@@ -20,7 +20,7 @@ export function runningServer(data: string): { pid: number; port: number } | und
  * any living process of its user for a server. So the file gets the number of this process, which PostgreSQL knows is not a
  * server; the rest of the file says what else to check.
  */
-export function disownPidFile(data: string): void {
+export function replacePidInFile(data: string): void {
   const lines = pidFileLines(data);
   const pid = Number(lines[0]);
   if (pid > 0 && isAlive(pid) && !isServerOf(pid, data))

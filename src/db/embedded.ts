@@ -15,7 +15,7 @@ import { makeCluster, SUPERUSER, type Place } from './embedded-cluster.ts';
 import {
   answerForServer,
   answersForServer,
-  disownPidFile,
+  replacePidInFile,
   hasSettings,
   runningServer,
   stopServer,
@@ -98,7 +98,7 @@ async function bringUp(server: Server, adminUrl: (port: number) => string): Prom
 /** Starts the server; the result says whether it has ended. */
 function launch({ folder, data, user, binaries, settings }: Server, port: number): () => boolean {
   const log = openLog(folder).fd;
-  disownPidFile(data);
+  replacePidInFile(data);
   const flags = [
     'listen_addresses=127.0.0.1',
     'unix_socket_directories=',

@@ -3,17 +3,17 @@
  * 53100) or the server is read-only (25006), or the embedded database's disk is nearly full, and no write has succeeded since.
  * None of this can be written to the database.
  */
-const TROUBLES: Readonly<Record<string, WriteTrouble>> = { '53100': 'full', '25006': 'read-only' };
+const PROBLEMS: Readonly<Record<string, WriteProblem>> = { '53100': 'full', '25006': 'read-only' };
 
-export type WriteTrouble = 'full' | 'read-only';
+export type WriteProblem = 'full' | 'read-only';
 
-let refused: WriteTrouble | undefined;
+let refused: WriteProblem | undefined;
 let isLow = false;
 
 /** Called with what a statement threw. */
-export function noteRefusedWrite(error: unknown): void {
+export function recordRefusedWrite(error: unknown): void {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string')
-    refused = TROUBLES[error.code] ?? refused;
+    refused = PROBLEMS[error.code] ?? refused;
 }
 
 /** A statement found no space, and no write has succeeded since. */
@@ -22,16 +22,16 @@ export function isDiskFull(): boolean {
 }
 
 /** Why the database takes no writes; undefined: it does, as far as is known. */
-export function writeTrouble(): WriteTrouble | undefined {
+export function writeProblem(): WriteProblem | undefined {
   return refused ?? (isLow ? 'full' : undefined);
 }
 
 /** Records whether the space left is so little that sending waits. */
-export function noteLowDisk(isLowNow: boolean): void {
+export function recordLowDisk(isLowNow: boolean): void {
   isLow = isLowNow;
 }
 
 /** Records that a write succeeded. */
-export function noteDiskSpace(): void {
+export function recordDiskSpace(): void {
   refused = undefined;
 }

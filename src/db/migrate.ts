@@ -108,10 +108,10 @@ async function pendingMigrations(
     );
   }
   const known = new Set(migrations.map(({ name }) => name));
-  const stranger = rows.find((row) => !known.has(row.migration_name));
-  if (stranger) {
+  const unknown = rows.find((row) => !known.has(row.migration_name));
+  if (unknown) {
     throw new Error(
-      `The database has migration ${stranger.migration_name}, which this version does not know: ` +
+      `The database has migration ${unknown.migration_name}, which this version does not know: ` +
         `it was used by a newer version. Start that version, or restore an older backup.`,
     );
   }

@@ -15,7 +15,7 @@ export interface Exchange {
   route: string;
 }
 
-interface Surroundings {
+interface ExchangeOptions {
   readonly log: Log;
   readonly ipAddress: string;
   readonly httpsOnly: HttpsOnly;
@@ -44,8 +44,8 @@ export function safetyHeaders(httpsOnly: HttpsOnly): Readonly<Record<string, str
 }
 
 /** Gives the request its id, sets the default headers, and logs one line when the answer was sent or broke off. */
-export function beginExchange(req: IncomingMessage, res: ServerResponse, around: Surroundings): Exchange {
-  const { log, ipAddress, httpsOnly } = around;
+export function beginExchange(req: IncomingMessage, res: ServerResponse, exchangeOptions: ExchangeOptions): Exchange {
+  const { log, ipAddress, httpsOnly } = exchangeOptions;
   const startedAt = performance.now();
   const given = req.headers['x-request-id'];
   const requestId = typeof given === 'string' && REQUEST_ID_PATTERN.test(given) ? given : randomUUID();

@@ -101,9 +101,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     takeAbsoluteForm(req);
     if (fastPath.take(req, res)) return;
     watchBody(req, options.bodyPace ?? BODY_PACE);
-    const around = { log: options.log, ipAddress: addressOf(req), httpsOnly };
+    const exchangeOptions = { log: options.log, ipAddress: addressOf(req), httpsOnly };
     state.running += 1;
-    void serve(req, res, beginExchange(req, res, around), options.mounts).then(() => {
+    void serve(req, res, beginExchange(req, res, exchangeOptions), options.mounts).then(() => {
       state.running -= 1;
       if (state.running === 0) state.idle?.();
     });
@@ -242,13 +242,13 @@ async function closeServer(server: Server, { paced, upgraded }: Connections, wai
   };
   closeIdle();
   // A connection becomes idle when its answer ends; it would then wait for the next request.
-  const sweep = setInterval(closeIdle, 50);
+  const closingTimer = setInterval(closeIdle, 50);
   const cut = setTimeout(() => {
     server.closeAllConnections();
     for (const socket of upgraded) socket.destroy();
   }, waitMsMax);
   await closed;
-  clearInterval(sweep);
+  clearInterval(closingTimer);
   clearTimeout(cut);
   for (const socket of upgraded) socket.destroy();
 }

@@ -32,7 +32,7 @@ export function confirmMount(ctx: Context): InboundMount {
       if (request.method === 'POST') return confirm(request, confirmation, person);
       if (person.status === 'subscribed') return sendPage(request.res, 200, donePage(person));
       const isLate = await isConfirmationLate(request.ctx, confirmation.expiresAt);
-      sendPage(request.res, isLate ? 410 : 200, isLate ? latePage(person) : askPage(person));
+      sendPage(request.res, isLate ? 410 : 200, isLate ? latePage(person) : buttonPage(person));
     },
   });
 }
@@ -62,7 +62,7 @@ function answer(res: LinkRequest['res'], kind: ConfirmationOutcome['kind'], pers
   }
 }
 
-function askPage({ listName, email }: RecipientCard): Page {
+function buttonPage({ listName, email }: RecipientCard): Page {
   return {
     title: `Subscribe to ${listName}?`,
     body: html`<p>Please confirm that ${maskEmail(email)} should get the mails of this list.</p>

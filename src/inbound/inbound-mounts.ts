@@ -47,8 +47,8 @@ export async function createInbound(
 ): Promise<Inbound> {
   // First: it throws when the database does not answer, and nothing else is open yet.
   const disabled = await watchDisabledCustomers(work);
-  const follower = startTrackingEventConsumer(work);
-  const recorder = createTrackingEventRecorder(work, () => follower.wake());
+  const eventConsumer = startTrackingEventConsumer(work);
+  const recorder = createTrackingEventRecorder(work, () => eventConsumer.wake());
   const means = { recorder, places, disabled, deadline: createAnswerDeadline(ctx.log) };
   return {
     mounts: [
@@ -67,13 +67,13 @@ export async function createInbound(
       webhookMount(ctx),
     ],
     notes() {
-      const seconds = Math.round(follower.lagMs() / 1_000);
+      const seconds = Math.round(eventConsumer.lagMs() / 1_000);
       return seconds >= LATE_SECONDS ? [`Opens and clicks are counted ${seconds} seconds late.`] : [];
     },
     async close() {
       disabled.close();
       await recorder.close();
-      await follower.close();
+      await eventConsumer.close();
     },
   };
 }

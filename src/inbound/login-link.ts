@@ -19,7 +19,7 @@ export function loginLinkMount(ctx: Context): InboundMount {
     async serve(request) {
       const { method, res, visitor } = request;
       if (method === 'POST') return (await readForm(request.req)) ? logIn(request) : sendBodyTooLarge(res);
-      if (method === 'HEAD' || visitor.isMachine) return ask(res);
+      if (method === 'HEAD' || visitor.isMachine) return sendButtonPage(res);
       return logIn(request);
     },
   });
@@ -35,7 +35,7 @@ async function logIn({ ctx, res, token }: LinkRequest): Promise<void> {
 }
 
 /** Does not say whether the link still works: asking must not be a way to find out. */
-function ask(res: LinkRequest['res']): void {
+function sendButtonPage(res: LinkRequest['res']): void {
   sendPage(res, 200, {
     title: 'Log in',
     body: html`<p>This link logs you in, once.</p>

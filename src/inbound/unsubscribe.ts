@@ -36,7 +36,7 @@ export function unsubscribeMount(ctx: Context): InboundMount {
       if (request.method === 'POST') return unsubscribe(request, recipient);
       const person = await readerOf(request.ctx, recipient);
       if (!person) return sendNotOnList(request.res);
-      sendPage(request.res, 200, person.status === 'unsubscribed' ? donePage(person) : askPage(person));
+      sendPage(request.res, 200, person.status === 'unsubscribed' ? donePage(person) : buttonPage(person));
     },
   });
 }
@@ -65,7 +65,7 @@ async function readerOf(ctx: Context, recipient: TrackedRecipient): Promise<Reci
   return now && readRecipient(ctx, now);
 }
 
-function askPage({ listName, email }: RecipientCard): Page {
+function buttonPage({ listName, email }: RecipientCard): Page {
   return {
     title: `Unsubscribe from ${listName}?`,
     body: html`<p>${maskEmail(email)} will get no more mail from this list.</p>

@@ -82,17 +82,17 @@ async function isGenuine(
 
 async function record(ctx: Context, server: WebhookServer, request: WebhookRequest): Promise<Answer> {
   const { serverId, receiver, settings } = server;
-  let told;
+  let checkedEvents;
   try {
     const events = await inTime(async () => receiver.parse(request, settings));
-    told = checkWebhookEvents(events);
+    checkedEvents = checkWebhookEvents(events);
     for (const event of events)
       if (event.kind === 'ignored') ctx.log.debug('webhook.ignored', { serverId, name: event.name.slice(0, 100) });
   } catch (error) {
     ctx.log.warn('webhook.parse_failed', { serverId, message: messageOf(error) });
     return UNREADABLE;
   }
-  const taken = await enqueueWebhookEvents(ctx, server, told);
+  const taken = await enqueueWebhookEvents(ctx, server, checkedEvents);
   ctx.log.debug('webhook.taken', { serverId, ...taken });
   return { status: 200, message: 'The events were received.' };
 }

@@ -20,14 +20,14 @@ export interface OpenedMail {
 
 export interface MailOpener<Answer> {
   /** The result of `make` for this path and search; undefined when there is no such mail. */
-  answerOf(id: number, asked: string, make: (mail: OpenedMail) => Answer): Promise<Answer | undefined>;
+  answerOf(id: number, target: string, make: (mail: OpenedMail) => Answer): Promise<Answer | undefined>;
 }
 
 /** An opener that keeps answers of one kind. */
 export function createMailOpener<Answer>(store: InboxStore): MailOpener<Answer> {
   const opening = createConcurrencyLimit({ runningMax: 1 });
   let kept: (OpenedMail & { readonly answers: Map<string, Answer> }) | undefined;
-  const forget = setTimeout(() => (kept = undefined), KEPT_MS).unref();
+  const dropTimer = setTimeout(() => (kept = undefined), KEPT_MS).unref();
 
   const open = async (id: number) => {
     // The inbox may have been emptied meanwhile, also by another process.
@@ -39,13 +39,13 @@ export function createMailOpener<Answer>(store: InboxStore): MailOpener<Answer> 
     return kept;
   };
   return {
-    answerOf(id, asked, make) {
+    answerOf(id, target, make) {
       return opening.run(async () => {
         const mail = await open(id);
         if (!mail) return undefined;
-        forget.refresh();
-        const answer = mail.answers.get(asked) ?? make(mail);
-        mail.answers.set(asked, answer);
+        dropTimer.refresh();
+        const answer = mail.answers.get(target) ?? make(mail);
+        mail.answers.set(target, answer);
         return answer;
       });
     },

@@ -23,13 +23,13 @@ const NAME_LENGTH_MAX = 253;
 const VALUES_MAX = 100;
 
 /** Asks these servers (`192.0.2.1`, `[2001:db8::1]:53`), or those of the system when there are none. */
-export function dnsAsker(servers: readonly string[] = []): DnsQuery {
+export function createDnsQuery(servers: readonly string[] = []): DnsQuery {
   const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
   if (servers.length > 0) resolver.setServers(servers);
   return async (type, name) => {
     if (name.length > NAME_LENGTH_MAX) return { status: 'none', exists: false };
     try {
-      const values = (await ask(resolver, type, name)).slice(0, VALUES_MAX);
+      const values = (await resolve(resolver, type, name)).slice(0, VALUES_MAX);
       return values.length === 0 ? { status: 'none', exists: true } : { status: 'found', values };
     } catch (error) {
       return failure(error);
@@ -38,13 +38,13 @@ export function dnsAsker(servers: readonly string[] = []): DnsQuery {
 }
 
 /** The same query for `msMax` from now; later queries fail at once, so that slow servers add up to no more. */
-export function askFor(msMax: number, ask: DnsQuery): DnsQuery {
+export function limitedDnsQuery(msMax: number, resolve: DnsQuery): DnsQuery {
   const until = performance.now() + msMax;
   return async (type, name) =>
-    performance.now() < until ? ask(type, name) : { status: 'failed', reason: 'its name servers are too slow' };
+    performance.now() < until ? resolve(type, name) : { status: 'failed', reason: 'its name servers are too slow' };
 }
 
-async function ask(resolver: Resolver, type: DnsType, name: string): Promise<string[]> {
+async function resolve(resolver: Resolver, type: DnsType, name: string): Promise<string[]> {
   switch (type) {
     case 'TXT':
       return (await resolver.resolveTxt(name)).map((pieces) => pieces.join(''));

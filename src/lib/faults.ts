@@ -23,12 +23,12 @@ export class Faults {
 
   /** Throws one ValidationError with all fields that had a fault, each with its first one. */
   check(): void {
-    const unseen = this.#errors.filter(({ fields }, index) => {
-      const told = this.#errors.slice(0, index).flatMap((earlier) => Object.keys(earlier.fields));
-      return Object.keys(fields).some((field) => !told.includes(field));
+    const remaining = this.#errors.filter(({ fields }, index) => {
+      const namedEarlier = this.#errors.slice(0, index).flatMap((earlier) => Object.keys(earlier.fields));
+      return Object.keys(fields).some((field) => !namedEarlier.includes(field));
     });
-    if (unseen.length === 0) return;
-    const fields = Object.assign({}, ...unseen.toReversed().map((error) => error.fields));
-    throw new ValidationError(fields, this.#code, unseen.map(({ message }) => message).join(' '));
+    if (remaining.length === 0) return;
+    const fields = Object.assign({}, ...remaining.toReversed().map((error) => error.fields));
+    throw new ValidationError(fields, this.#code, remaining.map(({ message }) => message).join(' '));
   }
 }

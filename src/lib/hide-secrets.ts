@@ -2,7 +2,7 @@
 
 const HIDDEN = '***';
 /** Fewer matching letters at the end of a cut text are a coincidence. */
-const REST_LENGTH_MIN = 4;
+const CUT_LENGTH_MIN = 4;
 
 /** `text` without these secrets, and without the beginning of a secret at its end where it was cut. */
 export function hideSecrets(text: string, secrets: readonly string[]): string {
@@ -10,8 +10,8 @@ export function hideSecrets(text: string, secrets: readonly string[]): string {
   // The longest first: a secret that is part of another one must not break it up.
   for (const secret of secrets.filter(Boolean).toSorted((a, b) => b.length - a.length)) {
     hidden = hidden.replaceAll(secret, HIDDEN);
-    const rest = lengthOfRest(hidden, secret);
-    if (rest > 0) hidden = hidden.slice(0, -rest) + HIDDEN;
+    const cutLength = cutLengthOf(hidden, secret);
+    if (cutLength > 0) hidden = hidden.slice(0, -cutLength) + HIDDEN;
   }
   return hidden;
 }
@@ -28,8 +28,8 @@ export function formsOfPassword({ username, password }: { username: string; pass
   ];
 }
 
-function lengthOfRest(text: string, secret: string): number {
-  for (let length = Math.min(text.length, secret.length - 1); length >= REST_LENGTH_MIN; length--)
+function cutLengthOf(text: string, secret: string): number {
+  for (let length = Math.min(text.length, secret.length - 1); length >= CUT_LENGTH_MIN; length--)
     if (text.endsWith(secret.slice(0, length))) return length;
   return 0;
 }

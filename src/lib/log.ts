@@ -27,7 +27,7 @@ const RANK: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3, s
 
 export function createLog(options: LogOptions, bound: LogFields = {}, faults = new RepeatedFaults()): Log {
   const write = options.write ?? ((line: string) => process.stderr.write(`${line}\n`));
-  const say = (level: LogLevel, event: string, fields: LogFields): void => {
+  const writeLine = (level: LogLevel, event: string, fields: LogFields): void => {
     const entry = { time: new Date().toISOString(), level, event, ...bound, ...fields };
     write(options.format === 'json' ? JSON.stringify(entry, plain).replace(C1, escaped) : pretty(entry));
   };
@@ -35,7 +35,7 @@ export function createLog(options: LogOptions, bound: LogFields = {}, faults = n
     (level: LogLevel) =>
     (event: string, fields: LogFields = {}) => {
       if (RANK[level] < RANK[options.level]) return;
-      faults.take({ level, event, fields, write: (more) => say(level, event, { ...fields, ...more }) });
+      faults.take({ level, event, fields, write: (more) => writeLine(level, event, { ...fields, ...more }) });
     };
   return {
     debug: at('debug'),

@@ -43,12 +43,16 @@ export async function openOutbound(text: string, options: OutboundOptions): Prom
   const url = readUrl(text);
   const guard = addressGuard(options.allowed, options.find);
   const signal = AbortSignal.timeout(options.timeoutMs);
-  const refusal = await Promise.race([guard.refusal(url.hostname), lapsed(signal)]);
+  const refusal = await Promise.race([guard.refusal(url.hostname), timedOut(signal)]);
   if (refusal) throw new Error(refusal);
   const isUsualPort = PORTS.has(url.port) || options.ports?.includes(url.port) === true;
   if (!isUsualPort && !options.allowed.some((entry) => entry.toLowerCase() === bareHost(url)))
     throw new Error('Only the ports 80 and 443 are allowed.');
-  const answer = await ask(url, { signal, lookup: guard.lookup, ...(options.form ? { form: options.form } : {}) });
+  const answer = await sendRequest(url, {
+    signal,
+    lookup: guard.lookup,
+    ...(options.form ? { form: options.form } : {}),
+  });
   if (answer.statusCode !== 200) {
     answer.destroy();
     const isRedirect = answer.statusCode !== undefined && answer.statusCode >= 300 && answer.statusCode < 400;
@@ -93,12 +97,12 @@ function bareHost({ hostname }: URL): string {
 }
 
 /** A look-up cannot be cancelled; after the time limit nobody waits for it. */
-async function lapsed(signal: AbortSignal): Promise<string> {
+async function timedOut(signal: AbortSignal): Promise<string> {
   if (!signal.aborted) await once(signal, 'abort');
   return TOO_SLOW;
 }
 
-function ask(
+function sendRequest(
   url: URL,
   {
     signal,
@@ -145,7 +149,7 @@ async function* bounded(
 }
 
 /** Node reports a broken connection as `aborted`, whoever broke it. */
-async function* untilBroken(answer: IncomingMessage, signal: AbortSignal): AsyncGenerator<unknown> {
+async function* untilBroken(answer: IncomingMessage, signal: AbortSignal): AsyncGenerator {
   try {
     yield* answer;
   } catch (error) {

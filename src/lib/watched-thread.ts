@@ -94,8 +94,8 @@ export class WatchedThread<Answer> {
 
   /** CPU time of the thread so far. A thread that does not answer even this is judged by the clock. */
   async #cpuMs(): Promise<number> {
-    const ask = this.#worker.cpuUsage().then(({ user, system }) => (user + system) / 1_000);
-    return Promise.race([ask.catch(() => 0), sleep(this.#options.cpuMsMax, 0, { ref: false })]);
+    const reading = this.#worker.cpuUsage().then(({ user, system }) => (user + system) / 1_000);
+    return Promise.race([reading.catch(() => 0), sleep(this.#options.cpuMsMax, 0, { ref: false })]);
   }
 
   #lose(why: string): void {

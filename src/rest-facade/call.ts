@@ -56,27 +56,27 @@ export interface CallParts {
 }
 
 /** What is the same for all calls. */
-export interface Surroundings {
+export interface CallOptions {
   readonly execute: Execute;
   readonly documents: Documents;
   readonly view: View;
 }
 
 /** Makes the call of one request. */
-export function beginCall(parts: CallParts, around: Surroundings): Call {
+export function beginCall(parts: CallParts, options: CallOptions): Call {
   let viewer: Execution['viewer'] | undefined;
   const { row, params, given, file } = parts;
   const run = async (name: string, variables: Readonly<Record<string, unknown>>): Promise<Execution> => {
-    const document = around.documents.get(name);
+    const document = options.documents.get(name);
     if (!document) throw new Error(`The REST facade has no operation ${name}.`);
     // The schema may allow customers to do for themselves what this row is not for: refused before the change.
     if (row.access === 'admin' && viewer === undefined && isMutation(document)) await run('Identify', {});
-    const execution = await around.execute(document, variables, parts.credentials);
+    const execution = await options.execute(document, variables, parts.credentials);
     viewer = execution.viewer;
     checkAccess(row, viewer);
     return execution;
   };
-  const view = () => ({ ...around.view, dialect: parts.dialect ?? viewer?.restDialect ?? around.view.dialect });
+  const view = () => ({ ...options.view, dialect: parts.dialect ?? viewer?.restDialect ?? options.view.dialect });
   return {
     input: inputOf(given, params),
     upload: file && { file, completeInput: async () => inputOf(await parts.completeParameters(), params) },

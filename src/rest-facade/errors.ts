@@ -104,7 +104,7 @@ export function failureAnswer(failure: Failure, nameOf: (path: string) => string
 export function graphqlErrorAnswer(error: OperationError, nameOf: (path: string) => string): RestError | undefined {
   const { type, code, fields, retryAfterSeconds } = error.extensions ?? {};
   if (UNAVAILABLE.has(code)) return unavailableAnswer(error.message);
-  if (code === BAD_REQUEST) return invalid(misfit(error.message, nameOf));
+  if (code === BAD_REQUEST) return invalid(inputFault(error.message, nameOf));
   if (typeof type !== 'string' || !isFailureName(type)) return undefined;
   const failure: Failure = {
     __typename: type,
@@ -120,7 +120,7 @@ export function graphqlErrorAnswer(error: OperationError, nameOf: (path: string)
 }
 
 /** The schema's message about a value deep in a parameter: `Variable "$input" has invalid value at .rule.all[0]: ...`. */
-function misfit(message: string, nameOf: (path: string) => string): FieldErrors {
+function inputFault(message: string, nameOf: (path: string) => string): FieldErrors {
   const [, place, text] = /^Variable "\$\w+" has invalid value at \.([\w.[\]]{1,500}): (.*)$/s.exec(message) ?? [];
   if (place === undefined || text === undefined) return { input: [message] };
   return { [nameOf(place.replace(/\[(\d+)\]/g, '.$1'))]: [text] };

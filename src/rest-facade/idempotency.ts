@@ -38,7 +38,7 @@ export interface IdempotentCall {
 export type Begun =
   /** A caller whose calls are not kept. */
   | { readonly kind: 'unknown-caller' }
-  | { readonly kind: 'first'; keep(answer: KeptAnswer): Promise<void>; forget(): Promise<void> }
+  | { readonly kind: 'first'; keep(answer: KeptAnswer): Promise<void>; discard(): Promise<void> }
   | { readonly kind: 'answered'; readonly answer: KeptAnswer }
   /** The key was used with another call. */
   | { readonly kind: 'other-content' }
@@ -114,17 +114,17 @@ export async function runOnce(
 }
 
 async function runFirst(
-  { keep, forget }: Extract<Begun, { kind: 'first' }>,
+  { keep, discard }: Extract<Begun, { kind: 'first' }>,
   run: () => Promise<KeptAnswer>,
 ): Promise<KeptAnswer> {
   let answer: KeptAnswer;
   try {
     answer = await run();
   } catch (error) {
-    await forget();
+    await discard();
     throw error;
   }
-  await (KEPT_STATUSES.has(answer.status) ? keep(answer) : forget());
+  await (KEPT_STATUSES.has(answer.status) ? keep(answer) : discard());
   return answer;
 }
 

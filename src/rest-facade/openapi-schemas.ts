@@ -23,7 +23,7 @@ export function openSchemaBook(): SchemaBook {
   };
   return {
     schemaOf(shape) {
-      const converted: JsonSchema = z.toJSONSchema(shape, { io: 'output', override: tidy });
+      const converted: JsonSchema = z.toJSONSchema(shape, { io: 'output', override: simplify });
       const { $schema: _dialect, $defs = {}, ...schema } = relocated(converted);
       for (const [name, definition] of Object.entries(asSchema($defs))) keep(name, withoutId(asSchema(definition)));
       return schema;
@@ -37,7 +37,7 @@ export function openSchemaBook(): SchemaBook {
 }
 
 /** Removes what the library writes without meaning, and adds what it cannot write. */
-function tidy({ jsonSchema }: { jsonSchema: Record<string, unknown> }): void {
+function simplify({ jsonSchema }: { jsonSchema: Record<string, unknown> }): void {
   if (jsonSchema['minimum'] === Number.MIN_SAFE_INTEGER) delete jsonSchema['minimum'];
   if (jsonSchema['maximum'] === Number.MAX_SAFE_INTEGER) delete jsonSchema['maximum'];
   // Property names by a pattern, and no others.

@@ -4,7 +4,7 @@ import type { OperationDefinitionNode } from 'graphql';
 import type { Log } from '../lib/log.ts';
 import type { TextStream } from './answer.ts';
 import type { RequestParameters } from './request-parameters.ts';
-import { beginCall, type Credentials, type Surroundings } from './call.ts';
+import { beginCall, type Credentials, type CallOptions } from './call.ts';
 import { dialectOf, refuseUnknownDialect, shape } from './dialects.ts';
 import { RestError, unauthenticated } from './errors.ts';
 import {
@@ -39,15 +39,15 @@ export interface RowRequest {
   readonly params: Readonly<Record<string, string | undefined>>;
 }
 
-interface Around extends Surroundings {
+interface RowOptions extends CallOptions {
   readonly idempotentCalls?: IdempotentCalls | undefined;
 }
 
 /** Runs the row. Throws RestError for faults of the caller, any other error for a defect. */
-export async function runRow(request: RowRequest, around: Around): Promise<KeptAnswer | { stream: TextStream }> {
+export async function runRow(request: RowRequest, options: RowOptions): Promise<KeptAnswer | { stream: TextStream }> {
   const { req, query, exchange, gate, row, params } = request;
   const caller = { ipAddress: exchange.ipAddress, userAgent: req.headers['user-agent'] };
-  const isKnown = (inBody?: string) => isValidToken({ ...caller, token: tokenOf(req, query, inBody) }, around);
+  const isKnown = (inBody?: string) => isValidToken({ ...caller, token: tokenOf(req, query, inBody) }, options);
   const reading = { query, takesFile: row.takesFile === true, isKnown };
   const { given: everything, file, completeParameters } = await readRequest(req, reading);
   const { api_token: givenToken, ...given } = everything;
@@ -59,15 +59,15 @@ export async function runRow(request: RowRequest, around: Around): Promise<KeptA
   const dialect = dialectOf(req.headers['x-api-dialect']);
   const upload = file && uploadOf(file, completeParameters);
   const parts = { row, params, given, file: upload?.file, completeParameters, credentials, dialect, log, requestId };
-  const call = beginCall(parts, around);
+  const call = beginCall(parts, options);
   try {
     refuseUnknownDialect(req.headers['x-api-dialect']);
     // For an unknown caller a large upload is not read.
     if (row.takesFile || (row.dialectFirst && !dialect)) await call.identify();
-    const key = isWrite(row, around) ? idempotencyKeyOf(req.headers['idempotency-key']) : undefined;
-    if (key === undefined || req.method !== 'POST' || !around.idempotentCalls) return await answerOf(request, call);
+    const key = isWrite(row, options) ? idempotencyKeyOf(req.headers['idempotency-key']) : undefined;
+    if (key === undefined || req.method !== 'POST' || !options.idempotentCalls) return await answerOf(request, call);
     const content = contentOf(['POST', row.path, JSON.stringify(params), dialect ?? ''], given);
-    const begun = await around.idempotentCalls.begin({ token, ipAddress: exchange.ipAddress, key, content });
+    const begun = await options.idempotentCalls.begin({ token, ipAddress: exchange.ipAddress, key, content });
     return await runOnce(
       begun,
       async () => ({ ...(await keptAnswerOf(request, call)), upload: (await upload?.digest()) ?? null }),
@@ -98,14 +98,14 @@ async function keptAnswerOf(request: RowRequest, call: Call): Promise<KeptAnswer
   }
 }
 
-async function isValidToken(credentials: Credentials, { documents, execute }: Around): Promise<boolean> {
+async function isValidToken(credentials: Credentials, { documents, execute }: RowOptions): Promise<boolean> {
   const identify = documents.get('Identify');
   if (credentials.token === null || !identify) return false;
   return (await execute(identify, {}, credentials)).viewer !== null;
 }
 
 /** A row that only reads may be repeated. */
-function isWrite(row: Row, { documents }: Around): boolean {
+function isWrite(row: Row, { documents }: RowOptions): boolean {
   return row.operations.some((name) =>
     documents
       .get(name)

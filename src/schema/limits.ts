@@ -50,6 +50,6 @@ export const SOCKET_BUFFERED_BYTES_MAX = 1024 * 1024;
 /** A message that is not taken for so long closes its connection; with the check below that is within 10 seconds. */
 export const SLOW_READER_MS_MAX = 7_000;
 /** How often open connections are checked: for readers that stopped, and for tokens that ended (within 2 seconds). */
-export const CONNECTIONS_SWEPT_EVERY_MS = 1_000;
+export const CONNECTIONS_CHECKED_EVERY_MS = 1_000;
 /** How long a connection may take to close. */
 export const SOCKET_CLOSE_MS_MAX = 1_000;

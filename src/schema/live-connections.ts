@@ -6,7 +6,7 @@
 import { rightsOfTokens } from '../domain/accounts/authenticate-token.ts';
 import type { Context, Viewer } from '../domain/context.ts';
 import { messageOf } from '../lib/errors.ts';
-import { CONNECTIONS_SWEPT_EVERY_MS } from './limits.ts';
+import { CONNECTIONS_CHECKED_EVERY_MS } from './limits.ts';
 
 export type EndReason = 'token-ended' | 'maintenance' | 'shutdown';
 
@@ -24,11 +24,11 @@ export class LiveConnections {
   readonly #open = new Set<Kept>();
   readonly #means: Pick<Context, 'database' | 'installation' | 'log'>;
   readonly #timer: NodeJS.Timeout;
-  #sweeping = false;
+  #isChecking = false;
 
   constructor(means: Pick<Context, 'database' | 'installation' | 'log'>) {
     this.#means = means;
-    this.#timer = setInterval(() => void this.#sweep(), CONNECTIONS_SWEPT_EVERY_MS);
+    this.#timer = setInterval(() => void this.#check(), CONNECTIONS_CHECKED_EVERY_MS);
     this.#timer.unref();
   }
 
@@ -53,23 +53,23 @@ export class LiveConnections {
   }
 
   /** One statement for all connections. While the database is away they stay open: nothing is known. */
-  async #sweep(): Promise<void> {
-    if (this.#sweeping || this.#open.size === 0) return;
-    this.#sweeping = true;
+  async #check(): Promise<void> {
+    if (this.#isChecking || this.#open.size === 0) return;
+    this.#isChecking = true;
     const { database, installation, log } = this.#means;
     try {
-      const asked = new Set(this.#open);
-      const viewers = new Map([...asked].map(({ viewer }) => [viewer.tokenId, viewer]));
+      const checked = new Set(this.#open);
+      const viewers = new Map([...checked].map(({ viewer }) => [viewer.tokenId, viewer]));
       const rights = await rightsOfTokens(database, [...viewers.values()], installation.limits.sessionDays);
       const hasEnded = ({ viewer }: LiveConnection) => rights.get(viewer.tokenId) !== viewer.isAdmin;
-      this.#endAll((connection) => asked.has(connection) && hasEnded(connection), 'token-ended');
+      this.#endAll((connection) => checked.has(connection) && hasEnded(connection), 'token-ended');
       const now = this.#isInMaintenance();
       // Administrators may connect with or without maintenance.
       this.#endAll(({ viewer, isInMaintenance }) => !viewer.isAdmin && isInMaintenance !== now, 'maintenance');
     } catch (error) {
       log.warn('graphql.connections_not_checked', { message: messageOf(error) });
     } finally {
-      this.#sweeping = false;
+      this.#isChecking = false;
     }
   }
 

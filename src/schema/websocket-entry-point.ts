@@ -148,9 +148,9 @@ async function admit(
   }
   extra.context = context;
   const end = (reason: EndReason) => transport.close(...GOODBYES[reason]);
-  const forget = connections.add({ viewer: context.viewer, end });
-  if (socket.readyState === socket.OPEN) socket.once('close', forget);
-  else forget();
+  const remove = connections.add({ viewer: context.viewer, end });
+  if (socket.readyState === socket.OPEN) socket.once('close', remove);
+  else remove();
   return true;
 }
 

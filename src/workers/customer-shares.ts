@@ -43,7 +43,7 @@ export class CustomerShares {
   }
 
   /** Listens to the events of the pool's jobs. */
-  follow(events: EventEmitter): void {
+  listenTo(events: EventEmitter): void {
     events.on('job:start', ({ job }: { job: JobLike }) => {
       const flags = Object.keys(job.flags ?? {});
       this.#running.set(job.id, {

@@ -20,7 +20,7 @@ export interface QueueKeeper {
   /** Aborts the jobs of the broken runner. */
   readonly abortJobs: () => void;
   /** The pool with this id has ended: others may run its jobs. */
-  readonly letGo: (poolId: string) => Promise<void>;
+  readonly unlock: (poolId: string) => Promise<void>;
   readonly log: Log;
 }
 
@@ -93,9 +93,9 @@ function firstLookUpFails(events: EventEmitter, onFailure: (error: unknown) => v
 }
 
 /** Waits for its running jobs, then gives up what it could not report. */
-async function retire(runner: Runner, pools: readonly string[], { letGo, log }: QueueKeeper): Promise<void> {
+async function retire(runner: Runner, pools: readonly string[], { unlock, log }: QueueKeeper): Promise<void> {
   await Promise.race([runner.promise.catch(() => undefined), sleep(JOBS_END_MS_MAX)]);
   for (const pool of pools) {
-    await letGo(pool).catch((error: unknown) => log.warn('queue.not_let_go', { message: messageOf(error) }));
+    await unlock(pool).catch((error: unknown) => log.warn('queue.not_let_go', { message: messageOf(error) }));
   }
 }

@@ -10,7 +10,7 @@ export interface Liveness {
   /** Holds one more name. */
   hold(name: string): Promise<void>;
   /** Frees the name: others may take over what was held in it. */
-  letGo(name: string): Promise<void>;
+  unlock(name: string): Promise<void>;
   /** False while the locks are lost: the process must not start anything new. */
   isHeld(): boolean;
   release(): Promise<void>;
@@ -47,7 +47,7 @@ export async function proveLiveness(database: Context['database'], log: Log): Pr
       names.add(name);
       if (client) await lock(client, name);
     },
-    async letGo(name) {
+    async unlock(name) {
       names.delete(name);
       await client?.query('SELECT pg_advisory_unlock_shared(hashtextextended($1, 0))', [name]);
     },

@@ -12,7 +12,7 @@ export class Orphans {
   #suspects: ReadonlySet<string> = new Set();
 
   /** Listens to the events of the pools of this process. */
-  follow(events: EventEmitter): void {
+  listenTo(events: EventEmitter): void {
     events.on('pool:create', ({ workerPool }: { workerPool: { id: string } }) => void this.#pools.add(workerPool.id));
   }
 

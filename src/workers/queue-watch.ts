@@ -11,7 +11,7 @@ export class QueueWatch {
   #problem: string | undefined;
   #isStopping = false;
 
-  follow(events: EventEmitter): void {
+  listenTo(events: EventEmitter): void {
     const answered = (): void => {
       this.#requestedAt = undefined;
       this.#problem = undefined;
@@ -49,7 +49,7 @@ export class QueueWatch {
   }
 
   /** Waits while paused. Throws when the process stops meanwhile, because then no job may start. */
-  async mayLook(): Promise<void> {
+  async waitWhilePaused(): Promise<void> {
     await this.#open?.promise;
     if (this.#isStopping) throw new Error('The process stops.');
   }

@@ -44,7 +44,7 @@ export interface Worker {
   stop(graceMs: number): Promise<void>;
 }
 
-const SWEEP_INTERVAL_MS = 2_000;
+const DEAD_POOLS_INTERVAL_MS = 2_000;
 const POLL_INTERVAL_MS = 1_000;
 /** How often a process without a free place checks whether a customer waits for one. */
 const YIELD_INTERVAL_MS = 500;
@@ -84,7 +84,7 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
   const queueRunner = await keepQueue({
     log,
     abortJobs: () => ends.forEach((end) => end.abort()),
-    letGo: (poolId) => liveness.letGo(poolId),
+    unlock: (poolId) => liveness.unlock(poolId),
     start: (events) =>
       run({
         pgPool: pool,
@@ -94,20 +94,20 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
         parsedCronItems: parseCronItems([...options.crontab]),
         taskList: taskListOf(tasks, { ctx, workerId, shares, ends, stopping: stopping.signal }),
         forbiddenFlags: async () => {
-          await queue.mayLook();
+          await queue.waitWhilePaused();
           return shares.forbiddenFlags();
         },
         preset: { worker: { ...PRESET, concurrentJobs: shares.places } },
       }),
   });
-  const sweep = setInterval(() => {
+  const deadPoolsTimer = setInterval(() => {
     void freeJobsOfDeadPools(ctx.database).catch(() => undefined);
     void orphans.free(ctx.database, (jobId) => shares.isRunning(jobId)).catch(() => undefined);
-  }, SWEEP_INTERVAL_MS);
+  }, DEAD_POOLS_INTERVAL_MS);
   const crowdedOut = setInterval(() => void yieldToOthers(ctx, shares).catch(() => undefined), YIELD_INTERVAL_MS);
   let ended: Promise<void> | undefined;
   const beginStop = (): Promise<void> => {
-    clearInterval(sweep);
+    clearInterval(deadPoolsTimer);
     clearInterval(crowdedOut);
     stopping.abort();
     for (const end of ends) end.abort();
@@ -158,11 +158,11 @@ async function yieldToOthers({ database }: Context, shares: CustomerShares): Pro
 interface PoolFollowers {
   readonly liveness: Liveness;
   readonly log: Log;
-  readonly followers: readonly { follow(events: EventEmitter): void }[];
+  readonly followers: readonly { listenTo(events: EventEmitter): void }[];
 }
 
 function followPool(events: EventEmitter, { liveness, log, followers }: PoolFollowers): EventEmitter {
-  for (const follower of followers) follower.follow(events);
+  for (const follower of followers) follower.listenTo(events);
   events.on('pool:create', ({ workerPool }: { workerPool: WorkerPool }) => {
     liveness
       .hold(workerPool.id)

@@ -1,10 +1,10 @@
-/** Checks every import against the table, and that no file imports itself by way of others. */
+/** Checks every import against the table, and that there are no cycles. */
 import path from 'node:path';
-import { programs, programsMay, rooms } from './import-table.ts';
+import { programs, programsMay, modules } from './import-table.ts';
 import { moduleOf, type Finding } from './project-files.ts';
 import type { Import, SourceFile } from './source-file.ts';
 
-const ADVICE = 'Move the code to a room that may, or pass what you need in from above; the table is import-table.ts.';
+const ADVICE = 'Move the code to a module that may, or pass what you need in from above; the table is import-table.ts.';
 
 /** Imports that the table does not allow. */
 export function findForbiddenImports(files: readonly SourceFile[]): Finding[] {
@@ -16,7 +16,7 @@ export function findForbiddenImports(files: readonly SourceFile[]): Finding[] {
   );
 }
 
-/** Rings of files that import each other, type imports included; each is told once, at its first file. */
+/** Cycles of files that import each other, type imports included; each is reported once, at its first file. */
 export function findCycles(files: readonly SourceFile[]): Finding[] {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const done = new Set<string>();
@@ -28,11 +28,11 @@ export function findCycles(files: readonly SourceFile[]): Finding[] {
       const target = byPath.get(resolve(file.path, found));
       const start = target ? trail.indexOf(target.path) : -1;
       if (start >= 0) {
-        const ring = [...trail.slice(start), trail[start]].join(' -> ');
+        const cycle = [...trail.slice(start), trail[start]].join(' -> ');
         findings.push({
           path: file.path,
           line: found.line,
-          what: `closes a ring: ${ring}. Move what both need into a third file.`,
+          what: `closes a cycle: ${cycle}. Move what both need into a third file.`,
         });
       } else if (target && !done.has(target.path)) visit(target);
     }
@@ -49,8 +49,8 @@ function judgeModule(file: string, found: Import): string | undefined {
   if (from === 'plugins') return judgePlugin(file, target);
   if (from === to) return undefined;
   if (programs.includes(from)) return judgeProgram(from, to);
-  const rule = rooms[from];
-  if (!rule) return `lies in the room "${from}", which the import table does not know. Add the room to it.`;
+  const rule = modules[from];
+  if (!rule) return `lies in the module "${from}", which the import table does not know. Add the module to it.`;
   const place = rule.onlyFrom?.[to];
   if (place && !place.test(file)) return `may not import ${to} here, only files like ${place.source} may. ${ADVICE}`;
   if (allows(rule.may, to)) return undefined;
@@ -70,14 +70,14 @@ function judgeProgram(from: string, to: string): string | undefined {
 }
 
 function judgePackage(file: string, { specifier }: Import): string | undefined {
-  const room = moduleOf(file);
-  return rooms[room]?.packagesNever?.test(specifier)
-    ? `${room} may not import the package ${specifier}. ${ADVICE}`
+  const module = moduleOf(file);
+  return modules[module]?.packagesNever?.test(specifier)
+    ? `${module} may not import the package ${specifier}. ${ADVICE}`
     : undefined;
 }
 
-function allows(list: readonly string[], room: string): boolean {
-  return list.includes(room) || (room.startsWith('domain/') && list.includes('domain/*'));
+function allows(list: readonly string[], module: string): boolean {
+  return list.includes(module) || (module.startsWith('domain/') && list.includes('domain/*'));
 }
 
 function isRelative({ specifier }: Import): boolean {

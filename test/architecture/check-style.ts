@@ -1,4 +1,4 @@
-/** The measurable part of the house style: sizes, names, comments, what is never written. */
+/** The measurable style rules: sizes, names, comments, what is never written. */
 import { isProduct, moduleOf, type Finding } from './project-files.ts';
 import type { SourceFile } from './source-file.ts';
 
@@ -7,7 +7,7 @@ const FUNCTION_LINES_MAX = 70;
 /** `ctx` and two more, or three where there is no `ctx`: after that names say more than positions. */
 const PARAMETERS_MAX = 3;
 const KEBAB_CASE = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z]+)*\.tsx?$/;
-/** The one index that only passes on: what plugins see of the house. */
+/** The one index that only re-exports: what plugins see of the program. */
 const BARREL = 'src/plugin-api/index.ts';
 
 /** Everything that is wrong with a single file. */

@@ -1,16 +1,16 @@
-/** The checks themselves: each one finds its fault in a small house built to be wrong, and none in one that is right. */
+/** The checks themselves: each one finds its fault in a small wrong project, and none in a right one. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { findCycles, findForbiddenImports } from './check-imports.ts';
 import { checkStyle, quantile } from './check-style.ts';
-import { readProject, tell } from './project-files.ts';
+import { readProject, report } from './project-files.ts';
 
 const folders: string[] = [];
 afterEach(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true })));
 
-/** Writes the files into a temporary project and tells everything that is wrong with it. */
+/** Writes the files into a temporary project and reports everything that is wrong with it. */
 function inspect(sources: Readonly<Record<string, string>>): string[] {
   const root = mkdtempSync(path.join(tmpdir(), 'mailwright-architecture-'));
   folders.push(root);
@@ -19,10 +19,10 @@ function inspect(sources: Readonly<Record<string, string>>): string[] {
     writeFileSync(path.join(root, file), `/** A sample. */\n${source}\n`);
   }
   const files = readProject(root);
-  return tell([...findForbiddenImports(files), ...findCycles(files), ...files.flatMap(checkStyle)]);
+  return report([...findForbiddenImports(files), ...findCycles(files), ...files.flatMap(checkStyle)]);
 }
 
-test('a house in order has no findings', () => {
+test('a right project has no findings', () => {
   const sources = {
     'src/lib/ids.ts': 'export const id = 1;',
     'src/db/database.ts': `import { id } from '../lib/ids.ts';\nexport interface Database { id: typeof id }`,
@@ -64,7 +64,7 @@ test.each([
     'may not import the package pg',
   ],
   [
-    'a plugin inside the house',
+    'a plugin that imports the program',
     'plugins/acme/post/a.ts',
     `import { x } from '../../../src/lib/ids.ts';`,
     'a plugin may import only',
@@ -88,12 +88,12 @@ test.each([
     `import { x } from '../../test/support/b.ts';`,
     'app may not import test',
   ],
-  ['a room nobody knows', 'src/helpers/a.ts', `import { x } from '../lib/b.ts';`, 'does not know'],
+  ['a module that the table does not know', 'src/helpers/a.ts', `import { x } from '../lib/b.ts';`, 'does not know'],
 ])('finds %s', (_name, file, source, expected) => {
   expect(inspect({ [file]: source })).toEqual([expect.stringMatching(new RegExp(`^${file}:\\d+ .*${expected}`))]);
 });
 
-test('finds a ring of three files, also when it is closed by a type', () => {
+test('finds a cycle of three files, also when it is closed by a type', () => {
   const findings = inspect({
     'src/lib/a.ts': `import { b } from './b.ts';\nexport const a = b;`,
     'src/lib/b.ts': `import { c } from './c.ts';\nexport const b = c;`,
@@ -101,7 +101,7 @@ test('finds a ring of three files, also when it is closed by a type', () => {
   });
   expect(findings).toEqual([
     expect.stringContaining(
-      'src/lib/c.ts:2 closes a ring: src/lib/a.ts -> src/lib/b.ts -> src/lib/c.ts -> src/lib/a.ts',
+      'src/lib/c.ts:2 closes a cycle: src/lib/a.ts -> src/lib/b.ts -> src/lib/c.ts -> src/lib/a.ts',
     ),
   ]);
 });
@@ -132,7 +132,7 @@ test('finds a file that does not say what it is for', () => {
   folders.push(root);
   mkdirSync(path.join(root, 'src/lib'), { recursive: true });
   writeFileSync(path.join(root, 'src/lib/a.ts'), 'export const a = 1;\n');
-  expect(tell(readProject(root).flatMap(checkStyle))).toEqual([
+  expect(report(readProject(root).flatMap(checkStyle))).toEqual([
     expect.stringContaining('does not open with a comment'),
   ]);
 });

@@ -1,8 +1,8 @@
-/** The documents say what is: their links lead somewhere, their commands exist, their tables are the program's. */
+/** The documents are right: their links lead somewhere, their commands exist, their tables match the program. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { rooms } from './import-table.ts';
+import { modules } from './import-table.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: ROOT }).map((file) => ({
@@ -120,15 +120,15 @@ describe('the documents', () => {
     const rows = [...page.matchAll(/^\| (\d+) \| (`[^|]+) \| ([^|]+) \|$/gm)];
     const shown = rows.flatMap(([, level = '', names = '', may = '']) =>
       [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']) => ({
-        room: name.replace('/*', ''),
+        module: name.replace('/*', ''),
         level: Number(level),
         may,
       })),
     );
-    expect(new Map(shown.map(({ room, level }) => [room, level]))).toEqual(
-      new Map(Object.entries(rooms).map(([room, { level }]) => [room, level])),
+    expect(new Map(shown.map(({ module, level }) => [module, level]))).toEqual(
+      new Map(Object.entries(modules).map(([module, { level }]) => [module, level])),
     );
-    for (const { room, may } of shown) expect(missingWords(room, may), room).toEqual([]);
+    for (const { module, may } of shown) expect(missingWords(module, may), module).toEqual([]);
   });
 });
 
@@ -150,12 +150,12 @@ function plainTerm(cell: string): string {
   return cell.replaceAll(/[*`]/g, '').toLowerCase();
 }
 
-/** What a room may import by the tested table, and the page does not say. */
-function missingWords(room: string, said: string): string[] {
+/** What a module may import by the tested table and the page does not name. */
+function missingWords(module: string, said: string): string[] {
   const means = ['domain/context', 'jobs', 'db', 'plugin-api', 'lib'];
-  const { may, typesOf = [] } = rooms[room] ?? { may: [] };
+  const { may, typesOf = [] } = modules[module] ?? { may: [] };
   const needed = [...may, ...typesOf].filter((name) => !(said.includes('means') && means.includes(name)));
-  if (/every domain room|everything below/.test(said))
+  if (/every domain module|everything below/.test(said))
     needed.splice(0, needed.length, ...needed.filter((name) => !name.startsWith('domain')));
   if (said.includes('everything below')) return [];
   return needed.filter((name) => !said.includes(name.replace(/^domain\//, '')));

@@ -1,10 +1,10 @@
-/** Finds code that stands twice: the same run of lines in two places. */
+/** Finds duplicated code: the same lines in two places. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Shorter ones are calls and lists that look alike without being the same thought. */
+/** Shorter ones are often calls and lists that are alike by chance. */
 const LINES_MIN = 6;
-/** Says nothing by itself: comments, lone punctuation, what is imported. */
+/** Ignored lines: comments, punctuation only, imports. */
 const THIN = /^(\/\/|\/?\*|[\s{}()[\];,]*$|import\b|\} from ')/;
 
 interface Line {

@@ -1,25 +1,25 @@
 /**
  * Who may import whom: the table of docs/ARCHITECTURE.md as data. Change both together, with a decision record.
- * A room may always import itself, and npm packages unless `packagesNever` names them.
+ * A module may always import itself, and npm packages unless `packagesNever` names them.
  */
 export interface ModuleRule {
-  /** Imports point downwards only: every allowed room has a lower level. */
+  /** Imports point downwards only: every allowed module has a lower level. */
   readonly level: number;
-  /** Rooms it may import; `domain/*` is every room of the domain. */
+  /** Modules it may import; `domain/*` is every module of the domain. */
   readonly may: readonly string[];
-  /** Rooms it may import types of, and nothing that exists at run time. */
+  /** Modules of which it may import types only. */
   readonly typesOf?: readonly string[];
-  /** Allowed only in some of the room's files, by path. */
+  /** Allowed only in some of the module's files, by path. */
   readonly onlyFrom?: Readonly<Record<string, RegExp>>;
   readonly packagesNever?: RegExp;
 }
 
-/** What every domain room works with. */
+/** What every domain module may import. */
 const means = ['domain/context', 'jobs', 'db', 'plugin-api', 'lib'];
 
 const databasePackages = /^(pg|pg-copy-streams|graphile-worker|@prisma\/.*)$/;
 
-export const rooms: Readonly<Record<string, ModuleRule>> = {
+export const modules: Readonly<Record<string, ModuleRule>> = {
   main: { level: 13, may: ['app', 'config'] },
   app: {
     level: 12,
@@ -73,7 +73,7 @@ export const rooms: Readonly<Record<string, ModuleRule>> = {
   'domain/content': { level: 5, may: ['domain/accounts', ...means] },
   'domain/billing': { level: 5, may: ['domain/accounts', ...means] },
   'domain/accounts': { level: 4, may: means },
-  // The files that lie directly in src/domain: what every verb is handed. Types, and the leaves they stand on.
+  // The files directly in src/domain: types that every verb uses.
   'domain/context': { level: 3, may: ['lib'], typesOf: ['jobs', 'db', 'plugin-api'] },
   inbox: { level: 3, may: ['db', 'lib'], typesOf: ['http', 'config'] },
   jobs: { level: 2, may: ['db', 'lib'] },

@@ -1,11 +1,11 @@
-/** The house as it stands: the import table and the house style hold in every file of the project. */
+/** The import table and the style rules hold in every file of the project. */
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findCycles, findForbiddenImports } from './check-imports.ts';
 import { checkStyle, quantile } from './check-style.ts';
 import { findDuplicates } from './find-duplicates.ts';
-import { rooms } from './import-table.ts';
-import { isProduct, readProject, moduleOf, tell } from './project-files.ts';
+import { modules } from './import-table.ts';
+import { isProduct, readProject, moduleOf, report } from './project-files.ts';
 import { ratchets } from './ratchets.ts';
 import type { SourceFile } from './source-file.ts';
 
@@ -13,21 +13,21 @@ const root = path.resolve(import.meta.dirname, '../..');
 const files = readProject(root);
 const product = files.filter(isProduct);
 
-describe('rooms', () => {
-  test('the table points downwards only, so rooms cannot form a ring', () => {
-    for (const [name, { level, may, typesOf = [] }] of Object.entries(rooms)) {
-      for (const target of [...may, ...typesOf].filter((room) => room !== 'domain/*')) {
-        expect(rooms[target]?.level, `${name} -> ${target}`).toBeLessThan(level);
+describe('modules', () => {
+  test('the table points downwards only, so modules cannot form a cycle', () => {
+    for (const [name, { level, may, typesOf = [] }] of Object.entries(modules)) {
+      for (const target of [...may, ...typesOf].filter((module) => module !== 'domain/*')) {
+        expect(modules[target]?.level, `${name} -> ${target}`).toBeLessThan(level);
       }
     }
   });
 
-  test('every file imports only what its room may', () => {
-    expect(tell(findForbiddenImports(files))).toEqual([]);
+  test('every file imports only what its module may', () => {
+    expect(report(findForbiddenImports(files))).toEqual([]);
   });
 
-  test('no file imports itself by way of others', () => {
-    expect(tell(findCycles(files))).toEqual([]);
+  test('there are no cycles', () => {
+    expect(report(findCycles(files))).toEqual([]);
   });
 
   test('the REST facade imports neither database nor schema nor domain', () => {
@@ -39,9 +39,9 @@ describe('rooms', () => {
   });
 });
 
-describe('house style', () => {
+describe('style', () => {
   test('every file keeps to it', () => {
-    expect(tell(files.flatMap(checkStyle))).toEqual([]);
+    expect(report(files.flatMap(checkStyle))).toEqual([]);
   });
 
   test.each(Object.entries(figures()))('%s: no more than there were', (name, today) => {
@@ -51,7 +51,7 @@ describe('house style', () => {
   });
 });
 
-/** Of the code as it is, what `ratchets` says. */
+/** The present values of the figures in `ratchets`. */
 function figures(): Record<string, number> {
   const fileLines = product.map(({ lines }) => lines);
   const functionLines = product.flatMap(({ functions }) =>

@@ -1,11 +1,11 @@
-/** Which files the checks look at, and in which room each one lies. */
+/** The files that are checked, and the module of each. */
 import { globSync } from 'node:fs';
 import path from 'node:path';
 import { readSourceFile, type SourceFile } from './source-file.ts';
 
 const FOLDERS = ['src', 'plugins', 'scripts', 'bench', 'test', 'web/src'];
 
-/** A fault in the house, told so that the reader knows where it is and what to do. */
+/** A fault, with its place and what to do. */
 export interface Finding {
   readonly path: string;
   readonly line: number;
@@ -31,13 +31,13 @@ export function moduleOf(file: string): string {
   return first;
 }
 
-/** The product itself, as opposed to the programs around it. */
+/** Whether a file belongs to the product, and not to the programs around it. */
 export function isProduct({ path: file }: SourceFile): boolean {
   return (file.startsWith('src/') || file.startsWith('plugins/')) && moduleOf(file) !== 'test';
 }
 
-/** One finding a line, as a failed assertion shows it. */
-export function tell(findings: readonly Finding[]): string[] {
+/** One line per finding, for the message of a failed assertion. */
+export function report(findings: readonly Finding[]): string[] {
   return findings.map(({ path: file, line, what }) => `${file}:${line} ${what}`);
 }
 

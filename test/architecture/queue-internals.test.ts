@@ -1,4 +1,4 @@
-/** Private tables of graphile-worker are named in one module: whoever changes the library's version has one place to check. */
+/** Private tables of graphile-worker are named in one module: for another version of the library there is one place to check. */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';

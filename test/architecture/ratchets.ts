@@ -1,6 +1,6 @@
 /**
- * How large, cast and repeated the code is today. These figures may only fall: a change that raises one finds another
- * way, and one that lowers it by more than a tenth writes the lower figure here.
+ * Sizes, casts and duplicates of the code today. These figures may only fall: if a change would raise one, find another
+ * way; if it lowers one by more than a tenth, write the lower figure here.
  */
 export const ratchets: Readonly<Record<string, number>> = {
   'lines of the longest file': 379,

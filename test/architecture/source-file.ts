@@ -1,4 +1,4 @@
-/** What the checks need to know of a source file, read from its syntax tree: imports, exports, functions, casts. */
+/** What the checks need from a source file's syntax tree: imports, exports, functions, casts. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync, Visitor, type Node, type ParseResult } from 'oxc-parser';
@@ -6,7 +6,7 @@ import { parseSync, Visitor, type Node, type ParseResult } from 'oxc-parser';
 export interface Import {
   readonly specifier: string;
   readonly line: number;
-  /** Gone at run time. */
+  /** Type imports do not exist at run time. */
   readonly typeOnly: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface SourceFile {
   /** Lines of casts other than `as const`. */
   readonly casts: readonly number[];
   readonly defaultExport: number | undefined;
-  /** Only passes on what others export. */
+  /** Only re-exports. */
   readonly isBarrel: boolean;
   readonly opensWithComment: boolean;
 }

@@ -17,7 +17,7 @@ import {
   writingFunctions,
   type SqlText,
 } from '../../scripts/support/sql-statements.ts';
-import { tell, type Finding } from './project-files.ts';
+import { report, type Finding } from './project-files.ts';
 import { filesLeft, writtenBySeveral } from './sql-homes.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
@@ -51,7 +51,7 @@ test('the check finds what it looks for', () => {
 test('SQL stands in a store or a read model, and only a store writes', () => {
   const found = [...homeless(), ...withoutSql(), ...writingReadModels()];
   const left = new Set(filesLeft);
-  expect(tell(found.filter((finding) => !left.has(finding.path)))).toEqual([]);
+  expect(report(found.filter((finding) => !left.has(finding.path)))).toEqual([]);
   const broken = new Set(found.map((finding) => finding.path));
   const mended = filesLeft.filter((file) => !broken.has(file));
   expect(mended, 'keep to the rule now: take them out of sql-homes.ts').toEqual([]);

@@ -65,8 +65,8 @@ function doubled(plan: Of<'plan'>, { rows, copies, disturbances }: Delivered): V
   const most = Math.max(0, ...counts);
   const unexplained = rows.filter((row) => (copies.get(row.email) ?? 0) > 1 + row.ambiguousCount).length;
   const parked = rows.filter(({ state }) => state === 'unknown').length;
-  const inDoubt = rows.reduce((sum, row) => sum + row.ambiguousCount, 0);
-  const doubtMax = plan.inFlightMax * disturbances;
+  const withUnknownOutcome = rows.reduce((sum, row) => sum + row.ambiguousCount, 0);
+  const unknownMax = plan.inFlightMax * disturbances;
   const explained: Verdict = {
     row: 'A3',
     promise: 'each second copy is one that the ledger counts as in doubt',
@@ -76,8 +76,8 @@ function doubled(plan: Of<'plan'>, { rows, copies, disturbances }: Delivered): V
   const bounded: Verdict = {
     row: 'A2',
     promise: `in doubt at most ${plan.inFlightMax} a disturbance`,
-    measured: `${inDoubt} in ${disturbances} disturbances (at most ${doubtMax})`,
-    holds: inDoubt <= doubtMax,
+    measured: `${withUnknownOutcome} in ${disturbances} disturbances (at most ${unknownMax})`,
+    holds: withUnknownOutcome <= unknownMax,
   };
   if (plan.policy === 'retry') return [bounded, explained];
   const parking: Verdict = {

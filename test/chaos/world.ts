@@ -73,7 +73,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   const sink = await startFaultySink(options.delayMs, (to, messageId) =>
     now.history.write({ kind: 'accepted', to, messageId }),
   );
-  const { query, end } = patientPool(postgres);
+  const { query, end } = poolWithoutLimits(postgres);
   const clockFile = path.join(os.tmpdir(), `mailwright-clock-${process.pid}`);
   const setClocks = (offsets: readonly number[]): void => writeFileSync(clockFile, offsets.join(','));
   if (options.shiftedClocks) setClocks([0]);
@@ -124,7 +124,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
 
 type Query = World['query'];
 
-function patientPool(postgres: ScratchPostgres): { query: Query; end(): Promise<void> } {
+function poolWithoutLimits(postgres: ScratchPostgres): { query: Query; end(): Promise<void> } {
   const pool = new pg.Pool({ connectionString: postgres.url, max: 3 });
   pool.on('error', () => undefined);
   return {

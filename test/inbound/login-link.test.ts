@@ -15,8 +15,8 @@ interface Link {
   token: string;
   url: string;
 }
-const askLink = (token: string, body: object = {}) => app.rest('/login-token', { method: 'POST', token, body });
-const newLink = async (token: string, body: object = {}) => (await askLink(token, body)).body as Link;
+const requestLink = (token: string, body: object = {}) => app.rest('/login-token', { method: 'POST', token, body });
+const newLink = async (token: string, body: object = {}) => (await requestLink(token, body)).body as Link;
 const ownPage = (one: RestApp, cookie: string): Record<string, string> => ({
   cookie,
   origin: one.baseUrl,
@@ -36,7 +36,7 @@ async function whoIs(cookie: string): Promise<unknown> {
 describe('asking for one', () => {
   test('the caller gets one for himself: 256 bits, kept as a digest, for ten minutes', async () => {
     const { token, email } = await app.newTenant();
-    const answer = await askLink(token);
+    const answer = await requestLink(token);
     expect(answer).toMatchObject({ status: 200, body: { token: expect.stringMatching(/^[\w-]{43}$/) } });
     const link = answer.body as Link;
     expect(link.url).toBe(`${app.baseUrl}/login/token/${link.token}`);
@@ -56,21 +56,21 @@ describe('asking for one', () => {
     for (const target of [{ customer_uid: uid }, { uid }, { email: one.email }, { email: one.email.toUpperCase() }]) {
       const link = await newLink(app.adminToken, target);
       expect(await whoIs(cookieOf(await browse(link.url))), JSON.stringify(target)).toBe(one.email);
-      expect((await askLink(one.token, target)).status, 'himself').toBe(200);
-      expect((await askLink(other.token, target)).status, 'somebody else').toBe(403);
+      expect((await requestLink(one.token, target)).status, 'himself').toBe(200);
+      expect((await requestLink(other.token, target)).status, 'somebody else').toBe(403);
     }
     const own = await newLink(app.adminToken);
     expect(await whoIs(cookieOf(await browse(own.url)))).toBe('admin@example.com');
     const two = { customer_uid: uid, email: other.email };
-    expect(await askLink(app.adminToken, two)).toMatchObject({
+    expect(await requestLink(app.adminToken, two)).toMatchObject({
       status: 422,
       body: { errors: { email: [expect.any(String)] } },
     });
-    for (const token of [one.token, other.token]) expect((await askLink(token, two)).status).toBe(403);
+    for (const token of [one.token, other.token]) expect((await requestLink(token, two)).status).toBe(403);
     for (const unknown of [{ customer_uid: '0000000000000' }, { uid: 'x' }, { email: 'nobody@nowhere.example' }]) {
-      expect((await askLink(app.adminToken, unknown)).status).toBe(404);
+      expect((await requestLink(app.adminToken, unknown)).status).toBe(404);
       // A customer cannot find out who there is.
-      expect((await askLink(other.token, unknown)).status).toBe(403);
+      expect((await requestLink(other.token, unknown)).status).toBe(403);
     }
   });
 
@@ -88,7 +88,7 @@ describe('asking for one', () => {
     expect(await run('{ listsPage { total } }')).not.toContain('FORBIDDEN');
     expect(await run('{ sendingServersPage { total } }')).toContain('FORBIDDEN');
     const reader = await app.newTenant({ scopes: ['lists:read'] });
-    expect((await askLink(reader.token)).status).toBe(403);
+    expect((await requestLink(reader.token)).status).toBe(403);
   });
 
   test('an administrator whose token is cut down gets none for another administrator', async () => {
@@ -96,10 +96,10 @@ describe('asking for one', () => {
     await app.ctx.db.execute(
       sql`UPDATE app_user SET is_admin = true WHERE customer_id IN (${admin.customerId}, ${second.customerId})`,
     );
-    expect((await askLink(admin.token, { email: second.email })).status).toBe(403);
-    expect((await askLink(app.adminToken, { email: second.email })).status).toBe(200);
+    expect((await requestLink(admin.token, { email: second.email })).status).toBe(403);
+    expect((await requestLink(app.adminToken, { email: second.email })).status).toBe(200);
     const customer = await app.newTenant();
-    expect((await askLink(admin.token, { email: customer.email })).status).toBe(200);
+    expect((await requestLink(admin.token, { email: customer.email })).status).toBe(200);
   });
 });
 

@@ -11,7 +11,7 @@ import type { Row } from '../../src/rest-facade/row.ts';
 import { parametersOf, type ParameterKind, type RowParameter } from '../../src/rest-facade/row-parameters.ts';
 import { rows } from '../../src/rest-facade/rows.ts';
 import { startRestApp, type RestAnswer, type RestRequest } from '../support/rest-app.ts';
-import { askRow, newWorld, pathIn, rightValue, type RowRequest, type World } from '../support/rest-world.ts';
+import { requestRow, newWorld, pathIn, rightValue, type RowRequest, type World } from '../support/rest-world.ts';
 import { changedSince, stateOf } from '../support/table-states.ts';
 
 const TABLE_OF_STATUSES = new Set([200, 201, 401, 403, 404, 413, 415, 422, 429, 503]);
@@ -124,7 +124,7 @@ const cases = rows.flatMap((row) =>
   [row.method].flat().map((method) => ({ name: `${method} ${row.path}`, method, row })),
 );
 
-const ask = (row: Row, method: string, request: RowRequest) => askRow(app, { row, method, ...request });
+const ask = (row: Row, method: string, request: RowRequest) => requestRow(app, { row, method, ...request });
 
 function expectInTable(answer: RestAnswer, what: string): void {
   expect(TABLE_OF_STATUSES, `${what}: ${answer.status} ${answer.text.slice(0, 300)}`).toContain(answer.status);

@@ -11,7 +11,7 @@ import type { Row } from '../../src/rest-facade/row.ts';
 import { parametersOf, type RowParameter } from '../../src/rest-facade/row-parameters.ts';
 import { rows } from '../../src/rest-facade/rows.ts';
 import { startRestApp } from '../support/rest-app.ts';
-import { askRow, newWorld, rightValue, type World } from '../support/rest-world.ts';
+import { requestRow, newWorld, rightValue, type World } from '../support/rest-world.ts';
 import { tablesOf } from '../support/table-states.ts';
 import { comparable, storedBy } from '../support/stored-rows.ts';
 
@@ -87,7 +87,7 @@ async function rowsStoredBy(
   const world = await newWorld(app, smtp);
   const right = parameters.map((parameter) => [parameter.names[0] ?? '', rightValue(row, parameter, world)] as const);
   const { result: answer, stored } = await storedBy(app, tables, () =>
-    askRow(app, { row, method, world, values: [...extra, ...right] }),
+    requestRow(app, { row, method, world, values: [...extra, ...right] }),
   );
   return { world, answer, stored };
 }

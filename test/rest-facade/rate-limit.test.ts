@@ -11,7 +11,8 @@ import { parseRateLimit } from '../../src/lib/rate-limit.ts';
 import { startRestApp } from '../support/rest-app.ts';
 
 const limited = await startRestApp({ RATE_LIMIT: '6/1h', RATE_LIMIT_STRANGERS: '4/1h' });
-const forgetStrangers = () => limited.ctx.db.execute(sql`DELETE FROM hot.rate_window WHERE key LIKE 'address:%'`);
+const deleteStrangersWindows = () =>
+  limited.ctx.db.execute(sql`DELETE FROM hot.rate_window WHERE key LIKE 'address:%'`);
 
 const graphql = (token: string | null) =>
   fetch(`${limited.baseUrl}/graphql`, {
@@ -76,7 +77,7 @@ describe('a token', () => {
 
 describe('strangers', () => {
   test('are counted by address, whatever tokens they invent', async () => {
-    await forgetStrangers();
+    await deleteStrangersWindows();
     const statuses: number[] = [];
     for (let n = 0; n < 6; n++) statuses.push((await limited.rest('/me', { token: String(n).repeat(60) })).status);
     expect(statuses).toEqual([401, 401, 401, 401, 429, 429]);

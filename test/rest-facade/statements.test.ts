@@ -9,7 +9,7 @@ import { rows } from '../../src/rest-facade/rows.ts';
 import { cloneEverything } from '../support/clone-rows.ts';
 import { countStatements, NOISE } from '../support/count-statements.ts';
 import { startRestApp } from '../support/rest-app.ts';
-import { askRow, newWorld, rightValue, type World } from '../support/rest-world.ts';
+import { requestRow, newWorld, rightValue, type World } from '../support/rest-world.ts';
 import { argumentsIn, rootFields, runRootField } from '../support/root-fields.ts';
 
 const app = await startRestApp();
@@ -39,7 +39,7 @@ describe('rows', () => {
         .filter(({ names }) => names[0] === 'list_uid')
         .map((one) => [one.names[0] ?? '', rightValue(row, one, world)] as const);
       const { result, statements } = await countStatements(() =>
-        askRow(app, { row, method: 'GET', world, values: [...values, ['per_page', perPage]] }),
+        requestRow(app, { row, method: 'GET', world, values: [...values, ['per_page', perPage]] }),
       );
       expect(result.status, result.text.slice(0, 300)).toBe(200);
       const length = (result.body as { data: unknown[] }).data.length;

@@ -10,7 +10,7 @@ import type { Row } from '../../src/rest-facade/row.ts';
 import { rows } from '../../src/rest-facade/rows.ts';
 import { badCredentials, disable, plantCanary, type BadCredential } from '../support/credentials.ts';
 import { startRestApp, type RestAnswer } from '../support/rest-app.ts';
-import { askRow, newWorld, pathIn, rightValue, type World } from '../support/rest-world.ts';
+import { requestRow, newWorld, pathIn, rightValue, type World } from '../support/rest-world.ts';
 import { changedSince, stateOf, type TableStates } from '../support/table-states.ts';
 
 /** Whoever adds to this list opens a row to the whole world. */
@@ -76,14 +76,14 @@ describe.each(guarded)('$name', ({ name, row, method }) => {
   test('no bad credential opens it', async () => {
     for (const { name: kind, token } of bad) {
       if (kind === 'a token without scopes' && NEED_NO_SCOPE.has(name)) continue;
-      const answer = await askRow(app, { row, method, world: own, values: valuesFor(row, parameters, own), token });
+      const answer = await requestRow(app, { row, method, world: own, values: valuesFor(row, parameters, own), token });
       expect(answer.status, `${kind}: ${answer.text.slice(0, 300)}`).toBe(
         kind === 'a token without scopes' ? 403 : 401,
       );
       expectNoCanary(answer, kind);
     }
     const values = valuesFor(row, parameters, disabled);
-    const answer = await askRow(app, { row, method, world: disabled, values, token: disabled.token });
+    const answer = await requestRow(app, { row, method, world: disabled, values, token: disabled.token });
     expect([401, 403], answer.text.slice(0, 300)).toContain(answer.status);
     expect(await changedSince(app, before)).toEqual([]);
   });
@@ -92,7 +92,7 @@ describe.each(guarded)('$name', ({ name, row, method }) => {
     if (row.access !== 'admin') return;
     for (const world of [own, foreign]) {
       const values = valuesFor(row, parameters, world);
-      const answer = await askRow(app, { row, method, world, values, token: own.token });
+      const answer = await requestRow(app, { row, method, world, values, token: own.token });
       expect(answer.status, answer.text.slice(0, 300)).toBe(403);
       expectNoCanary(answer, 'an administrator’s');
     }
@@ -111,7 +111,7 @@ describe.each(guarded)('$name', ({ name, row, method }) => {
     ] as const) {
       if (what === 'everything of another' && !row.path.includes(':')) continue;
       if (what === 'the parameters of another' && !namesSomebodys(parameters)) continue;
-      const answer = await askRow(app, { row, method, world: own, values, path, token: own.token });
+      const answer = await requestRow(app, { row, method, world: own, values, path, token: own.token });
       expectNoCanary(answer, what);
       // Looking an address up finds nothing, which is no error.
       if (answer.status === 200 && /^\{"subscribers":\[\]\}$/.test(answer.text)) continue;
@@ -133,7 +133,7 @@ describe.each(guarded)('$name', ({ name, row, method }) => {
         key === 'subscriber' ? id : value,
       ]);
       const path = inPath ? pathIn({ ...own, subscriberUid: id }, row.path) : pathIn(own, row.path);
-      const { status, text } = await askRow(app, { row, method, world: own, values, path, token: own.token });
+      const { status, text } = await requestRow(app, { row, method, world: own, values, path, token: own.token });
       answers.push({ status, text });
     }
     expect(answers[0]).toMatchObject({ status: 403 });
@@ -143,7 +143,7 @@ describe.each(guarded)('$name', ({ name, row, method }) => {
 
   test('what it shows to its own tenant holds nothing of another', async () => {
     if (method !== 'GET' || row.access === 'admin') return;
-    const answer = await askRow(app, {
+    const answer = await requestRow(app, {
       row,
       method,
       world: own,

@@ -15,7 +15,7 @@ import type { Row } from '../../src/rest-facade/row.ts';
 import { rows } from '../../src/rest-facade/rows.ts';
 import { buildSchema } from '../../src/schema/build-schema.ts';
 import { startRestApp } from '../support/rest-app.ts';
-import { askRow, bodyOf, newWorld, pathIn, rightValue, type World } from '../support/rest-world.ts';
+import { requestRow, bodyOf, newWorld, pathIn, rightValue, type World } from '../support/rest-world.ts';
 import { tablesOf } from '../support/table-states.ts';
 import { comparable, storedBy } from '../support/stored-rows.ts';
 
@@ -56,7 +56,7 @@ describe.each(twins)('$name', ({ row, method }) => {
   test('leaves the same rows through both entry points', async () => {
     const [one, other] = [await newWorld(app, smtp), await newWorld(app, smtp)];
     const overRest = await storedBy(app, tables, async () =>
-      askRow(app, { row, method, world: one, values: await valuesFor(row, one) }),
+      requestRow(app, { row, method, world: one, values: await valuesFor(row, one) }),
     );
     const call = await operationOf(row, other);
     const token = row.access === 'admin' ? app.adminToken : other.token;

@@ -18,9 +18,9 @@ export function zoneOf(records: Readonly<Record<string, readonly string[] | stri
 }
 
 /** Answers from the zone without a network. */
-export function askZone(zone: Zone, asked: string[] = []): DnsQuery {
+export function zoneQuery(zone: Zone, queried: string[] = []): DnsQuery {
   return async (type, name) => {
-    asked.push(`${type} ${name}`);
+    queried.push(`${type} ${name}`);
     const values = zone.get(`${type} ${name}`);
     if (values === 'fail') return { status: 'failed', reason: 'the name server could not answer (SERVFAIL)' };
     if (values) return { status: 'found', values };
@@ -38,28 +38,28 @@ export interface DnsServer {
   readonly address: string;
   readonly zone: Zone;
   /** `TYPE name` of every question. */
-  readonly asked: string[];
+  readonly queried: string[];
   close(): void;
 }
 
 /** A DNS server of this process; what is put into its zone is answered from then on. */
 export async function startDnsServer(zone: Zone = new Map()): Promise<DnsServer> {
   const socket = createSocket('udp4');
-  const asked: string[] = [];
+  const queried: string[] = [];
   socket.on('message', (message, { port, address }) => {
     const query = decode(message);
     const [question] = query.questions ?? [];
     if (!question) return;
     const name = question.name.toLowerCase();
-    asked.push(`${question.type} ${name}`);
+    queried.push(`${question.type} ${name}`);
     socket.send(encode(answerTo(zone, { id: query.id ?? 0, type: question.type, name, question })), port, address);
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
-  return { address: `127.0.0.1:${socket.address().port}`, zone, asked, close: () => socket.close() };
+  return { address: `127.0.0.1:${socket.address().port}`, zone, queried, close: () => socket.close() };
 }
 
-interface Asked {
+interface Question {
   readonly id: number;
   readonly type: string;
   readonly name: string;
@@ -69,7 +69,7 @@ interface Asked {
 const NXDOMAIN = 3;
 const SERVFAIL = 2;
 
-function answerTo(zone: Zone, { id, type, name, question }: Asked): Packet {
+function answerTo(zone: Zone, { id, type, name, question }: Question): Packet {
   const values = zone.get(`${type} ${name}`);
   const answers = values && values !== 'fail' ? values.map((value) => recordOf(type, name, value)) : [];
   const code = values === 'fail' ? SERVFAIL : answers.length === 0 && !existsIn(zone, name) ? NXDOMAIN : 0;

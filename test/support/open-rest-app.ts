@@ -91,7 +91,7 @@ export async function openRestApp(
     baseUrl,
     adminToken: ADMIN_TOKEN,
     logged,
-    rest: (path_, request) => askByContract(baseUrl, path_, request),
+    rest: (path_, request) => requestByContract(baseUrl, path_, request),
     newTenant: (options) => newTenant(app.ctx, options ?? {}),
     async stop() {
       await app.stop();
@@ -101,7 +101,7 @@ export async function openRestApp(
 }
 
 /** Every answer is held against the OpenAPI document: what is not in it is a fault, whatever the test looks at. */
-async function askByContract(baseUrl: string, path_: string, request: RestRequest = {}): Promise<RestAnswer> {
+async function requestByContract(baseUrl: string, path_: string, request: RestRequest = {}): Promise<RestAnswer> {
   const answer = await ask(`${baseUrl}/api/v1${path_}`, request);
   const { method = 'GET' } = request;
   const contentType = answer.headers.get('content-type') ?? '';

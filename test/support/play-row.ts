@@ -4,7 +4,7 @@ import type { Dialect } from '../../src/rest-facade/dialects.ts';
 import { parametersOf } from '../../src/rest-facade/row-parameters.ts';
 import type { Method, Row } from '../../src/rest-facade/row.ts';
 import type { RestAnswer, RestApp } from './rest-app.ts';
-import { askRow, newWorld, rightValue, type World } from './rest-world.ts';
+import { requestRow, newWorld, rightValue, type World } from './rest-world.ts';
 
 export interface RowPlace {
   readonly row: Row;
@@ -47,7 +47,7 @@ export async function playRow(
     ...app,
     rest: (path, request) => app.rest(path, { ...request, headers: { ...request?.headers, 'X-Api-Dialect': dialect } }),
   };
-  return { world, values, answer: await askRow(speaking, { row, method, world, values }) };
+  return { world, values, answer: await requestRow(speaking, { row, method, world, values }) };
 }
 
 /** Right as they may be, an answer with them shows less. */

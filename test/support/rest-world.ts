@@ -337,7 +337,7 @@ export interface RowRequest {
 const QUERY_VALUE_LENGTH_MAX = 50_000;
 
 /** Asks a row as its method wants it: in the query, as JSON, or as a form with a file. */
-export function askRow(
+export function requestRow(
   app: RestApp,
   { row, method, world, values, path, token: given }: RowRequest & { readonly row: Row; readonly method: string },
 ): Promise<RestAnswer> {

@@ -41,7 +41,7 @@ async function slowServer(taken: { to: string }[]) {
 }
 
 /** Asks until it is told to stop; answers every status with whether it came with a Retry-After. */
-function askAllTheTime(program: Program, stop: AbortSignal): Promise<Set<string>> {
+function requestAllTheTime(program: Program, stop: AbortSignal): Promise<Set<string>> {
   const seen = new Set<string>();
   const asking = async () => {
     while (!stop.aborted) {
@@ -60,14 +60,16 @@ function askAllTheTime(program: Program, stop: AbortSignal): Promise<Set<string>
 /** Nobody lost, and no second copy that is not one of the doubts. */
 async function expectExact(world: CampaignWorld, taken: readonly { to: string }[]): Promise<void> {
   const copies = copiesByRecipient(taken);
-  const doubts = new Map(
+  const unknownOutcomes = new Map(
     (
-      await ctx.db.query<{ email: string; doubts: number }>(
-        sql`SELECT email, ambiguous_count AS doubts FROM hot.delivery WHERE source_id = ${world.campaignId} AND ambiguous_count > 0`,
+      await ctx.db.query<{ email: string; unknownOutcomes: number }>(
+        sql`SELECT email, ambiguous_count AS unknownOutcomes FROM hot.delivery WHERE source_id = ${world.campaignId} AND ambiguous_count > 0`,
       )
-    ).map(({ email, doubts: count }) => [email, count]),
+    ).map(({ email, unknownOutcomes: count }) => [email, count]),
   );
-  const unexplained = [...copies].filter(([to, count]) => count > 1 + (doubts.get(to.replace(/[<>]/g, '')) ?? 0));
+  const unexplained = [...copies].filter(
+    ([to, count]) => count > 1 + (unknownOutcomes.get(to.replace(/[<>]/g, '')) ?? 0),
+  );
   expect([copies.size, unexplained]).toEqual([RECIPIENTS, []]);
   expect(await balanceOf(world)).toMatchObject({ audience: RECIPIENTS, sent: RECIPIENTS });
 }
@@ -80,7 +82,7 @@ it(
     const world = await campaignWorld(ctx, { recipients: RECIPIENTS, smtpPort: smtp.port });
     const program = await startProgram({ DATABASE_URL: ctx.database.url, ROLES: 'web,worker,cron' });
     const stop = new AbortController();
-    const asking = askAllTheTime(program, stop.signal);
+    const asking = requestAllTheTime(program, stop.signal);
     await startCampaign(world.ctx, world.campaignUid);
     let cut = 0;
     for (let round = 0; round < CUTS; round += 1) {

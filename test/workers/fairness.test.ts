@@ -202,7 +202,7 @@ describe('jobs that never arrived', () => {
     );
     const orphans = new Orphans();
     const events = new EventEmitter();
-    orphans.follow(events);
+    orphans.listenTo(events);
     events.emit('pool:create', { workerPool: { id: 'mine' } });
     const isRunning = (id: string) => id === running?.id;
     expect(await orphans.free(ctx.database, isRunning)).toBe(0);

@@ -21,14 +21,14 @@ function brokenOnDemand() {
 
 test('a runner that says it is broken is replaced at once, its jobs are asked to end and then let go', async () => {
   const { started, start } = brokenOnDemand();
-  const [abortJobs, letGo] = [vi.fn(), vi.fn(async () => undefined)];
-  const queue = await keepQueue({ start, abortJobs, letGo, log: silentLog });
+  const [abortJobs, unlock] = [vi.fn(), vi.fn(async () => undefined)];
+  const queue = await keepQueue({ start, abortJobs, unlock, log: silentLog });
   started[0]?.events.emit('pool:fatalError', { error: new Error('Could not complete a job.') });
-  expect([queue.isRunning(), abortJobs.mock.calls.length, letGo.mock.calls.length]).toEqual([false, 1, 0]);
+  expect([queue.isRunning(), abortJobs.mock.calls.length, unlock.mock.calls.length]).toEqual([false, 1, 0]);
   await expect.poll(() => queue.isRunning()).toBe(true);
   expect(started).toHaveLength(2);
   started[0]?.end(new Error('It says so again at its end.'));
-  await expect.poll(() => letGo.mock.calls).toEqual([['pool-1']]);
+  await expect.poll(() => unlock.mock.calls).toEqual([['pool-1']]);
   expect(started).toHaveLength(2);
   await queue.stop();
   expect(started[1]?.stop).toHaveBeenCalledOnce();
@@ -36,7 +36,7 @@ test('a runner that says it is broken is replaced at once, its jobs are asked to
 
 test('one that ends by itself is replaced too, and one that was asked to stop is not', async () => {
   const { started, start } = brokenOnDemand();
-  const queue = await keepQueue({ start, abortJobs: vi.fn(), letGo: async () => undefined, log: silentLog });
+  const queue = await keepQueue({ start, abortJobs: vi.fn(), unlock: async () => undefined, log: silentLog });
   started[0]?.end();
   await expect.poll(() => started.length).toBe(2);
   await queue.stop();

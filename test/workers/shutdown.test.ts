@@ -75,10 +75,10 @@ it(
       worker = await startProgram(settings);
     }
     await untilStatus(world, 'done');
-    const [doubts] = await ctx.db.query<{ rows: number }>(
+    const [unknownOutcomes] = await ctx.db.query<{ rows: number }>(
       sql`SELECT count(*)::int AS rows FROM hot.delivery WHERE source_id = ${world.campaignId} AND (ambiguous_count > 0 OR state = 'unknown')`,
     );
-    expect(doubts?.rows).toBe(0);
+    expect(unknownOutcomes?.rows).toBe(0);
     const counts = copiesByRecipient(copies.map((to) => ({ to })));
     expect(counts.size).toBe(RESTARTS * RECIPIENTS_PER_RESTART);
     expect(Math.max(...counts.values())).toBe(1);

@@ -32,7 +32,7 @@ export class AccessTokens {
   }
 
   /** The server refused the current token. */
-  forget(): void {
+  discard(): void {
     this.#token = undefined;
   }
 

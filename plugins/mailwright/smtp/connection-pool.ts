@@ -17,13 +17,13 @@ import type { SmtpSettings } from './settings.ts';
 import type { Delivery } from './transaction.ts';
 
 /** After a failed opening, further openings wait this long while another connection works, then twice as long, up to a limit. */
-const HOLD_MS = 1_000;
-const HOLD_MS_MAX = 30_000;
+const RETRY_MS = 1_000;
+const RETRY_MS_MAX = 30_000;
 /**
  * How long lockstep is used with a server that lost its place while commands were pipelined, and DATA with one that does not know
  * BDAT.
  */
-const DISTRUST_MS = 600_000;
+const FALLBACK_MS = 600_000;
 /** On closing, waiting messages may still be sent during this time; afterwards they are returned as not sent. */
 const DRAIN_MS_MAX = 5_000;
 /** On closing, messages in flight get the time of one reply and this. */
@@ -46,7 +46,7 @@ export class ConnectionPool {
   /** Messages that waited here for long, for which the host is asked whether they may still be sent. */
   #askingCount = 0;
   #failureCount = 0;
-  #heldUntil = 0;
+  #retryAt = 0;
   #lockstepUntil = 0;
   #dataUntil = 0;
   /** The last connection that the server closed without a reply, and how many messages it accepts on one, as far as is known. */
@@ -126,11 +126,11 @@ export class ConnectionPool {
     if (!delivery) return;
     const may = delivery.message.mayStillLeave?.() ?? true;
     if (may === true) connection.take(delivery);
-    else void this.#askAbout(delivery, may);
+    else void this.#checkPermission(delivery, may);
   }
 
   /** The message goes to the next connection with capacity, or back to the host. */
-  async #askAbout(delivery: Delivery, answer: boolean | Promise<boolean>): Promise<void> {
+  async #checkPermission(delivery: Delivery, answer: boolean | Promise<boolean>): Promise<void> {
     this.#askingCount++;
     const may = await Promise.resolve(answer).catch(() => false);
     this.#askingCount--;
@@ -159,7 +159,7 @@ export class ConnectionPool {
   #mayOpen(): boolean {
     if (this.#abort.signal.aborted) return false;
     if (this.#failureCount > 0 && this.#openingCount > 0) return false;
-    return this.#connections.size === 0 || performance.now() >= this.#heldUntil;
+    return this.#connections.size === 0 || performance.now() >= this.#retryAt;
   }
 
   async #open(): Promise<void> {
@@ -196,11 +196,11 @@ export class ConnectionPool {
   #onEnd(connection: SmtpConnection, end: ConnectionEnd): void {
     this.#connections.delete(connection);
     this.#waiting.unshift(...end.returned);
-    if (end.isChunkingSuspect) this.#dataUntil = performance.now() + DISTRUST_MS;
-    if (end.isPipeliningSuspect) this.#lockstepUntil = performance.now() + DISTRUST_MS;
+    if (end.isChunkingSuspect) this.#dataUntil = performance.now() + FALLBACK_MS;
+    if (end.isPipeliningSuspect) this.#lockstepUntil = performance.now() + FALLBACK_MS;
     if (end.cutAfter !== undefined) this.#learnLimit(connection, end.cutAfter);
-    if (end.farewell) this.#onTrouble(end.farewell);
-    else if (end.isBarren) this.#hold();
+    if (end.closingReply) this.#onTrouble(end.closingReply);
+    else if (end.acceptedNothing) this.#hold();
     this.#pump();
   }
 
@@ -212,7 +212,7 @@ export class ConnectionPool {
   #learnLimit(connection: SmtpConnection, after: number): void {
     const { after: before, at } = this.#lastCut;
     if (after === before && connection.openedAt > at)
-      this.#limit = { messages: after, until: performance.now() + DISTRUST_MS };
+      this.#limit = { messages: after, until: performance.now() + FALLBACK_MS };
     if (after !== before || connection.openedAt > at) this.#lastCut = { after, at: performance.now() };
   }
 
@@ -223,8 +223,8 @@ export class ConnectionPool {
   }
 
   #hold(): void {
-    if (performance.now() >= this.#heldUntil) {
-      this.#heldUntil = performance.now() + Math.min(HOLD_MS * 2 ** this.#failureCount, HOLD_MS_MAX);
+    if (performance.now() >= this.#retryAt) {
+      this.#retryAt = performance.now() + Math.min(RETRY_MS * 2 ** this.#failureCount, RETRY_MS_MAX);
       this.#failureCount++;
     }
     // connections that are lost together are one failure; one that was opened afterwards and is lost as well is another

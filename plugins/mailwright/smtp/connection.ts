@@ -20,9 +20,7 @@ import { Transaction, type Delivery, type Step } from './transaction.ts';
 const MESSAGES_PER_CONNECTION = 1_000;
 /** Long enough for the pause between two batches, short enough that it keeps no idle program alive. */
 const IDLE_SECONDS = 10;
-/**
- * After such a pause the server may have closed the connection; the next message waits for a reply before it sends its content.
- */
+/** After such a pause the server may have closed the connection: the next message waits for a reply before its content. */
 const TRUST_MS = 1_000;
 /**
  * Only as many messages are sent ahead as the server answers in about this time, however large the window: what was written
@@ -32,7 +30,7 @@ const ON_THE_WIRE_MS = 500;
 /** The weight of the latest answer in the average time of an answer. */
 const LATEST_SHARE = 0.2;
 /** After a 421 the server has this long to close before we do. */
-const FAREWELL_MS_MAX = 2_000;
+const CLOSING_MS_MAX = 2_000;
 
 /** The steps of one message, the last with its content. After a refused transaction comes a reset. */
 const STEPS: Readonly<Record<'data' | 'chunk', Readonly<Record<'fresh' | 'reset', readonly Step[]>>>> = {
@@ -46,11 +44,10 @@ export interface ConnectionEnd {
   /** Messages of which no content was sent: another connection may take them. */
   readonly returned: readonly Delivery[];
   /** Why the server cannot be used, if it said so. */
-  readonly farewell: SendingError | undefined;
+  readonly closingReply: SendingError | undefined;
   /** How many messages it had accepted when the server closed it without a reply and left more with an unknown outcome. */
   readonly cutAfter: number | undefined;
-  /** The connection died without an accepted message. */
-  readonly isBarren: boolean;
+  readonly acceptedNothing: boolean;
   /** Replies no longer matched our commands while several were in flight. */
   readonly isPipeliningSuspect: boolean;
   /** The server offered CHUNKING and does not know the command. */
@@ -66,7 +63,6 @@ export interface ConnectionOptions {
   readonly session: Session;
   readonly mode: Mode;
   readonly window: number;
-  /** Absent: the usual limit. */
   readonly messagesMax?: number | undefined;
   readonly idleSeconds?: number | undefined;
   readonly listener: ConnectionListener;
@@ -90,8 +86,8 @@ export class SmtpConnection {
   #isRetiring = false;
   #isLeaving = false;
   #hasEnded = false;
-  #farewell: SendingError | undefined;
-  #farewellTimer: NodeJS.Timeout | undefined;
+  #closingReply: SendingError | undefined;
+  #closingTimer: NodeJS.Timeout | undefined;
   #isOutOfStep = false;
   #isChunkingSuspect = false;
   #lastReplyAt = performance.now();
@@ -112,9 +108,8 @@ export class SmtpConnection {
     return this.#transactions.length;
   }
 
-  /** How many messages it can take now. */
   get capacity(): number {
-    if (this.#isRetiring || this.#farewell || this.#hasEnded) return 0;
+    if (this.#isRetiring || this.#closingReply || this.#hasEnded) return 0;
     return Math.max(0, this.#limit() - this.#transactions.length);
   }
 
@@ -155,7 +150,7 @@ export class SmtpConnection {
   }
 
   #advance(): void {
-    while (!this.#farewell && !this.#dialogue) {
+    while (!this.#closingReply && !this.#dialogue) {
       const next = this.#transactions[this.#startedCount];
       if (!next) return;
       this.#start(next, this.#startedCount++ > 0);
@@ -231,11 +226,11 @@ export class SmtpConnection {
     }
     const may = transaction.failure ? true : (transaction.delivery.message.mayStillLeave?.() ?? true);
     if (may === true) this.#sendContent(transaction);
-    else void this.#askBefore(transaction, may);
+    else void this.#checkPermission(transaction, may);
   }
 
   /** No content was sent. Once the server waits for it, only closing the connection cancels the message. */
-  async #askBefore(transaction: Transaction, answer: boolean | Promise<boolean>): Promise<void> {
+  async #checkPermission(transaction: Transaction, answer: boolean | Promise<boolean>): Promise<void> {
     const may = await Promise.resolve(answer).catch(() => false);
     if (this.#hasEnded) return;
     if (may) return this.#sendContent(transaction);
@@ -268,8 +263,8 @@ export class SmtpConnection {
   /** Starts nothing more here; replies to what is in flight have a moment to arrive. */
   #stopTaking(refusal: SendingError, reply: Reply): void {
     this.#isOutOfStep ||= reply.code === BAD_SEQUENCE;
-    this.#farewell ??= refusal;
-    this.#farewellTimer ??= setTimeout(() => this.#channel.destroy(new Error(reply.text())), FAREWELL_MS_MAX);
+    this.#closingReply ??= refusal;
+    this.#closingTimer ??= setTimeout(() => this.#channel.destroy(new Error(reply.text())), CLOSING_MS_MAX);
   }
 
   #isUnknownChunk(transaction: Transaction, step: Step, { code }: Reply): boolean {
@@ -304,7 +299,7 @@ export class SmtpConnection {
       this.#mustReset = true;
       transaction.delivery.reject(transaction.failure);
     }
-    if (this.#farewell) return this.#startedCount === 0 ? this.#channel.destroy(this.#farewell) : undefined;
+    if (this.#closingReply) return this.#startedCount === 0 ? this.#channel.destroy(this.#closingReply) : undefined;
     this.#advance();
     if (this.#transactions.length > 0) return this.#options.listener.onCapacity(this);
     this.#lastReplyAt = performance.now();
@@ -335,26 +330,26 @@ export class SmtpConnection {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     clearTimeout(this.#idleTimer);
-    clearTimeout(this.#farewellTimer);
+    clearTimeout(this.#closingTimer);
     const isOurs = cause instanceof SmtpTimeoutError || cause instanceof SmtpProtocolError;
-    const isDecided = isOurs || cause instanceof SendingError || this.#farewell !== undefined;
+    const isDecided = isOurs || cause instanceof SendingError || this.#closingReply !== undefined;
     const isCut = !isDecided && this.#acceptedCount > 0 && this.#transactions.length > 0;
     const cutAfter = isCut ? this.#acceptedCount : undefined;
     const returned: Delivery[] = [];
     for (const transaction of this.#transactions) {
       if (this.#mayMove(transaction, isOurs)) returned.push(transaction.delivery);
-      else transaction.delivery.reject(transaction.lossError(cause, this.#farewell));
+      else transaction.delivery.reject(transaction.lossError(cause, this.#closingReply));
     }
     this.#transactions = [];
     const isPipeliningSuspect = this.#mode !== 'lockstep' && (isOurs || this.#isOutOfStep);
-    const isBarren = this.#acceptedCount === 0 && !this.#isRetiring;
+    const acceptedNothing = this.#acceptedCount === 0 && !this.#isRetiring;
     const isChunkingSuspect = this.#isChunkingSuspect;
     const { listener } = this.#options;
     listener.onEnd(this, {
       returned,
-      farewell: this.#farewell,
+      closingReply: this.#closingReply,
       cutAfter,
-      isBarren,
+      acceptedNothing,
       isPipeliningSuspect,
       isChunkingSuspect,
     });
@@ -367,7 +362,7 @@ export class SmtpConnection {
   #mayMove(transaction: Transaction, isOurs: boolean): boolean {
     const { delivery } = transaction;
     if (!transaction.hasStarted) return true;
-    if (transaction.wasHandedOver || transaction.failure || this.#farewell || isOurs) return false;
+    if (transaction.wasHandedOver || transaction.failure || this.#closingReply || isOurs) return false;
     if (this.#acceptedCount === 0 || delivery.wasMoved) return false;
     delivery.wasMoved = true;
     return true;

@@ -36,12 +36,12 @@ export function chunkTransfer(commands: string, given: Uint8Array): Transfer {
  */
 function withLineEnds(content: Uint8Array): Buffer {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
-  if (!hasLoneEnds(bytes)) return bytes;
+  if (!hasBareLineEnds(bytes)) return bytes;
   return Buffer.from(bytes.toString('latin1').replace(/\r\n|\r|\n/g, '\r\n'), 'latin1');
 }
 
 /** Searched as text: a call into a buffer for each line costs four times as much. */
-function hasLoneEnds(bytes: Buffer): boolean {
+function hasBareLineEnds(bytes: Buffer): boolean {
   for (let start = 0; start < bytes.length;) {
     const text = bytes.toString('latin1', start, start + SCANNED_BYTES);
     const isLast = start + text.length === bytes.length;

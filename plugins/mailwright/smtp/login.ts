@@ -30,7 +30,7 @@ export async function logIn(channel: SmtpChannel, login: Login): Promise<void> {
   });
   if (answer.isPositive) return;
   // the token may have been withdrawn early: the next connection requests a new one
-  if (mechanism === 'XOAUTH2') login.tokens.forget();
+  if (mechanism === 'XOAUTH2') login.tokens.discard();
   const { message, kind, ...said } = unavailable('The server refused the login', answer);
   throw new SendingError(kind, hideSecrets(message, secrets), said);
 }

@@ -37,7 +37,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     });
     channel = new SmtpChannel(socket, options.replyTimeoutMs);
     options.signal.addEventListener('abort', abort, { once: true });
-    return { channel, capabilities: await converse(channel, options) };
+    return { channel, capabilities: await negotiate(channel, options) };
   } catch (error) {
     const reason = error instanceof Error ? error : new Error(String(error));
     channel?.destroy(reason);
@@ -55,7 +55,7 @@ export async function quit(channel: SmtpChannel): Promise<void> {
   channel.destroy(new Error('The connection was closed'));
 }
 
-async function converse(channel: SmtpChannel, options: SessionOptions): Promise<Capabilities> {
+async function negotiate(channel: SmtpChannel, options: SessionOptions): Promise<Capabilities> {
   const { settings, clientName } = options;
   const greeting = await channel.reply();
   if (!greeting.isPositive) throw unavailable('The server does not take connections', greeting);

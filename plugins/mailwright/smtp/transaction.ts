@@ -50,10 +50,10 @@ export class Transaction {
   }
 
   /** The error for a connection that died; `cause` says how, `closingReply` is the refusal that ended it, if any. */
-  lossError(cause: Error, farewell: SendingError | undefined): SendingError {
+  lossError(cause: Error, closingReply: SendingError | undefined): SendingError {
     if (this.failure) return this.failure;
     // RFC 5321 3.8: after a 421 the server closes and ignores later commands; after other refusals it continues
-    if (farewell && (farewell.code === CLOSING || !this.wasHandedOver)) return farewell;
+    if (closingReply && (closingReply.code === CLOSING || !this.wasHandedOver)) return closingReply;
     return new SendingError(this.wasHandedOver ? 'unknown' : 'unavailable', cause.message);
   }
 }

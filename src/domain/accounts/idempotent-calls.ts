@@ -21,7 +21,7 @@ export interface KeyedCall {
 /** `Answer` is whatever can be written as JSON. */
 export type BegunCall<Answer> =
   | { readonly kind: 'unknown-caller' }
-  | { readonly kind: 'first'; keep(answer: Answer): Promise<void>; forget(): Promise<void> }
+  | { readonly kind: 'first'; keep(answer: Answer): Promise<void>; discard(): Promise<void> }
   | { readonly kind: 'answered'; readonly answer: Answer }
   | { readonly kind: 'other-content' }
   | { readonly kind: 'running' }
@@ -102,7 +102,7 @@ export function createKeptCalls<Answer>(
         const isShort = Buffer.byteLength(json) <= ANSWER_BYTES_MAX;
         return ended(isShort ? keepAnswer(database, { key, runner }, seal(sealing, json, name)) : Promise.resolve());
       },
-      forget: () => ended(forgetCall(database, key, runner)),
+      discard: () => ended(deleteCall(database, key, runner)),
     };
   }
 
@@ -188,7 +188,7 @@ async function keepAnswer(
      WHERE customer_id = ${customerId} AND id = ${id} AND runner = ${runner}`);
 }
 
-async function forgetCall(database: Database, { customerId, id }: Key, runner: string): Promise<void> {
+async function deleteCall(database: Database, { customerId, id }: Key, runner: string): Promise<void> {
   await database.execute(sql`
     DELETE FROM hot.idempotent_call WHERE customer_id = ${customerId} AND id = ${id} AND runner = ${runner}`);
 }

@@ -47,8 +47,8 @@ export function noteRefusedToken(
       // A browser keeps its cookie longer than we keep the session.
       isUsual: token.isSession,
     });
-  const mayLook = looks.take(addressBlock(caller.ipAddress ?? '')) !== undefined && allLooks.take('all') !== undefined;
-  if (!mayLook) return note(undefined);
+  const mayQuery = looks.take(addressBlock(caller.ipAddress ?? '')) !== undefined && allLooks.take('all') !== undefined;
+  if (!mayQuery) return note(undefined);
   ownerOf(database, token).then(note, (error: unknown) =>
     log.warn('security.token_not_looked_up', { message: messageOf(error) }),
   );

@@ -3,13 +3,13 @@
  * somebody looks, because the second cannot be written down.
  */
 import type { Queryable } from '../../db/database.ts';
-import { writeTrouble } from '../../db/full-disk.ts';
+import { writeProblem } from '../../db/full-disk.ts';
 import { readableTime } from '../../lib/units.ts';
 import { installationHold } from './installation-hold-read-model.ts';
 
 /** As a sentence; null: nothing of the kind. */
 export async function standstillOf(db: Queryable): Promise<string | null> {
-  const trouble = writeTrouble();
+  const trouble = writeProblem();
   if (trouble === 'full')
     return 'The disk of the database is full. Sending continues automatically when there is free space.';
   if (trouble === 'read-only') return 'The database accepts no writes. Sending continues automatically when it does.';

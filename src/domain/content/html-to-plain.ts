@@ -31,7 +31,7 @@ const link: FormatCallback = (element, walk, builder) => {
   const words = wordsWhile(builder, () => walk(element.children, builder));
   if (target === '') return;
   if (words === '') builder.addInline(BARE_BEGINS + target + BARE_ENDS, { noWordTransform: true });
-  else if (saysTarget(words, target)) builder.addInline(BARE_ENDS, { noWordTransform: true });
+  else if (isTarget(words, target)) builder.addInline(BARE_ENDS, { noWordTransform: true });
   else builder.addInline(` [${target}]`, { noWordTransform: true });
 };
 
@@ -42,19 +42,19 @@ function shownTarget(href: string): string {
 }
 
 /** The text of a link is compared with its address; a longer text is no address. */
-const HEARD_LENGTH_MAX = 4_096;
-let heard: string[] | undefined;
+const LINK_TEXT_LENGTH_MAX = 4_096;
+let linkWords: string[] | undefined;
 
 /** The words that `write` writes, up to the limit. */
 function wordsWhile(builder: Builder, write: () => void): string {
-  if (heard !== undefined) {
+  if (linkWords !== undefined) {
     // A link inside a link, which browsers do not know. The outer one collects already, and each collector costs time per word.
-    const from = heard.length;
+    const from = linkWords.length;
     write();
-    return wordsFrom(heard, from);
+    return wordsFrom(linkWords, from);
   }
   const words: string[] = [];
-  heard = words;
+  linkWords = words;
   builder.pushWordTransform((word) => {
     words.push(word);
     return word;
@@ -63,18 +63,18 @@ function wordsWhile(builder: Builder, write: () => void): string {
     write();
   } finally {
     builder.popWordTransform();
-    heard = undefined;
+    linkWords = undefined;
   }
   return wordsFrom(words, 0);
 }
 
 function wordsFrom(words: readonly string[], from: number): string {
   let text = '';
-  for (let at = from; at < words.length && text.length <= HEARD_LENGTH_MAX; at += 1) text += words[at];
+  for (let at = from; at < words.length && text.length <= LINK_TEXT_LENGTH_MAX; at += 1) text += words[at];
   return text;
 }
 
-function saysTarget(words: string, target: string): boolean {
+function isTarget(words: string, target: string): boolean {
   return words === target || (/^tel:/i.test(target) && digitsOf(words) === digitsOf(target));
 }
 

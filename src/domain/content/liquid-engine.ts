@@ -20,7 +20,7 @@ const RENDER_CPU_MS_MAX = 150;
 /** Wall-clock time is no measure on a busy machine; this limit is for systems without CPU time. */
 const RENDER_MS_MAX = 10_000;
 /** Templates between two checks of the CPU time. */
-const LOOK_EVERY = 64;
+const CHECK_EVERY = 64;
 /** liquidjs counts characters and array entries made by filters and ranges. */
 const ALLOCATIONS_MAX = 1_000_000;
 /** The longest output of one part. */
@@ -35,7 +35,7 @@ const htmlEngine = createEngine(true);
 const plainEngine = createEngine(false);
 
 let progress: Int32Array | undefined;
-let looks = 0;
+let steps = 0;
 let startedAtMs = 0;
 
 /** From now on the position of the running template is written there. */
@@ -131,8 +131,8 @@ function noteProgress({ renderer }: Liquid): void {
     const emitter = given ?? new BoundedEmitter();
     for (const template of templates) {
       if (progress) Atomics.store(progress, PROGRESS_AT, template.token.begin);
-      looks += 1;
-      if (looks % LOOK_EVERY === 0 && cpuMs() - startedAtMs > RENDER_CPU_MS_MAX)
+      steps += 1;
+      if (steps % CHECK_EVERY === 0 && cpuMs() - startedAtMs > RENDER_CPU_MS_MAX)
         throw new RenderError(new Error('time limit exceeded'), template);
       yield original([template], context, emitter);
       if (context.breakCalled || context.continueCalled) break;

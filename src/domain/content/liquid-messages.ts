@@ -25,7 +25,7 @@ export interface LiquidRequest {
   /** Templates that are new to the thread, by number. */
   readonly templates: readonly (readonly [number: number, source: LiquidSource])[];
   /** Templates that it may drop. */
-  readonly forget: readonly number[];
+  readonly discard: readonly number[];
   readonly jobs: readonly LiquidJob[];
 }
 

@@ -4,7 +4,7 @@
  * batch of recipients costs little more than its Liquid.
  */
 import { createHash } from 'node:crypto';
-import { Condemned } from './condemned.ts';
+import { FailedTemplates } from './failed-templates.ts';
 import { templateFault } from './template-fault.ts';
 import type { LiquidAnswer, LiquidData, LiquidGroups, LiquidJob, LiquidSource } from './liquid-messages.ts';
 import { NOWHERE, WatchedThread } from '../../lib/watched-thread.ts';
@@ -29,11 +29,11 @@ export interface LiquidTemplate {
 /** Parses a template. Throws ValidationError (`TEMPLATE_FAULT`, `TEMPLATE_RUNAWAY`) on the part's field. */
 export async function openLiquid(source: LiquidSource): Promise<LiquidTemplate> {
   const template: Template = { number: ++lastNumber, source };
-  const answer = await ask(template);
+  const answer = await request(template);
   return {
     groups: 'groups' in answer ? answer.groups : [],
     async render(data) {
-      const rendered = await ask(template, data);
+      const rendered = await request(template, data);
       return 'texts' in rendered ? rendered.texts : [];
     },
   };
@@ -56,10 +56,10 @@ let lastJob = 0;
 const open = new Map<number, Task>();
 let unsent: Task[] = [];
 let thread: Thread | undefined;
-const condemned = new Condemned();
+const failedTemplates = new FailedTemplates();
 
-function ask(template: Template, data?: LiquidData): Promise<LiquidAnswer> {
-  const fault = condemned.faultOf(() => digestOf(template, data));
+function request(template: Template, data?: LiquidData): Promise<LiquidAnswer> {
+  const fault = failedTemplates.faultOf(() => digestOf(template, data));
   if (fault !== undefined) return Promise.reject(runawayError(template, fault));
   const { promise, resolve, reject } = Promise.withResolvers<LiquidAnswer>();
   lastJob = (lastJob % 0x7fff_fffe) + 1;
@@ -98,13 +98,13 @@ function settle(answer: LiquidAnswer): void {
 function replaceThread(lost: Thread, why: string): void {
   if (thread !== lost) return;
   thread = undefined;
-  const guilty = open.get(lost.jobAtWork());
+  const causing = open.get(lost.jobAtWork());
   const at = lost.placeAtWork();
-  const line = at === NOWHERE ? '' : `Line ${guilty?.template.source.source.slice(0, at).split('\n').length}: `;
+  const line = at === NOWHERE ? '' : `Line ${causing?.template.source.source.slice(0, at).split('\n').length}: `;
   const fault = `${line}${why}.`;
-  if (guilty) condemned.add(digestOf(guilty.template, guilty.job.data), fault);
+  if (causing) failedTemplates.add(digestOf(causing.template, causing.job.data), fault);
   for (const task of open.values()) {
-    if (task.template === guilty?.template) {
+    if (task.template === causing?.template) {
       open.delete(task.job.id);
       task.reject(runawayError(task.template, fault));
     } else if (!unsent.includes(task)) {
@@ -152,8 +152,8 @@ class Thread {
       if (!this.#known.has(template.number)) templates.set(template.number, template.source);
       this.#remember(template);
     }
-    const forget = this.#forget(new Set(tasks.map((task) => task.template.number)));
-    this.#thread.post({ templates: [...templates], forget, jobs: tasks.map((task) => task.job) });
+    const discard = this.#discard(new Set(tasks.map((task) => task.template.number)));
+    this.#thread.post({ templates: [...templates], discard, jobs: tasks.map((task) => task.job) });
   }
 
   #remember({ number, source }: Template): void {
@@ -162,15 +162,15 @@ class Thread {
   }
 
   /** The least recently used templates, when there are too many; never those that are needed now. */
-  #forget(needed: ReadonlySet<number>): number[] {
-    const forgotten: number[] = [];
+  #discard(needed: ReadonlySet<number>): number[] {
+    const discarded: number[] = [];
     for (const [number, length] of this.#known) {
       if (this.#known.size <= TEMPLATES_MAX && this.#knownLength <= TEMPLATE_LENGTH_SUM_MAX) break;
       if (needed.has(number)) continue;
       this.#known.delete(number);
       this.#knownLength -= length;
-      forgotten.push(number);
+      discarded.push(number);
     }
-    return forgotten;
+    return discarded;
   }
 }

@@ -30,7 +30,7 @@ const progress = new Int32Array(workerData.progress);
 watchProgress(progress);
 
 parentPort?.on('message', (request: LiquidRequest) => {
-  for (const number of request.forget) templates.delete(number);
+  for (const number of request.discard) templates.delete(number);
   for (const [number, source] of request.templates) templates.set(number, { ...source });
   let answers: LiquidAnswer[] = [];
   let length = 0;

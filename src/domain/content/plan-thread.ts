@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { RateLimitedError, ValidationError } from '../../lib/errors.ts';
-import { Condemned } from './condemned.ts';
+import { FailedTemplates } from './failed-templates.ts';
 import type { MessagePlan, PlanSource } from './message-plan.ts';
 import type { MessageSource } from './message.ts';
 import type { PlanAnswer } from './plan-messages.ts';
@@ -38,7 +38,7 @@ export class MessagePlanner {
   readonly #cpuMsMax: number;
   /** By customer, the longest waiting first. */
   readonly #waiting = new Map<string, Task[]>();
-  readonly #condemned = new Condemned();
+  readonly #failedTemplates = new FailedTemplates();
   #lastId = 0;
   #atWork: Task | undefined;
   #thread: WatchedThread<PlanAnswer> | undefined;
@@ -56,7 +56,7 @@ export class MessagePlanner {
   async plan({ files, ...texts }: MessageSource): Promise<MessagePlan> {
     const images = (files?.images ?? []).map(({ id, url, reference }) => ({ id, url, reference }));
     const source: PlanSource = { ...texts, images };
-    const fault = this.#condemned.faultOf(() => digestOf(source));
+    const fault = this.#failedTemplates.faultOf(() => digestOf(source));
     if (fault !== undefined) throw stoppedError(source, fault);
     const ofCustomer = this.#waiting.get(source.customerUid) ?? [];
     const waitingLength = ofCustomer.reduce((sum, task) => sum + lengthOf(task.source), 0);
@@ -123,7 +123,7 @@ export class MessagePlanner {
     this.#atWork = undefined;
     if (task) {
       const fault = `It cannot be prepared for sending: ${why}. Use fewer nested elements, or a shorter text.`;
-      this.#condemned.add(digestOf(task.source), fault);
+      this.#failedTemplates.add(digestOf(task.source), fault);
       task.reject(stoppedError(task.source, fault));
     }
     this.#startNext();

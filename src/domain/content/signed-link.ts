@@ -5,7 +5,7 @@ import { addressSlot, fillText, type FillScope, type Segment, type Slot } from '
 import type { MessageRecipient, TrackedLink } from './message.ts';
 
 /** Characters that no kind of text escapes. */
-const HARMLESS = /^[!#-%(-;=?-~]*$/;
+const NEEDS_NO_ESCAPE = /^[!#-%(-;=?-~]*$/;
 
 /** The address of a link for one recipient after the other: signed once per recipient, however often it is in the message. */
 export class SignedLink {
@@ -17,7 +17,7 @@ export class SignedLink {
   readonly #url: readonly Segment[];
   #recipient: MessageRecipient | undefined;
   #address = '';
-  #isHarmless = false;
+  #needsNoEscape = false;
 
   constructor(no: number, url: readonly Segment[]) {
     this.#no = no;
@@ -34,7 +34,7 @@ export class SignedLink {
     }
     return (scope) => {
       const address = this.#addressFor(scope);
-      return this.#isHarmless ? address : escape(address);
+      return this.#needsNoEscape ? address : escape(address);
     };
   }
 
@@ -42,7 +42,7 @@ export class SignedLink {
     const { recipient } = scope;
     if (recipient !== this.#recipient) {
       this.#address = recipient.links.click(this.#no, fillText(this.#url, scope));
-      this.#isHarmless = HARMLESS.test(this.#address);
+      this.#needsNoEscape = NEEDS_NO_ESCAPE.test(this.#address);
       this.#recipient = recipient;
     }
     return this.#address;

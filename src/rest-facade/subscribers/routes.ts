@@ -18,7 +18,7 @@ import {
 type Path = `/${string}`;
 type Place = readonly [method: Method, path: Path];
 
-const FIELDS_SAID =
+const FIELDS_DETAILS =
   "A parameter in capitals is the value of the list's field with this tag: `FIRST_NAME`. `tag` takes several, separated by commas.";
 const FIELD_TAG = /^[A-Z0-9_]+$/;
 
@@ -47,7 +47,7 @@ const creates = (['/subscribers', '/lists/:list_uid/subscribers', '/lists/:list_
       path,
       access: 'token',
       summary: 'Adds somebody to a list; a list with double opt-in sends a confirmation mail first.',
-      details: FIELDS_SAID,
+      details: FIELDS_DETAILS,
       answers: answersCreated(subscriberActionShape),
       required: path === '/subscribers' ? ['list_uid', 'EMAIL'] : ['EMAIL'],
       operation: 'AddSubscriber',
@@ -63,9 +63,9 @@ const creates = (['/subscribers', '/lists/:list_uid/subscribers', '/lists/:list_
       fieldName,
       refuseClassic: duplicate,
       present: ({ addSubscriber: subscriber }) => {
-        const asked = subscriber.status === 'pending';
+        const isPending = subscriber.status === 'pending';
         return created(
-          asked ? 'Confirmation email sent to the subscriber' : 'Subscriber was successfully created',
+          isPending ? 'Confirmation email sent to the subscriber' : 'Subscriber was successfully created',
           whom(subscriber),
         );
       },
@@ -102,7 +102,7 @@ const updates = (['/subscribers/:id', '/lists/:list_uid/subscribers/:id/update']
     path,
     access: 'token',
     summary: 'Changes a subscriber: only what is given.',
-    details: FIELDS_SAID,
+    details: FIELDS_DETAILS,
     answers: answersBody(subscriberActionShape),
     operation: 'UpdateSubscriber',
     variables: (input) => ({

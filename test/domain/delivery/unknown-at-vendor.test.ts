@@ -19,7 +19,7 @@ import { createTestContext } from '../../support/test-context.ts';
 const KEY_SECONDS = 900;
 const RECIPIENTS = 20;
 /** Of every fourth one it is not said what became of it. */
-const DOUBTED = RECIPIENTS / 4;
+const UNKNOWN_OUTCOME = RECIPIENTS / 4;
 
 /** Takes every message once a key and, as long as `isVague`, does not get round to saying so. */
 class Vendor implements SendingDriver {
@@ -109,7 +109,7 @@ describe('messages of unknown fate at a vendor with keys', () => {
     await send();
     expect(await balanceOf(world)).toMatchObject({ audience: RECIPIENTS, sent: RECIPIENTS, unknown: 0 });
     expect(vendor.deliveries).toHaveLength(RECIPIENTS);
-    expect(vendor.attempts).toHaveLength(RECIPIENTS + 2 * DOUBTED);
+    expect(vendor.attempts).toHaveLength(RECIPIENTS + 2 * UNKNOWN_OUTCOME);
     expect(new Set(vendor.attempts).size).toBe(RECIPIENTS);
   });
 
@@ -122,12 +122,12 @@ describe('messages of unknown fate at a vendor with keys', () => {
     vendor.forgetKeys();
     await send();
     expect(vendor.deliveries).toHaveLength(RECIPIENTS);
-    expect(vendor.attempts).toHaveLength(RECIPIENTS + DOUBTED);
-    expect(await balanceOf(world)).toMatchObject({ audience: RECIPIENTS, queued: 0, unknown: DOUBTED });
+    expect(vendor.attempts).toHaveLength(RECIPIENTS + UNKNOWN_OUTCOME);
+    expect(await balanceOf(world)).toMatchObject({ audience: RECIPIENTS, queued: 0, unknown: UNKNOWN_OUTCOME });
     const [counter] = await ctx.db.query(
       sql`SELECT open, unknown FROM hot.delivery_counter WHERE source_id = ${world.campaignId}`,
     );
-    expect(counter).toEqual({ open: 0, unknown: DOUBTED });
+    expect(counter).toEqual({ open: 0, unknown: UNKNOWN_OUTCOME });
     // by hand they go out all the same
     await decideUnknownDeliveries(world.ctx, world.campaignUid, 'resend');
     vendor.isVague = false;
@@ -143,7 +143,7 @@ describe('messages of unknown fate at a vendor with keys', () => {
     );
     await send();
     expect(vendor.attempts).toHaveLength(RECIPIENTS);
-    expect(await balanceOf(world)).toMatchObject({ unknown: DOUBTED });
+    expect(await balanceOf(world)).toMatchObject({ unknown: UNKNOWN_OUTCOME });
   });
 
   it('are parked at once where the campaign says so', async () => {
@@ -151,7 +151,7 @@ describe('messages of unknown fate at a vendor with keys', () => {
     await send();
     await send();
     expect(vendor.attempts).toHaveLength(RECIPIENTS);
-    expect(await balanceOf(world)).toMatchObject({ unknown: DOUBTED });
+    expect(await balanceOf(world)).toMatchObject({ unknown: UNKNOWN_OUTCOME });
   });
 
   it('of a worker that died are in doubt since they were handed over', async () => {

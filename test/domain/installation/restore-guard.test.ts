@@ -121,7 +121,7 @@ it('drops what would mail somebody by itself when all is paused, and nothing els
 it('keeps what was asked for while it was held, and lists what goes', async () => {
   const { customerId } = viewerOf(world.ctx);
   const [list] = await ctx.db.query<{ id: bigint; uid: string }>(sql`SELECT id, uid FROM mail_list LIMIT 1`);
-  const askFor = (subscriberId: number, key: string | null = null) =>
+  const limitedDnsQuery = (subscriberId: number, key: string | null = null) =>
     ctx.db.query(
       sql`SELECT graphile_worker.add_job('audience.send-confirmation', ${JSON.stringify({
         customerId: String(customerId),
@@ -131,11 +131,11 @@ it('keeps what was asked for while it was held, and lists what goes', async () =
     );
   await ctx.db.execute(sql`DELETE FROM graphile_worker._private_jobs`);
   await ctx.db.execute(sql`DELETE FROM test_message`);
-  for (const person of [1, 2]) await askFor(person);
-  await askFor(3, 'asked for again');
+  for (const person of [1, 2]) await limitedDnsQuery(person);
+  await limitedDnsQuery(3, 'asked for again');
   await hold(ctx.db, 'by hand');
-  await askFor(3, 'asked for again');
-  await askFor(4);
+  await limitedDnsQuery(3, 'asked for again');
+  await limitedDnsQuery(4);
   const campaign = { customerId, campaignId: world.campaignId };
   await insertTests(ctx.db, { campaign, readers: [{ email: 'later@x.test', subscriberId: null }], isMarked: true });
   const { mailsDropped } = await endHold(ctx, 'pause');

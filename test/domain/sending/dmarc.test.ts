@@ -2,7 +2,7 @@
 import { dmarc } from 'mailauth/lib/dmarc/index.js';
 import { expect, test } from 'vitest';
 import { checkDmarc, targetsOf } from '../../../src/domain/sending/domains/dmarc.ts';
-import { askZone, zoneOf } from '../../support/dns-zone.ts';
+import { zoneQuery, zoneOf } from '../../support/dns-zone.ts';
 
 const RUA = 'rua=mailto:d@example.com';
 
@@ -309,7 +309,7 @@ const cases: Case[] = [
 ];
 
 test.each(cases)('%s (%s)', async (_what, domain, records, expected) => {
-  const report = await checkDmarc(askZone(zoneOf(records)), domain);
+  const report = await checkDmarc(zoneQuery(zoneOf(records)), domain);
   expect({
     at: report.foundAt,
     policy: report.policy,
@@ -325,9 +325,9 @@ test.each(cases)('%s (%s)', async (_what, domain, records, expected) => {
 test('another library finds the same policy for the same organization', async () => {
   const differing: unknown[] = [];
   for (const [what, domain, records, expected] of cases.filter(([, , zone]) => !Object.values(zone).includes('fail'))) {
-    const ask = askZone(zoneOf(records));
+    const queryDns = zoneQuery(zoneOf(records));
     const resolver = async (name: string, type: string) => {
-      const answer = await ask(type === 'TXT' ? 'TXT' : type === 'A' ? 'A' : 'CNAME', name);
+      const answer = await queryDns(type === 'TXT' ? 'TXT' : type === 'A' ? 'A' : 'CNAME', name);
       if (answer.status === 'found') return type === 'TXT' ? answer.values.map((value) => [value]) : [...answer.values];
       throw Object.assign(new Error('nothing'), {
         code: answer.status === 'none' && answer.exists ? 'ENODATA' : 'ENOTFOUND',

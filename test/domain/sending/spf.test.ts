@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { domainRecords } from '../../../src/domain/sending/domains/domain-records.ts';
 import { checkSpf } from '../../../src/domain/sending/domains/spf.ts';
-import { askFor, dnsAsker } from '../../../src/lib/dns-records.ts';
-import { askZone, startDnsServer, zoneOf, type DnsServer } from '../../support/dns-zone.ts';
+import { limitedDnsQuery, createDnsQuery } from '../../../src/lib/dns-records.ts';
+import { zoneQuery, startDnsServer, zoneOf, type DnsServer } from '../../support/dns-zone.ts';
 
 const own = (record: string | string[], more: Record<string, string> = {}) => ({ 'example.com': record, ...more });
 /** A chain of records, each with `each` in front of the include of the next. */
@@ -69,13 +69,16 @@ const cases: Case[] = [
 ];
 
 test.each(cases)('%s', async (_what, records, lookups, problems) => {
-  const report = await checkSpf(askZone(zoneOf(records)), 'example.com', []);
+  const report = await checkSpf(zoneQuery(zoneOf(records)), 'example.com', []);
   expect({ lookups: report.lookups, problems: report.problems.map(({ code }) => code) }).toEqual({ lookups, problems });
 });
 
 test('what this installation needs may stand in an include', async () => {
-  const ask = askZone(zoneOf(own('v=spf1 include:esp.example -all', { 'esp.example': 'v=spf1 ip4:192.0.2.7 -all' })));
-  const codes = async (terms: string[]) => (await checkSpf(ask, 'example.com', terms)).problems.map(({ code }) => code);
+  const queryDns = zoneQuery(
+    zoneOf(own('v=spf1 include:esp.example -all', { 'esp.example': 'v=spf1 ip4:192.0.2.7 -all' })),
+  );
+  const codes = async (terms: string[]) =>
+    (await checkSpf(queryDns, 'example.com', terms)).problems.map(({ code }) => code);
   expect(await codes(['include:esp.example'])).toEqual([]);
   expect(await codes(['ip4:192.0.2.7'])).toEqual([]);
   expect(await codes(['ip4:192.0.2.8'])).toEqual(['TERM_MISSING']);
@@ -86,7 +89,7 @@ test('a record that includes itself in many ways asks no more than is counted', 
   const web = Object.fromEntries(
     Array.from({ length: 20 }, (_, n) => [`i${n}.example`, `v=spf1 ${includes(20)} -all`]),
   );
-  await checkSpf(askZone(zoneOf(own(`v=spf1 ${includes(20)} -all`, web)), asked), 'example.com', []);
+  await checkSpf(zoneQuery(zoneOf(own(`v=spf1 ${includes(20)} -all`, web)), asked), 'example.com', []);
   expect(asked.length).toBeLessThanOrEqual(32);
 });
 
@@ -106,23 +109,23 @@ describe('asking a real name server', () => {
   afterAll(() => server.close());
 
   test('texts are joined, hosts are plain, and what is missing is told from what failed', async () => {
-    const ask = dnsAsker([server.address]);
-    expect(await ask('TXT', 'long.example')).toEqual({ status: 'found', values: ['x'.repeat(600)] });
-    expect(await ask('CNAME', 'www.long.example')).toEqual({ status: 'found', values: ['host.example'] });
-    expect(await ask('MX', 'long.example')).toEqual({ status: 'found', values: ['mx.example'] });
-    expect(await ask('A', 'long.example')).toEqual({ status: 'none', exists: true });
-    expect(await ask('A', 'below.example')).toEqual({ status: 'none', exists: true });
-    expect(await ask('TXT', 'nobody.example')).toEqual({ status: 'none', exists: false });
-    expect(await ask('TXT', 'broken.example')).toMatchObject({ status: 'failed' });
-    expect(await ask('TXT', `${'a.'.repeat(130)}example`)).toEqual({ status: 'none', exists: false });
-    expect(await dnsAsker(['127.0.0.1:1'])('TXT', 'long.example')).toMatchObject({ status: 'failed' });
+    const queryDns = createDnsQuery([server.address]);
+    expect(await queryDns('TXT', 'long.example')).toEqual({ status: 'found', values: ['x'.repeat(600)] });
+    expect(await queryDns('CNAME', 'www.long.example')).toEqual({ status: 'found', values: ['host.example'] });
+    expect(await queryDns('MX', 'long.example')).toEqual({ status: 'found', values: ['mx.example'] });
+    expect(await queryDns('A', 'long.example')).toEqual({ status: 'none', exists: true });
+    expect(await queryDns('A', 'below.example')).toEqual({ status: 'none', exists: true });
+    expect(await queryDns('TXT', 'nobody.example')).toEqual({ status: 'none', exists: false });
+    expect(await queryDns('TXT', 'broken.example')).toMatchObject({ status: 'failed' });
+    expect(await queryDns('TXT', `${'a.'.repeat(130)}example`)).toEqual({ status: 'none', exists: false });
+    expect(await createDnsQuery(['127.0.0.1:1'])('TXT', 'long.example')).toMatchObject({ status: 'failed' });
   });
 });
 
 test('name servers that answer each question just in time do not add up', async () => {
   const asked: string[] = [];
-  const zone = askZone(zoneOf(chain(40)), asked);
-  const slow = askFor(100, async (type, name) => {
+  const zone = zoneQuery(zoneOf(chain(40)), asked);
+  const slow = limitedDnsQuery(100, async (type, name) => {
     await new Promise((resume) => setTimeout(resume, 30));
     return zone(type, name);
   });
@@ -133,7 +136,7 @@ test('name servers that answer each question just in time do not add up', async 
 
 test('no record is shown by an installation that does not know its servers: it would forbid all mail', () => {
   const domain = { name: 'shop.example', token: 'a', returnPathHost: 'b.shop.example', trackingHost: 'l.shop.example' };
-  const site = { host: null, bounceDomain: null, ask: askZone(new Map()) };
+  const site = { host: null, bounceDomain: null, queryDns: zoneQuery(new Map()) };
   const shown = (spfTerms: string[]) =>
     domainRecords(domain, [], { ...site, spfTerms }).flatMap(({ kind, value }) => (kind === 'spf' ? [value] : []));
   expect(shown([])).toEqual([]);

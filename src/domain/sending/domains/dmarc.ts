@@ -27,15 +27,15 @@ interface Step {
 const LABELS_AFTER_FIRST = 7;
 
 /** Finds the record that counts for mail from `domain`, and judges it. */
-export async function checkDmarc(ask: DnsQuery, domain: string): Promise<DmarcReport> {
+export async function checkDmarc(queryDns: DnsQuery, domain: string): Promise<DmarcReport> {
   const problems: DmarcFinding[] = [];
-  const { steps, failed } = await walkTree(ask, domain, problems);
+  const { steps, failed } = await walkTree(queryDns, domain, problems);
   const own = steps.find((step) => step.domain === domain);
   const organizationalDomain = organizationOf(steps, domain);
   const counts = own ?? steps.find((step) => step.domain === organizationalDomain) ?? publicSuffixOf(steps);
   if (!counts) {
     if (!failed && !problems.some(({ code }) => code === 'TWO_RECORDS'))
-      problems.push(...(await lookElsewhere(ask, domain)), {
+      problems.push(...(await lookElsewhere(queryDns, domain)), {
         code: 'NO_RECORD',
         message: `${domain} has no DMARC record.`,
       });
@@ -48,7 +48,7 @@ export async function checkDmarc(ask: DnsQuery, domain: string): Promise<DmarcRe
       code: 'PUBLIC_SUFFIX',
       message: 'psd=y says that the domain is a public suffix such as co.uk: leave it out.',
     });
-  const wanted = own ? record.policy : await inheritedPolicy(ask, domain, record);
+  const wanted = own ? record.policy : await inheritedPolicy(queryDns, domain, record);
   const policy = record.isTesting ? milder(wanted) : wanted;
   if (record.isTesting)
     problems.push({ code: 'TESTING', message: `t=y: receivers only test; the policy counts as ${policy ?? 'none'}.` });
@@ -72,13 +72,13 @@ const NOTHING = {
 } as const;
 
 async function walkTree(
-  ask: DnsQuery,
+  queryDns: DnsQuery,
   domain: string,
   problems: DmarcFinding[],
 ): Promise<{ steps: Step[]; failed: boolean }> {
   const steps: Step[] = [];
   for (const target of targetsOf(domain)) {
-    const answer = await ask('TXT', `_dmarc.${target}`);
+    const answer = await queryDns('TXT', `_dmarc.${target}`);
     if (answer.status === 'failed') {
       problems.push({ code: 'LOOKUP_FAILED', message: `_dmarc.${target}: ${answer.reason}.` });
       return { steps, failed: true };
@@ -140,11 +140,11 @@ function publicSuffixOf(steps: readonly Step[]): Step | undefined {
 }
 
 /** A name without a record of its own goes by `sp`, and by `np` when it does not exist (RFC 9989 4.10.1). */
-async function inheritedPolicy(ask: DnsQuery, domain: string, record: DmarcRecord): Promise<DmarcPolicy | null> {
+async function inheritedPolicy(queryDns: DnsQuery, domain: string, record: DmarcRecord): Promise<DmarcPolicy | null> {
   if (record.policy === null) return null;
   const forSubdomains = record.subdomainPolicy ?? record.policy;
   if (record.absentPolicy === null) return forSubdomains;
-  const answer = await ask('A', domain);
+  const answer = await queryDns('A', domain);
   return answer.status === 'none' && !answer.exists ? record.absentPolicy : forSubdomains;
 }
 
@@ -155,9 +155,9 @@ function milder(policy: DmarcPolicy | null): DmarcPolicy | null {
 }
 
 /** Where people put it by mistake: at the domain itself, or with the domain's name twice. */
-async function lookElsewhere(ask: DnsQuery, domain: string): Promise<DmarcFinding[]> {
+async function lookElsewhere(queryDns: DnsQuery, domain: string): Promise<DmarcFinding[]> {
   for (const name of [domain, `_dmarc.${domain}.${domain}`, `dmarc.${domain}`]) {
-    const answer = await ask('TXT', name);
+    const answer = await queryDns('TXT', name);
     const record = answer.status === 'found' && answer.values.some(isDmarc);
     if (record)
       return [{ code: 'WRONG_PLACE', message: `There is a DMARC record at ${name}; it belongs to _dmarc.${domain}.` }];

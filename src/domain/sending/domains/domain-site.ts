@@ -1,6 +1,6 @@
 /** What an installation brings into the records of its customers' domains: its host, its bounce domain, its SPF terms. */
 import type { Installation } from '../../context.ts';
-import { dnsAsker, type DnsQuery } from '../../../lib/dns-records.ts';
+import { createDnsQuery, type DnsQuery } from '../../../lib/dns-records.ts';
 
 export interface DomainSite {
   /** Host of the installation's address; null when it is none that a record could lead to (`localhost`, an address). */
@@ -9,7 +9,7 @@ export interface DomainSite {
   readonly bounceDomain: string | null;
   /** What an SPF record must allow so that mail of this installation passes. */
   readonly spfTerms: readonly string[];
-  readonly ask: DnsQuery;
+  readonly queryDns: DnsQuery;
 }
 
 const HOST_NAME = /^(?=.{1,253}$)([a-z0-9-]{1,63}\.)+(?!\d+$)[a-z0-9-]{2,63}$/;
@@ -26,7 +26,7 @@ export function siteOf(installation: Installation): DomainSite {
     host,
     bounceDomain: bounceDomain === '' ? null : bounceDomain,
     spfTerms: spfTerms.length > 0 || host === null ? spfTerms : [`a:${host}`],
-    ask: dnsAsker(dnsServers),
+    queryDns: createDnsQuery(dnsServers),
   };
   sites.set(installation, site);
   return site;

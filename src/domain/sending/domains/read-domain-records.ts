@@ -1,5 +1,5 @@
 /** Asks the DNS for every record of a sending domain and says of each what was seen. Changes nothing. */
-import { askFor, type DnsAnswer, type DnsQuery, type DnsType } from '../../../lib/dns-records.ts';
+import { limitedDnsQuery, type DnsAnswer, type DnsQuery, type DnsType } from '../../../lib/dns-records.ts';
 import { checkDmarc, type DmarcReport } from './dmarc.ts';
 import { dkimName, ownershipName, ownershipValue } from './domain-records.ts';
 import type { DomainSite } from './domain-site.ts';
@@ -32,16 +32,16 @@ const SEEN_LENGTH_MAX = 1_000;
 const QUOTED = 'It contains quotation marks: they are no part of the value, remove them.';
 
 export async function readDomainRecords(
-  { site: { ask, ...names }, probe }: { site: DomainSite; probe: TrackingProbe },
+  { site: { queryDns, ...names }, probe }: { site: DomainSite; probe: TrackingProbe },
   domain: SendingDomain,
   keys: readonly PublicDkimKey[],
 ): Promise<DomainCheck> {
-  const site: DomainSite = { ...names, ask: askFor(LOOK_MS_MAX, ask) };
+  const site: DomainSite = { ...names, queryDns: limitedDnsQuery(LOOK_MS_MAX, queryDns) };
   const [ownership, dkim, spf, dmarc, returnPath, tracking] = await Promise.all([
     checkProof(site, domain),
     Promise.all(keys.filter(({ status }) => status !== 'retired').map((key) => checkKey(site, domain, key))),
-    checkSpf(site.ask, domain.name, site.bounceDomain === null ? site.spfTerms : []),
-    checkDmarc(site.ask, domain.name),
+    checkSpf(site.queryDns, domain.name, site.bounceDomain === null ? site.spfTerms : []),
+    checkDmarc(site.queryDns, domain.name),
     checkReturnPath(site, domain),
     checkTracking(site, domain, probe),
   ]);
@@ -56,15 +56,18 @@ export async function readDomainRecords(
 }
 
 async function checkProof(
-  { ask }: DomainSite,
+  { queryDns }: DomainSite,
   domain: SendingDomain,
 ): Promise<Pick<DomainCheck, 'ownership' | 'proofs'>> {
   const place = { kind: 'ownership', name: ownershipName(domain.name) } as const;
-  const answer = await ask('TXT', place.name);
+  const answer = await queryDns('TXT', place.name);
   const wanted = ownershipValue(domain.token);
   const isIn = (values: readonly string[]) => values.some((value) => value.trim() === wanted);
   if (answer.status !== 'found')
-    return { ownership: await notThere(ask, { place, answer, type: 'TXT', domain: domain.name, isIn }), proofs: [] };
+    return {
+      ownership: await notThere(queryDns, { place, answer, type: 'TXT', domain: domain.name, isIn }),
+      proofs: [],
+    };
   const { values } = answer;
   if (isIn(values)) return { ownership: finding(place, answer, { status: 'verified' }), proofs: values };
   const problem = values.includes(`"${wanted}"`) ? QUOTED : 'It is not the value of this domain.';
@@ -73,10 +76,10 @@ async function checkProof(
 
 async function checkKey(site: DomainSite, domain: SendingDomain, key: PublicDkimKey): Promise<[string, RecordFinding]> {
   const place = { kind: 'dkim', name: dkimName(domain.name, key.selector) } as const;
-  const answer = await site.ask('TXT', place.name);
+  const answer = await site.queryDns('TXT', place.name);
   if (answer.status !== 'found') {
     const isIn = (values: readonly string[]) => keyProblems(values, key).length === 0;
-    return [key.selector, await notThere(site.ask, { place, answer, type: 'TXT', domain: domain.name, isIn })];
+    return [key.selector, await notThere(site.queryDns, { place, answer, type: 'TXT', domain: domain.name, isIn })];
   }
   const problems = keyProblems(answer.values, key);
   return [key.selector, finding(place, answer, { status: problems.length === 0 ? 'verified' : 'wrong', problems })];
@@ -108,18 +111,18 @@ async function checkReturnPath(
   const { bounceDomain } = site;
   if (bounceDomain === null) return null;
   const place = { kind: 'return_path', name: returnPathHost } as const;
-  const cname = await site.ask('CNAME', returnPathHost);
+  const cname = await site.queryDns('CNAME', returnPathHost);
   if (cname.status === 'found') {
     const isRight = cname.values.includes(bounceDomain);
     if (isRight) return finding(place, cname, { status: 'verified' });
     return finding(place, cname, { status: 'wrong', problems: [`It does not lead to ${bounceDomain}.`] });
   }
-  const mx = await site.ask('MX', returnPathHost);
+  const mx = await site.queryDns('MX', returnPathHost);
   if (mx.status !== 'found') {
     const isIn = (values: readonly string[]) => values.includes(bounceDomain);
-    return notThere(site.ask, { place, answer: mx, type: 'CNAME', domain, isIn });
+    return notThere(site.queryDns, { place, answer: mx, type: 'CNAME', domain, isIn });
   }
-  const ours = await site.ask('MX', bounceDomain);
+  const ours = await site.queryDns('MX', bounceDomain);
   if (ours.status === 'failed') return finding(place, ours);
   const hosts = ours.status === 'found' ? ours.values : [bounceDomain];
   if (!mx.values.every((host) => hosts.includes(host)))
@@ -127,7 +130,7 @@ async function checkReturnPath(
       status: 'wrong',
       problems: [`Its mail does not go where that of ${bounceDomain} goes.`],
     });
-  const { problems } = await checkSpf(site.ask, returnPathHost, site.spfTerms);
+  const { problems } = await checkSpf(site.queryDns, returnPathHost, site.spfTerms);
   return finding(place, mx, { status: 'verified', problems: problems.map(({ message }) => message) });
 }
 
@@ -139,13 +142,13 @@ async function checkTracking(
   const { host } = site;
   if (host === null) return { tracking: null, trackingUrl: '' };
   const place = { kind: 'tracking', name: trackingHost } as const;
-  const cname = await site.ask('CNAME', trackingHost);
+  const cname = await site.queryDns('CNAME', trackingHost);
   // A proxy or a flattened record has addresses only: what it leads to is asked in any case.
-  const answer = cname.status === 'none' ? await site.ask('A', trackingHost) : cname;
+  const answer = cname.status === 'none' ? await site.queryDns('A', trackingHost) : cname;
   if (answer.status === 'failed') return { tracking: finding(place, answer), trackingUrl: undefined };
   if (answer.status === 'none') {
     const isIn = (values: readonly string[]) => values.includes(host);
-    return { tracking: await notThere(site.ask, { place, answer, type: 'CNAME', domain, isIn }), trackingUrl: '' };
+    return { tracking: await notThere(site.queryDns, { place, answer, type: 'CNAME', domain, isIn }), trackingUrl: '' };
   }
   const found = await probe(trackingHost);
   if ('url' in found) return { tracking: finding(place, answer, { status: 'verified' }), trackingUrl: found.url };
@@ -165,10 +168,10 @@ interface Missed {
  * Many a form adds the domain to whatever name is entered: a record that was entered with the whole name then stands
  * below the domain twice, where nobody looks but us.
  */
-async function notThere(ask: DnsQuery, { place, answer, type, domain, isIn }: Missed): Promise<RecordFinding> {
+async function notThere(queryDns: DnsQuery, { place, answer, type, domain, isIn }: Missed): Promise<RecordFinding> {
   if (answer.status !== 'none') return finding(place, answer);
   const twice = `${place.name}.${domain}`;
-  const there = await ask(type, twice);
+  const there = await queryDns(type, twice);
   if (there.status !== 'found' || !isIn(there.values)) return finding(place, answer);
   const label = place.name.slice(0, -domain.length - 1);
   return finding(place, answer, {

@@ -47,7 +47,7 @@ interface Term {
 }
 
 interface Walk {
-  readonly ask: DnsQuery;
+  readonly queryDns: DnsQuery;
   readonly seen: Set<string>;
   readonly problems: Map<SpfProblem, string>;
   lookups: number;
@@ -55,9 +55,9 @@ interface Walk {
 }
 
 /** Looks at the record of `domain`; `needed` are the terms it must come to, such as `include:spf.example.com`. */
-export async function checkSpf(ask: DnsQuery, domain: string, needed: readonly string[]): Promise<SpfReport> {
-  const walk: Walk = { ask, seen: new Set(), problems: new Map(), lookups: 0, voids: 0 };
-  const { record, problem } = spfRecordIn(await ask('TXT', domain), domain);
+export async function checkSpf(queryDns: DnsQuery, domain: string, needed: readonly string[]): Promise<SpfReport> {
+  const walk: Walk = { queryDns, seen: new Set(), problems: new Map(), lookups: 0, voids: 0 };
+  const { record, problem } = spfRecordIn(await queryDns('TXT', domain), domain);
   if (record === undefined) return { record: null, lookups: 0, problems: [problem] };
   await count(walk, record);
   noteTop(walk, record);
@@ -130,7 +130,7 @@ async function follow(walk: Walk, { name, value }: Term): Promise<void> {
   if (name === 'ptr') walk.problems.set('USES_PTR', 'It uses ptr, which is slow, and which receivers may ignore.');
   // Macros differ from message to message: counted, not asked.
   if ((name !== 'include' && name !== 'redirect') || value.includes('%')) return;
-  const answer = await walk.ask('TXT', value.toLowerCase());
+  const answer = await walk.queryDns('TXT', value.toLowerCase());
   if (answer.status === 'none') walk.voids++;
   const { record, problem } = spfRecordIn(answer, value);
   if (record !== undefined) return count(walk, record);

@@ -2,7 +2,7 @@
  * Whether a host leads to this installation: asked over HTTP, as browsers will ask. The answer is a MAC of the host's
  * name that only this installation can make, so nobody else's server passes, and nothing of it is shown to anybody.
  */
-import { dnsAsker, type DnsQuery } from '../../../lib/dns-records.ts';
+import { createDnsQuery, type DnsQuery } from '../../../lib/dns-records.ts';
 import { deriveKey, mac } from '../../../lib/crypto.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import { openOutbound } from '../../../lib/outbound-request.ts';
@@ -24,14 +24,14 @@ export function hostProof({ secret }: Installation, host: string): string {
 /** The probe of an installation: https first; http only where the installation itself is reached so. */
 export function trackingProbe(installation: Installation): TrackingProbe {
   const base = new URL(installation.baseUrl);
-  const ask = dnsAsker(installation.dnsServers);
+  const queryDns = createDnsQuery(installation.dnsServers);
   return async (host) => {
     const port = base.port === '' ? '' : `:${base.port}`;
     const candidates =
       base.protocol === 'https:' ? [`https://${host}${port}`] : [`https://${host}`, `http://${host}${port}`];
     let refusal = '';
     for (const url of candidates) {
-      const answer = await tryUrl(installation, { url, host, ask });
+      const answer = await tryUrl(installation, { url, host, queryDns });
       if (answer === undefined) return { url };
       refusal = answer;
     }
@@ -42,19 +42,19 @@ export function trackingProbe(installation: Installation): TrackingProbe {
 interface Try {
   readonly url: string;
   readonly host: string;
-  readonly ask: DnsQuery;
+  readonly queryDns: DnsQuery;
 }
 
 /** Undefined: it is this installation. */
-async function tryUrl(installation: Installation, { url, host, ask }: Try): Promise<string | undefined> {
+async function tryUrl(installation: Installation, { url, host, queryDns }: Try): Promise<string | undefined> {
   try {
     const answer = await openOutbound(`${url}${HOST_PROOF_PATH}`, {
       // The installation's own addresses count as private, and it is them that the host has to lead to.
-      allowed: [...(installation.outboundAllowHosts ?? []), ...(await addressesOf(installation, ask))],
+      allowed: [...(installation.outboundAllowHosts ?? []), ...(await addressesOf(installation, queryDns))],
       timeoutMs: TIMEOUT_MS,
       bytesMax: PROOF_BYTES_MAX,
       ports: [new URL(installation.baseUrl).port],
-      ...(installation.dnsServers?.length ? { find: (name: string) => hostAddresses(ask, name) } : {}),
+      ...(installation.dnsServers?.length ? { find: (name: string) => hostAddresses(queryDns, name) } : {}),
     });
     try {
       let text = '';
@@ -71,12 +71,12 @@ async function tryUrl(installation: Installation, { url, host, ask }: Try): Prom
   }
 }
 
-async function addressesOf({ baseUrl }: Installation, ask: DnsQuery): Promise<string[]> {
-  return (await hostAddresses(ask, new URL(baseUrl).hostname)).map(({ address }) => address);
+async function addressesOf({ baseUrl }: Installation, queryDns: DnsQuery): Promise<string[]> {
+  return (await hostAddresses(queryDns, new URL(baseUrl).hostname)).map(({ address }) => address);
 }
 
-async function hostAddresses(ask: DnsQuery, host: string): Promise<{ address: string; family: number }[]> {
-  const [four, six] = await Promise.all([ask('A', host), ask('AAAA', host)]);
+async function hostAddresses(queryDns: DnsQuery, host: string): Promise<{ address: string; family: number }[]> {
+  const [four, six] = await Promise.all([queryDns('A', host), queryDns('AAAA', host)]);
   return [
     ...(four.status === 'found' ? four.values.map((address) => ({ address, family: 4 })) : []),
     ...(six.status === 'found' ? six.values.map((address) => ({ address, family: 6 })) : []),

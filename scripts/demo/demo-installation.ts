@@ -1,4 +1,4 @@
-/** A Mailwright of the demo's own: its own data, free ports, the embedded database, never the operator's settings. */
+/** A Mailwright for the demo: its own data, free ports, the embedded database, never the operator's settings. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -7,7 +7,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DemoError } from './demo-error.ts';
 
-export interface OwnProduct {
+export interface DemoInstallation {
   readonly url: string;
   readonly token: string;
   /** Resolves when it has ended, by itself or by `stop`. */
@@ -16,18 +16,18 @@ export interface OwnProduct {
 }
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
-/** The first start makes a database; on a slow disk that takes its time. */
+/** The first start makes a database, which is slow on a slow disk. */
 const START_MS_MAX = 120_000;
-/** 60 letters and digits, as tokens are. */
+/** 60 letters and digits, like all tokens. */
 const TOKEN_BYTES = 30;
-/** What the program needs of the surroundings; settings such as DATABASE_URL must not reach it. */
+/** Environment variables that the program needs; settings such as DATABASE_URL must not reach it. */
 const PASSED_ON = ['PATH', 'HOME', 'USER', 'TMPDIR', 'TZ', 'LANG'];
 
 /**
- * Starts it and waits until it is ready; Ctrl-C, from now on, ends it and then this program. Throws DemoError with what
- * it said when it does not start.
+ * Starts it and waits until it is ready. From now on Ctrl-C ends it and then this program. Throws DemoError with its output when
+ * it does not start.
  */
-export async function startOwnProduct(dataDir: string, onSignal: () => void): Promise<OwnProduct> {
+export async function startDemoInstallation(dataDir: string, onSignal: () => void): Promise<DemoInstallation> {
   const token = keptToken(dataDir);
   const passedOn = Object.fromEntries(PASSED_ON.map((name) => [name, process.env[name]]));
   const settings = {
@@ -69,9 +69,9 @@ function keptToken(dataDir: string): string {
 
 async function readyUrl(child: ChildProcess): Promise<string> {
   let output = '';
-  const hear = (chunk: Buffer): void => void (output += chunk.toString());
-  child.stdout?.on('data', hear);
-  child.stderr?.on('data', hear);
+  const collect = (chunk: Buffer): void => void (output += chunk.toString());
+  child.stdout?.on('data', collect);
+  child.stderr?.on('data', collect);
   const deadline = performance.now() + START_MS_MAX;
   for (;;) {
     const url = /is ready at (\S+)/.exec(output)?.[1];
@@ -82,7 +82,7 @@ async function readyUrl(child: ChildProcess): Promise<string> {
     }
     await sleep(50);
   }
-  // From here on its warnings are the reader's business.
-  child.stderr?.off('data', hear).pipe(process.stderr);
+  // From here on its warnings are shown.
+  child.stderr?.off('data', collect).pipe(process.stderr);
   return /is ready at (\S+)/.exec(output)?.[1] ?? '';
 }
