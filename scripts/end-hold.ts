@@ -4,7 +4,7 @@
  */
 import { sql, type Database } from '../src/db/database.ts';
 import { hold, holdOf, endHold } from '../src/domain/installation/restore-guard.ts';
-import { waitingMails, type WaitingMails } from '../src/domain/installation/waiting-mails.ts';
+import { waitingMails, type WaitingMails } from '../src/domain/installation/waiting-mail-store.ts';
 import { messageOf } from '../src/lib/errors.ts';
 import { silentLog } from '../src/lib/log.ts';
 import { withInstallation } from './support/open-installation.ts';

@@ -15,7 +15,12 @@ import type { Context } from '../domain/context.ts';
 import { watchProgress } from '../domain/campaigns/watch-progress.ts';
 import { holdOverdueCampaigns } from '../domain/installation/hold-overdue.ts';
 import type { Place } from '../domain/installation/place.ts';
-import { enterProcess, forgetOldProcesses, signOfLife, type ProcessState } from '../domain/installation/processes.ts';
+import {
+  enterProcess,
+  forgetOldProcesses,
+  signOfLife,
+  type ProcessState,
+} from '../domain/installation/process-store.ts';
 import { guardRestoredBackup, guardState } from '../domain/installation/restore-guard.ts';
 import { messageOf } from '../lib/errors.ts';
 

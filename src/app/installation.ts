@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Settings } from '../config/settings.ts';
-import { sql, type Database } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
 import type { Installation } from '../domain/context.ts';
+import { keepSetting } from '../domain/installation/setting-store.ts';
 import { SETTINGS_DEFAULT } from '../domain/installation/settings.ts';
 import { deriveKey } from '../lib/crypto.ts';
 import { makeFolder } from '../lib/make-folder.ts';
@@ -101,11 +102,7 @@ function keptSecret(file: string): string {
  */
 async function checkSecret(database: Database, secret: string): Promise<void> {
   const fingerprint = deriveKey(secret, 'fingerprint').toString('hex').slice(0, 32);
-  const [row] = await database.query<{ value: string }>(
-    sql`INSERT INTO setting (key, value) VALUES ('installation.secret_fingerprint', ${JSON.stringify(fingerprint)}::jsonb)
-        ON CONFLICT (key) DO UPDATE SET key = excluded.key RETURNING value`,
-  );
-  if (row?.value === fingerprint) return;
+  if ((await keepSetting(database, 'installation.secret_fingerprint', fingerprint)) === fingerprint) return;
   throw new Error(
     'APP_SECRET (or the file "secret" in DATA_DIR) is not the one this database was set up with. ' +
       'Give this process the same secret as the others: links in sent mails and stored credentials depend on it.',

@@ -1,18 +1,10 @@
 /** What to grant when the user of DATABASE_URL may not do what the program needs: the exact statements. */
 import pg from 'pg';
 import { DatabaseClient } from '../db/client.ts';
+import { rightsOf, type Rights } from '../db/rights.ts';
 
 /** SQLSTATE insufficient_privilege. */
 const DENIED = '42501';
-
-interface Rights {
-  readonly role: string;
-  readonly database: string;
-  readonly mayCreateSchemas: boolean;
-  readonly mayCreateTables: boolean;
-  /** The other user to whom tables of the program belong, if any. */
-  readonly otherOwner: string | null;
-}
 
 /** Whether the error, or its cause, is a missing right. */
 export function isDenied(error: unknown): boolean {
@@ -27,14 +19,7 @@ export async function missingRights(url: string): Promise<string | undefined> {
   client.on('error', () => undefined);
   try {
     await client.connect();
-    const { rows } = await client.query<Rights & pg.QueryResultRow>(`
-      SELECT current_user AS role, current_database() AS database,
-             has_database_privilege(current_database(), 'CREATE') AS "mayCreateSchemas",
-             coalesce(has_schema_privilege(to_regnamespace('public')::oid, 'CREATE'), false)
-               AND has_schema_privilege(to_regnamespace('public')::oid, 'USAGE') AS "mayCreateTables",
-             (SELECT min(tableowner) FROM pg_tables WHERE schemaname IN ('public', 'hot', 'graphile_worker')
-                 AND NOT pg_has_role(tableowner, 'USAGE')) AS "otherOwner"`);
-    return rows[0] && sentenceOf(rows[0]);
+    return sentenceOf(await rightsOf(client));
   } catch (error) {
     return isDenied(error) ? mayNotConnect(url) : undefined;
   } finally {

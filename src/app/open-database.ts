@@ -1,9 +1,9 @@
 /** Opens a database, the operator's own or the embedded one, and prepares everything that must be in it. */
 import path from 'node:path';
 import { Logger, runMigrations } from 'graphile-worker';
-import pg from 'pg';
 import type { Settings } from '../config/settings.ts';
 import { openDatabase, type Database } from '../db/database.ts';
+import { checkServer } from '../db/check-server.ts';
 import { startEmbeddedDatabase } from '../db/embedded.ts';
 import { migrate, readMigrations } from '../db/migrate.ts';
 import { JOB_LIMITS } from '../db/work-limits.ts';
@@ -18,8 +18,6 @@ export interface OpenDatabase {
 }
 
 const MIGRATIONS = path.join(import.meta.dirname, '..', '..', 'prisma', 'migrations');
-/** `UNIQUE NULLS NOT DISTINCT`, and planner features that we need, came with 15. */
-const SERVER_VERSION_MIN = 150_000;
 
 /** Opens the database and migrates it. Throws with a sentence that says what to do. */
 export async function openMigratedDatabase(settings: Settings, log: Log): Promise<OpenDatabase> {
@@ -65,55 +63,6 @@ async function deniedError(error: unknown, url: string): Promise<Error | undefin
   const sentence = isDenied(error) ? await missingRights(url) : undefined;
   if (sentence === undefined) return undefined;
   return new Error(`The database of DATABASE_URL cannot be used (${messageOf(error)}). ${sentence}`, { cause: error });
-}
-
-async function checkServer(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    const { rows } = await client.query<{ version: string }>(`SELECT current_setting('server_version_num') AS version`);
-    const version = Number(rows[0]?.version);
-    if (version < SERVER_VERSION_MIN)
-      throw new Error(`it is version ${Math.floor(version / 10_000)}, and 15 or later is needed`);
-    if (await isSharedByTransactions(client, url)) throw new Error(SHARED);
-  } catch (error) {
-    throw new Error(
-      `The database of DATABASE_URL cannot be used: ${messageOf(error)}. ` +
-        `Check host, port, name and password, or leave DATABASE_URL empty to use the embedded database.`,
-      { cause: error },
-    );
-  } finally {
-    await client.end().catch(() => undefined);
-  }
-}
-
-const SHARED =
-  'the pooler shares server connections between transactions, and Mailwright needs one connection for each session: ' +
-  'set pool_mode = session in PgBouncer, or connect to PostgreSQL itself';
-
-/**
- * Whether a connection pooler in transaction mode is in between: then two connections would meet the same server process, or one
- * connection several.
- */
-async function isSharedByTransactions(first: pg.Client, url: string): Promise<boolean> {
-  const second = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
-  second.on('error', () => undefined);
-  try {
-    await second.connect();
-    const before = await serverPid(first);
-    await second.query('BEGIN');
-    const other = await serverPid(second);
-    const after = await serverPid(first);
-    return other === before || after !== before;
-  } finally {
-    await second.end().catch(() => undefined);
-  }
-}
-
-async function serverPid(client: pg.Client): Promise<number | undefined> {
-  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-  return rows[0]?.pid;
 }
 
 /** The queue's own tables. Its migrations are safe when several processes run them. */

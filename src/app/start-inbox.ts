@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Settings } from '../config/settings.ts';
+import { tryLockForSession } from '../db/lock.ts';
 import { authenticateToken, type Credential } from '../domain/accounts/authenticate-token.ts';
 import { noteRefusedToken } from '../domain/accounts/note-refused-token.ts';
 import { sessionForReading, sessionOf } from '../domain/accounts/session-cookie.ts';
@@ -28,7 +29,7 @@ export interface RunningInbox {
 }
 
 const NONE: RunningInbox = { port: null, mounts: [], close: async () => undefined };
-const LOCK = `hashtextextended('mailwright:inbox', 0)`;
+const LOCK = 'mailwright:inbox';
 
 /** Runs the inbox when the settings ask for it; in a second process it only shows what the first receives. */
 export async function startInbox(ctx: Context, settings: Settings): Promise<RunningInbox> {
@@ -41,8 +42,7 @@ export async function startInbox(ctx: Context, settings: Settings): Promise<Runn
   const mounts = [inboxMount({ store, rightsOf: (req, caller) => rightsOf(ctx, req, caller.ipAddress || null) })];
   // The connection holds the lock as long as the process lives. When the process is killed, the lock is free at once.
   const client = await ctx.database.pool.connect();
-  const { rows } = await client.query<{ isFirst: boolean }>(`SELECT pg_try_advisory_lock(${LOCK}) AS "isFirst"`);
-  if (!rows[0]?.isFirst) {
+  if (!(await tryLockForSession(client, LOCK))) {
     client.release();
     return { port: await developmentServerPort(ctx), mounts, close: async () => undefined };
   }

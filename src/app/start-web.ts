@@ -1,6 +1,6 @@
 /** The web server of this process: what is mounted where. */
 import type { Settings } from '../config/settings.ts';
-import { sql } from '../db/database.ts';
+import { databaseNow } from '../db/now.ts';
 import type { Notifications } from '../db/listen.ts';
 import { openPrisma } from '../db/prisma.ts';
 import { REQUEST_LIMITS } from '../db/work-limits.ts';
@@ -142,7 +142,7 @@ function readinessOf({ ctx, worker, heartbeat }: WebOptions, inbound: Inbound): 
       database: async () => {
         const silentMs = ctx.database.silentMs();
         if (silentMs !== undefined) throw new Error(`It has not answered for ${Math.round(silentMs / 1_000)} s.`);
-        await ctx.db.query(sql`SELECT 1`);
+        await databaseNow(ctx.db);
       },
       worker: async () => {
         if (!worker.isWorking()) throw new Error('The worker of this process is not working.');

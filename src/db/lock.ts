@@ -1,4 +1,5 @@
 /** Locks by name, for things that have no row to lock. */
+import type pg from 'pg';
 import { sql, type Queryable } from './database.ts';
 
 /** Another transaction that locks the same name waits until this one has ended. */
@@ -12,4 +13,13 @@ export async function tryLockUntilCommit(tx: Queryable, name: string): Promise<b
     sql`SELECT pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) AS "isMine"`,
   );
   return lock?.isMine ?? false;
+}
+
+/** Held as long as the connection lives; false when another connection has the lock. */
+export async function tryLockForSession(client: pg.ClientBase, name: string): Promise<boolean> {
+  const { rows } = await client.query<{ isMine: boolean }>(
+    'SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS "isMine"',
+    [name],
+  );
+  return rows[0]?.isMine ?? false;
 }

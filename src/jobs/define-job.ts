@@ -3,8 +3,9 @@
  * exists exactly when the transaction commits.
  */
 import type { z } from 'zod';
-import { sql, type Queryable } from '../db/database.ts';
+import type { Queryable } from '../db/database.ts';
 import { takePriorities } from './fair-queueing.ts';
+import { addJobs } from './queue-store.ts';
 
 export interface JobDefinition<Schema extends z.ZodType = z.ZodType> {
   readonly name: string;
@@ -72,12 +73,7 @@ export async function enqueueMany<Schema extends z.ZodType>(
     priority: options.priority ?? priorities?.[index] ?? 0,
     ...(flags.length > 0 ? { flags } : {}),
   }));
-  await db.query(
-    sql`SELECT count(*) FROM graphile_worker.add_jobs(ARRAY(SELECT json_populate_recordset(
-          json_populate_record(NULL::graphile_worker.job_spec, json_build_object('run_at', now() + make_interval(secs => ${options.delaySeconds ?? null}::float8))),
-          ${JSON.stringify(specs)}::json)))`,
-    'jobs.enqueue',
-  );
+  await addJobs(db, specs, options.delaySeconds);
 }
 
 /** Undefined: of no customer. */

@@ -1,6 +1,7 @@
 /** Starts delayed jobs early, when what they wait for has come. */
-import { sql, type Queryable } from '../db/database.ts';
+import type { Queryable } from '../db/database.ts';
 import { customerFlag, type JobDefinition } from './define-job.ts';
+import { rescheduleJobs } from './queue-store.ts';
 
 export interface WhichJobs {
   /** Undefined: those of all customers. */
@@ -16,12 +17,5 @@ export async function wakeJobs(
   { customerId, dueWithinSeconds }: WhichJobs,
 ): Promise<number> {
   const flag = customerId === undefined ? null : customerFlag(String(customerId));
-  const rows = await db.query(
-    sql`SELECT 1 FROM graphile_worker.reschedule_jobs(ARRAY(
-          SELECT j.id FROM graphile_worker.jobs j
-           WHERE j.task_identifier = ${name}
-             AND j.locked_at IS NULL AND j.run_at > now() AND j.run_at <= now() + make_interval(secs => ${dueWithinSeconds})
-             AND (${flag}::text IS NULL OR j.flags ? ${flag}::text)), run_at => now())`,
-  );
-  return rows.length;
+  return rescheduleJobs(db, { name, flag, dueWithinSeconds });
 }

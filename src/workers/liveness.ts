@@ -4,7 +4,9 @@
  */
 import type pg from 'pg';
 import type { Context } from '../domain/context.ts';
+import { deadPools, unlockPools } from '../jobs/queue-store.ts';
 import type { Log } from '../lib/log.ts';
+import { freeLock, takeLock } from './liveness-store.ts';
 
 export interface Liveness {
   /** Holds one more name. */
@@ -34,7 +36,7 @@ export async function proveLiveness(database: Context['database'], log: Log): Pr
     };
     next.on('error', lost);
     next.on('end', lost);
-    for (const name of names) await lock(next, name);
+    for (const name of names) await takeLock(next, name);
     client = next;
   };
   const retry = (): void => {
@@ -45,11 +47,11 @@ export async function proveLiveness(database: Context['database'], log: Log): Pr
   return {
     async hold(name) {
       names.add(name);
-      if (client) await lock(client, name);
+      if (client) await takeLock(client, name);
     },
     async unlock(name) {
       names.delete(name);
-      await client?.query('SELECT pg_advisory_unlock_shared(hashtextextended($1, 0))', [name]);
+      if (client) await freeLock(client, name);
     },
     isHeld: () => client !== undefined,
     async release() {
@@ -59,20 +61,12 @@ export async function proveLiveness(database: Context['database'], log: Log): Pr
   };
 }
 
-async function lock(client: pg.Client, name: string): Promise<void> {
-  await client.query('SELECT pg_advisory_lock_shared(hashtextextended($1, 0))', [name]);
-}
-
 /**
  * Frees the jobs of dead worker pools: those whose lock is free. The queue itself would wait four hours. Returns how many pools
  * were dead.
  */
 export async function freeJobsOfDeadPools(database: Context['database']): Promise<number> {
-  const { rows } = await database.pool.query<{ pool: string }>(
-    `SELECT pool FROM (SELECT DISTINCT locked_by AS pool FROM graphile_worker.jobs WHERE locked_by IS NOT NULL) held
-      WHERE pg_try_advisory_xact_lock(hashtextextended(pool, 0))`,
-  );
-  if (rows.length === 0) return 0;
-  await database.pool.query('SELECT graphile_worker.force_unlock_workers($1::text[])', [rows.map((row) => row.pool)]);
-  return rows.length;
+  const pools = await deadPools(database);
+  if (pools.length > 0) await unlockPools(database, pools);
+  return pools.length;
 }

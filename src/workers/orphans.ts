@@ -4,7 +4,8 @@
  */
 import type { EventEmitter } from 'node:events';
 import type { Context } from '../domain/context.ts';
-import { unlockJobs } from '../jobs/queue-internals.ts';
+import { unlockJobs } from '../jobs/queue-internals-store.ts';
+import { jobsOfPools } from '../jobs/queue-store.ts';
 
 /** A job that looks like an orphan may be under way or about to be reported done; if it is seen twice in a row, it is one. */
 export class Orphans {
@@ -18,11 +19,8 @@ export class Orphans {
 
   /** Frees orphans that were also seen the last time; returns how many. */
   async free(database: Context['database'], isRunning: (jobId: string) => boolean): Promise<number> {
-    const { rows } = await database.pool.query<{ id: string }>(
-      'SELECT id::text AS id FROM graphile_worker.jobs WHERE locked_by = ANY($1::text[])',
-      [[...this.#pools]],
-    );
-    const idle = rows.map(({ id }) => id).filter((id) => !isRunning(id));
+    const held = await jobsOfPools(database, [...this.#pools]);
+    const idle = held.filter((id) => !isRunning(id));
     const orphans = idle.filter((id) => this.#suspects.has(id));
     this.#suspects = new Set(idle.filter((id) => !orphans.includes(id)));
     if (orphans.length === 0) return 0;

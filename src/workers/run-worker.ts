@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger, parseCronItems, run, type TaskList, type WorkerPool } from 'graphile-worker';
 import type pg from 'pg';
 import type { Context } from '../domain/context.ts';
-import { doOthersWait } from '../jobs/fair-queueing.ts';
+import { doOthersWait } from '../jobs/queue-priority-store.ts';
 import { messageOf } from '../lib/errors.ts';
 import { isTimeOut, isUnavailable } from '../lib/is-unavailable.ts';
 import type { Log } from '../lib/log.ts';

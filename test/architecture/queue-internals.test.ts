@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const MODULE = 'src/jobs/queue-internals.ts';
+const MODULE = 'src/jobs/queue-internals-store.ts';
 const PRIVATE = /(?<!\w)_private_/;
 
 // Tests look at the queue from outside, and empty it.

@@ -1,5 +1,5 @@
 /**
- * The product reads private tables of graphile-worker in one module, src/jobs/queue-internals.ts. Another version of the library may
+ * The product reads private tables of graphile-worker in one module, src/jobs/queue-internals-store.ts. Another version of the library may
  * change them without notice.
  */
 import { readFileSync } from 'node:fs';
@@ -7,14 +7,14 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { sql } from '../../src/db/database.ts';
-import { availableJobs, QUEUE_VERSION } from '../../src/jobs/queue-internals.ts';
+import { availableJobs, QUEUE_VERSION } from '../../src/jobs/queue-internals-store.ts';
 import { createTestContext } from '../support/test-context.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const ctx = await createTestContext();
 
 const WHAT_TO_CHECK = `
-graphile-worker has another version than the one that src/jobs/queue-internals.ts was written for. Read its release notes and the new
+graphile-worker has another version than the one that src/jobs/queue-internals-store.ts was written for. Read its release notes and the new
 files in node_modules/graphile-worker/sql, and check:
 1. the tables and columns that the module names (the next test);
 2. that a job is available when nobody has locked it and it has tries left (the column is_available);

@@ -1,7 +1,7 @@
 /** Questions about campaigns that the program asks of itself: what is left over, finished, changed. */
 import { sql, type Queryable } from '../../db/database.ts';
 import { sendAtTimeJob, sendBatchJob, snapshotAudienceJob } from '../../jobs/campaign-jobs.ts';
-import { queuedJobs } from '../../jobs/queue-internals.ts';
+import { queuedJobs } from '../../jobs/queue-internals-store.ts';
 import type { LedgerRange, UnknownPolicy } from '../delivery/delivery.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { CAMPAIGN } from '../statistics/source-read-model.ts';

@@ -1,7 +1,7 @@
 /** What campaigns wait for, as far as rows say it: their own, the queue's, the ledger's. */
 import { sql, type Queryable, type Sql } from '../../db/database.ts';
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
-import { queuedJobs } from '../../jobs/queue-internals.ts';
+import { queuedJobs } from '../../jobs/queue-internals-store.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { CAMPAIGN } from '../statistics/source-read-model.ts';
 import type { StatusReason, WaitReason } from './status-reason.ts';

@@ -1,9 +1,10 @@
 /** Reading and changing the settings of the installation. Every process hears of a change and reads them again. */
 import { z } from 'zod';
-import { sql, type Queryable } from '../../db/database.ts';
+import type { Queryable } from '../../db/database.ts';
 import { notify } from '../../db/listen.ts';
 import { parseInput } from '../../lib/text.ts';
 import { inTransaction, type Context } from '../context.ts';
+import { deleteSettings, settingsBelow, writeSetting } from './setting-store.ts';
 import { settingsFrom, settingsTable, type InstallationSettings, type SettingName } from './settings.ts';
 
 /** Notified, without a payload, when a setting has changed. */
@@ -18,11 +19,8 @@ const changeInput = z.strictObject(
 export type SettingsChange = { readonly [Name in SettingName]?: unknown };
 
 export async function readSettings(db: Queryable): Promise<InstallationSettings> {
-  const rows = await db.query<{ name: string; value: unknown }>(
-    sql`SELECT substr(key, ${KEY_PREFIX.length + 1}::int) AS name, value FROM setting WHERE starts_with(key, ${KEY_PREFIX})`,
-    'installation.settings',
-  );
-  return settingsFrom(Object.fromEntries(rows.map(({ name, value }) => [name, value])));
+  const stored = await settingsBelow(db, KEY_PREFIX);
+  return settingsFrom(Object.fromEntries(stored.map(({ name, value }) => [name, value])));
 }
 
 /** Changes what is given; null goes back to the default. All or nothing. Throws ValidationError. */
@@ -36,15 +34,9 @@ export async function changeSettings(ctx: Context, input: SettingsChange): Promi
 /** The same in a transaction that is open. */
 export async function writeSettings(tx: Queryable, input: SettingsChange): Promise<void> {
   const given = Object.entries(parseInput(changeInput, input)).filter(([, value]) => value !== undefined);
-  for (const [name, value] of given) await writeSetting(tx, `${KEY_PREFIX}${name}`, value);
+  for (const [name, value] of given) {
+    const key = `${KEY_PREFIX}${name}`;
+    await (value === null ? deleteSettings(tx, [key]) : writeSetting(tx, key, value));
+  }
   await notify(tx, SETTINGS_CHANNEL, '');
-}
-
-async function writeSetting(db: Queryable, key: string, value: unknown): Promise<void> {
-  await db.execute(
-    value === null
-      ? sql`DELETE FROM setting WHERE key = ${key}`
-      : sql`INSERT INTO setting (key, value) VALUES (${key}, ${JSON.stringify(value)}::jsonb)
-            ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
-  );
 }

@@ -2,15 +2,17 @@
  * Holds the workers of a restored backup until an administrator has confirmed it (docs/decisions/0115). The hold is a
  * row of the database: every process sees it within seconds, and it outlasts restarts.
  */
-import { sql, type Queryable } from '../../db/database.ts';
+import type { Queryable } from '../../db/database.ts';
 import { lockUntilCommit } from '../../db/lock.ts';
-import { queuedJobs } from '../../jobs/queue-internals.ts';
 import { EVERY_CAMPAIGN, moveCampaigns, PAUSABLE } from '../campaigns/campaign-state-store.ts';
 import { HOLD_KEY } from '../campaigns/installation-hold-read-model.ts';
 import { inTransaction, type Context } from '../context.ts';
+import { insertHold, storedGuard } from './hold-store.ts';
 import { notHeld } from './installation-errors.ts';
 import { remembered, suspicionOf, type KnownPlace, type Place } from './place.ts';
-import { dropWaitingMails, type WaitingMails } from './waiting-mails.ts';
+import { hasSomethingToSend, signsOf, timelineOf } from './place-read-model.ts';
+import { deleteSettings, readSetting, writeSetting } from './setting-store.ts';
+import { dropWaitingMails, type WaitingMails } from './waiting-mail-store.ts';
 
 export interface Hold {
   readonly since: Date;
@@ -34,12 +36,12 @@ export async function guardRestoredBackup(ctx: Context, arriving: Arriving): Pro
     await lockUntilCommit(db, LOCK);
     const held = await holdOf(db);
     if (held) return held;
-    const known = await read<KnownPlace>(db, PLACE_KEY);
+    const known = await readSetting<KnownPlace>(db, PLACE_KEY);
     const { marks, silentSeconds, aheadSeconds } = await signsOf(db, arriving.seenAt);
     const place = { ...arriving.place, marks, timeline };
     const suspicion = known ? suspicionOf({ place, known, silentSeconds, aheadSeconds }) : null;
     if (suspicion === null || !(await hasSomethingToSend(db))) {
-      await write(db, PLACE_KEY, remembered(place, suspicion === null ? known : undefined));
+      await writeSetting(db, PLACE_KEY, remembered(place, suspicion === null ? known : undefined));
       if (suspicion !== null) log.warn('installation.moved', { suspicion });
       return null;
     }
@@ -49,10 +51,7 @@ export async function guardRestoredBackup(ctx: Context, arriving: Arriving): Pro
 
 /** The hold that is in force, and whether the place is remembered: after a release it has to be anew. */
 export async function guardState(db: Queryable): Promise<{ hold: Hold | null; isPlaced: boolean }> {
-  const rows = await db.query<{ key: string; value: { since?: string; reason?: string } }>(
-    sql`SELECT key, value FROM setting WHERE key IN (${HOLD_KEY}, ${PLACE_KEY})`,
-    'installation.guard-state',
-  );
+  const rows = await storedGuard(db, [HOLD_KEY, PLACE_KEY]);
   const held = rows.find(({ key }) => key === HOLD_KEY)?.value;
   const hold = held ? { since: new Date(held.since ?? 0), reason: held.reason ?? '' } : null;
   return { hold, isPlaced: rows.some(({ key }) => key === PLACE_KEY) };
@@ -60,15 +59,13 @@ export async function guardState(db: Queryable): Promise<{ hold: Hold | null; is
 
 /** Holds by hand: before a backup is used for something else, say. */
 export async function hold(db: Queryable, reason: string): Promise<Hold> {
-  await db.execute(
-    sql`INSERT INTO setting (key, value) VALUES (${HOLD_KEY}, jsonb_build_object('since', now(), 'reason', ${reason}::text)) ON CONFLICT (key) DO NOTHING`,
-  );
+  await insertHold(db, reason);
   return (await holdOf(db)) ?? { since: new Date(), reason };
 }
 
 /** The hold that is in force. */
 export async function holdOf(db: Queryable): Promise<Hold | null> {
-  const held = await read<{ since: string; reason: string }>(db, HOLD_KEY);
+  const held = await readSetting<{ since: string; reason: string }>(db, HOLD_KEY);
   return held ? { since: new Date(held.since), reason: held.reason } : null;
 }
 
@@ -92,7 +89,7 @@ export async function endHold(
     if (!held) throw notHeld();
     const released = underWay === 'pause' ? await pauseAll(db, held) : { campaignsPaused: 0, mailsDropped: [] };
     // The place is remembered anew by whichever process next gives a sign of life there.
-    await db.execute(sql`DELETE FROM setting WHERE key IN (${HOLD_KEY}, ${PLACE_KEY})`);
+    await deleteSettings(db, [HOLD_KEY, PLACE_KEY]);
     log.warn('installation.released', { underWay, ...released });
     return released;
   });
@@ -103,44 +100,4 @@ async function pauseAll(db: Queryable, { since }: Hold): Promise<Released> {
   const reason = { code: 'restored_from_backup', params: {} } as const;
   const paused = await moveCampaigns(db, EVERY_CAMPAIGN, { from: PAUSABLE, to: 'paused', reason });
   return { campaignsPaused: paused.length, mailsDropped };
-}
-
-async function hasSomethingToSend(db: Queryable): Promise<boolean> {
-  const rows = await db.query(
-    sql`SELECT 1 WHERE EXISTS (SELECT 1 FROM campaign WHERE status IN ('scheduled', 'queued', 'sending'))
-           OR EXISTS (SELECT 1 FROM ${queuedJobs} j WHERE j.payload ->> 'customerId' IS NOT NULL)`,
-  );
-  return rows.length > 0;
-}
-
-async function signsOf(db: Queryable, seenAt: Date | null) {
-  const [row] = await db.query<{ marks: string; silentSeconds: number; aheadSeconds: number }>(
-    sql`SELECT hot.database_identity() AS marks, coalesce(extract(epoch FROM now() - max(seen_at)), 0)::float8 AS "silentSeconds",
-               coalesce(extract(epoch FROM ${seenAt}::timestamptz - max(seen_at)), 0)::float8 AS "aheadSeconds" FROM hot.process`,
-  );
-  return row ?? { marks: '', silentSeconds: 0, aheadSeconds: 0 };
-}
-
-/** Not everybody may ask; then a recovery is told by the other signs only. */
-async function timelineOf(db: Queryable): Promise<number | null> {
-  const [may] = await db.query<{ may: boolean }>(
-    sql`SELECT has_function_privilege('pg_catalog.pg_control_checkpoint()', 'EXECUTE') AS may`,
-  );
-  if (!may?.may) return null;
-  const [row] = await db.query<{ timeline: number }>(
-    sql`SELECT timeline_id AS timeline FROM pg_catalog.pg_control_checkpoint()`,
-  );
-  return row?.timeline ?? null;
-}
-
-async function read<Value>(db: Queryable, key: string): Promise<Value | undefined> {
-  const [row] = await db.query<{ value: Value }>(sql`SELECT value FROM setting WHERE key = ${key}`);
-  return row?.value;
-}
-
-async function write(db: Queryable, key: string, value: unknown): Promise<void> {
-  await db.execute(
-    sql`INSERT INTO setting (key, value) VALUES (${key}, ${JSON.stringify(value)}::jsonb)
-        ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = now() WHERE setting.value <> excluded.value`,
-  );
 }

@@ -1,6 +1,6 @@
 /** Ending the hold of a restored backup. */
 import { endHold, type AfterHold, type Released } from '../../domain/installation/restore-guard.ts';
-import type { WaitingMails } from '../../domain/installation/waiting-mails.ts';
+import type { WaitingMails } from '../../domain/installation/waiting-mail-store.ts';
 import { builder } from '../builder.ts';
 
 const AfterHoldChoice = builder.enumType('AfterHold', {

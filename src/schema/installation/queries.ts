@@ -1,6 +1,6 @@
 /** The installation itself, for administrators. */
 import { stalledCampaigns } from '../../domain/campaigns/campaign-progress-store.ts';
-import { livingProcesses, type SeenProcess } from '../../domain/installation/processes.ts';
+import { livingProcesses, type SeenProcess } from '../../domain/installation/process-store.ts';
 import { holdOf, type Hold } from '../../domain/installation/restore-guard.ts';
 import { builder } from '../builder.ts';
 

@@ -5,7 +5,7 @@ import { viewerOf } from '../../../src/domain/context.ts';
 import { insertTests } from '../../../src/domain/delivery/test-message-store.ts';
 import { holdOverdueCampaigns } from '../../../src/domain/installation/hold-overdue.ts';
 import { suspicionOf, type Arrival } from '../../../src/domain/installation/place.ts';
-import { enterProcess, livingProcesses, signOfLife } from '../../../src/domain/installation/processes.ts';
+import { enterProcess, livingProcesses, signOfLife } from '../../../src/domain/installation/process-store.ts';
 import { guardRestoredBackup, hold, holdOf, endHold } from '../../../src/domain/installation/restore-guard.ts';
 import { campaignWorld, statusOf } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';

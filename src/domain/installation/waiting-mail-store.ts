@@ -5,7 +5,7 @@
 import { sql, type Queryable, type Sql } from '../../db/database.ts';
 import { notifyUnsubscribesJob, sendConfirmationJob, sendListMailJob } from '../../jobs/audience-jobs.ts';
 import { sendTestMessagesJob } from '../../jobs/campaign-jobs.ts';
-import { queuedJobs } from '../../jobs/queue-internals.ts';
+import { queuedJobs } from '../../jobs/queue-internals-store.ts';
 import { addressMailJob, domainMailJob } from '../../jobs/sending-jobs.ts';
 
 /** Mails of one kind and one list; those that belong to no list have none. */

@@ -1,0 +1,33 @@
+/** What the database shows of where it lies and of how long it was silent. */
+import { sql, type Queryable } from '../../db/database.ts';
+import { queuedJobs } from '../../jobs/queue-internals-store.ts';
+
+/** A campaign, or a job of a customer. */
+export async function hasSomethingToSend(db: Queryable): Promise<boolean> {
+  const rows = await db.query(
+    sql`SELECT 1 WHERE EXISTS (SELECT 1 FROM campaign WHERE status IN ('scheduled', 'queued', 'sending'))
+           OR EXISTS (SELECT 1 FROM ${queuedJobs} j WHERE j.payload ->> 'customerId' IS NOT NULL)`,
+  );
+  return rows.length > 0;
+}
+
+/** Marks of the database, and how long no process has given a sign of life: by its clock, and by what this machine has seen. */
+export async function signsOf(db: Queryable, seenAt: Date | null) {
+  const [row] = await db.query<{ marks: string; silentSeconds: number; aheadSeconds: number }>(
+    sql`SELECT hot.database_identity() AS marks, coalesce(extract(epoch FROM now() - max(seen_at)), 0)::float8 AS "silentSeconds",
+               coalesce(extract(epoch FROM ${seenAt}::timestamptz - max(seen_at)), 0)::float8 AS "aheadSeconds" FROM hot.process`,
+  );
+  return row ?? { marks: '', silentSeconds: 0, aheadSeconds: 0 };
+}
+
+/** Not everybody may ask; then a recovery is told by the other signs only. */
+export async function timelineOf(db: Queryable): Promise<number | null> {
+  const [may] = await db.query<{ may: boolean }>(
+    sql`SELECT has_function_privilege('pg_catalog.pg_control_checkpoint()', 'EXECUTE') AS may`,
+  );
+  if (!may?.may) return null;
+  const [row] = await db.query<{ timeline: number }>(
+    sql`SELECT timeline_id AS timeline FROM pg_catalog.pg_control_checkpoint()`,
+  );
+  return row?.timeline ?? null;
+}

@@ -1,0 +1,41 @@
+/** Values that the installation keeps by a key. */
+import { sql, type Queryable } from '../../db/database.ts';
+
+export async function readSetting<Value>(db: Queryable, key: string): Promise<Value | undefined> {
+  const [row] = await db.query<{ value: Value }>(sql`SELECT value FROM setting WHERE key = ${key}`);
+  return row?.value;
+}
+
+export interface StoredSetting {
+  /** The key without the prefix. */
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/** Those whose keys begin with the prefix. */
+export function settingsBelow(db: Queryable, prefix: string): Promise<StoredSetting[]> {
+  return db.query<StoredSetting & Record<string, unknown>>(
+    sql`SELECT substr(key, ${prefix.length + 1}::int) AS name, value FROM setting WHERE starts_with(key, ${prefix})`,
+    'installation.settings',
+  );
+}
+
+export async function writeSetting(db: Queryable, key: string, value: unknown): Promise<void> {
+  await db.execute(
+    sql`INSERT INTO setting (key, value) VALUES (${key}, ${JSON.stringify(value)}::jsonb)
+        ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = now() WHERE setting.value <> excluded.value`,
+  );
+}
+
+/** Writes the value unless there is one; answers the one that there is. */
+export async function keepSetting(db: Queryable, key: string, value: string): Promise<string | undefined> {
+  const [row] = await db.query<{ value: string }>(
+    sql`INSERT INTO setting (key, value) VALUES (${key}, ${JSON.stringify(value)}::jsonb)
+        ON CONFLICT (key) DO UPDATE SET key = excluded.key RETURNING value`,
+  );
+  return row?.value;
+}
+
+export async function deleteSettings(db: Queryable, keys: readonly string[]): Promise<void> {
+  await db.execute(sql`DELETE FROM setting WHERE key = ANY (${[...keys]}::text[])`);
+}
