@@ -1,5 +1,5 @@
--- Who has a bit in at least `wanted` of the rows. Counts for all people of a block at once, in binary: `counts` has one
--- row of bits for each digit, and begins so high that it overflows when the number is reached.
+-- Who has a bit in at least `wanted` of the rows. Counts for all people of a block at once, in binary: `counts` has one row of
+-- bits per digit, and starts so high that it overflows when the number is reached.
 CREATE OR REPLACE FUNCTION hot.bits_in_at_least(members bit[], wanted integer) RETURNS bit(2048)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE

@@ -1,6 +1,5 @@
--- Adds numbers for all people of a block at once, and says whose sum reaches `wanted`. Each of the numbers comes as its
--- binary digits: a row of `members` with its place in `digits`. The sum begins so high that it overflows when `wanted` is
--- reached.
+-- Adds numbers for all people of a block at once, and returns whose sum reaches `wanted`. Each number comes as its binary digits:
+-- a row of `members` with its position in `digits`. The sum starts so high that it overflows when `wanted` is reached.
 CREATE OR REPLACE FUNCTION hot.bits_that_reach(members bit[], digits smallint[], wanted integer) RETURNS bit(2048)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE

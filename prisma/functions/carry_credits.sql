@@ -1,5 +1,5 @@
--- A change of plan refunds the unused time, so credits used beyond the time that was kept count against the new plan:
--- changing to and fro makes no credits. A renewal keeps only carried credits beyond a whole period's.
+-- A change of plan refunds the unused time, so credits used beyond the time that was kept count against the new plan: repeated
+-- changes give no extra credits. A renewal keeps only carried credits beyond a whole period's.
 CREATE OR REPLACE FUNCTION hot.carry_credits() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   delivered   bigint;

@@ -1,6 +1,6 @@
--- Gives back the slices of dead workers, and abandoned ones. Rows that a dead worker had leased and not begun are free again
--- under a new epoch, so that a worker that was only cut off cannot begin them; rows it had begun stay reserved until their
--- outcome is known.
+-- Ends the slices of dead workers, and abandoned ones. Rows that a dead worker had leased and not started are free under a new
+-- epoch, so that a worker that was only cut off cannot start them; rows it had started stay reserved until their outcome is
+-- known.
 CREATE OR REPLACE FUNCTION hot.end_expired_slices(customer bigint) RETURNS void LANGUAGE plpgsql
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
 AS $$

@@ -1,4 +1,4 @@
--- With their campaign these go as well.
+-- Deleted together with their campaign.
 CREATE OR REPLACE FUNCTION hot.erase_campaign_blocks() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   gone  record;

@@ -1,4 +1,4 @@
--- With their list these go, and what is kept of its people in blocks.
+-- Deleted with their list, like everything that is kept of its people in blocks.
 CREATE OR REPLACE FUNCTION hot.erase_list_blocks() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   gone  record;

@@ -1,5 +1,5 @@
--- EXECUTE, so that each statement is planned for the ids at hand: where one customer has nearly all rows, a general plan
--- reads whole tables to delete an empty list.
+-- EXECUTE, so that each statement is planned for its ids: where one customer has nearly all rows, a generic plan reads whole
+-- tables to delete an empty list.
 CREATE OR REPLACE FUNCTION hot.erase_lists() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO hot.deletion (customer_id, is_list, target_id, uid, name, total)

@@ -1,4 +1,4 @@
--- A file that a campaign carries is part of its content.
+-- An attached file is part of a campaign's content.
 CREATE OR REPLACE FUNCTION hot.file_left_content() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE public.campaign c SET content_version = c.content_version + 1

@@ -1,6 +1,6 @@
--- A text as it is compared: without case, composed (NFC). For a plain ASCII text that is the cheapest way there is; for
--- the others it is what JavaScript's `text.normalize('NFC').toLowerCase()` says, by the rules of Unicode where this
--- server was built with ICU. Written to be inlined, so that it costs no call.
+-- A text in the form in which texts are compared: without case, composed (NFC). Plain ASCII takes the cheapest way; other texts
+-- get the same result as JavaScript's `text.normalize('NFC').toLowerCase()`, by the rules of Unicode where this server was built
+-- with ICU. Written to be inlined, so that it costs no call.
 DO $$
 DECLARE
   lowered text := 'lower(normalize($1, NFC))';

@@ -1,4 +1,4 @@
--- Whether the worker process with this id runs: it holds an advisory lock in its name for as long as it does.
+-- Whether the worker process with this id runs: it holds an advisory lock in its name as long as it runs.
 CREATE OR REPLACE FUNCTION hot.is_worker_alive(worker uuid) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (
     SELECT 1 FROM pg_locks l

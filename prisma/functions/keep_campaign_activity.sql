@@ -1,8 +1,8 @@
--- The rows of hot.recipient_activity, put together by block.
+-- The rows of hot.recipient_activity, combined by block.
 CREATE OR REPLACE FUNCTION hot.keep_campaign_activity() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  -- Where nothing changes no block is locked: it is looked at first. Nobody else changes the bit of a person whose row was
-  -- written here before this transaction ends, so what is seen of these people is true.
+  -- Blocks are read first, so that none is locked where nothing changes. No other transaction can change the bit of a person
+  -- whose row was written here, so what is read about these people is right.
   INSERT INTO hot.campaign_activity_block AS k
          (customer_id, campaign_id, block, opened, clicked, human_opened, human_clicked, first_at, last_on)
   SELECT w.* FROM (
@@ -24,7 +24,7 @@ BEGIN
     opened = k.opened | excluded.opened, clicked = k.clicked | excluded.clicked, human_opened = k.human_opened | excluded.human_opened,
     human_clicked = k.human_clicked | excluded.human_clicked, first_at = least(k.first_at, excluded.first_at),
     last_on = greatest(k.last_on, excluded.last_on);
-  -- Clicks that turn out to be a machine's are taken back.
+  -- Clicks that are later recognised as a machine's are removed.
   IF TG_OP = 'UPDATE' THEN
     UPDATE hot.campaign_activity_block k
        SET opened = k.opened & ~w.opened, clicked = k.clicked & ~w.clicked, human_opened = k.human_opened & ~w.human_opened,

@@ -1,4 +1,4 @@
--- With a list its ledgers are deleted too: then nothing has to be found by its people.
+-- When a list is deleted its ledgers are deleted too: then its people need not be found.
 CREATE OR REPLACE FUNCTION hot.keep_deleted_addresses() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO hot.former_address (customer_id, list_id, subscriber_id, address_hash)

@@ -1,4 +1,4 @@
--- A deleted campaign's counters go; what it sent stays counted in the budget.
+-- A deleted campaign's counters are deleted; what it sent stays counted in the budget.
 CREATE OR REPLACE FUNCTION hot.keep_sent_in_budget() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE hot.send_budget b

@@ -1,4 +1,4 @@
--- For the rows of `subscriber` however they are written.
+-- For rows of `subscriber`, whichever statement writes them.
 CREATE OR REPLACE FUNCTION hot.keep_tag_spellings() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO hot.tag_spelling (customer_id, list_id, key, tag)

@@ -1,6 +1,6 @@
--- Reserves a slice of the budget for one sending job. What was delivered and what is reserved are read in one snapshot: a job
--- that ends between two reads would be in neither. A quota window that has begun goes on when the plan's length changes, but
--- never longer than the new length. A caller that still names the period before does not begin a new one.
+-- Reserves a slice of the budget for one sending job. Deliveries and reservations are read in one snapshot: a job that ends
+-- between two reads would be in neither. A quota window that has begun continues when the plan's length changes, but never longer
+-- than the new length. A caller that still names the period before does not begin a new one.
 CREATE OR REPLACE FUNCTION hot.lease_sends(
   customer bigint, kind smallint, source bigint, ledger_day date, from_recipient bigint, to_recipient bigint, job_worker uuid, wanted integer,
   credits_max bigint, period text, quota_max bigint, quota_length text, processes_max integer)

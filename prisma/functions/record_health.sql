@@ -1,5 +1,5 @@
--- Reports of one process about one mailbox group. `taken`: messages that the other side accepted; `troubles`: those that
--- failed after them. A failure of a message that was sent before the pause began does not make the pause longer.
+-- Reports of one process about one mailbox group. `taken`: messages that the other side accepted; `troubles`: messages that
+-- failed after them. A failure of a message that was sent before the pause began does not extend the pause.
 CREATE OR REPLACE FUNCTION hot.record_health(
   server bigint, mailboxes text, taken integer, troubles integer, message text,
   rest_min integer, rest_max integer, rests_early boolean, failures_max integer, openings_max integer, slots_goal integer)
@@ -16,7 +16,7 @@ BEGIN
     SELECT * INTO h FROM hot.sending_health s WHERE s.server_id = server AND s.mailbox_group = mailboxes FOR UPDATE;
     IF NOT FOUND THEN RETURN; END IF;
   END IF;
-  -- It was sent before the pause began, and says nothing about the time after it.
+  -- Sent before the pause began, so it says nothing about the time after it.
   IF h.open_until > at THEN RETURN; END IF;
   IF h.state = 'closed' AND (taken > 0 OR h.changed_at < at - interval '1 day') THEN
     h.failures := 0;
@@ -46,7 +46,7 @@ BEGIN
     h.slots_max := slots_goal;
     h.progress := 0;
     IF h.openings >= openings_max THEN
-      -- Blocked for good again and again: from now on each recipient gets its own outcome, so that a campaign can end.
+      -- Blocked permanently several times: from now on each recipient gets its own outcome, so that a campaign can end.
       h.state := 'closed';
       h.open_until := NULL;
     ELSE

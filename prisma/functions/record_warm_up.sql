@@ -13,7 +13,7 @@ BEGIN
   IF n_bounced = 0 OR s.warm_up_stopped_at IS NOT NULL OR s.warm_up -> 'bounce_rate_max' IS NULL OR hot.warm_up_limit(s.warm_up, today) IS NULL THEN RETURN; END IF;
   -- Yesterday's bounces may arrive today: both days are judged together.
   SELECT sum(d.sent) AS sent, sum(d.bounced) AS bounced INTO sums FROM hot.warm_up_day d WHERE d.server_id = server AND d.day >= today - 1;
-  -- The share of a few messages says nothing.
+  -- The share of a few messages means nothing.
   IF sums.sent + sums.bounced >= 20 AND sums.bounced * 100.0 / (sums.sent + sums.bounced) > (s.warm_up ->> 'bounce_rate_max')::float8 THEN
     UPDATE public.sending_server w
        SET warm_up_stopped_at = now(), updated_at = now(),

@@ -1,4 +1,5 @@
--- Campaigns that are about to be sent and lose an attached file are `new` again. Part of src/domain/campaigns/campaign-state-store.ts.
+-- Campaigns that wait to be sent and lose an attached file become `new` again. Part of
+-- src/domain/campaigns/campaign-state-store.ts.
 CREATE OR REPLACE FUNCTION hot.reopen_campaigns_without_file(customer bigint, file bigint) RETURNS void LANGUAGE sql AS $$
   UPDATE public.campaign c SET status = 'new', updated_at = now(), reason_code = 'attachment_missing', reason_params = jsonb_build_object('name', a.name)
     FROM public.campaign_attachment a

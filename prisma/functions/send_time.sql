@@ -1,6 +1,6 @@
--- The send time of a recipient in `zone`, at `base` the earliest: the next time that clocks there show `local_time` (null: at
--- once), and not between `quiet_from` and `quiet_to` of clocks in `quiet_zone` (null: there). A time that the change of
--- clocks leaves out is the moment after the gap; one that it gives twice is the second.
+-- The send time of a recipient in `zone`, not before `base`: the next time that local clocks there show `local_time` (null: at
+-- once), and not between `quiet_from` and `quiet_to` of clocks in `quiet_zone` (null: of `zone`). A local time that is skipped
+-- when clocks change becomes the end of the gap; of one that occurs twice it is the second.
 CREATE OR REPLACE FUNCTION hot.send_time(
   zone text, base timestamptz, local_time time, quiet_from time, quiet_to time, quiet_zone text)
 RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$

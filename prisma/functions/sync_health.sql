@@ -1,5 +1,5 @@
--- Records a process's reports. Where a pause is over and no other process tries, the process becomes (or stays) the one that
--- tries again. Answers the groups that are not healthy. `reports`: an array of the parameters of hot.record_health.
+-- Records a process's reports. Where a pause is over and no other process tries, this process becomes (or stays) the one that
+-- tries again. Returns the groups that are not healthy. `reports`: an array of the parameters of hot.record_health.
 CREATE OR REPLACE FUNCTION hot.sync_health(server bigint, worker uuid, lease interval, reports jsonb, wanted text[])
 RETURNS TABLE (mailbox_group text, state text, rest_seconds float8, is_mine boolean, slots integer) LANGUAGE plpgsql AS $$
 #variable_conflict use_column

@@ -1,7 +1,8 @@
--- Takes tokens from all buckets that a window of messages needs, in one statement. Class n of the messages (those to one provider)
--- has `wanted[n]` and, where limited, the bucket `class_bucket[n]` (an index into the arrays of buckets, else 0); every
--- bucket with `is_outer` and the warm-up's day hold for all of them together. `returned` was taken before and not used.
--- Answers per class what is granted and what its own bucket had; `stopped_by` is the outer bucket that had least, -1 the day.
+-- Takes tokens from all buckets that a window of messages needs, in one statement. Class n of the messages (those to one
+-- provider) needs `wanted[n]` and, where limited, the bucket `class_bucket[n]` (an index into the arrays of buckets, else 0);
+-- every bucket with `is_outer` and the warm-up's day apply to all classes together. `returned` was taken before and not used.
+-- Returns per class what is granted and what its own bucket had; `stopped_by` is the outer bucket with the fewest tokens, -1 the
+-- day.
 CREATE OR REPLACE FUNCTION hot.take_paces(
   keys text[], capacities float8[], rates float8[], is_outer boolean[], returned integer[],
   wanted integer[], class_bucket integer[],
@@ -27,7 +28,7 @@ BEGIN
   -- Every transaction locks them in the same order.
   FOR bucket IN SELECT r.key, r.tokens, r.refilled_at FROM hot.rate_bucket r WHERE r.key = ANY (keys) ORDER BY r.key FOR UPDATE LOOP
     no := array_position(keys, bucket.key);
-    -- A clock that was set back takes no tokens away.
+    -- A clock that was set back removes no tokens.
     available[no] := least(capacities[no], bucket.tokens + returned[no]
       + greatest(0, extract(epoch FROM clock_timestamp() - bucket.refilled_at)) * rates[no]);
     IF is_outer[no] AND floor(available[no]) < room THEN

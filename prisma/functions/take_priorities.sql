@@ -1,4 +1,4 @@
--- Takes `amount` priorities, one after the other, and answers the first. `served` is the priority that is served now.
+-- Takes `amount` consecutive priorities, and returns the first. `served` is the priority that is served now.
 CREATE OR REPLACE FUNCTION hot.take_priorities(customer bigint, amount integer, is_again boolean, served integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   last integer;

@@ -1,5 +1,5 @@
--- A date or time in a field's value; null: it is none. A day up to the 28th with one of the usual spellings is recognised by
--- its shape and four comparisons, everything else by the pattern.
+-- A date or time in a field's value; null: there is none. A day up to the 28th in a usual spelling is recognised by its shape and
+-- four comparisons, everything else by the pattern.
 CREATE OR REPLACE FUNCTION hot.time_of(text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT CASE
     WHEN translate($1, '123456789', '000000000') = ANY

@@ -80,9 +80,9 @@ CREATE TABLE inbox.message (
   PRIMARY KEY (id)
 );
 
--- A text as it is compared: without case, composed (NFC). For a plain ASCII text that is the cheapest way there is; for
--- the others it is what JavaScript's `text.normalize('NFC').toLowerCase()` says, by the rules of Unicode where this
--- server was built with ICU. Written to be inlined, so that it costs no call.
+-- A text in the form in which texts are compared: without case, composed (NFC). Plain ASCII takes the cheapest way; other texts
+-- get the same result as JavaScript's `text.normalize('NFC').toLowerCase()`, by the rules of Unicode where this server was built
+-- with ICU. Written to be inlined, so that it costs no call.
 DO $$
 DECLARE
   lowered text := 'lower(normalize($1, NFC))';
@@ -95,8 +95,8 @@ BEGIN
      $f$ SELECT CASE WHEN octet_length($1) = char_length($1) THEN lower($1 COLLATE "C") ELSE %s END $f$', lowered);
 END $$;
 
--- A number in a field's value; null: it is none. Nearly all values are recognised without a pattern. The patterns for the
--- rest have no bounded repeats ({1,30}): PostgreSQL matches such simple patterns much faster.
+-- A number in a field's value; null: there is none. Nearly all values are recognised without a pattern. The patterns for the rest
+-- have no bounded repeats ({1,30}): PostgreSQL matches such simple patterns much faster.
 CREATE OR REPLACE FUNCTION hot.number_of(text) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE
     WHEN translate($1, '0123456789', '') = '' AND octet_length($1) BETWEEN 1 AND 30 THEN $1::numeric
@@ -104,8 +104,8 @@ CREATE OR REPLACE FUNCTION hot.number_of(text) RETURNS numeric LANGUAGE sql IMMU
   END
 $$;
 
--- A date or time in a field's value; null: it is none. A day up to the 28th with one of the usual spellings is recognised by
--- its shape and four comparisons, everything else by the pattern.
+-- A date or time in a field's value; null: there is none. A day up to the 28th in a usual spelling is recognised by its shape and
+-- four comparisons, everything else by the pattern.
 CREATE OR REPLACE FUNCTION hot.time_of(text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT CASE
     WHEN translate($1, '123456789', '000000000') = ANY
@@ -124,7 +124,7 @@ CREATE OR REPLACE FUNCTION hot.time_of(text) RETURNS timestamptz LANGUAGE sql ST
   END
 $$;
 
--- Whether the worker process with this id runs: it holds an advisory lock in its name for as long as it does.
+-- Whether the worker process with this id runs: it holds an advisory lock in its name as long as it runs.
 CREATE OR REPLACE FUNCTION hot.is_worker_alive(worker uuid) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (
     SELECT 1 FROM pg_locks l
@@ -133,7 +133,7 @@ CREATE OR REPLACE FUNCTION hot.is_worker_alive(worker uuid) RETURNS boolean LANG
        AND ((l.classid::bigint << 32) | l.objid::bigint) = hashtextextended(worker::text, 0))
 $$;
 
--- Takes up to `wanted` tokens and answers how many were granted.
+-- Takes up to `wanted` tokens and returns how many were granted.
 CREATE OR REPLACE FUNCTION hot.take_tokens(bucket text, wanted integer, capacity double precision, per_second double precision)
 RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
@@ -141,7 +141,7 @@ DECLARE
   granted   integer;
 BEGIN
   INSERT INTO hot.rate_bucket (key, tokens) VALUES (bucket, capacity) ON CONFLICT DO NOTHING;
-  -- A clock that was set back takes no tokens away.
+  -- A clock that was set back removes no tokens.
   SELECT least(capacity, tokens + greatest(0, extract(epoch FROM clock_timestamp() - refilled_at)) * per_second)
     INTO available FROM hot.rate_bucket WHERE key = bucket FOR UPDATE;
   granted := least(wanted, floor(available)::integer);
@@ -149,8 +149,8 @@ BEGIN
   RETURN granted;
 END $$;
 
--- The bit of one person in the row of its block: 2,048 ids a block (those of hot.subscriber_block). Bits of deleted people
--- stay: ids are never used again.
+-- The bit of one person in the row of its block of 2,048 ids (those of hot.subscriber_block). Bits of deleted people stay: ids
+-- are never used again.
 CREATE OR REPLACE FUNCTION hot.person_bit(id bigint) RETURNS bit(2048) LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
   $$ SELECT set_bit(0::bit(2048), (id & 2047)::integer, 1) $$;
 
@@ -158,12 +158,12 @@ CREATE OR REPLACE FUNCTION hot.person_bit(id bigint) RETURNS bit(2048) LANGUAGE 
 CREATE OR REPLACE FUNCTION hot.person_bit_of_512(id bigint) RETURNS bit(512) LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
   $$ SELECT set_bit(0::bit(512), (id & 511)::integer, 1) $$;
 
--- Bits of 64 people at their place in the row of their block: `no` is id >> 6, bit 63 of `word` the first of them.
+-- Bits of 64 people at their position in the row of their block: `no` is id >> 6, bit 63 of `word` is the first of them.
 CREATE OR REPLACE FUNCTION hot.word_bits(no bigint, word bigint) RETURNS bit(2048) LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
   $$ SELECT word::bit(64)::bit(2048) >> (64 * (no & 31))::integer $$;
 
--- Who has a bit in at least `wanted` of the rows. Counts for all people of a block at once, in binary: `counts` has one
--- row of bits for each digit, and begins so high that it overflows when the number is reached.
+-- Who has a bit in at least `wanted` of the rows. Counts for all people of a block at once, in binary: `counts` has one row of
+-- bits per digit, and starts so high that it overflows when the number is reached.
 CREATE OR REPLACE FUNCTION hot.bits_in_at_least(members bit[], wanted integer) RETURNS bit(2048)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
@@ -190,9 +190,8 @@ BEGIN
   RETURN reached;
 END $$;
 
--- Adds numbers for all people of a block at once, and says whose sum reaches `wanted`. Each of the numbers comes as its
--- binary digits: a row of `members` with its place in `digits`. The sum begins so high that it overflows when `wanted` is
--- reached.
+-- Adds numbers for all people of a block at once, and returns whose sum reaches `wanted`. Each number comes as its binary digits:
+-- a row of `members` with its position in `digits`. The sum starts so high that it overflows when `wanted` is reached.
 CREATE OR REPLACE FUNCTION hot.bits_that_reach(members bit[], digits smallint[], wanted integer) RETURNS bit(2048)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
@@ -221,8 +220,8 @@ BEGIN
   RETURN reached;
 END $$;
 
--- HMAC-SHA-256 (RFC 2104) of a text, from the inner and outer pads of the key: what Node's createHmac gives. The key
--- itself stays outside of the database.
+-- HMAC-SHA-256 (RFC 2104) of a text, from the inner and outer pads of the key; the same as Node's createHmac. The key itself is
+-- not in the database.
 CREATE OR REPLACE FUNCTION hot.keyed_digest(inner_pad bytea, outer_pad bytea, message text) RETURNS bytea
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
   SELECT sha256(outer_pad || sha256(inner_pad || convert_to(message, 'UTF8')))

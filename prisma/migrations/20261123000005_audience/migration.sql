@@ -394,7 +394,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- With a list its ledgers are deleted too: then nothing has to be found by its people.
+-- When a list is deleted its ledgers are deleted too: then its people need not be found.
 CREATE OR REPLACE FUNCTION hot.keep_deleted_addresses() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO hot.former_address (customer_id, list_id, subscriber_id, address_hash)
@@ -404,7 +404,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- For the rows of `subscriber` however they are written.
+-- For rows of `subscriber`, whichever statement writes them.
 CREATE OR REPLACE FUNCTION hot.keep_tag_spellings() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO hot.tag_spelling (customer_id, list_id, key, tag)
@@ -441,7 +441,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- With their list these go, and what is kept of its people in blocks.
+-- Deleted with their list, like everything that is kept of its people in blocks.
 CREATE OR REPLACE FUNCTION hot.erase_list_blocks() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   gone  record;
@@ -455,8 +455,8 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- EXECUTE, so that each statement is planned for the ids at hand: where one customer has nearly all rows, a general plan
--- reads whole tables to delete an empty list.
+-- EXECUTE, so that each statement is planned for its ids: where one customer has nearly all rows, a generic plan reads whole
+-- tables to delete an empty list.
 CREATE OR REPLACE FUNCTION hot.erase_lists() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO hot.deletion (customer_id, is_list, target_id, uid, name, total)

@@ -146,8 +146,8 @@ CREATE TABLE hot.warm_up_day (
   PRIMARY KEY (server_id, day)
 ) WITH (fillfactor = 50);
 
--- Reports of one process about one mailbox group. `taken`: messages that the other side accepted; `troubles`: those that
--- failed after them. A failure of a message that was sent before the pause began does not make the pause longer.
+-- Reports of one process about one mailbox group. `taken`: messages that the other side accepted; `troubles`: messages that
+-- failed after them. A failure of a message that was sent before the pause began does not extend the pause.
 CREATE OR REPLACE FUNCTION hot.record_health(
   server bigint, mailboxes text, taken integer, troubles integer, message text,
   rest_min integer, rest_max integer, rests_early boolean, failures_max integer, openings_max integer, slots_goal integer)
@@ -164,7 +164,7 @@ BEGIN
     SELECT * INTO h FROM hot.sending_health s WHERE s.server_id = server AND s.mailbox_group = mailboxes FOR UPDATE;
     IF NOT FOUND THEN RETURN; END IF;
   END IF;
-  -- It was sent before the pause began, and says nothing about the time after it.
+  -- Sent before the pause began, so it says nothing about the time after it.
   IF h.open_until > at THEN RETURN; END IF;
   IF h.state = 'closed' AND (taken > 0 OR h.changed_at < at - interval '1 day') THEN
     h.failures := 0;
@@ -194,7 +194,7 @@ BEGIN
     h.slots_max := slots_goal;
     h.progress := 0;
     IF h.openings >= openings_max THEN
-      -- Blocked for good again and again: from now on each recipient gets its own outcome, so that a campaign can end.
+      -- Blocked permanently several times: from now on each recipient gets its own outcome, so that a campaign can end.
       h.state := 'closed';
       h.open_until := NULL;
     ELSE
@@ -230,7 +230,7 @@ BEGIN
   IF n_bounced = 0 OR s.warm_up_stopped_at IS NOT NULL OR s.warm_up -> 'bounce_rate_max' IS NULL OR hot.warm_up_limit(s.warm_up, today) IS NULL THEN RETURN; END IF;
   -- Yesterday's bounces may arrive today: both days are judged together.
   SELECT sum(d.sent) AS sent, sum(d.bounced) AS bounced INTO sums FROM hot.warm_up_day d WHERE d.server_id = server AND d.day >= today - 1;
-  -- The share of a few messages says nothing.
+  -- The share of a few messages means nothing.
   IF sums.sent + sums.bounced >= 20 AND sums.bounced * 100.0 / (sums.sent + sums.bounced) > (s.warm_up ->> 'bounce_rate_max')::float8 THEN
     UPDATE public.sending_server w
        SET warm_up_stopped_at = now(), updated_at = now(),
@@ -239,8 +239,8 @@ BEGIN
   END IF;
 END $$;
 
--- Records a process's reports. Where a pause is over and no other process tries, the process becomes (or stays) the one that
--- tries again. Answers the groups that are not healthy. `reports`: an array of the parameters of hot.record_health.
+-- Records a process's reports. Where a pause is over and no other process tries, this process becomes (or stays) the one that
+-- tries again. Returns the groups that are not healthy. `reports`: an array of the parameters of hot.record_health.
 CREATE OR REPLACE FUNCTION hot.sync_health(server bigint, worker uuid, lease interval, reports jsonb, wanted text[])
 RETURNS TABLE (mailbox_group text, state text, rest_seconds float8, is_mine boolean, slots integer) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -260,10 +260,11 @@ BEGIN
       FROM hot.sending_health h WHERE h.server_id = server;
 END $$;
 
--- Takes tokens from all buckets that a window of messages needs, in one statement. Class n of the messages (those to one provider)
--- has `wanted[n]` and, where limited, the bucket `class_bucket[n]` (an index into the arrays of buckets, else 0); every
--- bucket with `is_outer` and the warm-up's day hold for all of them together. `returned` was taken before and not used.
--- Answers per class what is granted and what its own bucket had; `stopped_by` is the outer bucket that had least, -1 the day.
+-- Takes tokens from all buckets that a window of messages needs, in one statement. Class n of the messages (those to one
+-- provider) needs `wanted[n]` and, where limited, the bucket `class_bucket[n]` (an index into the arrays of buckets, else 0);
+-- every bucket with `is_outer` and the warm-up's day apply to all classes together. `returned` was taken before and not used.
+-- Returns per class what is granted and what its own bucket had; `stopped_by` is the outer bucket with the fewest tokens, -1 the
+-- day.
 CREATE OR REPLACE FUNCTION hot.take_paces(
   keys text[], capacities float8[], rates float8[], is_outer boolean[], returned integer[],
   wanted integer[], class_bucket integer[],
@@ -289,7 +290,7 @@ BEGIN
   -- Every transaction locks them in the same order.
   FOR bucket IN SELECT r.key, r.tokens, r.refilled_at FROM hot.rate_bucket r WHERE r.key = ANY (keys) ORDER BY r.key FOR UPDATE LOOP
     no := array_position(keys, bucket.key);
-    -- A clock that was set back takes no tokens away.
+    -- A clock that was set back removes no tokens.
     available[no] := least(capacities[no], bucket.tokens + returned[no]
       + greatest(0, extract(epoch FROM clock_timestamp() - bucket.refilled_at)) * rates[no]);
     IF is_outer[no] AND floor(available[no]) < room THEN

@@ -144,7 +144,7 @@ CREATE TABLE hot.campaign_progress (
 CREATE OR REPLACE FUNCTION hot.content_lock(campaign bigint) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN hashtextextended('mailwright:content:' || campaign, 0);
 
--- A file that a campaign carries is part of its content.
+-- An attached file is part of a campaign's content.
 CREATE OR REPLACE FUNCTION hot.file_left_content() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE public.campaign c SET content_version = c.content_version + 1
@@ -154,12 +154,12 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- An attachment has no foreign key to its file: the file may be deleted, and the campaign then says what is missing.
--- A campaign that is about to be sent becomes `new` again; one under way is paused by the worker that composes it next.
+-- An attachment has no foreign key to its file: the file may be deleted, and the campaign then says what is missing. A campaign
+-- that waits to be sent becomes `new` again; one under way is paused by the worker that composes its next message.
 CREATE OR REPLACE FUNCTION hot.file_was_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM hot.reopen_campaigns_without_file(OLD.customer_id, OLD.id);
-  -- Processes that have it compiled compile it anew, and find that the file is missing.
+  -- Processes that have compiled it compile it again, and find that the file is missing.
   UPDATE public.campaign c SET updated_at = now()
     FROM public.campaign_attachment a
    WHERE a.customer_id = OLD.customer_id AND a.file_id = OLD.id
@@ -167,7 +167,8 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- Campaigns that are about to be sent and lose an attached file are `new` again. Part of src/domain/campaigns/campaign-state-store.ts.
+-- Campaigns that wait to be sent and lose an attached file become `new` again. Part of
+-- src/domain/campaigns/campaign-state-store.ts.
 CREATE OR REPLACE FUNCTION hot.reopen_campaigns_without_file(customer bigint, file bigint) RETURNS void LANGUAGE sql AS $$
   UPDATE public.campaign c SET status = 'new', updated_at = now(), reason_code = 'attachment_missing', reason_params = jsonb_build_object('name', a.name)
     FROM public.campaign_attachment a
@@ -175,9 +176,9 @@ CREATE OR REPLACE FUNCTION hot.reopen_campaigns_without_file(customer bigint, fi
      AND c.customer_id = a.customer_id AND c.id = a.campaign_id AND c.status IN ('ready', 'scheduled');
 $$;
 
--- The send time of a recipient in `zone`, at `base` the earliest: the next time that clocks there show `local_time` (null: at
--- once), and not between `quiet_from` and `quiet_to` of clocks in `quiet_zone` (null: there). A time that the change of
--- clocks leaves out is the moment after the gap; one that it gives twice is the second.
+-- The send time of a recipient in `zone`, not before `base`: the next time that local clocks there show `local_time` (null: at
+-- once), and not between `quiet_from` and `quiet_to` of clocks in `quiet_zone` (null: of `zone`). A local time that is skipped
+-- when clocks change becomes the end of the gap; of one that occurs twice it is the second.
 CREATE OR REPLACE FUNCTION hot.send_time(
   zone text, base timestamptz, local_time time, quiet_from time, quiet_to time, quiet_zone text)
 RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$

@@ -118,22 +118,22 @@ CREATE TABLE hot.queue_priority (
 CREATE INDEX queue_priority_again ON hot.queue_priority (again);
 CREATE INDEX queue_priority_planned ON hot.queue_priority (planned);
 
--- Records outcomes and marks the next recipients as `sending`. The caller names the address that it read for each message;
--- a recipient whose address has changed since is not marked: the row stays queued and is read anew. So the suppressions that are looked up are those of the address on the
--- envelope, and the ledger keeps the address that was really used (0311).
--- Suppressions are looked up behind OFFSET 0, one by one: as a join they were all read again for each recipient where nested
--- loops are off.
+-- Records outcomes and marks the next recipients as `sending`. The caller passes the address that it read for each message; a
+-- recipient whose address has changed since is not marked: the row stays queued and is read again. So the suppressions that are
+-- checked are those of the address on the envelope, and the ledger keeps the address that was really used (0311). OFFSET 0 makes
+-- each suppression a separate look-up: as a join they were all read again for each recipient where nested loops are off.
 CREATE OR REPLACE FUNCTION hot.record_and_mark(
   ledger_day date, ledger_customer bigint, ledger_kind smallint, ledger_source bigint, worker uuid, server bigint, lease interval,
   ids bigint[], occurrences bigint[], epochs integer[], states hot.delivery_state[], tries boolean[], replies text[], reasons text[],
   message_ids text[], delays double precision[], unanswered boolean[],
   next_ids bigint[], next_occurrences bigint[], next_epochs integer[], next_emails text[], content integer)
 RETURNS TABLE (recorded integer, goes_on boolean, not_marked integer[]) LANGUAGE plpgsql
--- Each row is found by its key: whatever the statistics say, no other plan is better.
+-- Each row is found by its key: no other plan is better, whatever the statistics say.
 SET enable_seqscan = off SET enable_nestloop = off SET enable_mergejoin = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
-  -- Until this has committed no transaction changes the campaign's text. What follows reads the campaign as it is when the lock is had.
+  -- Until the commit no other transaction changes the campaign's text. The following statements read the campaign after the lock
+  -- was taken.
   IF ledger_kind = 1 AND cardinality(next_ids) > 0 THEN
     PERFORM pg_advisory_xact_lock_shared(hot.content_lock(ledger_source));
   END IF;
@@ -145,7 +145,7 @@ BEGIN
            ambiguous_count = d.ambiguous_count + o.is_unanswered::integer,
            not_before = CASE WHEN o.state = 'queued' THEN now() + make_interval(secs => o.delay_seconds) END,
            owner = CASE WHEN o.state = 'unknown' THEN d.owner END, lease_expires_at = NULL,
-           -- Closed without being sent: the address that was judged.
+           -- Closed without being sent: the address that was checked.
            email = CASE WHEN o.state IN ('skipped', 'suppressed')
                         THEN coalesce((SELECT s.email FROM public.subscriber s
                                         WHERE s.customer_id = ledger_customer AND s.list_id = d.list_id AND s.id = d.recipient_id), d.email)
@@ -167,7 +167,7 @@ BEGIN
               FROM settled) t
      WHERE c.customer_id = ledger_customer AND c.source_kind = ledger_kind AND c.source_id = ledger_source AND t.closed > 0
   ), source AS (
-    -- As an answer, not a condition: only the key finds the row then, whatever the statistics say of states.
+    -- In the result and not in the condition: so the row is found by its key only, whatever the statistics say about states.
     SELECT ledger_kind <> 1 OR coalesce(bool_or(c.status = 'sending' AND c.content_version = content), false) AS goes_on FROM public.campaign c
      WHERE ledger_kind = 1 AND c.customer_id = ledger_customer AND c.id = ledger_source
   ), marked AS (
@@ -185,7 +185,7 @@ BEGIN
                       AND s.email = n.email
                       AND NOT EXISTS (SELECT 1 FROM public.suppression x
                                        WHERE x.customer_id IN (0, ledger_customer) AND x.email_key = s.email_key OFFSET 0)
-                    -- Both keep it a look-up a row. As a join it may read the whole list, or all suppressions, each time.
+                    -- Both keep it one look-up per row. As a join it may read the whole list, or all suppressions, each time.
                     OFFSET 0)
     RETURNING n.no
   )
@@ -194,8 +194,8 @@ BEGIN
               THEN (SELECT array_agg(i) FROM generate_subscripts(next_ids, 1) AS i WHERE i NOT IN (SELECT m.no FROM marked m)) END
     FROM source c;
 END $$;
--- Before version 17 PostgreSQL may check the ids after reading all rows of the campaign. There each row is looked up by
--- itself.
+-- Before version 17 PostgreSQL may check the ids after reading all rows of the campaign. There each row is read by a separate
+-- look-up.
 DO $$
 BEGIN
   IF current_setting('server_version_num')::integer < 170000 THEN
@@ -204,9 +204,9 @@ BEGIN
   END IF;
 END $$;
 
--- Reserves a slice of the budget for one sending job. What was delivered and what is reserved are read in one snapshot: a job
--- that ends between two reads would be in neither. A quota window that has begun goes on when the plan's length changes, but
--- never longer than the new length. A caller that still names the period before does not begin a new one.
+-- Reserves a slice of the budget for one sending job. Deliveries and reservations are read in one snapshot: a job that ends
+-- between two reads would be in neither. A quota window that has begun continues when the plan's length changes, but never longer
+-- than the new length. A caller that still names the period before does not begin a new one.
 CREATE OR REPLACE FUNCTION hot.lease_sends(
   customer bigint, kind smallint, source bigint, ledger_day date, from_recipient bigint, to_recipient bigint, job_worker uuid, wanted integer,
   credits_max bigint, period text, quota_max bigint, quota_length text, processes_max integer)
@@ -264,9 +264,9 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- Gives back the slices of dead workers, and abandoned ones. Rows that a dead worker had leased and not begun are free again
--- under a new epoch, so that a worker that was only cut off cannot begin them; rows it had begun stay reserved until their
--- outcome is known.
+-- Ends the slices of dead workers, and abandoned ones. Rows that a dead worker had leased and not started are free under a new
+-- epoch, so that a worker that was only cut off cannot start them; rows it had started stay reserved until their outcome is
+-- known.
 CREATE OR REPLACE FUNCTION hot.end_expired_slices(customer bigint) RETURNS void LANGUAGE plpgsql
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
 AS $$
@@ -300,8 +300,8 @@ CREATE OR REPLACE FUNCTION hot.credits_period(subscription_id bigint, starts_at 
   SELECT subscription_id || ':' || to_char(starts_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
 $$;
 
--- A change of plan refunds the unused time, so credits used beyond the time that was kept count against the new plan:
--- changing to and fro makes no credits. A renewal keeps only carried credits beyond a whole period's.
+-- A change of plan refunds the unused time, so credits used beyond the time that was kept count against the new plan: repeated
+-- changes give no extra credits. A renewal keeps only carried credits beyond a whole period's.
 CREATE OR REPLACE FUNCTION hot.carry_credits() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   delivered   bigint;
@@ -331,7 +331,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- A deleted campaign's counters go; what it sent stays counted in the budget.
+-- A deleted campaign's counters are deleted; what it sent stays counted in the budget.
 CREATE OR REPLACE FUNCTION hot.keep_sent_in_budget() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE hot.send_budget b
@@ -341,7 +341,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- With the customer its rows go.
+-- Deletes the rows of a deleted customer.
 CREATE OR REPLACE FUNCTION hot.erase_send_budgets() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM hot.send_slice s USING deleted d WHERE s.customer_id = d.id;
@@ -349,7 +349,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- Takes `amount` priorities, one after the other, and answers the first. `served` is the priority that is served now.
+-- Takes `amount` consecutive priorities, and returns the first. `served` is the priority that is served now.
 CREATE OR REPLACE FUNCTION hot.take_priorities(customer bigint, amount integer, is_again boolean, served integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   last integer;

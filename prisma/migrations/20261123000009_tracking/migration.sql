@@ -268,11 +268,11 @@ CREATE TABLE hot.received_campaign (
   PRIMARY KEY (customer_id, campaign_id)
 );
 
--- The rows of hot.recipient_activity, put together by block.
+-- The rows of hot.recipient_activity, combined by block.
 CREATE OR REPLACE FUNCTION hot.keep_campaign_activity() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  -- Where nothing changes no block is locked: it is looked at first. Nobody else changes the bit of a person whose row was
-  -- written here before this transaction ends, so what is seen of these people is true.
+  -- Blocks are read first, so that none is locked where nothing changes. No other transaction can change the bit of a person
+  -- whose row was written here, so what is read about these people is right.
   INSERT INTO hot.campaign_activity_block AS k
          (customer_id, campaign_id, block, opened, clicked, human_opened, human_clicked, first_at, last_on)
   SELECT w.* FROM (
@@ -294,7 +294,7 @@ BEGIN
     opened = k.opened | excluded.opened, clicked = k.clicked | excluded.clicked, human_opened = k.human_opened | excluded.human_opened,
     human_clicked = k.human_clicked | excluded.human_clicked, first_at = least(k.first_at, excluded.first_at),
     last_on = greatest(k.last_on, excluded.last_on);
-  -- Clicks that turn out to be a machine's are taken back.
+  -- Clicks that are later recognised as a machine's are removed.
   IF TG_OP = 'UPDATE' THEN
     UPDATE hot.campaign_activity_block k
        SET opened = k.opened & ~w.opened, clicked = k.clicked & ~w.clicked, human_opened = k.human_opened & ~w.human_opened,
@@ -311,12 +311,12 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- Up to three different ones of both.
+-- Up to three different links of both.
 CREATE OR REPLACE FUNCTION hot.some_links(a integer[], b integer[]) RETURNS integer[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT ARRAY(SELECT DISTINCT unnest(coalesce(a, '{}') || coalesce(b, '{}')) LIMIT 3)
 $$;
 
--- With their campaign these go as well.
+-- Deleted together with their campaign.
 CREATE OR REPLACE FUNCTION hot.erase_campaign_blocks() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   gone  record;
@@ -330,7 +330,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- With its campaign this goes at once; the blocks are erased with all else that the campaign has gathered (0031).
+-- Deleted at once with its campaign; the blocks are erased later with all other rows of the campaign (0031).
 CREATE OR REPLACE FUNCTION hot.erase_counted_campaigns() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM hot.counted_campaign k USING deleted d WHERE k.customer_id = d.customer_id AND k.campaign_id = d.id;

@@ -102,7 +102,7 @@ CREATE TABLE hot.webhook_event (
 );
 CREATE INDEX webhook_event_at ON hot.webhook_event (at);
 
--- Bounces that come by mail or by a vendor's call count for the server that sent the message.
+-- Bounces reported by mail or by a vendor count for the server that sent the message.
 CREATE OR REPLACE FUNCTION hot.count_bounces_of_warm_up() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   one record;
@@ -114,7 +114,7 @@ BEGIN
                JOIN hot.delivery d ON d.snapshot_on = c.snapshot_on AND d.customer_id = i.customer_id AND d.source_kind = i.source_kind AND d.source_id = i.source_id
                 AND d.recipient_id = i.recipient_id AND d.occurrence = i.occurrence
               WHERE i.type = 'hard' AND d.server_id IS NOT NULL AND d.state IN ('sent', 'unknown') GROUP BY 1 ORDER BY 1 LOOP
-    -- It was counted as accepted before: one fewer arrived.
+    -- It was counted as accepted before, so one less was delivered.
     PERFORM hot.record_warm_up(one.server_id, -one.bounced, one.bounced);
   END LOOP;
   RETURN NULL;
