@@ -5,8 +5,7 @@ CREATE TYPE hot.delivery_state AS ENUM
 
 -- One row per message: its key says which source sends it, to which recipient, and which of the source's messages to that recipient
 -- it is (0399). No index on the state: rows change it three times, and without one these are heap-only updates. Statements name
--- the day, the source and a range of recipients, so the primary key serves. Columns stand by their size: the key's new parts and
--- the list cost eight bytes a row, because nothing is padded.
+-- the day, the source and a range of recipients, so the primary key serves. Columns stand by their size, so that nothing is padded.
 CREATE TABLE hot.delivery (
   customer_id        bigint             NOT NULL,
   source_id          bigint             NOT NULL,
@@ -17,6 +16,12 @@ CREATE TABLE hot.delivery (
   -- The list by which the recipient gets it; null: by none.
   list_id            bigint,
   updated_at         timestamptz        NOT NULL DEFAULT now(),
+  lease_expires_at   timestamptz,
+  not_before         timestamptz,
+  server_id          bigint,
+  -- Since when nobody knows whether somebody got the message: a vendor that knows messages again by a key does so for a
+  -- limited time only. Null for almost everybody.
+  ambiguous_since    timestamptz,
   snapshot_on        date               NOT NULL,
   state              hot.delivery_state NOT NULL DEFAULT 'queued'::hot.delivery_state,
   epoch              integer            NOT NULL DEFAULT 0,
@@ -25,12 +30,6 @@ CREATE TABLE hot.delivery (
   attempts           smallint           NOT NULL DEFAULT 0,
   ambiguous_count    smallint           NOT NULL DEFAULT 0,
   owner              uuid,
-  lease_expires_at   timestamptz,
-  not_before         timestamptz,
-  server_id          bigint,
-  -- Since when nobody knows whether somebody got the message: a vendor that knows messages again by a key does so for a
-  -- limited time only. Null for almost everybody.
-  ambiguous_since    timestamptz,
   email              text               NOT NULL,
   reason             text,
   reply              text,
