@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
@@ -19,7 +19,11 @@ export const SMOKE_SCALE = 0.005;
 /** Where they are kept: `LIVED_IN`, or the temporary folder. */
 const KEPT = process.env['LIVED_IN'] ?? path.join(tmpdir(), 'mailwright-lived-in');
 const MARK = 'made-by';
-const SOURCES = ['fill-lived-in.ts', 'lived-in-campaigns.ts', 'lived-in-sizes.ts'];
+/** What fills it, and its tables: the product takes no database of other tables. */
+const SOURCES = [
+  ...['fill-lived-in.ts', 'lived-in-campaigns.ts', 'lived-in-sizes.ts'],
+  ...globSync('../../prisma/migrations/*/migration.sql', { cwd: import.meta.dirname }).toSorted(),
+];
 
 /** As the product's own embedded server runs. */
 export const DURABLE = ['fsync=on', 'synchronous_commit=on', 'full_page_writes=on', 'autovacuum=on'];
